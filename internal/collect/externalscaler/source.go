@@ -4,27 +4,73 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+const (
+	// pushGap is the least time between two pushes that the object's owner is notified of. With the
+	// polls, that is five decisions in a second.
+	pushGap = 250 * time.Millisecond
+	// defaultIdle is that of Config.
+	defaultIdle = 10 * time.Minute
+	tidyEvery   = 30 * time.Second
+	// idleIntervals is the least of Config.Idle in intervals of a metric.
+	idleIntervals = 4
 )
 
 // Config is what a Source needs.
 type Config struct {
 	// Dial connects to a server for objects of a namespace, if they may use it.
 	Dial func(ctx context.Context, namespace, host string, port uint16) (net.Conn, error)
+	// Lookup reads the Secrets of a tlsConfig; nil if Secrets are not read.
+	Lookup clientauth.Lookup
+	// Idle is how long a metric is collected without a Look; 0 for 10 minutes. Each poll leads to a
+	// call of sampled, and that to a Look: only what an object no longer has is not looked for.
+	Idle time.Duration
 }
 
 // Source reads the metrics of external scalers. It may be used by many goroutines.
-type Source struct{ config Config }
+type Source struct {
+	config Config
+
+	// mu guards the following, and the answers of subscriptions.
+	mu      sync.Mutex
+	objects map[observe.Key]*object
+	// running is nil while Run does not run.
+	running *running
+}
+
+// object has metrics of external scalers.
+type object struct {
+	key     observe.Key
+	metrics map[int]*subscription
+	// pushed is when the last push was passed on.
+	pushed time.Time
+}
+
+// running is one Run.
+type running struct {
+	ctx             context.Context //nolint:containedctx // of the goroutines that Look begins
+	pool            *pool
+	sampled, pushed func(observe.Key)
+	wg              sync.WaitGroup
+}
 
 // New makes a Source that connects to nothing yet.
 func New(config Config) (*Source, error) {
 	if config.Dial == nil {
 		return nil, errors.New("external scalers: Dial is needed")
 	}
-	return &Source{config: config}, nil
+	if config.Idle <= 0 {
+		config.Idle = defaultIdle
+	}
+	return &Source{config: config, objects: map[observe.Key]*object{}}, nil
 }
 
 // Run asks the scalers of the metrics that Look was called for, until the context ends. After that
@@ -32,16 +78,161 @@ func New(config Config) (*Source, error) {
 // another answer for an object; pushed at once when a scaler reports that an object is active.
 // Both must return soon.
 func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
-	<-ctx.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &running{
+		ctx: ctx, sampled: sampled, pushed: pushed,
+		pool: &pool{config: &s.config, connections: map[clientauth.Target][]*connection{}},
+	}
+	s.begin(r)
+	ticker := time.NewTicker(tidyEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		select {
+		case now := <-ticker.C:
+			s.tidy(now)
+		case <-ctx.Done():
+		}
+	}
+	s.mu.Lock()
+	s.running, s.objects = nil, map[observe.Key]*object{}
+	s.mu.Unlock()
+	r.wg.Wait()
+}
+
+func (s *Source) begin(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = r
+	for _, o := range s.objects {
+		for _, m := range o.metrics {
+			s.start(m)
+		}
+	}
+}
+
+// start needs the lock. While nothing runs, it does nothing.
+func (s *Source) start(m *subscription) {
+	r := s.running
+	if r == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	m.cancel = cancel
+	r.wg.Go(func() { m.run(ctx, r.pool) })
+}
+
+// stop needs the lock.
+func (m *subscription) stop() {
+	if m.cancel != nil {
+		m.cancel()
+	}
 }
 
 // Look returns what is known of a metric, and subscribes to it. metric is its index among the
 // object's metrics.
 func (s *Source) Look(now time.Time, key observe.Key, metric int, spec *sources.ExternalScaler) sources.Answer {
-	return sources.Answer{Err: errUnavailable, Asked: now}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[key]
+	if o == nil {
+		o = &object{key: key, metrics: map[int]*subscription{}}
+		s.objects[key] = o
+	}
+	m := o.metrics[metric]
+	if m == nil || m.spec != *spec {
+		if m != nil {
+			m.stop()
+		}
+		m = newSubscription(s, o, now, spec)
+		o.metrics[metric] = m
+		s.start(m)
+	}
+	m.looked = now
+	return m.answerAt(now)
 }
 
 // Forget ends what Look began for the object's metrics.
-func (s *Source) Forget(key observe.Key) {}
+func (s *Source) Forget(key observe.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[key]
+	if o == nil {
+		return
+	}
+	for _, m := range o.metrics {
+		m.stop()
+	}
+	delete(s.objects, key)
+}
 
-var errUnavailable = errors.New("external scalers are not read")
+// tidy ends what is no longer looked for.
+func (s *Source) tidy(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, o := range s.objects {
+		for i, m := range o.metrics {
+			if now.Sub(m.looked) > max(s.config.Idle, idleIntervals*m.spec.Interval) {
+				m.stop()
+				delete(o.metrics, i)
+			}
+		}
+		if len(o.metrics) == 0 {
+			delete(s.objects, key)
+		}
+	}
+}
+
+// isCurrent reports whether the metric is still that of the object. It needs the lock.
+func (s *Source) isCurrent(m *subscription) bool {
+	o := s.objects[m.object.key]
+	if o != m.object || s.running == nil {
+		return false
+	}
+	for _, other := range o.metrics {
+		if other == m {
+			return true
+		}
+	}
+	return false
+}
+
+// store keeps the answer of a poll.
+func (s *Source) store(m *subscription, answer sources.Answer) {
+	s.mu.Lock()
+	r := s.running
+	if !s.isCurrent(m) {
+		s.mu.Unlock()
+		return
+	}
+	m.answer = answer
+	s.mu.Unlock()
+	if answer.Err == nil || answer.Activity != metric.ActivityUnknown {
+		r.sampled(m.object.key)
+	}
+}
+
+// push keeps that the scaler reported to be active.
+func (s *Source) push(m *subscription) {
+	now := time.Now()
+	s.mu.Lock()
+	r := s.running
+	if !s.isCurrent(m) {
+		s.mu.Unlock()
+		return
+	}
+	m.held = now.Add(m.hold())
+	isDue := now.Sub(m.object.pushed) >= pushGap
+	if isDue {
+		m.object.pushed = now
+	}
+	s.mu.Unlock()
+	if !isDue {
+		return
+	}
+	r.pushed(m.object.key)
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}

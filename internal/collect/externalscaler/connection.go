@@ -1,0 +1,218 @@
+package externalscaler
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
+)
+
+const (
+	// dialTimeout bounds one attempt to connect, the TLS handshake included.
+	dialTimeout = 3 * time.Second
+	// dialsPerSecond and the burst bound how often a scaler that ends its connections is connected to.
+	dialsPerSecond, dialBurst = 1, 2
+	// maxBackoff is the longest time between attempts to connect to a scaler that refuses.
+	maxBackoff = 5 * time.Second
+	// maxMessageBytes and maxHeaderBytes bound what is kept of one response.
+	maxMessageBytes = 1 << 20
+	maxHeaderBytes  = 64 << 10
+	// windowBytes is what a scaler may send on one stream before it is read: the least of HTTP/2.
+	windowBytes = 64<<10 - 1
+	bufferBytes = 4 << 10
+	// silentAfter is when a connection on which nothing arrives although calls are made is taken for
+	// lost. Without it, that takes a quarter of an hour where a node disappears.
+	silentAfter = 20 * time.Second
+)
+
+// connection is one connection to a scaler, which is made again when it is lost.
+type connection struct {
+	dial   func(ctx context.Context) (net.Conn, error)
+	auth   *clientauth.Client
+	isTLS  bool
+	client *grpc.ClientConn
+	scaler pb.ExternalScalerClient
+	// users is the number of metrics that share it. The pool's lock guards it.
+	users int
+
+	dials *rate.Limiter
+
+	// mu guards the following.
+	mu sync.Mutex
+	// failure is why there is no connection; nil if there is one, or was none yet.
+	failure error
+	// current is the connection, nil if there was none yet.
+	current *meteredConn
+	// config is what the current connection was made with; nil without TLS.
+	config *tls.Config
+	// unanswered is when the first call was made to which nothing arrived.
+	unanswered time.Time
+}
+
+// newConnection connects to nothing yet.
+func newConnection(config *Config, t *clientauth.Target) (*connection, error) {
+	host, portText, err := net.SplitHostPort(t.Host)
+	if err != nil {
+		return nil, errors.New("scalerAddress: not HOST:PORT")
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil || port == 0 {
+		return nil, errors.New("scalerAddress: the port must be 1 to 65535")
+	}
+	c := &connection{
+		auth: clientauth.New(config.Lookup, *t), isTLS: t.IsTLS, dials: rate.NewLimiter(dialsPerSecond, dialBurst),
+		dial: func(ctx context.Context) (net.Conn, error) {
+			return config.Dial(ctx, t.Namespace, host, uint16(port)) //nolint:gosec // it has 16 bits
+		},
+	}
+	transport := insecure.NewCredentials()
+	if t.IsTLS {
+		transport = &handshaker{connection: c}
+	}
+	if c.client, err = grpc.NewClient("passthrough:///"+t.Host, c.options(transport)...); err != nil {
+		return nil, errors.New("scalerAddress: not HOST:PORT")
+	}
+	c.scaler = pb.NewExternalScalerClient(c.client)
+	return c, nil
+}
+
+// options have nothing from the environment, from DNS or from the scaler.
+func (c *connection) options(transport credentials.TransportCredentials) []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(transport),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.connect(ctx) }),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(),
+		grpc.WithIdleTimeout(0),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			MinConnectTimeout: dialTimeout,
+			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 2, Jitter: 0.2, MaxDelay: maxBackoff},
+		}),
+		grpc.WithMaxHeaderListSize(maxHeaderBytes),
+		grpc.WithInitialWindowSize(windowBytes),
+		grpc.WithReadBufferSize(bufferBytes),
+		grpc.WithWriteBufferSize(bufferBytes),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)),
+	}
+}
+
+// connect waits until it is time for one more attempt.
+func (c *connection) connect(ctx context.Context) (net.Conn, error) {
+	if err := c.dials.Wait(ctx); err != nil {
+		return nil, err
+	}
+	conn, err := c.dial(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.config, c.unanswered = nil, time.Time{}
+	if err != nil || !c.isTLS {
+		c.failure = err
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.current = newMeteredConn(conn)
+	return c.current, nil
+}
+
+// check reports why the scaler may not be called: a Secret is not there, or may no longer be used.
+// When Secrets have changed, the connection is made again.
+func (c *connection) check(ctx context.Context) error {
+	material, err := c.auth.Get(ctx)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("tlsConfig: no response within %s", timeout)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.config != nil && material.TLS != c.config {
+		c.config = nil
+		_ = c.current.Close()
+	}
+	return err
+}
+
+// timedOut is called when there was no response to a call that began at the time. A connection that
+// is lost is closed.
+func (c *connection) timedOut(began, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || c.failure != nil {
+		return
+	}
+	if c.unanswered.IsZero() || c.current.lastRead().After(c.unanswered) {
+		c.unanswered = began
+	}
+	if now.Sub(c.unanswered) >= silentAfter && !c.current.lastRead().After(c.unanswered) {
+		_ = c.current.Close()
+	}
+}
+
+// why is why there is no connection; nil if that is not known, or there is one.
+func (c *connection) why() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
+}
+
+func (c *connection) setFailure(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure = err
+}
+
+// handshaker makes TLS connections with the certificates of the moment.
+type handshaker struct{ connection *connection }
+
+var _ credentials.TransportCredentials = (*handshaker)(nil)
+
+var errNoServer = errors.New("it is no server")
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (h *handshaker) ClientHandshake(
+	ctx context.Context, authority string, raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
+	material, err := h.connection.auth.Get(ctx)
+	if err != nil {
+		h.connection.setFailure(err)
+		return nil, nil, err
+	}
+	conn, info, err := credentials.NewTLS(material.TLS).ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		h.connection.setFailure(describeHandshake(err))
+		return nil, nil, err
+	}
+	h.connection.mu.Lock()
+	defer h.connection.mu.Unlock()
+	h.connection.config, h.connection.failure = material.TLS, nil
+	return conn, info, nil
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (h *handshaker) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errNoServer
+}
+
+// Info implements credentials.TransportCredentials.
+func (h *handshaker) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
+}
+
+// Clone implements credentials.TransportCredentials.
+func (h *handshaker) Clone() credentials.TransportCredentials { return h }
+
+// OverrideServerName implements credentials.TransportCredentials.
+func (h *handshaker) OverrideServerName(string) error { return nil }

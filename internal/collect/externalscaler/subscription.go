@@ -1,0 +1,233 @@
+package externalscaler
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+const (
+	// timeout bounds the calls of one poll.
+	timeout = 3 * time.Second
+	// targetAge is how long the scaler's own target is used. KEDA asks as often as the HPA does.
+	targetAge = 15 * time.Second
+	// minHold is the least time that a pushed activity holds.
+	minHold = 5 * time.Second
+	// minPollGap bounds how often a push brings the next poll forward.
+	minPollGap = time.Second
+	// firstRetry and lastRetry bound the time until a stream is opened again, as in KEDA.
+	firstRetry, lastRetry = 2 * time.Second, time.Minute
+	// messagesPerSecond and the burst bound how many messages of a stream are read. The scaler has to
+	// wait with more.
+	messagesPerSecond, messageBurst = 20, 60
+)
+
+// subscription is one metric of an object.
+type subscription struct {
+	source *Source
+	object *object
+	spec   sources.ExternalScaler
+	ref    *pb.ScaledObjectRef
+	cancel context.CancelFunc
+	// wake brings the next poll forward.
+	wake chan struct{}
+
+	// own is the scaler's metric, as of ownAt. Only the poll uses them.
+	own   target
+	ownAt time.Time
+
+	// The lock of the source guards the following.
+
+	// answer is that of the last poll.
+	answer sources.Answer
+	// looked is the last Look.
+	looked time.Time
+	// held is until when a pushed activity holds.
+	held time.Time
+}
+
+func newSubscription(s *Source, o *object, now time.Time, spec *sources.ExternalScaler) *subscription {
+	return &subscription{
+		source: s, object: o, spec: *spec, wake: make(chan struct{}, 1),
+		ref: &pb.ScaledObjectRef{
+			Name: o.key.Name, Namespace: o.key.Namespace, ScalerMetadata: spec.Metadata.Map(),
+		},
+		answer: sources.Answer{IsPending: true, Asked: now},
+	}
+}
+
+// answerAt needs the source's lock.
+func (m *subscription) answerAt(now time.Time) sources.Answer {
+	answer := m.answer
+	if now.Before(m.held) {
+		answer.Activity = metric.Active
+	}
+	return answer
+}
+
+func (m *subscription) hold() time.Duration { return max(m.spec.Interval, minHold) }
+
+// run polls, and follows the scaler's stream, until ctx ends.
+func (m *subscription) run(ctx context.Context, p *pool) {
+	l, err := p.acquire(targetFor(m.object.key, &m.spec))
+	if err != nil {
+		m.source.store(m, sources.Answer{Err: err, Asked: time.Now()})
+		return
+	}
+	defer p.release(l)
+	var wg sync.WaitGroup
+	if m.spec.IsPushed {
+		wg.Go(func() { m.follow(ctx, l.connection) })
+	}
+	m.poll(ctx, l.connection)
+	wg.Wait()
+}
+
+func (m *subscription) poll(ctx context.Context, c *connection) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		answer := m.ask(ctx, c, began)
+		if ctx.Err() != nil {
+			return
+		}
+		m.source.store(m, answer)
+		if timing.Pause(ctx, time.Until(began.Add(min(minPollGap, m.spec.Interval)))) != nil {
+			return
+		}
+		timer := time.NewTimer(time.Until(began.Add(m.spec.Interval)))
+		select {
+		case <-timer.C:
+		case <-m.wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// ask polls the scaler once. The two questions are independent: a scaler that is active wakes its
+// target although it has no value.
+func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) sources.Answer {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer := sources.Answer{Asked: began}
+	if answer.Err = c.check(ctx); answer.Err != nil {
+		return answer
+	}
+	var wg sync.WaitGroup
+	var activityErr error
+	wg.Go(func() { answer.Activity, activityErr = m.askActivity(ctx, c) })
+	series, own, err := m.askValues(ctx, c)
+	wg.Wait()
+	if err == nil {
+		err = activityErr
+	}
+	if answer.Err = err; err == nil {
+		answer.Series, answer.TargetMilli, answer.At = series, own.milli, time.Now()
+	} else if ctx.Err() != nil {
+		c.timedOut(began, time.Now())
+	}
+	return answer
+}
+
+func (m *subscription) askActivity(ctx context.Context, c *connection) (metric.Activity, error) {
+	response, err := c.scaler.IsActive(ctx, m.ref)
+	switch {
+	case err != nil:
+		return metric.ActivityUnknown, describe("IsActive", err, c.why())
+	case response.GetResult():
+		return metric.Active, nil
+	default:
+		return metric.Inactive, nil
+	}
+}
+
+func (m *subscription) askValues(ctx context.Context, c *connection) ([]float64, target, error) {
+	own, err := m.ownTarget(ctx, c)
+	if err != nil {
+		return nil, target{}, err
+	}
+	response, err := c.scaler.GetMetrics(ctx, &pb.GetMetricsRequest{ScaledObjectRef: m.ref, MetricName: own.name})
+	if err != nil {
+		return nil, target{}, describe("GetMetrics", err, c.why())
+	}
+	series, err := seriesOf(response)
+	return series, own, err
+}
+
+// ownTarget is the name of the metric, and its target if the spec has none.
+func (m *subscription) ownTarget(ctx context.Context, c *connection) (target, error) {
+	if m.spec.MetricName != "" && m.spec.HasTarget {
+		return target{name: m.spec.MetricName}, nil
+	}
+	now := time.Now()
+	if !m.ownAt.IsZero() && now.Sub(m.ownAt) < targetAge {
+		return m.own, nil
+	}
+	response, err := c.scaler.GetMetricSpec(ctx, m.ref)
+	if err != nil {
+		return target{}, describe("GetMetricSpec", err, c.why())
+	}
+	own, err := targetOf(&m.spec, response)
+	if err != nil {
+		return target{}, err
+	}
+	m.own, m.ownAt = own, now
+	return own, nil
+}
+
+// follow opens the scaler's stream, again and again.
+func (m *subscription) follow(ctx context.Context, c *connection) {
+	retry := firstRetry
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := m.receive(ctx, c)
+		switch {
+		case status.Code(err) == codes.Unimplemented:
+			// Polls are all that there is. It may be another server one day.
+			retry = lastRetry
+		case errors.Is(err, io.EOF) || time.Since(began) >= lastRetry:
+			retry = firstRetry
+		}
+		if timing.Pause(ctx, retry) != nil {
+			return
+		}
+		retry = min(2*retry, lastRetry)
+	}
+}
+
+// receive follows one stream. As in KEDA, only a scaler that reports to be active has an effect.
+func (m *subscription) receive(ctx context.Context, c *connection) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	stream, err := c.scaler.StreamIsActive(ctx, m.ref)
+	if err != nil {
+		return err
+	}
+	messages := rate.NewLimiter(messagesPerSecond, messageBurst)
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if response.GetResult() {
+			m.source.push(m)
+		}
+		if err := messages.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 )
 
@@ -174,7 +175,7 @@ func (c *Client) fetch(
 	if err == nil {
 		defer response.Body.Close()
 		buffer := take()
-		cpu = spend(func() { answer, err = c.answer(ctx, response, families, buffer) })
+		cpu = cputime.Spend(func() { answer, err = c.answer(ctx, response, families, buffer) })
 		if err != nil {
 			answer = buffer
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 )
 
@@ -40,7 +41,7 @@ func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error)
 		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
 	var round rate.Round
-	parsing := spend(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
+	parsing := cputime.Spend(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
 	s.giveBack(answer)
 	round.CPU = reading + parsing
 	return round, err

@@ -223,7 +223,8 @@ func (s *session) ask(ctx context.Context, target kubelet.Target) (round rate.Ro
 	return s.kubelets.Scrape(ctx, target)
 }
 
-func (s *session) forget(node string) {
+func (s *session) forget(target kubelet.Target) {
+	node := target.Node
 	s.mu.Lock()
 	delete(s.heard, node)
 	delete(s.failing, node)

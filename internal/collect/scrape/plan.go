@@ -61,7 +61,7 @@ func newPlan[T Target](config Config[T]) *plan[T] {
 }
 
 // set makes these the targets, and returns those that are to be forgotten now.
-func (p *plan[T]) set(now time.Time, targets []T) (gone []string) {
+func (p *plan[T]) set(now time.Time, targets []T) (gone []T) {
 	wanted := make(map[string]struct{}, len(targets))
 	for _, t := range targets {
 		key := t.Key()
@@ -72,7 +72,7 @@ func (p *plan[T]) set(now time.Time, targets []T) (gone []string) {
 	}
 	for key, e := range p.targets {
 		if _, isWanted := wanted[key]; !isWanted && p.remove(e) {
-			gone = append(gone, key)
+			gone = append(gone, e.state.Target)
 		}
 	}
 	return gone

@@ -40,17 +40,9 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 		var spent []time.Duration
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "millis")) * time.Millisecond)
-			switch rapid.IntRange(-3, 5).Draw(t, "event") {
-			case -3:
-				if e := p.add(some(rapid.IntRange(0, 30).Draw(t, "added"))[0]); e != nil {
-					p.schedule(e, now, &p.regular, now)
-				}
-			case -2:
-				if e := p.targets[fmt.Sprintf("node-%d", rapid.IntRange(0, 30).Draw(t, "removed"))]; e != nil {
-					p.remove(e)
-				}
+			switch rapid.IntRange(-1, 5).Draw(t, "event") {
 			case -1:
-				p.retry(now, fmt.Sprintf("node-%d", rapid.IntRange(0, 30).Draw(t, "retried")))
+				p.changeOne(t, now)
 			case 0:
 				p.set(now, some(rapid.SliceOfDistinct(rapid.IntRange(0, 30), rapid.ID).Draw(t, "nodes")...))
 			case 1:
@@ -96,6 +88,24 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// changeOne adds, removes or retries one target.
+func (p *plan[T]) changeOne(t *rapid.T, now time.Time) {
+	target, _ := any(some(rapid.IntRange(0, 30).Draw(t, "target"))[0]).(T)
+	e := p.targets[target.Key()]
+	switch rapid.IntRange(0, 2).Draw(t, "change") {
+	case 0:
+		if e = p.add(target); e != nil {
+			p.schedule(e, now, &p.regular, now)
+		}
+	case 1:
+		if e != nil {
+			p.remove(e)
+		}
+	default:
+		p.retry(now, target.Key())
+	}
 }
 
 // cancel ends the scrapes that the plan cancelled, and returns those still under way.

@@ -40,7 +40,7 @@ type Config[T Target] struct {
 	Scrape func(ctx context.Context, target T) (cpu time.Duration, err error)
 	// Forget, if it is not nil, is told of targets that have left the set and are not
 	// being scraped any more.
-	Forget func(key string)
+	Forget func(target T)
 	// Changed, if it is not nil, is told when a target begins or ceases to fail. It
 	// may be told late; what holds is what State says.
 	Changed func(State[T])
@@ -142,16 +142,16 @@ func (r *Rounds[T]) Add(targets ...T) {
 
 // Remove ends the scraping of these targets.
 func (r *Rounds[T]) Remove(keys ...string) {
-	var gone []string
+	var gone []T
 	r.mu.Lock()
 	for _, key := range keys {
 		if e := r.plan.targets[key]; e != nil && r.plan.remove(e) {
-			gone = append(gone, key)
+			gone = append(gone, e.state.Target)
 		}
 	}
 	r.mu.Unlock()
-	for _, key := range gone {
-		r.forget(key)
+	for _, target := range gone {
+		r.forget(target)
 	}
 }
 
@@ -173,8 +173,8 @@ func (r *Rounds[T]) Set(targets []T) {
 	r.mu.Lock()
 	gone := r.plan.set(time.Now(), targets)
 	r.mu.Unlock()
-	for _, key := range gone {
-		r.forget(key)
+	for _, target := range gone {
+		r.forget(target)
 	}
 	r.poke()
 }
@@ -278,7 +278,7 @@ func (r *Rounds[T]) end(e *entry[T], spent time.Duration, err error) {
 	state := e.state
 	r.mu.Unlock()
 	if isGone {
-		r.forget(state.Target.Key())
+		r.forget(state.Target)
 	}
 	if isChanged && r.config.Changed != nil {
 		r.config.Changed(state)
@@ -286,9 +286,9 @@ func (r *Rounds[T]) end(e *entry[T], spent time.Duration, err error) {
 	r.poke()
 }
 
-func (r *Rounds[T]) forget(key string) {
+func (r *Rounds[T]) forget(target T) {
 	if r.config.Forget != nil {
-		r.config.Forget(key)
+		r.config.Forget(target)
 	}
 }
 

@@ -102,7 +102,9 @@ func targets(n int) []kubelet.Target {
 func begin(t *testing.T, f *fleet, config scrape.Config[kubelet.Target]) *scrape.Rounds[kubelet.Target] {
 	t.Helper()
 	config.Scrape = f.scrape
-	config.Forget = func(node string) { f.change(func() { f.forgot = append(f.forgot, node) }) }
+	config.Forget = func(target kubelet.Target) {
+		f.change(func() { f.forgot = append(f.forgot, target.Node) })
+	}
 	config.Changed = func(s scrape.State[kubelet.Target]) { f.change(func() { f.changed = append(f.changed, s) }) }
 	r, err := scrape.New(config)
 	if err != nil {

@@ -1,13 +1,14 @@
-package kubelet
+// Package cputime measures the CPU that a function takes.
+package cputime
 
 import (
 	"runtime"
 	"time"
 )
 
-// spend does something and tells how much CPU that cost. The goroutine keeps its thread
+// Spend does something and tells how much CPU that cost. The goroutine keeps its thread
 // meanwhile, whose clock stands still while it waits.
-func spend(do func()) time.Duration {
+func Spend(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	began := threadTime()

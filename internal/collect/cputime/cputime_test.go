@@ -1,4 +1,4 @@
-package kubelet
+package cputime
 
 import (
 	"testing"
@@ -7,12 +7,12 @@ import (
 
 // TestSpend: work costs CPU, waiting does not.
 func TestSpend(t *testing.T) {
-	if got := spend(func() { <-time.After(50 * time.Millisecond) }); got < 0 || got > 20*time.Millisecond {
+	if got := Spend(func() { <-time.After(50 * time.Millisecond) }); got < 0 || got > 20*time.Millisecond {
 		t.Errorf("waiting for 50 ms costs %s", got)
 	}
 	began := time.Now()
 	work := 0
-	got := spend(func() {
+	got := Spend(func() {
 		for end := threadTime() + 20*time.Millisecond; threadTime() < end; {
 			work++
 		}
@@ -25,6 +25,6 @@ func TestSpend(t *testing.T) {
 // BenchmarkSpend is what measuring costs.
 func BenchmarkSpend(b *testing.B) {
 	for b.Loop() {
-		spend(func() {})
+		Spend(func() {})
 	}
 }

@@ -3,29 +3,59 @@ package podendpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+// The defaults of Config.
+const (
+	DefaultInterval      = time.Second
+	DefaultMaxPerSecond  = 10_000
+	DefaultMaxCPU        = 0.5
+	DefaultMaxConcurrent = 256
+	DefaultTimeout       = time.Second
+)
+
+const (
+	// maxBackoff is how long a pod that fails is left alone at most. One that becomes ready is
+	// scraped at once.
+	maxBackoff = 10 * time.Second
+	// defaultSyncPeriod is that of kube-controller-manager.
+	defaultSyncPeriod = 15 * time.Second
+	// keptPeriods is for how many sync periods without a Look an object is scraped.
+	keptPeriods = 2
+	// maxLargeBytes bounds the pages that are being read, without those below 64 KiB.
+	maxLargeBytes = 128 << 20
+	// maxSeries bounds the series that are remembered of all pods together, 16 bytes each. Pages with
+	// fewer than smallSeries are not refused for it.
+	maxSeries   = 4 << 20
+	smallSeries = 100
 )
 
 // ErrStarting is the reason for which Look has no values as long as pods have been scraped too few
 // times.
 var ErrStarting = errors.New("pods have been scraped too few times")
 
-// Config is what a Source needs. What is zero of the interval and the budget becomes the default.
+// Config is what a Source needs. What is zero of the interval, the budget and the timeout becomes
+// the default.
 type Config struct {
 	// DialPod connects to a pod at an address that it has checked.
 	DialPod func(ctx context.Context, address netip.AddrPort, isHostNetwork bool) (net.Conn, error)
+	// Secret has the credentials; nil if Secrets are not read.
+	Secret clientauth.Lookup
 	// Interval is how often each pod is scraped (--pod-endpoint-interval).
 	Interval time.Duration
 	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: how many scrapes begin in a second, how
@@ -33,8 +63,29 @@ type Config struct {
 	MaxPerSecond  float64
 	MaxCPU        float64
 	MaxConcurrent int
-	Registerer    prometheus.Registerer
-	Log           logr.Logger
+	// Timeout bounds one scrape.
+	Timeout    time.Duration
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Interval == 0 {
+		c.Interval = DefaultInterval
+	}
+	if c.MaxPerSecond == 0 {
+		c.MaxPerSecond = DefaultMaxPerSecond
+	}
+	if c.MaxCPU == 0 {
+		c.MaxCPU = DefaultMaxCPU
+	}
+	if c.MaxConcurrent == 0 {
+		c.MaxConcurrent = DefaultMaxConcurrent
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	return c
 }
 
 // Query is one metric of an object.
@@ -69,42 +120,129 @@ type Sampled struct {
 }
 
 // Source scrapes pods, and answers from what it read. It may be used by many goroutines.
-type Source struct{}
+type Source struct {
+	config  Config
+	metrics *metrics
+	rounds  *scrape.Rounds[*target]
+	client  *fetch.Client
+	// scratches are what scrapes under way have.
+	scratches sync.Pool
+	watch     Watch
+	budget    budget
+
+	// mu guards the following. It may be taken by who has that of an object, not the
+	// other way round.
+	mu      sync.Mutex
+	objects map[observe.Key]*object
+	// byPod has the first target of each pod.
+	byPod map[uint64]*target
+}
 
 // New checks the configuration. It starts nothing.
-func New(Config) (*Source, error) { return &Source{}, nil }
+func New(config Config) (*Source, error) {
+	if config.DialPod == nil || config.Registerer == nil {
+		return nil, errors.New("metrics of pods: a dialer and a registerer are needed")
+	}
+	config = config.withDefaults()
+	if config.Timeout < 0 {
+		return nil, fmt.Errorf("metrics of pods: a timeout of %s is negative", config.Timeout)
+	}
+	series, err := newMetrics(config.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of pods: %w", err)
+	}
+	s := &Source{
+		config: config, metrics: series, objects: map[observe.Key]*object{}, byPod: map[uint64]*target{},
+		client: fetch.New(fetch.Config{Timeout: config.Timeout, MaxBytes: page.DefaultMaxBytes,
+			MaxLargeBytes: maxLargeBytes, MaxOpen: maxOpen()}),
+		scratches: sync.Pool{New: func() any { return &scratch{parser: page.New(page.Config{})} }},
+		watch:     Watch{Sampled: func(Sampled) {}},
+	}
+	s.budget.begin(&config)
+	s.rounds, err = scrape.New(scrape.Config[*target]{
+		Scrape: s.scrape, Forget: s.gone, Period: config.Interval,
+		MaxPerSecond: config.MaxPerSecond, MaxCPU: config.MaxCPU, MaxConcurrent: config.MaxConcurrent,
+		MaxBackoff: max(maxBackoff, config.Interval),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("metrics of pods: %w", err)
+	}
+	return s, nil
+}
 
-// Run scrapes until ctx ends.
-func (s *Source) Run(ctx context.Context, _ Watch) { <-ctx.Done() }
+// Run scrapes until ctx ends. It may be called once.
+func (s *Source) Run(ctx context.Context, watch Watch) {
+	if watch.Sampled != nil {
+		s.watch = watch
+	}
+	var running sync.WaitGroup
+	running.Go(func() { s.rounds.Run(ctx) })
+	s.plan(ctx)
+	running.Wait()
+	s.metrics.reset()
+}
 
 // Look finds what is known of the metric for v to answer from until the next Look, and makes the
 // pods be scraped. An error is why there are no values; ErrStarting means that there will be soon.
-func (s *Source) Look(time.Time, *Query, *View) error { return ErrStarting }
+func (s *Source) Look(now time.Time, q *Query, v *View) error {
+	v.begin(len(q.Pods))
+	if q.Spec == nil {
+		return errors.New("the metric is not valid")
+	}
+	o := s.locked(q.Key)
+	defer o.mu.Unlock()
+	p, m := o.subscribe(now, q)
+	p.follow(now, q.Pods)
+	return p.look(now, m, q.Pods, v)
+}
+
+// locked is the object of that key with its lock, which is made if there is none.
+func (s *Source) locked(key observe.Key) *object {
+	for {
+		s.mu.Lock()
+		o := s.objects[key]
+		if o == nil {
+			o = &object{source: s, key: key}
+			s.objects[key] = o
+		}
+		s.mu.Unlock()
+		o.mu.Lock()
+		if !o.isGone {
+			return o
+		}
+		o.mu.Unlock() // it was forgotten in between
+	}
+}
 
 // Urgent scrapes these pods once more as soon as possible, ahead of others.
-func (s *Source) Urgent([]*observe.Pod) {}
+func (s *Source) Urgent(pods []*observe.Pod) {
+	var keys []string
+	s.mu.Lock()
+	for _, pod := range pods {
+		for t := s.byPod[pod.Identity()]; t != nil; t = t.next {
+			keys = append(keys, t.key)
+		}
+	}
+	s.mu.Unlock()
+	if len(keys) > 0 {
+		s.rounds.Urgent(keys...)
+	}
+}
 
 // Forget ends the scraping for an object.
-func (s *Source) Forget(observe.Key) {}
-
-// View is what Look found. The zero value is ready for use, and it may be used again.
-type View struct {
-	samples []metric.Sample
-	recent  []metric.Recent
-	isKnown bool
-}
-
-var _ observehorizontal.PodUsage = (*View)(nil)
-
-// IsEmpty implements observehorizontal.PodUsage.
-func (v *View) IsEmpty() bool { return !v.isKnown }
-
-// Sample implements observehorizontal.PodUsage, for the metric of the query.
-func (v *View) Sample(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Sample {
-	return v.samples[pod]
-}
-
-// Recent implements observehorizontal.PodUsage, for the metric of the query.
-func (v *View) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recent {
-	return v.recent[pod]
+func (s *Source) Forget(key observe.Key) {
+	s.mu.Lock()
+	o := s.objects[key]
+	delete(s.objects, key)
+	s.mu.Unlock()
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.isGone = true
+	for _, p := range o.pages {
+		p.end()
+	}
+	o.pages = nil
 }

@@ -1,0 +1,99 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"syscall"
+)
+
+// Reasons of errors.
+var (
+	ErrTooLarge = errors.New("the response is too large")
+	// ErrBusy says that too many large pages are being read.
+	ErrBusy    = errors.New("too many other large pages are being read")
+	errEncoded = errors.New("the response is compressed, which was not asked for")
+	errRequest = errors.New("the path or the credentials have a character that a request cannot have")
+	errHTTP    = errors.New("the response is not HTTP/1.1, or its head is damaged")
+	// errUnanswered says that a connection ended before the first byte of a response.
+	errUnanswered = errors.New("the connection ended without a response")
+)
+
+// StatusError is a response with another status than 200.
+type StatusError struct{ Code int }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	text := http.StatusText(e.Code)
+	if text == "" {
+		text = "unknown status"
+	}
+	if e.Code >= 300 && e.Code < 400 {
+		text += "; redirects are not followed"
+	}
+	return fmt.Sprintf("it answered %d %s", e.Code, text)
+}
+
+// explain says what a timeout was.
+func (c *Client) explain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no whole response within %s: %w", c.config.Timeout, context.DeadlineExceeded)
+	}
+	return err
+}
+
+// unanswered is the error of a connection that ended, unless the time is over.
+func unanswered(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	return errUnanswered
+}
+
+// plain is an error without anything that the peer wrote.
+func plain(doing string, err error) error {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, ErrTooLarge):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: the response ended early", doing)
+	case errors.As(err, &errno):
+		return fmt.Errorf("%s: %w", doing, errno)
+	}
+	return fmt.Errorf("%s: %w", doing, errHTTP)
+}
+
+// explainTLS is why a handshake failed. Errors of crypto/x509 quote names of the peer's certificate.
+func explainTLS(err error) error {
+	var hostname x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &hostname):
+		return errors.New("TLS: the certificate does not have the expected name (tlsConfig.serverName)")
+	case errors.As(err, &authority):
+		return errors.New("TLS: the certificate's authority is not trusted (tlsConfig.ca)")
+	case errors.As(err, &invalid):
+		return errors.New("TLS: the certificate is not valid")
+	case errors.As(err, &record):
+		return errors.New("TLS: the response is not TLS")
+	case errors.As(err, &alert):
+		return fmt.Errorf("TLS: the pod refused the handshake: %w", alert)
+	}
+	return errors.New("TLS: the handshake failed")
+}

@@ -1,0 +1,240 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxHeadBytes = 64 << 10
+	// smallBytes is what a body may have without being counted among the large ones.
+	smallBytes = 64 << 10
+	readBytes  = 4 << 10
+)
+
+// Config has bounds.
+type Config struct {
+	// Timeout bounds a whole request, with connecting.
+	Timeout time.Duration
+	// MaxBytes bounds a body.
+	MaxBytes int
+	// MaxLargeBytes bounds the bodies that are being read, without those that are small.
+	MaxLargeBytes int64
+	// MaxOpen is how many connections may be open. While there are more, they are closed after their
+	// requests.
+	MaxOpen int64
+}
+
+// Client makes requests. It may be used by many goroutines.
+type Client struct {
+	config  Config
+	readers sync.Pool
+	open    atomic.Int64
+	large   atomic.Int64
+}
+
+// New makes a client.
+func New(config Config) *Client {
+	return &Client{config: config, readers: sync.Pool{New: func() any { return newReader() }}}
+}
+
+// Open is how many connections there are.
+func (c *Client) Open() int64 { return c.open.Load() }
+
+// Connection is kept between requests to one pod. It is for one goroutine at a time. The zero
+// value is none yet.
+type Connection struct {
+	conn net.Conn
+	// tls is the configuration that it was made with.
+	tls *tls.Config
+}
+
+// Request is what is requested.
+type Request struct {
+	// Dial connects.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// TLS is nil without TLS.
+	TLS *tls.Config
+	// ServerName is the name in the certificate if TLS has none.
+	ServerName string
+	// Host is the address as the header has it.
+	Host string
+	// Path begins with a slash.
+	Path string
+	// Accept and Authorization are values of headers; Authorization may be empty.
+	Accept, Authorization string
+}
+
+// Response is what was received.
+type Response struct {
+	ContentType string
+	Body        []byte
+	// IsNew reports that the connection is new.
+	IsNew bool
+}
+
+// Get appends the body of the response to dst, which is returned with an error too.
+func (c *Client) Get(ctx context.Context, k *Connection, r *Request, dst []byte) (Response, error) {
+	deadline := time.Now().Add(c.config.Timeout)
+	response := Response{Body: dst}
+	if !r.isValid() {
+		return response, errRequest
+	}
+	isKept := k.conn != nil && k.tls == r.TLS
+	err := c.get(ctx, k, r, deadline, &response)
+	if isKept && errors.Is(err, errUnanswered) && ctx.Err() == nil {
+		// The pod may close a connection that waits at any time.
+		c.Close(k)
+		response = Response{Body: dst}
+		err = c.get(ctx, k, r, deadline, &response)
+	}
+	if err != nil {
+		c.Close(k)
+		return response, c.explain(ctx, err)
+	}
+	if c.open.Load() > c.config.MaxOpen {
+		c.Close(k)
+	}
+	return response, nil
+}
+
+// Close ends a connection. The next request makes another one.
+func (c *Client) Close(k *Connection) {
+	if k.conn != nil {
+		_ = k.conn.Close() // nothing is to be written any more
+		c.open.Add(-1)
+	}
+	*k = Connection{}
+}
+
+// get connects unless there is a connection, and makes one request.
+func (c *Client) get(ctx context.Context, k *Connection, r *Request, deadline time.Time, response *Response) error {
+	if k.conn != nil && k.tls != r.TLS {
+		c.Close(k) // the certificates are others
+	}
+	if k.conn == nil {
+		response.IsNew = true
+		if err := c.connect(ctx, k, r, deadline); err != nil {
+			return err
+		}
+	} else if err := k.conn.SetDeadline(deadline); err != nil {
+		return fmt.Errorf("%w: %w", errUnanswered, err)
+	}
+	conn := k.conn
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	isReusable, err := c.exchange(conn, r, response)
+	if !stop() || !isReusable {
+		c.Close(k)
+	}
+	return err
+}
+
+// connect takes the deadline for everything on the connection.
+func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	conn, err := r.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	c.open.Add(1)
+	k.conn, k.tls = conn, r.TLS
+	if err := conn.SetDeadline(deadline); err != nil || r.TLS == nil {
+		return err
+	}
+	config := r.TLS
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName = r.ServerName
+	}
+	secure := tls.Client(conn, config)
+	k.conn = secure
+	return explainTLS(secure.HandshakeContext(ctx))
+}
+
+// exchange writes the request and reads the response.
+func (c *Client) exchange(conn net.Conn, r *Request, response *Response) (isReusable bool, err error) {
+	from, _ := c.readers.Get().(*reader)
+	from.begin(conn)
+	defer func() {
+		from.end()
+		c.readers.Put(from)
+	}()
+	from.request = r.append(from.request[:0])
+	if _, err := conn.Write(from.request); err != nil {
+		return false, unanswered(err)
+	}
+	head, err := from.head() //nolint:bodyclose // closing reads what is left of a body, which may have no end
+	if err != nil {
+		return false, err
+	}
+	if err := c.read(from, head, response); err != nil {
+		return false, err
+	}
+	return !head.Close && from.buffered.Buffered() == 0, nil
+}
+
+// read reads the body.
+func (c *Client) read(from *reader, head *http.Response, response *Response) error {
+	switch encoding := head.Header.Get("Content-Encoding"); {
+	case head.StatusCode != http.StatusOK:
+		return &StatusError{Code: head.StatusCode}
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		return errEncoded
+	case head.ContentLength > int64(c.config.MaxBytes):
+		return c.tooLarge()
+	}
+	response.ContentType = head.Header.Get("Content-Type")
+	from.limit = int64(c.config.MaxBytes) + maxHeadBytes // of chunks, the sizes come on top
+	var large reservation
+	defer func() { c.large.Add(-large.bytes) }()
+	start := len(response.Body)
+	for {
+		if len(response.Body) == cap(response.Body) {
+			more := max(readBytes, len(response.Body)-start)
+			if !large.grow(c, int64(len(response.Body)-start+more)) {
+				return ErrBusy
+			}
+			response.Body = slices.Grow(response.Body, more)
+		}
+		n, err := head.Body.Read(response.Body[len(response.Body):cap(response.Body)])
+		response.Body = response.Body[:len(response.Body)+n]
+		switch {
+		case len(response.Body)-start > c.config.MaxBytes:
+			return c.tooLarge()
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(from.failed, ErrTooLarge):
+			return c.tooLarge()
+		case err != nil:
+			return plain("reading the page", cmp.Or(from.failed, err))
+		}
+	}
+}
+
+// reservation is what one body takes of MaxLargeBytes.
+type reservation struct{ bytes int64 }
+
+func (v *reservation) grow(c *Client, size int64) bool {
+	if size <= smallBytes || size <= v.bytes {
+		return true
+	}
+	isFree := c.large.Add(size-v.bytes) <= c.config.MaxLargeBytes
+	v.bytes = size
+	return isFree
+}
+
+func (c *Client) tooLarge() error {
+	return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.config.MaxBytes)
+}

@@ -1,0 +1,98 @@
+package fetch
+
+import (
+	"bufio"
+	"cmp"
+	"net"
+	"net/http"
+)
+
+// isValid reports whether nothing of the request can be the end of a line, or of the path.
+func (r *Request) isValid() bool {
+	return len(r.Path) > 0 && r.Path[0] == '/' && isVisible(r.Path, '!') && isVisible(r.Authorization, ' ') &&
+		isVisible(r.Host, '!')
+}
+
+func isVisible(text string, lowest byte) bool {
+	for i := range len(text) {
+		if text[i] < lowest || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Request) append(dst []byte) []byte {
+	dst = append(dst, "GET "...)
+	dst = append(dst, r.Path...)
+	dst = append(dst, " HTTP/1.1\r\nHost: "...)
+	dst = append(dst, r.Host...)
+	dst = append(dst, "\r\nUser-Agent: plimsoll\r\nAccept: "...)
+	dst = append(dst, r.Accept...)
+	// A server may compress what no header forbids.
+	dst = append(dst, "\r\nAccept-Encoding: identity\r\n"...)
+	if r.Authorization != "" {
+		dst = append(dst, "Authorization: "...)
+		dst = append(dst, r.Authorization...)
+		dst = append(dst, "\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}
+
+// reader is what a connection has while it is used.
+type reader struct {
+	conn     net.Conn
+	buffered *bufio.Reader
+	// limit is how many bytes may still be read.
+	limit int64
+	// failed is why the last Read failed: the functions of net/http sometimes return another error.
+	failed  error
+	request []byte
+}
+
+func newReader() *reader {
+	r := &reader{}
+	r.buffered = bufio.NewReaderSize(r, readBytes)
+	return r
+}
+
+func (r *reader) begin(conn net.Conn) {
+	r.conn, r.limit, r.failed = conn, maxHeadBytes, nil
+	r.buffered.Reset(r)
+}
+
+// end lets go of the connection, and of the credentials.
+func (r *reader) end() {
+	r.conn = nil
+	r.buffered.Reset(r)
+	clear(r.request[:cap(r.request)])
+}
+
+// Read implements io.Reader, up to the limit.
+func (r *reader) Read(p []byte) (int, error) {
+	if r.limit <= 0 {
+		r.failed = ErrTooLarge
+		return 0, ErrTooLarge
+	}
+	if int64(len(p)) > r.limit {
+		p = p[:r.limit]
+	}
+	n, err := r.conn.Read(p)
+	r.limit -= int64(n)
+	r.failed = err
+	return n, err
+}
+
+// get is the method, which decides whether there is a body.
+var get = &http.Request{Method: http.MethodGet}
+
+func (r *reader) head() (*http.Response, error) {
+	if _, err := r.buffered.Peek(1); err != nil {
+		return nil, unanswered(err)
+	}
+	head, err := http.ReadResponse(r.buffered, get)
+	if err != nil {
+		return nil, plain("reading the head of the response", cmp.Or(r.failed, err))
+	}
+	return head, nil
+}

@@ -1,0 +1,209 @@
+package podendpoint
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+// fleet is pods on a network of pipes, in a bubble of virtual time.
+type fleet struct {
+	t      *testing.T
+	source *Source
+	began  time.Time
+
+	// mu guards the following.
+	mu sync.Mutex
+	// page is a pod's page, by its name; nil is a connection that is refused.
+	page map[string]func(w net.Conn, r *http.Request)
+	// asked are the times of a pod's requests, dialed counts its connections.
+	asked   map[string][]time.Time
+	dialed  map[string]int
+	sampled []Sampled
+}
+
+// text serves a page of text.
+func text(body func() string) func(net.Conn, *http.Request) {
+	return func(w net.Conn, _ *http.Request) {
+		page := body()
+		fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: %d\r\n\r\n%s",
+			len(page), page)
+	}
+}
+
+// requests is a page with a counter that grows by so many each second.
+func (f *fleet) requests(perSecond float64) func(net.Conn, *http.Request) {
+	return text(func() string {
+		return fmt.Sprintf("# TYPE http_requests_total counter\nhttp_requests_total{code=\"200\"} %f\n",
+			float64(time.Since(f.began).Milliseconds())*perSecond/1000)
+	})
+}
+
+func gauge(value string) func(net.Conn, *http.Request) {
+	return text(func() string { return "queue_length " + value + "\n" })
+}
+
+// begin runs a source until the test ends.
+func begin(t *testing.T, config Config) *fleet {
+	t.Helper()
+	f := &fleet{
+		t: t, began: time.Now(), page: map[string]func(net.Conn, *http.Request){},
+		asked: map[string][]time.Time{}, dialed: map[string]int{},
+	}
+	config.DialPod, config.Registerer, config.Log = f.dial, prometheus.NewRegistry(), logr.Discard()
+	var err error
+	if f.source, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.source.Run(ctx, Watch{Sampled: func(s Sampled) { f.change(func() { f.sampled = append(f.sampled, s) }) }})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		// Connections that are kept have a goroutine of the fleet each.
+		f.source.mu.Lock()
+		objects := make([]observe.Key, 0, len(f.source.objects))
+		for key := range f.source.objects {
+			objects = append(objects, key)
+		}
+		f.source.mu.Unlock()
+		for _, key := range objects {
+			f.source.Forget(key)
+		}
+	})
+	return f
+}
+
+func (f *fleet) change(how func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	how()
+}
+
+func nameAt(address netip.Addr) string {
+	bytes := address.As4()
+	return fmt.Sprintf("pod-%d", int(bytes[2])<<8|int(bytes[3]))
+}
+
+func (f *fleet) dial(_ context.Context, address netip.AddrPort, isHostNetwork bool) (net.Conn, error) {
+	name := nameAt(address.Addr())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dialed[name]++
+	if f.page[name] == nil || isHostNetwork || address.Port() != 8080 {
+		return nil, errors.New("connection refused")
+	}
+	here, there := net.Pipe()
+	go f.serve(there, name)
+	return here, nil
+}
+
+func (f *fleet) serve(conn net.Conn, name string) {
+	defer func() { _ = conn.Close() }()
+	from := bufio.NewReader(conn)
+	for {
+		r, err := http.ReadRequest(from)
+		if err != nil {
+			return
+		}
+		var page func(net.Conn, *http.Request)
+		f.change(func() {
+			f.asked[name] = append(f.asked[name], time.Now())
+			page = f.page[name]
+		})
+		if page == nil {
+			return
+		}
+		page(conn, r)
+	}
+}
+
+// pods are running and ready since long ago; the first has this number.
+func pods(first, n int) []*observe.Pod {
+	all := make([]*observe.Pod, n)
+	for i := range all {
+		all[i] = observe.PodOf(podOf(first + i))
+	}
+	return all
+}
+
+func podOf(number int) *corev1.Pod {
+	long := metav1.NewTime(time.Now().Add(-time.Hour))
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team-a", Name: fmt.Sprintf("pod-%d", number), UID: types.UID(fmt.Sprintf("uid-%d", number)),
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}}}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.1.%d.%d", number>>8, number&255), StartTime: &long,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: long}},
+		},
+	}
+}
+
+func rateQuery(pods []*observe.Pod) *Query {
+	return &Query{Key: observe.WLA("team-a", "web"), Pods: pods, Spec: &sources.PodEndpoint{
+		PortName: "http", Path: "/metrics", Metric: "http_requests_total", IsRate: true}}
+}
+
+func gaugeQuery(pods []*observe.Pod) *Query {
+	return &Query{Key: observe.WLA("team-a", "web"), Metric: 1, Pods: pods, Spec: &sources.PodEndpoint{
+		PortName: "http", Path: "/metrics", Metric: "queue_length"}}
+}
+
+// milli are the values of a view, - for a pod without one and ? for one that is not in the sample.
+func milli(v *View, pods int) string {
+	var all []string
+	for i := range pods {
+		switch s := v.Sample(i, nil, arithmetic.Saturate); {
+		case s.Unsampled:
+			all = append(all, "?")
+		case !s.Present:
+			all = append(all, "-")
+		default:
+			all = append(all, fmt.Sprint((s.Milli+50)/100*100)) // times have milliseconds
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// run lets the time pass, with a Look each second, and returns the last one's values and error.
+func (f *fleet) run(q *Query, d time.Duration) (string, error) {
+	var v View
+	err := f.source.Look(time.Now(), q, &v)
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		<-time.After(time.Second)
+		synctest.Wait()
+		err = f.source.Look(time.Now(), q, &v)
+	}
+	return milli(&v, len(q.Pods)), err
+}
+
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, test)
+}

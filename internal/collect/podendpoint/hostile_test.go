@@ -1,0 +1,185 @@
+package podendpoint
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+
+// endless writes a text again and again until the other end is gone.
+func endless(w io.Writer, text string) {
+	block := []byte(strings.Repeat(text, 1+(32<<10)/len(text)))
+	for {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+func raw(text string) func(net.Conn, *http.Request) {
+	return func(w net.Conn, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// thousand series have this number.
+func thousand(n int) string {
+	var all strings.Builder
+	for i := range 1_000 {
+		fmt.Fprintf(&all, "http_requests_total{n=\"%d\",i=\"%d\"} 1\n", n, i)
+	}
+	return all.String()
+}
+
+// hostile are pages of pods that mean harm, and what is said of them.
+var hostile = map[string]struct {
+	page func(w net.Conn, r *http.Request)
+	want string
+}{
+	"endless body": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"\r\n")
+		endless(w, "x 1\n")
+	}, "too large"},
+	"endless chunks": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"Transfer-Encoding: chunked\r\n\r\n")
+		endless(w, "4\r\nx 1\n\r\n")
+	}, "too large"},
+	"endless small chunks": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"Transfer-Encoding: chunked\r\n\r\n")
+		endless(w, "1;"+strings.Repeat("e", 1000)+"\r\nx\r\n")
+	}, "reading the page"},
+	"endless head": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead)
+		endless(w, "X-Header: "+strings.Repeat("x", 100)+"\r\n")
+	}, "too large"},
+	"endless status": {func(w net.Conn, _ *http.Request) { endless(w, "HTTP/1.1 200 ") }, "too large"},
+	"one byte a second": {func(w net.Conn, _ *http.Request) {
+		for _, c := range okHead + "Content-Length: 100\r\n\r\n" {
+			<-time.After(time.Second)
+			if _, err := w.Write([]byte{byte(c)}); err != nil {
+				return
+			}
+		}
+	}, "no whole response within 1s"},
+	"silence": {func(w net.Conn, _ *http.Request) { _, _ = io.Copy(io.Discard, w) }, "no whole response within 1s"},
+	"one line without an end": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"Content-Length: 1073741824\r\n\r\nhttp_requests_total{code=\"")
+		endless(w, "x")
+	}, "too large"},
+	"a long line": {text(func() string {
+		return "http_requests_total{code=\"" + strings.Repeat("x", 1<<20) + "\"} 1\n"
+	}), "too large"},
+	"a million series": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"\r\n")
+		for i := range 1_000 {
+			if _, err := io.WriteString(w, thousand(i)); err != nil {
+				return
+			}
+		}
+	}, "too large"},
+	"many series": {text(func() string {
+		var all strings.Builder
+		for n := range 20 {
+			all.WriteString(thousand(n))
+		}
+		return all.String()
+	}), "too large"},
+	"not a number": {text(func() string { return "http_requests_total NaN\n" }), "NaN, infinite or negative"},
+	"infinity":     {text(func() string { return "http_requests_total +Inf\n" }), "NaN, infinite or negative"},
+	"negative":     {text(func() string { return "http_requests_total -1\n" }), "NaN, infinite or negative"},
+	"nothing":      {text(func() string { return "" }), "no series of the metric"},
+	"not a page":   {raw(okHead + "Content-Length: 5\r\n\r\n<htm>"), "its page"},
+	"another type": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nx\n"), "none of the formats"},
+	"half a page":  {raw(okHead + "Content-Length: 30\r\n\r\nhttp_requests_total 12"), "no whole response"},
+	"half a page and the end": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"Content-Length: 30\r\n\r\nhttp_requests_total 12")
+		_ = w.Close()
+	}, "ended early"},
+	"redirect": {raw("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"),
+		"302 Found; redirects are not followed"},
+	"error":  {raw("HTTP/1.1 500 SECRET\r\nContent-Length: 0\r\n\r\n"), "500 Internal Server Error"},
+	"switch": {raw("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "101"},
+	"early":  {raw("HTTP/1.1 103 Early Hints\r\n\r\n"), "103"},
+	"gzip bomb": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"Content-Encoding: gzip\r\n\r\n")
+		z := gzip.NewWriter(w)
+		endless(z, strings.Repeat("\x00", 1<<10))
+	}, "compressed"},
+	"bad chunks":         {raw(okHead + "Transfer-Encoding: chunked\r\n\r\nSECRET\r\n"), "reading the page"},
+	"negative length":    {raw(okHead + "Content-Length: -1\r\n\r\n"), "damaged"},
+	"two lengths":        {raw(okHead + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nx\n"), "damaged"},
+	"length and chunks":  {raw(okHead + "Content-Length: 9\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"), "damaged"},
+	"not HTTP":           {raw("SSH-2.0-SECRET\r\n"), "not HTTP/1.1"},
+	"damaged head":       {raw(okHead + "SECRET\r\n\r\n"), "damaged"},
+	"closes at once":     {func(w net.Conn, _ *http.Request) { _ = w.Close() }, "without a response"},
+	"more than it said":  {raw(okHead + "Content-Length: 7\r\n\r\nother 1\nHTTP/1.1 200 OK\r\n"), "its page"},
+	"a page of one byte": {raw(okHead + "Content-Length: 1\r\n\r\n\n"), "no series of the metric"},
+}
+
+// A hostile page costs its object the metric, and no one else anything: the other object's pod is
+// scraped every second, and nothing of what was sent is in an error.
+func TestHostilePods(t *testing.T) {
+	for name, c := range hostile {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := begin(t, Config{})
+				f.page["pod-0"], f.page["pod-1"], f.page["pod-2"] = c.page, c.page, f.requests(10)
+				bad, good := rateQuery(pods(0, 2)), rateQuery(pods(2, 1))
+				good.Key.Name = "neighbour"
+				_, _ = f.run(good, 0)
+				_, _ = f.run(bad, 3*time.Second)
+				if got, err := f.run(good, 0); got != "10000" || err != nil {
+					t.Errorf("the neighbour: %s, %v", got, err)
+				}
+				var err error
+				for range 15 {
+					_, err = f.run(bad, time.Second)
+					_, _ = f.run(good, time.Second)
+				}
+				if err == nil || errors.Is(err, ErrStarting) || !strings.Contains(err.Error(), c.want) ||
+					!strings.Contains(err.Error(), "none of 2 pods") || strings.Contains(err.Error(), "SECRET") {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+				if got, err := f.run(good, 0); got != "10000" || err != nil {
+					t.Errorf("the neighbour in the end: %s, %v", got, err)
+				}
+				for i := 1; i < len(f.asked["pod-2"]); i++ {
+					if gap := f.asked["pod-2"][i].Sub(f.asked["pod-2"][i-1]); gap > 1600*time.Millisecond {
+						t.Errorf("the neighbour waited %s", gap)
+					}
+				}
+				if f.dialed["pod-2"] != 1 {
+					t.Errorf("the neighbour was dialed %d times", f.dialed["pod-2"])
+				}
+			})
+		})
+	}
+}
+
+// TestPanic: a defect in reading is an error of the pod whose page shows it.
+func TestPanic(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"], f.page["pod-1"] = f.requests(10), f.requests(20)
+		dial := f.source.config.DialPod
+
+		f.source.config.DialPod = func(ctx context.Context, a netip.AddrPort, isHostNetwork bool) (net.Conn, error) {
+			if nameAt(a.Addr()) == "pod-0" {
+				panic("a defect")
+			}
+			return dial(ctx, a, isHostNetwork)
+		}
+		q := rateQuery(pods(0, 2))
+		if got, err := f.run(q, 5*time.Second); got != "- 20000" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+	})
+}

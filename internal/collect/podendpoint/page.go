@@ -1,0 +1,306 @@
+package podendpoint
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/sample"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+const (
+	// spread is the time within which the pods of one object are scraped, so that its round is over
+	// soon.
+	spread = 20 * time.Millisecond
+	// turn is how often a sample may move on.
+	turn = time.Second
+)
+
+// podPage is one page that each of an object's pods has. It is guarded by the object's lock.
+type podPage struct {
+	source *Source
+	object *object
+	place  sources.PodEndpoint
+	auth   *clientauth.Client
+	// metrics are what is read of it; wants are the same for scrapes, which read it without the lock.
+	metrics []*wanted
+	wants   atomic.Pointer[wants]
+
+	// pods is how many could be scraped, targets are those that are.
+	pods    int
+	targets map[uint64]*target
+	// limit is how many are in the sample if not all are.
+	limit  int
+	circle sample.Circle
+	moved  time.Time
+	// unreachables is how many pods have no such port.
+	unreachables int
+	// reporting is how many targets of the sample do not fail.
+	reporting int
+	// cost is an average of what scraping one pod costs; 0 before the first.
+	cost time.Duration
+
+	uids    []uint64
+	indices []int
+}
+
+// wants are the metrics of a page.
+type wants struct {
+	metrics []*wanted
+	page    []page.Want
+}
+
+func (p *podPage) setMetrics(metrics []*wanted) {
+	w := &wants{metrics: metrics}
+	for _, m := range metrics {
+		w.page = append(w.page, m.want)
+	}
+	p.metrics = metrics
+	p.wants.Store(w)
+}
+
+// target is a pod's page.
+type target struct {
+	page *podPage
+	// key, pod, namespace, name, address and phase do not change.
+	key             string
+	pod             uint64
+	namespace, name string
+	address         netip.AddrPort
+	isHostNetwork   bool
+	// connection is the scrape's that is under way.
+	connection fetch.Connection
+	// next is another target of the same pod; the source's lock guards it.
+	next *target
+
+	added time.Time
+	// isAhead says that it does not count yet.
+	isAhead, isReady bool
+	histories        []counter.History
+	// sampled is when it brought new samples last, failing why it fails, since when.
+	sampled time.Time
+	failing error
+	// scrapes is how many pages were read; series is how many series are remembered.
+	scrapes, series int
+}
+
+// Key implements scrape.Target.
+func (t *target) Key() string { return t.key }
+
+// Phase implements scrape.Target: the pods of an object are scraped at about the same time.
+func (t *target) Phase(period time.Duration) time.Duration {
+	return (timing.Phase(t.page.object.key.String(), period) + timing.Phase(t.key, min(spread, period))) % period
+}
+
+// String is how errors call it.
+func (t *target) String() string { return "pod " + t.name + " at " + t.address.String() }
+
+// keys numbers the targets.
+var keys atomic.Uint64
+
+// follow makes those pods be scraped that are the object's now.
+func (p *podPage) follow(now time.Time, pods []*observe.Pod) {
+	p.unreachables = 0
+	eligible, known := 0, 0
+	for _, pod := range pods {
+		switch isKnown := p.meet(pod); {
+		case !isEligible(pod):
+		case isKnown:
+			known++
+			eligible++
+		case p.hasPort(pod):
+			eligible++
+		default:
+			p.unreachables++
+		}
+	}
+	isSame := eligible == p.pods && known == len(p.targets)
+	p.pods = eligible
+	size := p.size()
+	isWhole := size >= eligible
+	if isSame && (isWhole && known == eligible || !isWhole && known >= size && now.Sub(p.moved) < turn) {
+		return
+	}
+	p.moved = now
+	p.choose(now, pods, size)
+}
+
+// meet looks at a pod again, and tells whether it is a target.
+func (p *podPage) meet(pod *observe.Pod) bool {
+	t := p.targets[pod.Identity()]
+	switch {
+	case t == nil:
+		return false
+	case t.address.Addr() != pod.Address():
+		p.remove([]*target{t}) // its sandbox was made anew
+		return false
+	case pod.IsReady() && !t.isReady && t.failing != nil:
+		p.source.rounds.Retry(t.key)
+	}
+	t.isReady = pod.IsReady()
+	return true
+}
+
+// isEligible reports whether a pod has a page by now.
+func isEligible(pod *observe.Pod) bool {
+	return pod.Phase == metric.PhaseRunning && !pod.Deleting && pod.Address().IsValid()
+}
+
+// size is how many of the pods are in the sample.
+func (p *podPage) size() int {
+	if p.limit == 0 {
+		p.limit = p.source.budget.first(p.pods)
+	}
+	return min(p.limit, p.pods)
+}
+
+// choose makes the sample the targets, and a few more that will be in it next.
+func (p *podPage) choose(now time.Time, pods []*observe.Pod, size int) {
+	p.uids = p.uids[:0]
+	var all []*observe.Pod
+	for _, pod := range pods {
+		if !isEligible(pod) || p.targets[pod.Identity()] == nil && !p.hasPort(pod) {
+			continue
+		}
+		all = append(all, pod)
+		p.uids = append(p.uids, pod.Identity())
+	}
+	p.indices = p.circle.Choose(now, p.uids, size, p.indices[:0])
+	keep := make(map[uint64]struct{}, len(p.indices))
+	var added []*target
+	for i, n := range p.indices {
+		pod := all[n]
+		keep[pod.Identity()] = struct{}{}
+		t := p.targets[pod.Identity()]
+		if t == nil {
+			t = p.add(now, pod)
+			added = append(added, t)
+		}
+		t.isAhead = i >= size
+	}
+	var removed []*target
+	for id, t := range p.targets {
+		if _, isKept := keep[id]; !isKept {
+			removed = append(removed, t)
+		}
+	}
+	p.remove(removed)
+	p.count()
+	p.source.link(added)
+	p.source.rounds.Add(added...)
+}
+
+// count counts the targets that report.
+func (p *podPage) count() {
+	p.reporting = 0
+	for _, t := range p.targets {
+		if t.isReporting() {
+			p.reporting++
+		}
+	}
+}
+
+func (t *target) isReporting() bool { return !t.isAhead && t.failing == nil }
+
+func (p *podPage) hasPort(pod *observe.Pod) bool {
+	_, err := p.portOf(pod)
+	return err == nil
+}
+
+// portOf is where the pod's page is.
+func (p *podPage) portOf(pod *observe.Pod) (uint16, error) {
+	if p.place.PortName == "" {
+		return p.place.Port, nil
+	}
+	if port, has := pod.Port(p.place.PortName); has {
+		return port, nil
+	}
+	return 0, &portError{pod: pod.Name, port: p.place.PortName}
+}
+
+type portError struct{ pod, port string }
+
+// Error implements error.
+func (e *portError) Error() string {
+	return "pod " + e.pod + " has no container port named " + strconv.Quote(e.port)
+}
+
+func (p *podPage) add(now time.Time, pod *observe.Pod) *target {
+	port, _ := p.portOf(pod) // it has one, see choose
+	t := &target{
+		page: p, key: strconv.FormatUint(keys.Add(1), 36), pod: pod.Identity(), namespace: pod.Namespace(),
+		name: pod.Name, address: netip.AddrPortFrom(pod.Address(), port), isHostNetwork: pod.IsHostNetwork(),
+		added: now, isReady: pod.IsReady(), histories: make([]counter.History, len(p.metrics)),
+	}
+	for i, m := range p.metrics {
+		t.histories[i] = m.newHistory()
+	}
+	p.targets[t.pod] = t
+	return t
+}
+
+// end ends the scraping.
+func (p *podPage) end() {
+	removed := make([]*target, 0, len(p.targets))
+	for _, t := range p.targets {
+		removed = append(removed, t)
+	}
+	p.remove(removed)
+	p.setMetrics(nil)
+}
+
+func (p *podPage) remove(targets []*target) {
+	if len(targets) == 0 {
+		return
+	}
+	removed := make([]string, 0, len(targets))
+	for _, t := range targets {
+		delete(p.targets, t.pod)
+		removed = append(removed, t.key)
+		p.source.budget.series.Add(-int64(t.series))
+		t.series = 0
+	}
+	p.source.unlink(targets)
+	p.source.rounds.Remove(removed...)
+}
+
+// link makes the targets known by their pods.
+func (s *Source) link(targets []*target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range targets {
+		t.next = s.byPod[t.pod]
+		s.byPod[t.pod] = t
+	}
+}
+
+func (s *Source) unlink(targets []*target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range targets {
+		var rest []*target
+		for other := s.byPod[t.pod]; other != nil; other = other.next {
+			if other != t {
+				rest = append(rest, other)
+			}
+		}
+		delete(s.byPod, t.pod)
+		for _, other := range slices.Backward(rest) {
+			other.next = s.byPod[t.pod]
+			s.byPod[t.pod] = other
+		}
+	}
+}
+
+// gone is called when a target is not scraped any more, and will not be again.
+func (s *Source) gone(t *target) { s.client.Close(&t.connection) }

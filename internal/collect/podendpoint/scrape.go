@@ -1,0 +1,223 @@
+package podendpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
+)
+
+const (
+	// keptBytes is how large a buffer may be to be used again.
+	keptBytes = 1 << 20
+	// What waiting for a response costs is not measured: a goroutine that waits leaves its thread.
+	// These are what a request, its response's bytes, and a new connection cost on a machine of 2026
+	// (docs/performance.md).
+	exchangeCost    = 40 * time.Microsecond
+	costPerKilobyte = 500 * time.Nanosecond
+	connectCost     = 60 * time.Microsecond
+	handshakeCost   = time.Millisecond
+)
+
+// Reasons for which a page that was read gives no sample.
+var (
+	errAbsent     = errors.New("its page has no series of the metric that the selector selects")
+	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
+	errManySeries = errors.New("its page has too many series of the metric, and so have other pages")
+	errSilent     = errors.New("it has not been scraped often enough")
+)
+
+// scratch is what a scrape needs while it is under way.
+type scratch struct {
+	body   []byte
+	parser page.Parser
+	// values are those of each wanted metric.
+	values [][]counter.Value
+}
+
+func (c *scratch) begin(wants int) {
+	for len(c.values) < wants {
+		c.values = append(c.values, nil)
+	}
+	for i := range c.values {
+		c.values[i] = c.values[i][:0]
+	}
+}
+
+// scrape reads a pod's page, and tells of what is new and what that cost.
+func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err error) {
+	began := time.Now()
+	c, _ := s.scratches.Get().(*scratch)
+	w := t.page.wants.Load()
+	c.begin(len(w.page))
+	cpu, err = s.read(ctx, t, w, c)
+	if ctx.Err() == nil {
+		now := time.Now()
+		s.metrics.scraped(now.Sub(began), cpu, err)
+		told, isNew := s.take(now, t, w, c, outcome{cpu, err})
+		if isNew {
+			s.watch.Sampled(told)
+		}
+	}
+	if cap(c.body) <= keptBytes {
+		s.scratches.Put(c)
+	}
+	return cpu, err
+}
+
+// read requests the page and reads the wanted metrics. Reading what a stranger sent must not end the
+// process.
+func (s *Source) read(ctx context.Context, t *target, w *wants, c *scratch) (cpu time.Duration, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a pod's page failed", "pod", t.name, "namespace",
+				t.namespace, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: reading its page failed", t)
+		}
+	}()
+	response, cpu, err := s.request(ctx, t, c)
+	if err != nil {
+		return cpu, fmt.Errorf("%s: %w", t, err)
+	}
+	cpu += cputime.Spend(func() { err = c.parse(&response, w) })
+	if err != nil {
+		return cpu, fmt.Errorf("%s: its page: %w", t, err)
+	}
+	return cpu, nil
+}
+
+func (c *scratch) parse(response *fetch.Response, w *wants) error {
+	format, err := page.FormatOf(response.ContentType)
+	if err != nil {
+		return err
+	}
+	return c.parser.Read(format, response.Body, w.page, func(want int, series uint64, value float64) {
+		c.values[want] = append(c.values[want], counter.Value{Series: series, Value: value})
+	})
+}
+
+// request reads the page into the scratch's buffer.
+func (s *Source) request(ctx context.Context, t *target, c *scratch) (fetch.Response, time.Duration, error) {
+	material, err := t.page.auth.Get(ctx)
+	if err != nil {
+		return fetch.Response{}, 0, err
+	}
+	r := fetch.Request{
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			return s.config.DialPod(ctx, t.address, t.isHostNetwork)
+		},
+		TLS: material.TLS, ServerName: t.address.Addr().String(), Host: t.address.String(), Path: t.page.place.Path,
+		Accept: page.Accept, Authorization: material.Authorization,
+	}
+	response, err := s.client.Get(ctx, &t.connection, &r, c.body[:0])
+	c.body = response.Body
+	cpu := exchangeCost + time.Duration(len(response.Body)>>10)*costPerKilobyte
+	if response.IsNew {
+		cpu += connectCost
+		if material.TLS != nil {
+			cpu += handshakeCost
+		}
+	}
+	return response, cpu, err
+}
+
+// outcome is how a scrape ended.
+type outcome struct {
+	cpu time.Duration
+	err error
+}
+
+// take puts what was read into the histories.
+func (s *Source) take(now time.Time, t *target, w *wants, c *scratch, end outcome) (told Sampled, isNew bool) {
+	p := t.page
+	p.object.mu.Lock()
+	defer p.object.mu.Unlock()
+	if p.targets[t.pod] != t {
+		return told, false // it was removed meanwhile
+	}
+	p.learn(end.cpu)
+	wasReporting := t.isReporting()
+	t.failing = end.err
+	if end.err == nil {
+		t.scrapes++
+		isNew = s.add(now, t, w, c)
+	}
+	if isReporting := t.isReporting(); isReporting && !wasReporting {
+		p.reporting++
+	} else if wasReporting && !isReporting {
+		p.reporting--
+	}
+	if !isNew || t.isAhead {
+		return told, false
+	}
+	told = Sampled{Key: p.object.key, Namespace: t.namespace, Pod: t.name, At: now, Before: t.sampled,
+		Reporting: p.object.reporting()}
+	t.sampled = now
+	return told, true
+}
+
+// learn makes what a scrape cost a part of what those of the page's pods cost.
+func (p *podPage) learn(cpu time.Duration) {
+	switch {
+	case cpu <= 0:
+	case p.cost == 0:
+		p.cost = cpu
+	default:
+		p.cost += (cpu - p.cost) / 16
+	}
+}
+
+// add adds the values to the histories, and tells whether one of them has a new sample.
+func (s *Source) add(now time.Time, t *target, w *wants, c *scratch) (isNew bool) {
+	if series := c.count(w); s.keep(t, series) {
+		t.failing = nil
+	} else {
+		t.failing = errManySeries
+		return false
+	}
+	for i, m := range w.metrics {
+		at := i
+		if t.page.wants.Load() != w {
+			// Other metrics are wanted by now.
+			if at = slices.Index(t.page.metrics, m); at < 0 {
+				continue
+			}
+		}
+		switch t.histories[at].Add(now, c.values[i]) {
+		case counter.Absent:
+			t.failing = errAbsent
+		case counter.Refused:
+			t.failing = errValue
+		case counter.Same:
+		case counter.First, counter.Continued, counter.Restarted, counter.Interrupted, counter.ClockJumped:
+			isNew = true
+		}
+	}
+	return isNew
+}
+
+// count is how many series of rates there are, each of which is remembered.
+func (c *scratch) count(w *wants) int {
+	n := 0
+	for i, m := range w.metrics {
+		if m.spec.IsRate {
+			n += len(c.values[i])
+		}
+	}
+	return n
+}
+
+// keep makes so many series be remembered of the target. It is false if there are too many.
+func (s *Source) keep(t *target, series int) bool {
+	total := s.budget.series.Add(int64(series - t.series))
+	t.series = series
+	return total <= maxSeries || series <= smallSeries
+}

@@ -88,7 +88,7 @@ func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Respons
 		return r
 	default:
 		return observehorizontal.Response{
-			Err: fmt.Errorf("metrics of type %s are not available in this version of Plimsoll", known.Type),
+			Err: fmt.Errorf("no metrics API has metrics of type %s", known.Type),
 		}
 	}
 }

@@ -58,6 +58,8 @@ type Config struct {
 	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is
 	// asked for resource metrics too. It may be nil.
 	Direct readings.Direct
+	// Own are the sources of the metrics that Plimsoll reads itself. One that is nil is switched off.
+	Own readings.Sources
 	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is
 	// empty if none does. Every decision calls it, from several goroutines, so it reads caches alone.
 	// It may be nil.

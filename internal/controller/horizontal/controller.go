@@ -91,7 +91,7 @@ func New(cfg Config) (*Controller, error) {
 	}
 	c.inspectors = newInspectors(&cfg)
 	c.triggers = &triggers{
-		isOn: cfg.Triggers, syncPeriod: cfg.SyncPeriod, direct: cfg.Direct, queue: c.queue, records: c.records,
+		isOn: cfg.Triggers, syncPeriod: cfg.SyncPeriod, direct: cfg.Direct, own: cfg.Own, queue: c.queue, records: c.records,
 		pods: c.pods,
 	}
 	if c.reconciler, err = c.newReconciler(); err != nil {
@@ -137,7 +137,8 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		return nil, err
 	}
 	o.reader = readings.New(&readings.Config{
-		Source: cfg.Metrics, Direct: cfg.Direct, Queue: c.queue, Workers: c.workers, Series: c.series, Log: cfg.Log,
+		Source: cfg.Metrics, Direct: cfg.Direct, Own: cfg.Own, Queue: c.queue, Workers: c.workers, Series: c.series,
+		Log:        cfg.Log,
 		SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
 	return &reconciler{
@@ -208,7 +209,9 @@ func (c *Controller) Run(ctx context.Context) error {
 		defer c.config.WorkloadAutoscalers.Run(ctx, c.handler, c.handler.workloadsListed)()
 	}
 	reader := c.reconciler.observer.reader
-	defer reader.Collect(ctx, readings.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled})()
+	defer reader.Collect(ctx, readings.Watch{
+		Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled, Own: c.triggers.watchOwn(),
+	})()
 	defer reader.Wait()
 	c.loop(ctx)
 	return nil

@@ -103,12 +103,15 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	p.pods = p.actual.Pods(p.hpa, p.scratch.pods)
 	p.observation.Pods = p.scratch.readings.Pods(p.pods)
 	p.metrics = readings.Decision{
-		HPA: p.hpa, Policy: &p.policy, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
+		HPA: p.hpa, Policy: &p.policy, Own: p.record.ownSpecs, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
 		AsUpstream: p.purpose != toAct,
 	}
 	if err := o.reader.Read(ctx, &p.metrics, &p.result); err != nil {
 		return err
+	}
+	if p.record.ownSpecs.HasPods() {
+		o.records.setPages(p.record, max(1, p.result.Pages))
 	}
 	p.observation.Readings, p.observation.NewerAwaited = p.result.Readings, p.result.IsNewerAwaited
 	if ctx.Err() != nil {

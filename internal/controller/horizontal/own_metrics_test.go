@@ -1,46 +1,413 @@
 package horizontal
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// TestOwnMetricsAreNotAvailable: a metric that nothing reads says so, and neither raises nor lowers the replica count.
-func TestOwnMetricsAreNotAvailable(t *testing.T) {
-	target := plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: ptr.To(resource.MustParse("10"))}
-	for name, m := range map[string]plimsollv1alpha1.MetricSpec{
-		"PodEndpoint": {PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-			Port: intstr.FromString("http"), As: "Rate", Metric: plimsollv1alpha1.MetricIdentifier{Name: "hits"}, Target: target,
-		}},
-		"Prometheus": {Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
-			ServerAddress: "http://prometheus:9090", Query: "sum(up)", Target: target,
-		}},
-		"ExternalScaler": {ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{ScalerAddress: "scaler:9090"}},
-	} {
-		t.Run(name, func(t *testing.T) {
+const (
+	ofPods   = plimsollv1alpha1.PodEndpointMetricSourceType
+	ofQuery  = plimsollv1alpha1.PrometheusMetricSourceType
+	ofScaler = plimsollv1alpha1.ExternalScalerMetricSourceType
+)
+
+// inspected are the decisions on an object, with what each was made of.
+func (w *world) inspected(key observe.Key, each func(*snapshothorizontal.Step, *horizontal.Decision)) {
+	w.made = func(c *Controller) { c.Inspect(key, each) }
+}
+
+// TestSourcesAreSwitchedOff: a metric whose source is off says so, and neither raises nor lowers the replica count.
+func TestSourcesAreSwitchedOff(t *testing.T) {
+	for _, kind := range []plimsollv1alpha1.MetricSourceType{ofPods, ofQuery, ofScaler} {
+		t.Run(string(kind), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				api := w.workloads()
-				object := workloadOf(externally(w.web("web", 2)))
-				m.Type = plimsollv1alpha1.MetricSourceType(name)
-				object.Spec.Metrics = []plimsollv1alpha1.MetricSpec{m}
-				plimsollv1alpha1.SetDefaults(&object.Spec)
-				api.put(object)
+				api.put(ownly(w.web("web", 2), kind))
 				w.start(api.serve, rarely)
 				w.pass(30 * period)
 				w.wantReplicas("web", 2, "nothing is known of the load")
 				got := workloadCondition(api.get("web"), "ScalingActive")
-				if got.Status != metav1.ConditionFalse || got.Reason != "FailedGet"+name+"Metric" ||
-					!strings.Contains(got.Message, "metrics of type "+name+" are not available in this version of Plimsoll") {
+				if got.Status != metav1.ConditionFalse || got.Reason != "FailedGet"+string(kind)+"Metric" ||
+					!strings.Contains(got.Message, "this controller does not read metrics of type "+string(kind)) {
 					t.Errorf("%+v", got)
 				}
 			})
 		})
 	}
+}
+
+// TestOwnMetricsScale: what each of the sources has scales the target up and down.
+func TestOwnMetricsScale(t *testing.T) {
+	for _, kind := range []plimsollv1alpha1.MetricSourceType{ofPods, ofQuery, ofScaler} {
+		t.Run(string(kind), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				api, o := w.workloads(), w.ownMetrics()
+				object := ownly(w.web("web", 4), kind)
+				api.put(object)
+				o.milli, o.answer = 20_000, sources.Answer{Series: []float64{80}, TargetMilli: 10_000, Activity: metric.Active}
+				w.start(api.serve, rarely, o.read)
+				w.pass(2 * period)
+				w.wantReplicas("web", 8, "four pods have twice the target each")
+				o.set(func() { o.milli, o.answer.Series = 5_000, []float64{20} })
+				w.pass(10 * time.Minute)
+				if got := w.replicas("web"); got >= 8 {
+					t.Errorf("%d replicas, want fewer: half of the target, or a quarter", got)
+				}
+				if got := w.metric("horizontal_pod_autoscaler_controller_metric_computation_total", "none", "none",
+					string(kind)); got == 0 {
+					t.Error("no metric was counted")
+				}
+				status := api.get("web").Status
+				if len(status.CurrentMetrics) != 1 || string(status.CurrentMetrics[0].Type) != string(kind) {
+					t.Errorf("status %+v", status.CurrentMetrics)
+				}
+			})
+		})
+	}
+}
+
+// TestPagesLeadToDecisions: a round of pages leads to one decision, and a sudden load to replicas within two rounds.
+func TestPagesLeadToDecisions(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 4), ofPods)
+		api.put(object)
+		o.milli = 10_000
+		var decided []time.Time
+		w.inspected(observe.WLA("shop", "web"), func(_ *snapshothorizontal.Step, d *horizontal.Decision) {
+			if d.Trigger == trigger.Samples {
+				decided = append(decided, d.At)
+			}
+		})
+		w.start(api.serve, rarely, o.read)
+		w.pass(30 * time.Second)
+		began := len(decided)
+		w.pass(60 * time.Second)
+		if got := len(decided) - began; got < 56 || got > 60 {
+			t.Errorf("%d decisions in 60 rounds of pages", got)
+		}
+		o.set(func() { o.milli = 100_000 })
+		w.pass(2100 * time.Millisecond)
+		if got := w.replicas("web"); got < 8 {
+			t.Errorf("%d replicas two rounds after the load is tenfold, want at least 8", got)
+		}
+		if !slices.Contains(o.urgent, "web-0") {
+			t.Errorf("urgent are %v: the first of two samples should have had the second taken early", o.urgent)
+		}
+	})
+}
+
+// TestSampledPodsStandForAll: where only a part of the pods is scraped, the decision is on all of them, and says so.
+func TestSampledPodsStandForAll(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		hpa := w.web("web", 20)
+		hpa.Spec.MaxReplicas = 100
+		object := ownly(hpa, ofPods)
+		api.put(object)
+		o.milli, o.sample = 20_000, 5
+		var counts metric.Counts
+		w.inspected(observe.WLA("shop", "web"), func(_ *snapshothorizontal.Step, d *horizontal.Decision) {
+			if d.Metrics[0].Failure == nil && !d.Metrics[0].Pending && counts.Counted == 0 {
+				counts = d.Metrics[0].Counts
+			}
+		})
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		if counts.Counted != 5 || counts.Unsampled != 15 {
+			t.Errorf("%+v, want 5 of 20 pods sampled", counts)
+		}
+		w.wantReplicas("web", 40, "the sampled pods have twice the target")
+	})
+}
+
+// TestSilentPodsAreMissing: pods that do not answer count as missing, and none at all is a failure.
+func TestSilentPodsAreMissing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		api.put(ownly(w.web("web", 4), ofPods))
+		o.milli, o.broken = 15_000, map[string]bool{"web-0": true, "web-1": true}
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		w.wantReplicas("web", 4, "two pods of which nothing is known may have no load")
+		o.set(func() { o.milli, o.broken["web-2"], o.broken["web-3"] = 0, true, true })
+		w.pass(10 * time.Minute)
+		w.wantReplicas("web", 4, "nothing is known of the load")
+		if got := workloadCondition(api.get("web"), "ScalingActive"); got.Status != metav1.ConditionFalse {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestFailingServerKeepsReplicas: as long as a server is down nothing is lowered, and the fallback holds after its time.
+func TestFailingServerKeepsReplicas(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 4), ofQuery)
+		object.Spec.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
+			Behavior: plimsollv1alpha1.FallbackStatic, Replicas: ptr.To[int32](6), FailureDurationSeconds: ptr.To[int32](60),
+		}
+		api.put(object)
+		o.answer = sources.Answer{Err: errServer}
+		w.start(api.serve, rarely, o.read)
+		w.pass(50 * time.Second)
+		w.wantReplicas("web", 4, "the fallback is not due")
+		w.pass(12 * time.Second)
+		w.wantReplicas("web", 6, "the fallback is due after a minute")
+		got := workloadCondition(api.get("web"), "FallbackActive")
+		if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "Prometheus") {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestPendingLowersNothing: the first values of one metric are awaited, and another asks for fewer.
+func TestPendingLowersNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 4), ofQuery)
+		object.Spec.Behavior = &plimsollv1alpha1.Behavior{
+			ScaleDown: &plimsollv1alpha1.ScaleDownRules{StabilizationWindowSeconds: ptr.To[int32](0)},
+		}
+		api.put(object)
+		o.answer = sources.Answer{IsPending: true}
+		w.start(api.serve, rarely, o.read)
+		w.pass(time.Second)
+		w.wantReplicas("web", 4, "the first answer is awaited")
+		o.set(func() { o.answer = sources.Answer{Series: []float64{10}} })
+		o.sampled(observe.WLA("shop", "web"))
+		w.pass(time.Second)
+		w.wantReplicas("web", 1, "the answer leads to a decision at once")
+	})
+}
+
+// zeroWorld has an object at zero that a scaler may wake.
+func zeroWorld(w *world) (*workloadAPI, *ownMetrics) {
+	api, o := w.workloads(), w.ownMetrics()
+	object := ownly(w.web("web", 0), ofScaler)
+	object.Spec.MinReplicas = ptr.To[int32](0)
+	api.put(object)
+	o.answer = sources.Answer{Series: []float64{0}, TargetMilli: 10_000, Activity: metric.Inactive}
+	return api, o
+}
+
+// TestPushScalesFromZeroAtOnce: a scaler's report brings the first replica within 300 ms, and its answer whatever else
+// it asks for.
+func TestPushScalesFromZeroAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := zeroWorld(w)
+		w.start(api.serve, rarely, o.read)
+		w.pass(3*period + 700*time.Millisecond)
+		w.wantReplicas("web", 0, "no work")
+		o.push(observe.WLA("shop", "web"))
+		w.pass(300 * time.Millisecond)
+		w.wantReplicas("web", 1, "work was reported")
+	})
+}
+
+// TestPushOfFailingScaler: a scaler that says that there is work is believed though its values cannot be read.
+func TestPushOfFailingScaler(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := zeroWorld(w)
+		o.answer = sources.Answer{Err: errServer}
+		w.start(api.serve, rarely, o.read)
+		w.pass(3 * period)
+		w.wantReplicas("web", 0, "nothing is known of any work")
+		o.push(observe.WLA("shop", "web"))
+		w.pass(300 * time.Millisecond)
+		w.wantReplicas("web", 1, "work was reported")
+	})
+}
+
+// TestFloodOfPushes: a scaler that reports all the time has its object decided five times a second, and no other object
+// later.
+func TestFloodOfPushes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := zeroWorld(w)
+		decisions := 0
+		w.inspected(observe.WLA("shop", "web"), func(*snapshothorizontal.Step, *horizontal.Decision) { decisions++ })
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		o.push(observe.WLA("shop", "web"))
+		w.pass(time.Second)
+		decisions = 0
+		for range 10_000 {
+			o.push(observe.WLA("shop", "web"))
+			w.pass(time.Millisecond)
+		}
+		if decisions < 45 || decisions > 55 {
+			t.Errorf("%d decisions in 10 s", decisions)
+		}
+	})
+}
+
+// TestAnswersOfManyMetrics: a hundred answers a second lead to no more than five decisions a second.
+func TestAnswersOfManyMetrics(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 2), ofQuery)
+		for range 99 {
+			object.Spec.Metrics = append(object.Spec.Metrics, object.Spec.Metrics[0])
+		}
+		api.put(object)
+		o.answer = sources.Answer{Series: []float64{20}}
+		decisions := 0
+		w.inspected(observe.WLA("shop", "web"), func(*snapshothorizontal.Step, *horizontal.Decision) { decisions++ })
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		decisions = 0
+		for range 1000 {
+			o.sampled(observe.WLA("shop", "web"))
+			w.pass(10 * time.Millisecond)
+		}
+		if decisions < 40 || decisions > 55 {
+			t.Errorf("%d decisions in 10 s", decisions)
+		}
+	})
+}
+
+// TestOwnMetricsBesideOthers: a slow metrics API keeps no decision on a metric that Plimsoll reads itself waiting, and
+// what was asked before it answered is read again.
+func TestOwnMetricsBesideOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		hpa := externally(w.web("web", 2))
+		object := ownly(hpa, ofQuery)
+		object.Spec.Metrics = append(object.Spec.Metrics, workloadOf(hpa).Spec.Metrics...)
+		api.put(object)
+		w.external = func(ctx context.Context) (int64, error) {
+			select {
+			case <-time.After(10 * time.Second):
+			case <-ctx.Done():
+			}
+			return 100, ctx.Err()
+		}
+		o.answer = sources.Answer{Series: []float64{40}}
+		w.start(api.serve, rarely, o.read)
+		w.pass(500 * time.Millisecond)
+		w.wantReplicas("web", 4, "what the server answered does not wait for the metrics API")
+	})
+}
+
+// TestForgottenObjects: nothing more is read of an object that is gone, and nothing at all of HPAs.
+func TestForgottenObjects(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		api.put(ownly(w.web("web", 2), ofPods, ofQuery, ofScaler))
+		w.addHPA(externally(w.web("other", 2)))
+		w.external = func(context.Context) (int64, error) { return 200, nil }
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		if o.running != 3 {
+			t.Errorf("%d sources run, want 3", o.running)
+		}
+		api.remove("web")
+		w.deleteHPA("other")
+		w.pass(2 * period)
+		want := []observe.Key{observe.WLA("shop", "web")}
+		for _, source := range []string{"pods", "prometheus", "scalers"} {
+			if got := o.forgotten[source]; !slices.Equal(got, want) {
+				t.Errorf("%s: forgotten are %v, want %v", source, got, want)
+			}
+		}
+		looks := o.looks
+		w.pass(2 * period)
+		if o.looks != looks {
+			t.Error("an object that is gone is still read")
+		}
+	})
+}
+
+// TestSourcesStopWithTheLead: a controller that no longer leads reads nothing.
+func TestSourcesStopWithTheLead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		api.put(ownly(w.web("web", 2), ofPods, ofQuery, ofScaler))
+		w.start(api.serve, rarely, o.read)
+		w.pass(period)
+		w.stop()
+		w.stop = nil
+		w.pass(time.Second)
+		if o.running != 0 {
+			t.Errorf("%d sources run, want none", o.running)
+		}
+	})
+}
+
+// TestRareDecisionsStaySubscribed: an object that asks to be decided once an hour is read all the same as often as its
+// sources want to be asked.
+func TestRareDecisionsStaySubscribed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 2), ofQuery)
+		object.Spec.SyncPeriodSeconds = ptr.To[int32](3600)
+		api.put(object)
+		o.answer = sources.Answer{Series: []float64{20}}
+		w.start(api.serve, rarely, o.read)
+		w.pass(period)
+		for i := range 10 {
+			before := o.looks
+			w.pass(2 * period)
+			if o.looks == before {
+				t.Fatalf("not asked for two sync periods after %d", i)
+			}
+		}
+	})
+}
+
+// TestEditedMetricsAreRead: another spec of an object is read from the next decision on.
+func TestEditedMetricsAreRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 2), ofQuery)
+		api.put(object)
+		o.answer = sources.Answer{Series: []float64{40}, TargetMilli: 5_000, Activity: metric.Active}
+		w.start(api.serve, rarely, o.read)
+		w.pass(period)
+		w.wantReplicas("web", 4, "the spec's target is 10")
+		object = api.get("web")
+		object.Spec.Metrics = []plimsollv1alpha1.MetricSpec{ownMetric(ofScaler)}
+		object.Generation++
+		plimsollv1alpha1.SetDefaults(&object.Spec)
+		api.put(object)
+		w.pass(period)
+		w.wantReplicas("web", 8, "the scaler's target is 5")
+	})
+}
+
+// TestPagesOfOthers: pods of objects without such metrics lead to no decision by their pages.
+func TestPagesOfOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		o := w.ownMetrics()
+		w.addHPA(w.web("web", 2))
+		var triggers *triggers
+		w.made = func(c *Controller) { triggers = c.triggers }
+		w.start(o.read)
+		w.pass(period / 3)
+		before := w.decisions()
+		now := time.Now()
+		for i := range 2 {
+			triggers.podSampled(own.PodSampled{Namespace: "shop", Pod: fmt.Sprint("web-", i), At: now})
+		}
+		w.pass(time.Second)
+		if got := w.decisions(); got != before {
+			t.Errorf("%d decisions because of pages that none asked for", got-before)
+		}
+	})
 }

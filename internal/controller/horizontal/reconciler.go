@@ -86,7 +86,7 @@ func (r *reconciler) forget(key observe.Key) {
 	r.series.Startup.Forget(key)
 	record := r.records.of(key)
 	r.contests.Forget(&record.contest)
-	r.observer.reader.Forget(&record.readings)
+	r.observer.reader.Forget(key, &record.readings)
 	r.status.Forget(&record.status)
 	r.records.forget(key)
 }

@@ -44,8 +44,10 @@ type owned struct {
 	// WorkloadAutoscaler's spec is not acted on.
 	policy  horizontal.Policy
 	refusal statusreport.Refusal
-	from    observehorizontal.Autoscaler
-	options observehorizontal.Options
+	// own is what the policy's metrics need that Plimsoll reads itself.
+	ownSpecs readings.Specs
+	from     observehorizontal.Autoscaler
+	options  observehorizontal.Options
 	// isReleased says that the pods and metrics of an object that is left to another controller
 	// are not watched.
 	isReleased bool
@@ -59,7 +61,7 @@ func (o *owned) policyOf(
 	isMade := o.from.HorizontalPodAutoscaler != nil
 	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
 		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
-		o.options = options
+		o.options, o.ownSpecs = options, readings.SpecsOf(hpa)
 		shareTimeZones(&o.policy)
 	}
 	o.from = hpa
@@ -72,6 +74,25 @@ type shared struct {
 	// begun is when the last decision began, round the round of scrapes over the pods' nodes.
 	begun time.Time
 	round trigger.Round
+	// own is nil until pods or servers are read for the object by its metrics.
+	own *ownTriggers
+}
+
+// ownTriggers are what leads to decisions on metrics that Plimsoll reads itself.
+type ownTriggers struct {
+	// round is the round of scrapes over the pods that are scraped, and pages is how many there are of these.
+	round trigger.Round
+	pages int
+	// reported is when the last decision is or was due because of a server's report.
+	reported time.Time
+}
+
+// ownTriggers are those of an object that has such metrics.
+func (s *shared) ownTriggers() *ownTriggers {
+	if s.own == nil {
+		s.own = &ownTriggers{}
+	}
+	return s.own
 }
 
 // reset forgets the history, where what happened to the HPA is not known.
@@ -129,6 +150,9 @@ func (s *hpaRecords) begin(key observe.Key, now time.Time) *hpaRecord {
 	r := s.get(key)
 	r.begun = now
 	r.round.Decided()
+	if r.own != nil {
+		r.own.round.Decided()
+	}
 	return r
 }
 
@@ -167,6 +191,56 @@ func (s *hpaRecords) sampled(at, before time.Time, subscriptions []podindex.Subs
 		}
 	}
 	return due
+}
+
+// podSampled appends the objects that are to be decided because of a pod's new samples, and when.
+func (s *hpaRecords) podSampled(at, before time.Time, objects []observe.Key, due []dueHPA) []dueHPA {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range objects {
+		r, isThere := s.records[key]
+		if !isThere || r.own == nil || r.own.pages == 0 {
+			continue
+		}
+		if then, isDue := r.own.round.Report(at, before, r.own.pages); isDue {
+			due = append(due, dueHPA{key, then})
+		}
+	}
+	return due
+}
+
+// setPages notes how many pages of pods an object is decided on.
+func (s *hpaRecords) setPages(r *hpaRecord, pages int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.ownTriggers().pages = pages
+}
+
+// answered is when the object is decided because of a server's new answer.
+func (s *hpaRecords) answered(key observe.Key, now time.Time) (due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, isThere := s.records[key]
+	if !isThere {
+		return now
+	}
+	return trigger.AfterAnswer(now, r.begun)
+}
+
+// reported is when the object is decided because of a server's report. Another decision just before
+// does not delay it.
+func (s *hpaRecords) reported(key observe.Key, now time.Time) (due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, isThere := s.records[key]
+	if !isThere {
+		return now
+	}
+	own := r.ownTriggers()
+	if !own.reported.After(now) {
+		own.reported = trigger.AfterAnswer(now, own.reported)
+	}
+	return own.reported
 }
 
 // dueHPA is an HPA that is to be decided then.

@@ -21,6 +21,7 @@ type triggers struct {
 	syncPeriod time.Duration
 	// direct may be nil.
 	direct  readings.Direct
+	own     readings.Sources
 	queue   *schedule.Queue
 	records *hpaRecords
 	pods    *podindex.Index
@@ -52,6 +53,41 @@ func (t *triggers) sampled(node string, at, before time.Time) {
 	// What the buffer holds would keep removed records alive.
 	clear(b.subscriptions)
 	t.buffers.Put(b)
+}
+
+// watchOwn is called for what is new of the metrics that Plimsoll reads itself.
+func (t *triggers) watchOwn() readings.OwnWatch {
+	return readings.OwnWatch{PodSampled: t.podSampled, Sampled: t.answered, Pushed: t.reported}
+}
+
+// podSampled has the objects decided that a pod is of whose page has new samples.
+func (t *triggers) podSampled(s readings.PodSampled) {
+	if !t.isOn {
+		return
+	}
+	b, isUsed := t.buffers.Get().(*sampleBuffer)
+	if !isUsed {
+		b = &sampleBuffer{}
+	}
+	b.due = t.records.podSampled(s.At, s.Before, t.pods.Of(s.Namespace, s.Pod), b.due[:0])
+	for i := range b.due {
+		t.queue.AddEarly(b.due[i].key, b.due[i].at, true)
+	}
+	t.buffers.Put(b)
+}
+
+// answered has the object decided on a server's new answer.
+func (t *triggers) answered(key observe.Key) {
+	if t.isOn {
+		t.queue.AddEarly(key, t.records.answered(key, time.Now()), true)
+	}
+}
+
+// reported has the object decided because a server reports by itself that there is work.
+func (t *triggers) reported(key observe.Key) {
+	if t.isOn {
+		t.queue.AddEarly(key, t.records.reported(key, time.Now()), true)
+	}
 }
 
 // changed has HPAs decided because of what their pods or their targets are now.
@@ -89,12 +125,13 @@ func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 	}
 }
 
-// followUp puts the nodes before others that the next decision depends on, and has the HPA
+// followUp puts the nodes and pods before others that the next decision depends on, and has the HPA
 // decided again where the decision asks for it.
 func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	if !p.result.HasSamples && p.hpa.Workload == nil {
 		return
 	}
+	t.staySubscribed(p)
 	next := d.FollowUp(&p.record.state, &p.observation, nil)
 	p.update.Next = next
 	switch {
@@ -105,7 +142,29 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	case t.isOn:
 		t.queue.AddEarly(p.hpa.Key(), next.DecideAt, true)
 	}
-	if !p.result.HasSamples {
+	if p.result.HasSamples {
+		t.prefer(p, &next)
+	}
+}
+
+// staySubscribed has an object that asks for rare decisions decided as often as its sources must be
+// asked, which collect nothing for long for an object that nothing is asked about.
+func (t *triggers) staySubscribed(p *pass) {
+	if p.record.ownSpecs != nil && p.hpa.SyncPeriod(t.syncPeriod) > t.syncPeriod {
+		t.queue.AddEarly(p.hpa.Key(), p.start.Add(t.syncPeriod), true)
+	}
+}
+
+// prefer has scraped before others what the next decision depends on.
+func (t *triggers) prefer(p *pass, next *horizontal.FollowUp) {
+	if len(next.Suspects) > 0 && p.record.ownSpecs.HasPods() {
+		suspects := make([]*observe.Pod, len(next.Suspects))
+		for i, pod := range next.Suspects {
+			suspects[i] = p.pods[pod]
+		}
+		t.own.Urgent(suspects)
+	}
+	if !p.result.HasKubelets {
 		return
 	}
 	var nodes []string

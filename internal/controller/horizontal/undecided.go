@@ -40,7 +40,7 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	if !p.record.isReleased {
 		key := p.hpa.Key()
 		r.observer.pods.Delete(key)
-		r.observer.reader.Forget(&p.record.readings)
+		r.observer.reader.Forget(key, &p.record.readings)
 		r.series.Forget(key)
 		p.record.reset()
 		p.record.isReleased = true

@@ -102,6 +102,23 @@ func (a *workloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	}
 }
 
+// remove deletes an object.
+func (a *workloadAPI) remove(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.w.mu.Lock()
+	a.w.version++
+	a.version = a.w.version
+	a.w.mu.Unlock()
+	object := a.objects[name]
+	delete(a.objects, name)
+	object.ResourceVersion = strconv.Itoa(a.version)
+	text := encoded(map[string]any{"type": watch.Deleted, "object": object})
+	for _, to := range a.watches {
+		go func() { _, _ = to.Write(text) }()
+	}
+}
+
 // replay sends what has changed since a version. It needs the lock.
 func (a *workloadAPI) replay(to io.Writer, since string) {
 	var texts []byte

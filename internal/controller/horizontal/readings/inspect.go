@@ -6,13 +6,14 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// AddTo adds what was answered to each metric, or known without a request, to a snapshot of the
-// decision. Answers that are on their way are not part of it.
+// AddTo adds what was answered to each metric, or known from kubelets, to a snapshot of the
+// decision. Answers that are on their way are not part of it, and the snapshot has the readings of
+// metrics that Plimsoll reads itself.
 func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
 	hasSamples := false
 	for i := range r.answers {
 		a := &r.answers[i]
-		if errors.Is(a.Err, errAwaited) {
+		if errors.Is(a.Err, errAwaited) || d.Own.Has(i) {
 			continue
 		}
 		if a.usage == nil {

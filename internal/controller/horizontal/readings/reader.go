@@ -9,8 +9,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -27,9 +29,12 @@ type Watch struct {
 	// Sampled is called for each scrape of a node that brought new samples; before is when this
 	// was so the last time, zero if never.
 	Sampled func(node string, at, before time.Time)
+	// Own is called for what is new of the metrics that Plimsoll reads itself.
+	Own own.Watch
 }
 
-// Collect lets kubelets be scraped until ctx ends; wait returns when that is over.
+// Collect lets kubelets be scraped, and the other sources be read, until ctx ends; wait returns
+// when that is over.
 func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 	var collecting sync.WaitGroup
 	if r.Direct != nil {
@@ -39,14 +44,18 @@ func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 			})
 		})
 	}
+	collecting.Go(func() { r.Own.Run(ctx, w.Own) })
 	return collecting.Wait
 }
 
 // Wait waits for the requests that are under way.
 func (r *Reader) Wait() { r.requests.Wait() }
 
-// Forget drops an HPA that is gone.
-func (r *Reader) Forget(of *Record) {
+// Forget drops an object that is gone.
+func (r *Reader) Forget(key observe.Key, of *Record) {
+	if key.Kind == observe.WorkloadAutoscaler {
+		r.Own.Forget(key)
+	}
 	of.cached.end()
 	r.setFallback(of, fallbackUnknown)
 	r.setUnreadable(of, 0)
@@ -68,12 +77,16 @@ func Awaited(p *horizontal.Policy) []metric.Reading {
 func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	q := newCollection(len(d.Policy.Metrics))
 	fallback, why := r.useSamples(d, q, result)
-	result.HasSamples = fallback == noFallback
-	result.IsDirect = q.isComplete() && fallback == noFallback
+	r.lookAtOwn(d, q)
+	result.HasKubelets = fallback == noFallback
+	result.HasSamples = result.HasKubelets || d.Own != nil && !hasResource(d.Policy)
+	result.IsDirect = q.isComplete() && result.HasSamples
 	if !q.isComplete() {
 		if err := r.request(ctx, d, q, fallback, result.HasSamples); err != nil {
 			return err
 		}
+		// The answers may have taken a while.
+		r.lookAtOwn(d, q)
 	}
 	if r.readsKubelets(d) {
 		r.reportFallback(d, result, fallback, why)
@@ -87,11 +100,26 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	translate.Reset(d.Policy, d.Pods)
 	translate.LeaveOutOthers(d.HPA.SelectsByOwner())
 	for i := range q.answers {
+		if d.Own.Has(i) {
+			readings = append(readings, d.Scratch.own.Reading(i, translate))
+			continue
+		}
 		readings = append(readings, q.answers[i].reading(translate, i))
 	}
 	d.Scratch.readings = readings
-	result.Readings, result.answers = readings, q.answers
+	result.Readings, result.answers, result.Pages = readings, q.answers, d.Own.Pages(readings)
 	return nil
+}
+
+// lookAtOwn takes what is known to the metrics that Plimsoll reads itself.
+func (r *Reader) lookAtOwn(d *Decision, q *collection) {
+	if d.Own == nil {
+		return
+	}
+	r.Own.Look(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
+	for i := range d.Own {
+		q.known[i] = q.known[i] || d.Own.Has(i)
+	}
 }
 
 func (a *answer) reading(translate *observehorizontal.Answers, i int) metric.Reading {

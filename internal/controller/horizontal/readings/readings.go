@@ -1,7 +1,7 @@
-// Package readings finds out what a decision's metrics read: from the kubelets' samples, from
-// answers of the metrics APIs that are still good, and for the rest by asking. Requests outlive
-// the decision that makes them, so that an API that is slow keeps no HPA from being decided on
-// what else is known.
+// Package readings finds out what a decision's metrics read: from the kubelets' samples, from the
+// sources of metrics that Plimsoll reads itself, from answers of the metrics APIs that are still
+// good, and for the rest by asking. Requests outlive the decision that makes them, so that an API
+// that is slow keeps no HPA from being decided on what else is known.
 package readings
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -40,12 +41,28 @@ type Direct interface {
 
 var _ Direct = (*podusage.Source)(nil)
 
+type (
+	// Sources are those of the metrics that Plimsoll reads itself.
+	Sources = own.Sources
+	// Specs are what such metrics of an object need.
+	Specs = own.Specs
+	// OwnWatch is called for what is new of them.
+	OwnWatch = own.Watch
+	// PodSampled is a scrape of a pod's own endpoint.
+	PodSampled = own.PodSampled
+)
+
+// SpecsOf are what the object's metrics need that Plimsoll reads itself; nil for an HPA.
+func SpecsOf(a observehorizontal.Autoscaler) Specs { return own.SpecsOf(a) }
+
 // Config is what a Reader needs.
 type Config struct {
 	// Source answers for the metrics APIs.
 	Source query.Source
 	// Direct has the kubelets' samples; it may be nil.
 	Direct Direct
+	// Own are the sources of metrics that Plimsoll reads itself.
+	Own Sources
 	// Queue has an HPA decided again when an answer comes late.
 	Queue   *schedule.Queue
 	Workers calls.Workers
@@ -171,6 +188,7 @@ type requests struct {
 // Scratch is the memory that a decision needs while it is made.
 type Scratch struct {
 	view     podusage.View
+	own      own.Answers
 	answers  observehorizontal.Answers
 	readings []metric.Reading
 	pods     []metric.Pod
@@ -183,12 +201,17 @@ func (s *Scratch) Pods(pods []*observe.Pod) []metric.Pod {
 }
 
 // Reset drops references to HPAs and pods, which would be kept alive.
-func (s *Scratch) Reset() { s.answers.Reset(&horizontal.Policy{}, nil) }
+func (s *Scratch) Reset() {
+	s.answers.Reset(&horizontal.Policy{}, nil)
+	s.own.Reset()
+}
 
 // Decision is a decision whose metrics are read.
 type Decision struct {
 	HPA    observehorizontal.Autoscaler
 	Policy *horizontal.Policy
+	// Own belongs to the policy.
+	Own Specs
 	// Selector is the target's, Pods are those of the target.
 	Selector string
 	Pods     []*observe.Pod
@@ -207,8 +230,13 @@ type Result struct {
 	Readings []metric.Reading
 	// IsDirect says that no request was made or needed for any metric.
 	IsDirect bool
-	// HasSamples says that resource metrics, if there are any, are from the kubelets' samples.
+	// HasSamples says that there are samples that are renewed without a request: resource metrics, if
+	// there are any, are from the kubelets, or else there is a metric that Plimsoll reads itself.
 	HasSamples bool
+	// HasKubelets says that resource metrics are from the kubelets' samples.
+	HasKubelets bool
+	// Pages is how many pages of pods' own endpoints were read.
+	Pages int
 	// IsNewerAwaited says that the kubelets' first samples come within seconds; what was read
 	// may be of the time before what the replica count was last decided on.
 	IsNewerAwaited bool

@@ -40,7 +40,7 @@ func (r *Reader) request(
 	k.requests.setAwaited(true)
 	r.begin(d, k.requests, missing)
 	q.isPatient = d.AsUpstream
-	r.await(ctx, q, k, hasSamples && hasResource(d.Policy))
+	r.await(ctx, q, k, hasSamples)
 	k.requests.setAwaited(false)
 	k.take(q.pending)
 	for i := range q.answers {

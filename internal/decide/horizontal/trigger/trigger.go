@@ -63,6 +63,16 @@ func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
 	return due
 }
 
+// AfterAnswer is when an object is decided because a server has answered or reported by itself that
+// there is work: at once, but so long after the last time that a server which does nothing else
+// gets five decisions a second.
+func AfterAnswer(now, last time.Time) time.Time {
+	if earliest := last.Add(EventGap); earliest.After(now) {
+		return earliest
+	}
+	return now
+}
+
 // Round is one round of scrapes over the nodes of an object's pods. It begins with new
 // samples of a node that was already scraped in the round before.
 type Round struct {

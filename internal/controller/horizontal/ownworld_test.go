@@ -1,0 +1,308 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+// ownMetrics are the sources of the metrics that Plimsoll reads itself: pods that are scraped every second, and
+// servers that answer what they are set to.
+type ownMetrics struct {
+	w *world
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// milli is what each pod's page shows, rate is what is known of it since; broken pods do not answer.
+	milli  int64
+	pages  map[string][]page
+	broken map[string]bool
+	// asked are the pods of objects that are asked about; sample is how many of them are scraped, 0 for all.
+	asked  map[observe.Key][]*observe.Pod
+	sample int
+	// urgent are the pods that were wanted before others.
+	urgent []string
+	// answer is the servers'.
+	answer sources.Answer
+	looks  int
+	// forgotten are the objects that were forgotten, for each source.
+	forgotten map[string][]observe.Key
+	// running counts the sources that run; pushed and sampled are their watches.
+	running         int
+	sampled, pushed func(observe.Key)
+}
+
+// page is what was read from a pod's page.
+type page struct {
+	at    time.Time
+	milli int64
+}
+
+func (w *world) ownMetrics() *ownMetrics {
+	return &ownMetrics{
+		w: w, pages: map[string][]page{}, broken: map[string]bool{}, asked: map[observe.Key][]*observe.Pod{},
+		forgotten: map[string][]observe.Key{},
+	}
+}
+
+// read is a change of the controller's configuration.
+func (o *ownMetrics) read(c *Config) {
+	c.Own = own.Sources{Pods: ownPods{o}, Prometheus: ownPrometheus{o}, Scalers: ownScalers{o}}
+	c.Triggers = true
+}
+
+// set changes what the sources have, under their lock.
+func (o *ownMetrics) set(change func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	change()
+}
+
+// push is the scaler's report that there is work.
+func (o *ownMetrics) push(key observe.Key) {
+	o.mu.Lock()
+	o.answer.Activity = metric.Active
+	pushed := o.pushed
+	o.mu.Unlock()
+	pushed(key)
+}
+
+func (o *ownMetrics) run(ctx context.Context) {
+	o.set(func() { o.running++ })
+	<-ctx.Done()
+	o.set(func() { o.running-- })
+}
+
+func (o *ownMetrics) forget(source string, key observe.Key) {
+	o.set(func() { o.forgotten[source] = append(o.forgotten[source], key) })
+}
+
+func (o *ownMetrics) look(now time.Time) sources.Answer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.looks++
+	answer := o.answer
+	if answer.At.IsZero() {
+		answer.At = now
+	}
+	answer.Asked = now
+	return answer
+}
+
+type ownPods struct{ *ownMetrics }
+
+var _ own.Pods = ownPods{}
+
+// Run implements own.Pods.
+func (o ownPods) Run(ctx context.Context, sampled func(own.PodSampled)) {
+	go o.run(ctx)
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		for _, s := range o.scrape() {
+			sampled(s)
+		}
+	}
+}
+
+func (o ownPods) scrape() (all []own.PodSampled) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	for _, pods := range o.asked {
+		for i, p := range pods {
+			if o.sample > 0 && i >= o.sample || o.broken[p.Name] {
+				continue
+			}
+			before := time.Time{}
+			if read := o.pages[p.Name]; len(read) > 0 {
+				before = read[0].at
+			}
+			o.pages[p.Name] = append([]page{{now, o.milli}}, o.pages[p.Name]...)
+			all = append(all, own.PodSampled{Namespace: p.Namespace(), Pod: p.Name, At: now, Before: before})
+		}
+	}
+	return all
+}
+
+// NewView implements own.Pods.
+func (ownPods) NewView() own.View { return &ownView{} }
+
+// Look implements own.Pods.
+func (o ownPods) Look(now time.Time, q *own.PodQuery, v own.View) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.looks++
+	_, isKnown := o.asked[q.Key]
+	o.asked[q.Key] = append([]*observe.Pod(nil), q.Pods...)
+	if !isKnown {
+		return own.ErrPending
+	}
+	view := v.(*ownView)
+	view.samples, view.recent = view.samples[:0], view.recent[:0]
+	for i, p := range q.Pods {
+		sample, recent := o.samples(now, p)
+		if !sample.Present && o.sample > 0 && i >= o.sample {
+			sample.Unsampled = true
+		}
+		view.samples, view.recent = append(view.samples, sample), append(view.recent, recent)
+	}
+	return nil
+}
+
+// samples needs the lock.
+func (o ownPods) samples(now time.Time, p *observe.Pod) (sample metric.Sample, recent metric.Recent) {
+	var sum, n int64
+	for i, read := range o.pages[p.Name] {
+		if now.Sub(read.at) > averaging.StableWindow {
+			break
+		}
+		if i < len(recent) {
+			recent[i] = metric.Sample{Present: true, Milli: read.milli, At: read.at, Window: time.Second}
+		}
+		sum, n = sum+read.milli, n+1
+	}
+	if n == 0 {
+		return sample, recent
+	}
+	return metric.Sample{
+		Present: true, Milli: sum / n, At: o.pages[p.Name][0].at, Window: time.Duration(n) * time.Second,
+	}, recent
+}
+
+// Urgent implements own.Pods.
+func (o ownPods) Urgent(pods []*observe.Pod) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range pods {
+		o.urgent = append(o.urgent, p.Name)
+	}
+}
+
+// Forget implements own.Pods.
+func (o ownPods) Forget(key observe.Key) { o.forget("pods", key) }
+
+// ownView is what is known of some pods.
+type ownView struct {
+	samples []metric.Sample
+	recent  []metric.Recent
+}
+
+// IsEmpty implements own.View.
+func (v *ownView) IsEmpty() bool {
+	for i := range v.samples {
+		if v.samples[i].Present {
+			return false
+		}
+	}
+	return true
+}
+
+// Sample implements own.View.
+func (v *ownView) Sample(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Sample {
+	return v.samples[pod]
+}
+
+// Recent implements own.View.
+func (v *ownView) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recent {
+	return v.recent[pod]
+}
+
+type ownPrometheus struct{ *ownMetrics }
+
+var _ own.Prometheus = ownPrometheus{}
+
+// Run implements own.Prometheus.
+func (o ownPrometheus) Run(ctx context.Context, sampled func(observe.Key)) {
+	o.set(func() { o.sampled = sampled })
+	o.run(ctx)
+}
+
+// Look implements own.Prometheus.
+func (o ownPrometheus) Look(now time.Time, _ observe.Key, _ int, _ *sources.Prometheus) sources.Answer {
+	return o.look(now)
+}
+
+// Forget implements own.Prometheus.
+func (o ownPrometheus) Forget(key observe.Key) { o.forget("prometheus", key) }
+
+type ownScalers struct{ *ownMetrics }
+
+var _ own.Scalers = ownScalers{}
+
+// Run implements own.Scalers.
+func (o ownScalers) Run(ctx context.Context, _, pushed func(observe.Key)) {
+	o.set(func() { o.pushed = pushed })
+	o.run(ctx)
+}
+
+// Look implements own.Scalers.
+func (o ownScalers) Look(now time.Time, _ observe.Key, _ int, _ *sources.ExternalScaler) sources.Answer {
+	return o.look(now)
+}
+
+// Forget implements own.Scalers.
+func (o ownScalers) Forget(key observe.Key) { o.forget("scalers", key) }
+
+// errServer is a server that is down.
+var errServer = errors.New("connection refused")
+
+// average is a target of so much for each replica.
+func average(text string) plimsollv1alpha1.MetricTarget {
+	return plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: ptr.To(resource.MustParse(text))}
+}
+
+// ownMetric is a metric of that type, with 10 for each replica.
+func ownMetric(kind plimsollv1alpha1.MetricSourceType) plimsollv1alpha1.MetricSpec {
+	m := plimsollv1alpha1.MetricSpec{Type: kind}
+	switch kind {
+	case plimsollv1alpha1.PodEndpointMetricSourceType:
+		m.PodEndpoint = &plimsollv1alpha1.PodEndpointMetricSource{
+			Port: intstr.FromString("http"), As: plimsollv1alpha1.RateSampleType,
+			Metric: plimsollv1alpha1.MetricIdentifier{Name: "hits"}, Target: average("10"),
+		}
+	case plimsollv1alpha1.PrometheusMetricSourceType:
+		m.Prometheus = &plimsollv1alpha1.PrometheusMetricSource{
+			ServerAddress: "http://prometheus:9090", Query: "sum(hits)", Target: average("10"),
+		}
+	case plimsollv1alpha1.ExternalScalerMetricSourceType:
+		m.ExternalScaler = &plimsollv1alpha1.ExternalScalerMetricSource{ScalerAddress: "scaler:9090"}
+	default:
+		panic(fmt.Sprintf("metric of type %s", kind))
+	}
+	return m
+}
+
+// ownly makes an object that follows these metrics alone.
+func ownly(
+	hpa *autoscalingv2.HorizontalPodAutoscaler, kinds ...plimsollv1alpha1.MetricSourceType,
+) *plimsollv1alpha1.WorkloadAutoscaler {
+	object := workloadOf(hpa)
+	object.Spec.Metrics = nil
+	for _, kind := range kinds {
+		object.Spec.Metrics = append(object.Spec.Metrics, ownMetric(kind))
+	}
+	plimsollv1alpha1.SetDefaults(&object.Spec)
+	return object
+}

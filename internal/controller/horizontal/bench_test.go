@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
@@ -66,7 +67,8 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []observehorizon
 		Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
 		Clients: scaling.Clients{Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
 		Metrics: w, Events: w, Registerer: w.registry,
-		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), Log: logr.Discard(),
+		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), HPAs: takeover.Act,
+		Log:            logr.Discard(),
 		StatusInterval: time.Hour, EventInterval: time.Hour,
 	}
 	k.direct(&cfg)

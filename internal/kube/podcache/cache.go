@@ -5,6 +5,8 @@ package podcache
 
 import (
 	"context"
+	"iter"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +24,8 @@ type Cache struct {
 	informer cache.SharedIndexInformer
 	// factory starts the informer; nil if the informer came from outside.
 	factory informers.SharedInformerFactory
+	// byNamespace adds an index by namespace when it is first needed.
+	byNamespace sync.Once
 }
 
 // New makes a cache of all namespaces that only the horizontal side reads. It starts nothing.
@@ -30,7 +34,7 @@ func New(client kubernetes.Interface) *Cache {
 }
 
 // newCache makes a cache without an index by namespace: pods are found by their targets, and the
-// index would take 46 bytes for each of them.
+// index would take 46 bytes for each of them. InNamespace adds it.
 func newCache(client kubernetes.Interface, namespace string, transform cache.TransformFunc) *Cache {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(transform))
 	informer := factory.InformerFor(&corev1.Pod{},
@@ -54,6 +58,32 @@ func (c *Cache) HasSynced() bool { return c.informer.HasSynced() }
 func (c *Cache) Observed(namespace, name string) *observe.Pod {
 	pod, _ := observedOf(c.get(namespace, name))
 	return pod
+}
+
+// namespaceIndex is the name of an index.
+const namespaceIndex = "plimsoll-namespace"
+
+// InNamespace are the pods of a namespace, in any order. They must not be changed. The first call
+// looks at all pods of the cache.
+func (c *Cache) InNamespace(namespace string) iter.Seq[*observe.Pod] {
+	c.byNamespace.Do(func() {
+		// It fails only where the informer has ended.
+		_ = c.informer.AddIndexers(cache.Indexers{namespaceIndex: func(object any) ([]string, error) {
+			if pod, ok := observedOf(object); ok {
+				return []string{pod.Namespace()}, nil
+			}
+			return nil, nil
+		}})
+	})
+	return func(yield func(*observe.Pod) bool) {
+		// Without the index there is nothing.
+		objects, _ := c.informer.GetIndexer().ByIndex(namespaceIndex, namespace)
+		for _, object := range objects {
+			if pod, ok := observedOf(object); ok && !yield(pod) {
+				return
+			}
+		}
+	}
 }
 
 // get is what the informer holds under this name; nil if there is nothing.

@@ -105,6 +105,36 @@ func TestIndexes(t *testing.T) {
 	})
 }
 
+// TestInNamespace: the index may be asked for while the cache is in use, and follows changes.
+func TestInNamespace(t *testing.T) {
+	inCache(t, func(t *testing.T, client *fake.Clientset, c *Whole) {
+		names := func(namespace string) (names []string) {
+			for pod := range c.InNamespace(namespace) {
+				names = append(names, pod.Name)
+			}
+			slices.Sort(names)
+			return names
+		}
+		first, second := typical(1).Name, typical(2).Name
+		if got := names("shop"); !slices.Equal(got, slices.Sorted(slices.Values([]string{first, second}))) {
+			t.Errorf("pods %q", got)
+		}
+		if got := names("other"); len(got) > 0 {
+			t.Errorf("pods of another namespace: %q", got)
+		}
+		for range c.InNamespace("shop") {
+			break
+		}
+		if err := client.CoreV1().Pods("shop").Delete(t.Context(), first, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := names("shop"); !slices.Equal(got, []string{second}) {
+			t.Errorf("pods %q after one was deleted", got)
+		}
+	})
+}
+
 // recorded writes down the calls of a handler.
 func recorded[P any](calls *[]string, name func(P) string) Handler[P] {
 	return Handler[P]{

@@ -21,7 +21,6 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
@@ -39,6 +38,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
+	"github.com/plimsoll-dev/plimsoll/internal/process/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical"
 )
 
@@ -62,15 +62,15 @@ type Config struct {
 	HPAs HPAMode
 	// TakeoverDelay is how long another controller must have written no status of an HPA before this one
 	// acts on it.
-	TakeoverDelay   time.Duration
-	Workers         int
-	SyncPeriod      time.Duration
-	StatusInterval  time.Duration
-	EventInterval   time.Duration
-	MetricsTimeout  time.Duration
-	MetricsRequests int
-	Options         observehorizontal.Options
-	Kubelets        kubelets.Config
+	TakeoverDelay  time.Duration
+	Workers        int
+	SyncPeriod     time.Duration
+	StatusInterval time.Duration
+	EventInterval  time.Duration
+	Options        observehorizontal.Options
+	Kubelets       kubelets.Config
+	// Sources are the metrics APIs, and what Plimsoll reads itself.
+	Sources sources.Config
 	// Vertical runs the vertical side too, with what flags say of its parts.
 	Vertical            bool
 	Recommender         recommender.Config
@@ -168,14 +168,15 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := metricsapi.New(metricsapi.Config{
-		Rest: config, Mapper: scales.Mapper, Timeout: c.MetricsTimeout, DiscoveryPeriod: c.SyncPeriod,
-		Slots: c.MetricsRequests, Period: c.SyncPeriod, Log: log.WithName("metrics"), Registerer: ctrlmetrics.Registry,
-	})
+	all, err := newCaches(config, client, c.Vertical)
 	if err != nil {
 		return nil, err
 	}
-	all, err := newCaches(config, client, c.Vertical)
+	cluster := &sources.Cluster{
+		Client: client, Pods: all.pods, SyncPeriod: c.SyncPeriod, Registerer: ctrlmetrics.Registry,
+		Log: log.WithName("metrics"),
+	}
+	source, err := c.Sources.MetricsAPIs(config, scales.Mapper, cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -23,7 +22,6 @@ type Flags struct {
 	common      flags.Common
 	config      controller.Config
 	workers     int32
-	requests    int32
 	divergences string
 	recommender vertical.RecommenderFlags
 	updater     vertical.UpdaterFlags
@@ -35,6 +33,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.addHorizontal(fs)
 	f.addSurge(fs)
 	flags.AddKubelets(fs, &f.config.Kubelets)
+	flags.AddSources(fs, &f.config.Sources)
 	f.recommender.Add(fs)
 	f.recommender.AddOwn(fs, "vertical-")
 	f.updater.Add(fs, updaterPrefix)
@@ -79,12 +78,6 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay",
 		f.config.Options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
-	fs.DurationVar(&f.config.MetricsTimeout, "metrics-api-timeout", 10*time.Second,
-		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not "+
-			"delayed meanwhile.")
-	fs.Int32Var(&f.requests, "concurrent-metrics-api-requests", metricsapi.DefaultSlots,
-		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. "+
-			"The others take turns, by namespace and object.")
 	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
 		"How often status is written for its numbers alone; a change of replicas or conditions is written at "+
 			"once. 0 writes each change.")
@@ -123,11 +116,10 @@ func (f *Flags) Validate() error {
 		f.config.Options.InitialReadinessDelay, "must not be negative")
 	f.validateSurge(check)
 	flags.ValidateKubelets(&f.config.Kubelets, check)
+	flags.ValidateSources(&f.config.Sources, check)
 	f.recommender.Validate(check)
 	f.updater.Validate(check, updaterPrefix)
 	check(f.config.TakeoverDelay > 0, prefix+"takeover-delay", f.config.TakeoverDelay, "must be greater than 0")
-	check(f.config.MetricsTimeout > 0, "metrics-api-timeout", f.config.MetricsTimeout, "must be greater than 0")
-	check(f.requests >= 1, "concurrent-metrics-api-requests", f.requests, "must be greater than 0")
 	check(f.config.StatusInterval >= 0, "status-interval", f.config.StatusInterval, "must not be negative")
 	check(f.config.EventInterval >= 0, "event-interval", f.config.EventInterval, "must not be negative")
 	check(f.config.API.QPS >= 0, "kube-api-qps", f.config.API.QPS, "must not be negative")
@@ -155,7 +147,7 @@ const updaterPrefix = "updater-"
 func (f *Flags) Config() *controller.Config {
 	cfg := f.config
 	cfg.API.Kubeconfig = f.common.Kubeconfig
-	cfg.Workers, cfg.MetricsRequests = int(f.workers), int(f.requests)
+	cfg.Workers = int(f.workers)
 	cfg.Recommender, cfg.Updater = f.recommender.Config(), f.updater.Config()
 	cfg.VerticalDivergences, cfg.Conflict = f.recommender.Divergences(), f.recommender.Conflict
 	return &cfg

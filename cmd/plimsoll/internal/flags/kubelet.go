@@ -62,7 +62,7 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 
 // ValidateKubelets checks them.
 func ValidateKubelets(c *kubelets.Config, check Check) {
-	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source, "must be "+sources())
+	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source, "must be "+sourceNames())
 	_, _, err := c.Reader()
 	check(err == nil, "kubelet-service-account", c.Account, fmt.Sprint(err))
 	check(c.Interval > 0, "kubelet-scrape-interval", c.Interval, "must be greater than 0")
@@ -72,8 +72,8 @@ func ValidateKubelets(c *kubelets.Config, check Check) {
 	check(c.MaxConcurrent > 0, "kubelet-max-concurrent-scrapes", c.MaxConcurrent, "must be greater than 0")
 }
 
-// sources are the values of --resource-metrics-source.
-func sources() string {
+// sourceNames are the values of --resource-metrics-source.
+func sourceNames() string {
 	var names []string
 	for _, source := range kubelets.Sources {
 		names = append(names, string(source))

@@ -1,0 +1,104 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/reach"
+	"github.com/plimsoll-dev/plimsoll/internal/process/sources"
+)
+
+// AddSources adds the flags about the metrics APIs, and about the metrics that Plimsoll reads itself.
+func AddSources(fs *pflag.FlagSet, c *sources.Config) {
+	fs.DurationVar(&c.MetricsTimeout, "metrics-api-timeout", metricsapi.DefaultTimeout,
+		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not "+
+			"delayed meanwhile.")
+	fs.IntVar(&c.MetricsRequests, "concurrent-metrics-api-requests", metricsapi.DefaultSlots,
+		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. "+
+			"The others take turns, by namespace and object.")
+	fs.DurationVar(&c.PodInterval, "pod-endpoint-interval", podendpoint.DefaultInterval,
+		"How often each pod that is a source of a PodEndpoint metric is scraped.")
+	fs.Float64Var(&c.PodMaxPerSecond, "pod-endpoint-max-scrapes-per-second", podendpoint.DefaultMaxPerSecond,
+		"How many pods are scraped in a second at most for PodEndpoint metrics. Beyond it a sample of the pods is scraped.")
+	fs.Float64Var(&c.PodMaxCPU, "pod-endpoint-max-cpu", podendpoint.DefaultMaxCPU,
+		"How much of its own CPU Plimsoll spends at most on scraping pods for PodEndpoint metrics, in cores. Beyond it a "+
+			"sample of the pods is scraped.")
+	fs.IntVar(&c.PodMaxConcurrent, "pod-endpoint-max-concurrent", podendpoint.DefaultMaxConcurrent,
+		"How many pods are scraped at a time at most for PodEndpoint metrics.")
+	fs.Var(&list[netip.Prefix]{values: &c.PodCIDRs, parse: parseCIDR, kind: "CIDR"}, "pod-endpoint-allowed-cidr",
+		"Connect for metrics to pods with addresses in this range although they are loopback, link-local or node "+
+			"addresses, or the pods are in the network of their nodes. Can be repeated.")
+	fs.Var(&list[reach.Server]{values: &c.Servers, parse: reach.ParseServer, kind: "HOST:PORT[=NAMESPACE,...]"},
+		"metric-server",
+		"A server that WorkloadAutoscalers may use for Prometheus and ExternalScaler metrics, beside Services of their own "+
+			"namespaces; with namespaces, those alone may. It may be at any address. Can be repeated.")
+	fs.BoolVar(&c.ReadsSecrets, "metric-secrets", false,
+		"Read credentials for metrics from Secrets of the WorkloadAutoscaler's namespace that name the server in the "+
+			"annotation plimsoll.dev/metric-hosts. The controller needs the right to get them.")
+}
+
+// ValidateSources checks them.
+func ValidateSources(c *sources.Config, check Check) {
+	check(c.MetricsTimeout > 0, "metrics-api-timeout", c.MetricsTimeout, "must be greater than 0")
+	check(c.MetricsRequests >= 1, "concurrent-metrics-api-requests", c.MetricsRequests, "must be greater than 0")
+	check(c.PodInterval > 0, "pod-endpoint-interval", c.PodInterval, "must be greater than 0")
+	check(c.PodMaxPerSecond > 0 && !math.IsInf(c.PodMaxPerSecond, 1), "pod-endpoint-max-scrapes-per-second",
+		c.PodMaxPerSecond, "must be greater than 0")
+	check(c.PodMaxCPU > 0 && !math.IsInf(c.PodMaxCPU, 1), "pod-endpoint-max-cpu", c.PodMaxCPU,
+		"must be a number of cores greater than 0")
+	check(c.PodMaxConcurrent > 0, "pod-endpoint-max-concurrent", c.PodMaxConcurrent, "must be greater than 0")
+}
+
+// parseCIDR reads a range of addresses.
+func parseCIDR(text string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, fmt.Errorf("%q is not ADDRESS/BITS", text)
+	case prefix.Addr().Is4In6():
+		return netip.Prefix{}, errors.New("ranges of IPv4 addresses are written as such")
+	case prefix != prefix.Masked():
+		return netip.Prefix{}, fmt.Errorf("%s has bits set behind its prefix; %s has not", text, prefix.Masked())
+	default:
+		return prefix, nil
+	}
+}
+
+// list is a flag that can be repeated.
+type list[T fmt.Stringer] struct {
+	values *[]T
+	parse  func(string) (T, error)
+	kind   string
+}
+
+// Set implements pflag.Value.
+func (l *list[T]) Set(text string) error {
+	value, err := l.parse(text)
+	if err != nil {
+		return err
+	}
+	*l.values = append(*l.values, value)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (l *list[T]) Type() string { return l.kind }
+
+// String implements pflag.Value.
+func (l *list[T]) String() string {
+	if l.values == nil {
+		return ""
+	}
+	var texts []string
+	for _, value := range *l.values {
+		texts = append(texts, value.String())
+	}
+	return strings.Join(texts, " ")
+}

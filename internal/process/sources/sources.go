@@ -1,0 +1,116 @@
+// Package sources wires the sources of metrics: the metrics APIs, and what Plimsoll reads itself.
+//
+// Nothing that reads pods and servers by itself gets the configuration of the API server's client, so
+// none can send them its credentials.
+package sources
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/promquery"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/reach"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/secrets"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/services"
+	observesources "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+// Config is what flags say.
+type Config struct {
+	// Servers are those that objects may use beside Services of their own namespace (--metric-server).
+	Servers []reach.Server
+	// ReadsSecrets permits credentials from Secrets (--metric-secrets).
+	ReadsSecrets bool
+	// PodInterval, PodMaxPerSecond, PodMaxCPU and PodMaxConcurrent are those of podendpoint.Config.
+	PodInterval      time.Duration
+	PodMaxPerSecond  float64
+	PodMaxCPU        float64
+	PodMaxConcurrent int
+	// PodCIDRs permit pods with addresses that are refused otherwise (--pod-endpoint-allowed-cidr).
+	PodCIDRs []netip.Prefix
+	// MetricsTimeout and MetricsRequests are those of the metrics APIs.
+	MetricsTimeout  time.Duration
+	MetricsRequests int
+}
+
+// Cluster is what the sources read.
+type Cluster struct {
+	Client kubernetes.Interface
+	// Pods is the cache of pods, which another starts.
+	Pods *podcache.Cache
+	// SyncPeriod is the longest time between two decisions about an object.
+	SyncPeriod time.Duration
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+// MetricsAPIs is the source of metrics from the metrics APIs.
+func (c *Config) MetricsAPIs(config *rest.Config, mapper meta.RESTMapper, cluster *Cluster) (*metricsapi.Client, error) {
+	return metricsapi.New(metricsapi.Config{
+		Rest: config, Mapper: mapper, Timeout: c.MetricsTimeout, DiscoveryPeriod: cluster.SyncPeriod,
+		Slots: c.MetricsRequests, Period: cluster.SyncPeriod, Log: cluster.Log, Registerer: cluster.Registerer,
+	})
+}
+
+// Own makes the sources that Plimsoll reads itself. They read nothing before their Run.
+func (c *Config) Own(cluster *Cluster) (*own.Sources, error) {
+	nodes := newNodes(cluster.Client)
+	rules := reach.Rules{Servers: c.Servers, PodCIDRs: c.PodCIDRs, IsNode: nodes.addresses.Has}
+	resolver, err := services.New(services.Config{
+		Client: cluster.Client.CoreV1(), Pods: podsOf(cluster.Pods), Check: rules.CheckPod,
+	})
+	if err != nil {
+		return nil, err
+	}
+	credential, err := c.credential(cluster.Client)
+	if err != nil {
+		return nil, err
+	}
+	dial := &dialer{reach.NewDialer(reach.Config{Rules: rules, Services: resolver.Addresses}), nodes}
+	pods, err := podendpoint.New(podendpoint.Config{
+		DialPod: dial.DialPod, Secret: credential, Interval: c.PodInterval, MaxPerSecond: c.PodMaxPerSecond,
+		MaxCPU: c.PodMaxCPU, MaxConcurrent: c.PodMaxConcurrent, Registerer: cluster.Registerer, Log: cluster.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	queries, err := promquery.New(promquery.Config{
+		Dial: dial.Dial, Credential: credential, SyncPeriod: cluster.SyncPeriod,
+	})
+	if err != nil {
+		return nil, err
+	}
+	scalers, err := externalscaler.New(externalscaler.Config{Dial: dial.Dial, Lookup: credential})
+	if err != nil {
+		return nil, err
+	}
+	return &own.Sources{
+		Pods: &podSource{pods, nodes, cluster.SyncPeriod}, Prometheus: &promSource{queries, nodes}, Scalers: &scalerSource{scalers, nodes},
+	}, nil
+}
+
+// credential reads Secrets if it may.
+func (c *Config) credential(client kubernetes.Interface) (clientauth.Lookup, error) {
+	reader, err := secrets.New(client.CoreV1(), c.ReadsSecrets)
+	if err != nil {
+		return nil, err
+	}
+	return func(
+		ctx context.Context, namespace string, key observesources.SecretKey, to clientauth.Peer,
+	) ([]byte, error) {
+		return reader.Value(ctx, namespace, secrets.Selector(key), secrets.Peer(to))
+	}, nil
+}

@@ -25,6 +25,9 @@ func (o *Originals) needs(isBack bool) []permission {
 		needs = append(needs, own("create"))
 	}
 	switch {
+	case o.kind == keda.Kind && o.IsNative && !isBack:
+		needs = append(needs, permission{"get", authentications.Group, authentications.Resource})
+		fallthrough
 	case o.kind == keda.Kind:
 		return append(needs, permission{"get", scaledObjects.Group, scaledObjects.Resource},
 			permission{"patch", scaledObjects.Group, scaledObjects.Resource})

@@ -27,6 +27,9 @@ import (
 var (
 	hpas          = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: keda.Resource}
+	// authentications are KEDA's TriggerAuthentications.
+	authentications = schema.GroupVersionResource{
+		Group: "keda.sh", Version: "v1alpha1", Resource: keda.AuthenticationResource}
 )
 
 // timeout bounds one call.

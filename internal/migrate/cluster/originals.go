@@ -20,6 +20,9 @@ import (
 type Originals struct {
 	*Client
 
+	// IsNative is set if Plimsoll is to read the metrics of ScaledObjects itself where it can.
+	IsNative bool
+
 	kind string
 }
 
@@ -30,7 +33,7 @@ func (c *Client) Originals(kind string) *Originals { return &Originals{Client: c
 
 // State implements steps.Cluster.
 func (o *Originals) State(ctx context.Context, name types.NamespacedName) (*steps.State, error) {
-	s := &steps.State{Kind: o.kind}
+	s := &steps.State{Kind: o.kind, IsNative: o.IsNative}
 	w, err := o.wla.WorkloadAutoscalers(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	switch {
 	case err == nil && w.Unreadable != "":
@@ -47,6 +50,9 @@ func (o *Originals) State(ctx context.Context, name types.NamespacedName) (*step
 	}
 	if s.Original, err = o.find(ctx, scaledObjects, name); err != nil {
 		return nil, err
+	}
+	if s.Original != nil && o.IsNative && s.WorkloadAutoscaler == nil {
+		s.Authentications = o.Authentications(ctx, s.Original)
 	}
 	named := s.Original
 	if named == nil && w != nil {

@@ -46,6 +46,21 @@ func (c *Client) HPAOf(ctx context.Context, object *unstructured.Unstructured) *
 	return keda.DecodeHPA(raw)
 }
 
+// Authentications reads the TriggerAuthentications that a ScaledObject names, those that
+// can be read.
+func (c *Client) Authentications(
+	ctx context.Context, object *unstructured.Unstructured,
+) map[string]*unstructured.Unstructured {
+	found := map[string]*unstructured.Unstructured{}
+	for _, name := range keda.AuthenticationNames(object) {
+		read, err := c.dynamic.Resource(authentications).Namespace(object.GetNamespace()).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			found[name] = read
+		}
+	}
+	return found
+}
+
 // Migrated lists the WorkloadAutoscalers that replace an object of the kind. A server that
 // does not know WorkloadAutoscalers has none.
 func (o *Originals) Migrated(

@@ -3,7 +3,6 @@ package keda
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,16 +64,24 @@ type conversion struct {
 	object *unstructured.Unstructured
 	spec   spec
 	status status
-	// hpa is the one that KEDA made of it; nil if it is not known.
-	hpa *autoscalingv2.HorizontalPodAutoscaler
+
+	Options
 }
 
-// FromScaledObject makes a WorkloadAutoscaler of a ScaledObject. The HPA that KEDA made
-// of it has the names and targets of its external metrics; it may be nil.
-func FromScaledObject(
-	object *unstructured.Unstructured, hpa *autoscalingv2.HorizontalPodAutoscaler,
-) (*convert.Result, error) {
-	c := &conversion{object: object, hpa: hpa}
+// Options are how a ScaledObject is converted, and what is known beside it.
+type Options struct {
+	// HPA is the one that KEDA made of it, which has the names and targets of its external
+	// metrics; nil if it is not known.
+	HPA *autoscalingv2.HorizontalPodAutoscaler
+	// IsNative makes metrics that Plimsoll reads itself of the triggers prometheus, external and external-push.
+	IsNative bool
+	// Authentications are the TriggerAuthentications of its namespace, by name.
+	Authentications map[string]*unstructured.Unstructured
+}
+
+// FromScaledObject makes a WorkloadAutoscaler of a ScaledObject.
+func FromScaledObject(object *unstructured.Unstructured, options Options) (*convert.Result, error) {
+	c := &conversion{object: object, Options: options}
 	c.WorkloadAutoscaler = convert.New(object)
 	raw, _, err := unstructured.NestedMap(object.Object, "spec")
 	if err != nil {
@@ -204,13 +211,11 @@ func (c *conversion) fallback() {
 	if slices.ContainsFunc(c.spec.Triggers, func(t trigger) bool { return t.UseCachedMetrics }) {
 		period = time.Duration(ptr.Deref(c.spec.PollingInterval, 30)) * time.Second
 	}
-	// Some write a threshold of many digits for never.
-	failed := int64(f.FailureThreshold) * int64(period/time.Second)
-	seconds := int32(min(max(1, failed), math.MaxInt32))
+	seconds := failureSeconds(f.FailureThreshold, period)
 	isUsed := false
 	for i := range c.out().Metrics {
 		m := &c.out().Metrics[i]
-		if m.External == nil || m.External.Target.Type != plimsollv1alpha1.AverageValueMetricType {
+		if !isExternal(m) {
 			continue
 		}
 		isUsed = true
@@ -220,18 +225,24 @@ func (c *conversion) fallback() {
 		}
 	}
 	if !isUsed {
-		c.Note("spec.fallback", "without effect: KEDA has fallbacks for external metrics with an average as target")
+		c.Note("spec.fallback", "without effect: KEDA has fallbacks for external metrics")
 		return
 	}
 	c.Note("spec.fallback.failureThreshold", "%d failures become %d s: KEDA counts one for each request of the HPA",
 		f.FailureThreshold, seconds)
 }
 
+// isExternal reports whether the metric was an external one of KEDA's HPA.
+func isExternal(m *plimsollv1alpha1.MetricSpec) bool {
+	return m.External != nil || m.Prometheus != nil || m.ExternalScaler != nil
+}
+
 // zero raises minReplicas where a WorkloadAutoscaler cannot scale to zero.
 func (c *conversion) zero() {
 	out := c.out()
-	isExternal := slices.ContainsFunc(out.Metrics, func(m plimsollv1alpha1.MetricSpec) bool { return m.External != nil })
-	if *out.MinReplicas == 0 && len(out.Metrics) > 0 && !isExternal {
+	hasExternal := slices.ContainsFunc(out.Metrics,
+		func(m plimsollv1alpha1.MetricSpec) bool { return isExternal(&m) })
+	if *out.MinReplicas == 0 && len(out.Metrics) > 0 && !hasExternal {
 		c.Lose("spec.minReplicaCount", "0 needs an external metric here; minReplicas becomes 1")
 		out.MinReplicas = ptr.To[int32](1)
 	}

@@ -31,7 +31,7 @@ func TestTargetOfKEDAsHPA(t *testing.T) {
 		External: &autoscalingv2.ExternalMetricSource{
 			Metric: autoscalingv2.MetricIdentifier{Name: "s0-mine"},
 			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}}
-	r, err := FromScaledObject(object, hpa)
+	r, err := FromScaledObject(object, Options{HPA: hpa})
 	if err != nil || r.Losses() != 0 || len(r.WorkloadAutoscaler.Spec.Metrics) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -43,7 +43,7 @@ func TestTargetOfKEDAsHPA(t *testing.T) {
 	if HPAName(object) != "keda-hpa-worker" {
 		t.Error(HPAName(object))
 	}
-	if r, err = FromScaledObject(object, nil); err != nil || r.Losses() == 0 {
+	if r, err = FromScaledObject(object, Options{}); err != nil || r.Losses() == 0 {
 		t.Errorf("without KEDA's HPA: %+v, %v", r, err)
 	}
 }
@@ -58,7 +58,7 @@ func TestThresholdOfManyDigits(t *testing.T) {
 			"fallback":       map[string]any{"failureThreshold": int64(200000000), "replicas": int64(4)},
 		},
 	}}
-	r, err := FromScaledObject(object, nil)
+	r, err := FromScaledObject(object, Options{})
 	if err != nil || len(r.WorkloadAutoscaler.Spec.Metrics) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -2,7 +2,6 @@ package keda
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +22,9 @@ func (c *conversion) trigger(i int, t *trigger) {
 	case "cron":
 		c.cron(at, i, t)
 	default:
-		c.external(at, i, t)
+		if !c.IsNative || !c.native(at, i, t) {
+			c.external(at, i, t)
+		}
 	}
 }
 
@@ -48,7 +49,7 @@ func (c *conversion) resource(at string, t *trigger) {
 		m.Resource = &plimsollv1alpha1.ResourceMetricSource{Name: t.Type, Target: target}
 	}
 	if activation := t.Metadata["activationValue"]; activation != "" && activation != "0" {
-		c.Lose(at+".metadata.activationValue", "only Object and External metrics have an activation value")
+		c.Lose(at+".metadata.activationValue", "a metric of type Resource has no activation value")
 	}
 	c.out().Metrics = append(c.out().Metrics, m)
 }
@@ -102,12 +103,21 @@ var thresholds = map[string]struct{ target, activation, byDefault string }{
 // external makes a metric of external.metrics.k8s.io of a trigger. KEDA serves it for as
 // long as the ScaledObject is there.
 func (c *conversion) external(at string, i int, t *trigger) {
-	name := c.metricName(i, t)
-	if name == "" {
+	names := c.metricNames(i)
+	if len(names) == 0 && t.Type == prometheusTrigger {
+		names = []string{prometheusTrigger}
+	}
+	if len(names) == 0 {
 		c.Lose(at, "%s: KEDA names its metric once it runs; migrate scaledobject/%s from the cluster",
 			t.Type, c.object.GetName())
-		return
 	}
+	for _, name := range names {
+		c.externalMetric(at, t, fmt.Sprintf("s%d-%s", i, name))
+	}
+}
+
+// externalMetric makes the one of this name. A scaler may have several.
+func (c *conversion) externalMetric(at string, t *trigger, name string) {
 	target, found := c.targetOfHPA(name)
 	if !found {
 		var why string
@@ -131,26 +141,13 @@ func (c *conversion) external(at string, i int, t *trigger) {
 		t.Type, name)
 }
 
-// metricName is the name by which KEDA serves the metric of a trigger.
-func (c *conversion) metricName(i int, t *trigger) string {
-	prefix := fmt.Sprintf("s%d-", i)
-	at := slices.IndexFunc(c.status.ExternalMetricNames, func(n string) bool { return strings.HasPrefix(n, prefix) })
-	if at >= 0 {
-		return c.status.ExternalMetricNames[at]
-	}
-	if t.Type == "prometheus" {
-		return prefix + t.Type
-	}
-	return ""
-}
-
 // targetOfHPA is the target that KEDA computed.
 func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTarget, found bool) {
-	if c.hpa == nil {
+	if c.HPA == nil {
 		return target, false
 	}
-	for i := range c.hpa.Spec.Metrics {
-		if e := c.hpa.Spec.Metrics[i].External; e != nil && e.Metric.Name == name {
+	for i := range c.HPA.Spec.Metrics {
+		if e := c.HPA.Spec.Metrics[i].External; e != nil && e.Metric.Name == name {
 			return plimsollv1alpha1.MetricTarget{
 				Type:  plimsollv1alpha1.MetricTargetType(e.Target.Type),
 				Value: e.Target.Value, AverageValue: e.Target.AverageValue,

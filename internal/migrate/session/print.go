@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -22,15 +22,15 @@ type Printer struct {
 	printed, failed int
 }
 
-// HPAOf is the HPA that KEDA made of a ScaledObject; nil if it is not known.
-type HPAOf func(*unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler
+// OptionsOf is how a ScaledObject is converted.
+type OptionsOf func(*unstructured.Unstructured) keda.Options
 
 // Convert prints the WorkloadAutoscaler of an HPA or a ScaledObject.
-func (p *Printer) Convert(object *unstructured.Unstructured, hpaOf HPAOf) error {
+func (p *Printer) Convert(object *unstructured.Unstructured, optionsOf OptionsOf) error {
 	var result *convert.Result
 	var err error
 	if object.GetKind() == keda.Kind {
-		result, err = keda.FromScaledObject(object, hpaOf(object))
+		result, err = keda.FromScaledObject(object, optionsOf(object))
 	} else {
 		result, err = convert.FromHPA(object)
 	}
@@ -39,7 +39,7 @@ func (p *Printer) Convert(object *unstructured.Unstructured, hpaOf HPAOf) error 
 		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", title(object), err)
 		return nil
 	}
-	p.report(object, result)
+	p.report(object, result.Findings)
 	raw, err := convert.Printable(result.WorkloadAutoscaler)
 	if err != nil {
 		return err
@@ -47,12 +47,18 @@ func (p *Printer) Convert(object *unstructured.Unstructured, hpaOf HPAOf) error 
 	return p.Print(raw)
 }
 
+// Back prints what was replaced, and what is lost with the WorkloadAutoscaler.
+func (p *Printer) Back(original *unstructured.Unstructured, lost []convert.Finding) error {
+	p.report(original, lost)
+	return p.Print(original.Object)
+}
+
 // report prints the findings about an object.
-func (p *Printer) report(object *unstructured.Unstructured, result *convert.Result) {
-	if result.Losses() > 0 {
+func (p *Printer) report(object *unstructured.Unstructured, findings []convert.Finding) {
+	if slices.ContainsFunc(findings, func(f convert.Finding) bool { return f.IsLost }) {
 		p.failed++
 	}
-	for _, f := range result.Findings {
+	for _, f := range findings {
 		word := "note"
 		if f.IsLost {
 			word = "not migrated"

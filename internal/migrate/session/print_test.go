@@ -8,18 +8,37 @@ import (
 	"strings"
 	"testing"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
 var update = flag.Bool("update", false, "write the expected output")
 
-func noHPA(*unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler { return nil }
+// authentications are the TriggerAuthentications in a file.
+func authentications(t *testing.T, file string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]*unstructured.Unstructured{}
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		if object.GetKind() == keda.AuthenticationKind {
+			found[object.GetName()] = object
+		}
+	}
+	return found
+}
 
 // What is printed for each file of testdata: the manifests, then the findings and the
 // error of the command.
@@ -36,8 +55,12 @@ func TestGolden(t *testing.T) {
 			}
 			var out, findings bytes.Buffer
 			p := Printer{Out: &out, Findings: &findings}
+			options := keda.Options{
+				IsNative:        strings.Contains(file, "native"),
+				Authentications: authentications(t, file),
+			}
 			for _, object := range all {
-				if err := p.Convert(object, noHPA); err != nil {
+				if err := p.Convert(object, func(*unstructured.Unstructured) keda.Options { return options }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -186,7 +186,7 @@ func (r *Runner) take(ctx context.Context, name types.NamespacedName, step Step,
 	case Complete:
 		report, err = "the WorkloadAutoscaler scales", r.complete(ctx, name, s)
 	case Mark:
-		report, err = "marked", r.Cluster.SetMode(ctx, w, w.Spec.Mode, convert.Back)
+		report, err = "marked", r.mark(ctx, name, s)
 	case Restore:
 		report, err = r.restore(ctx, s)
 	case DeleteWorkloadAutoscaler:
@@ -221,7 +221,9 @@ func (s *State) convert() (*convert.Result, error) {
 	var result *convert.Result
 	var err error
 	if s.isOfKEDA() {
-		result, err = keda.FromScaledObject(s.Original, keda.DecodeHPA(s.HPA))
+		result, err = keda.FromScaledObject(s.Original, keda.Options{
+			HPA: keda.DecodeHPA(s.HPA), IsNative: s.IsNative, Authentications: s.Authentications,
+		})
 	} else {
 		result, err = convert.FromHPA(s.Original)
 	}
@@ -268,6 +270,18 @@ func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *Sta
 		mode = plimsollv1alpha1.ModeActive
 	}
 	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, mode, "")
+}
+
+// mark marks that the migration is undone, and warns of what is lost by that.
+func (r *Runner) mark(ctx context.Context, name types.NamespacedName, s *State) error {
+	manifest, err := s.manifest()
+	if err != nil {
+		return err
+	}
+	for _, f := range Lost(s.WorkloadAutoscaler, manifest) {
+		r.Warn(name, fmt.Sprintf("%s: not migrated: %s", f.Field, f.Message))
+	}
+	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, s.WorkloadAutoscaler.Spec.Mode, convert.Back)
 }
 
 func (r *Runner) restore(ctx context.Context, s *State) (report string, err error) {

@@ -47,6 +47,9 @@ type State struct {
 	// HPA is the one that acts: the original itself, or the one that KEDA made of it.
 	HPA                *unstructured.Unstructured
 	WorkloadAutoscaler *plimsollv1alpha1.WorkloadAutoscaler
+	// IsNative and Authentications are how a ScaledObject is converted, as in keda.Options.
+	IsNative        bool
+	Authentications map[string]*unstructured.Unstructured
 }
 
 // Step is what is next.

@@ -626,22 +626,25 @@ func TestScaledObject(t *testing.T) {
 	}
 	const active, preview = plimsollv1alpha1.ModeActive, plimsollv1alpha1.ModePreview
 	hpa := testHPA(10)
+	state := func(o, hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutoscaler) State {
+		return State{Original: o, HPA: hpa, WorkloadAutoscaler: w}
+	}
 	for name, c := range map[string]struct {
 		state         State
 		forward, back Step
 	}{
-		"as KEDA has it":         {State{"", object(false), hpa, nil}, CreatePreview, Done},
-		"in Preview":             {State{"", object(false), hpa, of(preview, "forward")}, Activate, DeleteWorkloadAutoscaler},
-		"about to be paused":     {State{"", object(false), hpa, of(active, "forward")}, Remove, DeleteWorkloadAutoscaler},
-		"KEDA deletes its HPA":   {State{"", object(true), hpa, of(active, "forward")}, AwaitKEDA, Restore},
-		"KEDA has deleted it":    {State{"", object(true), nil, of(active, "forward")}, Complete, Mark},
-		"migrated":               {State{"", object(true), nil, of(active, "")}, Done, Mark},
-		"about to be resumed":    {State{"", object(true), nil, of(active, "back")}, Complete, Restore},
-		"KEDA has to make it":    {State{"", object(false), nil, of(active, "back")}, AwaitKEDA, AwaitKEDA},
-		"KEDA has made it again": {State{"", object(false), hpa, of(active, "back")}, Remove, DeleteWorkloadAutoscaler},
-		"paused by its user":     {State{"", object(true), nil, nil}, "resume it first", Done},
-		"KEDA does not run":      {State{"", object(false), nil, nil}, "does KEDA run", Done},
-		"resumed by its user":    {State{"", object(false), hpa, of(active, "")}, "pause it again", DeleteWorkloadAutoscaler},
+		"as KEDA has it":         {state(object(false), hpa, nil), CreatePreview, Done},
+		"in Preview":             {state(object(false), hpa, of(preview, "forward")), Activate, DeleteWorkloadAutoscaler},
+		"about to be paused":     {state(object(false), hpa, of(active, "forward")), Remove, DeleteWorkloadAutoscaler},
+		"KEDA deletes its HPA":   {state(object(true), hpa, of(active, "forward")), AwaitKEDA, Restore},
+		"KEDA has deleted it":    {state(object(true), nil, of(active, "forward")), Complete, Mark},
+		"migrated":               {state(object(true), nil, of(active, "")), Done, Mark},
+		"about to be resumed":    {state(object(true), nil, of(active, "back")), Complete, Restore},
+		"KEDA has to make it":    {state(object(false), nil, of(active, "back")), AwaitKEDA, AwaitKEDA},
+		"KEDA has made it again": {state(object(false), hpa, of(active, "back")), Remove, DeleteWorkloadAutoscaler},
+		"paused by its user":     {state(object(true), nil, nil), "resume it first", Done},
+		"KEDA does not run":      {state(object(false), nil, nil), "does KEDA run", Done},
+		"resumed by its user":    {state(object(false), hpa, of(active, "")), "pause it again", DeleteWorkloadAutoscaler},
 	} {
 		c.state.Kind = keda.Kind
 		if step, err := c.state.Forward(); step != c.forward &&

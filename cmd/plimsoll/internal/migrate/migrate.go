@@ -45,13 +45,17 @@ const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder 
   plimsoll migrate hpa/web -n shop --back --apply
 
   # The same with a ScaledObject, which is paused and stays
-  plimsoll migrate scaledobject/worker -n shop --apply`
+  plimsoll migrate scaledobject/worker -n shop --apply
+
+  # The same without KEDA, where it has triggers whose servers Plimsoll asks itself
+  plimsoll migrate scaledobject/worker -n shop --native --apply`
 
 type migrateOptions struct {
 	files              []string
 	all, allNamespaces bool
 	selector           string
 	apply, back, yes   bool
+	native             bool
 	observe, timeout   time.Duration
 	backupDir          string
 	kube               *genericclioptions.ConfigFlags
@@ -89,6 +93,8 @@ func Command() *cobra.Command {
 	flags.BoolVar(&o.apply, "apply", false,
 		"replace HPAs or ScaledObjects on the cluster, instead of printing WorkloadAutoscalers")
 	flags.BoolVar(&o.back, "back", false, "the other way: print or, with --apply, restore what was replaced")
+	flags.BoolVar(&o.native, "native", false,
+		"of ScaledObjects, let Plimsoll read the metrics of triggers prometheus, external and external-push itself")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before --apply changes something")
 	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
 		"how long --apply compares the replica counts that both want before it replaces an HPA")

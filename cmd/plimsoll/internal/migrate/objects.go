@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -84,7 +83,7 @@ func (o *migrateOptions) printFiles() error {
 	all, readErr := input.Read(o.files, o.in, o.labels)
 	p := o.printer()
 	for _, object := range all {
-		err := p.Convert(object, func(*unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler { return nil })
+		err := p.Convert(object, func(*unstructured.Unstructured) keda.Options { return keda.Options{IsNative: o.native} })
 		if err != nil {
 			return err
 		}
@@ -99,8 +98,12 @@ func (o *migrateOptions) printCluster(ctx context.Context, client *cluster.Clien
 	}
 	p := o.printer()
 	for _, object := range all {
-		err := p.Convert(object, func(object *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler {
-			return client.HPAOf(ctx, object)
+		err := p.Convert(object, func(object *unstructured.Unstructured) keda.Options {
+			options := keda.Options{HPA: client.HPAOf(ctx, object), IsNative: o.native}
+			if o.native {
+				options.Authentications = client.Authentications(ctx, object)
+			}
+			return options
 		})
 		if err != nil {
 			return err
@@ -169,7 +172,7 @@ func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, 
 		if original == nil {
 			return fmt.Errorf("%s: the WorkloadAutoscaler was not made by plimsoll migrate", name)
 		}
-		if err := p.Print(original.Object); err != nil {
+		if err := p.Back(original, steps.Lost(state.WorkloadAutoscaler, original)); err != nil {
 			return err
 		}
 	}
@@ -272,6 +275,7 @@ func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what
 		namespaces.Insert(name.Namespace)
 	}
 	originals := client.Originals(what.kind())
+	originals.IsNative = o.native
 	if err := originals.CheckPermissions(ctx, sets.List(namespaces), o.back); err != nil {
 		return err
 	}

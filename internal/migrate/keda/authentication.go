@@ -1,0 +1,219 @@
+package keda
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// AuthenticationKind is the kind of the objects that say where a trigger's credentials are.
+const AuthenticationKind = "TriggerAuthentication"
+
+// AuthenticationResource is where they are in the API.
+const AuthenticationResource = "triggerauthentications"
+
+// AuthenticationNames are the names of the TriggerAuthentications of a ScaledObject's namespace that its triggers name.
+func AuthenticationNames(object *unstructured.Unstructured) []string {
+	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
+	var names []string
+	for _, each := range triggers {
+		t, _ := each.(map[string]any)
+		reference, _ := t["authenticationRef"].(map[string]any)
+		name, _ := reference["name"].(string)
+		kind, _ := reference["kind"].(string)
+		if name != "" && (kind == "" || kind == AuthenticationKind) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parameters are where the credentials of a trigger are, by KEDA's name for each.
+type parameters map[string]plimsollv1alpha1.SecretKeySelector
+
+// parameters reads the TriggerAuthentication of a trigger. It is not whole if something is not in a Secret, which is
+// lost.
+func (r *reader) parameters() (found parameters, isWhole bool) {
+	at := r.at + ".authenticationRef"
+	name, _ := r.trigger.AuthenticationRef["name"].(string)
+	if name == "" {
+		return nil, true
+	}
+	if kind, _ := r.trigger.AuthenticationRef["kind"].(string); kind != "" && kind != AuthenticationKind {
+		r.Lose(at, "%s %s: Plimsoll reads credentials only from Secrets of the object's namespace", kind, name)
+		return nil, false
+	}
+	object := r.Authentications[name]
+	if object == nil {
+		r.Lose(at, "the %s %s cannot be read here; migrate it from the cluster", AuthenticationKind, name)
+		return nil, false
+	}
+	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
+	isWhole = true
+	for _, field := range slices.Sorted(maps.Keys(spec)) {
+		if field != "secretTargetRef" {
+			isWhole = false
+			r.Lose(at, "%s %s: spec.%s: Plimsoll reads credentials only from Secrets", AuthenticationKind, name, field)
+		}
+	}
+	references, _, _ := unstructured.NestedSlice(spec, "secretTargetRef")
+	found = parameters{}
+	for _, each := range references {
+		reference, _ := each.(map[string]any)
+		parameter, _ := reference["parameter"].(string)
+		secret, _ := reference["name"].(string)
+		key, _ := reference["key"].(string)
+		found[parameter] = plimsollv1alpha1.SecretKeySelector{Name: secret, Key: key}
+	}
+	return found, isWhole
+}
+
+// first is the first of the parameters that there is.
+func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeySelector, isThere bool) {
+	for _, name := range names {
+		if selector, isThere = p[name]; isThere {
+			return selector, true
+		}
+	}
+	return selector, false
+}
+
+// take is the same, of a parameter that is then used.
+func (r *reader) take(p parameters, names ...string) (selector plimsollv1alpha1.SecretKeySelector, isThere bool) {
+	if selector, isThere = p.first(names...); !isThere {
+		r.Lose(r.at+".authenticationRef", "it has no parameter %s in a Secret", names[0])
+	}
+	return selector, isThere
+}
+
+// credentials reads how a prometheus trigger authenticates.
+func (r *reader) credentials(
+	to *plimsollv1alpha1.PrometheusMetricSource, server *url.URL,
+) {
+	p, isWhole := r.parameters()
+	modes := r.trigger.Metadata["authModes"]
+	if modes == "" {
+		modes = r.trigger.Metadata["authMode"]
+	}
+	if _, isSecret := p.first("authModes", "authMode"); modes == "" && isSecret {
+		r.Lose(r.at+".authenticationRef", "authModes is in a Secret: write it into the trigger's metadata")
+		return
+	}
+	if modes == "" || !isWhole {
+		return // Without a mode KEDA uses no credentials.
+	}
+	for mode := range strings.SplitSeq(modes, ",") {
+		r.mode(strings.TrimSpace(mode), p, to)
+	}
+	ca, hasCA := p.first("ca")
+	if hasCA {
+		tlsOf(&to.TLSConfig).CA = &plimsollv1alpha1.CertificateSource{Secret: ca}
+	}
+	if to.TLSConfig != nil && server.Scheme != "https" {
+		r.Note(r.at+".authenticationRef", "its certificates are without effect: the server is asked by http")
+		to.TLSConfig = nil
+	}
+	r.noteSecrets(to, server)
+}
+
+// mode takes one of the ways to authenticate over.
+func (r *reader) mode(mode string, p parameters, to *plimsollv1alpha1.PrometheusMetricSource) {
+	switch mode {
+	case "":
+	case "bearer":
+		if token, ok := r.take(p, "bearerToken", "token"); ok {
+			to.Authorization = &plimsollv1alpha1.Authorization{Credentials: token}
+		}
+	case "basic":
+		user, hasUser := r.take(p, "username")
+		password, hasPassword := r.take(p, "password")
+		if hasUser && hasPassword {
+			to.BasicAuth = &plimsollv1alpha1.BasicAuth{Username: user, Password: password}
+		}
+	case "tls":
+		cert, hasCert := r.take(p, "cert")
+		key, hasKey := r.take(p, "key")
+		if hasCert && hasKey {
+			config := tlsOf(&to.TLSConfig)
+			config.Cert, config.KeySecret = &plimsollv1alpha1.CertificateSource{Secret: cert}, &key
+		}
+	default:
+		r.Lose(r.at+".metadata.authModes", "%q: a metric of type Prometheus has bearer, basic and tls", mode)
+	}
+}
+
+// tlsOf is the config, made if there is none.
+func tlsOf(config **plimsollv1alpha1.TLSConfig) *plimsollv1alpha1.TLSConfig {
+	if *config == nil {
+		*config = &plimsollv1alpha1.TLSConfig{}
+	}
+	return *config
+}
+
+// scalerTLS reads how the connection to a scaler is encrypted.
+func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
+	p, _ := r.parameters()
+	ca, hasCA := p.first("caCert")
+	_, hasCert := p.first("tlsClientCert")
+	if !r.isSet("enableTLS", false) && !hasCA && !hasCert {
+		return nil
+	}
+	config := &plimsollv1alpha1.TLSConfig{InsecureSkipVerify: r.isSet("unsafeSsl", false)}
+	if hasCA {
+		config.CA = &plimsollv1alpha1.CertificateSource{Secret: ca}
+	}
+	if hasCert {
+		cert, _ := r.take(p, "tlsClientCert")
+		if key, ok := r.take(p, "tlsClientKey"); ok {
+			config.Cert, config.KeySecret = &plimsollv1alpha1.CertificateSource{Secret: cert}, &key
+		}
+	}
+	r.noteSecretsOf(secretsOfTLS(config), address, config.InsecureSkipVerify)
+	return config
+}
+
+func secretsOfTLS(config *plimsollv1alpha1.TLSConfig) []string {
+	var names []string
+	if config == nil {
+		return nil
+	}
+	for _, source := range []*plimsollv1alpha1.CertificateSource{config.CA, config.Cert} {
+		if source != nil {
+			names = append(names, source.Secret.Name)
+		}
+	}
+	if config.KeySecret != nil {
+		names = append(names, config.KeySecret.Name)
+	}
+	return names
+}
+
+// noteSecrets names the Secrets of a prometheus metric.
+func (r *reader) noteSecrets(p *plimsollv1alpha1.PrometheusMetricSource, server *url.URL) {
+	names := secretsOfTLS(p.TLSConfig)
+	if p.Authorization != nil {
+		names = append(names, p.Authorization.Credentials.Name)
+	}
+	if p.BasicAuth != nil {
+		names = append(names, p.BasicAuth.Username.Name, p.BasicAuth.Password.Name)
+	}
+	isOpen := server.Scheme == "http" || p.TLSConfig != nil && p.TLSConfig.InsecureSkipVerify
+	r.noteSecretsOf(names, hostPort(server), isOpen)
+}
+
+// noteSecretsOf says what Plimsoll needs to read the Secrets.
+func (r *reader) noteSecretsOf(names []string, address string, isOpen bool) {
+	if isOpen {
+		address = "http://" + address
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		r.Note(r.at+".authenticationRef", "Plimsoll's controller needs --metric-secrets and the permission to get the "+
+			"Secret %s, and that Secret the annotation %s: %s", name, secretHosts, address)
+	}
+}

@@ -1,0 +1,313 @@
+package keda
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// The triggers whose metrics Plimsoll can read without KEDA.
+const (
+	prometheusTrigger   = "prometheus"
+	externalTrigger     = "external"
+	externalPushTrigger = "external-push"
+)
+
+// The bounds of a WorkloadAutoscaler's fields.
+const (
+	maxQuery           = 4096
+	maxTimeout         = 30 * time.Second
+	maxInterval        = 300
+	maxMetadata        = 64
+	maxMetadataKey     = 253
+	maxMetadataValue   = 4096
+	defaultPolling     = 30
+	defaultInterval    = 5
+	defaultHTTPPort    = "80"
+	defaultHTTPSPort   = "443"
+	secretHosts        = "plimsoll.dev/metric-hosts"
+	serverPermission   = "--metric-server"
+	metadataFieldOfEnv = "FromEnv"
+)
+
+// reader makes a metric that Plimsoll reads itself of a trigger.
+type reader struct {
+	*conversion
+
+	// at is where the trigger is.
+	at      string
+	trigger *trigger
+}
+
+// native makes a metric that Plimsoll reads itself of a trigger; false if there is none of
+// this type.
+func (c *conversion) native(at string, i int, t *trigger) bool {
+	r := reader{c, at, t}
+	switch t.Type {
+	case prometheusTrigger:
+		r.prometheus()
+	case externalTrigger, externalPushTrigger:
+		r.scaler(i)
+	default:
+		return false
+	}
+	return true
+}
+
+// ignoredOfPrometheus are the fields of a prometheus trigger's metadata that are read here, or that KEDA does not read.
+var ignoredOfPrometheus = []string{
+	"serverAddress", "query", "threshold", "activationThreshold", "namespace", "ignoreNullValues", "unsafeSsl", "timeout",
+	"customHeaders", "authModes", "authMode", "metricName",
+}
+
+func (r *reader) prometheus() {
+	target, why := externalTarget(r.trigger)
+	if why != "" {
+		r.Lose(r.at, "%s: %s", r.trigger.Type, why)
+		return
+	}
+	server, err := serverOf(r.trigger.Metadata["serverAddress"])
+	if err != nil {
+		r.Lose(r.at+".metadata.serverAddress", "%v", err)
+		return
+	}
+	p := &plimsollv1alpha1.PrometheusMetricSource{
+		ServerAddress: server.String(), Query: strings.TrimSpace(r.trigger.Metadata["query"]),
+		Namespace: r.trigger.Metadata["namespace"], IntervalSeconds: r.interval(), Target: target,
+		// The default of KEDA, and not that of a WorkloadAutoscaler.
+		IgnoreNullValues: ptr.To(r.isSet("ignoreNullValues", true)),
+	}
+	if p.Query == "" || len(p.Query) > maxQuery {
+		r.Lose(r.at+".metadata.query", "a query has 1 to %d characters", maxQuery)
+		return
+	}
+	r.timeout(p)
+	r.tenant(p)
+	if r.isSet("unsafeSsl", false) {
+		if server.Scheme == "https" {
+			p.TLSConfig = &plimsollv1alpha1.TLSConfig{InsecureSkipVerify: true}
+		} else {
+			r.Note(r.at+".metadata.unsafeSsl", "without effect: the server is asked by http")
+		}
+	}
+	r.credentials(p, server)
+	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
+		if !slices.Contains(ignoredOfPrometheus, key) {
+			r.Lose(r.at+".metadata."+key, "a metric of type Prometheus has nothing for it")
+		}
+	}
+	m := plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.PrometheusMetricSourceType, Prometheus: p}
+	r.activation(r.at, r.trigger, &m)
+	r.out().Metrics = append(r.out().Metrics, m)
+	r.noteServer(r.at+".metadata.serverAddress", hostPort(server))
+}
+
+// serverOf reads the address of a server as a WorkloadAutoscaler has it.
+func serverOf(text string) (*url.URL, error) {
+	server, err := url.Parse(strings.TrimSpace(text))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%q is not a URL", text)
+	case server.Scheme != "http" && server.Scheme != "https", server.Hostname() == "":
+		return nil, fmt.Errorf("%q is not an http or https URL", text)
+	case server.User != nil, server.RawQuery != "", server.ForceQuery, server.Fragment != "":
+		return nil, errors.New("an address has no user, query or fragment here")
+	}
+	return server, nil
+}
+
+// hostPort is what the annotation of a Secret and the flag for servers name.
+func hostPort(server *url.URL) string {
+	switch {
+	case server.Port() != "":
+		return server.Host
+	case server.Scheme == "https":
+		return server.Host + ":" + defaultHTTPSPort
+	}
+	return server.Host + ":" + defaultHTTPPort
+}
+
+// noteServer names what a server of another namespace needs, or one whose name means another one here.
+func (r *reader) noteServer(field, address string) {
+	host := address[:max(0, strings.LastIndexByte(address, ':'))]
+	labels := strings.Split(host, ".")
+	switch {
+	case len(labels) == 1 && !strings.HasPrefix(host, "["):
+		r.Note(field, "%s is now a Service of the ScaledObject's namespace; KEDA looked for it in its own", host)
+	case len(labels) > 1 && labels[1] == r.object.GetNamespace() && isService(labels[2:]):
+	default:
+		r.Note(field, "%s is in another namespace or outside of the cluster: Plimsoll's controller needs %s=%s",
+			host, serverPermission, address)
+	}
+}
+
+// isService reports whether a name goes on as those of Services do, after the namespace.
+func isService(labels []string) bool { return len(labels) == 0 || labels[0] == "svc" }
+
+// interval is how often the server is asked; nil for the default.
+func (r *reader) interval() *int32 {
+	polling := ptr.Deref(r.spec.PollingInterval, defaultPolling)
+	if r.trigger.UseCachedMetrics {
+		if polling > maxInterval {
+			r.Note(r.at+".useCachedMetrics", "the server is asked every %d s, not every %d s", maxInterval, polling)
+		}
+		return ptr.To(max(1, min(polling, maxInterval)))
+	}
+	if polling > 0 && polling < defaultInterval {
+		return &polling
+	}
+	return nil
+}
+
+// isSet reads a field that is true or false.
+func (r *reader) isSet(key string, byDefault bool) bool {
+	text := strings.TrimSpace(r.trigger.Metadata[key])
+	if text == "" {
+		return byDefault
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		r.Lose(r.at+".metadata."+key, "%q is neither true nor false", text)
+		return byDefault
+	}
+	return value
+}
+
+// timeout reads a duration, or a number of milliseconds.
+func (r *reader) timeout(p *plimsollv1alpha1.PrometheusMetricSource) {
+	text := strings.TrimSpace(r.trigger.Metadata["timeout"])
+	if text == "" {
+		return
+	}
+	timeout, err := time.ParseDuration(text)
+	if milliseconds, isNumber := strconv.ParseInt(text, 10, 32); err != nil && isNumber == nil {
+		timeout, err = time.Duration(milliseconds)*time.Millisecond, nil
+	}
+	switch {
+	case err != nil || timeout < 0:
+		r.Lose(r.at+".metadata.timeout", "%q is not a duration", text)
+		return
+	case timeout == 0:
+		return // To KEDA that is its default.
+	}
+	used := max(time.Second, min(maxTimeout, timeout.Round(time.Second)))
+	if used != timeout {
+		r.Note(r.at+".metadata.timeout", "%s becomes %s", timeout, used)
+	}
+	p.TimeoutSeconds = ptr.To(int32(used / time.Second))
+}
+
+// tenants are the headers of servers of several tenants.
+var tenants = map[string]plimsollv1alpha1.TenantHeader{
+	strings.ToLower(string(plimsollv1alpha1.ScopeOrgIDTenantHeader)): plimsollv1alpha1.ScopeOrgIDTenantHeader,
+	strings.ToLower(string(plimsollv1alpha1.ThanosTenantHeader)):     plimsollv1alpha1.ThanosTenantHeader,
+}
+
+// tenant reads headers, as in name=value,name=value. A WorkloadAutoscaler has only the one of a tenant.
+func (r *reader) tenant(p *plimsollv1alpha1.PrometheusMetricSource) {
+	text := strings.TrimSpace(r.trigger.Metadata["customHeaders"])
+	if text == "" {
+		return
+	}
+	for header := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(header, "=")
+		name = strings.TrimSpace(name)
+		known, isTenant := tenants[strings.ToLower(name)]
+		if value = strings.TrimSpace(value); !isTenant || value == "" || p.Tenant != "" {
+			// The value may be a secret.
+			r.Lose(r.at+".metadata.customHeaders", "%s: of the headers only %s or %s can be set", name,
+				plimsollv1alpha1.ScopeOrgIDTenantHeader, plimsollv1alpha1.ThanosTenantHeader)
+			continue
+		}
+		p.Tenant, p.TenantHeader = value, known
+	}
+}
+
+// addressOfScaler is what a WorkloadAutoscaler accepts.
+var addressOfScaler = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$`)
+
+func (r *reader) scaler(i int) {
+	address := strings.TrimSpace(r.trigger.Metadata["scalerAddress"])
+	if !addressOfScaler.MatchString(address) {
+		r.Lose(r.at+".metadata.scalerAddress", "%q is not a host and a port, as my-scaler:9090", address)
+		return
+	}
+	s := plimsollv1alpha1.ExternalScalerMetricSource{
+		ScalerAddress: address, IntervalSeconds: r.interval(), Push: ptr.To(r.trigger.Type == externalPushTrigger),
+		ScalerMetadata: r.scalerMetadata(),
+	}
+	switch kind := plimsollv1alpha1.MetricTargetType(r.trigger.MetricType); kind {
+	case "", plimsollv1alpha1.AverageValueMetricType:
+	case plimsollv1alpha1.ValueMetricType:
+		s.MetricType = kind
+	default:
+		r.Lose(r.at+".metricType", "%q: external metrics have AverageValue or Value", r.trigger.MetricType)
+		return
+	}
+	s.TLSConfig = r.scalerTLS(address)
+	// Of one metric the name is not needed.
+	names := r.metricNames(i)
+	if len(names) <= 1 {
+		names = []string{""}
+	}
+	for _, name := range names {
+		named := s
+		named.MetricName = name
+		r.out().Metrics = append(r.out().Metrics, plimsollv1alpha1.MetricSpec{
+			Type: plimsollv1alpha1.ExternalScalerMetricSourceType, ExternalScaler: &named,
+		})
+	}
+	r.noteServer(r.at+".metadata.scalerAddress", address)
+}
+
+// scalerMetadata is what the scaler gets. It gets the address too, from its own field.
+func (r *reader) scalerMetadata() map[string]string {
+	out := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(r.trigger.Metadata)) {
+		value := r.trigger.Metadata[key]
+		switch {
+		case key == "scalerAddress":
+		case strings.HasSuffix(key, metadataFieldOfEnv):
+			r.Lose(r.at+".metadata."+key, "the environment of the target's containers is not read: write the value out")
+		case key == "" || len(key) > maxMetadataKey || len(value) > maxMetadataValue:
+			r.Lose(r.at+".metadata."+key, "keys have 1 to %d characters, values at most %d", maxMetadataKey, maxMetadataValue)
+		default:
+			out[key] = value
+		}
+	}
+	if len(out) > maxMetadata {
+		r.Lose(r.at+".metadata", "a scaler gets at most %d entries", maxMetadata)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// metricNames are the names that the scaler gives its metrics, as far as KEDA's status has them.
+func (c *conversion) metricNames(i int) []string {
+	var names []string
+	for _, each := range c.status.ExternalMetricNames {
+		if name, isOfTrigger := strings.CutPrefix(each, fmt.Sprintf("s%d-", i)); isOfTrigger {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// failureSeconds is how long a number of failures takes, if there is one in each period.
+func failureSeconds(threshold int32, period time.Duration) int32 {
+	// Some write a threshold of many digits for never.
+	return int32(min(max(1, int64(threshold)*int64(period/time.Second)), math.MaxInt32))
+}

@@ -1,0 +1,63 @@
+package steps
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+)
+
+// Whoever goes back learns which metrics nothing else has.
+func TestLost(t *testing.T) {
+	w := &plimsollv1alpha1.WorkloadAutoscaler{}
+	w.Spec.Metrics = []plimsollv1alpha1.MetricSpec{
+		{Type: plimsollv1alpha1.ResourceMetricSourceType, Resource: &plimsollv1alpha1.ResourceMetricSource{Name: "cpu"}},
+		{Type: plimsollv1alpha1.PodEndpointMetricSourceType, PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
+			Port: intstr.FromString("web"), Metric: plimsollv1alpha1.MetricIdentifier{Name: "requests_total"}}},
+		{Type: plimsollv1alpha1.PrometheusMetricSourceType, Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
+			ServerAddress: "http://prometheus:9090", Query: "jobs"}},
+		{Type: plimsollv1alpha1.ExternalScalerMetricSourceType, ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{
+			ScalerAddress: "scaler:6000"}},
+	}
+	scaled := func(triggers ...any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": keda.APIVersion, "kind": keda.Kind,
+			"spec": map[string]any{"scaleTargetRef": map[string]any{"name": "web"}, "triggers": triggers}}}
+	}
+	trigger := func(kind string, metadata map[string]any) any {
+		return map[string]any{"type": kind, "metadata": metadata}
+	}
+	hpa := &unstructured.Unstructured{Object: map[string]any{"kind": "HorizontalPodAutoscaler"}}
+	for name, c := range map[string]struct {
+		original *unstructured.Unstructured
+		want     []string
+	}{
+		"an HPA":           {hpa, []string{"spec.metrics[1]", "spec.metrics[2]", "spec.metrics[3]"}},
+		"no such triggers": {scaled(), []string{"spec.metrics[1]", "spec.metrics[2]", "spec.metrics[3]"}},
+		"some of the three": {scaled(trigger("external", map[string]any{"scalerAddress": "scaler:6000"})),
+			[]string{"spec.metrics[1]", "spec.metrics[2]"}},
+		"another query": {scaled(trigger("prometheus",
+			map[string]any{"serverAddress": "http://prometheus:9090", "query": "mails", "threshold": "1"}),
+			trigger("external-push", map[string]any{"scalerAddress": "scaler:6000"})),
+			[]string{"spec.metrics[1]", "spec.metrics[2]"}},
+		"both": {scaled(trigger("prometheus",
+			map[string]any{"serverAddress": "http://prometheus:9090", "query": "jobs", "threshold": "1"}),
+			trigger("external", map[string]any{"scalerAddress": "scaler:6000"})), []string{"spec.metrics[1]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, f := range Lost(w, c.original) {
+				if !f.IsLost || f.Message == "" {
+					t.Errorf("%+v", f)
+				}
+				got = append(got, f.Field)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -46,6 +46,9 @@ var allParts = []part{
 	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender",
 		apart: true},
 	{name: UpstreamUpdater, module: autoscaler, pkg: verticalAutoscaler + "updater", outName: "updater", apart: true},
+	{name: KEDAOperator, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/operator", outName: "operator", apart: true},
+	{name: KEDAMetricsServer, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/adapter", outName: "adapter",
+		apart: true},
 	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
 	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
@@ -55,6 +58,7 @@ var allParts = []part{
 const (
 	controlPlane = "tools/controlplane"
 	autoscaler   = "tools/autoscaler"
+	keda         = "tools/keda"
 )
 
 const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
@@ -63,6 +67,12 @@ const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
 const (
 	Kubelet = "kubelet"
 	Pause   = "pause"
+)
+
+// The parts of KEDA, beside which Plimsoll is tested.
+const (
+	KEDAOperator      = "keda-operator"
+	KEDAMetricsServer = "keda-metrics-server"
 )
 
 // The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
@@ -59,5 +61,29 @@ func TestLost(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// An HPA that cannot read its metric may be replaced by a WorkloadAutoscaler that cannot either. One whose target is at
+// zero reads none, which says nothing about the metric.
+func TestUnreadMetrics(t *testing.T) {
+	w := &plimsollv1alpha1.WorkloadAutoscaler{}
+	w.Status.ObservedGeneration = ptr.To[int64](0)
+	w.Status.Conditions = []metav1.Condition{
+		{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler}}
+	w.Status.Proposals = []plimsollv1alpha1.Proposal{
+		{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "jobs", Message: "no such server"}}
+	for reason, isProblem := range map[string]bool{
+		"": true, scalingDisabled: true, "FailedGetExternalMetric": false,
+	} {
+		hpa := testHPA(10)
+		if reason != "" {
+			hpa.Object["status"] = map[string]any{"conditions": []any{
+				map[string]any{"type": "AbleToScale", "status": "True"},
+				map[string]any{"type": scalingActive, "status": "False", "reason": reason}}}
+		}
+		if why := problem(hpa, w); (why != "") != isProblem {
+			t.Errorf("HPA with %q: %q", reason, why)
+		}
 	}
 }

@@ -155,7 +155,7 @@ func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutosca
 	case !isYielding:
 		// Both would act once it is Active.
 		return notSeen
-	case conditionOf(hpa) == string(metav1.ConditionFalse):
+	case isUnscalable(hpa):
 		return ""
 	}
 	return unread(w)
@@ -179,17 +179,19 @@ func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
 	return ""
 }
 
-// conditionOf is the status of the HPA's condition ScalingActive; empty if it has none.
-func conditionOf(hpa *unstructured.Unstructured) string {
+// scalingDisabled is the reason of an HPA that reads no metric because its target has no replicas, as KEDA leaves it.
+const scalingDisabled = "ScalingDisabled"
+
+// isUnscalable reports whether the HPA cannot read its metrics either.
+func isUnscalable(hpa *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(hpa.Object, "status", "conditions")
 	for _, each := range conditions {
 		condition, _ := each.(map[string]any)
 		if condition["type"] == scalingActive {
-			status, _ := condition["status"].(string)
-			return status
+			return condition["status"] == string(metav1.ConditionFalse) && condition["reason"] != scalingDisabled
 		}
 	}
-	return ""
+	return false
 }
 
 // WriteTable writes the comparisons, a line for each object.

@@ -3,6 +3,7 @@ package metric
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
@@ -22,7 +23,7 @@ const (
 	Missing
 	// Lacking pods do not have the container that the metric names.
 	Lacking
-	// Unsampled pods were not asked, and are taken to be as those that were.
+	// Unsampled pods were not asked, and are taken to be as those that were. Only pods whose samples would count are.
 	Unsampled
 
 	groupCount
@@ -62,6 +63,8 @@ type grouping struct {
 	// young pods, which started later than this, are in the initialization period.
 	young time.Time
 	delay time.Duration
+	// unasked is the sample that a pod which was not asked could have.
+	unasked Sample
 }
 
 func groupingOf(spec *source.Spec, c *Context) grouping {
@@ -71,6 +74,7 @@ func groupingOf(spec *source.Spec, c *Context) grouping {
 		recent:   spec.IsCPU() && c.Divergences.Has(divergence.RecentlyReady),
 		young:    c.Now.Add(-c.CPUInitializationPeriod),
 		delay:    c.InitialReadinessDelay,
+		unasked:  Sample{At: c.Now, Window: averaging.ShortestWindow},
 	}
 }
 
@@ -83,6 +87,8 @@ func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	case pod.Phase == PhaseSucceeded && by.finished:
 		return Ignored
 	case pod.Phase == PhasePending:
+		return Unready
+	case !sample.Present && sample.Unsampled && by.starting(pod, &by.unasked):
 		return Unready
 	case !sample.Present && sample.Unsampled:
 		return Unsampled

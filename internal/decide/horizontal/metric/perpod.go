@@ -31,6 +31,8 @@ type perPod struct {
 	// many samples are in them, samples how many there are with extraneous ones.
 	used, wanted     int64
 	entries, samples int64
+	// idle are pods beside a sample that are taken to use nothing.
+	idle int64
 }
 
 // compute judges samples against the pods' requests (upstream:
@@ -223,13 +225,16 @@ func (p *perPod) propose() string {
 
 // fillIn adds what is not known so that the change gets smaller: on the way down
 // a missing pod uses what it may, on the way up missing and unready pods use
-// nothing.
+// nothing. A sample stands for the pods that are ready: those that are not are known
+// without asking, and no part of it.
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
 	for i, g := range r.Groups {
 		switch {
 		case g == Missing && r.Ratio < 1:
 			p.addSample(p.assumed(i), i)
+		case g == Unready && upWithUnready && r.Counts.Unsampled > 0:
+			p.idle++
 		case g == Missing && r.Ratio > 1, g == Unready && upWithUnready:
 			p.addSample(0, i)
 		}
@@ -241,6 +246,10 @@ func (p *perPod) fillIn(upWithUnready bool) {
 func (p *perPod) recompute() {
 	r := p.result
 	r.Adjusted, _, _ = p.ratio()
+	asked := p.samples + int64(r.Counts.Unsampled)
+	if p.idle > 0 {
+		r.Adjusted *= float64(asked) / float64(asked+p.idle)
+	}
 	if p.c.Tolerance.within(r.Adjusted) {
 		p.keep(verdict.WithinTolerance)
 		return
@@ -249,7 +258,7 @@ func (p *perPod) recompute() {
 		p.keep(verdict.DirectionKept)
 		return
 	}
-	base := p.base(r.Adjusted, p.samples+int64(r.Counts.Unsampled))
+	base := p.base(r.Adjusted, asked+p.idle)
 	proposed := p.sum.Ceil32(r.Adjusted * float64(base))
 	if againstDirection(r.Adjusted, proposed, p.c.SpecReplicas) {
 		p.keep(verdict.DirectionKept)

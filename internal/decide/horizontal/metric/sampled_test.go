@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -16,6 +17,19 @@ import (
 func (s scene) unsampled(pods int) scene {
 	for range pods {
 		s = s.add(pod("unsampled"), metric.Sample{Unsampled: true}, 0)
+	}
+	return s
+}
+
+// starting adds pods that were not asked and are not ready, or not for long.
+func (s scene) starting(pods int, readyFor time.Duration) scene {
+	for range pods {
+		p := pod("starting")
+		p.StartTime, p.ReadyTransition = now.Add(-10*time.Second), now.Add(-readyFor)
+		if readyFor == 0 {
+			p.Ready = metric.ReadyFalse
+		}
+		s = s.add(p, metric.Sample{Unsampled: true}, 0)
 	}
 	return s
 }
@@ -43,6 +57,30 @@ func TestSampled(t *testing.T) {
 		"a silent pod of the sample, on the way down": {
 			"it uses its target: (20+100)/2 of 20", running(rps, 20).missing(0).unsampled(18),
 			outcome{12, verdict.Recomputed, 20, 0, 20},
+		},
+		"pods that are not ready": {
+			"8 pods use 1600; 4 more are starting: 1600/12 each", running(rps, 200, 200).unsampled(6).starting(4, 0).at(12, 12),
+			outcome{16, verdict.Recomputed, 12, 0, 200},
+		},
+		"as many pods as it takes are on their way": {
+			"1600/16 each is the target", running(rps, 200, 200).unsampled(6).starting(8, 0).at(16, 16),
+			outcome{16, verdict.WithinTolerance, 0, 0, 200},
+		},
+		"one of them without a page": {
+			"(200+0)/2 of 8 pods is 800, for 12 pods", running(rps, 200).missing(0).unsampled(6).starting(4, 0).at(12, 12),
+			outcome{12, verdict.DirectionKept, 0, 0, 200},
+		},
+		"pods that are not ready, on the way down": {
+			"8 pods use 400, and the others nothing", running(rps, 50, 50).unsampled(6).starting(4, 0).at(12, 12),
+			outcome{4, verdict.Scaled, 8, 0, 50},
+		},
+		"ready for 4 s": {
+			"they do not count yet", running(rps, 200, 200).unsampled(6).starting(8, 4*time.Second).at(16, 16),
+			outcome{16, verdict.WithinTolerance, 0, 0, 200},
+		},
+		"ready for 5 s": {
+			"they have taken over their part", running(rps, 100, 100).unsampled(6).starting(8, 5*time.Second).at(16, 16),
+			outcome{16, verdict.WithinTolerance, 0, 0, 100},
 		},
 		"more pods than wanted": {
 			"those of a rollout are not multiplied", running(rps, 200, 200).unsampled(2).at(3, 4),
@@ -193,6 +231,30 @@ func TestSampleOfEqualPods(t *testing.T) {
 		part := running(spec, values[:sampled]...).unsampled(pods-sampled).at(current, int32(pods)).evaluate()
 		if diff := cmp.Diff(outcomeOf(all), outcomeOf(part)); diff != "" {
 			t.Fatalf("%d of %d pods (-all +sampled):\n%s", sampled, pods, diff)
+		}
+	})
+}
+
+// TestStartingBesideASample: pods that are not ready lead to what they do where all pods are asked, up to the rounding of
+// averages.
+func TestStartingBesideASample(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := averageOf(source.PodEndpoint, rapid.Int64Range(1000, 5000).Draw(t, "target"))
+		value, pods := rapid.Int64Range(0, 20_000).Draw(t, "value"), rapid.IntRange(2, 20).Draw(t, "pods")
+		starting, sampled := rapid.IntRange(0, 20).Draw(t, "starting"), rapid.IntRange(1, pods-1).Draw(t, "sampled")
+		values := make([]int64, pods)
+		for i := range values {
+			values[i] = value
+		}
+		n := int32(pods + starting)
+		all := running(spec, values...)
+		for range starting {
+			all = all.pending(0)
+		}
+		want := all.at(n, n).evaluate()
+		got := running(spec, values[:sampled]...).unsampled(pods-sampled).starting(starting, 0).at(n, n).evaluate()
+		if diff := got.Replicas - want.Replicas; diff < -1 || diff > 1 || got.Verdict != want.Verdict {
+			t.Fatalf("%+v of all, %+v of %d", outcomeOf(want), outcomeOf(got), sampled)
 		}
 	})
 }

@@ -174,9 +174,13 @@ func (in *Input) wanted(i, pod int) float64 {
 // lacks reports whether the pod has no part in the metric: it does not have the
 // metric's container, or was not asked.
 func (in *Input) lacks(i, pod int) bool {
-	requests, samples := in.Readings[i].Requests, in.Readings[i].Samples
-	return pod < len(requests) && requests[pod].Missing != metric.RequestSet ||
-		pod < len(samples) && samples[pod].Unsampled && !samples[pod].Present
+	requests := in.Readings[i].Requests
+	return pod < len(requests) && requests[pod].Missing != metric.RequestSet || in.isUnsampled(i, pod)
+}
+
+func (in *Input) isUnsampled(i, pod int) bool {
+	samples := in.Readings[i].Samples
+	return pod < len(samples) && samples[pod].Unsampled && !samples[pod].Present
 }
 
 // view is what the pods that count show of a metric.
@@ -271,8 +275,12 @@ type total struct{ used, wanted float64 }
 // with the first interval in which they were ready, and with at most as much as the
 // others carry each, as the rest is their start.
 func (in *Input) ask(s *Settings, r *Result, sum total) {
-	c, ready := in.Context, in.Context.Now.Add(-s.ReadyFor)
+	c, ready, unasked := in.Context, in.Context.Now.Add(-s.ReadyFor), int64(0)
+	began := r.At.Add(-r.Span / time.Duration(r.Intervals))
 	for pod := range c.Pods {
+		if in.isUnsampled(r.Metric, pod) && isReady(&c.Pods[pod]) && !c.Pods[pod].ReadyTransition.After(began) {
+			unasked++
+		}
 		if counts(&c.Pods[pod], ready) || in.lacks(r.Metric, pod) {
 			continue
 		}
@@ -287,11 +295,7 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 	}
 	r.Adjusted = sum.used / sum.wanted
 	// As for the stable window, the surge pods of a rollout are not multiplied.
-	r.Base = int64(r.Counted + r.Sharing)
-	if counts := &in.Results[r.Metric].Counts; counts.Unsampled > 0 {
-		pods := int64(counts.Pods())
-		r.Base = r.Base * pods / max(1, pods-int64(counts.Unsampled))
-	}
+	r.Base = int64(r.Counted+r.Sharing) + unasked
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		r.Base = min(r.Base, int64(c.SpecReplicas))
 	}

@@ -190,6 +190,12 @@ func TestEvaluate(t *testing.T) {
 			s.endpoint(false)
 			s.unsampled(2)
 		}), surge.Asking, 100},
+		"sampled, and some are new": {"of those that were not asked the ready ones count: 10 of 3",
+			but(sceneOf(ten, ten, recent(), recent(), recent()), func(s *scene) {
+				s.endpoint(false)
+				s.unsampled(2)
+				s.context.Pods[3].Ready, s.context.Pods[4].ReadyTransition = metric.ReadyFalse, noon.Add(-time.Second/2)
+			}), surge.Asking, 30},
 		"sampled, and one shares": {"4/3 pods for each of 4 that were asked", but(sceneOf(ten, ten, recent(2000),
 			recent()), func(s *scene) {
 			s.endpoint(false)

@@ -15,76 +15,105 @@ const (
 	// planPeriod is how often it is determined how many pods of each object are scraped.
 	planPeriod = time.Second
 	// unknownCost is what a scrape is taken to cost before any was measured.
-	unknownCost = 50 * time.Microsecond
+	unknownCost = 40 * time.Microsecond
 	// notable is by how much what scrapes cost must change before other pods are scraped for it: a pod
 	// that leaves the sample loses its history.
 	notable = 0.25
+	// enough is the part of the CPU below which all pods are scraped again.
+	enough = 0.95
 )
 
 // budget is how many pods are scraped in one interval.
 type budget struct {
-	interval     time.Duration
-	maxPerSecond float64
-	maxCPU       float64
-	// pods is how many could be scraped, as of the last plan, and rounded of those since.
+	// scrapes and cpu may be spent in one interval.
+	scrapes int
+	cpu     time.Duration
+	// pods is how many could be scraped, as of the last plan with those of new pages since.
 	pods atomic.Int64
-	// most is how many may be.
-	most atomic.Int64
 	// stretched is by how much intervals are longer, in thousandths.
 	stretched atomic.Int64
 	// series is how many series are remembered.
 	series atomic.Int64
 
-	// The following are the plan's alone. cost is what a scrape is taken to cost, smooth a moving
-	// average of it.
-	cost, smooth time.Duration
-	totals       scrape.Totals
+	// The following are the plan's alone. isShort says that not all pods are scraped; cost is what a
+	// scrape is taken to cost then.
+	isShort bool
+	cost    time.Duration
 }
 
 func (b *budget) begin(config *Config) {
-	b.interval, b.maxPerSecond, b.maxCPU = config.Interval, config.MaxPerSecond, config.MaxCPU
-	b.cost, b.smooth = unknownCost, unknownCost
+	b.scrapes = max(1, int(config.MaxPerSecond*config.Interval.Seconds()))
+	b.cpu = time.Duration(config.MaxCPU * float64(config.Interval))
 	b.stretched.Store(1000)
-	b.set()
-}
-
-// set sets how many pods may be scraped in an interval.
-func (b *budget) set() {
-	perSecond := min(b.maxPerSecond, b.maxCPU/b.cost.Seconds())
-	b.most.Store(max(1, int64(perSecond*b.interval.Seconds())))
 }
 
 func (b *budget) stretch() float64 { return float64(b.stretched.Load()) / 1000 }
 
 // first is how many of the pods of a page are in the sample until the next plan.
 func (b *budget) first(pods int) int {
-	if b.pods.Add(int64(pods)) <= b.most.Load() {
+	if all := b.pods.Add(int64(pods)); all <= int64(b.scrapes) && time.Duration(all)*unknownCost <= b.cpu {
 		return math.MaxInt
 	}
 	return max(1, sample.Least(pods))
 }
 
-// learn takes in what the scrapes since the last time cost.
-func (b *budget) learn(now *scrape.Totals) {
-	scrapes := float64(now.Scrapes - b.totals.Scrapes)
-	if spent := now.CPU - b.totals.CPU; scrapes > 0 && spent > 0 {
-		b.smooth += (time.Duration(float64(spent)/scrapes) - b.smooth) / 8
+// demand is what scraping all pods would take.
+type demand struct {
+	pods  []int
+	costs []time.Duration
+	// total is all pods, cpu what they cost.
+	total int
+	cpu   time.Duration
+}
+
+func (d *demand) add(pods int, cost time.Duration) {
+	if cost == 0 {
+		cost = unknownCost
 	}
-	b.totals = *now
-	if change := b.smooth.Seconds()/b.cost.Seconds() - 1; math.Abs(change) > notable {
-		b.cost = max(b.smooth, time.Microsecond)
-		b.set()
+	d.pods, d.costs = append(d.pods, pods), append(d.costs, cost)
+	d.total += pods
+	d.cpu += time.Duration(pods) * cost
+}
+
+// share is how many pods of each page are in the sample, nil if all are.
+func (b *budget) share(d *demand) []int {
+	b.pods.Store(int64(d.total))
+	part := d.cpu.Seconds() / b.cpu.Seconds()
+	if d.total <= b.scrapes && (part <= enough || !b.isShort && part <= 1) {
+		b.isShort, b.cost = false, 0
+		b.stretched.Store(1000)
+		return nil
 	}
+	b.isShort = true
+	pods := capCostly(d.pods, d.costs, b.cpu)
+	var total int
+	var cpu time.Duration
+	for i, n := range pods {
+		total += n
+		cpu += time.Duration(n) * d.costs[i]
+	}
+	cost := cpu / time.Duration(max(1, total))
+	if change := cost.Seconds()/max(b.cost.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
+		b.cost = max(cost, 1)
+	}
+	sizes, stretch := sample.Sizes(pods, min(b.scrapes, int(b.cpu/b.cost)))
+	b.stretched.Store(int64(stretch * 1000))
+	for i := range sizes {
+		if sizes[i] >= d.pods[i] {
+			sizes[i] = math.MaxInt
+		}
+	}
+	return sizes
 }
 
 // plan determines again and again how many pods of each page are scraped.
 func (s *Source) plan(ctx context.Context) {
+	var before scrape.Totals
 	for timing.Pause(ctx, planPeriod) == nil {
-		now := time.Now()
-		before, totals := s.budget.totals, s.rounds.Totals()
+		totals := s.rounds.Totals()
 		s.metrics.heldBack(&before, &totals)
-		s.budget.learn(&totals)
-		s.share(s.expire(now))
+		before = totals
+		s.share(s.expire(time.Now()))
 		s.metrics.connections.Set(float64(s.client.Open()))
 	}
 }
@@ -112,40 +141,23 @@ func (s *Source) expire(now time.Time) []*podPage {
 
 // share gives each page its part of the budget.
 func (s *Source) share(pages []*podPage) {
-	pods := make([]int, len(pages))
-	costs := make([]time.Duration, len(pages))
-	total, count := 0, counts{}
-	for i, p := range pages {
+	var d demand
+	var c counts
+	for _, p := range pages {
 		p.object.mu.Lock()
-		pods[i], costs[i] = p.pods, p.cost
-		count.add(p)
+		d.add(p.pods, p.cost)
+		c.add(p)
 		p.object.mu.Unlock()
-		total += pods[i]
 	}
-	s.metrics.count(&count)
-	s.budget.pods.Store(int64(total))
-	most := s.budget.most.Load()
-	if int64(total) <= most {
-		s.budget.stretched.Store(1000)
-		for _, p := range pages {
-			p.setLimit(math.MaxInt)
-		}
-		return
-	}
-	capped := capCostly(pods, costs, s.config.MaxCPU*s.config.Interval.Seconds())
-	sizes, stretch := sample.Sizes(capped, int(most))
-	s.budget.stretched.Store(int64(stretch * 1000))
+	s.metrics.count(&c)
+	sizes := s.budget.share(&d)
 	for i, p := range pages {
-		limit := sizes[i]
-		if limit >= pods[i] {
-			limit = math.MaxInt
+		limit := math.MaxInt
+		if sizes != nil {
+			limit = sizes[i]
 		}
-		p.setLimit(limit)
+		p.object.mu.Lock()
+		p.limit = limit
+		p.object.mu.Unlock()
 	}
-}
-
-func (p *podPage) setLimit(limit int) {
-	p.object.mu.Lock()
-	defer p.object.mu.Unlock()
-	p.limit = limit
 }

@@ -11,13 +11,13 @@ const costlyFactor = 4
 // capCostly is how many pods of each page may be scraped. Pages that cost no more than a few times
 // the median may have all of theirs. The others get at most an equal part of the CPU, so that large
 // pages make their own samples small, not those of others.
-func capCostly(pods []int, costs []time.Duration, cpuSeconds float64) []int {
+func capCostly(pods []int, costs []time.Duration, cpu time.Duration) []int {
 	capped := slices.Clone(pods)
 	median := medianOf(costs)
-	part := cpuSeconds / float64(max(1, len(pods)))
+	part := cpu / time.Duration(max(1, len(pods)))
 	for i, cost := range costs {
 		if median > 0 && cost > costlyFactor*median {
-			capped[i] = min(pods[i], max(1, int(part/cost.Seconds())))
+			capped[i] = min(pods[i], max(1, int(part/cost)))
 		}
 	}
 	return capped

@@ -21,7 +21,7 @@ const (
 	// What waiting for a response costs is not measured: a goroutine that waits leaves its thread.
 	// These are what a request, its response's bytes, and a new connection cost on a machine of 2026
 	// (docs/performance.md).
-	exchangeCost    = 40 * time.Microsecond
+	exchangeCost    = 35 * time.Microsecond
 	costPerKilobyte = 500 * time.Nanosecond
 	connectCost     = 60 * time.Microsecond
 	handshakeCost   = time.Millisecond
@@ -143,7 +143,9 @@ func (s *Source) take(now time.Time, t *target, w *wants, c *scratch, end outcom
 	if p.targets[t.pod] != t {
 		return told, false // it was removed meanwhile
 	}
-	p.learn(end.cpu)
+	if t.scrapes > 0 {
+		p.learn(end.cpu) // the first one's connection is not the rule
+	}
 	wasReporting := t.isReporting()
 	t.failing = end.err
 	if end.err == nil {

@@ -2,8 +2,19 @@ package podendpoint
 
 import (
 	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Every pod is scraped each second, at about the same time, over one connection.
@@ -33,6 +44,297 @@ func TestRates(t *testing.T) {
 		if told := f.sampled[len(f.sampled)-1]; told.Reporting != 2 || told.Key != q.Key || told.Namespace != "team-a" ||
 			told.At.Sub(told.Before) != time.Second {
 			t.Errorf("%+v", told)
+		}
+	})
+}
+
+// Metrics on the same page are read with one request, also of other types.
+func TestMetricsOfOnePage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = text(func() string {
+			return fmt.Sprintf("http_requests_total %f\nqueue_length{name=\"a\"} 3\nqueue_length{name=\"b\"} 4\n",
+				float64(time.Since(f.began).Milliseconds())/100)
+		})
+		rate, queue := rateQuery(pods(0, 1)), gaugeQuery(pods(0, 1))
+		for range 5 {
+			_, _ = f.run(rate, 0)
+			_, _ = f.run(queue, time.Second)
+		}
+		if got, err := f.run(rate, 0); got != "10000" || err != nil {
+			t.Errorf("the rate is %s, %v", got, err)
+		}
+		if got, err := f.run(queue, 0); got != "7000" || err != nil {
+			t.Errorf("the queue is %s, %v", got, err)
+		}
+		if n := len(f.asked["pod-0"]); n > 7 {
+			t.Errorf("%d requests in 5 s", n)
+		}
+		// The other metric alone is read on.
+		_, _ = f.run(queue, time.Minute)
+		if got, err := f.run(queue, 0); got != "7000" || err != nil {
+			t.Errorf("the queue is %s, %v", got, err)
+		}
+		if p := f.source.objects[queue.Key].pages; len(p) != 1 || len(p[0].metrics) != 1 {
+			t.Error("a metric that no decision looks at is still read")
+		}
+	})
+}
+
+func TestGauge(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = gauge("7.5")
+		q := gaugeQuery(pods(0, 1))
+		_, _ = f.run(q, 0)
+		<-time.After(500 * time.Millisecond)
+		var v View
+		if err := f.source.Look(time.Now(), q, &v); err != nil || milli(&v, 1) != "7500" {
+			t.Errorf("the first value counts at once: %s, %v", milli(&v, 1), err)
+		}
+		recent := v.Recent(0, nil, arithmetic.Saturate)
+		if recent[0].Present {
+			t.Error("a single value has an interval")
+		}
+		_, _ = f.run(q, 5*time.Second)
+		_ = f.source.Look(time.Now(), q, &v)
+		for k, r := range v.Recent(0, nil, arithmetic.Saturate) {
+			if !r.Present || r.Milli != 7500 || (r.Window-time.Second).Abs() > 600*time.Millisecond {
+				t.Errorf("interval %d: %+v", k, r)
+			}
+		}
+	})
+}
+
+// Half of the pods are silent: they have no samples, and the others have theirs.
+func TestHalfOfThePodsAreSilent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		for i := range 4 {
+			f.page[fmt.Sprintf("pod-%d", i)] = f.requests(10)
+		}
+		q := rateQuery(pods(0, 4))
+		if got, err := f.run(q, 5*time.Second); got != "10000 10000 10000 10000" || err != nil {
+			t.Fatalf("%s, %v", got, err)
+		}
+		f.change(func() { f.page["pod-1"], f.page["pod-3"] = hostile["silence"].page, nil })
+		if got, err := f.run(q, 2*time.Second); got != "10000 10000 10000 10000" || err != nil {
+			t.Errorf("for a short time the last samples count: %s, %v", got, err)
+		}
+		if got, err := f.run(q, 3*time.Second); got != "10000 - 10000 -" || err != nil {
+			t.Errorf("then they are missing: %s, %v", got, err)
+		}
+		if told := f.sampled[len(f.sampled)-1]; told.Reporting != 2 {
+			t.Errorf("%d pods report", told.Reporting)
+		}
+		f.change(func() { f.page["pod-1"], f.page["pod-3"] = f.requests(10), f.requests(10) })
+		if got, err := f.run(q, 14*time.Second); got != "10000 10000 10000 10000" || err != nil {
+			t.Errorf("in the end: %s, %v", got, err)
+		}
+	})
+}
+
+// Counters that begin anew, as after a restart, give no rate until there are two pages of them.
+func TestCountersBeginAnew(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"], f.page["pod-1"] = f.requests(10), f.requests(10)
+		q := rateQuery(pods(0, 2))
+		_, _ = f.run(q, 5*time.Second)
+		restart := time.Now()
+		f.change(func() {
+			f.page["pod-1"] = text(func() string {
+				return fmt.Sprintf("http_requests_total{code=\"200\"} %f\n", time.Since(restart).Seconds()*5)
+			})
+		})
+		<-time.After(time.Second)
+		if got, err := f.run(q, 0); got != "10000 -" || err != nil {
+			t.Errorf("at once: %s, %v", got, err)
+		}
+		if got, err := f.run(q, 3*time.Second); got != "10000 5000" || err != nil {
+			t.Errorf("then: %s, %v", got, err)
+		}
+	})
+}
+
+// Pods that vanish are not scraped any more, and new ones are at once.
+func TestPodsComeAndGo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		for i := range 3 {
+			f.page[fmt.Sprintf("pod-%d", i)] = f.requests(10)
+		}
+		_, _ = f.run(rateQuery(pods(0, 2)), 5*time.Second)
+		var asked int
+		f.change(func() { asked = len(f.asked["pod-0"]) })
+		if got, err := f.run(rateQuery(pods(1, 2)), 3*time.Second); got != "10000 10000" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		if n := len(f.asked["pod-0"]); n > asked {
+			t.Errorf("a pod that is gone was scraped %d times", n-asked)
+		}
+		if open := f.source.client.Open(); open != 2 {
+			t.Errorf("%d connections for 2 pods", open)
+		}
+		// One of the same name is another one, and so is one at another address.
+		again := podOf(1)
+		again.UID, again.Status.PodIP = "other", "10.1.0.7"
+		f.change(func() { f.page["pod-7"] = f.requests(20) })
+		q := rateQuery([]*observe.Pod{observe.PodOf(again)})
+		if got, err := f.run(q, 3*time.Second); got != "20000" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		again.Status.PodIP = "10.1.0.1"
+		q = rateQuery([]*observe.Pod{observe.PodOf(again)})
+		if got, err := f.run(q, 4*time.Second); got != "10000" || err != nil || len(f.source.byPod) != 1 {
+			t.Errorf("%s, %v", got, err)
+		}
+		f.source.Forget(q.Key)
+		synctest.Wait()
+		if open := f.source.client.Open(); open != 0 || len(f.source.byPod) != 0 {
+			t.Errorf("%d connections for no pods", open)
+		}
+	})
+}
+
+// A pod that fails until it is ready is scraped as soon as it is.
+func TestPodsBecomeReady(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = f.requests(10)
+		starting := podOf(1)
+		starting.Status.Conditions[0].Status = corev1.ConditionFalse
+		q := rateQuery(append(pods(0, 1), observe.PodOf(starting)))
+		if got, err := f.run(q, 20*time.Second); got != "10000 -" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		f.change(func() { f.page["pod-1"] = f.requests(10) })
+		starting.Status.Conditions[0].Status = corev1.ConditionTrue
+		starting.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now())
+		q = rateQuery(append(pods(0, 1), observe.PodOf(starting)))
+		if got, err := f.run(q, 2*time.Second); got != "10000 10000" || err != nil {
+			t.Errorf("2 s after it is ready: %s, %v", got, err)
+		}
+	})
+}
+
+// Not every pod has a page.
+func TestPodsWithoutPages(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = f.requests(10)
+		odd := []*corev1.Pod{podOf(1), podOf(2), podOf(3), podOf(4)}
+		odd[0].Spec.Containers[0].Ports[0].Name = "other"
+		odd[1].Status.PodIP = ""
+		odd[2].Status.Phase = corev1.PodPending
+		odd[3].Spec.HostNetwork = true
+		q := rateQuery(append(pods(0, 1), observe.PodsOf(odd)...))
+		if got, err := f.run(q, 5*time.Second); got != "10000 - - - -" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		q = rateQuery(observe.PodsOf(odd[:1]))
+		if _, err := f.run(q, 5*time.Second); err == nil || !strings.Contains(err.Error(), `no container port named "http"`) {
+			t.Error(err)
+		}
+		q = rateQuery(observe.PodsOf(odd[2:3]))
+		var v View
+		if err := f.source.Look(time.Now(), q, &v); err != nil || !v.IsEmpty() {
+			t.Errorf("pods that are not ready: %v", err)
+		}
+	})
+}
+
+// An urgent pod is scraped once more, 200 ms after its last scrape.
+func TestUrgent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = f.requests(10)
+		q := rateQuery(pods(0, 1))
+		_, _ = f.run(q, 5*time.Second)
+		count := func() (n int) { f.change(func() { n = len(f.asked["pod-0"]) }); return n }
+		for before := count(); count() == before; {
+			<-time.After(time.Millisecond)
+		}
+		before := count()
+		f.source.Urgent(q.Pods)
+		<-time.After(210 * time.Millisecond)
+		if n := count() - before; n != 1 {
+			t.Errorf("%d early scrapes", n)
+		}
+		<-time.After(190 * time.Millisecond)
+		if n := count() - before; n != 1 {
+			t.Errorf("%d early scrapes", n)
+		}
+	})
+}
+
+// Nothing is scraped that no decision looks at.
+func TestExpiry(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = f.requests(10)
+		_, _ = f.run(rateQuery(pods(0, 1)), 5*time.Second)
+		<-time.After(33 * time.Second)
+		before := len(f.asked["pod-0"])
+		<-time.After(5 * time.Second)
+		if n := len(f.asked["pod-0"]); n != before || len(f.source.objects) != 0 || f.source.client.Open() != 0 {
+			t.Errorf("%d requests, %d objects, %d connections", n-before, len(f.source.objects), f.source.client.Open())
+		}
+	})
+}
+
+// A sample of many pods stands for all: it moves on, and a pod that counts has a history.
+func TestSampling(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{MaxPerSecond: 30})
+		for i := range 210 {
+			f.page[fmt.Sprintf("pod-%d", i)] = f.requests(10)
+		}
+		small := rateQuery(pods(200, 10))
+		small.Key.Name = "small"
+		q := rateQuery(pods(0, 200))
+		_, _ = f.run(small, 0)
+		_, _ = f.run(q, 10*time.Second)
+		asked := map[string]bool{}
+		for second := range 120 {
+			got, err := f.run(q, time.Second)
+			samples, unsampled, missing := strings.Count(got, "10000"), strings.Count(got, "?"), strings.Count(got, "-")
+			if err != nil || missing > 0 || samples < 13 || samples > 18 || samples+unsampled != 200 {
+				t.Fatalf("after %d s %d samples, %d missing, %d unsampled: %v", second, samples, missing, unsampled, err)
+			}
+			if got, err := f.run(small, 0); strings.Count(got, "10000") < 7 || strings.Count(got, "-") > 0 || err != nil {
+				t.Fatalf("the small one after %d s: %s, %v", second, got, err)
+			}
+		}
+		for name := range f.asked {
+			asked[name] = true
+		}
+		if len(asked) < 60 {
+			t.Errorf("only %d pods were asked in 2 min", len(asked))
+		}
+		requests := 0
+		for _, times := range f.asked {
+			requests += len(times)
+		}
+		if perSecond := float64(requests) / time.Since(f.began).Seconds(); perSecond > 31 {
+			t.Errorf("%.1f requests a second, at most 30", perSecond)
+		}
+	})
+}
+
+// A pod may close a connection whenever it waits.
+func TestClosedConnections(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		page := f.requests(10)
+		f.page["pod-0"] = func(w net.Conn, r *http.Request) { page(w, r); _ = w.Close() }
+		f.page["pod-1"] = func(w net.Conn, _ *http.Request) {
+			fmt.Fprintf(w, "HTTP/1.0 200 OK\r\n\r\nhttp_requests_total %d\n", 20*time.Since(f.began).Milliseconds()/1000)
+			_ = w.Close()
+		}
+		if got, err := f.run(rateQuery(pods(0, 2)), 10*time.Second); !strings.HasPrefix(got, "10000 ") ||
+			strings.Contains(got, "-") || err != nil {
+			t.Errorf("%s, %v", got, err)
 		}
 	})
 }

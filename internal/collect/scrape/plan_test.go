@@ -40,13 +40,11 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 		var spent []time.Duration
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "millis")) * time.Millisecond)
-			switch rapid.IntRange(-1, 5).Draw(t, "event") {
-			case -1:
-				p.changeOne(t, now)
+			switch rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
 				p.set(now, some(rapid.SliceOfDistinct(rapid.IntRange(0, 30), rapid.ID).Draw(t, "nodes")...))
 			case 1:
-				p.mark(now, fmt.Sprintf("node-%d", rapid.IntRange(0, 30).Draw(t, "urgent")))
+				p.changeOne(t, now)
 			case 2, 3:
 				if len(running) == 0 {
 					break
@@ -90,11 +88,11 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 	})
 }
 
-// changeOne adds, removes or retries one target.
+// changeOne adds, removes or retries one target, or makes it urgent.
 func (p *plan[T]) changeOne(t *rapid.T, now time.Time) {
 	target, _ := any(some(rapid.IntRange(0, 30).Draw(t, "target"))[0]).(T)
 	e := p.targets[target.Key()]
-	switch rapid.IntRange(0, 2).Draw(t, "change") {
+	switch rapid.IntRange(0, 3).Draw(t, "change") {
 	case 0:
 		if e = p.add(target); e != nil {
 			p.schedule(e, now, &p.regular, now)
@@ -103,8 +101,10 @@ func (p *plan[T]) changeOne(t *rapid.T, now time.Time) {
 		if e != nil {
 			p.remove(e)
 		}
-	default:
+	case 2:
 		p.retry(now, target.Key())
+	default:
+		p.mark(now, target.Key())
 	}
 }
 

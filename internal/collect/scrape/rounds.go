@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -77,6 +78,8 @@ type Rounds[T Target] struct {
 	config Config[T]
 	// wake has an element when there may be something to start.
 	wake chan struct{}
+	// idle is how many goroutines wait for a scrape.
+	idle atomic.Int64
 
 	// mu guards the following.
 	mu     sync.Mutex
@@ -215,12 +218,17 @@ func (r *Rounds[T]) Totals() Totals {
 func (r *Rounds[T]) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
+	work := make(chan func())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		scrape, wait := r.start(ctx)
 		if scrape != nil {
-			running.Go(scrape)
+			select {
+			case work <- scrape:
+			default:
+				running.Go(func() { r.work(ctx, scrape, work) })
+			}
 			continue
 		}
 		var due <-chan time.Time
@@ -232,6 +240,25 @@ func (r *Rounds[T]) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-r.wake:
 		case <-due:
+		}
+	}
+}
+
+// work scrapes, and is then there for other scrapes if not too many others are: the stack of a new
+// goroutine has to grow for each.
+func (r *Rounds[T]) work(ctx context.Context, scrape func(), work <-chan func()) {
+	for {
+		scrape()
+		if r.idle.Add(1) > int64(r.config.MaxConcurrent) {
+			r.idle.Add(-1)
+			return
+		}
+		select {
+		case scrape = <-work:
+			r.idle.Add(-1)
+		case <-ctx.Done():
+			r.idle.Add(-1)
+			return
 		}
 	}
 }

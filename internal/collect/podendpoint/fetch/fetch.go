@@ -40,8 +40,10 @@ type Config struct {
 type Client struct {
 	config  Config
 	readers sync.Pool
-	open    atomic.Int64
-	large   atomic.Int64
+	// deadlines are those of the requests under way.
+	deadlines deadlines
+	open      atomic.Int64
+	large     atomic.Int64
 }
 
 // New makes a client.
@@ -128,19 +130,21 @@ func (c *Client) get(ctx context.Context, k *Connection, r *Request, deadline ti
 		if err := c.connect(ctx, k, r, deadline); err != nil {
 			return err
 		}
-	} else if err := k.conn.SetDeadline(deadline); err != nil {
-		return fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	conn := k.conn
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	isReusable, err := c.exchange(conn, r, response)
-	if !stop() || !isReusable {
+	from, _ := c.readers.Get().(*reader)
+	defer c.readers.Put(from)
+	c.deadlines.begin(&from.flight, conn, deadline)
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(past) })
+	isReusable, err := c.exchange(conn, from, r, response)
+	isCancelled := !stop()
+	if c.deadlines.end(&from.flight) || isCancelled || !isReusable {
 		c.Close(k)
 	}
 	return err
 }
 
-// connect takes the deadline for everything on the connection.
+// connect makes a connection, with TLS if that is wanted.
 func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -150,8 +154,8 @@ func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadlin
 	}
 	c.open.Add(1)
 	k.conn, k.tls = conn, r.TLS
-	if err := conn.SetDeadline(deadline); err != nil || r.TLS == nil {
-		return err
+	if r.TLS == nil {
+		return nil
 	}
 	config := r.TLS
 	if config.ServerName == "" {
@@ -164,13 +168,9 @@ func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadlin
 }
 
 // exchange writes the request and reads the response.
-func (c *Client) exchange(conn net.Conn, r *Request, response *Response) (isReusable bool, err error) {
-	from, _ := c.readers.Get().(*reader)
+func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Response) (isReusable bool, err error) {
 	from.begin(conn)
-	defer func() {
-		from.end()
-		c.readers.Put(from)
-	}()
+	defer from.end()
 	from.request = r.append(from.request[:0])
 	if _, err := conn.Write(from.request); err != nil {
 		return false, unanswered(err)

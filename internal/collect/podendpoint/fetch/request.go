@@ -48,6 +48,7 @@ type reader struct {
 	// failed is why the last Read failed: the functions of net/http sometimes return another error.
 	failed  error
 	request []byte
+	flight  flight
 }
 
 func newReader() *reader {

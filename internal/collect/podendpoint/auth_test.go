@@ -1,0 +1,138 @@
+package podendpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+// Pods get the credentials of the Secret, which is asked for pods as such.
+func TestCredentials(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var peers []clientauth.Peer
+		isPermitted := true
+		f := begin(t, Config{Secret: func(_ context.Context, namespace string, key sources.SecretKey, to clientauth.Peer,
+		) ([]byte, error) {
+			peers = append(peers, to)
+			if !isPermitted || namespace != "team-a" || key.Name != "scrape" {
+				return nil, errors.New("refused")
+			}
+			return []byte("abc\n"), nil
+		}})
+		requests := f.requests(10)
+		f.page["pod-0"] = func(w net.Conn, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer abc" || r.Host != "10.1.0.0:8080" || r.URL.RequestURI() != "/m?a=b" {
+				_, _ = io.WriteString(w, "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+				return
+			}
+			requests(w, r)
+		}
+		q := rateQuery(pods(0, 1))
+		q.Spec.Path, q.Spec.Credentials.Token = "/m?a=b", sources.SecretKey{Name: "scrape", Key: "token"}
+		if got, err := f.run(q, 5*time.Second); got != "10000" || err != nil {
+			t.Errorf("%s, %v", got, err)
+		}
+		if peers[0] != (clientauth.Peer{Host: clientauth.Pods}) {
+			t.Errorf("%+v", peers[0])
+		}
+		isPermitted = false
+		synctest.Wait()
+		if _, err := f.run(q, 10*time.Second); err == nil || !strings.Contains(err.Error(), "authorization.credentials: refused") {
+			t.Error(err)
+		}
+	})
+}
+
+func serveTLS(t *testing.T) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "x 1\n")
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestTLS uses real connections: a server's certificate must be for the pod's address, or for the
+// name that the object has.
+func TestTLS(t *testing.T) {
+	server := serveTLS(t)
+	trusted := x509.NewCertPool()
+	trusted.AddCert(server.Certificate())
+	address := netip.MustParseAddrPort(server.Listener.Addr().String())
+	client := fetch.New(fetch.Config{Timeout: 10 * time.Second, MaxBytes: 1 << 20, MaxLargeBytes: 1 << 20, MaxOpen: 10})
+	for name, c := range map[string]struct {
+		tls        *tls.Config
+		serverName string
+		want       string
+	}{
+		"the pod's address": {&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}, address.Addr().String(), ""},
+		"the object's name": {&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12, ServerName: "example.com"}, "10.1.0.7", ""},
+		"another's certificate": {&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}, "10.1.0.7",
+			"TLS: the certificate does not have the expected name"},
+		"another authority": {&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}, address.Addr().String(),
+			"TLS: the certificate's authority is not trusted"},
+		"no TLS": {nil, "", "400 Bad Request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var connection fetch.Connection
+			request := fetch.Request{
+				Dial: func(ctx context.Context) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, "tcp", address.String())
+				},
+				TLS: c.tls, ServerName: c.serverName, Host: address.String(), Path: "/metrics", Accept: "text/plain",
+			}
+			for range 2 {
+				response, err := client.Get(t.Context(), &connection, &request, nil)
+				if (err == nil) != (c.want == "") || err == nil && string(response.Body) != "x 1\n" ||
+					err != nil && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%q, %v", response.Body, err)
+				}
+			}
+			if open := client.Open(); (open == 1) != (c.want == "") {
+				t.Errorf("%d connections", open)
+			}
+			client.Close(&connection)
+		})
+	}
+}
+
+// TestCertificatesChange: a connection that was made with other certificates is not used.
+func TestCertificatesChange(t *testing.T) {
+	server := serveTLS(t)
+	config := server.Client().Transport.(*http.Transport).TLSClientConfig
+	client := fetch.New(fetch.Config{Timeout: 10 * time.Second, MaxBytes: 1 << 20, MaxLargeBytes: 1 << 20, MaxOpen: 10})
+	dialed := 0
+	request := fetch.Request{Host: "pod", Path: "/", ServerName: "example.com",
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			dialed++
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+		}}
+	var connection fetch.Connection
+	for i, use := range []*tls.Config{config, config, config.Clone(), config} {
+		request.TLS = use
+		if _, err := client.Get(t.Context(), &connection, &request, nil); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if dialed != 3 {
+		t.Errorf("%d connections", dialed)
+	}
+	client.Close(&connection)
+}

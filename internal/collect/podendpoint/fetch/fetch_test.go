@@ -1,0 +1,158 @@
+package fetch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func client() *Client {
+	return New(Config{Timeout: time.Second, MaxBytes: 4 << 20, MaxLargeBytes: 6 << 20, MaxOpen: 2})
+}
+
+// serve answers each request on each connection.
+func serve(answer func(w net.Conn)) func(context.Context) (net.Conn, error) {
+	return func(context.Context) (net.Conn, error) {
+		here, there := net.Pipe()
+		go func() {
+			defer func() { _ = there.Close() }()
+			from := bufio.NewReader(there)
+			for {
+				if _, err := http.ReadRequest(from); err != nil {
+					return
+				}
+				answer(there)
+			}
+		}()
+		return here, nil
+	}
+}
+
+func ok(body string) func(net.Conn) {
+	return func(w net.Conn) {
+		_, _ = io.WriteString(w, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nTrailer: x\r\n\r\n"+body)
+	}
+}
+
+// No object can write a request of its own.
+func TestRequestsAreOneLine(t *testing.T) {
+	for _, r := range []Request{
+		{Path: ""}, {Path: "metrics"}, {Path: "/ HTTP/1.1\r\nHost: other\r\n\r\n"}, {Path: "/a b"}, {Path: "/\x00"}, {Path: "/é"},
+		{Path: "/", Authorization: "Bearer a\r\nHost: other"}, {Path: "/", Host: "a b"},
+	} {
+		r.Dial = func(context.Context) (net.Conn, error) { return nil, errors.New("dialed") }
+		var connection Connection
+		if _, err := client().Get(t.Context(), &connection, &r, nil); !errors.Is(err, errRequest) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+// What follows a response is never taken for the next one.
+func TestRestsAreNotResponses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client()
+		var connection Connection
+		r := Request{Path: "/", Host: "pod", Dial: serve(ok("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother"))}
+		for range 3 {
+			response, err := c.Get(t.Context(), &connection, &r, []byte("x"))
+			if err != nil || string(response.Body) != "xabc" || !response.IsNew || c.Open() != 0 {
+				t.Errorf("%q, new %t, %d open, %v", response.Body, response.IsNew, c.Open(), err)
+			}
+		}
+		r.Dial = serve(ok(""))
+		for i := range 3 {
+			response, err := c.Get(t.Context(), &connection, &r, nil)
+			if err != nil || string(response.Body) != "abc" || response.IsNew != (i == 0) {
+				t.Errorf("%q, new %t, %v", response.Body, response.IsNew, err)
+			}
+		}
+		c.Close(&connection)
+	})
+}
+
+// Many large pages at a time are not all read; small ones are.
+func TestLargePages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client()
+		get := func(bytes int) error {
+			var connection Connection
+			defer c.Close(&connection)
+			r := Request{Path: "/", Host: "pod", Dial: serve(func(w net.Conn) {
+				_, _ = io.WriteString(w, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", bytes))
+				<-time.After(100 * time.Millisecond)
+				_ = w.Close()
+			})}
+			_, err := c.Get(t.Context(), &connection, &r, nil)
+			return err
+		}
+		failed := make(chan error)
+		for range 5 {
+			go func() { failed <- get(3 << 20) }()
+		}
+		synctest.Wait()
+		if err := get(50 << 10); err != nil {
+			t.Errorf("a small page: %v", err)
+		}
+		busy := 0
+		for range 5 {
+			if err := <-failed; errors.Is(err, ErrBusy) {
+				busy++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if busy == 0 || busy == 5 {
+			t.Errorf("%d of 5 large pages were refused", busy)
+		}
+		if left := c.large.Load(); left != 0 {
+			t.Errorf("%d bytes are taken for nothing", left)
+		}
+	})
+}
+
+// A scrape that is cancelled ends at once, and so does its connection.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client()
+		why := errors.New("another goes first")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var connection Connection
+		r := Request{Path: "/", Host: "pod", Dial: serve(func(w net.Conn) { _, _ = io.Copy(io.Discard, w) })}
+		defer time.AfterFunc(100*time.Millisecond, func() { cancel(why) }).Stop()
+		began := time.Now()
+		_, err := c.Get(ctx, &connection, &r, nil)
+		if !errors.Is(err, why) || time.Since(began) != 100*time.Millisecond || c.Open() != 0 {
+			t.Errorf("%v after %s, %d open", err, time.Since(began), c.Open())
+		}
+	})
+}
+
+// More connections than may be open are closed after their requests.
+func TestMaxOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client()
+		connections := make([]Connection, 5)
+		for range 2 {
+			for i := range connections {
+				r := Request{Path: "/", Host: "pod", Dial: serve(ok(""))}
+				if _, err := c.Get(t.Context(), &connections[i], &r, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if open := c.Open(); open != 2 {
+			t.Errorf("%d connections", open)
+		}
+		for i := range connections {
+			c.Close(&connections[i])
+		}
+	})
+}

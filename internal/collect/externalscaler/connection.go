@@ -161,6 +161,17 @@ func (c *connection) timedOut(began, now time.Time) {
 	}
 }
 
+// close ends the connection at once. gRPC would wait for a scaler that reads nothing.
+func (c *connection) close() {
+	c.mu.Lock()
+	current := c.current
+	c.mu.Unlock()
+	if current != nil {
+		_ = current.Close()
+	}
+	_ = c.client.Close()
+}
+
 // why is why there is no connection; nil if that is not known, or there is one.
 func (c *connection) why() error {
 	c.mu.Lock()
@@ -173,46 +184,3 @@ func (c *connection) setFailure(err error) {
 	defer c.mu.Unlock()
 	c.failure = err
 }
-
-// handshaker makes TLS connections with the certificates of the moment.
-type handshaker struct{ connection *connection }
-
-var _ credentials.TransportCredentials = (*handshaker)(nil)
-
-var errNoServer = errors.New("it is no server")
-
-// ClientHandshake implements credentials.TransportCredentials.
-func (h *handshaker) ClientHandshake(
-	ctx context.Context, authority string, raw net.Conn,
-) (net.Conn, credentials.AuthInfo, error) {
-	material, err := h.connection.auth.Get(ctx)
-	if err != nil {
-		h.connection.setFailure(err)
-		return nil, nil, err
-	}
-	conn, info, err := credentials.NewTLS(material.TLS).ClientHandshake(ctx, authority, raw)
-	if err != nil {
-		h.connection.setFailure(describeHandshake(err))
-		return nil, nil, err
-	}
-	h.connection.mu.Lock()
-	defer h.connection.mu.Unlock()
-	h.connection.config, h.connection.failure = material.TLS, nil
-	return conn, info, nil
-}
-
-// ServerHandshake implements credentials.TransportCredentials.
-func (h *handshaker) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return nil, nil, errNoServer
-}
-
-// Info implements credentials.TransportCredentials.
-func (h *handshaker) Info() credentials.ProtocolInfo {
-	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
-}
-
-// Clone implements credentials.TransportCredentials.
-func (h *handshaker) Clone() credentials.TransportCredentials { return h }
-
-// OverrideServerName implements credentials.TransportCredentials.
-func (h *handshaker) OverrideServerName(string) error { return nil }

@@ -12,7 +12,7 @@ const (
 	// bytesPerSecond and the burst bound what a scaler may send on a connection, and with it the CPU
 	// that it costs: a frame of HTTP/2 that means nothing has nine bytes. It is far more than the
 	// responses for all metrics of a connection.
-	bytesPerSecond, bytesBurst = 1 << 20, 4 << 20
+	bytesPerSecond, bytesBurst = 256 << 10, 4 << 20
 )
 
 // meteredConn bounds what is read in a second. It is read by one goroutine.

@@ -1,6 +1,7 @@
 package externalscaler
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
@@ -53,19 +54,21 @@ func (p *pool) acquire(target clientauth.Target) (lease, error) {
 
 // release closes the connection if it was the last that used it.
 func (p *pool) release(l lease) {
+	if p.remove(l) {
+		l.close()
+	}
+}
+
+// remove reports whether no metric uses the connection any more.
+func (p *pool) remove(l lease) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.users--; l.users > 0 {
-		return
+		return false
 	}
-	_ = l.client.Close()
-	left := p.connections[l.target][:0]
-	for _, c := range p.connections[l.target] {
-		if c != l.connection {
-			left = append(left, c)
-		}
-	}
+	left := slices.DeleteFunc(p.connections[l.target], func(c *connection) bool { return c == l.connection })
 	if p.connections[l.target] = left; len(left) == 0 {
 		delete(p.connections, l.target)
 	}
+	return true
 }

@@ -39,8 +39,6 @@ func describeHandshake(err error) error {
 		hostname  x509.HostnameError
 		invalid   x509.CertificateInvalidError
 		record    tls.RecordHeaderError
-		alert     tls.AlertError
-		network   *net.OpError
 	)
 	switch {
 	case errors.As(err, &authority):
@@ -53,11 +51,17 @@ func describeHandshake(err error) error {
 		return errors.New("its certificate is invalid")
 	case errors.As(err, &record):
 		return errors.New("it does not answer in TLS")
-	case errors.As(err, &alert), errors.As(err, &network):
+	case isAlert(err):
 		return fmt.Errorf("TLS handshake: %w", err)
 	case errors.Is(err, io.EOF):
 		return errors.New("it ended the TLS handshake")
 	default:
 		return errors.New("the TLS handshake failed")
 	}
+}
+
+// isAlert reports whether the server ended TLS with one of the alerts of the protocol.
+func isAlert(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "remote error"
 }

@@ -198,6 +198,9 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		SyncPeriod: c.SyncPeriod, Triggers: true, Workers: c.Workers, Options: c.Options,
 		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval,
 	}
+	if cfg.Own, err = c.Sources.Own(cluster); err != nil {
+		return nil, err
+	}
 	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
 	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper
 	if cfg.Events, err = l.startEvents(); err != nil {

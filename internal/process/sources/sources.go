@@ -66,18 +66,18 @@ func (c *Config) MetricsAPIs(config *rest.Config, mapper meta.RESTMapper, cluste
 }
 
 // Own makes the sources that Plimsoll reads itself. They read nothing before their Run.
-func (c *Config) Own(cluster *Cluster) (*own.Sources, error) {
+func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 	nodes := newNodes(cluster.Client)
 	rules := reach.Rules{Servers: c.Servers, PodCIDRs: c.PodCIDRs, IsNode: nodes.addresses.Has}
 	resolver, err := services.New(services.Config{
 		Client: cluster.Client.CoreV1(), Pods: podsOf(cluster.Pods), Check: rules.CheckPod,
 	})
 	if err != nil {
-		return nil, err
+		return own.Sources{}, err
 	}
 	credential, err := c.credential(cluster.Client)
 	if err != nil {
-		return nil, err
+		return own.Sources{}, err
 	}
 	dial := &dialer{reach.NewDialer(reach.Config{Rules: rules, Services: resolver.Addresses}), nodes}
 	pods, err := podendpoint.New(podendpoint.Config{
@@ -85,19 +85,19 @@ func (c *Config) Own(cluster *Cluster) (*own.Sources, error) {
 		MaxCPU: c.PodMaxCPU, MaxConcurrent: c.PodMaxConcurrent, Registerer: cluster.Registerer, Log: cluster.Log,
 	})
 	if err != nil {
-		return nil, err
+		return own.Sources{}, err
 	}
 	queries, err := promquery.New(promquery.Config{
 		Dial: dial.Dial, Credential: credential, SyncPeriod: cluster.SyncPeriod,
 	})
 	if err != nil {
-		return nil, err
+		return own.Sources{}, err
 	}
 	scalers, err := externalscaler.New(externalscaler.Config{Dial: dial.Dial, Lookup: credential})
 	if err != nil {
-		return nil, err
+		return own.Sources{}, err
 	}
-	return &own.Sources{
+	return own.Sources{
 		Pods: &podSource{pods, nodes, cluster.SyncPeriod}, Prometheus: &promSource{queries, nodes}, Scalers: &scalerSource{scalers, nodes},
 	}, nil
 }

@@ -103,7 +103,7 @@ func run(t *testing.T, c *Config, objects []runtime.Object) *own.Sources {
 		close(ended)
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	return made
+	return &made
 }
 
 // look is the first answer that is not pending.

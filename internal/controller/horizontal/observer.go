@@ -110,9 +110,6 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	if err := o.reader.Read(ctx, &p.metrics, &p.result); err != nil {
 		return err
 	}
-	if p.record.ownSpecs.HasPods() {
-		o.records.setPages(p.record, max(1, p.result.Pages))
-	}
 	p.observation.Readings, p.observation.NewerAwaited = p.result.Readings, p.result.IsNewerAwaited
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -2,7 +2,6 @@ package horizontal
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -388,26 +386,5 @@ func TestEditedMetricsAreRead(t *testing.T) {
 		api.put(object)
 		w.pass(period)
 		w.wantReplicas("web", 8, "the scaler's target is 5")
-	})
-}
-
-// TestPagesOfOthers: pods of objects without such metrics lead to no decision by their pages.
-func TestPagesOfOthers(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		o := w.ownMetrics()
-		w.addHPA(w.web("web", 2))
-		var triggers *triggers
-		w.made = func(c *Controller) { triggers = c.triggers }
-		w.start(o.read)
-		w.pass(period / 3)
-		before := w.decisions()
-		now := time.Now()
-		for i := range 2 {
-			triggers.podSampled(own.PodSampled{Namespace: "shop", Pod: fmt.Sprint("web-", i), At: now})
-		}
-		w.pass(time.Second)
-		if got := w.decisions(); got != before {
-			t.Errorf("%d decisions because of pages that none asked for", got-before)
-		}
 	})
 }

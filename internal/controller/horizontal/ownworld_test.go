@@ -130,17 +130,20 @@ func (o ownPods) scrape() (all []own.PodSampled) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	for _, pods := range o.asked {
+	for key, pods := range o.asked {
+		var answering []*observe.Pod
 		for i, p := range pods {
-			if o.sample > 0 && i >= o.sample || o.broken[p.Name] {
-				continue
+			if (o.sample == 0 || i < o.sample) && !o.broken[p.Name] {
+				answering = append(answering, p)
 			}
+		}
+		for _, p := range answering {
 			before := time.Time{}
 			if read := o.pages[p.Name]; len(read) > 0 {
 				before = read[0].at
 			}
 			o.pages[p.Name] = append([]page{{now, o.milli}}, o.pages[p.Name]...)
-			all = append(all, own.PodSampled{Namespace: p.Namespace(), Pod: p.Name, At: now, Before: before})
+			all = append(all, own.PodSampled{Key: key, At: now, Before: before, Reporting: len(answering)})
 		}
 	}
 	return all

@@ -74,15 +74,14 @@ type shared struct {
 	// begun is when the last decision began, round the round of scrapes over the pods' nodes.
 	begun time.Time
 	round trigger.Round
-	// own is nil until pods or servers are read for the object by its metrics.
+	// own is nil until there is something new of metrics that Plimsoll reads itself.
 	own *ownTriggers
 }
 
 // ownTriggers are what leads to decisions on metrics that Plimsoll reads itself.
 type ownTriggers struct {
-	// round is the round of scrapes over the pods that are scraped, and pages is how many there are of these.
+	// round is the round of scrapes over the pods.
 	round trigger.Round
-	pages int
 	// reported is when the last decision is or was due because of a server's report.
 	reported time.Time
 }
@@ -193,27 +192,15 @@ func (s *hpaRecords) sampled(at, before time.Time, subscriptions []podindex.Subs
 	return due
 }
 
-// podSampled appends the objects that are to be decided because of a pod's new samples, and when.
-func (s *hpaRecords) podSampled(at, before time.Time, objects []observe.Key, due []dueHPA) []dueHPA {
+// podSampled says whether the object is to be decided because of a pod's new samples, and when.
+func (s *hpaRecords) podSampled(of *readings.PodSampled) (due time.Time, isDue bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, key := range objects {
-		r, isThere := s.records[key]
-		if !isThere || r.own == nil || r.own.pages == 0 {
-			continue
-		}
-		if then, isDue := r.own.round.Report(at, before, r.own.pages); isDue {
-			due = append(due, dueHPA{key, then})
-		}
+	r, isThere := s.records[of.Key]
+	if !isThere {
+		return time.Time{}, false
 	}
-	return due
-}
-
-// setPages notes how many pages of pods an object is decided on.
-func (s *hpaRecords) setPages(r *hpaRecord, pages int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.ownTriggers().pages = pages
+	return r.ownTriggers().round.Report(of.At, of.Before, of.Reporting)
 }
 
 // answered is when the object is decided because of a server's new answer.

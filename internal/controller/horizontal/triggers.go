@@ -60,20 +60,14 @@ func (t *triggers) watchOwn() readings.OwnWatch {
 	return readings.OwnWatch{PodSampled: t.podSampled, Sampled: t.answered, Pushed: t.reported}
 }
 
-// podSampled has the objects decided that a pod is of whose page has new samples.
+// podSampled has the object decided on new samples of one of its pods.
 func (t *triggers) podSampled(s readings.PodSampled) {
 	if !t.isOn {
 		return
 	}
-	b, isUsed := t.buffers.Get().(*sampleBuffer)
-	if !isUsed {
-		b = &sampleBuffer{}
+	if due, isDue := t.records.podSampled(&s); isDue {
+		t.queue.AddEarly(s.Key, due, true)
 	}
-	b.due = t.records.podSampled(s.At, s.Before, t.pods.Of(s.Namespace, s.Pod), b.due[:0])
-	for i := range b.due {
-		t.queue.AddEarly(b.due[i].key, b.due[i].at, true)
-	}
-	t.buffers.Put(b)
 }
 
 // answered has the object decided on a server's new answer.

@@ -26,7 +26,7 @@ var _ own.Pods = (*podSource)(nil)
 func (p *podSource) Run(ctx context.Context, sampled func(own.PodSampled)) {
 	p.nodes.start(ctx)
 	p.Source.Run(ctx, podendpoint.Watch{Sampled: func(s podendpoint.Sampled) {
-		sampled(own.PodSampled{Namespace: s.Namespace, Pod: s.Pod, At: s.At, Before: s.Before})
+		sampled(own.PodSampled{Key: s.Key, At: s.At, Before: s.Before, Reporting: s.Reporting})
 	}})
 }
 

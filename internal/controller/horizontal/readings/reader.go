@@ -107,7 +107,7 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 		readings = append(readings, q.answers[i].reading(translate, i))
 	}
 	d.Scratch.readings = readings
-	result.Readings, result.answers, result.Pages = readings, q.answers, d.Own.Pages(readings)
+	result.Readings, result.answers = readings, q.answers
 	return nil
 }
 

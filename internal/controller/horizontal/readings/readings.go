@@ -235,8 +235,6 @@ type Result struct {
 	HasSamples bool
 	// HasKubelets says that resource metrics are from the kubelets' samples.
 	HasKubelets bool
-	// Pages is how many pages of pods' own endpoints were read.
-	Pages int
 	// IsNewerAwaited says that the kubelets' first samples come within seconds; what was read
 	// may be of the time before what the replica count was last decided on.
 	IsNewerAwaited bool

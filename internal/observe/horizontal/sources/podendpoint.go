@@ -90,13 +90,6 @@ func portOf(port intstr.IntOrString) (name string, number uint16, err error) {
 	}
 }
 
-// Page is the same for metrics that are read from the same page of a pod.
-func (p *PodEndpoint) Page() PodEndpoint {
-	return PodEndpoint{
-		PortName: p.PortName, Port: p.Port, Path: p.Path, IsTLS: p.IsTLS, TLS: p.TLS, Credentials: p.Credentials,
-	}
-}
-
 func (p *PodEndpoint) identity() string {
 	return identity("PodEndpoint", p.PortName, strconv.Itoa(int(p.Port)), p.Path, strconv.FormatBool(p.IsTLS), p.Metric,
 		p.Selector.text, strconv.FormatBool(p.IsRate))

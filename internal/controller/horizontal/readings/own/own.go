@@ -3,7 +3,6 @@ package own
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -35,29 +34,6 @@ func (s Specs) HasPods() bool {
 		}
 	}
 	return false
-}
-
-// Pages is how many pages of pods the readings are from. Metrics of the same page count once.
-func (s Specs) Pages(all []metric.Reading) (pages int) {
-	for i := range s {
-		if s[i].PodEndpoint == nil || s.isSamePage(i) {
-			continue
-		}
-		for n := range all[i].Samples {
-			if all[i].Samples[n].Present {
-				pages++
-			}
-		}
-	}
-	return pages
-}
-
-// isSamePage reports whether a metric before metric i is read from the same pages.
-func (s Specs) isSamePage(i int) bool {
-	page := s[i].PodEndpoint.Page()
-	return slices.ContainsFunc(s[:i], func(other sources.Spec) bool {
-		return other.PodEndpoint != nil && other.PodEndpoint.Page() == page
-	})
 }
 
 // Query asks for the metrics of one decision.

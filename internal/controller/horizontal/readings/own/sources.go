@@ -53,9 +53,12 @@ type PodQuery struct {
 
 // PodSampled is a scrape of a pod that brought new samples.
 type PodSampled struct {
-	Namespace, Pod string
-	// At is now, Before when this was so the last time; zero if never.
+	// Key is the object that the pod is scraped for.
+	Key observe.Key
+	// At is now, Before when this was so of the pod the last time; zero if never.
 	At, Before time.Time
+	// Reporting is how many scrapes of the object's pods bring samples in one round.
+	Reporting int
 }
 
 // Prometheus queries Prometheus servers.

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// isOwn reports whether metric i of the object is one that Plimsoll reads itself.
-func isOwn(a Autoscaler, i int) bool {
+// IsOwn reports whether metric i of the object is one that Plimsoll reads itself.
+func IsOwn(a Autoscaler, i int) bool {
 	return a.Workload != nil && i < len(a.Workload.Spec.Metrics) && sources.Name(&a.Workload.Spec.Metrics[i]) != ""
 }
 

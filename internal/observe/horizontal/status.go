@@ -75,7 +75,7 @@ func currentMetrics(old Autoscaler, results []metric.Result) []autoscalingv2.Met
 		case results[i].Pending && i < len(shown) && shown[i].Type == specs[i].Type:
 			statuses[i] = shown[i]
 		case results[i].Pending:
-		case isOwn(old, i):
+		case IsOwn(old, i):
 			statuses[i] = ownStatus(&old.Workload.Spec.Metrics[i], &results[i])
 		default:
 			statuses[i] = metricStatus(&specs[i], &results[i])

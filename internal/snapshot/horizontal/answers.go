@@ -43,7 +43,9 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	}
 	pods := observe.PodsOf(s.pods(selector))
 	o.Pods = observe.Pods(pods)
-	answers := &answers{Answers: observehorizontal.NewAnswers(p, pods), step: s, selector: selector}
+	answers := &answers{
+		Answers: observehorizontal.NewAnswers(p, pods), step: s, selector: selector, policy: p, pods: o.Pods,
+	}
 	autoscaler := s.Autoscaler()
 	answers.LeaveOutOthers(autoscaler.SelectsByOwner())
 	o.Readings = make([]metric.Reading, len(p.Metrics))
@@ -100,15 +102,18 @@ type answers struct {
 	*observehorizontal.Answers
 	step     *Step
 	selector labels.Selector
+	policy   *horizontal.Policy
+	pods     []metric.Pod
 }
 
 func (a *answers) reading(i int) (metric.Reading, error) {
+	activity := sourceReading(a.step, i).activity()
 	if slices.Contains(a.step.Snapshot.Awaited, i) {
-		return metric.Reading{Pending: true}, nil
+		return metric.Reading{Pending: true, Activity: activity}, nil
 	}
 	for _, e := range a.step.Snapshot.Errors {
 		if e.MetricIndex == i {
-			return metric.Reading{Error: e.Message}, nil
+			return metric.Reading{Error: e.Message, Activity: activity}, nil
 		}
 	}
 	spec := &a.step.HPA.Spec.Metrics[i]
@@ -125,6 +130,8 @@ func (a *answers) reading(i int) (metric.Reading, error) {
 		return a.Object(i, value), nil
 	case spec.External != nil:
 		return a.External(i, a.series(i)), nil
+	case observehorizontal.IsOwn(a.step.Autoscaler(), i):
+		return a.ownReading(i), nil
 	default:
 		return metric.Reading{Empty: true}, nil
 	}

@@ -39,7 +39,7 @@ func (s *Step) Complete() error {
 			return err
 		}
 	}
-	return nil
+	return checkSources(s)
 }
 
 // setDefaults are the API server's (pkg/apis/autoscaling/v2/defaults.go), and a

@@ -78,6 +78,7 @@ func Of(l *Live) *Step {
 		scale.ManagedFields = nil
 		step.Scale = &scale
 	}
+	addSources(step, l.Autoscaler, o)
 	return step
 }
 

@@ -71,6 +71,8 @@ type Snapshot struct {
 	// Asked says when the metrics were asked for; a metric that is not among
 	// them was not.
 	Asked []Asked `json:"asked,omitempty"`
+	// Sources are the readings of metrics that Plimsoll reads itself.
+	Sources []SourceReading `json:"sources,omitempty"`
 	// ScaleError is what the API answered instead of the scale, which may be left
 	// out then.
 	ScaleError string `json:"scaleError,omitempty"`
@@ -165,6 +167,7 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 	}
 	c.Errors = append([]Error(nil), s.Errors...)
 	c.Asked = append([]Asked(nil), s.Asked...)
+	c.Sources = copySources(s.Sources)
 	if s.VerticalConflict != nil {
 		text := *s.VerticalConflict
 		c.VerticalConflict = &text

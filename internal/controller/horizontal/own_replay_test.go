@@ -65,7 +65,9 @@ func TestServersReplay(t *testing.T) {
 			return d.Metrics[0].Failure != nil && d.Metrics[0].Activity == metric.Active
 		})
 		r.want("with a target of the scaler's",
-			func(d *horizontal.Decision) bool { return d.Metrics[0].TargetMilli == 2500 && d.Metrics[0].Total > 12_000 })
+			func(d *horizontal.Decision) bool {
+				return d.Metrics[0].TargetMilli == 2500 && d.Metrics[0].Total > 12_000
+			})
 		r.want("with values awaited", func(d *horizontal.Decision) bool { return d.Metrics[2].Pending })
 	})
 }

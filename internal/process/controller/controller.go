@@ -211,9 +211,6 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 			return nil, err
 		}
 	}
-	if cfg.Own, err = c.Sources.Own(cluster); err != nil {
-		return nil, err
-	}
 	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err
 }

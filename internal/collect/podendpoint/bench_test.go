@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"syscall"
 	"testing"
@@ -21,6 +24,8 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -218,4 +223,117 @@ func BenchmarkScrapes(b *testing.B) {
 	b.ReportMetric(float64(looks)/15, "looks/s")
 	b.ReportMetric(float64(answered)/float64(looks), "answered")
 	b.ReportMetric(float64(lags[len(lags)/2].Nanoseconds())/1000, "us/look")
+}
+
+// BenchmarkRequests compares requests over 10,000 connections with those of net/http: 64 at a time,
+// each connection in turn. It prints the CPU of a request and the memory of a connection.
+func BenchmarkRequests(b *testing.B) {
+	const pods, atATime = 10_000, 64
+	port := startPods(b)
+	dialer := &net.Dialer{}
+	own := fetch.New(fetch.Config{Timeout: 10 * time.Second, MaxBytes: 1 << 20, MaxLargeBytes: 1 << 20, MaxOpen: pods})
+	connections := make([]fetch.Connection, pods)
+	address := func(i int) string { return fmt.Sprintf("127.2.%d.%d:%d", i>>8, i&255, port) }
+	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true, WriteBufferSize: 1 << 10,
+		ReadBufferSize: 1 << 10, DialContext: dialer.DialContext}
+	buffers := sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	for name, request := range map[string]func(i int) error{
+		"own": func(i int) error {
+			buffer, _ := buffers.Get().(*bytes.Buffer)
+			defer buffers.Put(buffer)
+			buffer.Grow(8 << 10)
+			buffer.Reset()
+			_, err := own.Get(b.Context(), &connections[i], &fetch.Request{Host: address(i), Path: "/metrics",
+				Dial:   func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", address(i)) },
+				Buffer: buffer.AvailableBuffer,
+			})
+			return err
+		},
+		"net/http": func(i int) error {
+			ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
+			defer cancel()
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(i)+"/metrics", http.NoBody)
+			if err != nil {
+				return err
+			}
+			response, err := transport.RoundTrip(r)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = response.Body.Close() }()
+			buffer, _ := buffers.Get().(*bytes.Buffer)
+			defer buffers.Put(buffer)
+			buffer.Reset()
+			_, err = buffer.ReadFrom(response.Body)
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			before := heap()
+			all(b, pods, atATime, request)
+			bytes := float64(heap()-before) / pods
+			b.ResetTimer()
+			cpu, n := processCPU(), 0
+			for b.Loop() {
+				all(b, pods, atATime, request)
+				n += pods
+			}
+			b.ReportMetric(float64((processCPU()-cpu).Nanoseconds())/1000/float64(n), "us-CPU/request")
+			b.ReportMetric(bytes, "B/connection")
+			// A process may have 20,000 descriptors here.
+			for i := range connections {
+				own.Close(&connections[i])
+			}
+			transport.CloseIdleConnections()
+		})
+	}
+}
+
+// all makes one request to each of the pods.
+func all(b *testing.B, pods, atATime int, request func(i int) error) {
+	b.Helper()
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range atATime {
+		running.Go(func() {
+			for i := next.Add(1) - 1; i < int64(pods); i = next.Add(1) - 1 {
+				if err := request(int(i)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// BenchmarkLook is what a decision asks each second.
+func BenchmarkLook(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := New(Config{
+				DialPod:    func(context.Context, netip.AddrPort, bool) (net.Conn, error) { return nil, io.EOF },
+				Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			q, now := rateQuery(pods(0, n)), time.Now()
+			var v View
+			_ = s.Look(now, q, &v)
+			p := s.objects[q.Key].pages[0]
+			for range 20 {
+				now = now.Add(time.Second)
+				for _, t := range p.targets {
+					t.histories[0].Add(now, []counter.Value{{Series: 1, Value: float64(now.Unix())}})
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Look(now, q, &v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,31 @@ func (f *fleet) change(how func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	how()
+}
+
+// times are when a pod was asked.
+func (f *fleet) times(name string) (asked []time.Time) {
+	f.change(func() { asked = slices.Clone(f.asked[name]) })
+	return asked
+}
+
+// connections is how often a pod was dialed.
+func (f *fleet) connections(name string) (dialed int) {
+	f.change(func() { dialed = f.dialed[name] })
+	return dialed
+}
+
+// followed is how many pods are scraped.
+func (f *fleet) followed() int {
+	f.source.mu.Lock()
+	defer f.source.mu.Unlock()
+	return len(f.source.byPod)
+}
+
+// last is the last report of new samples.
+func (f *fleet) last() (told Sampled) {
+	f.change(func() { told = f.sampled[len(f.sampled)-1] })
+	return told
 }
 
 func nameAt(address netip.Addr) string {

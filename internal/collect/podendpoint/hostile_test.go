@@ -151,13 +151,14 @@ func TestHostilePods(t *testing.T) {
 				if got, err := f.run(good, 0); got != "10000" || err != nil {
 					t.Errorf("the neighbour in the end: %s, %v", got, err)
 				}
-				for i := 1; i < len(f.asked["pod-2"]); i++ {
-					if gap := f.asked["pod-2"][i].Sub(f.asked["pod-2"][i-1]); gap > 1600*time.Millisecond {
+				times := f.times("pod-2")
+				for i := 1; i < len(times); i++ {
+					if gap := times[i].Sub(times[i-1]); gap > 1600*time.Millisecond {
 						t.Errorf("the neighbour waited %s", gap)
 					}
 				}
-				if f.dialed["pod-2"] != 1 {
-					t.Errorf("the neighbour was dialed %d times", f.dialed["pod-2"])
+				if n := f.connections("pod-2"); n != 1 {
+					t.Errorf("the neighbour was dialed %d times", n)
 				}
 			})
 		})
@@ -180,6 +181,52 @@ func TestPanic(t *testing.T) {
 		q := rateQuery(pods(0, 2))
 		if got, err := f.run(q, 5*time.Second); got != "- 20000" || err != nil {
 			t.Errorf("%s, %v", got, err)
+		}
+	})
+}
+
+// Many pods that are silent at once, more than scrapes may be under way, hold up no one for long:
+// those of another object have their values all the while, and are scraped every second once the
+// silent ones are known.
+func TestManySilentPods(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const silent = 3000
+		f := begin(t, Config{})
+		for i := range silent {
+			f.page[fmt.Sprintf("pod-%d", i)] = f.requests(10)
+		}
+		neighbour := fmt.Sprintf("pod-%d", silent)
+		f.page[neighbour] = f.requests(10)
+		bad, good := rateQuery(pods(0, silent)), rateQuery(pods(silent, 1))
+		good.Key.Name = "neighbour"
+		_, _ = f.run(good, 0)
+		if got, err := f.run(bad, 3*time.Second); strings.Contains(got, "-") || err != nil {
+			t.Fatal(err)
+		}
+		f.change(func() {
+			for i := range silent {
+				f.page[fmt.Sprintf("pod-%d", i)] = hostile["silence"].page
+			}
+		})
+		fell := time.Now()
+		for range 30 {
+			_, _ = f.run(bad, time.Second)
+			if got, err := f.run(good, 0); got != "10000" || err != nil {
+				t.Errorf("%s after they fell silent: %s, %v", time.Since(fell), got, err)
+			}
+		}
+		if _, err := f.run(bad, 0); err == nil || !strings.Contains(err.Error(), "none of 3000 pods") {
+			t.Error(err)
+		}
+		longest := time.Duration(0)
+		times := f.times(neighbour)
+		for i, at := range times {
+			if i > 0 && at.After(fell.Add(8*time.Second)) {
+				longest = max(longest, at.Sub(times[i-1]))
+			}
+		}
+		if longest > 1100*time.Millisecond {
+			t.Errorf("the neighbour waited %s", longest)
 		}
 	})
 }

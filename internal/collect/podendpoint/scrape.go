@@ -55,46 +55,56 @@ func (c *scratch) begin(wants int) {
 // scrape reads a pod's page, and tells of what is new and what that cost.
 func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err error) {
 	began := time.Now()
-	c, _ := s.scratches.Get().(*scratch)
 	w := t.page.wants.Load()
-	c.begin(len(w.page))
-	cpu, err = s.read(ctx, t, w, c)
-	if ctx.Err() == nil {
+	c, cpu, err := s.read(ctx, t, w)
+	if !isEnding(ctx) {
 		now := time.Now()
 		s.metrics.scraped(now.Sub(began), cpu, err)
-		told, isNew := s.take(now, t, w, c, outcome{cpu, err})
+		told, isNew := s.take(now, t, w, outcome{c, cpu, err})
 		if isNew {
 			s.watch.Sampled(told)
 		}
 	}
-	if cap(c.body) <= keptBytes {
+	if c != nil && cap(c.body) <= keptBytes {
 		s.scratches.Put(c)
 	}
 	return cpu, err
 }
 
+// isEnding reports whether all scraping ends. A scrape that gives way to another has failed.
+func isEnding(ctx context.Context) bool {
+	return ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled)
+}
+
 // read requests the page and reads the wanted metrics. Reading what a stranger sent must not end the
 // process.
-func (s *Source) read(ctx context.Context, t *target, w *wants, c *scratch) (cpu time.Duration, err error) {
+func (s *Source) read(ctx context.Context, t *target, w *wants) (c *scratch, cpu time.Duration, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a pod's page failed", "pod", t.name, "namespace",
 				t.namespace, "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s: reading its page failed", t)
+			c, err = nil, fmt.Errorf("%s: reading its page failed", t)
 		}
 	}()
-	response, cpu, err := s.request(ctx, t, c)
+	response, cpu, err := s.request(ctx, t, func() []byte {
+		c, _ = s.scratches.Get().(*scratch)
+		return c.body[:0]
+	})
+	if c != nil {
+		c.body = response.Body
+	}
 	if err != nil {
-		return cpu, fmt.Errorf("%s: %w", t, err)
+		return c, cpu, fmt.Errorf("%s: %w", t, err)
 	}
 	cpu += cputime.Spend(func() { err = c.parse(&response, w) })
 	if err != nil {
-		return cpu, fmt.Errorf("%s: its page: %w", t, err)
+		return c, cpu, fmt.Errorf("%s: its page: %w", t, err)
 	}
-	return cpu, nil
+	return c, cpu, nil
 }
 
 func (c *scratch) parse(response *fetch.Response, w *wants) error {
+	c.begin(len(w.page))
 	format, err := page.FormatOf(response.ContentType)
 	if err != nil {
 		return err
@@ -104,8 +114,8 @@ func (c *scratch) parse(response *fetch.Response, w *wants) error {
 	})
 }
 
-// request reads the page into the scratch's buffer.
-func (s *Source) request(ctx context.Context, t *target, c *scratch) (fetch.Response, time.Duration, error) {
+// request reads the page into the buffer, and estimates what that cost.
+func (s *Source) request(ctx context.Context, t *target, buffer func() []byte) (fetch.Response, time.Duration, error) {
 	material, err := t.page.auth.Get(ctx)
 	if err != nil {
 		return fetch.Response{}, 0, err
@@ -115,10 +125,9 @@ func (s *Source) request(ctx context.Context, t *target, c *scratch) (fetch.Resp
 			return s.config.DialPod(ctx, t.address, t.isHostNetwork)
 		},
 		TLS: material.TLS, ServerName: t.address.Addr().String(), Host: t.address.String(), Path: t.page.place.Path,
-		Accept: page.Accept, Authorization: material.Authorization,
+		Accept: page.Accept, Authorization: material.Authorization, Buffer: buffer,
 	}
-	response, err := s.client.Get(ctx, &t.connection, &r, c.body[:0])
-	c.body = response.Body
+	response, err := s.client.Get(ctx, &t.connection, &r)
 	cpu := exchangeCost + time.Duration(len(response.Body)>>10)*costPerKilobyte
 	if response.IsNew {
 		cpu += connectCost
@@ -131,12 +140,14 @@ func (s *Source) request(ctx context.Context, t *target, c *scratch) (fetch.Resp
 
 // outcome is how a scrape ended.
 type outcome struct {
-	cpu time.Duration
-	err error
+	// values are what was read; nil if nothing was.
+	values *scratch
+	cpu    time.Duration
+	err    error
 }
 
 // take puts what was read into the histories.
-func (s *Source) take(now time.Time, t *target, w *wants, c *scratch, end outcome) (told Sampled, isNew bool) {
+func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sampled, isNew bool) {
 	p := t.page
 	p.object.mu.Lock()
 	defer p.object.mu.Unlock()
@@ -150,12 +161,15 @@ func (s *Source) take(now time.Time, t *target, w *wants, c *scratch, end outcom
 	t.failing = end.err
 	if end.err == nil {
 		t.scrapes++
-		isNew = s.add(now, t, w, c)
+		isNew = s.add(now, t, w, end.values)
 	}
 	if isReporting := t.isReporting(); isReporting && !wasReporting {
 		p.reporting++
+		s.config.Log.V(1).Info("a pod's page can be read", "pod", t.name, "namespace", t.namespace)
 	} else if wasReporting && !isReporting {
 		p.reporting--
+		s.config.Log.V(1).Info("a pod's page cannot be read", "pod", t.name, "namespace", t.namespace, "why",
+			t.failing.Error())
 	}
 	if !isNew || t.isAhead {
 		return told, false

@@ -33,6 +33,9 @@ const (
 	// maxBackoff is how long a pod that fails is left alone at most. One that becomes ready is
 	// scraped at once.
 	maxBackoff = 10 * time.Second
+	// slowAfter is how long a scrape counts in MaxConcurrent. Most take a few milliseconds, and the
+	// shorter it is the sooner many pods that fall silent at once are known.
+	slowAfter = 50 * time.Millisecond
 	// defaultSyncPeriod is that of kube-controller-manager.
 	defaultSyncPeriod = 15 * time.Second
 	// keptPeriods is for how many sync periods without a Look an object is scraped.
@@ -162,7 +165,7 @@ func New(config Config) (*Source, error) {
 	s.rounds, err = scrape.New(scrape.Config[*target]{
 		Scrape: s.scrape, Forget: s.gone, Period: config.Interval,
 		MaxPerSecond: config.MaxPerSecond, MaxCPU: config.MaxCPU, MaxConcurrent: config.MaxConcurrent,
-		MaxBackoff: max(maxBackoff, config.Interval),
+		SlowAfter: slowAfter, MaxBackoff: max(maxBackoff, config.Interval),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("metrics of pods: %w", err)

@@ -33,15 +33,15 @@ func TestRates(t *testing.T) {
 			t.Errorf("after 20 s: %s, %v", got, err)
 		}
 		for _, pod := range []string{"pod-0", "pod-1"} {
-			if n := len(f.asked[pod]); f.dialed[pod] != 1 || n < 20 || n > 22 {
-				t.Errorf("%s was dialed %d times and asked %d times", pod, f.dialed[pod], n)
+			if n := len(f.times(pod)); f.connections(pod) != 1 || n < 20 || n > 22 {
+				t.Errorf("%s was dialed %d times and asked %d times", pod, f.connections(pod), n)
 			}
 		}
-		last := len(f.asked["pod-0"]) - 1
-		if apart := f.asked["pod-0"][last].Sub(f.asked["pod-1"][last]).Abs(); apart > spread {
+		one, other := f.times("pod-0"), f.times("pod-1")
+		if apart := one[len(one)-1].Sub(other[len(other)-1]).Abs(); apart > spread {
 			t.Errorf("the pods are scraped %s apart", apart)
 		}
-		if told := f.sampled[len(f.sampled)-1]; told.Reporting != 2 || told.Key != q.Key || told.Namespace != "team-a" ||
+		if told := f.last(); told.Reporting != 2 || told.Key != q.Key || told.Namespace != "team-a" ||
 			told.At.Sub(told.Before) != time.Second {
 			t.Errorf("%+v", told)
 		}
@@ -67,7 +67,7 @@ func TestMetricsOfOnePage(t *testing.T) {
 		if got, err := f.run(queue, 0); got != "7000" || err != nil {
 			t.Errorf("the queue is %s, %v", got, err)
 		}
-		if n := len(f.asked["pod-0"]); n > 7 {
+		if n := len(f.times("pod-0")); n > 7 {
 			t.Errorf("%d requests in 5 s", n)
 		}
 		// The other metric alone is read on.
@@ -75,9 +75,11 @@ func TestMetricsOfOnePage(t *testing.T) {
 		if got, err := f.run(queue, 0); got != "7000" || err != nil {
 			t.Errorf("the queue is %s, %v", got, err)
 		}
-		if p := f.source.objects[queue.Key].pages; len(p) != 1 || len(p[0].metrics) != 1 {
+		o := f.source.locked(queue.Key)
+		if p := o.pages; len(p) != 1 || len(p[0].metrics) != 1 {
 			t.Error("a metric that no decision looks at is still read")
 		}
+		o.mu.Unlock()
 	})
 }
 
@@ -124,7 +126,7 @@ func TestHalfOfThePodsAreSilent(t *testing.T) {
 		if got, err := f.run(q, 3*time.Second); got != "10000 - 10000 -" || err != nil {
 			t.Errorf("then they are missing: %s, %v", got, err)
 		}
-		if told := f.sampled[len(f.sampled)-1]; told.Reporting != 2 {
+		if told := f.last(); told.Reporting != 2 {
 			t.Errorf("%d pods report", told.Reporting)
 		}
 		f.change(func() { f.page["pod-1"], f.page["pod-3"] = f.requests(10), f.requests(10) })
@@ -165,12 +167,11 @@ func TestPodsComeAndGo(t *testing.T) {
 			f.page[fmt.Sprintf("pod-%d", i)] = f.requests(10)
 		}
 		_, _ = f.run(rateQuery(pods(0, 2)), 5*time.Second)
-		var asked int
-		f.change(func() { asked = len(f.asked["pod-0"]) })
+		asked := len(f.times("pod-0"))
 		if got, err := f.run(rateQuery(pods(1, 2)), 3*time.Second); got != "10000 10000" || err != nil {
 			t.Errorf("%s, %v", got, err)
 		}
-		if n := len(f.asked["pod-0"]); n > asked {
+		if n := len(f.times("pod-0")); n > asked {
 			t.Errorf("a pod that is gone was scraped %d times", n-asked)
 		}
 		if open := f.source.client.Open(); open != 2 {
@@ -186,12 +187,12 @@ func TestPodsComeAndGo(t *testing.T) {
 		}
 		again.Status.PodIP = "10.1.0.1"
 		q = rateQuery([]*observe.Pod{observe.PodOf(again)})
-		if got, err := f.run(q, 4*time.Second); got != "10000" || err != nil || len(f.source.byPod) != 1 {
+		if got, err := f.run(q, 4*time.Second); got != "10000" || err != nil || f.followed() != 1 {
 			t.Errorf("%s, %v", got, err)
 		}
 		f.source.Forget(q.Key)
 		synctest.Wait()
-		if open := f.source.client.Open(); open != 0 || len(f.source.byPod) != 0 {
+		if open := f.source.client.Open(); open != 0 || f.followed() != 0 {
 			t.Errorf("%d connections for no pods", open)
 		}
 	})
@@ -251,7 +252,7 @@ func TestUrgent(t *testing.T) {
 		f.page["pod-0"] = f.requests(10)
 		q := rateQuery(pods(0, 1))
 		_, _ = f.run(q, 5*time.Second)
-		count := func() (n int) { f.change(func() { n = len(f.asked["pod-0"]) }); return n }
+		count := func() int { return len(f.times("pod-0")) }
 		for before := count(); count() == before; {
 			<-time.After(time.Millisecond)
 		}
@@ -275,10 +276,10 @@ func TestExpiry(t *testing.T) {
 		f.page["pod-0"] = f.requests(10)
 		_, _ = f.run(rateQuery(pods(0, 1)), 5*time.Second)
 		<-time.After(33 * time.Second)
-		before := len(f.asked["pod-0"])
+		before := len(f.times("pod-0"))
 		<-time.After(5 * time.Second)
-		if n := len(f.asked["pod-0"]); n != before || len(f.source.objects) != 0 || f.source.client.Open() != 0 {
-			t.Errorf("%d requests, %d objects, %d connections", n-before, len(f.source.objects), f.source.client.Open())
+		if n := len(f.times("pod-0")); n != before || f.followed() != 0 || f.source.client.Open() != 0 {
+			t.Errorf("%d requests, %d pods, %d connections", n-before, f.followed(), f.source.client.Open())
 		}
 	})
 }
@@ -295,7 +296,6 @@ func TestSampling(t *testing.T) {
 		q := rateQuery(pods(0, 200))
 		_, _ = f.run(small, 0)
 		_, _ = f.run(q, 10*time.Second)
-		asked := map[string]bool{}
 		for second := range 120 {
 			got, err := f.run(q, time.Second)
 			samples, unsampled, missing := strings.Count(got, "10000"), strings.Count(got, "?"), strings.Count(got, "-")
@@ -306,15 +306,15 @@ func TestSampling(t *testing.T) {
 				t.Fatalf("the small one after %d s: %s, %v", second, got, err)
 			}
 		}
-		for name := range f.asked {
-			asked[name] = true
-		}
-		if len(asked) < 60 {
-			t.Errorf("only %d pods were asked in 2 min", len(asked))
-		}
-		requests := 0
-		for _, times := range f.asked {
-			requests += len(times)
+		pods, requests := 0, 0
+		f.change(func() {
+			for _, times := range f.asked {
+				pods++
+				requests += len(times)
+			}
+		})
+		if pods < 60 {
+			t.Errorf("only %d pods were asked in 2 min", pods)
 		}
 		if perSecond := float64(requests) / time.Since(f.began).Seconds(); perSecond > 31 {
 			t.Errorf("%.1f requests a second, at most 30", perSecond)

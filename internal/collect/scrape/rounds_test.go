@@ -616,3 +616,44 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Errorf("a long period: %v", err)
 	}
 }
+
+// TestTargetsOneByOne: those that are added are scraped at once, those that are removed not any more,
+// and one that fails is scraped at once if it is told that it may succeed.
+func TestTargetsOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(time.Millisecond)
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
+		all := targets(3)
+		r.Add(all...)
+		synctest.Wait()
+		if len(f.order) != 3 {
+			t.Errorf("%d of 3 are scraped at once", len(f.order))
+		}
+		pass(5 * time.Second)
+		r.Add(all[0]) // again
+		f.reset()
+		pass(5 * time.Second)
+		if n := len(f.started["node-000"]); n != 5 {
+			t.Errorf("%d scrapes in 5 s", n)
+		}
+		r.Remove("node-001", "node-007")
+		pass(time.Second)
+		f.reset()
+		pass(5 * time.Second)
+		if len(f.started["node-001"]) > 0 || len(f.started["node-002"]) != 5 || len(f.forgot) != 1 {
+			t.Errorf("%v, forgot %v", f.started, f.forgot)
+		}
+		f.change(func() { f.broken["node-000"] = errors.New("not yet") })
+		pass(40 * time.Second)
+		f.change(func() { delete(f.broken, "node-000") })
+		f.reset()
+		r.Retry("node-000", "node-002", "node-007")
+		pass(10 * time.Millisecond)
+		if state, _ := r.State("node-000"); len(f.started["node-000"]) != 1 || state.IsFailing() {
+			t.Errorf("%d scrapes, %+v", len(f.started["node-000"]), state)
+		}
+		if n := len(f.started["node-002"]); n > 1 {
+			t.Errorf("%d scrapes of one that does not fail", n)
+		}
+	})
+}

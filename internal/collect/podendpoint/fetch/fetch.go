@@ -76,6 +76,9 @@ type Request struct {
 	Path string
 	// Accept and Authorization are values of headers; Authorization may be empty.
 	Accept, Authorization string
+	// Buffer is where the body is appended to, nil for none. It is called once the pod responds: many
+	// may be waited for at a time.
+	Buffer func() []byte
 }
 
 // Response is what was received.
@@ -86,10 +89,10 @@ type Response struct {
 	IsNew bool
 }
 
-// Get appends the body of the response to dst, which is returned with an error too.
-func (c *Client) Get(ctx context.Context, k *Connection, r *Request, dst []byte) (Response, error) {
+// Get makes a request. With an error, too, the response has the buffer if it was taken.
+func (c *Client) Get(ctx context.Context, k *Connection, r *Request) (Response, error) {
 	deadline := time.Now().Add(c.config.Timeout)
-	response := Response{Body: dst}
+	var response Response
 	if !r.isValid() {
 		return response, errRequest
 	}
@@ -98,7 +101,7 @@ func (c *Client) Get(ctx context.Context, k *Connection, r *Request, dst []byte)
 	if isKept && errors.Is(err, errUnanswered) && ctx.Err() == nil {
 		// The pod may close a connection that waits at any time.
 		c.Close(k)
-		response = Response{Body: dst}
+		response = Response{}
 		err = c.get(ctx, k, r, deadline, &response)
 	}
 	if err != nil {
@@ -114,7 +117,11 @@ func (c *Client) Get(ctx context.Context, k *Connection, r *Request, dst []byte)
 // Close ends a connection. The next request makes another one.
 func (c *Client) Close(k *Connection) {
 	if k.conn != nil {
-		_ = k.conn.Close() // nothing is to be written any more
+		conn := k.conn
+		if secure, isTLS := conn.(*tls.Conn); isTLS {
+			conn = secure.NetConn() // without a farewell, which could block
+		}
+		_ = conn.Close() // nothing is to be written any more
 		c.open.Add(-1)
 	}
 	*k = Connection{}
@@ -136,11 +143,15 @@ func (c *Client) get(ctx context.Context, k *Connection, r *Request, deadline ti
 	defer c.readers.Put(from)
 	c.deadlines.begin(&from.flight, conn, deadline)
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(past) })
-	isReusable, err := c.exchange(conn, from, r, response)
-	isCancelled := !stop()
-	if c.deadlines.end(&from.flight) || isCancelled || !isReusable {
-		c.Close(k)
-	}
+	isReusable := false
+	defer func() {
+		isCancelled := !stop()
+		if c.deadlines.end(&from.flight) || isCancelled || !isReusable {
+			c.Close(k)
+		}
+	}()
+	var err error
+	isReusable, err = c.exchange(conn, from, r, response)
 	return err
 }
 
@@ -179,14 +190,14 @@ func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Res
 	if err != nil {
 		return false, err
 	}
-	if err := c.read(from, head, response); err != nil {
+	if err := c.read(from, head, r, response); err != nil {
 		return false, err
 	}
 	return !head.Close && from.buffered.Buffered() == 0, nil
 }
 
 // read reads the body.
-func (c *Client) read(from *reader, head *http.Response, response *Response) error {
+func (c *Client) read(from *reader, head *http.Response, r *Request, response *Response) error {
 	switch encoding := head.Header.Get("Content-Encoding"); {
 	case head.StatusCode != http.StatusOK:
 		return &StatusError{Code: head.StatusCode}
@@ -197,6 +208,9 @@ func (c *Client) read(from *reader, head *http.Response, response *Response) err
 	}
 	response.ContentType = head.Header.Get("Content-Type")
 	from.limit = int64(c.config.MaxBytes) + maxHeadBytes // of chunks, the sizes come on top
+	if r.Buffer != nil {
+		response.Body = r.Buffer()
+	}
 	var large reservation
 	defer func() { c.large.Add(-large.bytes) }()
 	start := len(response.Body)

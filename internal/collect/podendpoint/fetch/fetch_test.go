@@ -49,7 +49,7 @@ func TestRequestsAreOneLine(t *testing.T) {
 	} {
 		r.Dial = func(context.Context) (net.Conn, error) { return nil, errors.New("dialed") }
 		var connection Connection
-		if _, err := client().Get(t.Context(), &connection, &r, nil); !errors.Is(err, errRequest) {
+		if _, err := client().Get(t.Context(), &connection, &r); !errors.Is(err, errRequest) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
@@ -60,16 +60,17 @@ func TestRestsAreNotResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client()
 		var connection Connection
-		r := Request{Path: "/", Host: "pod", Dial: serve(ok("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother"))}
+		r := Request{Path: "/", Host: "pod", Buffer: func() []byte { return []byte("x") },
+			Dial: serve(ok("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother"))}
 		for range 3 {
-			response, err := c.Get(t.Context(), &connection, &r, []byte("x"))
+			response, err := c.Get(t.Context(), &connection, &r)
 			if err != nil || string(response.Body) != "xabc" || !response.IsNew || c.Open() != 0 {
 				t.Errorf("%q, new %t, %d open, %v", response.Body, response.IsNew, c.Open(), err)
 			}
 		}
-		r.Dial = serve(ok(""))
+		r.Dial, r.Buffer = serve(ok("")), nil
 		for i := range 3 {
-			response, err := c.Get(t.Context(), &connection, &r, nil)
+			response, err := c.Get(t.Context(), &connection, &r)
 			if err != nil || string(response.Body) != "abc" || response.IsNew != (i == 0) {
 				t.Errorf("%q, new %t, %v", response.Body, response.IsNew, err)
 			}
@@ -90,7 +91,7 @@ func TestLargePages(t *testing.T) {
 				<-time.After(100 * time.Millisecond)
 				_ = w.Close()
 			})}
-			_, err := c.Get(t.Context(), &connection, &r, nil)
+			_, err := c.Get(t.Context(), &connection, &r)
 			return err
 		}
 		failed := make(chan error)
@@ -128,7 +129,7 @@ func TestCancel(t *testing.T) {
 		r := Request{Path: "/", Host: "pod", Dial: serve(func(w net.Conn) { _, _ = io.Copy(io.Discard, w) })}
 		defer time.AfterFunc(100*time.Millisecond, func() { cancel(why) }).Stop()
 		began := time.Now()
-		_, err := c.Get(ctx, &connection, &r, nil)
+		_, err := c.Get(ctx, &connection, &r)
 		if !errors.Is(err, why) || time.Since(began) != 100*time.Millisecond || c.Open() != 0 {
 			t.Errorf("%v after %s, %d open", err, time.Since(began), c.Open())
 		}
@@ -143,7 +144,7 @@ func TestMaxOpen(t *testing.T) {
 		for range 2 {
 			for i := range connections {
 				r := Request{Path: "/", Host: "pod", Dial: serve(ok(""))}
-				if _, err := c.Get(t.Context(), &connections[i], &r, nil); err != nil {
+				if _, err := c.Get(t.Context(), &connections[i], &r); err != nil {
 					t.Error(err)
 				}
 			}

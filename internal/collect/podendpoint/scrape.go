@@ -21,8 +21,11 @@ const (
 	// What waiting for a response costs is not measured: a goroutine that waits leaves its thread.
 	// These are what a request, its response's bytes, and a new connection cost on a machine of 2026
 	// (docs/performance.md).
-	exchangeCost    = 35 * time.Microsecond
+	exchangeCost    = 25 * time.Microsecond
 	costPerKilobyte = 500 * time.Nanosecond
+	costPerRead     = 3 * time.Microsecond
+	// costPerOverhead is of a byte that is not the body's: of a head, or of the size of a chunk.
+	costPerOverhead = 20 * time.Nanosecond
 	connectCost     = 60 * time.Microsecond
 	handshakeCost   = time.Millisecond
 )
@@ -128,7 +131,8 @@ func (s *Source) request(ctx context.Context, t *target, buffer func() []byte) (
 		Accept: page.Accept, Authorization: material.Authorization, Buffer: buffer,
 	}
 	response, err := s.client.Get(ctx, &t.connection, &r)
-	cpu := exchangeCost + time.Duration(len(response.Body)>>10)*costPerKilobyte
+	cpu := exchangeCost + time.Duration(len(response.Body)>>10)*costPerKilobyte +
+		time.Duration(response.Reads)*costPerRead + time.Duration(response.Overhead)*costPerOverhead
 	if response.IsNew {
 		cpu += connectCost
 		if material.TLS != nil {

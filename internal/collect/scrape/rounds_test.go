@@ -626,34 +626,49 @@ func TestTargetsOneByOne(t *testing.T) {
 		all := targets(3)
 		r.Add(all...)
 		synctest.Wait()
-		if len(f.order) != 3 {
-			t.Errorf("%d of 3 are scraped at once", len(f.order))
+		if n := f.count(""); n != 3 {
+			t.Errorf("%d of 3 are scraped at once", n)
 		}
 		pass(5 * time.Second)
 		r.Add(all[0]) // again
 		f.reset()
 		pass(5 * time.Second)
-		if n := len(f.started["node-000"]); n != 5 {
+		if n := f.count("node-000"); n != 5 {
 			t.Errorf("%d scrapes in 5 s", n)
 		}
 		r.Remove("node-001", "node-007")
 		pass(time.Second)
 		f.reset()
 		pass(5 * time.Second)
-		if len(f.started["node-001"]) > 0 || len(f.started["node-002"]) != 5 || len(f.forgot) != 1 {
-			t.Errorf("%v, forgot %v", f.started, f.forgot)
+		if gone, left := f.count("node-001"), f.count("node-002"); gone > 0 || left != 5 {
+			t.Errorf("%d scrapes of one that is gone, %d of another", gone, left)
 		}
+		f.change(func() {
+			if len(f.forgot) != 1 {
+				t.Errorf("forgot %v", f.forgot)
+			}
+		})
 		f.change(func() { f.broken["node-000"] = errors.New("not yet") })
 		pass(40 * time.Second)
 		f.change(func() { delete(f.broken, "node-000") })
 		f.reset()
 		r.Retry("node-000", "node-002", "node-007")
 		pass(10 * time.Millisecond)
-		if state, _ := r.State("node-000"); len(f.started["node-000"]) != 1 || state.IsFailing() {
-			t.Errorf("%d scrapes, %+v", len(f.started["node-000"]), state)
+		if state, _ := r.State("node-000"); f.count("node-000") != 1 || state.IsFailing() {
+			t.Errorf("%d scrapes, %+v", f.count("node-000"), state)
 		}
-		if n := len(f.started["node-002"]); n > 1 {
+		if n := f.count("node-002"); n > 1 {
 			t.Errorf("%d scrapes of one that does not fail", n)
 		}
 	})
+}
+
+// count is how often a target was scraped; that of all if it has no name.
+func (f *fleet) count(name string) (n int) {
+	f.change(func() {
+		if n = len(f.started[name]); name == "" {
+			n = len(f.order)
+		}
+	})
+	return n
 }

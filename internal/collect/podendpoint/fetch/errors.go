@@ -15,6 +15,8 @@ import (
 // Reasons of errors.
 var (
 	ErrTooLarge = errors.New("the response is too large")
+	// ErrPieces says that a response costs too much for its size.
+	ErrPieces = errors.New("the response comes in too many small pieces")
 	// ErrBusy says that too many large pages are being read.
 	ErrBusy    = errors.New("too many other large pages are being read")
 	errEncoded = errors.New("the response is compressed, which was not asked for")
@@ -62,7 +64,7 @@ func unanswered(err error) error {
 func plain(doing string, err error) error {
 	var errno syscall.Errno
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, ErrTooLarge):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, ErrTooLarge), errors.Is(err, ErrPieces):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%s: the response ended early", doing)

@@ -21,6 +21,12 @@ const (
 	// smallBytes is what a body may have without being counted among the large ones.
 	smallBytes = 64 << 10
 	readBytes  = 4 << 10
+	// maxReads is how often is read for one response: at 512 bytes each they are the largest page.
+	maxReads = 8 << 10
+	// What a body is divided into may have maxOverhead bytes, and an eighth of the body's: chunks of a
+	// hundred bytes and more, or thirteen thousand smaller ones.
+	maxOverhead      = 64 << 10
+	overheadFraction = 8
 )
 
 // Config has bounds.
@@ -87,6 +93,8 @@ type Response struct {
 	Body        []byte
 	// IsNew reports that the connection is new.
 	IsNew bool
+	// Reads is how often something was read, and Overhead how much that is not the body.
+	Reads, Overhead int
 }
 
 // Get makes a request. With an error, too, the response has the buffer if it was taken.
@@ -181,7 +189,10 @@ func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadlin
 // exchange writes the request and reads the response.
 func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Response) (isReusable bool, err error) {
 	from.begin(conn)
-	defer from.end()
+	defer func() {
+		response.Reads, response.Overhead = from.reads, max(0, from.bytes-len(response.Body))
+		from.end()
+	}()
 	from.request = r.append(from.request[:0])
 	if _, err := conn.Write(from.request); err != nil {
 		return false, unanswered(err)
@@ -213,7 +224,7 @@ func (c *Client) read(from *reader, head *http.Response, r *Request, response *R
 	}
 	var large reservation
 	defer func() { c.large.Add(-large.bytes) }()
-	start := len(response.Body)
+	start, before := len(response.Body), from.bytes
 	for {
 		if len(response.Body) == cap(response.Body) {
 			more := max(readBytes, len(response.Body)-start)
@@ -224,9 +235,12 @@ func (c *Client) read(from *reader, head *http.Response, r *Request, response *R
 		}
 		n, err := head.Body.Read(response.Body[len(response.Body):cap(response.Body)])
 		response.Body = response.Body[:len(response.Body)+n]
+		size := len(response.Body) - start
 		switch {
-		case len(response.Body)-start > c.config.MaxBytes:
+		case size > c.config.MaxBytes:
 			return c.tooLarge()
+		case from.bytes-before-size > maxOverhead+size/overheadFraction:
+			return ErrPieces
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(from.failed, ErrTooLarge):

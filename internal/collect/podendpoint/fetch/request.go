@@ -45,6 +45,8 @@ type reader struct {
 	buffered *bufio.Reader
 	// limit is how many bytes may still be read.
 	limit int64
+	// reads and bytes are how often something was read, and how much.
+	reads, bytes int
 	// failed is why the last Read failed: the functions of net/http sometimes return another error.
 	failed  error
 	request []byte
@@ -59,6 +61,7 @@ func newReader() *reader {
 
 func (r *reader) begin(conn net.Conn) {
 	r.conn, r.limit, r.failed = conn, maxHeadBytes, nil
+	r.reads, r.bytes = 0, 0
 	r.buffered.Reset(r)
 }
 
@@ -71,6 +74,10 @@ func (r *reader) end() {
 
 // Read implements io.Reader, up to the limit.
 func (r *reader) Read(p []byte) (int, error) {
+	if r.reads++; r.reads > maxReads {
+		r.failed = ErrPieces
+		return 0, ErrPieces
+	}
 	if r.limit <= 0 {
 		r.failed = ErrTooLarge
 		return 0, ErrTooLarge
@@ -80,6 +87,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 	n, err := r.conn.Read(p)
 	r.limit -= int64(n)
+	r.bytes += n
 	r.failed = err
 	return n, err
 }

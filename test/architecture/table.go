@@ -178,7 +178,8 @@ var layers = []wall{
 	{
 		within: "internal/dev/devcluster",
 		why:    "it plays the cluster, which does not know how Plimsoll decides",
-		ours:   []string{"internal/dev/devcluster", "internal/workloadmodel", "internal/timing"},
+		ours: []string{"internal/dev/devcluster", "internal/workloadmodel", "internal/timing",
+			"internal/collect/externalscaler/pb"},
 	},
 	{
 		within: "internal/dev/devcluster/build",

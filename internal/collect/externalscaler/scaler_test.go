@@ -22,12 +22,13 @@ import (
 type scaler struct {
 	pb.UnimplementedExternalScalerServer
 
+	// mu guards all of the following.
+	mu       sync.Mutex
 	isActive func(*pb.ScaledObjectRef) (bool, error)
 	stream   func(*pb.ScaledObjectRef, grpc.ServerStreamingServer[pb.IsActiveResponse]) error
 	spec     func(*pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error)
 	metrics  func(context.Context, *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error)
 
-	mu    sync.Mutex
 	calls map[string]int
 	// last are the arguments of the last calls.
 	lastRef     *pb.ScaledObjectRef
@@ -44,6 +45,20 @@ func (s *scaler) count(call string, ref *pb.ScaledObjectRef) {
 	s.lastRef = ref
 }
 
+// change changes the functions.
+func (s *scaler) change(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// now is one of the functions.
+func now[F any](s *scaler, function *F) F {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *function
+}
+
 func (s *scaler) called(call string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,10 +67,11 @@ func (s *scaler) called(call string) int {
 
 func (s *scaler) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.IsActiveResponse, error) {
 	s.count("IsActive", ref)
-	if s.isActive == nil {
+	answer := now(s, &s.isActive)
+	if answer == nil {
 		return s.UnimplementedExternalScalerServer.IsActive(ctx, ref)
 	}
-	result, err := s.isActive(ref)
+	result, err := answer(ref)
 	return &pb.IsActiveResponse{Result: result}, err
 }
 
@@ -63,18 +79,20 @@ func (s *scaler) StreamIsActive(
 	ref *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.IsActiveResponse],
 ) error {
 	s.count("StreamIsActive", ref)
-	if s.stream == nil {
+	answer := now(s, &s.stream)
+	if answer == nil {
 		return s.UnimplementedExternalScalerServer.StreamIsActive(ref, stream)
 	}
-	return s.stream(ref, stream)
+	return answer(ref, stream)
 }
 
 func (s *scaler) GetMetricSpec(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
 	s.count("GetMetricSpec", ref)
-	if s.spec == nil {
+	answer := now(s, &s.spec)
+	if answer == nil {
 		return s.UnimplementedExternalScalerServer.GetMetricSpec(ctx, ref)
 	}
-	return s.spec(ref)
+	return answer(ref)
 }
 
 func (s *scaler) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
@@ -82,10 +100,11 @@ func (s *scaler) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 	s.mu.Lock()
 	s.lastMetrics = request
 	s.mu.Unlock()
-	if s.metrics == nil {
+	answer := now(s, &s.metrics)
+	if answer == nil {
 		return s.UnimplementedExternalScalerServer.GetMetrics(ctx, request)
 	}
-	return s.metrics(ctx, request)
+	return answer(ctx, request)
 }
 
 // queue is a scaler with one metric: 12 waiting, 5 for each replica.

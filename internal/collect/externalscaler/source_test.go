@@ -99,9 +99,11 @@ func TestChangedTarget(t *testing.T) {
 		s, _, _ := run(t, Config{Dial: n.dial})
 		look(s)
 		settle(0)
-		q.spec = func(*pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
-			return &pb.GetMetricSpecResponse{MetricSpecs: []*pb.MetricSpec{{MetricName: "q2", TargetSizeFloat: 2.5}}}, nil
-		}
+		q.change(func() {
+			q.spec = func(*pb.ScaledObjectRef) (*pb.GetMetricSpecResponse, error) {
+				return &pb.GetMetricSpecResponse{MetricSpecs: []*pb.MetricSpec{{MetricName: "q2", TargetSizeFloat: 2.5}}}, nil
+			}
+		})
 		settle(20 * time.Second)
 		if answer := look(s); answer.TargetMilli != 2500 || q.lastMetrics.GetMetricName() != "q2" {
 			t.Errorf("%+v, %v", answer, q.lastMetrics)

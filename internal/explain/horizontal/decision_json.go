@@ -48,7 +48,9 @@ type Trace struct {
 
 // MetricTrace is how one metric came to its proposal. Values are milli-units.
 type MetricTrace struct {
-	Metric   string        `json:"metric"`
+	Metric string `json:"metric"`
+	// ReadFrom is where the values are from of a metric that Plimsoll reads itself.
+	ReadFrom string        `json:"readFrom,omitempty"`
 	Failure  *FailureTrace `json:"failure,omitempty"`
 	Verdict  string        `json:"verdict"`
 	Replicas *int32        `json:"replicas,omitempty"`
@@ -62,6 +64,11 @@ type MetricTrace struct {
 	Base          int64     `json:"base,omitempty"`
 	Counted       int       `json:"podsCounted"`
 	SetAside      []PodPart `json:"podsNotCounted,omitempty"`
+	// Sampled is how many pods were asked and Unsampled how many were not, where a part of the pods stands for all.
+	Sampled   int `json:"podsSampled,omitempty"`
+	Unsampled int `json:"podsNotSampled,omitempty"`
+	// Activity is what an external scaler says of itself.
+	Activity string `json:"activity,omitempty"`
 	// StartMilli is what is left out of the use of pods that have just become ready.
 	StartMilli int64 `json:"startupMilli,omitempty"`
 }
@@ -220,6 +227,16 @@ func (r *Result) metricTrace(i int) MetricTrace {
 		Metric: spec.Describe(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
 		Counted: result.Counts.Counted, SetAside: r.setAside(result), StartMilli: result.StartMilli,
+		ReadFrom: ownMetric{r, i}.readFrom(), Unsampled: result.Counts.Unsampled,
+	}
+	if result.Counts.Unsampled > 0 {
+		t.Sampled = result.Counts.Asked()
+	}
+	if result.Activity != metric.ActivityUnknown {
+		t.Activity = result.Activity.String()
+	}
+	if spec.IsOwnTarget {
+		t.TargetMilli = result.TargetMilli
 	}
 	if f := result.Failure; f != nil {
 		t.Failure = &FailureTrace{Reason: f.Reason, Message: f.Message}
@@ -236,11 +253,11 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	return t
 }
 
-// setAside are the pods that do not count for the metric.
+// setAside are the pods that do not count for the metric, without those that were not asked.
 func (r *Result) setAside(result *metric.Result) []PodPart {
 	var parts []PodPart
 	for i, group := range result.Groups {
-		if group != metric.Counted {
+		if group != metric.Counted && group != metric.Unsampled {
 			parts = append(parts, PodPart{Name: r.Observation.Pods[i].Name, Group: group.String()})
 		}
 	}

@@ -126,8 +126,10 @@ func (r *Result) branchText() string {
 func (r *Result) writeMetric(p *page, i int) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	p.line(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
+	own := ownMetric{r, i}
+	own.write(p)
 	if result.Pending {
-		p.detail("value", "not available yet")
+		p.detail("value", own.pendingText())
 		return
 	}
 	if result.Failure != nil {
@@ -136,7 +138,7 @@ func (r *Result) writeMetric(p *page, i int) {
 		return
 	}
 	p.detail("value", value(spec, result))
-	p.detail("target", targetText(spec))
+	p.detail("target", targetText(spec, result))
 	p.detail("usage ratio", r.ratioText(result))
 	r.writePods(p, result)
 	p.detail("proposed", proposalText(spec, result))
@@ -175,16 +177,19 @@ func value(spec *source.Spec, result *metric.Result) string {
 		return fmt.Sprintf("%d%% of the requests, average %s", result.Percent, amount(spec, result.Milli))
 	case spec.Target.Type == source.Value:
 		return amount(spec, result.Milli)
-	case spec.Type == source.Object || spec.Type == source.External:
+	case !spec.Type.IsPerPod():
 		return amount(spec, result.Milli) + " per replica"
 	default:
 		return "average " + amount(spec, result.Milli)
 	}
 }
 
-func targetText(spec *source.Spec) string {
-	if spec.Target.Type == source.Utilization {
+func targetText(spec *source.Spec, result *metric.Result) string {
+	switch {
+	case spec.Target.Type == source.Utilization:
 		return fmt.Sprintf("%d%%", spec.Target.Percent)
+	case spec.IsOwnTarget:
+		return amount(spec, result.TargetMilli) + ", the scaler's own"
 	}
 	return amount(spec, spec.Target.Milli)
 }
@@ -232,6 +237,9 @@ func (r *Result) writePods(p *page, result *metric.Result) {
 	}
 	slices.Sort(groups)
 	text := fmt.Sprintf("%d counted", result.Counts.Counted)
+	if n := &result.Counts; n.Unsampled > 0 {
+		text = fmt.Sprintf("%d of %d pods sampled; %s", n.Asked(), n.Asked()+n.Unsampled, text)
+	}
 	for _, group := range groups {
 		listed := names[group]
 		most := maxNames
@@ -248,7 +256,7 @@ func (r *Result) writePods(p *page, result *metric.Result) {
 
 func proposalText(spec *source.Spec, result *metric.Result) string {
 	text := strconv.Itoa(int(result.Replicas))
-	whole := spec.Type == source.Object || spec.Type == source.External
+	whole := !spec.Type.IsPerPod()
 	switch {
 	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)

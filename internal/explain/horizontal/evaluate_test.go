@@ -160,7 +160,7 @@ func TestSavedDivergences(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"zero", "doubling", "surge", "wla-schedule", "wla-fallback", "wla-zero"} {
+	for _, name := range []string{"zero", "doubling", "surge", "wla-schedule", "wla-fallback", "wla-zero", "wla-sources"} {
 		t.Run(name, func(t *testing.T) { writesJSON(t, "testdata/"+name) })
 	}
 }

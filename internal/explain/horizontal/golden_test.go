@@ -118,7 +118,7 @@ func TestExplanations(t *testing.T) {
 // TestWithoutHistoryOfWorkloads: since when metrics fail, and since when none is active, is not known without the
 // controller.
 func TestWithoutHistoryOfWorkloads(t *testing.T) {
-	for _, name := range []string{"wla-fallback", "wla-zero"} {
+	for _, name := range []string{"wla-fallback", "wla-zero", "wla-sources"} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, filepath.Join("testdata", name+".unknown.txt"), explainEach(t, name, func(
 				step *snapshothorizontal.Step,

@@ -142,11 +142,20 @@ func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy 
 	answers := make([]observehorizontal.Response, len(policy.Metrics))
 	var asking sync.WaitGroup
 	asked := time.Now()
+	autoscaler := step.Autoscaler()
 	for i := range answers {
+		if observehorizontal.IsOwn(autoscaler, i) {
+			// Only the controller has a way to the pods and servers.
+			step.Snapshot.Awaited = append(step.Snapshot.Awaited, i)
+			continue
+		}
 		asking.Go(func() { answers[i], _ = questions.Ask(ctx, i) })
 	}
 	asking.Wait()
 	for i := range answers {
+		if observehorizontal.IsOwn(autoscaler, i) {
+			continue
+		}
 		if err := answers[i].Err; apierrors.IsForbidden(err) {
 			return apierror.Request{
 				Verb: "list", Resource: "the values of " + policy.Metrics[i].Describe(policy.Divergences),

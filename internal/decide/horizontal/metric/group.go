@@ -52,6 +52,9 @@ type Counts struct {
 // Pods is how many there are, without those that are ignored.
 func (n *Counts) Pods() int { return n.Counted + n.Unready + n.Missing + n.Lacking + n.Unsampled }
 
+// Asked is how many were asked of the pods that would count.
+func (n *Counts) Asked() int { return n.Counted + n.Missing + n.Lacking }
+
 // grouping is what the pods of one metric are sorted by, worked out once.
 type grouping struct {
 	// startup says that a sample may show a pod's start.

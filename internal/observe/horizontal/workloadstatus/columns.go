@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -82,6 +83,14 @@ func metricText(m *autoscalingv2.MetricSpec, s *autoscalingv2.MetricStatus) stri
 		return wholeText(&m.External.Target, value)
 	}
 	return "<unknown type>"
+}
+
+// sampleText is of how many pods the metric is; empty if it is of all of them.
+func sampleText(n *metric.Counts) string {
+	if n.Unsampled == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d pods sampled", n.Asked(), n.Asked()+n.Unsampled)
 }
 
 // ownText is a metric that Plimsoll reads itself. The target of an external scaler may come with its values.

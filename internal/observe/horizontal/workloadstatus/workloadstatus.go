@@ -122,6 +122,7 @@ func (w *Decided) proposals() []plimsollv1alpha1.Proposal {
 		}
 		if p.Source == proposal.Metric {
 			shown.SampleTime = timeOf(d.Metrics[p.Index].At)
+			shown.Message = sampleText(&d.Metrics[p.Index].Counts)
 		}
 		list = append(list, shown)
 	}

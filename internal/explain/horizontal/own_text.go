@@ -1,0 +1,59 @@
+package horizontal
+
+import (
+	"fmt"
+	"strings"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// ownMetric is metric i of a result as far as Plimsoll reads it itself; for other metrics there is nothing to print.
+type ownMetric struct {
+	*Result
+	i int
+}
+
+func (m ownMetric) isOwn() bool { return observehorizontal.IsOwn(m.Step.Autoscaler(), m.i) }
+
+// write prints what the metric is read from, and what its server says beside its values.
+func (m ownMetric) write(p *page) {
+	if text := m.readFrom(); text != "" {
+		p.detail("read from", text)
+	}
+	if activity := m.Decision.Metrics[m.i].Activity; activity != metric.ActivityUnknown {
+		p.detail("activity", activity.String()+", the scaler says")
+	}
+}
+
+// readFrom is what the metric is read from; empty for one that has a metrics API. Credentials are no part of it.
+func (m ownMetric) readFrom() string {
+	if !m.isOwn() {
+		return ""
+	}
+	switch spec := &m.Step.Workload.Spec.Metrics[m.i]; {
+	case spec.PodEndpoint != nil:
+		e := spec.PodEndpoint
+		scheme, path := e.Scheme, e.Path
+		if scheme == "" {
+			scheme = plimsollv1alpha1.HTTPScheme
+		}
+		if path == "" {
+			path = plimsollv1alpha1.DefaultPath
+		}
+		return fmt.Sprintf("%s://POD:%s%s of each pod", scheme, e.Port.String(), path)
+	case spec.Prometheus != nil:
+		return spec.Prometheus.ServerAddress + ", query " + strings.Join(strings.Fields(spec.Prometheus.Query), " ")
+	default:
+		return spec.ExternalScaler.ScalerAddress
+	}
+}
+
+// pendingText is why there is no value yet.
+func (m ownMetric) pendingText() string {
+	if m.isOwn() && m.IsHistoryUnknown {
+		return "only the controller reads it"
+	}
+	return "not available yet"
+}

@@ -129,12 +129,11 @@ func (s *Source) expire(now time.Time) []*podPage {
 	var pages []*podPage
 	for _, o := range objects {
 		o.mu.Lock()
-		isLeft := o.expire(now)
+		if !o.expire(now) {
+			s.drop(o)
+		}
 		pages = append(pages, o.pages...)
 		o.mu.Unlock()
-		if !isLeft {
-			s.Forget(o.key)
-		}
 	}
 	return pages
 }

@@ -72,11 +72,12 @@ func (p *podPage) setMetrics(metrics []*wanted) {
 // target is a pod's page.
 type target struct {
 	page *podPage
-	// key, pod, namespace, name, address and phase do not change.
+	// All up to isHostNetwork do not change.
 	key             string
 	pod             uint64
 	namespace, name string
 	address         netip.AddrPort
+	host            string // the address as text
 	isHostNetwork   bool
 	// connection is the scrape's that is under way.
 	connection fetch.Connection
@@ -103,7 +104,7 @@ func (t *target) Phase(period time.Duration) time.Duration {
 }
 
 // String is how errors call it.
-func (t *target) String() string { return "pod " + t.name + " at " + t.address.String() }
+func (t *target) String() string { return "pod " + t.name + " at " + t.host }
 
 // keys numbers the targets.
 var keys atomic.Uint64
@@ -237,9 +238,10 @@ func (e *portError) Error() string {
 
 func (p *podPage) add(now time.Time, pod *observe.Pod) *target {
 	port, _ := p.portOf(pod) // it has one, see choose
+	address := netip.AddrPortFrom(pod.Address(), port)
 	t := &target{
 		page: p, key: strconv.FormatUint(keys.Add(1), 36), pod: pod.Identity(), namespace: pod.Namespace(),
-		name: pod.Name, address: netip.AddrPortFrom(pod.Address(), port), isHostNetwork: pod.IsHostNetwork(),
+		name: pod.Name, address: address, host: address.String(), isHostNetwork: pod.IsHostNetwork(),
 		added: now, isReady: pod.IsReady(), histories: make([]counter.History, len(p.metrics)),
 	}
 	for i, m := range p.metrics {

@@ -127,8 +127,11 @@ func (s *Source) request(ctx context.Context, t *target, buffer func() []byte) (
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			return s.config.DialPod(ctx, t.address, t.isHostNetwork)
 		},
-		TLS: material.TLS, ServerName: t.address.Addr().String(), Host: t.address.String(), Path: t.page.place.Path,
-		Accept: page.Accept, Authorization: material.Authorization, Buffer: buffer,
+		TLS: material.TLS, Host: t.host, Path: t.page.place.Path, Accept: page.Accept,
+		Authorization: material.Authorization, Buffer: buffer,
+	}
+	if material.TLS != nil {
+		r.ServerName = t.address.Addr().String()
 	}
 	response, err := s.client.Get(ctx, &t.connection, &r)
 	cpu := exchangeCost + time.Duration(len(response.Body)>>10)*costPerKilobyte +

@@ -236,16 +236,26 @@ func (s *Source) Urgent(pods []*observe.Pod) {
 func (s *Source) Forget(key observe.Key) {
 	s.mu.Lock()
 	o := s.objects[key]
-	delete(s.objects, key)
 	s.mu.Unlock()
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	s.drop(o)
+}
+
+// drop forgets an object, by who has its lock.
+func (s *Source) drop(o *object) {
+	if o.isGone {
+		return
+	}
 	o.isGone = true
 	for _, p := range o.pages {
 		p.end()
 	}
 	o.pages = nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, o.key)
 }

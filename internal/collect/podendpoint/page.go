@@ -165,12 +165,13 @@ func (p *podPage) size() int {
 	return min(p.limit, p.pods)
 }
 
-// choose makes the sample the targets, and a few more that will be in it next.
+// choose makes the sample the targets, and a few more that will be in it next. It is one of the pods that are ready:
+// those that are starting do not count.
 func (p *podPage) choose(now time.Time, pods []*observe.Pod, size int) {
 	p.uids = p.uids[:0]
 	var all []*observe.Pod
 	for _, pod := range pods {
-		if !isEligible(pod) || p.targets[pod.Identity()] == nil && !p.hasPort(pod) {
+		if !isEligible(pod) || p.targets[pod.Identity()] == nil && !p.hasPort(pod) || size < p.pods && !pod.IsReady() {
 			continue
 		}
 		all = append(all, pod)

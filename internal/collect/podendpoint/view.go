@@ -109,7 +109,7 @@ func (p *podPage) lookOver(now time.Time, m *wanted, pods []*observe.Pod, window
 		}
 		t := p.targets[pod.Identity()]
 		if t == nil || t.isAhead {
-			p.miss(pod, t == nil, i, v)
+			p.miss(now, pod, t == nil, i, v)
 			continue
 		}
 		h := &t.histories[at]
@@ -127,8 +127,9 @@ func (p *podPage) lookOver(now time.Time, m *wanted, pods []*observe.Pod, window
 	}
 }
 
-// miss is a pod that does not count: one that is not in the sample, or that cannot be scraped.
-func (p *podPage) miss(pod *observe.Pod, isUnknown bool, i int, v *View) {
+// miss is a pod that does not count: one that is not in the sample, or that cannot be scraped. What one that is not in
+// the sample has taken over since it is ready, the others do no longer: their averages begin with that, too.
+func (p *podPage) miss(now time.Time, pod *observe.Pod, isUnknown bool, i int, v *View) {
 	if isUnknown {
 		if _, err := p.portOf(pod); err != nil {
 			if pod.IsReady() {
@@ -138,6 +139,9 @@ func (p *podPage) miss(pod *observe.Pod, isUnknown bool, i int, v *View) {
 		}
 	}
 	v.samples[i].Unsampled = true
+	if pod.IsReady() {
+		v.joint.Add(now.Sub(pod.ReadyTransition.Add(time.Second)))
+	}
 }
 
 // join takes in how long the pod was ready when the sample was taken, and begins its average with

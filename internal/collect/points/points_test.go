@@ -1,0 +1,105 @@
+package points_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/points"
+)
+
+// all are the values of a history and when they were added, in milliseconds before the newest.
+func all(h *points.History[int64]) (values, ago []int64) {
+	sum := int64(0)
+	for i := h.Len() - 1; i >= 0; i-- {
+		values, ago = append(values, h.Value(i)), append(ago, sum)
+		sum += h.GapMillis(i)
+	}
+	slices.Reverse(values)
+	slices.Reverse(ago)
+	return values, ago
+}
+
+// TestWindow: the longest span that a window holds, or the last interval.
+func TestWindow(t *testing.T) {
+	var h points.History[int64]
+	if _, _, ok := h.Window(15_000); ok || h.Len() != 0 {
+		t.Error("an empty history has a window")
+	}
+	h.Begin(7)
+	if _, _, ok := h.Window(15_000); ok || h.Newest() != 7 {
+		t.Errorf("one value has a window, or is %d", h.Newest())
+	}
+	for _, gap := range []uint32{4000, 1000, 1000, 2000} {
+		h.Add(gap, int64(gap), 15_000)
+	}
+	for window, want := range map[int64]struct {
+		first int
+		span  int64
+	}{
+		15_000: {0, 8000}, 8000: {0, 8000}, 7999: {1, 4000}, 4000: {1, 4000}, 3999: {2, 3000}, 2000: {3, 2000}, 1: {3, 2000},
+	} {
+		first, span, ok := h.Window(window)
+		if !ok || first != want.first || span != want.span {
+			t.Errorf("within %d ms: from %d over %d ms, want %+v", window, first, span, want)
+		}
+	}
+	h.Begin(9)
+	if values, _ := all(&h); !slices.Equal(values, []int64{9}) || h.GapMillis(0) != 0 {
+		t.Errorf("begun anew: %v", values)
+	}
+}
+
+// TestThinned: values a second apart span the stable window; more frequent ones span it too, and the last of them are all
+// kept.
+func TestThinned(t *testing.T) {
+	const kept = 15_000
+	for _, gap := range []uint32{1000, 990, 500, 200, 100} {
+		var h points.History[int64]
+		h.Begin(0)
+		for i := range int64(1000) {
+			h.Add(gap, i+1, kept)
+		}
+		values, ago := all(&h)
+		if span := ago[0]; h.Len() != points.Size || span < kept-kept/points.Size {
+			t.Errorf("every %d ms: %d values over %d ms", gap, h.Len(), span)
+		}
+		if last := values[len(values)-4:]; !slices.Equal(last, []int64{997, 998, 999, 1000}) {
+			t.Errorf("every %d ms: the last are %v", gap, last)
+		}
+	}
+}
+
+// TestLikeAll: what is kept is a part of what was added, at the same distances, with the newest in it.
+func TestLikeAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h points.History[int64]
+		h.Begin(0)
+		now, added := int64(0), map[int64]int64{0: 0}
+		for i := range rapid.Int64Range(0, 60).Draw(t, "values") {
+			gap := rapid.OneOf(rapid.Uint32Range(0, 120_000), rapid.Uint32Range(900, 1100)).Draw(t, "gap")
+			now += int64(gap)
+			h.Add(gap, i+1, rapid.Int64Range(0, 60_000).Draw(t, "kept"))
+			added[i+1] = now
+		}
+		values, ago := all(&h)
+		if h.Len() > points.Size || h.Newest() != int64(len(added)-1) || h.GapMillis(0) != 0 {
+			t.Fatalf("%d values up to %d", h.Len(), h.Newest())
+		}
+		for i, v := range values {
+			if added[v] != now-ago[i] || i > 0 && v <= values[i-1] {
+				t.Fatalf("value %d is from %d, kept as from %d: %v", v, added[v], now-ago[i], values)
+			}
+		}
+		window := rapid.Int64Range(0, 60_000).Draw(t, "window")
+		if first, span, ok := h.Window(window); ok {
+			isLongest := span <= window && (first == 0 || span+h.GapMillis(first) > window)
+			if span != ago[first] || !isLongest && first != h.Len()-2 {
+				t.Fatalf("within %d ms: from %d over %d ms of %v", window, first, span, ago)
+			}
+		} else if h.Len() > 1 {
+			t.Fatalf("%d values without a window", h.Len())
+		}
+	})
+}

@@ -1,11 +1,13 @@
 package noise
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	simulateload "github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
@@ -38,6 +40,9 @@ type scenario struct {
 	hotAtTimes bool
 	// surge multiplies the load for good.
 	surge float64
+	// ratePerPod makes the metric the requests per second that each pod counts itself, as of PodEndpoint, with this target.
+	// The requests of each second are drawn at random, as those of independent users.
+	ratePerPod float64
 	// work is what each pod does by itself.
 	work  work
 	lasts time.Duration
@@ -55,12 +60,18 @@ var noises = []scenario{
 	{name: "one pod of ten hot, 4× the others", podNoise: noiseOf, hot: 4, lasts: halfAnHour},
 	{name: "one pod of ten hot at times, 20×", podNoise: noiseOf, hot: 20, hotAtTimes: true, lasts: halfAnHour},
 	{name: "noise of ±50 % in the load", loadNoise: 0.5, lasts: halfAnHour},
+	{name: "0.2 requests/s in each pod, counted", ratePerPod: 0.2, lasts: halfAnHour},
+	{name: "1 request/s in each pod, counted", ratePerPod: 1, lasts: halfAnHour},
+	{name: "5 requests/s in each pod, counted", ratePerPod: 5, lasts: halfAnHour},
+	{name: "30 requests/s in each pod, counted", ratePerPod: 30, lasts: halfAnHour},
 }
 
 var surges = []scenario{
 	{name: "×10", podNoise: noiseOf, surge: 10, lasts: 2 * time.Minute},
 	{name: "×3", podNoise: noiseOf, surge: 3, lasts: 2 * time.Minute},
 	{name: "×1.5", podNoise: noiseOf, surge: 1.5, lasts: 2 * time.Minute},
+	{name: "×10 of 5 requests/s, counted", ratePerPod: 5, surge: 10, lasts: 2 * time.Minute},
+	{name: "×3 of 30 requests/s, counted", ratePerPod: 30, surge: 3, lasts: 2 * time.Minute},
 }
 
 // requestMilli is what each pod requests.
@@ -73,6 +84,9 @@ func (s *scenario) requestMilli() int64 {
 
 // atTargetPerSecond is the load that the pods carry at their target at first.
 func (s *scenario) atTargetPerSecond() float64 {
+	if s.ratePerPod > 0 {
+		return podsAtFirst * s.ratePerPod
+	}
 	return float64(podsAtFirst*s.requestMilli()*targetPercent) / 100 / requestCostMilliS
 }
 
@@ -116,13 +130,16 @@ func (s *scenario) load(random *rand.Rand, surgeAt time.Duration) (workloadmodel
 	perSecond := make([]float64, int(end/time.Second)+1)
 	for i := range perSecond {
 		perSecond[i] = 1
+		if s.ratePerPod > 0 && time.Duration(i)*time.Second >= warmUp {
+			changes[time.Duration(i)*time.Second] = struct{}{}
+		}
 		if s.loadNoise > 0 && time.Duration(i)*time.Second >= warmUp {
 			perSecond[i] += s.loadNoise * (2*random.Float64() - 1)
 			changes[time.Duration(i)*time.Second] = struct{}{}
 		}
 	}
 	var points []workloadmodel.Point
-	for at := range changes {
+	for _, at := range slices.Sorted(maps.Keys(changes)) {
 		rate := s.atTargetPerSecond() * perSecond[min(int(at/time.Second), len(perSecond)-1)]
 		if s.surge > 0 && at >= surgeAt {
 			rate *= s.surge
@@ -130,9 +147,11 @@ func (s *scenario) load(random *rand.Rand, surgeAt time.Duration) (workloadmodel
 		if slices.ContainsFunc(spikes, func(begin time.Duration) bool { return at >= begin && at < begin+time.Second }) {
 			rate *= s.spike
 		}
+		if s.ratePerPod > 0 && at >= warmUp {
+			rate = simulateload.Poisson(random, rate)
+		}
 		points = append(points, workloadmodel.Point{At: at, RequestsPerSecond: rate})
 	}
-	slices.SortFunc(points, func(a, b workloadmodel.Point) int { return int(a.At - b.At) })
 	return workloadmodel.NewSteps(points)
 }
 

@@ -203,3 +203,27 @@ func TestHotPod(t *testing.T) {
 		t.Errorf("while it is hot: %.0fm", got)
 	}
 }
+
+// TestSmallRatesAreNoSurge: among few requests a multiple of the target comes by chance, in all pods at once. The surge
+// window does not ask then; without its least number of events it would.
+func TestSmallRatesAreNoSurge(t *testing.T) {
+	for i := range noises {
+		s := noises[i]
+		if s.ratePerPod == 0 {
+			continue
+		}
+		asked, above := 0, 0
+		for seed := range uint64(4) {
+			r, err := newRun(&s, seed, surge.Defaults())
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked += r.play().asked
+			above += r.above
+		}
+		t.Logf("%s: asked %d times, intervals above the margin %d times", s.name, asked, above)
+		if asked > 0 || s.ratePerPod < 1 && above == 0 {
+			t.Errorf("%s: asked %d times, intervals above the margin %d times", s.name, asked, above)
+		}
+	}
+}

@@ -37,6 +37,8 @@ type run struct {
 	world                 *world.World
 	loop                  loop.Loop
 	seen                  outcome
+	// above counts decisions in which too few events were all that spoke against a surge so far.
+	above int
 }
 
 // outcome is what a run came to.
@@ -61,7 +63,7 @@ func newRun(s *scenario, seed uint64, window surge.Settings) (*run, error) {
 	}
 	timing := loop.DefaultPlimsollTiming()
 	timing.Aligned = s.aligned()
-	config.Policy = policyWith(window)
+	config.Policy = s.policyWith(window)
 	r.loop = loop.NewPlimsoll(config, timing)
 	return r, nil
 }
@@ -72,7 +74,7 @@ func newUpstreamRun(s *scenario, seed uint64) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Policy = policyWith(surge.Settings{})
+	config.Policy = s.policyWith(surge.Settings{})
 	config.Policy.Divergences = divergence.None
 	r.loop = loop.NewUpstream(config, loop.DefaultUpstreamTiming())
 	return r, nil
@@ -109,12 +111,19 @@ func prepare(s *scenario, seed uint64) (*run, loop.Config, error) {
 }
 
 // policyWith is the controller's with its defaults but for the surge window.
-func policyWith(window surge.Settings) horizontal.Policy {
+func (s *scenario) policyWith(window surge.Settings) horizontal.Policy {
+	spec := source.Spec{
+		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: targetPercent},
+	}
+	if s.ratePerPod > 0 {
+		spec = source.Spec{
+			Type: source.PodEndpoint, Name: "requests", IsRate: true,
+			Target: source.Target{Type: source.AverageValue, Milli: int64(s.ratePerPod * 1000)},
+		}
+	}
 	return horizontal.Policy{
 		Namespace: "shop", MinReplicas: 1, MaxReplicas: maxReplicas,
-		Metrics: []source.Spec{{
-			Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: targetPercent},
-		}},
+		Metrics:                 []source.Spec{spec},
 		Tolerance:               metric.Tolerance{Up: 0.1, Down: 0.1},
 		DownscaleStabilization:  5 * time.Minute,
 		CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second,
@@ -161,6 +170,9 @@ func (r *run) note(_ *horizontal.Observation, d *horizontal.Decision) {
 	}
 	if d.Surge.Asks() {
 		r.seen.asked++
+	}
+	if d.Surge.Verdict == surge.TooFewEvents {
+		r.above++
 	}
 	if d.Rescale {
 		r.seen.actions++

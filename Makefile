@@ -110,6 +110,12 @@ test-prometheus: ## test history, alerts and dashboard with a real Prometheus (b
 	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
 	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
 
+.PHONY: test-keda
+test-keda: tools ## test beside KEDA, and migrate from it under load (builds KEDA: half an hour the first time; RUN=TestMigrateNative for one)
+	@echo "Building KEDA's operator and metrics server; half an hour the first time."
+	@$(DEVBUILD) -only keda-operator,keda-metrics-server
+	@$(GO) test -count 1 -timeout 30m -v -tags keda ./test/keda $(if $(RUN),-run '$(RUN)')
+
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
 	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)

@@ -2,6 +2,8 @@ package keda
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +47,43 @@ func TestTargetOfKEDAsHPA(t *testing.T) {
 	}
 	if r, err = FromScaledObject(object, Options{}); err != nil || r.Losses() == 0 {
 		t.Errorf("without KEDA's HPA: %+v, %v", r, err)
+	}
+}
+
+// A scaler may have several metrics. Each becomes one, read by KEDA or by Plimsoll itself.
+func TestScalerWithSeveralMetrics(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"name": "worker"},
+			"triggers": []any{map[string]any{"type": "external-push",
+				"metadata": map[string]any{"scalerAddress": "scaler:6000"}}},
+		},
+		"status": map[string]any{"externalMetricNames": []any{"s0-length", "s0-age", "s10-other"}},
+	}}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	value := resource.MustParse("7")
+	for _, name := range []string{"s0-length", "s0-age"} {
+		hpa.Spec.Metrics = append(hpa.Spec.Metrics, autoscalingv2.MetricSpec{Type: autoscalingv2.ExternalMetricSourceType,
+			External: &autoscalingv2.ExternalMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: name},
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}})
+	}
+	for _, isNative := range []bool{false, true} {
+		r, err := FromScaledObject(object, Options{HPA: hpa, IsNative: isNative})
+		if err != nil || r.Losses() != 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		var names []string
+		for _, m := range r.WorkloadAutoscaler.Spec.Metrics {
+			if isNative {
+				names = append(names, m.ExternalScaler.MetricName)
+			} else {
+				names = append(names, strings.TrimPrefix(m.External.Metric.Name, "s0-"))
+			}
+		}
+		if !slices.Equal(names, []string{"length", "age"}) {
+			t.Errorf("native %t: %q", isNative, names)
+		}
 	}
 }
 

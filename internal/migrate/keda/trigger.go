@@ -114,6 +114,10 @@ func (c *conversion) external(at string, i int, t *trigger) {
 	for _, name := range names {
 		c.externalMetric(at, t, fmt.Sprintf("s%d-%s", i, name))
 	}
+	if t.Type == externalPushTrigger {
+		c.Note(at, "%s: KEDA does not listen to the scaler while the ScaledObject is paused; with --native Plimsoll does",
+			t.Type)
+	}
 }
 
 // externalMetric makes the one of this name. A scaler may have several.

@@ -244,7 +244,7 @@ func (r *Runner) remove(ctx context.Context, s *State) (report string, err error
 	return "HPA deleted; its manifest is in " + file, r.Cluster.Remove(ctx, s)
 }
 
-// complete removes the mark. KEDA's documentation does not say whether it serves external
+// complete removes the mark. KEDA's documentation does not promise that it serves external
 // metrics of a ScaledObject that is paused, so that they are read for a while before.
 func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *State) error {
 	isServed := func(m plimsollv1alpha1.MetricSpec) bool { return m.External != nil }

@@ -93,7 +93,7 @@ type Proposal struct {
 	// +optional
 	SampleTime *metav1.Time `json:"sampleTime,omitempty"`
 
-	// Why no count could be computed, or why the fallback holds.
+	// Why no count could be computed, why the fallback holds, or how many pods were sampled.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -64,3 +64,15 @@ func TestMetricsText(t *testing.T) {
 		}
 	}
 }
+
+// TestSampleText: a proposal from a part of the pods says of how many.
+func TestSampleText(t *testing.T) {
+	for want, counts := range map[string]metric.Counts{
+		"":                        {Counted: 14, Missing: 2, Unready: 3},
+		"16 of 1000 pods sampled": {Counted: 14, Missing: 2, Unready: 3, Unsampled: 984},
+	} {
+		if got := sampleText(&counts); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func New(cfg Config) (*Controller, error) {
 	c.inspectors = newInspectors(&cfg)
 	c.triggers = &triggers{
 		isOn: cfg.Triggers, syncPeriod: cfg.SyncPeriod, direct: cfg.Direct, own: cfg.Own, queue: c.queue, records: c.records,
-		pods: c.pods,
+		pods: c.pods, reports: c.series.Reports,
 	}
 	if c.reconciler, err = c.newReconciler(); err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)

@@ -252,6 +252,9 @@ func TestFloodOfPushes(t *testing.T) {
 		if decisions < 45 || decisions > 55 {
 			t.Errorf("%d decisions in 10 s", decisions)
 		}
+		if got := w.metric("plimsoll_external_scaler_reports_total"); got != 10_001 {
+			t.Errorf("%g reports were counted", got)
+		}
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -25,6 +27,8 @@ type triggers struct {
 	queue   *schedule.Queue
 	records *hpaRecords
 	pods    *podindex.Index
+	// reports counts those of external scalers.
+	reports prometheus.Counter
 	// buffers pools unused lists of the HPAs that have pods on a node.
 	buffers sync.Pool
 }
@@ -79,6 +83,7 @@ func (t *triggers) answered(key observe.Key) {
 
 // reported has the object decided because a server reports by itself that there is work.
 func (t *triggers) reported(key observe.Key) {
+	t.reports.Inc()
 	if t.isOn {
 		t.queue.AddEarly(key, t.records.reported(key, time.Now()), true)
 	}
@@ -136,9 +141,7 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	case t.isOn:
 		t.queue.AddEarly(p.hpa.Key(), next.DecideAt, true)
 	}
-	if p.result.HasSamples {
-		t.prefer(p, &next)
-	}
+	t.prefer(p, &next)
 }
 
 // staySubscribed has an object that asks for rare decisions decided as often as its sources must be

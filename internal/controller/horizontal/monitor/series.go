@@ -65,6 +65,9 @@ type Series struct {
 	StandIns   prometheus.Gauge
 	Unreadable prometheus.Gauge
 
+	// Reports are those of external scalers that there is work.
+	Reports prometheus.Counter
+
 	Startup *PodStartup
 }
 
@@ -143,6 +146,8 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 		Readings: counter(own, "resource_readings_total",
 			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or "+
 				"'api', after where these came from.", []string{"source"}),
+		Reports: single("external_scaler_reports_total",
+			"Reports of external scalers that there is work, each of which has an object decided at once."),
 		decisions: newLastDecisions(),
 		Startup:   newPodStartup(),
 		Lateness:  newLateness(),
@@ -176,6 +181,7 @@ func (m *Series) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.Readings),
 		series.Register(registerer, &m.StandIns),
 		series.Register(registerer, &m.Unreadable),
+		series.Register(registerer, &m.Reports),
 		series.Register(registerer, &m.decisions),
 		series.Register(registerer, &m.Lateness),
 		series.Register(registerer, &m.Startup.byPart),

@@ -108,6 +108,10 @@ var hostile = map[string]struct {
 	"not a page":   {raw(okHead + "Content-Length: 5\r\n\r\n<htm>"), "its page"},
 	"another type": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nx\n"), "none of the formats"},
 	"half a page":  {raw(okHead + "Content-Length: 30\r\n\r\nhttp_requests_total 12"), "no whole response"},
+	"half a page whose end nothing marks": {func(w net.Conn, _ *http.Request) {
+		_, _ = io.WriteString(w, okHead+"\r\nhttp_requests_total 12")
+		_ = w.Close()
+	}, "the page is not whole"},
 	"half a page and the end": {func(w net.Conn, _ *http.Request) {
 		_, _ = io.WriteString(w, okHead+"Content-Length: 30\r\n\r\nhttp_requests_total 12")
 		_ = w.Close()

@@ -1,6 +1,7 @@
 package podendpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,6 +112,9 @@ func (c *scratch) parse(response *fetch.Response, w *wants) error {
 	format, err := page.FormatOf(response.ContentType)
 	if err != nil {
 		return err
+	}
+	if format == page.Text && response.IsOpenEnded && len(response.Body) > 0 && !bytes.HasSuffix(response.Body, []byte{'\n'}) {
+		return page.ErrTruncated // its last number may be half of one
 	}
 	return c.parser.Read(format, response.Body, w.page, func(want int, series uint64, value float64) {
 		c.values[want] = append(c.values[want], counter.Value{Series: series, Value: value})

@@ -91,6 +91,8 @@ type Request struct {
 type Response struct {
 	ContentType string
 	Body        []byte
+	// IsOpenEnded reports that only the end of the connection marks the end of the body, so that it may not be whole.
+	IsOpenEnded bool
 	// IsNew reports that the connection is new.
 	IsNew bool
 	// Reads is how often something was read, and Overhead how much that is not the body.
@@ -218,6 +220,7 @@ func (c *Client) read(from *reader, head *http.Response, r *Request, response *R
 		return c.tooLarge()
 	}
 	response.ContentType = head.Header.Get("Content-Type")
+	response.IsOpenEnded = head.ContentLength < 0 && len(head.TransferEncoding) == 0
 	from.limit = int64(c.config.MaxBytes) + maxHeadBytes // of chunks, the sizes come on top
 	if r.Buffer != nil {
 		response.Body = r.Buffer()

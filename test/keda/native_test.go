@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
@@ -68,5 +71,19 @@ func TestMigrateNative(t *testing.T) {
 	if err := running.startOperator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	// Nothing needs the ScaledObject either. The way back makes it again.
+	if err := s.client.Delete(t.Context(), byScaler, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Eventually("the end of a ScaledObject", func(ctx context.Context) error {
+		_, err := s.client.Get(ctx, byScaler, metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+	s.want(byScaler, 6)
+	s.AwaitReplicas(harness.Deployment, byScaler, 6)
 	s.back(kinds...)
+	s.awaitHPA(byScaler, 6)
 }

@@ -1,0 +1,69 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// marker is in what pods send, and never in an error.
+const marker = "qZ9x"
+
+// script is a connection whose other end sends this and no more.
+type script struct {
+	net.Conn
+	from *bytes.Reader
+}
+
+func (s *script) Read(p []byte) (int, error)  { return s.from.Read(p) }
+func (s *script) Write(p []byte) (int, error) { return len(p), nil }
+func (s *script) Close() error                { return nil }
+func (s *script) SetDeadline(time.Time) error { return nil }
+
+// FuzzGet: whatever a pod sends, a request ends, within its bounds, and quotes nothing of it. What was
+// accepted once is accepted again, with the same body.
+func FuzzGet(f *testing.F) {
+	head := "HTTP/1.1 200 OK\r\n"
+	for _, seed := range []string{
+		"", marker, head, head + "\r\n" + marker, head + "Content-Length: 4\r\n\r\n" + marker,
+		head + "Content-Length: " + marker + "\r\n\r\n", head + marker + "\r\n\r\n", head + marker + ": x\r\n\r\nabc",
+		head + "Transfer-Encoding: chunked\r\n\r\n4\r\n" + marker + "\r\n0\r\n" + marker + ": x\r\n\r\n",
+		head + "Transfer-Encoding: chunked\r\n\r\n" + marker + "\r\n", head + "Transfer-Encoding: " + marker + "\r\n\r\n",
+		head + "Content-Encoding: " + marker + "\r\n\r\n", "HTTP/1.1 404 " + marker + "\r\n\r\n", "HTTP/1.0 200 OK\n\nabc",
+		"HTTP/1.1 999 " + marker + "\r\n\r\n", head + "Trailer: " + marker + "\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		strings.Repeat(head+"Content-Length: 4\r\n\r\n"+marker, 2), head + "Connection: close\r\nContent-Length: 1\r\n\r\nx",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		const most = 1 << 10
+		c := New(Config{Timeout: time.Minute, MaxBytes: most, MaxLargeBytes: 1 << 20, MaxOpen: 1})
+		var bodies [2]string
+		var errs [2]error
+		for i := range bodies {
+			var connection Connection
+			r := Request{Path: "/", Host: "pod", Dial: func(context.Context) (net.Conn, error) {
+				return &script{from: bytes.NewReader(sent)}, nil
+			}}
+			response, err := c.Get(t.Context(), &connection, &r)
+			bodies[i], errs[i] = string(response.Body), err
+			if err == nil && len(response.Body) > most {
+				t.Errorf("a body of %d bytes", len(response.Body))
+			}
+			if err != nil && strings.Contains(err.Error(), marker) {
+				t.Error(err)
+			}
+			c.Close(&connection)
+			if c.Open() != 0 || c.large.Load() != 0 || c.deadlines.first != nil {
+				t.Error("something is left")
+			}
+		}
+		if (errs[0] == nil) != (errs[1] == nil) || errs[0] == nil && bodies[0] != bodies[1] {
+			t.Errorf("%q, %v, then %q, %v", bodies[0], errs[0], bodies[1], errs[1])
+		}
+	})
+}

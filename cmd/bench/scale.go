@@ -28,6 +28,7 @@ const (
 	upstreamOpened   = "upstream-opened"
 	plimsoll         = "plimsoll"
 	plimsollHalf     = "plimsoll-half"
+	plimsollOwn      = "plimsoll-own"
 )
 
 // scaleOptions are the scale command's flags.
@@ -78,7 +79,8 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.IntVar(&c.Nice, "nice", 0, "nice value of what is measured; below zero, which takes root, it does not wait "+
 		"for the control plane and the kubelets on the same processors")
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll},
-		"what to measure; "+plimsollHalf+" has every second HPA replaced by a WorkloadAutoscaler")
+		"what to measure; "+plimsollHalf+" has every second HPA replaced by a WorkloadAutoscaler, "+plimsollOwn+
+			" each by one on metrics of the pods' own")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+
 		", with blanks between")
@@ -119,6 +121,9 @@ func (o *scaleOptions) chosen() ([]scale.Subject, error) {
 			Name: "Plimsoll, half WLAs", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags),
 			HalfWorkloadAutoscalers: true,
 		},
+		plimsollOwn: {
+			Name: "Plimsoll, own metrics", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags), OwnMetrics: true,
+		},
 	}
 	return choose(o.subjects, known)
 }
@@ -146,7 +151,9 @@ func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	o.config.BinDir = built.BinDir
-	if o.config.Plimsoll != "" && !slices.Contains(o.subjects, plimsoll) && !slices.Contains(o.subjects, plimsollHalf) {
+	if o.config.Plimsoll != "" && !slices.ContainsFunc(o.subjects, func(name string) bool {
+		return name == plimsoll || name == plimsollHalf || name == plimsollOwn
+	}) {
 		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
 	}
 	if o.config.Plimsoll == "" {

@@ -125,8 +125,12 @@ func (c *Config) validateSubjects() error {
 		return errors.New("there must be at least one run and one subject")
 	}
 	for _, s := range c.Subjects {
-		if s.HalfWorkloadAutoscalers && s.Kind != Plimsoll {
+		if s.autoscalers() != population.HPAs && s.Kind != Plimsoll {
 			return fmt.Errorf("%s: only Plimsoll decides WorkloadAutoscalers", s.Name)
+		}
+		if s.OwnMetrics && (c.Size.PodsPer > population.MostPods || c.Size.Objects > population.MostObjects) {
+			return fmt.Errorf("%s: there are addresses for %d objects with %d pods", s.Name, population.MostObjects,
+				population.MostPods)
 		}
 	}
 	return nil

@@ -14,22 +14,23 @@ import (
 // installWorkloadAutoscalers installs the definition of WorkloadAutoscalers if a subject has some. It is there for all
 // subjects then.
 func (b *bench) installWorkloadAutoscalers(ctx context.Context) error {
-	if !slices.ContainsFunc(b.Subjects, func(s Subject) bool { return s.HalfWorkloadAutoscalers }) {
+	if !slices.ContainsFunc(b.Subjects, func(s Subject) bool { return s.autoscalers() != population.HPAs }) {
 		return nil
 	}
 	return b.cluster.InstallDefinitions(ctx, plimsollv1alpha1.SchemeGroupVersion.Group)
 }
 
 // replace gives the workloads the kinds of autoscalers that a subject is measured with.
-func (b *bench) replace(ctx context.Context, subject Subject) error {
-	if subject.HalfWorkloadAutoscalers == b.isHalved {
+func (b *bench) replace(ctx context.Context, subject *Subject) error {
+	wanted := subject.autoscalers()
+	if wanted == b.autoscalers {
 		return nil
 	}
-	b.progress.Say("replacing half of the autoscalers by the other kind")
-	if err := population.Replace(ctx, b.population, subject.HalfWorkloadAutoscalers); err != nil {
+	b.progress.Say("replacing autoscalers by those of the other kind")
+	if err := population.Replace(ctx, b.population, b.autoscalers, wanted); err != nil {
 		return err
 	}
-	b.isHalved = subject.HalfWorkloadAutoscalers
+	b.autoscalers = wanted
 	return nil
 }
 
@@ -46,38 +47,38 @@ func compared() []string {
 // ratio of the medians, and that of each run to the same run.
 func (r *Result) writeRatios(w io.Writer) error {
 	for i := range r.Subjects {
-		half := &r.Subjects[i]
+		other := &r.Subjects[i]
 		alone := slices.IndexFunc(r.Subjects, func(s SubjectResult) bool {
-			return s.Kind == half.Kind && !s.HalfWorkloadAutoscalers && slices.Equal(s.Flags, half.Flags)
+			return s.Kind == other.Kind && s.autoscalers() == population.HPAs && slices.Equal(s.Flags, other.Flags)
 		})
-		if !half.HalfWorkloadAutoscalers || alone < 0 {
+		if other.autoscalers() == population.HPAs || alone < 0 {
 			continue
 		}
 		if _, err := fmt.Fprintln(w); err != nil {
 			return fmt.Errorf("print the ratios: %w", err)
 		}
-		if _, err := ratios(&r.Subjects[alone], half).WriteTo(w); err != nil {
+		if _, err := ratios(&r.Subjects[alone], other).WriteTo(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func ratios(alone, half *SubjectResult) *report.Table {
+func ratios(alone, other *SubjectResult) *report.Table {
 	table := &report.Table{
-		Title: half.Name + " in relation to " + alone.Name + ": 1 is the same.",
+		Title: other.Name + " in relation to " + alone.Name + ": 1 is the same.",
 		Head:  []string{"", "of the medians", "of each run"},
 	}
-	for _, row := range rows(nil) {
+	for _, row := range rows(nil, nil) {
 		if !slices.Contains(compared(), row.Name) {
 			continue
 		}
-		a, h := row.Of(alone), row.Of(half)
+		a, o := row.Of(alone), row.Of(other)
 		var each []float64
-		for run := range min(len(a.Runs), len(h.Runs)) {
-			each = append(each, h.Runs[run]/a.Runs[run])
+		for run := range min(len(a.Runs), len(o.Runs)) {
+			each = append(each, o.Runs[run]/a.Runs[run])
 		}
-		table.Add(row.Name, report.Of(h.Median()/a.Median()), report.Of(each...))
+		table.Add(row.Name, report.Of(o.Median()/a.Median()), report.Of(each...))
 	}
 	return table
 }

@@ -29,8 +29,10 @@ type measurement struct {
 	cpuPerThousand, cores, serverCPUPerThousand float64
 	residentBytes, liveHeapBytes                float64
 	// requestsPerSecond is by verb; metrics requests are those that the metrics API answered.
-	requestsPerSecond           map[string]float64
-	metricsRequestsPerSecond    float64
+	requestsPerSecond        map[string]float64
+	metricsRequestsPerSecond float64
+	// pagesPerSecond is how many pages of their own metrics the pods gave.
+	pagesPerSecond              float64
 	statusWritesPerObjectMinute float64
 	scaleWrites                 float64
 	start                       beginning
@@ -73,6 +75,8 @@ type observer struct {
 	decisions Decisions
 	journal   *journal
 	asked     atomic.Int64 // questions to the metrics API
+	// isOwn says that the pods themselves are asked, not the kubelets.
+	isOwn bool
 }
 
 // waiting is a wait until a time has come and a count has reached what is wanted.
@@ -85,12 +89,12 @@ type waiting struct {
 
 // measure runs a subject and measures it at rest.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
-	if err := b.replace(ctx, subject); err != nil {
+	if err := b.replace(ctx, &subject); err != nil {
 		return measurement{}, err
 	}
 	o := &observer{
 		journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title,
-		kind: subject.Kind,
+		kind: subject.Kind, isOwn: subject.OwnMetrics,
 	}
 	if subject.Kind == Plimsoll {
 		o.window, o.decisions = b.PlimsollWindow, b.Decisions
@@ -114,20 +118,24 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 	}
 	defer r.program.Stop(ctx)
 	if o.decisions == FromLog {
-		stop := b.follow(ctx, log, o.journal)
+		stop := b.follow(ctx, log, o)
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	return b.observe(ctx, r, o)
 }
 
 // follow notes the decisions of a log until stop is called.
-func (b *bench) follow(ctx context.Context, from position, j *journal) (stop func() error) {
+func (b *bench) follow(ctx context.Context, from position, o *observer) (stop func() error) {
+	newestSample := b.telemetry.NewestScrape
+	if o.isOwn {
+		newestSample = b.telemetry.NewestPage
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- followLog(ctx, from, b.Size, func(object int, at time.Time) {
-			newest, found := b.telemetry.NewestScrape(object, at)
-			j.note(object, decision{at: at, age: at.Sub(newest), aged: found})
+			newest, found := newestSample(object, at)
+			o.journal.note(object, decision{at: at, age: at.Sub(newest), aged: found})
 		})
 	}()
 	return func() error {
@@ -196,6 +204,7 @@ type numbers struct {
 	subject process
 	server  server
 	asked   int64
+	pages   int64
 	seen    int
 }
 
@@ -225,7 +234,7 @@ func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, err
 	if n.server, err = b.serverNumbers(ctx); err != nil {
 		return n, err
 	}
-	n.asked, n.seen = o.asked.Load(), o.journal.total()
+	n.asked, n.pages, n.seen = o.asked.Load(), b.telemetry.Pages(), o.journal.total()
 	n.subject, err = b.launcher.process(ctx, r)
 	return n, err
 }
@@ -252,6 +261,7 @@ func (b *bench) compare(before, after numbers) measurement {
 		serverCPUPerThousand: max(served.cores-b.idle.cores, 0) * served.seconds / thousands,
 		residentBytes:        after.subject.residentBytes, liveHeapBytes: after.subject.liveHeapBytes,
 		requestsPerSecond: map[string]float64{}, metricsRequestsPerSecond: float64(after.asked-before.asked) / seconds,
+		pagesPerSecond:              float64(after.pages-before.pages) / seconds,
 		statusWritesPerObjectMinute: served.requests.statusWrites / float64(b.Size.Objects) / (served.seconds / 60),
 		scaleWrites:                 served.requests.scaleWrites,
 	}

@@ -3,6 +3,7 @@ package scale
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
@@ -46,6 +47,7 @@ type SubjectResult struct {
 
 	RequestsPerSecond           map[string]report.Spread `json:"apiRequestsPerSecond"`
 	MetricsRequestsPerSecond    report.Spread            `json:"metricsAPIRequestsPerSecond"`
+	PodPagesPerSecond           report.Spread            `json:"podPagesPerSecond"`
 	StatusWritesPerObjectMinute report.Spread            `json:"statusWritesPerObjectMinute"`
 	ScaleWrites                 report.Spread            `json:"scaleWrites"`
 	ObjectsWithoutPeriod        report.Spread            `json:"objectsWithoutPeriod"`
@@ -93,7 +95,13 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		ResidentBytes:                        over(func(m *measurement) float64 { return m.residentBytes }),
 		LiveHeapBytes:                        over(func(m *measurement) float64 { return m.liveHeapBytes }),
 
-		MetricsRequestsPerSecond:    over(func(m *measurement) float64 { return m.metricsRequestsPerSecond }),
+		MetricsRequestsPerSecond: over(func(m *measurement) float64 { return m.metricsRequestsPerSecond }),
+		PodPagesPerSecond: over(func(m *measurement) float64 {
+			if m.pagesPerSecond == 0 {
+				return math.NaN() // is left out
+			}
+			return m.pagesPerSecond
+		}),
 		StatusWritesPerObjectMinute: over(func(m *measurement) float64 { return m.statusWritesPerObjectMinute }),
 		ScaleWrites:                 over(func(m *measurement) float64 { return m.scaleWrites }),
 		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
@@ -118,7 +126,7 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 
 type row = report.Row[SubjectResult]
 
-func rows(verbs []string) []row {
+func rows(subjects []SubjectResult, verbs []string) []row {
 	all := []row{
 		{Name: "decision period p50, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP50Seconds }},
 		{Name: "decision period p99, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
@@ -137,6 +145,10 @@ func rows(verbs []string) []row {
 			Of: func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
 		{Name: "metrics API requests a second",
 			Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
+	}
+	if slices.ContainsFunc(subjects, func(s SubjectResult) bool { return len(s.PodPagesPerSecond.Runs) > 0 }) {
+		all = append(all, row{Name: "pods' own pages a second",
+			Of: func(r *SubjectResult) report.Spread { return r.PodPagesPerSecond }})
 	}
 	all = append(all,
 		row{Name: "start: each decided once, s", Of: func(r *SubjectResult) report.Spread { return r.AllDecidedSeconds }},
@@ -177,7 +189,7 @@ func (r *Result) Write(w io.Writer) error {
 		title += fmt.Sprintf(" At a nice value of %d.", r.Nice)
 	}
 	name := func(s *SubjectResult) string { return s.Name }
-	if _, err := report.Compare(title, r.Subjects, name, rows(r.verbs())).WriteTo(w); err != nil {
+	if _, err := report.Compare(title, r.Subjects, name, rows(r.Subjects, r.verbs())).WriteTo(w); err != nil {
 		return err
 	}
 	if err := r.writeRatios(w); err != nil {

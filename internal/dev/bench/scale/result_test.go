@@ -119,6 +119,28 @@ func TestRatios(t *testing.T) {
 	}
 }
 
+// Metrics of the pods' own are compared with HPAs, too, and their pages are counted.
+func TestOwnMetrics(t *testing.T) {
+	own := twoMeasurements()
+	own[0].pagesPerSecond, own[1].pagesPerSecond = 9000, 10000
+	config := Config{Size: someSize(t), Subjects: []Subject{
+		{Name: "Plimsoll", Kind: Plimsoll}, {Name: "own", Kind: Plimsoll, OwnMetrics: true},
+	}}
+	result := config.result(report.Machine{}, [][]measurement{twoMeasurements(), own})
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"pods' own pages a second - 9500 (9000 to 10000)", "own in relation to Plimsoll: 1 is the same.",
+		"CPU, cores 1.00 1.00",
+	} {
+		if !strings.Contains(squeezed(out.String()), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestDoubts(t *testing.T) {

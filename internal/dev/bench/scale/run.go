@@ -33,9 +33,9 @@ type bench struct {
 	launcher  *launcher
 	apiServer *http.Client
 	idle      rates
-	// population is how the objects were made; isHalved says that every second one has a WorkloadAutoscaler now.
-	population population.Config
-	isHalved   bool
+	// population is how the objects were made, autoscalers which they have now.
+	population  population.Config
+	autoscalers population.Autoscalers
 }
 
 // Run starts a control plane, fills it and measures each subject in each run.
@@ -157,6 +157,7 @@ func (b *bench) populate(ctx context.Context) error {
 		Client: client, Size: b.Size, KubeletPorts: b.telemetry.KubeletPorts(),
 		Progress: func(done int) { made.Store(int64(done)) },
 		Vertical: vertical, VerticalObjects: b.VerticalObjects, Dynamic: custom,
+		MetricsPort: b.telemetry.PodMetricsPort(),
 	}
 	return population.Create(ctx, b.population)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
@@ -32,6 +33,20 @@ type Subject struct {
 	Flags []string `json:"flags"`
 	// HalfWorkloadAutoscalers gives every second workload a WorkloadAutoscaler instead of its HPA.
 	HalfWorkloadAutoscalers bool `json:"halfWorkloadAutoscalers,omitempty"`
+	// OwnMetrics gives every workload a WorkloadAutoscaler instead of its HPA, on what its pods serve themselves.
+	OwnMetrics bool `json:"ownMetrics,omitempty"`
+}
+
+// autoscalers are those that the workloads have while the subject runs.
+func (s *Subject) autoscalers() population.Autoscalers {
+	switch {
+	case s.OwnMetrics:
+		return population.OwnMetrics
+	case s.HalfWorkloadAutoscalers:
+		return population.Half
+	default:
+		return population.HPAs
+	}
 }
 
 // OpenedFlags are kube-controller-manager's limits, opened as far as makes sense.
@@ -120,6 +135,9 @@ func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*
 		if command, err = l.upstreamCommand(ports[0]); err != nil {
 			return nil, err
 		}
+	}
+	if subject.OwnMetrics {
+		command = append(command, "--pod-endpoint-allowed-cidr=127.0.0.0/8")
 	}
 	command = niced(l.nice, append(append(command, subject.Flags...), more...))
 	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind),

@@ -35,6 +35,8 @@ type Config struct {
 	VerticalObjects int
 	// Dynamic is the client of WorkloadAutoscalers; Replace alone needs it.
 	Dynamic dynamic.Interface
+	// MetricsPort is where the pods serve their own metrics; Replace by OwnMetrics alone needs it.
+	MetricsPort int
 	// Concurrency is how many workloads are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
 	// Progress is called with how many workloads are there; it may be nil. It is called from several goroutines.

@@ -2,6 +2,7 @@ package population
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,9 +22,11 @@ const (
 	// TargetUtilizationPercent is what each autoscaler keeps its pods at. Pods that use this share of their request are
 	// at rest.
 	TargetUtilizationPercent = 50
-	memoryRequest            = "128Mi"
-	image                    = "registry.example/shop/web:v1"
-	containerPort            = 8080
+	// RequestsPerSecond is what each pod serves at rest, and what an autoscaler on its own metrics keeps it at.
+	RequestsPerSecond = 100
+	memoryRequest     = "128Mi"
+	image             = "registry.example/shop/web:v1"
+	containerPort     = 8080
 )
 
 // age is how old everything is, by its timestamps: longer than any autoscaler distrusts a pod's first minutes.
@@ -156,9 +159,28 @@ func podStatus(now time.Time, place Place) corev1.PodStatus {
 	return status
 }
 
-// address is one of the pods' own; none is shared as long as a workload has less than 250 pods.
+// MostObjects and MostPods are how many workloads, and pods of each, have addresses that they share with no other.
+const (
+	MostObjects = 64_000
+	MostPods    = 250
+)
+
+// address is a pod's, and leads to this machine.
 func address(place Place) string {
-	return fmt.Sprintf("10.%d.%d.%d", place.Object>>8&255, place.Object&255, place.Pod%250+1)
+	return netip.AddrFrom4([4]byte{
+		127, byte(place.Object>>8%MostPods + 1), byte(place.Object), byte(place.Pod%MostPods + 1),
+	}).String()
+}
+
+// FindAddress is the pod with an address.
+func (s Size) FindAddress(address netip.Addr) (place Place, found bool) {
+	if !address.Is4() {
+		return Place{}, false
+	}
+	bytes := address.As4()
+	place = Place{Object: (int(bytes[1])-1)<<8 | int(bytes[2]), Pod: int(bytes[3]) - 1}
+	found = bytes[0] == 127 && bytes[1] > 0 && place.Object < s.Objects && place.Pod >= 0 && place.Pod < s.PodsPer
+	return place, found
 }
 
 func (s Size) autoscaler(object int) *autoscalingv2.HorizontalPodAutoscaler {

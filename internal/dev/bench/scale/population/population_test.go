@@ -3,6 +3,7 @@ package population
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"testing"
 
@@ -196,7 +197,7 @@ func TestReplaceAndBack(t *testing.T) {
 	if err := Create(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	if err := Replace(t.Context(), config, true); err != nil {
+	if err := Replace(t.Context(), config, HPAs, Half); err != nil {
 		t.Fatal(err)
 	}
 	objects := config.Dynamic.Resource(plimsollv1alpha1.SchemeGroupVersion.WithResource(
@@ -215,7 +216,7 @@ func TestReplaceAndBack(t *testing.T) {
 	if most, _, err := unstructured.NestedInt64(wla.Object, "spec", "maxReplicas"); err != nil || most != 9 {
 		t.Errorf("maxReplicas %d, %v", most, err)
 	}
-	if err := Replace(t.Context(), config, false); err != nil {
+	if err := Replace(t.Context(), config, Half, HPAs); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := hpas.Get(t.Context(), "web-5", metav1.GetOptions{}); err != nil {
@@ -223,6 +224,71 @@ func TestReplaceAndBack(t *testing.T) {
 	}
 	if _, err := objects.Namespace("shop-2").Get(t.Context(), "web-5", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("its WorkloadAutoscaler: %v", err)
+	}
+}
+
+// Every workload gets a WorkloadAutoscaler on the metrics of its pods, whatever it had before.
+func TestReplaceByOwnMetrics(t *testing.T) {
+	size, err := Size{Objects: 4, PodsPer: 1, ObjectsPerNamespace: 2, PodsPerNode: 10}.Completed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newControl()
+	config := Config{
+		Client: client, Size: size, KubeletPorts: []int{11},
+		Dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()),
+	}
+	if err := Create(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(t.Context(), config, HPAs, OwnMetrics); err == nil {
+		t.Error("there is no port of the metrics")
+	}
+	config.MetricsPort = 23456
+	for _, step := range [][2]Autoscalers{{HPAs, Half}, {Half, OwnMetrics}} {
+		if err := Replace(t.Context(), config, step[0], step[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects := config.Dynamic.Resource(plimsollv1alpha1.SchemeGroupVersion.WithResource(
+		plimsollv1alpha1.WorkloadAutoscalers))
+	for object := range size.Objects {
+		found, err := objects.Namespace(size.NamespaceOf(object)).Get(t.Context(), ObjectName(object), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wla plimsollv1alpha1.WorkloadAutoscaler
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &wla); err != nil {
+			t.Fatal(err)
+		}
+		metrics := wla.Spec.Metrics
+		if len(metrics) != 1 || metrics[0].PodEndpoint == nil || metrics[0].PodEndpoint.Port.IntValue() != 23456 ||
+			metrics[0].PodEndpoint.Target.AverageValue.Value() != RequestsPerSecond {
+			t.Errorf("metrics of object %d: %+v", object, metrics)
+		}
+	}
+	hpas, err := client.AutoscalingV2().HorizontalPodAutoscalers("").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(hpas.Items) != 0 {
+		t.Errorf("%d HPAs are left, %v", len(hpas.Items), err)
+	}
+}
+
+func TestPodsAreFoundByTheirAddresses(t *testing.T) {
+	size := Size{Objects: MostObjects, PodsPer: MostPods}
+	rapid.Check(t, func(t *rapid.T) {
+		place := Place{
+			Object: rapid.IntRange(0, size.Objects-1).Draw(t, "object"), Pod: rapid.IntRange(0, size.PodsPer-1).Draw(t, "pod"),
+		}
+		at := netip.MustParseAddr(address(place))
+		if found, ok := size.FindAddress(at); !ok || found != place || !at.IsLoopback() {
+			t.Fatalf("%v at %s is found as %v, %t", place, at, found, ok)
+		}
+	})
+	small := Size{Objects: 2, PodsPer: 3}
+	for _, other := range []string{"127.0.0.1", "127.1.2.1", "127.1.0.4", "127.1.0.0", "10.1.0.1", "::1"} {
+		if place, found := small.FindAddress(netip.MustParseAddr(other)); found {
+			t.Errorf("%s is found as %v", other, place)
+		}
 	}
 }
 

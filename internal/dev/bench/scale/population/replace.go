@@ -2,35 +2,58 @@ package population
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
 )
 
-// isInHalf reports whether a workload is one of those that Replace changes: every second one.
-func isInHalf(object int) bool { return object%2 == 1 }
+// Autoscalers says which autoscalers the workloads have.
+type Autoscalers int
 
-// Replace gives every second workload a WorkloadAutoscaler instead of its HPA, with the same name and spec, or its HPA
-// again. No autoscaler runs meanwhile.
-func Replace(ctx context.Context, config Config, byWorkloadAutoscalers bool) error {
+// The kinds of autoscalers.
+const (
+	// HPAs is how Create makes them.
+	HPAs Autoscalers = iota
+	// Half is a WorkloadAutoscaler for every second workload instead of its HPA, with the same name and spec.
+	Half
+	// OwnMetrics is a WorkloadAutoscaler for each workload, on the requests that its pods count themselves.
+	OwnMetrics
+)
+
+// of is the kind of one workload's: Half alone differs.
+func (a Autoscalers) of(object int) Autoscalers {
+	if a == Half && object%2 == 0 {
+		return HPAs
+	}
+	return a
+}
+
+// Replace gives the workloads other autoscalers than before. No autoscaler runs meanwhile.
+func Replace(ctx context.Context, config Config, before, after Autoscalers) error {
 	c := &creation{Config: config}
 	if c.Concurrency == 0 {
 		c.Concurrency = DefaultConcurrency
 	}
-	replace := c.restoreHPA
-	if byWorkloadAutoscalers {
-		replace = c.replaceHPA
+	if after == OwnMetrics && c.MetricsPort == 0 {
+		return errors.New("population: the pods serve no metrics")
 	}
 	err := c.each(ctx, config.Size.Objects, func(ctx context.Context, object int) error {
-		if !isInHalf(object) {
+		if before.of(object) == after.of(object) {
 			return nil
 		}
-		return replace(ctx, object)
+		if err := c.remove(ctx, object, before.of(object)); err != nil {
+			return err
+		}
+		return c.autoscaler(ctx, object, after.of(object))
 	})
 	if err != nil {
 		return fmt.Errorf("population: replace autoscalers: %w", err)
@@ -38,24 +61,49 @@ func Replace(ctx context.Context, config Config, byWorkloadAutoscalers bool) err
 	return nil
 }
 
-func (c *creation) replaceHPA(ctx context.Context, object int) error {
-	hpas := c.Client.AutoscalingV2().HorizontalPodAutoscalers(c.Size.NamespaceOf(object))
-	if err := hpas.Delete(ctx, ObjectName(object), metav1.DeleteOptions{}); err != nil {
-		return err
+func (c *creation) remove(ctx context.Context, object int, kind Autoscalers) error {
+	if kind != HPAs {
+		return c.workloadAutoscalers(object).Delete(ctx, ObjectName(object), metav1.DeleteOptions{})
+	}
+	return c.Client.AutoscalingV2().HorizontalPodAutoscalers(c.Size.NamespaceOf(object)).Delete(ctx, ObjectName(object),
+		metav1.DeleteOptions{})
+}
+
+func (c *creation) autoscaler(ctx context.Context, object int, kind Autoscalers) error {
+	if kind == HPAs {
+		return c.hpa(ctx, object)
 	}
 	wla, err := c.Size.workloadAutoscaler(object)
-	if err != nil {
-		return err
+	if err == nil && kind == OwnMetrics {
+		err = setOwnMetrics(wla, c.MetricsPort)
 	}
-	_, err = c.workloadAutoscalers(object).Create(ctx, wla, metav1.CreateOptions{})
+	if err == nil {
+		_, err = c.workloadAutoscalers(object).Create(ctx, wla, metav1.CreateOptions{})
+	}
 	return err
 }
 
-func (c *creation) restoreHPA(ctx context.Context, object int) error {
-	if err := c.workloadAutoscalers(object).Delete(ctx, ObjectName(object), metav1.DeleteOptions{}); err != nil {
-		return err
+// setOwnMetrics replaces the metrics by the requests that the pods count themselves.
+func setOwnMetrics(wla *unstructured.Unstructured, port int) error {
+	metric, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plimsollv1alpha1.MetricSpec{
+		Type: plimsollv1alpha1.PodEndpointMetricSourceType,
+		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
+			Port:   intstr.FromInt(port),
+			Metric: plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
+			As:     plimsollv1alpha1.RateSampleType,
+			Target: plimsollv1alpha1.MetricTarget{
+				Type:         plimsollv1alpha1.AverageValueMetricType,
+				AverageValue: resource.NewQuantity(RequestsPerSecond, resource.DecimalSI),
+			},
+		},
+	})
+	if err == nil {
+		err = unstructured.SetNestedSlice(wla.Object, []any{metric}, "spec", "metrics")
 	}
-	return c.hpa(ctx, object)
+	if err != nil {
+		return fmt.Errorf("metrics of %s: %w", wla.GetName(), err)
+	}
+	return nil
 }
 
 func (c *creation) workloadAutoscalers(object int) dynamic.ResourceInterface {

@@ -12,19 +12,23 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
 )
 
-// Server is a metrics-server and the kubelets of all nodes, all in this process.
+// Server is a metrics-server, the kubelets of all nodes and the pods' own metrics, all in this process.
 type Server struct {
 	model    model
+	pods     *podmetrics.Server
+	pages    pages
 	servers  []*http.Server
 	api      int
 	kubelets []int
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex
-	asked   func(Asked)   // guarded by mu; nil without a listener
-	scrapes [][]time.Time // guarded by mu: the times of the last samples that each node's kubelet gave
+	asked   func(Asked) // guarded by mu; nil without a listener
+	scrapes []times     // guarded by mu: of the last samples that each node's kubelet gave
 }
 
 // kept is how many scrapes of a kubelet are remembered.
@@ -37,7 +41,7 @@ func Start(ctx context.Context, config Config, apiCertificate, kubeletCertificat
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{model: newModel(config), scrapes: make([][]time.Time, config.Size.Nodes())}
+	s := &Server{model: newModel(config), scrapes: make([]times, config.Size.Nodes())}
 	api, err := newMetricsAPI(&s.model, s.answered)
 	if err != nil {
 		return nil, err
@@ -52,6 +56,10 @@ func Start(ctx context.Context, config Config, apiCertificate, kubeletCertificat
 			return nil, errors.Join(err, s.Close())
 		}
 		s.kubelets = append(s.kubelets, port)
+	}
+	s.pages.times = make([]times, config.Size.Objects)
+	if s.pods, err = podmetrics.Serve(ctx, podmetrics.Config{Append: s.model.appendPage, Answered: s.read}); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -100,10 +108,18 @@ func (s *Server) answered(a Asked) {
 func (s *Server) scraped(node int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.scrapes[node] = append(s.scrapes[node], at)
-	if len(s.scrapes[node]) > 2*kept {
-		s.scrapes[node] = slices.Delete(s.scrapes[node], 0, kept)
+	s.scrapes[node] = s.scrapes[node].with(at)
+}
+
+// times are the last moments of something, in order.
+type times []time.Time
+
+func (t times) with(at time.Time) times {
+	t = append(t, at)
+	if len(t) > 2*kept {
+		t = slices.Delete(t, 0, kept)
 	}
+	return t
 }
 
 // NewestScrape is the time of the newest sample of an object's pods that a kubelet had given before t; false if none
@@ -112,7 +128,7 @@ func (s *Server) NewestScrape(object int, t time.Time) (newest time.Time, found 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for pod := range s.model.Size.PodsPer {
-		scraped, given := lastBefore(s.scrapes[s.model.Size.NodeOf(object, pod)], t)
+		scraped, given := s.scrapes[s.model.Size.NodeOf(object, pod)].before(t)
 		if given && scraped.After(newest) {
 			newest, found = scraped, true
 		}
@@ -120,9 +136,10 @@ func (s *Server) NewestScrape(object int, t time.Time) (newest time.Time, found 
 	return newest, found
 }
 
-func lastBefore(times []time.Time, t time.Time) (time.Time, bool) {
-	for _, at := range slices.Backward(times) {
-		if at.Before(t) {
+// before is the last of the times before another.
+func (t times) before(end time.Time) (time.Time, bool) {
+	for _, at := range slices.Backward(t) {
+		if at.Before(end) {
 			return at, true
 		}
 	}
@@ -134,6 +151,9 @@ func (s *Server) Close() error {
 	var errs []error
 	for _, server := range s.servers {
 		errs = append(errs, server.Close())
+	}
+	if s.pods != nil {
+		s.pods.Close()
 	}
 	s.serving.Wait()
 	return errors.Join(errs...)

@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/big"
@@ -30,6 +32,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	devkubelet "github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
 )
 
 var began = time.Unix(1_790_000_000, 0)
@@ -293,6 +296,36 @@ func TestKubeletAnswersForItsPods(t *testing.T) {
 	}
 }
 
+// TestPodsAnswerForThemselves: the requests are in proportion to the CPU.
+func TestPodsAnswerForThemselves(t *testing.T) {
+	server, _ := startServer(t, population.Size{Objects: 300, PodsPer: 3, ObjectsPerNamespace: 20, PodsPerNode: 100})
+	if _, found := server.NewestPage(257, time.Now()); found || server.Pages() != 0 {
+		t.Error("no pod has answered yet")
+	}
+	url := fmt.Sprintf("http://127.2.1.3:%d/metrics", server.PodMetricsPort()) // the third pod of object 257
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a page is counted before the connection's next
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		served := families(t, text)[podmetrics.MetricRequests].Metric[0].Counter.GetValue()
+		if want := population.RequestsPerSecond * time.Hour.Seconds(); math.Abs(served-want) > want/100 {
+			t.Errorf("%v requests served within an hour, not about %v", served, want)
+		}
+	}
+	if _, found := server.NewestPage(257, time.Now()); !found || server.Pages() == 0 {
+		t.Errorf("%d pages, found %t", server.Pages(), found)
+	}
+}
+
 // The light kubelets write what the development cluster's write, which in turn follow the real ones.
 func TestKubeletWritesTheKubeletsFamilies(t *testing.T) {
 	m := testModel(t, population.Size{Objects: 1, PodsPer: 1})
@@ -367,7 +400,7 @@ func TestKubeletCompressesForThoseWhoAsk(t *testing.T) {
 }
 
 func TestScrapesAreForgotten(t *testing.T) {
-	s := &Server{scrapes: make([][]time.Time, 1)}
+	s := &Server{scrapes: make([]times, 1)}
 	for second := range 1000 {
 		s.scraped(0, began.Add(time.Duration(second)*time.Second))
 	}

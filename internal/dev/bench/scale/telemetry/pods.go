@@ -1,0 +1,62 @@
+package telemetry
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
+)
+
+// pages are those that the pods gave of their own metrics.
+type pages struct {
+	mu    sync.Mutex
+	count int64   // guarded by mu
+	times []times // guarded by mu: of the last that the pods of each object gave
+}
+
+// appendPage appends the page of the pod with an address. Its requests are in proportion to its CPU, so that they swing
+// as that does.
+func (m *model) appendPage(page []byte, address netip.Addr) ([]byte, bool) {
+	place, found := m.Size.FindAddress(address)
+	if !found {
+		return page, false
+	}
+	const requestsPerCPUSecond = population.RequestsPerSecond /
+		(population.RequestCPUMilli * population.TargetUtilizationPercent / 100 / 1000.0)
+	used := m.usedSeconds(place, time.Now())
+	return podmetrics.AppendPage(page, podmetrics.Values{
+		ServedTotal: used * requestsPerCPUSecond, CPUSeconds: used, MemoryBytes: memoryBytes, Began: m.Began,
+	}), true
+}
+
+// read notes a page that a pod gave.
+func (s *Server) read(address netip.Addr) {
+	place, found := s.model.Size.FindAddress(address)
+	if !found {
+		return
+	}
+	now := time.Now()
+	s.pages.mu.Lock()
+	defer s.pages.mu.Unlock()
+	s.pages.count++
+	s.pages.times[place.Object] = s.pages.times[place.Object].with(now)
+}
+
+// PodMetricsPort is where the pods serve their own metrics, each on its address.
+func (s *Server) PodMetricsPort() int { return s.pods.Port() }
+
+// Pages is how many pages the pods have given.
+func (s *Server) Pages() int64 {
+	s.pages.mu.Lock()
+	defer s.pages.mu.Unlock()
+	return s.pages.count
+}
+
+// NewestPage is the time of the newest page that one of an object's pods had given before t; false if none had.
+func (s *Server) NewestPage(object int, t time.Time) (newest time.Time, found bool) {
+	s.pages.mu.Lock()
+	defer s.pages.mu.Unlock()
+	return s.pages.times[object].before(t)
+}

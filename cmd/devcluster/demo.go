@@ -32,7 +32,7 @@ func demoCommand() *cobra.Command {
 	var o demoOptions
 	command := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch Plimsoll scale a Deployment under a load that steps up tenfold and falls back",
+		Short: "Watch Plimsoll scale two Deployments under a load that steps up tenfold and falls back",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runDemo(command.Context(), o, command.OutOrStdout())
@@ -74,6 +74,7 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	err = demo.Run(ctx, demo.Config{
 		REST: cluster.RESTConfig(), Plan: plan, Kind: o.kind(), Began: time.Unix(o.began, 0), Out: out,
 		Terminal: demo.IsTerminal(os.Stdout), SummaryPath: o.summary, Failed: cluster.Failed(),
+		PodMetricsPort: cluster.PodMetricsPort(),
 	})
 	if ctx.Err() != nil {
 		return errors.New("interrupted; everything that the demo made is removed")
@@ -112,7 +113,11 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 		program = filepath.Join(filepath.Dir(root), "plimsoll")
 	}
 	// The view shows status, numbers included.
-	flags := []string{"--horizontal-pod-autoscaler-sync-period=5s", "--status-interval=5s"}
+	flags := []string{
+		"--horizontal-pod-autoscaler-sync-period=5s", "--status-interval=5s",
+		// That is where the simulated pods serve their metrics.
+		"--pod-endpoint-allowed-cidr=127.0.0.0/8",
+	}
 	if !o.managed {
 		// By default it would find out first that no other controller acts on HPAs.
 		flags = append(flags, "--horizontal-pod-autoscalers=act")
@@ -121,10 +126,8 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	if err != nil {
 		return err
 	}
-	if o.managed {
-		if err := cluster.InstallDefinitions(ctx, plimsollv1alpha1.SchemeGroupVersion.Group); err != nil {
-			return err
-		}
+	if err := cluster.InstallDefinitions(ctx, plimsollv1alpha1.SchemeGroupVersion.Group); err != nil {
+		return err
 	}
 	running, err := cluster.StartPlimsoll(ctx, program, kubeconfig, flags...)
 	if err != nil {
@@ -134,13 +137,22 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	if o.managed {
 		fmt.Fprint(out, managedText)
 	}
-	explain, err := demo.Explain{
-		Program: program, Kubeconfig: cluster.KubeconfigPath(), Kind: o.kind(), Inspection: running.Inspection,
-	}.Line()
-	if err != nil {
-		return err
+	fmt.Fprintf(out, `
+Two Deployments get the same load. shop/web is scaled by its CPU. The pods of shop/api need next to none: a
+WorkloadAutoscaler scales it by the requests that they count themselves, on their own /metrics.
+
+To see why they scale, run in another terminal:
+
+`)
+	for _, e := range []demo.Explain{{Kind: o.kind()}, {Workload: "api", Kind: demo.WorkloadAutoscaler}} {
+		e.Program, e.Kubeconfig, e.Inspection = program, cluster.KubeconfigPath(), running.Inspection
+		line, err := e.Line()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "  %s\n", line)
 	}
-	fmt.Fprintf(out, "To see why it scales, run in another terminal:\n\n  %s\n\n", explain)
+	fmt.Fprintln(out)
 	return nil
 }
 
@@ -160,7 +172,7 @@ The cluster stays up until Ctrl-C. In another terminal:
 
   export KUBECONFIG=%s
   %s -n shop describe %s web
-  %s -n shop annotate service web --overwrite sim.plimsoll.dev/requests-per-second=50
+  %s -n shop annotate service web api --overwrite sim.plimsoll.dev/requests-per-second=50
 `, cluster.KubeconfigPath(), kubectl, o.kind(), kubectl)
 	if o.managed {
 		fmt.Fprintf(out, `  %s -n shop get wla

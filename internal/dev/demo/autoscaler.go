@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
-// Kind is which object scales the demo's Deployment, by its short name.
+// Kind is which object scales by CPU, by its short name.
 type Kind string
 
 // The kinds.
@@ -22,9 +22,9 @@ const (
 	WorkloadAutoscaler Kind = "wla"
 )
 
-// autoscalers has the calls about the demo's autoscaler, whatever its kind.
-type autoscalers interface {
-	create(ctx context.Context, spec autoscalingv2.HorizontalPodAutoscalerSpec) error
+// autoscaler has the calls about one of the demo's autoscalers, whatever its kind.
+type autoscaler interface {
+	create(ctx context.Context) error
 	status(ctx context.Context) (status, error)
 }
 
@@ -50,31 +50,43 @@ func (s status) isComputed() bool {
 	return false
 }
 
-// percent is the utilization that the status shows; nil if it shows none.
-func (s status) percent() *int32 {
-	if len(s.metrics) == 0 || s.metrics[0].Resource == nil {
-		return nil
+// utilization is the share of the CPU request that the status shows.
+func (s status) utilization() string {
+	if len(s.metrics) == 0 || s.metrics[0].Resource == nil || s.metrics[0].Resource.Current.AverageUtilization == nil {
+		return fmt.Sprintf("cpu    ?  of %d%%", targetPercent)
 	}
-	return s.metrics[0].Resource.Current.AverageUtilization
+	return fmt.Sprintf("cpu %3d%% of %d%%", *s.metrics[0].Resource.Current.AverageUtilization, targetPercent)
 }
 
-// hpas are HorizontalPodAutoscalers.
-type hpas struct{ client kubernetes.Interface }
+// perPod is how many requests the status shows of a pod.
+func (s status) perPod() string {
+	if len(s.metrics) == 0 || s.metrics[0].Pods == nil || s.metrics[0].Pods.Current.AverageValue == nil {
+		return fmt.Sprintf("   ?/s of %d/s", targetRequests)
+	}
+	return fmt.Sprintf("%4.1f/s of %d/s", s.metrics[0].Pods.Current.AverageValue.AsApproximateFloat64(), targetRequests)
+}
 
-func (a hpas) create(ctx context.Context, spec autoscalingv2.HorizontalPodAutoscalerSpec) error {
-	object := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: demoWorkload}, Spec: spec}
+// hpa is a HorizontalPodAutoscaler.
+type hpa struct {
+	client kubernetes.Interface
+	name   string
+	spec   autoscalingv2.HorizontalPodAutoscalerSpec
+}
+
+func (a hpa) create(ctx context.Context) error {
+	object := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: a.name}, Spec: a.spec}
 	_, err := a.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("create horizontalpodautoscaler %s/%s: %w", demoNamespace, demoWorkload, err)
+		return fmt.Errorf("create horizontalpodautoscaler %s/%s: %w", demoNamespace, a.name, err)
 	}
 	return nil
 }
 
-func (a hpas) status(ctx context.Context) (status, error) {
-	object, err := a.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Get(ctx, demoWorkload,
+func (a hpa) status(ctx context.Context) (status, error) {
+	object, err := a.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Get(ctx, a.name,
 		metav1.GetOptions{})
 	if err != nil {
-		return status{}, fmt.Errorf("get horizontalpodautoscaler %s/%s: %w", demoNamespace, demoWorkload, err)
+		return status{}, fmt.Errorf("get horizontalpodautoscaler %s/%s: %w", demoNamespace, a.name, err)
 	}
 	s := status{metrics: object.Status.CurrentMetrics}
 	for _, c := range object.Status.Conditions {
@@ -83,29 +95,38 @@ func (a hpas) status(ctx context.Context) (status, error) {
 	return s, nil
 }
 
-// workloadAutoscalers are WorkloadAutoscalers.
-type workloadAutoscalers struct{ client *wla.Client }
+// workloadAutoscaler is a WorkloadAutoscaler.
+type workloadAutoscaler struct {
+	client *wla.Client
+	name   string
+	spec   plimsollv1alpha1.WorkloadAutoscalerSpec
+}
 
-// create makes one with the spec of an HPA: each of its fields is a field of a WorkloadAutoscaler too.
-func (a workloadAutoscalers) create(ctx context.Context, spec autoscalingv2.HorizontalPodAutoscalerSpec) error {
-	object := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: demoWorkload}}
+// pasted is the spec of an HPA: each of its fields is a field of a WorkloadAutoscaler too.
+func pasted(spec autoscalingv2.HorizontalPodAutoscalerSpec) (plimsollv1alpha1.WorkloadAutoscalerSpec, error) {
+	var own plimsollv1alpha1.WorkloadAutoscalerSpec
 	text, err := json.Marshal(spec)
 	if err == nil {
-		err = json.Unmarshal(text, &object.Spec)
-	}
-	if err == nil {
-		_, err = a.client.WorkloadAutoscalers(demoNamespace).Create(ctx, object, metav1.CreateOptions{})
+		err = json.Unmarshal(text, &own)
 	}
 	if err != nil {
-		return fmt.Errorf("create workloadautoscaler %s/%s: %w", demoNamespace, demoWorkload, err)
+		return own, fmt.Errorf("spec of a WorkloadAutoscaler: %w", err)
+	}
+	return own, nil
+}
+
+func (a workloadAutoscaler) create(ctx context.Context) error {
+	object := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: a.name}, Spec: a.spec}
+	if _, err := a.client.WorkloadAutoscalers(demoNamespace).Create(ctx, object, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create workloadautoscaler %s/%s: %w", demoNamespace, a.name, err)
 	}
 	return nil
 }
 
-func (a workloadAutoscalers) status(ctx context.Context) (status, error) {
-	object, err := a.client.WorkloadAutoscalers(demoNamespace).Get(ctx, demoWorkload, metav1.GetOptions{})
+func (a workloadAutoscaler) status(ctx context.Context) (status, error) {
+	object, err := a.client.WorkloadAutoscalers(demoNamespace).Get(ctx, a.name, metav1.GetOptions{})
 	if err != nil {
-		return status{}, fmt.Errorf("get workloadautoscaler %s/%s: %w", demoNamespace, demoWorkload, err)
+		return status{}, fmt.Errorf("get workloadautoscaler %s/%s: %w", demoNamespace, a.name, err)
 	}
 	return workloadStatus(&object.Status), nil
 }

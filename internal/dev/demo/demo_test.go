@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -65,11 +66,18 @@ func TestSummaryFailsUnlessAsComputed(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	up := ScaleEvent{Time: began.Add(70 * time.Second), ElapsedSeconds: 25, From: 1, To: 5, Reason: "cpu above target"}
+	up := ScaleEvent{Time: began.Add(70 * time.Second), ElapsedSeconds: 25, Workload: "web", From: 1, To: 5,
+		Reason: "cpu above target"}
+	other := up
+	other.Workload, other.ElapsedSeconds = "api", 17
 	samples := func(counts ...int32) []Sample {
 		var all []Sample
 		for i, n := range counts {
-			all = append(all, Sample{Elapsed: time.Duration(i+1) * plan.Fall / 4, Wanted: n})
+			// The other workload does what it should.
+			right := []int32{1, 6, 6, 1}[i]
+			all = append(all, Sample{Elapsed: time.Duration(i+1) * plan.Fall / 4, Workloads: []WorkloadSample{
+				{Name: "web", Wanted: n}, {Name: "api", Wanted: right},
+			}})
 		}
 		return all
 	}
@@ -80,26 +88,33 @@ func TestSummaryFailsUnlessAsComputed(t *testing.T) {
 	}{
 		"as computed":  {samples(1, 5, 6, 1), []ScaleEvent{up}, nil},
 		"overshoot":    {samples(5, 7, 6, 1), []ScaleEvent{up}, nil},
-		"too high":     {samples(1, 5, 9, 1), []ScaleEvent{up}, []string{"held 9 replicas under the surge, computed are 6"}},
-		"never scaled": {samples(1, 1, 1, 1), nil, []string{"held 1 replicas under the surge, computed are 6"}},
-		"stays up":     {samples(1, 5, 6, 6), []ScaleEvent{up}, []string{"ended at 6 replicas, computed are 1"}},
-		"no reason":    {samples(1, 5, 6, 1), []ScaleEvent{{From: 1, To: 6}}, []string{"the scaling 1 -> 6 has no reason"}},
+		"too high":     {samples(1, 5, 9, 1), []ScaleEvent{up}, []string{"web: held 9 replicas under the surge, computed are 6"}},
+		"never scaled": {samples(1, 1, 1, 1), nil, []string{"web: held 1 replicas under the surge, computed are 6"}},
+		"stays up":     {samples(1, 5, 6, 6), []ScaleEvent{up}, []string{"web: ended at 6 replicas, computed are 1"}},
+		"no reason": {samples(1, 5, 6, 1), []ScaleEvent{{Workload: "api", From: 1, To: 6}},
+			[]string{"api: the scaling 1 -> 6 has no reason"}},
 	} {
 		s := summarize(plan, began, c.samples, c.scales)
 		if diff := cmp.Diff(c.want, s.Failures); diff != "" {
 			t.Errorf("%s: failures (-want +got):\n%s", name, diff)
 		}
 	}
-	s := summarize(plan, began, samples(1, 5, 6, 1), []ScaleEvent{up})
-	if s.LoadToFirstScaleUpSeconds != 10 || s.StartToFirstScaleUpSeconds != 70 {
+	s := summarize(plan, began, samples(1, 5, 6, 1), []ScaleEvent{other, up})
+	if w := s.Workloads[0]; w.LoadToFirstScaleUpSeconds != 10 || w.StartToFirstScaleUpSeconds != 70 {
 		t.Errorf("first scale-up %g s after the load, %g s after the start, want 10 and 70",
-			s.LoadToFirstScaleUpSeconds, s.StartToFirstScaleUpSeconds)
+			w.LoadToFirstScaleUpSeconds, w.StartToFirstScaleUpSeconds)
+	}
+	if w := s.Workloads[1]; w.LoadToFirstScaleUpSeconds != 2 {
+		t.Errorf("first scale-up of the other %g s after the load, want 2", w.LoadToFirstScaleUpSeconds)
 	}
 }
 
 func TestSummaryFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo-summary.json")
-	want := Summary{ComputedSurge: 6, Surge: 6, Scales: []ScaleEvent{{From: 1, To: 8, Reason: "load"}}}
+	want := Summary{
+		Workloads: []WorkloadSummary{{Name: "web", ComputedSurge: 6, Surge: 6}},
+		Scales:    []ScaleEvent{{Workload: "web", From: 1, To: 8, Reason: "load"}},
+	}
 	if err := want.write(path); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +167,8 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	o, err := newObserver(&rest.Config{Host: server.URL}, WorkloadAutoscaler)
+	config := &rest.Config{Host: server.URL}
+	o, err := newObserver(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,22 +176,50 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.autoscalers.create(t.Context(), autoscalerSpec(plan)); err != nil {
+	workloads, err := o.workloads(Config{REST: config, Plan: plan, Kind: WorkloadAutoscaler, PodMetricsPort: 23456})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := workloads[0].autoscaler.create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want, got := autoscalerSpec(plan), observehorizontal.WorkloadAutoscaler(stored).Spec
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
-	if err := o.awaitMetric(t.Context()); err != nil {
+	if err := o.awaitMetrics(t.Context(), workloads[:1]); err != nil {
 		t.Error(err)
 	}
-	s, err := o.autoscalers.status(t.Context())
-	if err != nil || ptr.Deref(s.percent(), 0) != 90 {
+	s, err := workloads[0].autoscaler.status(t.Context())
+	if err != nil || workloads[0].metric(s) != "cpu  90% of 50%" {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	if diff := cmp.Diff([]string{"proposals: Metric cpu 6 ", "limit: ScaleUpRate permits 4"}, s.lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// The second workload has the spec of the first but for its metric, which the pods serve.
+func TestRequestsSpec(t *testing.T) {
+	plan, err := NewPlan(180 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := requestsSpec(plan, 23456)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(spec.Metrics) != 1 || spec.Metrics[0].PodEndpoint.Port.IntValue() != 23456 || spec.MaxReplicas != maxReplicas ||
+		*spec.Behavior.ScaleDown.StabilizationWindowSeconds != int32(plan.Stabilization.Seconds()) {
+		t.Errorf("spec %+v", spec)
+	}
+	shown := status{metrics: []autoscalingv2.MetricStatus{{Pods: &autoscalingv2.PodsMetricStatus{
+		Current: autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(9512, resource.DecimalSI)},
+	}}}}
+	for want, s := range map[string]status{" 9.5/s of 10/s": shown, "   ?/s of 10/s": {}} {
+		if got := s.perPod(); got != want {
+			t.Errorf("the metric is shown as %q, want %q", got, want)
+		}
 	}
 }
 
@@ -190,30 +234,32 @@ func TestExplainNamesTheObject(t *testing.T) {
 
 func TestLinesPrintEachScalingOnce(t *testing.T) {
 	r := &record{}
-	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Percent: ptr.To[int32](90)})
-	r.scaled(ScaleEvent{From: 1, To: 5, Reason: "because"})
+	r.sample(Sample{Load: 75, Workloads: []WorkloadSample{{Name: "web", Wanted: 5, Ready: 4, Metric: "cpu  90% of 50%"}}})
+	r.scaled(ScaleEvent{Workload: "web", From: 1, To: 5, Reason: "because"})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*refresh)
 	defer cancel()
 	var out bytes.Buffer
 	if err := (lines{out: &out}).run(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "SCALED     1 -> 5  because"); n != 1 {
+	if n := strings.Count(out.String(), "SCALED    web  1 -> 5  because"); n != 1 {
 		t.Errorf("the scaling is printed %d times, want once:\n%s", n, out.String())
 	}
-	if !strings.Contains(out.String(), "replicas  5 wanted  4 ready  cpu  90% of 50%") {
+	if !strings.Contains(out.String(), "| web  5 wanted  4 ready  cpu  90% of 50%") {
 		t.Errorf("no line of the sample:\n%s", out.String())
 	}
 }
 
 func TestScreenShowsEverything(t *testing.T) {
 	r := &record{}
-	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Conditions: []string{"ScalingActive ValidMetricFound: fine"},
-		Status: []string{"limit: ScaleUpRate"}})
-	r.scaled(ScaleEvent{From: 1, To: 5, Reason: "because"})
+	r.sample(Sample{Load: 75, Workloads: []WorkloadSample{
+		{Name: "web", Wanted: 5, Ready: 4, Conditions: []string{"ScalingActive ValidMetricFound: fine"}},
+		{Name: "api", Wanted: 2, Ready: 2, Metric: "9.5/s of 10/s", Status: []string{"limit: ScaleUpRate"}},
+	}})
+	r.scaled(ScaleEvent{Workload: "api", From: 1, To: 5, Reason: "because"})
 	got := screen{record: r, total: time.Minute}.View().Content
-	for _, want := range []string{"75 requests/s", "5 wanted, 4 ready", "████·", "1 -> 5  because", "ValidMetricFound",
-		"limit: ScaleUpRate"} {
+	for _, want := range []string{"75 requests/s each", "web   5 wanted,  4 ready", "████·", "api  1 -> 5  because", "ValidMetricFound",
+		"limit: ScaleUpRate", "9.5/s of 10/s", "api wanted"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, got)
 		}

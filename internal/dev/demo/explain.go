@@ -1,18 +1,19 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 )
 
-// Explain is the command that shows why the demo's autoscaler wants its replica count, to be run beside the
+// Explain is the command that shows why an autoscaler of the demo wants its replica count, to be run beside the
 // demo.
 type Explain struct {
 	// Program is Plimsoll's, Kubeconfig an administrator's.
 	Program, Kubeconfig string
-	// Namespace is the demo's if it is empty.
-	Namespace string
-	Kind      Kind
+	// Namespace and Workload are those of the demo's first workload if they are empty.
+	Namespace, Workload string
+	Kind                Kind
 	// Inspection is the address where the controller serves its history. Only its port is passed: the
 	// controller runs beside the cluster, so the Lease names this machine.
 	Inspection string
@@ -24,10 +25,6 @@ func (e Explain) Line() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the controller's inspection address: %w", err)
 	}
-	namespace := e.Namespace
-	if namespace == "" {
-		namespace = demoNamespace
-	}
 	return fmt.Sprintf("KUBECONFIG=%s %s explain %s/%s -n %s --controller-port=%s",
-		e.Kubeconfig, e.Program, e.Kind, demoWorkload, namespace, port), nil
+		e.Kubeconfig, e.Program, e.Kind, cmp.Or(e.Workload, demoWorkload), cmp.Or(e.Namespace, demoNamespace), port), nil
 }

@@ -14,52 +14,110 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
-// createWorkload makes what the demo scales: a Deployment, the Service that its
-// load is offered to, and the autoscaler.
-func createWorkload(ctx context.Context, client kubernetes.Interface, a autoscalers, plan Plan) error {
-	meta := metav1.ObjectMeta{Name: demoWorkload, Namespace: demoNamespace}
-	create := metav1.CreateOptions{}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: demoNamespace}}
-	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, create); err != nil {
-		return fmt.Errorf("create namespace %s: %w", demoNamespace, err)
-	}
-	if _, err := client.CoreV1().Services(demoNamespace).Create(ctx, service(meta), create); err != nil {
-		return fmt.Errorf("create service %s/%s: %w", demoNamespace, demoWorkload, err)
-	}
-	if _, err := client.AppsV1().Deployments(demoNamespace).Create(ctx, deployment(meta), create); err != nil {
-		return fmt.Errorf("create deployment %s/%s: %w", demoNamespace, demoWorkload, err)
-	}
-	return a.create(ctx, autoscalerSpec(plan))
+// workload is what the demo scales: a Deployment, the Service that its load is offered to, and the autoscaler.
+type workload struct {
+	name string
+	// annotations say how its simulated pods behave.
+	annotations map[string]string
+	autoscaler  autoscaler
+	// metric is what the autoscaler's status shows of its metric.
+	metric func(status) string
 }
 
-func service(meta metav1.ObjectMeta) *corev1.Service {
-	meta.Annotations = map[string]string{loadAnnotation: loadText(baseLoad)}
+// workloads are one that is scaled by what its pods use, and one by what they do.
+func (o *observer) workloads(c Config) ([]workload, error) {
+	own, err := wla.New(c.REST)
+	if err != nil {
+		return nil, fmt.Errorf("client of WorkloadAutoscalers: %w", err)
+	}
+	web := workload{
+		name: demoWorkload, metric: status.utilization,
+		annotations: map[string]string{
+			"sim.plimsoll.dev/cpu-per-request": strconv.Itoa(costMilli) + "m",
+			"sim.plimsoll.dev/idle-cpu":        "0",
+			"sim.plimsoll.dev/startup-delay":   "2s",
+		},
+	}
+	spec := autoscalerSpec(c.Plan)
+	web.autoscaler = hpa{client: o.client, name: web.name, spec: spec}
+	if c.Kind == WorkloadAutoscaler {
+		same, err := pasted(spec)
+		if err != nil {
+			return nil, err
+		}
+		web.autoscaler = workloadAutoscaler{client: own, name: web.name, spec: same}
+	}
+	requests, err := requestsSpec(c.Plan, c.PodMetricsPort)
+	if err != nil {
+		return nil, err
+	}
+	api := workload{
+		name: requestsWorkload, metric: status.perPod,
+		// Its pods wait for something else, such as a database: their CPU tells nothing.
+		annotations: map[string]string{
+			"sim.plimsoll.dev/cpu-per-request": "100u",
+			"sim.plimsoll.dev/io-latency":      "100ms",
+			"sim.plimsoll.dev/startup-delay":   "2s",
+			"sim.plimsoll.dev/metrics":         "true",
+		},
+		autoscaler: workloadAutoscaler{client: own, name: requestsWorkload, spec: requests},
+	}
+	return []workload{web, api}, nil
+}
+
+// createWorkloads makes them in a namespace of their own.
+func createWorkloads(ctx context.Context, client kubernetes.Interface, workloads []workload) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: demoNamespace}}
+	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", demoNamespace, err)
+	}
+	for _, w := range workloads {
+		if err := w.create(ctx, client); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w workload) create(ctx context.Context, client kubernetes.Interface) error {
+	create := metav1.CreateOptions{}
+	if _, err := client.CoreV1().Services(demoNamespace).Create(ctx, w.service(), create); err != nil {
+		return fmt.Errorf("create service %s/%s: %w", demoNamespace, w.name, err)
+	}
+	if _, err := client.AppsV1().Deployments(demoNamespace).Create(ctx, w.deployment(), create); err != nil {
+		return fmt.Errorf("create deployment %s/%s: %w", demoNamespace, w.name, err)
+	}
+	return w.autoscaler.create(ctx)
+}
+
+func (w workload) service() *corev1.Service {
 	return &corev1.Service{
-		ObjectMeta: meta,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: w.name, Namespace: demoNamespace, Annotations: map[string]string{loadAnnotation: loadText(baseLoad)},
+		},
 		Spec: corev1.ServiceSpec{
-			Selector: map[string]string{"app": demoWorkload},
+			Selector: map[string]string{"app": w.name},
 			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
 		},
 	}
 }
 
-func deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
-	labels := map[string]string{"app": demoWorkload}
+func (w workload) deployment() *appsv1.Deployment {
+	labels := map[string]string{"app": w.name}
 	return &appsv1.Deployment{
-		ObjectMeta: meta,
+		ObjectMeta: metav1.ObjectMeta{Name: w.name, Namespace: demoNamespace},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{
-					"sim.plimsoll.dev/cpu-per-request": strconv.Itoa(costMilli) + "m",
-					"sim.plimsoll.dev/idle-cpu":        "0",
-					"sim.plimsoll.dev/startup-delay":   "2s",
-				}},
+				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: w.annotations},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{
-					Name:  demoWorkload,
-					Image: "registry.example/web:1",
+					Name:  w.name,
+					Image: "registry.example/" + w.name + ":1",
 					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 						corev1.ResourceCPU:    *resource.NewMilliQuantity(requestMilli, resource.DecimalSI),
 						corev1.ResourceMemory: resource.MustParse("64Mi"),
@@ -96,16 +154,38 @@ func autoscalerSpec(plan Plan) autoscalingv2.HorizontalPodAutoscalerSpec {
 	}
 }
 
-// offer sets the load of the demo's Service.
-func offer(ctx context.Context, client kubernetes.Interface, load float64) error {
+// requestsSpec scales on the requests that the pods count themselves.
+func requestsSpec(plan Plan, port int) (plimsollv1alpha1.WorkloadAutoscalerSpec, error) {
+	spec := autoscalerSpec(plan)
+	spec.ScaleTargetRef.Name, spec.Metrics = requestsWorkload, nil
+	own, err := pasted(spec)
+	own.Metrics = []plimsollv1alpha1.MetricSpec{{
+		Type: plimsollv1alpha1.PodEndpointMetricSourceType,
+		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
+			Port:   intstr.FromInt32(int32(port)),
+			Metric: plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
+			As:     plimsollv1alpha1.RateSampleType,
+			Target: plimsollv1alpha1.MetricTarget{
+				Type:         plimsollv1alpha1.AverageValueMetricType,
+				AverageValue: resource.NewQuantity(targetRequests, resource.DecimalSI),
+			},
+		},
+	}}
+	return own, err
+}
+
+// offer sets the load of each of the demo's Services.
+func offer(ctx context.Context, client kubernetes.Interface, workloads []workload, load float64) error {
 	services := client.CoreV1().Services(demoNamespace)
-	s, err := services.Get(ctx, demoWorkload, metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("get service %s/%s: %w", demoNamespace, demoWorkload, err)
-	}
-	s.Annotations[loadAnnotation] = loadText(load)
-	if _, err := services.Update(ctx, s, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("set the load of service %s/%s: %w", demoNamespace, demoWorkload, err)
+	for _, w := range workloads {
+		s, err := services.Get(ctx, w.name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("get service %s/%s: %w", demoNamespace, w.name, err)
+		}
+		s.Annotations[loadAnnotation] = loadText(load)
+		if _, err := services.Update(ctx, s, metav1.UpdateOptions{}); err != nil {
+			return fmt.Errorf("set the load of service %s/%s: %w", demoNamespace, w.name, err)
+		}
 	}
 	return nil
 }

@@ -13,48 +13,47 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"k8s.io/utils/ptr"
 )
 
 // observer sees the demo as any user would: through the API server.
 type observer struct {
-	client      kubernetes.Interface
-	autoscalers autoscalers
-	began       time.Time
+	client kubernetes.Interface
+	began  time.Time
 }
 
-func newObserver(config *rest.Config, kind Kind) (*observer, error) {
+func newObserver(config *rest.Config) (*observer, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	o := &observer{client: client, autoscalers: hpas{client}, began: time.Now()}
-	if kind == WorkloadAutoscaler {
-		own, err := wla.New(config)
-		if err != nil {
-			return nil, fmt.Errorf("client of WorkloadAutoscalers: %w", err)
-		}
-		o.autoscalers = workloadAutoscalers{own}
-	}
-	return o, nil
+	return &observer{client: client, began: time.Now()}, nil
 }
 
-func (o *observer) sample(ctx context.Context, load float64) (Sample, error) {
-	d, err := o.client.AppsV1().Deployments(demoNamespace).Get(ctx, demoWorkload, metav1.GetOptions{})
-	if err != nil {
-		return Sample{}, fmt.Errorf("get deployment %s/%s: %w", demoNamespace, demoWorkload, err)
+func (o *observer) sample(ctx context.Context, workloads []workload, load float64) (Sample, error) {
+	s := Sample{Elapsed: time.Since(o.began), Load: load}
+	for _, w := range workloads {
+		one, err := o.sampleOne(ctx, w)
+		if err != nil {
+			return Sample{}, err
+		}
+		s.Workloads = append(s.Workloads, one)
 	}
-	read, err := o.autoscalers.status(ctx)
+	return s, nil
+}
+
+func (o *observer) sampleOne(ctx context.Context, w workload) (WorkloadSample, error) {
+	d, err := o.client.AppsV1().Deployments(demoNamespace).Get(ctx, w.name, metav1.GetOptions{})
 	if err != nil {
-		return Sample{}, err
+		return WorkloadSample{}, fmt.Errorf("get deployment %s/%s: %w", demoNamespace, w.name, err)
 	}
-	s := Sample{
-		Elapsed: time.Since(o.began), Load: load, Ready: d.Status.ReadyReplicas, Percent: read.percent(),
+	read, err := w.autoscaler.status(ctx)
+	if err != nil {
+		return WorkloadSample{}, err
+	}
+	s := WorkloadSample{
+		Name: w.name, Wanted: ptr.Deref(d.Spec.Replicas, 0), Ready: d.Status.ReadyReplicas, Metric: w.metric(read),
 		Status: read.lines,
-	}
-	if d.Spec.Replicas != nil {
-		s.Wanted = *d.Spec.Replicas
 	}
 	for _, c := range read.conditions {
 		s.Conditions = append(s.Conditions, c.String())
@@ -62,31 +61,32 @@ func (o *observer) sample(ctx context.Context, load float64) (Sample, error) {
 	return s, nil
 }
 
-// awaitMetric waits until the autoscaler has computed a count for the first
-// time: metrics need two scrapes.
-func (o *observer) awaitMetric(ctx context.Context) error {
-	for {
-		if s, err := o.autoscalers.status(ctx); err == nil && s.isComputed() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for the first metric: %w", context.Cause(ctx))
-		case <-time.After(200 * time.Millisecond):
+// awaitMetrics waits until each autoscaler has computed a count for the first time: metrics need two scrapes.
+func (o *observer) awaitMetrics(ctx context.Context, workloads []workload) error {
+	for _, w := range workloads {
+		for {
+			if s, err := w.autoscaler.status(ctx); err == nil && s.isComputed() {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("waiting for the first metric of %s: %w", w.name, context.Cause(ctx))
+			case <-time.After(200 * time.Millisecond):
+			}
 		}
 	}
+	return nil
 }
 
-// watchScales calls scaled for each event SuccessfulRescale of the autoscaler
-// until the context ends.
+// watchScales calls scaled for each event SuccessfulRescale of the autoscalers until the context ends.
 func (o *observer) watchScales(ctx context.Context, scaled func(ScaleEvent)) error {
-	only := fields.Set{"reason": "SuccessfulRescale", "involvedObject.name": demoWorkload}.String()
+	only := fields.Set{"reason": "SuccessfulRescale"}.String()
 	events, err := o.client.CoreV1().Events(demoNamespace).Watch(ctx, metav1.ListOptions{FieldSelector: only})
 	if err != nil {
 		return fmt.Errorf("watch events of namespace %s: %w", demoNamespace, err)
 	}
 	defer events.Stop()
-	from := int32(minReplicas)
+	from := map[string]int32{} // of each workload
 	for {
 		select {
 		case <-ctx.Done():
@@ -99,8 +99,9 @@ func (o *observer) watchScales(ctx context.Context, scaled func(ScaleEvent)) err
 			if !ok || (e.Type != watch.Added && e.Type != watch.Modified) {
 				continue
 			}
-			if scale, ok := o.parse(event, from); ok {
-				from = scale.To
+			name := event.InvolvedObject.Name
+			if scale, ok := o.parse(event, max(from[name], minReplicas)); ok {
+				from[name] = scale.To
 				scaled(scale)
 			}
 		}
@@ -120,6 +121,7 @@ func (o *observer) parse(event *corev1.Event, from int32) (ScaleEvent, bool) {
 	}
 	now := time.Now()
 	return ScaleEvent{
-		Time: now, ElapsedSeconds: now.Sub(o.began).Seconds(), From: from, To: int32(to), Reason: parts[2],
+		Time: now, ElapsedSeconds: now.Sub(o.began).Seconds(), Workload: event.InvolvedObject.Name, From: from, To: int32(to),
+		Reason: parts[2],
 	}, true
 }

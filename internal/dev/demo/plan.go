@@ -9,22 +9,25 @@ import (
 	"time"
 )
 
-// The workload of the demo. A request costs 5 milli-core-seconds, a pod
+// The workloads of the demo. Of the first, a request costs 5 milli-core-seconds, a pod
 // requests 100 milli-cores and the target is half of that, so one replica
 // stands for 10 requests per second. 57 requests per second are 5.7 replicas'
 // worth: 6 is the only count whose utilization is within the tolerance of 10 %,
-// so the surge has one right answer whatever the way there.
+// so the surge has one right answer whatever the way there. The second workload has
+// the same load, and a target of 10 requests per second by its pods' own counters.
 const (
-	costMilli       = 5
-	requestMilli    = 100
-	targetPercent   = 50
-	baseLoad        = 5.7
-	peakLoad        = 10 * baseLoad
-	minReplicas     = 1
-	maxReplicas     = 20
-	shortestSeconds = 120
-	demoNamespace   = "shop"
-	demoWorkload    = "web"
+	costMilli        = 5
+	requestMilli     = 100
+	targetPercent    = 50
+	targetRequests   = 10
+	baseLoad         = 5.7
+	peakLoad         = 10 * baseLoad
+	minReplicas      = 1
+	maxReplicas      = 20
+	shortestSeconds  = 120
+	demoNamespace    = "shop"
+	demoWorkload     = "web"
+	requestsWorkload = "api"
 )
 
 // Plan is the course of the demo's load.
@@ -58,7 +61,7 @@ func (p Plan) Load(elapsed time.Duration) float64 {
 	return baseLoad
 }
 
-// Computed is the count that the documented formula asks for under a load:
+// Computed is the count that the documented formula asks for under a load, of either workload:
 // desired = ceil(current * value/target), where current times value is the
 // cost of the whole load (Kubernetes documentation, "Horizontal Pod
 // Autoscaling", algorithm details).

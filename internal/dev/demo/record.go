@@ -9,12 +9,17 @@ import (
 // Sample is what the demo shows of one moment.
 type Sample struct {
 	Elapsed time.Duration
-	// Load is offered, in requests per second.
-	Load          float64
+	// Load is offered to each workload, in requests per second.
+	Load      float64
+	Workloads []WorkloadSample
+}
+
+// WorkloadSample is one workload in a sample.
+type WorkloadSample struct {
+	Name          string
 	Wanted, Ready int32
-	// Percent is the utilization that the autoscaler's status shows; nil where it
-	// shows none.
-	Percent *int32
+	// Metric is what the autoscaler's status shows of its metric, and the target.
+	Metric string
 	// Conditions are the last reasons, a line each.
 	Conditions []string
 	// Status is what else the autoscaler's status shows, a line each.
@@ -25,6 +30,7 @@ type Sample struct {
 type ScaleEvent struct {
 	Time           time.Time `json:"time"`
 	ElapsedSeconds float64   `json:"elapsedSeconds"`
+	Workload       string    `json:"workload"`
 	From           int32     `json:"from"`
 	To             int32     `json:"to"`
 	Reason         string    `json:"reason"`
@@ -32,7 +38,7 @@ type ScaleEvent struct {
 
 // String is the event as the demo prints it.
 func (e ScaleEvent) String() string {
-	return fmt.Sprintf("%2d -> %-2d %s", e.From, e.To, e.Reason)
+	return fmt.Sprintf("%s %2d -> %-2d %s", e.Workload, e.From, e.To, e.Reason)
 }
 
 // record is what has happened so far.

@@ -18,8 +18,10 @@ type Config struct {
 	// REST is an administrator's.
 	REST *rest.Config
 	Plan Plan
-	// Kind is which object scales.
+	// Kind is which object scales by CPU.
 	Kind Kind
+	// PodMetricsPort is where the simulated pods serve their own metrics.
+	PodMetricsPort int
 	// Began is when the program started, for the time to the first scale-up.
 	Began time.Time
 	// Out is where the demo is shown, live if Terminal is set.
@@ -34,23 +36,27 @@ type Config struct {
 // errNotComputed says that the counts were not the computed ones.
 var errNotComputed = errors.New("the demo did not scale as computed, see above")
 
-// Run creates the workload, plays the load and judges what Plimsoll made of it.
+// Run creates the workloads, plays the load and judges what Plimsoll made of it.
 // Plimsoll must be running against the same cluster.
 func Run(ctx context.Context, c Config) error {
-	o, err := newObserver(c.REST, c.Kind)
+	o, err := newObserver(c.REST)
 	if err != nil {
 		return err
 	}
-	if err := createWorkload(ctx, o.client, o.autoscalers, c.Plan); err != nil {
+	workloads, err := o.workloads(c)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.Out, "Waiting for the first metric (metrics-server needs two scrapes) ...")
-	if err := await(ctx, o, c.Failed); err != nil {
+	if err := createWorkloads(ctx, o.client, workloads); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.Out, "Waiting for the first metrics (they need two scrapes) ...")
+	if err := await(ctx, o, workloads, c.Failed); err != nil {
 		return err
 	}
 	o.began = time.Now()
 	r := &record{}
-	if err := play(ctx, c, o, r); err != nil {
+	if err := play(ctx, c, o, workloads, r); err != nil {
 		return err
 	}
 	samples, scales := r.snapshot()
@@ -65,11 +71,11 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-func await(ctx context.Context, o *observer, failed <-chan error) error {
+func await(ctx context.Context, o *observer, workloads []workload, failed <-chan error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("no metric within two minutes"))
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- o.awaitMetric(ctx) }()
+	go func() { done <- o.awaitMetrics(ctx, workloads) }()
 	select {
 	case err := <-done:
 		return err
@@ -80,14 +86,14 @@ func await(ctx context.Context, o *observer, failed <-chan error) error {
 
 // play runs the load, the sampling, the watch and the view side by side until
 // the plan is over.
-func play(ctx context.Context, c Config, o *observer, r *record) error {
+func play(ctx context.Context, c Config, o *observer, workloads []workload, r *record) error {
 	// Not a deadline: a client gives up before one, and that would be an error.
 	ctx, cancel := context.WithCancelCause(ctx)
 	over := time.AfterFunc(c.Plan.Total, func() { cancel(errPlanOver) })
 	defer over.Stop()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return o.watchScales(ctx, r.scaled) })
-	group.Go(func() error { return drive(ctx, c, o, r) })
+	group.Go(func() error { return drive(ctx, c.Plan, o, workloads, r) })
 	group.Go(func() error { return c.view().run(ctx, r) })
 	group.Go(func() error {
 		select {
@@ -101,18 +107,18 @@ func play(ctx context.Context, c Config, o *observer, r *record) error {
 }
 
 // drive steps the load and samples once a second.
-func drive(ctx context.Context, c Config, o *observer, r *record) error {
+func drive(ctx context.Context, plan Plan, o *observer, workloads []workload, r *record) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	offered := baseLoad
 	for {
-		if load := c.Plan.Load(time.Since(o.began)); load != offered {
-			if err := offer(ctx, o.client, load); err != nil {
+		if load := plan.Load(time.Since(o.began)); load != offered {
+			if err := offer(ctx, o.client, workloads, load); err != nil {
 				return ended(ctx, err)
 			}
 			offered = load
 		}
-		s, err := o.sample(ctx, offered)
+		s, err := o.sample(ctx, workloads, offered)
 		if err != nil {
 			return ended(ctx, err)
 		}

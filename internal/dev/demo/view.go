@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,15 +57,12 @@ func (l lines) run(ctx context.Context, r *record) error {
 }
 
 func (s Sample) line() string {
-	return fmt.Sprintf("%6.1fs  load %4.4g/s  replicas %2d wanted %2d ready  cpu %s of %d%%",
-		s.Elapsed.Seconds(), s.Load, s.Wanted, s.Ready, percent(s.Percent), targetPercent)
-}
-
-func percent(p *int32) string {
-	if p == nil {
-		return "   ?"
+	text := fmt.Sprintf("%6.1fs  load %4.4g/s", s.Elapsed.Seconds(), s.Load)
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		text += fmt.Sprintf("  | %s %2d wanted %2d ready  %s", w.Name, w.Wanted, w.Ready, w.Metric)
 	}
-	return fmt.Sprintf("%3d%%", *p)
+	return text
 }
 
 // screen is the live view of a terminal.
@@ -112,23 +110,23 @@ func (s screen) View() tea.View {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Plimsoll demo   %3.0f of %3.0f s   (Ctrl-C ends it and removes everything)\n\n",
 		last.Elapsed.Seconds(), s.total.Seconds())
-	fmt.Fprintf(&b, "  load     %5.4g requests/s\n", last.Load)
-	fmt.Fprintf(&b, "  replicas %5d wanted, %d ready   %s\n", last.Wanted, last.Ready, bar(last.Wanted, last.Ready))
-	fmt.Fprintf(&b, "  cpu      %5s of %d%% target\n\n", strings.TrimSpace(percent(last.Percent)), targetPercent)
-	b.WriteString(plot(samples))
+	fmt.Fprintf(&b, "  load %4.4g requests/s each\n", last.Load)
+	for i := range last.Workloads {
+		w := &last.Workloads[i]
+		fmt.Fprintf(&b, "  %s  %2d wanted, %2d ready   %-18s %s\n", w.Name, w.Wanted, w.Ready, w.Metric,
+			bar(w.Wanted, w.Ready))
+	}
+	b.WriteString("\n" + plot(samples))
 	b.WriteString("\n\n  last decisions\n")
 	for _, e := range scales[max(0, len(scales)-shownReasons):] {
 		fmt.Fprintf(&b, "  %6.1fs  %s\n", e.ElapsedSeconds, e)
 	}
-	b.WriteString("\n  conditions\n")
-	for _, c := range last.Conditions {
-		fmt.Fprintf(&b, "  %s\n", c)
-	}
-	if len(last.Status) > 0 {
-		b.WriteString("\n  status\n")
-	}
-	for _, line := range last.Status {
-		fmt.Fprintf(&b, "  %s\n", line)
+	for i := range last.Workloads {
+		w := &last.Workloads[i]
+		fmt.Fprintf(&b, "\n  conditions and status of %s\n", w.Name)
+		for _, line := range slices.Concat(w.Conditions, w.Status) {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
 	}
 	return tea.NewView(b.String())
 }
@@ -138,21 +136,28 @@ func bar(wanted, ready int32) string {
 	return strings.Repeat("█", int(max(0, ready))) + strings.Repeat("·", int(max(0, wanted-ready)))
 }
 
-// plot draws wanted and ready replicas over time, and what the load asks for.
+// plot draws the wanted replicas of the workloads over time, and what the load asks for.
 func plot(samples []Sample) string {
-	series := make([][]float64, 3)
-	top := 1
+	var asked []float64
+	legends := []string{"the load asks for"}
+	wanted := make([][]float64, len(samples[0].Workloads))
+	top := Computed(0)
 	for _, s := range samples {
-		for i, replicas := range []int32{Computed(s.Load), s.Wanted, s.Ready} {
-			series[i] = append(series[i], float64(replicas))
-			top = max(top, int(replicas))
+		asked = append(asked, float64(Computed(s.Load)))
+		top = max(top, Computed(s.Load))
+		for i := range s.Workloads {
+			wanted[i] = append(wanted[i], float64(s.Workloads[i].Wanted))
+			top = max(top, s.Workloads[i].Wanted)
 		}
 	}
+	for i := range samples[0].Workloads {
+		legends = append(legends, samples[0].Workloads[i].Name+" wanted")
+	}
 	// A line for each replica, where there is room, makes the axis even.
-	return asciigraph.PlotMany(series,
-		asciigraph.Height(min(top, plotHeight)), asciigraph.Width(plotWidth), asciigraph.Precision(0),
+	return asciigraph.PlotMany(append([][]float64{asked}, wanted...),
+		asciigraph.Height(min(int(top), plotHeight)), asciigraph.Width(plotWidth), asciigraph.Precision(0),
 		asciigraph.LowerBound(0),
 		// Everyone can distinguish blue, orange and white.
 		asciigraph.SeriesColors(asciigraph.Blue, asciigraph.Orange, asciigraph.White),
-		asciigraph.SeriesLegends("the load asks for", "wanted", "ready"))
+		asciigraph.SeriesLegends(legends...))
 }

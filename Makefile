@@ -61,7 +61,7 @@ help: ## list the targets
 ##@ Use
 
 .PHONY: demo
-demo: ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up, MANAGED=1 by a WorkloadAutoscaler)
+demo: ## watch Plimsoll scale two Deployments, by CPU and by requests per second, on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up, MANAGED=1 by a WorkloadAutoscaler)
 	@$(DEVBUILD) $(if $(KEEP),,-without=kubectl)
 	@bin/devcluster demo --began=$(BEGAN) --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep) \
 		$(if $(MANAGED),--managed)
@@ -142,19 +142,19 @@ bench: ## run the benchmarks, upstream's calculator beside the core too; ends in
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
 
 .PHONY: bench-scale
-bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers)
+bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers, plimsoll,plimsoll-own for metrics of the pods' own)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction
-bench-reaction: ## seconds from a load's begin to more replicas, on a real node, upstream beside Plimsoll (root; half an hour; RUNS=5 OUT=file.json FLAGS=...)
+bench-reaction: ## seconds from a load's begin to more replicas, on a real node, upstream beside Plimsoll (root; three quarters of an hour; RUNS=5 OUT=file.json FLAGS=...)
 	@echo "Compiling the benchmark; it takes a while the first time. It then says what this machine lacks, or builds the rest."
 	@$(GO) run ./cmd/bench reaction $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction-sim
-bench-reaction-sim: ## the same on simulated nodes, without root (20 minutes; RUNS=5 OUT=file.json FLAGS=...)
+bench-reaction-sim: ## the same on simulated nodes, without root (half an hour; RUNS=5 OUT=file.json FLAGS=...)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,kwok,metrics-server,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench reaction --simulated $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)

@@ -26,6 +26,9 @@ import (
 const (
 	upstreamTuned = "upstream-tuned"
 	plimsollTuned = "plimsoll-tuned"
+	// by the requests that the pods count themselves
+	upstreamRequests = "upstream-requests"
+	plimsollRequests = "plimsoll-requests"
 )
 
 // reactionOptions are the reaction command's flags.
@@ -59,7 +62,8 @@ func reactionCommand() *cobra.Command {
 	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest,
 		"least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
 	flags.StringSliceVar(&o.subjects, "subjects", nil, "what to measure of upstream, upstream-tuned, plimsoll, "+
-		"plimsoll-tuned (default all; on simulated nodes, which need no tuning, without the last)")
+		"plimsoll-tuned, upstream-requests, plimsoll-requests (default all; on simulated nodes, which need no tuning, "+
+		"without plimsoll-tuned)")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv),
 		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
@@ -140,6 +144,7 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 		if !o.simulated {
 			names = append(names, plimsollTuned)
 		}
+		names = append(names, upstreamRequests, plimsollRequests)
 	}
 	flags := strings.Fields(o.plimsollFlags)
 	known := map[string]reaction.Subject{
@@ -147,6 +152,8 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 		upstreamTuned:    reaction.UpstreamTuned(),
 		plimsoll:         reaction.PlimsollDefaults(flags...),
 		plimsollTuned:    reaction.PlimsollTuned(flags...),
+		upstreamRequests: reaction.UpstreamRequests(),
+		plimsollRequests: reaction.PlimsollRequests(flags...),
 	}
 	chosen, err := choose(names, known)
 	for i := range chosen {
@@ -164,7 +171,7 @@ func (o *reactionOptions) build(ctx context.Context, progress io.Writer) error {
 	if o.simulated {
 		parts = append(parts, "kwok")
 	} else {
-		parts, ours = append(parts, build.Kubelet), append(ours, build.Pause)
+		parts, ours = append(parts, build.Kubelet), append(ours, build.Pause, build.RequestExporter)
 	}
 	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
 	if o.binDir != "" {

@@ -47,7 +47,7 @@ func (c *Cluster) Adapter() *adapter.Server { return c.simulation.adapter }
 // startSimulation serves the kubelets, whose ports the nodes then name, and starts the model behind them.
 func (c *Cluster) startSimulation(ctx context.Context) error {
 	s := c.simulation
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.begin(ctx)
 	certificate, err := c.pki.CA().ServerCertificate("127.0.0.1")
 	if err != nil {
 		return fmt.Errorf("kubelets: %w", err)
@@ -71,8 +71,23 @@ func (c *Cluster) startSimulation(ctx context.Context) error {
 	return nil
 }
 
-// startAdapter serves the custom and external metrics of the model and registers them.
-func (c *Cluster) startAdapter(ctx context.Context) error {
+// StartAdapter serves custom metrics of pods that are not simulated, in a cluster without MetricsServer. It returns
+// when the API server answers for them.
+func (c *Cluster) StartAdapter(ctx context.Context, source adapter.Source) error {
+	c.simulation.begin(ctx)
+	if err := c.startAdapter(ctx, source); err != nil {
+		return fmt.Errorf("devcluster: %w", err)
+	}
+	for _, api := range adaptedAPIs() {
+		if err := c.awaitAPIService(ctx, APIServiceName(api.Group, api.Version)); err != nil {
+			return fmt.Errorf("devcluster: %w", err)
+		}
+	}
+	return nil
+}
+
+// startAdapter serves the custom and external metrics of a source and registers them.
+func (c *Cluster) startAdapter(ctx context.Context, source adapter.Source) error {
 	const name = "metrics-adapter"
 	kubeconfig, err := c.pki.WriteKubeconfig(c.server, name)
 	if err != nil {
@@ -90,7 +105,7 @@ func (c *Cluster) startAdapter(ctx context.Context) error {
 	}
 	s := c.simulation
 	s.adapter, err = adapter.Serve(s.ctx, adapter.Config{
-		Source: s.world, Kubeconfig: kubeconfig, CertFile: c.pki.Path(name + ".crt"), KeyFile: c.pki.Path(name + ".key"),
+		Source: source, Kubeconfig: kubeconfig, CertFile: c.pki.Path(name + ".crt"), KeyFile: c.pki.Path(name + ".key"),
 	})
 	if err != nil {
 		return err
@@ -120,6 +135,13 @@ func (s *simulation) run(name string, supervisor *supervisor, part func(context.
 			supervisor.fail(fmt.Errorf("%s: %w", name, err))
 		}
 	})
+}
+
+// begin is called before the first part is started.
+func (s *simulation) begin(ctx context.Context) {
+	if s.cancel == nil {
+		s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	}
 }
 
 // stop ends what runs in this process and waits for it.

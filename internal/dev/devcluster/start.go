@@ -88,7 +88,7 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 		steps[partMetricsServer] = func() error { return c.startFirstMetricsServer(ctx) }
-		steps["metrics adapter"] = func() error { return c.startAdapter(ctx) }
+		steps["metrics adapter"] = func() error { return c.startAdapter(ctx, c.simulation.world) }
 	}
 	if err := clock.together(steps); err != nil {
 		return err

@@ -31,6 +31,9 @@ type Subject struct {
 	// Housekeeping is the kubelet's --housekeeping-interval, how old its samples of CPU may be; 0 leaves its default of 10
 	// s. Simulated nodes have fresh samples at each scrape.
 	Housekeeping time.Duration `json:"kubeletHousekeepingIntervalNanoseconds,omitempty"`
+	// OnRequests scales by the requests that the pods count themselves instead of their CPU: Plimsoll reads their pages,
+	// upstream an adapter that reads them every second.
+	OnRequests bool `json:"onRequests,omitempty"`
 	// Flags are more flags of Plimsoll.
 	Flags []string `json:"flags,omitempty"`
 }
@@ -69,6 +72,23 @@ func PlimsollTuned(flags ...string) Subject {
 	return subject
 }
 
+// UpstreamRequests is upstream by requests, with the shortest sync period and an adapter as fast as it makes sense. The
+// kubelet has its defaults.
+func UpstreamRequests() Subject {
+	return Subject{Name: "upstream, requests", Kind: Upstream, SyncPeriod: time.Second, OnRequests: true}
+}
+
+// PlimsollRequests is Plimsoll by requests, with the kubelet's defaults.
+func PlimsollRequests(flags ...string) Subject {
+	subject := PlimsollDefaults(flags...)
+	subject.Name, subject.OnRequests = "Plimsoll, requests", true
+	return subject
+}
+
+// targetRequests is the target of a pod by requests, per second. At rest it has a probe and a page each second, under
+// load thousands.
+const targetRequests = 50
+
 // The article's numbers.
 const (
 	minReplicas   = 2
@@ -87,8 +107,10 @@ type Stage interface {
 	Client() kubernetes.Interface
 	// Failed delivers the end of something that the experiment cannot do without.
 	Failed() <-chan error
-	// Template are the pods of the workload; their labels and requests are added.
-	Template() corev1.PodTemplateSpec
+	// Template are the pods of the workload for a subject; their labels and requests are added.
+	Template(subject Subject) corev1.PodTemplateSpec
+	// Autoscaler is the object that scales the workload for a subject.
+	Autoscaler(subject Subject) (Autoscaler, error)
 	// Begin starts a subject alone and returns when it decides; End ends it.
 	Begin(ctx context.Context, subject Subject) error
 	End(ctx context.Context) error
@@ -97,6 +119,15 @@ type Stage interface {
 	Load(ctx context.Context, duration time.Duration) (answered int, err error)
 	// KubeletCPU is the processor time that the kubelet has used, if there is one.
 	KubeletCPU() (used time.Duration, exists bool, err error)
+}
+
+// Autoscaler is an object that scales the workload.
+type Autoscaler interface {
+	Create(ctx context.Context) error
+	// Computed says why no count has been computed yet.
+	Computed(ctx context.Context) error
+	// Remove is no error if it is not there.
+	Remove(ctx context.Context) error
 }
 
 // Defaults of Config.

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -126,24 +125,6 @@ func TestReadyMeansReadyAndStaying(t *testing.T) {
 	}
 }
 
-func TestComputedSaysWhyNot(t *testing.T) {
-	hpa := func(status corev1.ConditionStatus) *autoscalingv2.HorizontalPodAutoscaler {
-		return &autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{
-			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: status,
-				Reason: "Why"}},
-		}}
-	}
-	if err := computed(hpa(corev1.ConditionTrue)); err != nil {
-		t.Error(err)
-	}
-	if err := computed(hpa(corev1.ConditionFalse)); err == nil || !strings.Contains(err.Error(), "Why") {
-		t.Errorf("got %v", err)
-	}
-	if err := computed(&autoscalingv2.HorizontalPodAutoscaler{}); err == nil {
-		t.Error("nothing was computed")
-	}
-}
-
 // The Deployment that the experiment edits is the one that is shipped: its image can be had without a registry, flags
 // come after its own, and nothing else changes.
 func TestEditOfTheShippedDeployment(t *testing.T) {
@@ -237,7 +218,8 @@ type stage struct {
 func (s *stage) Title() string                                    { return "a stage" }
 func (s *stage) Client() kubernetes.Interface                     { return s.client }
 func (s *stage) Failed() <-chan error                             { return s.failed }
-func (s *stage) Template() corev1.PodTemplateSpec                 { return corev1.PodTemplateSpec{} }
+func (s *stage) Template(Subject) corev1.PodTemplateSpec          { return corev1.PodTemplateSpec{} }
+func (s *stage) Autoscaler(Subject) (Autoscaler, error)           { return nil, errors.New("the stage has none") }
 func (s *stage) Begin(context.Context, Subject) error             { return nil }
 func (s *stage) End(context.Context) error                        { return nil }
 func (s *stage) Load(context.Context, time.Duration) (int, error) { return 22, nil }

@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/autoscaler"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/images"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/podreader"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
@@ -27,7 +30,7 @@ const (
 
 // RealConfig says how to build up a real node.
 type RealConfig struct {
-	// BinDir is the folder of the control plane's parts, the kubelet and pause.
+	// BinDir is the folder of the control plane's parts, the kubelet, pause and the exporter.
 	BinDir string
 	// Plimsoll is the program to pack and measure.
 	Plimsoll string
@@ -49,6 +52,10 @@ type Real struct {
 	cluster *devcluster.Cluster
 	node    *realnode.Node
 	subject Subject
+
+	// reader reads for upstream while a subject needs it; nil before the first that does.
+	reader      *podreader.Reader
+	stopReading func()
 }
 
 // StartReal builds up a control plane and a node. The caller closes what it returns.
@@ -65,7 +72,7 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 	r := &Real{cluster: cluster}
 	if r.node,
 		err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
-		err = r.importImages(ctx, config.Plimsoll)
+		err = r.importImages(ctx, config)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -73,8 +80,8 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 	return r, nil
 }
 
-func (r *Real) importImages(ctx context.Context, plimsoll string) error {
-	program, err := os.ReadFile(plimsoll)
+func (r *Real) importImages(ctx context.Context, config RealConfig) error {
+	program, err := os.ReadFile(config.Plimsoll)
 	if err != nil {
 		return fmt.Errorf("plimsoll's image: %w", err)
 	}
@@ -85,15 +92,23 @@ func (r *Real) importImages(ctx context.Context, plimsoll string) error {
 	if err := r.node.Import(ctx, image.DefaultTag, own); err != nil {
 		return err
 	}
-	nginx, err := newNginxImage(ctx)
+	nginx, err := images.NewNginx(ctx)
 	if err != nil {
 		return err
 	}
-	return r.node.Import(ctx, nginxImage, nginx)
+	if err := r.node.Import(ctx, images.Nginx, nginx); err != nil {
+		return err
+	}
+	exporter, err := images.NewExporter(config.BinDir)
+	if err != nil {
+		return err
+	}
+	return r.node.Import(ctx, images.Exporter, exporter)
 }
 
 // Close takes down the node and then the control plane.
 func (r *Real) Close() error {
+	r.endReading()
 	var err error
 	if r.node != nil {
 		err = r.node.Stop()
@@ -110,20 +125,30 @@ func (r *Real) Client() kubernetes.Interface { return r.cluster.Client() }
 // Failed implements Stage.
 func (r *Real) Failed() <-chan error { return r.cluster.Failed() }
 
+// Autoscaler implements Stage.
+func (r *Real) Autoscaler(subject Subject) (Autoscaler, error) {
+	return autoscalerOf(r.cluster, subject, images.ExporterPort)
+}
+
 // Template implements Stage. A pod is ready when nginx answers; it is asked once a second, which costs it far less than
-// a tenth of its target.
-func (r *Real) Template() corev1.PodTemplateSpec {
+// a tenth of its target. The exporter is there only where it is asked: its CPU would be the pod's, too.
+func (r *Real) Template(subject Subject) corev1.PodTemplateSpec {
 	grace := int64(1)
-	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		TerminationGracePeriodSeconds: &grace,
 		Containers: []corev1.Container{{
-			Name: "nginx", Image: nginxImage, ImagePullPolicy: corev1.PullNever,
+			Name: "nginx", Image: images.Nginx, ImagePullPolicy: corev1.PullNever,
 			ReadinessProbe: &corev1.Probe{
 				ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(80)}},
 				PeriodSeconds: 1,
 			},
 		}},
 	}}
+	if subject.OnRequests {
+		template.Spec.Containers = append(template.Spec.Containers,
+			corev1.Container{Name: "exporter", Image: images.Exporter, ImagePullPolicy: corev1.PullNever})
+	}
+	return template
 }
 
 // Begin implements Stage. metrics-server runs for upstream alone, so that the kubelet's CPU shows whose scrapes it
@@ -134,7 +159,17 @@ func (r *Real) Begin(ctx context.Context, subject Subject) error {
 		return err
 	}
 	if subject.Kind == Upstream {
+		if subject.OnRequests {
+			if err := r.beginReading(ctx); err != nil {
+				return err
+			}
+		}
 		return beginUpstream(ctx, r.cluster, subject)
+	}
+	if subject.OnRequests {
+		if err := r.cluster.InstallDefinitions(ctx, autoscaler.Group); err != nil {
+			return err
+		}
 	}
 	if err := r.cluster.DeployPlimsoll(ctx, func(object *unstructured.Unstructured) (bool, error) {
 		return keep(object, subject.Flags)
@@ -157,8 +192,40 @@ func (r *Real) Begin(ctx context.Context, subject Subject) error {
 	return nil
 }
 
+// beginReading makes the pods' requests a metric of the custom metrics API.
+func (r *Real) beginReading(ctx context.Context) error {
+	if r.reader == nil {
+		reader := podreader.New(podreader.Config{
+			Client: r.Client(), Namespace: namespace, Labels: podLabels, Port: images.ExporterPort,
+		})
+		if err := r.cluster.StartAdapter(ctx, reader); err != nil {
+			return err
+		}
+		r.reader = reader
+	}
+	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.reader.Run(reading)
+	}()
+	r.stopReading = func() {
+		stop()
+		<-ended
+	}
+	return nil
+}
+
+func (r *Real) endReading() {
+	if r.stopReading != nil {
+		r.stopReading()
+		r.stopReading = nil
+	}
+}
+
 // End implements Stage.
 func (r *Real) End(ctx context.Context) error {
+	r.endReading()
 	if r.subject.Kind == Upstream {
 		return endUpstream(ctx, r.cluster)
 	}
@@ -184,13 +251,15 @@ func endPlimsoll(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// beginUpstream turns on kube-controller-manager's loop and metrics-server, as the subject sets them.
+// beginUpstream turns on kube-controller-manager's loop and, for CPU, metrics-server, as the subject sets them.
 func beginUpstream(ctx context.Context, cluster *devcluster.Cluster, subject Subject) error {
-	err := cluster.RestartMetricsServer(ctx, devcluster.MetricsServerConfig{
-		Resolution: subject.Resolution, RequestTimeout: subject.RequestTimeout,
-	})
-	if err != nil {
-		return err
+	if !subject.OnRequests {
+		err := cluster.RestartMetricsServer(ctx, devcluster.MetricsServerConfig{
+			Resolution: subject.Resolution, RequestTimeout: subject.RequestTimeout,
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return cluster.RestartControllerManager(ctx, "--controllers=*", "--horizontal-pod-autoscaler-sync-period="+
 		subject.SyncPeriod.String())

@@ -61,7 +61,7 @@ func (c Config) measure(ctx context.Context, subject Subject) (trials []trial, r
 	if err := c.Stage.Begin(ctx, subject); err != nil {
 		return nil, 0, err
 	}
-	if err := createWorkload(ctx, c.Stage.Client(), c.Stage.Template()); err != nil {
+	if err := createWorkload(ctx, c.Stage.Client(), c.Stage.Template(subject)); err != nil {
 		return nil, 0, err
 	}
 	for len(trials) < c.Runs {
@@ -87,12 +87,16 @@ func (c Config) measure(ctx context.Context, subject Subject) (trials []trial, r
 
 // try is one run. It leaves no autoscaler behind.
 func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
+	a, err := c.Stage.Autoscaler(subject)
+	if err != nil {
+		return trial{}, err
+	}
 	defer func() {
 		if ctx.Err() == nil {
-			err = errors.Join(err, reset(ctx, c.Stage.Client(), c.Patience))
+			err = errors.Join(err, reset(ctx, c.Stage.Client(), a, c.Patience))
 		}
 	}()
-	if err := reset(ctx, c.Stage.Client(), c.Patience); err != nil {
+	if err := reset(ctx, c.Stage.Client(), a, c.Patience); err != nil {
 		return trial{}, err
 	}
 	if err := timing.Pause(ctx, clearing); err != nil {
@@ -102,7 +106,7 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 		return trial{}, err
 	}
 	c.Say("  waiting for the autoscaler's first computed count")
-	if err := createAutoscaler(ctx, c.Stage.Client(), c.Patience); err != nil {
+	if err := createAutoscaler(ctx, a, c.Patience); err != nil {
 		return trial{}, err
 	}
 	watching, stop := context.WithCancel(ctx)

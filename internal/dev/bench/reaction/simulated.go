@@ -3,6 +3,7 @@ package reaction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/autoscaler"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -67,14 +69,23 @@ func (s *Simulated) Client() kubernetes.Interface { return s.cluster.Client() }
 // Failed implements Stage.
 func (s *Simulated) Failed() <-chan error { return s.cluster.Failed() }
 
+// Autoscaler implements Stage.
+func (s *Simulated) Autoscaler(subject Subject) (Autoscaler, error) {
+	return autoscalerOf(s.cluster, subject, s.cluster.PodMetricsPort())
+}
+
 // Template implements Stage.
-func (s *Simulated) Template() corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{
+func (s *Simulated) Template(subject Subject) corev1.PodTemplateSpec {
+	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 			"sim.plimsoll.dev/cpu-per-request": simulatedCost, "sim.plimsoll.dev/idle-cpu": "0",
 		}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "nginx", Image: "registry.example/nginx:1"}}},
 	}
+	if subject.OnRequests && subject.Kind == Plimsoll {
+		template.Annotations["sim.plimsoll.dev/metrics"] = "true"
+	}
+	return template
 }
 
 // Begin implements Stage.
@@ -91,7 +102,14 @@ func (s *Simulated) Begin(ctx context.Context, subject Subject) error {
 			return err
 		}
 	}
-	s.running, err = s.cluster.StartPlimsoll(ctx, s.plimsoll, s.kubeconfig, subject.Flags...)
+	flags := subject.Flags
+	if subject.OnRequests {
+		if err := s.cluster.InstallDefinitions(ctx, autoscaler.Group); err != nil {
+			return err
+		}
+		flags = append(slices.Clone(flags), "--pod-endpoint-allowed-cidr=127.0.0.0/8")
+	}
+	s.running, err = s.cluster.StartPlimsoll(ctx, s.plimsoll, s.kubeconfig, flags...)
 	return err
 }
 

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/autoscaler"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
 const (
@@ -50,8 +52,10 @@ func awaitAccount(ctx context.Context, client kubernetes.Interface) error {
 
 func deployment(template corev1.PodTemplateSpec) *appsv1.Deployment {
 	template.Labels = podLabels
-	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewMilliQuantity(requestMilli, resource.DecimalSI),
+	for i := range template.Spec.Containers {
+		template.Spec.Containers[i].Resources.Requests = corev1.ResourceList{
+			corev1.ResourceCPU: *resource.NewMilliQuantity(requestMilli, resource.DecimalSI),
+		}
 	}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: workload, Namespace: namespace},
@@ -63,66 +67,39 @@ func deployment(template corev1.PodTemplateSpec) *appsv1.Deployment {
 	}
 }
 
-func autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
-	return &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Name: workload, Namespace: namespace},
-		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: workload},
-			MinReplicas:    ptr.To[int32](minReplicas),
-			MaxReplicas:    maxReplicas,
-			Metrics: []autoscalingv2.MetricSpec{{
-				Type: autoscalingv2.ResourceMetricSourceType,
-				Resource: &autoscalingv2.ResourceMetricSource{
-					Name: corev1.ResourceCPU,
-					Target: autoscalingv2.MetricTarget{
-						Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](targetPercent),
-					},
-				},
-			}},
-		},
-	}
-}
-
 // createAutoscaler makes the autoscaler and waits until a count has been computed from its pods' samples.
-func createAutoscaler(ctx context.Context, client kubernetes.Interface, patience time.Duration) error {
-	autoscalers := client.AutoscalingV2().HorizontalPodAutoscalers(namespace)
-	if _, err := autoscalers.Create(ctx, autoscaler(), metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create the autoscaler: %w", err)
+func createAutoscaler(ctx context.Context, a Autoscaler, patience time.Duration) error {
+	if err := a.Create(ctx); err != nil {
+		return err
 	}
-	err := poll(ctx, patience, func(ctx context.Context) error {
-		hpa, err := autoscalers.Get(ctx, workload, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return computed(hpa)
-	})
-	if err != nil {
+	if err := poll(ctx, patience, a.Computed); err != nil {
 		return fmt.Errorf("the autoscaler's first computed count: %w", err)
 	}
 	return nil
 }
 
-// computed says why no count has been computed yet.
-func computed(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
-	for _, c := range hpa.Status.Conditions {
-		if c.Type == autoscalingv2.ScalingActive {
-			if c.Status == corev1.ConditionTrue {
-				return nil
-			}
-			return fmt.Errorf("%s: %s", c.Reason, c.Message)
+// autoscalerOf is an HPA, but for Plimsoll by requests a WorkloadAutoscaler, which reads them where the pods count.
+func autoscalerOf(cluster *devcluster.Cluster, subject Subject, metricsPort int) (Autoscaler, error) {
+	c := autoscaler.Config{
+		REST: cluster.RESTConfig(), Namespace: namespace, Name: workload, MinReplicas: minReplicas, MaxReplicas: maxReplicas,
+		CPUPercent: targetPercent,
+	}
+	if subject.OnRequests {
+		c.Requests = targetRequests
+		if subject.Kind == Plimsoll {
+			c.MetricsPort = metricsPort
 		}
 	}
-	return errors.New("nothing decides it")
+	return autoscaler.New(c)
 }
 
 // reset removes the autoscaler, sets the workload back and waits until only as many pods are left.
-func reset(ctx context.Context, client kubernetes.Interface, patience time.Duration) error {
-	err := client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Delete(ctx, workload, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete the autoscaler: %w", err)
+func reset(ctx context.Context, client kubernetes.Interface, a Autoscaler, patience time.Duration) error {
+	if err := a.Remove(ctx); err != nil {
+		return err
 	}
 	// An autoscaler that was about to write may still do so: again and again, until it stays.
-	err = poll(ctx, patience, func(ctx context.Context) error {
+	err := poll(ctx, patience, func(ctx context.Context) error {
 		scale, err := client.AppsV1().Deployments(namespace).GetScale(ctx, workload, metav1.GetOptions{})
 		if err != nil {
 			return err

@@ -50,6 +50,7 @@ var allParts = []part{
 	{name: KEDAMetricsServer, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/adapter", outName: "adapter",
 		apart: true},
 	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
+	{name: RequestExporter, module: ".", pkg: "./internal/dev/bench/reaction/requestexporter", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
 	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
 }
@@ -74,6 +75,9 @@ const (
 	KEDAOperator      = "keda-operator"
 	KEDAMetricsServer = "keda-metrics-server"
 )
+
+// RequestExporter runs beside nginx in the pods of a benchmark.
+const RequestExporter = "requestexporter"
 
 // The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.
 const (

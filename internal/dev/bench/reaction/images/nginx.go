@@ -1,16 +1,30 @@
-package reaction
+// Package images assembles the images of the experiment on a real node.
+package images
 
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-const nginxImage = "plimsoll.local/nginx:1"
+// The images' names.
+const (
+	Nginx    = "plimsoll.local/nginx:1"
+	Exporter = "plimsoll.local/requestexporter:1"
+)
+
+// ExporterPort is where the exporter serves nginx' count of requests.
+const ExporterPort = 9113
+
+// statusPort is where the exporter reads it, on the pod's loopback address.
+const statusPort = "8080"
 
 // nginxConfig is nginx as small as it gets. It runs as root because the image has no other user.
 const nginxConfig = `user root root;
@@ -31,6 +45,10 @@ http {
     listen 80;
     root /www;
   }
+  server {
+    listen 127.0.0.1:` + statusPort + `;
+    location = /status { stub_status; }
+  }
 }
 `
 
@@ -41,8 +59,21 @@ const nginxPage = `<!DOCTYPE html>
 </html>
 `
 
-// newNginxImage is this machine's nginx, with its libraries, as an image.
-func newNginxImage(ctx context.Context) (v1.Image, error) {
+// NewExporter is the exporter's program, from a folder of binaries, alone.
+func NewExporter(binDir string) (v1.Image, error) {
+	program, err := os.ReadFile(filepath.Join(binDir, build.RequestExporter))
+	if err != nil {
+		return nil, fmt.Errorf("exporter's image: %w", err)
+	}
+	const path = "/requestexporter"
+	return image.Assemble([]image.File{{Path: path, Content: program, Mode: 0o755}}, v1.Config{
+		Entrypoint: []string{path, fmt.Sprintf(":%d", ExporterPort), "http://127.0.0.1:" + statusPort + "/status"},
+		User:       "65532:65532",
+	})
+}
+
+// NewNginx is this machine's nginx, with its libraries, as an image.
+func NewNginx(ctx context.Context) (v1.Image, error) {
 	program, err := realnode.Find("nginx")
 	if err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)

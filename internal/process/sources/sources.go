@@ -58,7 +58,9 @@ type Cluster struct {
 }
 
 // MetricsAPIs is the source of metrics from the metrics APIs.
-func (c *Config) MetricsAPIs(config *rest.Config, mapper meta.RESTMapper, cluster *Cluster) (*metricsapi.Client, error) {
+func (c *Config) MetricsAPIs(
+	config *rest.Config, mapper meta.RESTMapper, cluster *Cluster,
+) (*metricsapi.Client, error) {
 	return metricsapi.New(metricsapi.Config{
 		Rest: config, Mapper: mapper, Timeout: c.MetricsTimeout, DiscoveryPeriod: cluster.SyncPeriod,
 		Slots: c.MetricsRequests, Period: cluster.SyncPeriod, Log: cluster.Log, Registerer: cluster.Registerer,
@@ -98,7 +100,8 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	return own.Sources{
-		Pods: &podSource{pods, nodes, cluster.SyncPeriod}, Prometheus: &promSource{queries, nodes}, Scalers: &scalerSource{scalers, nodes},
+		Pods: &podSource{pods, nodes, cluster.SyncPeriod}, Prometheus: &promSource{queries, nodes},
+		Scalers: &scalerSource{scalers, nodes},
 	}, nil
 }
 

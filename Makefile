@@ -104,7 +104,7 @@ test-node: ## test on a real node: kills for want of memory, resizes, admission 
 	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)')
 
 .PHONY: test-prometheus
-test-prometheus: ## test history, alerts and dashboard with a real Prometheus (builds it: some minutes the first time)
+test-prometheus: ## test history, alerts, dashboard and queries with a real Prometheus (builds it: some minutes the first time)
 	@mkdir -p bin
 	@echo "Building Prometheus and promtool; some minutes the first time."
 	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool

@@ -41,14 +41,23 @@ func promtool(t *testing.T, args ...string) string {
 // start runs a server on data in a folder until the test ends, and returns its URL.
 func start(t *testing.T, folder, config string) string {
 	t.Helper()
+	url := "http://" + launch(t, folder, config)
+	await(t, 30*time.Second, func() error { return ready(t.Context(), url+"/-/ready") })
+	return url
+}
+
+// launch is start with more flags. It returns the address of the server, which may not be ready yet.
+func launch(t *testing.T, folder, config string, flags ...string) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "prometheus.yml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
 	var log bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary(t, "prometheus"), "--config.file="+file, "--storage.tsdb.path="+folder,
-		"--web.listen-address="+address, "--storage.tsdb.retention.time=100d", "--log.level=warn")
+	flags = append([]string{"--config.file=" + file, "--storage.tsdb.path=" + folder,
+		"--web.listen-address=" + address, "--storage.tsdb.retention.time=100d", "--log.level=warn"}, flags...)
+	cmd := exec.CommandContext(t.Context(), binary(t, "prometheus"), flags...)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
@@ -62,9 +71,7 @@ func start(t *testing.T, folder, config string) string {
 			t.Logf("Prometheus says:\n%s", log.String())
 		}
 	})
-	url := "http://" + address
-	await(t, 30*time.Second, func() error { return ready(t.Context(), url+"/-/ready") })
-	return url
+	return address
 }
 
 // await waits for a condition with a deadline.

@@ -306,6 +306,36 @@ func TestOwnMetricsBesideOthers(t *testing.T) {
 	})
 }
 
+// TestWhatWaitedIsReadAgain: a decision that waits for a metrics API is on what the other sources have after that.
+func TestWhatWaitedIsReadAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		hpa := w.web("web", 2)
+		object := ownly(hpa, ofQuery)
+		object.Spec.Metrics = append(object.Spec.Metrics, workloadOf(hpa).Spec.Metrics...)
+		object.Spec.Metrics = append(object.Spec.Metrics, workloadOf(externally(hpa)).Spec.Metrics...)
+		api.put(object)
+		o.answer = sources.Answer{Series: []float64{20}}
+		w.external = func(context.Context) (int64, error) {
+			// Half of what a decision waits for an answer.
+			<-time.After(500 * time.Millisecond)
+			o.set(func() { o.answer.Series = []float64{40} })
+			return 100, nil
+		}
+		var first *horizontal.Decision
+		w.inspected(observe.WLA("shop", "web"), func(_ *snapshothorizontal.Step, d *horizontal.Decision) {
+			if first == nil {
+				decision := d.Clone()
+				first = &decision
+			}
+		})
+		w.start(api.serve, rarely, o.read)
+		if first == nil || first.Metrics[0].Total != 40_000 {
+			t.Errorf("%+v, want the value from after the wait", first)
+		}
+	})
+}
+
 // TestForgottenObjects: nothing more is read of an object that is gone, and nothing at all of HPAs.
 func TestForgottenObjects(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

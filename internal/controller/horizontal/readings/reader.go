@@ -16,6 +16,10 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
+// lookAgainAfter is how long a decision may wait for answers of metrics APIs without reading again what
+// Plimsoll reads itself.
+const lookAgainAfter = 10 * time.Millisecond
+
 // New asks for nothing yet.
 func New(cfg *Config) *Reader {
 	return &Reader{Config: *cfg, Early: rate.NewLimiter(EarlyPerSecond, EarlyBurst)}
@@ -82,11 +86,13 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	result.HasSamples = result.HasKubelets || d.Own != nil && !hasResource(d.Policy)
 	result.IsDirect = q.isComplete() && result.HasSamples
 	if !q.isComplete() {
+		began := time.Now()
 		if err := r.request(ctx, d, q, fallback, result.HasSamples); err != nil {
 			return err
 		}
-		// The answers may have taken a while.
-		r.lookAtOwn(d, q)
+		if time.Since(began) > lookAgainAfter {
+			r.lookAtOwn(d, q)
+		}
 	}
 	if r.readsKubelets(d) {
 		r.reportFallback(d, result, fallback, why)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,9 +70,11 @@ func (s *Scaler) Observe(
 		// The decision's conditions have it.
 		return Observed{Err: err, At: began}, nil
 	}
-	if target, isKnown := s.scales.Known(kind, hpa.Namespace, ref.Name); isKnown {
+	target, isKnown := s.scales.Known(kind, hpa.Namespace, ref.Name)
+	if isKnown && !r.mayBeBehind(hpa, target.Scale) {
 		return Observed{Target: target, Err: err, At: began}, nil
 	}
+	isFull = isFull || isKnown
 	at := began
 	if isFull || !s.isUsable(r, ref, began) {
 		if err := s.read(ctx, r, hpa, kind, began); err != nil {
@@ -80,6 +83,14 @@ func (s *Scaler) Observe(
 		at = r.cached.at
 	}
 	return Observed{Target: r.cached.target, Err: r.cached.err, At: at}, nil
+}
+
+// mayBeBehind reports whether the informer may not show yet that the target was scaled to zero, which the HPA's status
+// has: another instance may have done that just before this one began to lead. If the condition ScaledToZero ended because
+// of a count from before that, the target would stay at zero. After its own writes this instance knows the count.
+func (r *Record) mayBeBehind(hpa observehorizontal.Autoscaler, known *autoscalingv1.Scale) bool {
+	return r.cached.at.IsZero() && known != nil && known.Spec.Replicas > 0 && hpa.Workload == nil &&
+		observehorizontal.ScaledToZero(hpa.HorizontalPodAutoscaler)
 }
 
 // isUsable reports whether the last answer serves this decision. It does for a sync period, as

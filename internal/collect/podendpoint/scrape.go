@@ -113,7 +113,8 @@ func (c *scratch) parse(response *fetch.Response, w *wants) error {
 	if err != nil {
 		return err
 	}
-	if format == page.Text && response.IsOpenEnded && len(response.Body) > 0 && !bytes.HasSuffix(response.Body, []byte{'\n'}) {
+	body := response.Body
+	if format == page.Text && response.IsOpenEnded && len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
 		return page.ErrTruncated // its last number may be half of one
 	}
 	return c.parser.Read(format, response.Body, w.page, func(want int, series uint64, value float64) {

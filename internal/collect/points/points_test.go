@@ -92,14 +92,21 @@ func TestLikeAll(t *testing.T) {
 				t.Fatalf("value %d is from %d, kept as from %d: %v", v, added[v], now-ago[i], values)
 			}
 		}
-		window := rapid.Int64Range(0, 60_000).Draw(t, "window")
-		if first, span, ok := h.Window(window); ok {
-			isLongest := span <= window && (first == 0 || span+h.GapMillis(first) > window)
-			if span != ago[first] || !isLongest && first != h.Len()-2 {
-				t.Fatalf("within %d ms: from %d over %d ms of %v", window, first, span, ago)
-			}
-		} else if h.Len() > 1 {
-			t.Fatalf("%d values without a window", h.Len())
-		}
+		checkWindow(t, &h, ago)
 	})
+}
+
+func checkWindow(t *rapid.T, h *points.History[int64], ago []int64) {
+	window := rapid.Int64Range(0, 60_000).Draw(t, "window")
+	first, span, ok := h.Window(window)
+	if ok != (h.Len() > 1) {
+		t.Fatalf("%d values, within %d ms: %v", h.Len(), window, ok)
+	}
+	if !ok {
+		return
+	}
+	isLongest := span <= window && (first == 0 || span+h.GapMillis(first) > window)
+	if span != ago[first] || !isLongest && first != h.Len()-2 {
+		t.Fatalf("within %d ms: from %d over %d ms of %v", window, first, span, ago)
+	}
 }

@@ -40,8 +40,8 @@ type scenario struct {
 	hotAtTimes bool
 	// surge multiplies the load for good.
 	surge float64
-	// ratePerPod makes the metric the requests per second that each pod counts itself, as of PodEndpoint, with this target.
-	// The requests of each second are drawn at random, as those of independent users.
+	// ratePerPod makes the metric the requests per second that each pod counts itself, as of PodEndpoint, with this
+	// target. The requests of each second are drawn at random, as those of independent users.
 	ratePerPod float64
 	// work is what each pod does by itself.
 	work  work

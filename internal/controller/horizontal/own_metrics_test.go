@@ -25,9 +25,17 @@ const (
 	ofScaler = plimsollv1alpha1.ExternalScalerMetricSourceType
 )
 
-// inspected are the decisions on an object, with what each was made of.
-func (w *world) inspected(key observe.Key, each func(*snapshothorizontal.Step, *horizontal.Decision)) {
-	w.made = func(c *Controller) { c.Inspect(key, each) }
+// inspected are the decisions on an object. Each is called under the world's lock.
+func (w *world) inspected(key observe.Key, each func(*horizontal.Decision)) {
+	w.made = func(c *Controller) {
+		c.Inspect(key, func(_ *snapshothorizontal.Step, d *horizontal.Decision) { w.set(func() { each(d) }) })
+	}
+}
+
+// counted is how many there are of something that the world's lock guards; it begins anew.
+func (w *world) counted(n *int) (counted int) {
+	w.set(func() { counted, *n = *n, 0 })
+	return counted
 }
 
 // TestSourcesAreSwitchedOff: a metric whose source is off says so, and neither raises nor lowers the replica count.
@@ -87,17 +95,17 @@ func TestPagesLeadToDecisions(t *testing.T) {
 		object := ownly(w.web("web", 4), ofPods)
 		api.put(object)
 		o.milli = 10_000
-		var decided []time.Time
-		w.inspected(observe.WLA("shop", "web"), func(_ *snapshothorizontal.Step, d *horizontal.Decision) {
+		decided := 0
+		w.inspected(observe.WLA("shop", "web"), func(d *horizontal.Decision) {
 			if d.Trigger == trigger.Samples {
-				decided = append(decided, d.At)
+				decided++
 			}
 		})
 		w.start(api.serve, rarely, o.read)
 		w.pass(30 * time.Second)
-		began := len(decided)
+		w.counted(&decided)
 		w.pass(60 * time.Second)
-		if got := len(decided) - began; got < 56 || got > 60 {
+		if got := w.counted(&decided); got < 56 || got > 60 {
 			t.Errorf("%d decisions in 60 rounds of pages", got)
 		}
 		o.set(func() { o.milli = 100_000 })
@@ -105,8 +113,10 @@ func TestPagesLeadToDecisions(t *testing.T) {
 		if got := w.replicas("web"); got < 8 {
 			t.Errorf("%d replicas two rounds after the load is tenfold, want at least 8", got)
 		}
-		if !slices.Contains(o.urgent, "web-0") {
-			t.Errorf("urgent are %v: the first of two samples should have had the second taken early", o.urgent)
+		var urgent []string
+		o.set(func() { urgent = slices.Clone(o.urgent) })
+		if !slices.Contains(urgent, "web-0") {
+			t.Errorf("urgent are %v: the first of two samples should have had the second taken early", urgent)
 		}
 	})
 }
@@ -121,13 +131,15 @@ func TestSampledPodsStandForAll(t *testing.T) {
 		api.put(object)
 		o.milli, o.sample = 20_000, 5
 		var counts metric.Counts
-		w.inspected(observe.WLA("shop", "web"), func(_ *snapshothorizontal.Step, d *horizontal.Decision) {
+		w.inspected(observe.WLA("shop", "web"), func(d *horizontal.Decision) {
 			if d.Metrics[0].Failure == nil && !d.Metrics[0].Pending && counts.Counted == 0 {
 				counts = d.Metrics[0].Counts
 			}
 		})
 		w.start(api.serve, rarely, o.read)
 		w.pass(2 * period)
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if counts.Counted != 5 || counts.Unsampled != 15 {
 			t.Errorf("%+v, want 5 of 20 pods sampled", counts)
 		}
@@ -153,7 +165,7 @@ func TestSilentPodsAreMissing(t *testing.T) {
 	})
 }
 
-// TestFailingServerKeepsReplicas: as long as a server is down nothing is lowered, and the fallback holds after its time.
+// TestFailingServerKeepsReplicas: as long as a server is down nothing is lowered, and the fallback holds in time.
 func TestFailingServerKeepsReplicas(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.workloads(), w.ownMetrics()
@@ -189,7 +201,7 @@ func TestPendingLowersNothing(t *testing.T) {
 		w.pass(time.Second)
 		w.wantReplicas("web", 4, "the first answer is awaited")
 		o.set(func() { o.answer = sources.Answer{Series: []float64{10}} })
-		o.sampled(observe.WLA("shop", "web"))
+		o.answered(observe.WLA("shop", "web"))
 		w.pass(time.Second)
 		w.wantReplicas("web", 1, "the answer leads to a decision at once")
 	})
@@ -239,18 +251,18 @@ func TestFloodOfPushes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := zeroWorld(w)
 		decisions := 0
-		w.inspected(observe.WLA("shop", "web"), func(*snapshothorizontal.Step, *horizontal.Decision) { decisions++ })
+		w.inspected(observe.WLA("shop", "web"), func(*horizontal.Decision) { decisions++ })
 		w.start(api.serve, rarely, o.read)
 		w.pass(2 * period)
 		o.push(observe.WLA("shop", "web"))
 		w.pass(time.Second)
-		decisions = 0
+		w.counted(&decisions)
 		for range 10_000 {
 			o.push(observe.WLA("shop", "web"))
 			w.pass(time.Millisecond)
 		}
-		if decisions < 45 || decisions > 55 {
-			t.Errorf("%d decisions in 10 s", decisions)
+		if got := w.counted(&decisions); got < 45 || got > 55 {
+			t.Errorf("%d decisions in 10 s", got)
 		}
 		if got := w.metric("plimsoll_external_scaler_reports_total"); got != 10_001 {
 			t.Errorf("%g reports were counted", got)
@@ -269,16 +281,16 @@ func TestAnswersOfManyMetrics(t *testing.T) {
 		api.put(object)
 		o.answer = sources.Answer{Series: []float64{20}}
 		decisions := 0
-		w.inspected(observe.WLA("shop", "web"), func(*snapshothorizontal.Step, *horizontal.Decision) { decisions++ })
+		w.inspected(observe.WLA("shop", "web"), func(*horizontal.Decision) { decisions++ })
 		w.start(api.serve, rarely, o.read)
 		w.pass(2 * period)
-		decisions = 0
+		w.counted(&decisions)
 		for range 1000 {
-			o.sampled(observe.WLA("shop", "web"))
+			o.answered(observe.WLA("shop", "web"))
 			w.pass(10 * time.Millisecond)
 		}
-		if decisions < 40 || decisions > 55 {
-			t.Errorf("%d decisions in 10 s", decisions)
+		if got := w.counted(&decisions); got < 40 || got > 55 {
+			t.Errorf("%d decisions in 10 s", got)
 		}
 	})
 }
@@ -323,13 +335,15 @@ func TestWhatWaitedIsReadAgain(t *testing.T) {
 			return 100, nil
 		}
 		var first *horizontal.Decision
-		w.inspected(observe.WLA("shop", "web"), func(_ *snapshothorizontal.Step, d *horizontal.Decision) {
+		w.inspected(observe.WLA("shop", "web"), func(d *horizontal.Decision) {
 			if first == nil {
 				decision := d.Clone()
 				first = &decision
 			}
 		})
 		w.start(api.serve, rarely, o.read)
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if first == nil || first.Metrics[0].Total != 40_000 {
 			t.Errorf("%+v, want the value from after the wait", first)
 		}
@@ -345,21 +359,19 @@ func TestForgottenObjects(t *testing.T) {
 		w.external = func(context.Context) (int64, error) { return 200, nil }
 		w.start(api.serve, rarely, o.read)
 		w.pass(2 * period)
-		if o.running != 3 {
-			t.Errorf("%d sources run, want 3", o.running)
-		}
+		o.wantRunning(3)
 		api.remove("web")
 		w.deleteHPA("other")
 		w.pass(2 * period)
 		want := []observe.Key{observe.WLA("shop", "web")}
 		for _, source := range []string{"pods", "prometheus", "scalers"} {
-			if got := o.forgotten[source]; !slices.Equal(got, want) {
+			if got := o.forgottenBy(source); !slices.Equal(got, want) {
 				t.Errorf("%s: forgotten are %v, want %v", source, got, want)
 			}
 		}
-		looks := o.looks
+		o.looked()
 		w.pass(2 * period)
-		if o.looks != looks {
+		if o.looked() {
 			t.Error("an object that is gone is still read")
 		}
 	})
@@ -375,9 +387,7 @@ func TestSourcesStopWithTheLead(t *testing.T) {
 		w.stop()
 		w.stop = nil
 		w.pass(time.Second)
-		if o.running != 0 {
-			t.Errorf("%d sources run, want none", o.running)
-		}
+		o.wantRunning(0)
 	})
 }
 
@@ -393,9 +403,8 @@ func TestRareDecisionsStaySubscribed(t *testing.T) {
 		w.start(api.serve, rarely, o.read)
 		w.pass(period)
 		for i := range 10 {
-			before := o.looks
 			w.pass(2 * period)
-			if o.looks == before {
+			if !o.looked() {
 				t.Fatalf("not asked for two sync periods after %d", i)
 			}
 		}

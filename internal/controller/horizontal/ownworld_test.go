@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,6 +82,34 @@ func (o *ownMetrics) push(key observe.Key) {
 	pushed := o.pushed
 	o.mu.Unlock()
 	pushed(key)
+}
+
+// answered is a new answer of a server.
+func (o *ownMetrics) answered(key observe.Key) {
+	o.mu.Lock()
+	sampled := o.sampled
+	o.mu.Unlock()
+	sampled(key)
+}
+
+// looked reports whether a decision has asked for anything since the last call.
+func (o *ownMetrics) looked() (yes bool) {
+	o.set(func() { yes, o.looks = o.looks > 0, 0 })
+	return yes
+}
+
+func (o *ownMetrics) forgottenBy(source string) (keys []observe.Key) {
+	o.set(func() { keys = slices.Clone(o.forgotten[source]) })
+	return keys
+}
+
+func (o *ownMetrics) wantRunning(want int) {
+	o.w.t.Helper()
+	o.set(func() {
+		if o.running != want {
+			o.w.t.Errorf("%d sources run, want %d", o.running, want)
+		}
+	})
 }
 
 func (o *ownMetrics) run(ctx context.Context) {

@@ -86,8 +86,9 @@ func (s *Scaler) Observe(
 }
 
 // mayBeBehind reports whether the informer may not show yet that the target was scaled to zero, which the HPA's status
-// has: another instance may have done that just before this one began to lead. If the condition ScaledToZero ended because
-// of a count from before that, the target would stay at zero. After its own writes this instance knows the count.
+// has: another instance may have done that just before this one began to lead. If the condition ScaledToZero ended
+// because of a count from before that, the target would stay at zero. After its own writes this instance knows the
+// count.
 func (r *Record) mayBeBehind(hpa observehorizontal.Autoscaler, known *autoscalingv1.Scale) bool {
 	return r.cached.at.IsZero() && known != nil && known.Spec.Replicas > 0 && hpa.Workload == nil &&
 		observehorizontal.ScaledToZero(hpa.HorizontalPodAutoscaler)

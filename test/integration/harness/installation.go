@@ -18,7 +18,7 @@ type Installation struct {
 
 // Namespace is a namespace of the cluster, on which install was run once.
 func (i *Installation) Namespace(
-	t *testing.T, shared *devclustertest.Shared, install func(context.Context, *devcluster.Cluster) error,
+	t testing.TB, shared *devclustertest.Shared, install func(context.Context, *devcluster.Cluster) error,
 ) *Namespace {
 	t.Helper()
 	cluster := shared.Cluster(t)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // namespace is a namespace of the cluster, in which the controller may read Services and Secrets, as config/sources
 // permits it.
-func namespace(t *testing.T) *harness.Namespace {
+func namespace(t testing.TB) *harness.Namespace {
 	t.Helper()
 	return installation.Namespace(t, &shared, func(ctx context.Context, cluster *devcluster.Cluster) error {
 		if err := cluster.InstallDefinitions(ctx); err != nil {
@@ -40,6 +40,7 @@ func namespace(t *testing.T) *harness.Namespace {
 				return err
 			}
 		}
-		return program.Start(ctx, "--pod-endpoint-allowed-cidr="+allowed, "--metric-secrets")
+		return program.Start(ctx, "--pod-endpoint-allowed-cidr="+allowed, "--metric-secrets",
+			"--metric-server="+keda.Address())
 	})
 }

@@ -54,6 +54,8 @@ type connection struct {
 	mu sync.Mutex
 	// failure is why there is no connection; nil if there is one, or was none yet.
 	failure error
+	// rejection is why the last connection ended after its TLS handshake; nil if it did not.
+	rejection error
 	// current is the connection, nil if there was none yet.
 	current *meteredConn
 	// config is what the current connection was made with; nil without TLS.
@@ -183,4 +185,20 @@ func (c *connection) setFailure(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failure = err
+}
+
+// handshaken keeps what the connection was made with. That the server accepts it is not known before
+// its first response.
+func (c *connection) handshaken(config *tls.Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.config, c.failure = config, c.rejection; c.failure == nil {
+		c.failure = errNotServed
+	}
+}
+
+func (c *connection) setRejection(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure, c.rejection = err, err
 }

@@ -13,7 +13,10 @@ type handshaker struct{ connection *connection }
 
 var _ credentials.TransportCredentials = (*handshaker)(nil)
 
-var errNoServer = errors.New("it is no server")
+var (
+	errNoServer  = errors.New("it is no server")
+	errNotServed = errors.New("nothing came after the TLS handshake: it may want another certificate of the client")
+)
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (h *handshaker) ClientHandshake(
@@ -32,9 +35,7 @@ func (h *handshaker) ClientHandshake(
 		h.connection.setFailure(describeHandshake(err))
 		return nil, nil, err
 	}
-	h.connection.mu.Lock()
-	defer h.connection.mu.Unlock()
-	h.connection.config = material.TLS
+	h.connection.handshaken(material.TLS)
 	return &tlsConn{Conn: conn, connection: h.connection}, info, nil
 }
 
@@ -55,9 +56,9 @@ func (t *tlsConn) Read(b []byte) (int, error) {
 	}
 	if n > 0 {
 		t.isAccepted = true
-		t.connection.setFailure(nil)
+		t.connection.setRejection(nil)
 	} else if isAlert(err) {
-		t.connection.setFailure(describeHandshake(err))
+		t.connection.setRejection(describeHandshake(err))
 	}
 	return n, err
 }

@@ -135,7 +135,7 @@ func TestTLS(t *testing.T) {
 		"not permitted":         {tlsServer(name, hour), sources.TLS{CA: secretKey("none")}, "tlsConfig.ca.secret"},
 		"certificate of the client": {mutual, sources.TLS{CABundle: "CA", Cert: secretKey("cert"),
 			Key: secretKey("key")}, ""},
-		"no certificate of the client": {mutual, sources.TLS{CABundle: "CA"}, "certificate required"},
+		"no certificate of the client": {mutual, sources.TLS{CABundle: "CA"}, "certificate"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

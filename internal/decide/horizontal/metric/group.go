@@ -91,8 +91,8 @@ func (by *grouping) group(pod *Pod, sample *Sample) Group {
 		return Ignored
 	case pod.Phase == PhasePending:
 		return Unready
-	case !sample.Present && sample.Unsampled && by.starting(pod, &by.unasked):
-		return Unready
+	case !sample.Present && sample.Unsampled && (pod.Ready != ReadyTrue || by.starting(pod, &by.unasked)):
+		return Unready // the sample is of pods that are ready, and has their load
 	case !sample.Present && sample.Unsampled:
 		return Unsampled
 	case !sample.Present:

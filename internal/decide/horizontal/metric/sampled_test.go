@@ -34,6 +34,16 @@ func (s scene) starting(pods int, readyFor time.Duration) scene {
 	return s
 }
 
+// unreadyAgain adds running pods that have been ready for long, and are so no more.
+func (s scene) unreadyAgain(pods int) scene {
+	for range pods {
+		p := pod("overloaded")
+		p.Ready, p.StartTime, p.ReadyTransition = metric.ReadyFalse, now.Add(-time.Hour), now.Add(-time.Minute)
+		s = s.add(p, metric.Sample{Unsampled: true}, 0)
+	}
+	return s
+}
+
 // TestSampled: a part of the pods stands for all.
 func TestSampled(t *testing.T) {
 	rps := averageOf(source.PodEndpoint, 100)
@@ -61,6 +71,14 @@ func TestSampled(t *testing.T) {
 		"pods that are not ready": {
 			"8 pods use 1600; 4 more are starting: 1600/12 each", running(rps, 200, 200).unsampled(6).starting(4, 0).at(12, 12),
 			outcome{16, verdict.Recomputed, 12, 0, 200},
+		},
+		"pods that are not ready any more": {
+			"the other 8 have their load, 1600", running(rps, 200, 200).unsampled(6).unreadyAgain(4).at(12, 12),
+			outcome{16, verdict.Recomputed, 12, 0, 200},
+		},
+		"pods that are not ready any more, on the way down": {
+			"the other 8 have all of the load, 400", running(rps, 50, 50).unsampled(6).unreadyAgain(4).at(12, 12),
+			outcome{4, verdict.Scaled, 8, 0, 50},
 		},
 		"as many pods as it takes are on their way": {
 			"1600/16 each is the target", running(rps, 200, 200).unsampled(6).starting(8, 0).at(16, 16),

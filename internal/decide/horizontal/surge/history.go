@@ -75,7 +75,7 @@ func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.
 	}
 	if m.Since.IsZero() {
 		m.Since, m.Metric, m.Source, m.From, m.Proposed = now, r.Metric, sourceOf(&specs[r.Metric]), current, 0
-		m.Pods, m.Ratio = r.Counted+r.Sharing, r.Ratio
+		m.Pods, m.Ratio = r.carrying(), r.Ratio
 	}
 	if now.Sub(m.Last) > fewGap {
 		m.Steady = now
@@ -111,7 +111,7 @@ func (r *Result) cap(most, stable int32, verdict Verdict) {
 // over load: with n pods instead of m each would carry m/n of it. At least half of that
 // is to be seen. As long as there are no more pods to speak of, nothing can be.
 func (m *History) helps(r *Result) bool {
-	pods := r.Counted + r.Sharing
+	pods := r.carrying()
 	if float64(pods) < morePods*float64(m.Pods) {
 		m.Ratio = max(m.Ratio, r.Ratio)
 		return true

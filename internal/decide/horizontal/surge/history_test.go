@@ -132,6 +132,34 @@ func TestMorePodsDoNotHelp(t *testing.T) {
 	}
 }
 
+// TestMorePodsDoNotHelpASample: pods beside the sample count as much as those in it, also where the sample becomes
+// larger or smaller meanwhile.
+func TestMorePodsDoNotHelpASample(t *testing.T) {
+	for name, tt := range map[string]struct {
+		counted, unasked, sharing int
+		want                      surge.Verdict
+	}{
+		"more pods":               {10, 190, 0, surge.Unhelped},
+		"new pods of the sample":  {10, 180, 10, surge.Unhelped},
+		"a larger sample":         {40, 160, 0, surge.Unhelped},
+		"a sample no longer":      {200, 0, 0, surge.Unhelped},
+		"as many in a larger one": {40, 60, 0, surge.Asking},
+		"as many, all asked":      {100, 0, 0, surge.Asking},
+	} {
+		var m surge.History
+		r := asking()
+		r.Replicas, r.Unasked = 200, 90
+		m.Judge(noon, &r, 100, cpu, stable(1))
+		r = asking()
+		r.Replicas, r.Counted, r.Showing, r.Unasked, r.Sharing = 400, tt.counted, tt.counted, tt.unasked, tt.sharing
+		current := int32(tt.counted + tt.unasked + tt.sharing)
+		m.Judge(noon.Add(2*time.Second), &r, current, cpu, stable(1.5))
+		if r.Verdict != tt.want {
+			t.Errorf("%s: %s, want %s", name, r.Verdict, tt.want)
+		}
+	}
+}
+
 // TestFewPods: two pods, of which the stable window says that they need four, may ask for
 // one more, and for twice the count after four seconds without a gap.
 func TestFewPods(t *testing.T) {

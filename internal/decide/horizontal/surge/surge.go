@@ -41,8 +41,9 @@ type Result struct {
 	Adjusted float64
 	Base     int64
 	// Counted is how many pods were used, Showing how many of them are above the
-	// margin each. Sharing are those that have taken a part of the load since.
-	Counted, Showing, Sharing int
+	// margin each. Sharing are those that have taken a part of the load since. Unasked
+	// are not in the sample, and have a part of the load, too.
+	Counted, Showing, Sharing, Unasked int
 	// At is when the newest interval ended; zero if none says.
 	At time.Time
 	// Suspicious says that the newest interval of some pod is steep.
@@ -265,6 +266,9 @@ func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	}
 }
 
+// carrying is how many pods have a part of the load.
+func (r *Result) carrying() int { return r.Counted + r.Sharing + r.Unasked }
+
 // total is what pods used of what they are to use.
 type total struct{ used, wanted float64 }
 
@@ -275,11 +279,11 @@ type total struct{ used, wanted float64 }
 // with the first interval in which they were ready, and with at most as much as the
 // others carry each, as the rest is their start.
 func (in *Input) ask(s *Settings, r *Result, sum total) {
-	c, ready, unasked := in.Context, in.Context.Now.Add(-s.ReadyFor), int64(0)
+	c, ready := in.Context, in.Context.Now.Add(-s.ReadyFor)
 	began := r.At.Add(-r.Span / time.Duration(r.Intervals))
 	for pod := range c.Pods {
 		if in.isUnsampled(r.Metric, pod) && isReady(&c.Pods[pod]) && !c.Pods[pod].ReadyTransition.After(began) {
-			unasked++
+			r.Unasked++
 		}
 		if counts(&c.Pods[pod], ready) || in.lacks(r.Metric, pod) {
 			continue
@@ -295,7 +299,7 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 	}
 	r.Adjusted = sum.used / sum.wanted
 	// As for the stable window, the surge pods of a rollout are not multiplied.
-	r.Base = int64(r.Counted+r.Sharing) + unasked
+	r.Base = int64(r.carrying())
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		r.Base = min(r.Base, int64(c.SpecReplicas))
 	}

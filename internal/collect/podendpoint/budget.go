@@ -3,6 +3,7 @@ package podendpoint
 import (
 	"context"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,8 @@ type budget struct {
 	// scrapes and cpu may be spent in one interval.
 	scrapes int
 	cpu     time.Duration
+	// slow is how long scrapes of slow pages may take together in one interval.
+	slow time.Duration
 	// pods is how many could be scraped, as of the last plan with those of new pages since.
 	pods atomic.Int64
 	// stretched is by how much intervals are longer, in thousandths.
@@ -44,6 +47,7 @@ type budget struct {
 func (b *budget) begin(config *Config) {
 	b.scrapes = max(1, int(config.MaxPerSecond*config.Interval.Seconds()))
 	b.cpu = time.Duration(config.MaxCPU * float64(config.Interval))
+	b.slow = time.Duration(slowPerConcurrent*config.MaxConcurrent) * config.Interval
 	b.stretched.Store(1000)
 }
 
@@ -59,51 +63,63 @@ func (b *budget) first(pods int) int {
 
 // demand is what scraping all pods would take.
 type demand struct {
-	pods  []int
-	costs []time.Duration
-	// total is all pods, cpu what they cost.
-	total int
-	cpu   time.Duration
+	pods []int
+	// costs is the CPU of one scrape of each page, took how long it takes.
+	costs, took []time.Duration
 }
 
-func (d *demand) add(pods int, cost time.Duration) {
+func (d *demand) add(pods int, cost, took time.Duration) {
 	if cost == 0 {
 		cost = unknownCost
 	}
-	d.pods, d.costs = append(d.pods, pods), append(d.costs, cost)
-	d.total += pods
-	d.cpu += time.Duration(pods) * cost
+	d.pods, d.costs, d.took = append(d.pods, pods), append(d.costs, cost), append(d.took, took)
 }
 
-// share is how many pods of each page are in the sample, nil if all are.
-func (b *budget) share(d *demand) []int {
-	b.pods.Store(int64(d.total))
-	part := d.cpu.Seconds() / b.cpu.Seconds()
-	if d.total <= b.scrapes && (part <= enough || !b.isShort && part <= 1) {
-		b.isShort, b.cost = false, 0
-		b.stretched.Store(1000)
-		return nil
-	}
-	b.isShort = true
-	pods := capCostly(d.pods, d.costs, b.cpu)
-	var total int
-	var cpu time.Duration
+// sum is how many pods there are of all pages, and what they cost.
+func (d *demand) sum(pods []int) (total int, cpu time.Duration) {
 	for i, n := range pods {
 		total += n
 		cpu += time.Duration(n) * d.costs[i]
 	}
-	cost := cpu / time.Duration(max(1, total))
-	if change := cost.Seconds()/max(b.cost.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
-		b.cost = max(cost, 1)
-	}
-	sizes, stretch := sample.Sizes(pods, min(b.scrapes, int(b.cpu/b.cost)))
-	b.stretched.Store(int64(stretch * 1000))
+	return total, cpu
+}
+
+// sizes are those of samples, of which one of all pods stays one when there are more.
+func (d *demand) sizes(pods []int) []int {
+	sizes := slices.Clone(pods)
 	for i := range sizes {
 		if sizes[i] >= d.pods[i] {
 			sizes[i] = math.MaxInt
 		}
 	}
 	return sizes
+}
+
+// share is how many pods of each page are in the sample, nil if all are.
+func (b *budget) share(d *demand) []int {
+	all, _ := d.sum(d.pods)
+	b.pods.Store(int64(all))
+	pods := capSlow(d.pods, d.took, b.slow)
+	total, cpu := d.sum(pods)
+	part := cpu.Seconds() / b.cpu.Seconds()
+	if total <= b.scrapes && (part <= enough || !b.isShort && part <= 1) {
+		b.isShort, b.cost = false, 0
+		b.stretched.Store(1000)
+		if total == all {
+			return nil
+		}
+		return d.sizes(pods)
+	}
+	b.isShort = true
+	pods = capCostly(pods, d.costs, b.cpu)
+	total, cpu = d.sum(pods)
+	cost := cpu / time.Duration(max(1, total))
+	if change := cost.Seconds()/max(b.cost.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
+		b.cost = max(cost, 1)
+	}
+	sizes, stretch := sample.Sizes(pods, min(b.scrapes, int(b.cpu/b.cost)))
+	b.stretched.Store(int64(stretch * 1000))
+	return d.sizes(sizes)
 }
 
 // plan determines again and again how many pods of each page are scraped.
@@ -144,7 +160,7 @@ func (s *Source) share(pages []*podPage) {
 	var c counts
 	for _, p := range pages {
 		p.object.mu.Lock()
-		d.add(p.pods, p.cost)
+		d.add(p.pods, p.cost, p.plannedTook())
 		c.add(p)
 		p.object.mu.Unlock()
 	}

@@ -49,6 +49,9 @@ type podPage struct {
 	reporting int
 	// cost is an average of what scraping one pod costs; 0 before the first.
 	cost time.Duration
+	// took is an average of how long it takes to scrape one pod, planned what it was when the samples were
+	// determined; 0 before the first.
+	took, planned time.Duration
 
 	uids    []uint64
 	indices []int

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -65,8 +66,9 @@ func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err 
 	c, cpu, err := s.read(ctx, t, w)
 	if !isEnding(ctx) {
 		now := time.Now()
-		s.metrics.scraped(now.Sub(began), cpu, err)
-		told, isNew := s.take(now, t, w, outcome{c, cpu, err})
+		took := now.Sub(began)
+		s.metrics.scraped(took, cpu, err)
+		told, isNew := s.take(now, t, w, outcome{c, cpu, took, err})
 		if isNew {
 			s.watch.Sampled(told)
 		}
@@ -155,9 +157,9 @@ func (s *Source) request(ctx context.Context, t *target, buffer func() []byte) (
 // outcome is how a scrape ended.
 type outcome struct {
 	// values are what was read; nil if nothing was.
-	values *scratch
-	cpu    time.Duration
-	err    error
+	values    *scratch
+	cpu, took time.Duration
+	err       error
 }
 
 // take puts what was read into the histories.
@@ -169,7 +171,7 @@ func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sam
 		return told, false // it was removed meanwhile
 	}
 	if t.scrapes > 0 {
-		p.learn(end.cpu) // the first one's connection is not the rule
+		p.learn(&end) // the first one's connection is not the rule
 	}
 	wasReporting := t.isReporting()
 	t.failing = end.err
@@ -194,15 +196,30 @@ func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sam
 	return told, true
 }
 
-// learn makes what a scrape cost a part of what those of the page's pods cost.
-func (p *podPage) learn(cpu time.Duration) {
-	switch {
-	case cpu <= 0:
-	case p.cost == 0:
-		p.cost = cpu
-	default:
-		p.cost += (cpu - p.cost) / 16
+// learn makes what a scrape cost, and how long it took, a part of what those of the page's pods do.
+func (p *podPage) learn(end *outcome) {
+	learn(&p.cost, end.cpu)
+	if end.err == nil {
+		learn(&p.took, end.took)
 	}
+}
+
+func learn(average *time.Duration, value time.Duration) {
+	switch {
+	case value <= 0:
+	case *average == 0:
+		*average = value
+	default:
+		*average += (value - *average) / 16
+	}
+}
+
+// plannedTook is how long a scrape takes, which changes when it is notable.
+func (p *podPage) plannedTook() time.Duration {
+	if change := p.took.Seconds()/max(p.planned.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
+		p.planned = p.took
+	}
+	return p.planned
 }
 
 // add adds the values to the histories, and tells whether one of them has a new sample.

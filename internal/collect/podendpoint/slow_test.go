@@ -1,0 +1,117 @@
+package podendpoint
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func millis(values ...int) (took []time.Duration) {
+	for _, v := range values {
+		took = append(took, time.Duration(v)*time.Millisecond)
+	}
+	return took
+}
+
+// Scrapes that take long leave places to others. Those that take less than their part are not touched.
+func TestCapSlow(t *testing.T) {
+	for name, c := range map[string]struct {
+		pods []int
+		took []time.Duration
+		want []int
+	}{
+		"quick":             {[]int{100_000, 10}, millis(49, 1), []int{100_000, 10}},
+		"slow, but not too": {[]int{500, 10}, millis(1000, 1), []int{500, 10}},
+		"too slow":          {[]int{1000, 10}, millis(1000, 1), []int{512, 10}},
+		"two":               {[]int{1000, 1000, 10}, millis(1000, 500, 1), []int{256, 512, 10}},
+		"a small one":       {[]int{1000, 12}, millis(1000, 1000), []int{500, 12}},
+		"more than pods":    {slices.Repeat([]int{2}, 1000), slices.Repeat(millis(1000), 1000), slices.Repeat([]int{1}, 1000)},
+	} {
+		if got := capSlow(c.pods, c.took, 512*time.Second); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		pods := rapid.SliceOfN(rapid.IntRange(0, 5000), 1, 20).Draw(t, "pods")
+		took := make([]time.Duration, len(pods))
+		total := time.Duration(0)
+		for i := range took {
+			took[i] = time.Duration(rapid.IntRange(0, 1000).Draw(t, "took")) * time.Millisecond
+		}
+		for i, n := range capSlow(pods, took, 512*time.Second) {
+			if n > pods[i] || n < min(1, pods[i]) || took[i] < slowAfter && n != pods[i] {
+				t.Fatalf("%d of %d", n, pods[i])
+			}
+			if took[i] >= slowAfter {
+				total += time.Duration(n) * took[i]
+			}
+		}
+		if total > 513*time.Second {
+			t.Fatalf("%s", total)
+		}
+	})
+}
+
+// Slow pages are sampled where there is CPU for all.
+func TestShareOfSlowPages(t *testing.T) {
+	b, d := newBudget(), demandOf(10, 100, 50*us)
+	d.add(1000, 50*us, time.Second)
+	if got := b.share(d); len(got) != 101 || got[0] != math.MaxInt || got[100] != 512 || b.stretch() != 1 {
+		t.Errorf("%v, stretched by %g", got, b.stretch())
+	}
+}
+
+// slowly serves a page after a while.
+func slowly(page func(net.Conn, *http.Request), after time.Duration) func(net.Conn, *http.Request) {
+	return func(w net.Conn, r *http.Request) {
+		<-time.After(after)
+		page(w, r)
+	}
+}
+
+// Pages that always take long, many times as many as scrapes may be under way, hold up no one once that is known.
+func TestManySlowPages(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const slow, paths, neighbours, settled = 20, 20, 50, 8 * time.Second
+		f := begin(t, Config{MaxConcurrent: 16})
+		for i := range slow {
+			f.page[fmt.Sprintf("pod-%d", i)] = slowly(f.requests(10), 900*time.Millisecond)
+		}
+		for i := range neighbours {
+			f.page[fmt.Sprintf("pod-%d", slow+i)] = f.requests(10)
+		}
+		bad, good := rateQuery(pods(0, slow)), rateQuery(pods(slow, neighbours))
+		good.Key.Name = "neighbour"
+		_, _ = f.run(good, 3*time.Second)
+		began := time.Now()
+		for range 30 {
+			for n := range paths {
+				q, spec := *bad, *bad.Spec
+				spec.Path = fmt.Sprintf("/metrics?n=%d", n)
+				q.Metric, q.Spec = n, &spec
+				_, _ = f.run(&q, 0)
+			}
+			_, _ = f.run(good, time.Second)
+		}
+		longest := time.Duration(0)
+		for i := range neighbours {
+			times := f.times(fmt.Sprintf("pod-%d", slow+i))
+			for k := 1; k < len(times); k++ {
+				if times[k-1].Sub(began) > settled {
+					longest = max(longest, times[k].Sub(times[k-1]))
+				}
+			}
+		}
+		if longest == 0 || longest > 1200*time.Millisecond {
+			t.Errorf("a neighbour waited %s", longest)
+		}
+		f.source.Forget(bad.Key)
+		<-time.After(2 * time.Second) // until the pages that are under way have been served
+	})
+}

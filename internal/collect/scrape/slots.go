@@ -24,9 +24,14 @@ type slots[T Target] struct {
 	running, slow []*entry[T]
 	// retries are those, slow or not, of targets whose last scrape failed.
 	retries int
-	// usual is a moving average of what scrapes take that succeed, 0 before the first.
-	usual time.Duration
+	// slowPart is which part of the last scrapes that succeeded took longer than slowAfter; hasSucceeded says that
+	// there was one. How long they took says less: one scrape of twenty can make the average long.
+	slowPart     float64
+	hasSucceeded bool
 }
+
+// remembered is how many scrapes slowPart is an average of, more than end together because they began together.
+const remembered = 256
 
 // isFull tells that no scrape may begin.
 func (s *slots[T]) isFull() bool { return len(s.running) >= s.maxRunning }
@@ -51,10 +56,14 @@ func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 		return
 	}
 	e.lasted = now.Sub(e.state.Started)
-	if s.usual == 0 {
-		s.usual = e.lasted
+	isSlow := 0.0
+	if e.lasted >= s.slowAfter {
+		isSlow = 1
 	}
-	s.usual += (e.lasted - s.usual) / 16
+	if !s.hasSucceeded {
+		s.hasSucceeded, s.slowPart = true, isSlow
+	}
+	s.slowPart += (isSlow - s.slowPart) / remembered
 }
 
 // release frees the slots of scrapes that have become slow. Where there are too many of
@@ -99,7 +108,7 @@ func (s *slots[T]) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRu
 // Where most scrapes are slow the reason is not in the targets, and cancelling them would
 // let none succeed.
 func (s *slots[T]) toCancel(now time.Time) (oldest *entry[T], until time.Duration) {
-	if s.usual == 0 || s.usual >= s.slowAfter {
+	if !s.hasSucceeded || s.slowPart >= 0.5 {
 		return nil, 0
 	}
 	for _, e := range s.slow {

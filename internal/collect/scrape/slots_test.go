@@ -25,7 +25,15 @@ const mostAtATime = 5 * scrape.DefaultMaxConcurrent
 // timeout each.
 func goDark(t *testing.T, f *fleet, nodes, dark int, timeout time.Duration) (*zones, *scrape.Rounds[kubelet.Target]) {
 	t.Helper()
-	r := begin(t, f, scrape.Config[kubelet.Target]{})
+	f.timeout = timeout
+	return goDarkWith(t, f, scrape.Config[kubelet.Target]{}, nodes, dark)
+}
+
+func goDarkWith(
+	t *testing.T, f *fleet, config scrape.Config[kubelet.Target], nodes, dark int,
+) (*zones, *scrape.Rounds[kubelet.Target]) {
+	t.Helper()
+	r := begin(t, f, config)
 	all := targets(nodes)
 	z := &zones{fleet: f, dark: all[:dark], healthy: all[dark:]}
 	r.Set(all)
@@ -33,7 +41,6 @@ func goDark(t *testing.T, f *fleet, nodes, dark int, timeout time.Duration) (*zo
 	f.reset()
 	z.began = time.Now()
 	f.change(func() {
-		f.timeout = timeout
 		for _, target := range z.dark {
 			f.hangs[target.Node] = true
 		}
@@ -111,6 +118,22 @@ func TestSlowNodesInADarkZonesTime(t *testing.T) {
 			if state, _ := r.State(target.Node); time.Since(state.Succeeded) > 3*time.Second {
 				t.Errorf("%s answered %s ago", target.Node, time.Since(state.Succeeded))
 			}
+		}
+	})
+}
+
+// TestFewSlowNodesDoNotPreventCancelling: some that always take many times as long as is slow do not make all slow.
+func TestFewSlowNodesDoNotPreventCancelling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(5 * time.Millisecond)
+		for _, target := range targets(1000)[900:] {
+			f.slow[target.Node] = 700 * time.Millisecond
+		}
+		config := scrape.Config[kubelet.Target]{SlowAfter: 50 * time.Millisecond}
+		z, _ := goDarkWith(t, f, config, 1000, 333)
+		pass(time.Minute)
+		if silence := z.silence(); silence > 3*time.Second {
+			t.Errorf("a healthy node was not scraped for %s", silence)
 		}
 	})
 }

@@ -192,7 +192,8 @@ func (g *generator) specEvent(s *Situation) bool {
 	return true
 }
 
-// moveMin gives a target at zero a min above zero, mostly while no metric can be read, and lets it go to zero again later.
+// moveMin gives a target at zero a min above zero, mostly while no metric can be read, and lets it go to zero again
+// later.
 func (g *generator) moveMin(s *Situation) bool {
 	switch {
 	case !g.zero:

@@ -290,10 +290,10 @@ func TestLostConnection(t *testing.T) {
 		n, q := newNetwork(), queue()
 		n.serve(t, "team-a/scaler", q)
 		lost := make(chan struct{})
-		dials := 0
+		var dials atomic.Int64
 		s, _, _ := run(t, Config{Dial: func(ctx context.Context, ns, host string, port uint16) (net.Conn, error) {
 			conn, err := n.dial(ctx, ns, host, port)
-			if dials++; err == nil && dials == 1 {
+			if dials.Add(1) == 1 && err == nil {
 				conn = &disappearing{Conn: conn, lost: lost, closed: make(chan struct{})}
 			}
 			return conn, err
@@ -305,12 +305,12 @@ func TestLostConnection(t *testing.T) {
 		}
 		close(lost)
 		settle(10 * time.Second)
-		if answer := look(s); answer.Err == nil || dials != 1 {
-			t.Errorf("%+v, %d connections", answer, dials)
+		if answer := look(s); answer.Err == nil || dials.Load() != 1 {
+			t.Errorf("%+v, %d connections", answer, dials.Load())
 		}
 		settle(silentAfter)
-		if answer := look(s); answer.Err != nil || dials != 2 {
-			t.Errorf("%+v, %d connections", answer, dials)
+		if answer := look(s); answer.Err != nil || dials.Load() != 2 {
+			t.Errorf("%+v, %d connections", answer, dials.Load())
 		}
 	})
 }

@@ -198,6 +198,32 @@ func TestPanic(t *testing.T) {
 	})
 }
 
+// Pages with more series than are remembered cost their own object its values, and no others.
+func TestManySeriesOfAnotherObject(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = text(func() string { return thousand(0) })
+		f.page["pod-1"] = f.page["pod-0"]
+		greedy, good := rateQuery(pods(0, 1)), rateQuery(pods(1, 1))
+		good.Key.Name = "neighbour"
+		_, _ = f.run(greedy, 0)
+		o := f.source.locked(greedy.Key)
+		o.series += maxSeries // as if it had many more pods
+		o.mu.Unlock()
+		f.source.budget.series.Add(maxSeries)
+		for range 5 {
+			_, _ = f.run(greedy, time.Second)
+			_, _ = f.run(good, 0)
+		}
+		if _, err := f.run(greedy, 0); !errors.Is(err, errManySeries) {
+			t.Errorf("too many: %v", err)
+		}
+		if got, err := f.run(good, 0); got != "0" || err != nil {
+			t.Errorf("the neighbour: %s, %v", got, err)
+		}
+	})
+}
+
 // Many pods that are silent at once, more than scrapes may be under way, hold up no one for long:
 // those of another object have their values all the while, and are scraped every second once the
 // silent ones are known.

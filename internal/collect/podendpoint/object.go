@@ -22,6 +22,8 @@ type object struct {
 	// mu guards the following, and all of the pages and their targets but what is said there.
 	mu    sync.Mutex
 	pages []*podPage
+	// series is how many series its targets have to remember.
+	series int
 	// isGone says that the source forgot it.
 	isGone bool
 }

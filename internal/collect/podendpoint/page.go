@@ -273,8 +273,7 @@ func (p *podPage) remove(targets []*target) {
 	for _, t := range targets {
 		delete(p.targets, t.pod)
 		removed = append(removed, t.key)
-		p.source.budget.series.Add(-int64(t.series))
-		t.series = 0
+		p.source.reserve(t, 0)
 	}
 	p.source.unlink(targets)
 	p.source.rounds.Remove(removed...)

@@ -262,9 +262,24 @@ func (c *scratch) count(w *wants) int {
 	return n
 }
 
-// keep makes so many series be remembered of the target. It is false if there are too many.
+// keep makes so many series be remembered of the target. It is false if there are too many, of all objects together
+// and of its own.
 func (s *Source) keep(t *target, series int) bool {
-	total := s.budget.series.Add(int64(series - t.series))
-	t.series = series
-	return total <= maxSeries || series <= smallSeries
+	total := s.reserve(t, series)
+	return total <= maxSeries || series <= smallSeries || t.page.object.series <= maxSeries/s.count()
+}
+
+// reserve counts the series of a target, and returns those of all.
+func (s *Source) reserve(t *target, series int) (total int64) {
+	added := series - t.series
+	t.series += added
+	t.page.object.series += added
+	return s.budget.series.Add(int64(added))
+}
+
+// count is how many objects there are.
+func (s *Source) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(1, len(s.objects))
 }

@@ -43,7 +43,7 @@ const (
 	// maxLargeBytes bounds the pages that are being read, without those below 64 KiB.
 	maxLargeBytes = 128 << 20
 	// maxSeries bounds the series that are remembered of all pods together, 16 bytes each. Pages with
-	// fewer than smallSeries are not refused for it.
+	// fewer than smallSeries are not refused for it, nor those of objects with no more than an equal part.
 	maxSeries   = 4 << 20
 	smallSeries = 100
 )

@@ -6,6 +6,8 @@ import (
 	"net"
 
 	"google.golang.org/grpc/credentials"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
 // handshaker makes TLS connections with the certificates of the moment.
@@ -57,7 +59,7 @@ func (t *tlsConn) Read(b []byte) (int, error) {
 	if n > 0 {
 		t.isAccepted = true
 		t.connection.setRejection(nil)
-	} else if isAlert(err) {
+	} else if clientauth.IsAlert(err) {
 		t.connection.setRejection(describeHandshake(err))
 	}
 	return n, err

@@ -68,6 +68,29 @@ func serveTLS(t *testing.T) *httptest.Server {
 	return server
 }
 
+// TestClientCertificateIsWanted: with TLS 1.3 a pod refuses a client after the handshake, and the error still says why.
+func TestClientCertificateIsWanted(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: version, MaxVersion: version}
+		server.StartTLS()
+		client := fetch.New(fetch.Config{Timeout: 10 * time.Second, MaxBytes: 1 << 20, MaxLargeBytes: 1 << 20, MaxOpen: 10})
+		var connection fetch.Connection
+		_, err := client.Get(t.Context(), &connection, &fetch.Request{
+			Dial: func(ctx context.Context) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+			},
+			TLS:  &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12},
+			Host: "pod", Path: "/metrics", Accept: "text/plain",
+		})
+		if err == nil || !strings.Contains(err.Error(), "it ended the TLS handshake: tls: ") {
+			t.Errorf("%x: %v", version, err)
+		}
+		server.Close()
+	}
+}
+
 // TestTLS uses real connections: a server's certificate must be for the pod's address, or for the
 // name that the object has.
 func TestTLS(t *testing.T) {
@@ -84,9 +107,9 @@ func TestTLS(t *testing.T) {
 		"the pod's address": {&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}, address.Addr().String(), ""},
 		"the object's name": {&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12, ServerName: "example.com"}, "10.1.0.7", ""},
 		"another's certificate": {&tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}, "10.1.0.7",
-			"TLS: the certificate does not have the expected name"},
+			"its certificate is not for 10.1.0.7 (tlsConfig.serverName)"},
 		"another authority": {&tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}, address.Addr().String(),
-			"TLS: the certificate's authority is not trusted"},
+			"its certificate is not signed by a trusted authority"},
 		"no TLS": {nil, "", "400 Bad Request"},
 	} {
 		t.Run(name, func(t *testing.T) {

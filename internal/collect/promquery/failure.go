@@ -2,8 +2,6 @@ package promquery
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 	"net"
 	"slices"
 	"syscall"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
 var (
@@ -37,45 +37,19 @@ func isTimeout(ctx context.Context, err error) bool {
 // and those of certificates have its names.
 func describe(err error) error {
 	var dial *dialError
-	var remote *net.OpError
-	var record tls.RecordHeaderError
+	tls := clientauth.DescribeTLS(err)
 	switch {
 	case errors.Is(err, errTooLong), errors.Is(err, errEncoded):
 		return err
 	case errors.As(err, &dial):
 		return dial
-	case errors.As(err, &remote) && remote.Op == "remote error":
-		// TLS alerts are numbers, with words of this side.
-		return fmt.Errorf("it ended the TLS handshake: %w", remote.Err)
-	case errors.As(err, &record):
-		return errors.New("it does not speak TLS")
+	case tls != nil:
+		return tls
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE):
 		return errors.New("it closed the connection")
 	}
-	if certificate := describeCertificate(err); certificate != nil {
-		return certificate
-	}
 	return errors.New("it does not answer with valid HTTP")
-}
-
-func describeCertificate(err error) error {
-	var unknown x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var verification *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &unknown):
-		return errors.New("its certificate is not signed by a trusted authority (tlsConfig)")
-	case errors.As(err, &name):
-		return fmt.Errorf("its certificate is not for %s (tlsConfig.serverName)", name.Host)
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return errors.New("its certificate has expired or is not yet valid")
-	case errors.As(err, &verification):
-		return errors.New("its certificate is not valid")
-	default:
-		return nil
-	}
 }
 
 // errorTypes are those of Prometheus' API.

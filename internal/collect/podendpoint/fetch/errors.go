@@ -2,14 +2,14 @@ package fetch
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"syscall"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
 // Reasons of errors.
@@ -54,8 +54,12 @@ func (c *Client) explain(ctx context.Context, err error) error {
 
 // unanswered is the error of a connection that ended, unless the time is over.
 func unanswered(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return err
+	case clientauth.IsAlert(err):
+		// With TLS 1.3 a certificate of the client is refused, or missed, after the handshake.
+		return clientauth.DescribeTLS(err)
 	}
 	return errUnanswered
 }
@@ -74,28 +78,16 @@ func plain(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, errHTTP)
 }
 
-// explainTLS is why a handshake failed. Errors of crypto/x509 quote names of the peer's certificate.
+// explainTLS is why a handshake failed, without anything that the peer wrote.
 func explainTLS(err error) error {
-	var hostname x509.HostnameError
-	var authority x509.UnknownAuthorityError
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	var invalid x509.CertificateInvalidError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.As(err, &hostname):
-		return errors.New("TLS: the certificate does not have the expected name (tlsConfig.serverName)")
-	case errors.As(err, &authority):
-		return errors.New("TLS: the certificate's authority is not trusted (tlsConfig.ca)")
-	case errors.As(err, &invalid):
-		return errors.New("TLS: the certificate is not valid")
-	case errors.As(err, &record):
-		return errors.New("TLS: the response is not TLS")
-	case errors.As(err, &alert):
-		return fmt.Errorf("TLS: the pod refused the handshake: %w", alert)
 	}
-	return errors.New("TLS: the handshake failed")
+	if described := clientauth.DescribeTLS(err); described != nil {
+		return described
+	}
+	return errors.New("the TLS handshake failed")
 }

@@ -1,0 +1,49 @@
+package clientauth
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// DescribeTLS is why a connection has no TLS, without anything that the peer wrote: errors of
+// crypto/x509 quote names of its certificate. It is nil if the error is none of TLS.
+func DescribeTLS(err error) error {
+	var (
+		record       tls.RecordHeaderError
+		verification *tls.CertificateVerificationError
+		authority    x509.UnknownAuthorityError
+		name         x509.HostnameError
+		invalid      x509.CertificateInvalidError
+		network      *net.OpError
+	)
+	switch {
+	case errors.As(err, &authority):
+		return errors.New("its certificate is not signed by a trusted authority (tlsConfig.ca, tlsConfig.caBundle)")
+	case errors.As(err, &name):
+		// The name that it was to have, not one that it has.
+		return fmt.Errorf("its certificate is not for %s (tlsConfig.serverName)", name.Host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.New("its certificate has expired, or is not valid yet")
+	case errors.As(err, &invalid), errors.As(err, &verification):
+		return errors.New("its certificate is not valid")
+	case errors.As(err, &record):
+		return errors.New("it does not speak TLS")
+	case errors.As(err, &network) && network.Op == alert:
+		return fmt.Errorf("it ended the TLS handshake: %w", network.Err)
+	default:
+		return nil
+	}
+}
+
+// IsAlert reports whether the peer ended TLS with one of the alerts of the protocol. These are
+// numbers, with words of this side.
+func IsAlert(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == alert
+}
+
+// alert is how crypto/tls marks an alert of the peer.
+const alert = "remote error"

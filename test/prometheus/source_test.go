@@ -223,7 +223,7 @@ func TestSource(t *testing.T) {
 		"rate":           {server: "plain", query: `35 + sum(rate(jobs[1m])) * 0`, replicas: 4},
 		"empty":          {server: "plain", query: "no_such_metric", failure: "the result is empty"},
 		"ignored":        {server: "plain", query: "no_such_metric", more: `,"ignoreNullValues":true`, replicas: 1},
-		"two":            {server: "plain", query: "jobs", failure: "2 elements"},
+		"two":            {server: "plain", query: "jobs", failure: "several elements"},
 		"nan":            {server: "plain", query: "sum(jobs) * NaN", failure: "NaN"},
 		"matrix":         {server: "plain", query: "jobs[1m]", failure: "is a matrix"},
 		"invalid":        {server: "plain", query: "sum(", failure: "400 bad_data"},

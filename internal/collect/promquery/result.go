@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ var (
 	errNotJSON   = errors.New("the answer is not that of Prometheus' query API")
 	errEmpty     = errors.New("the result is empty (ignoreNullValues: true counts it as 0)")
 	errNotNumber = errors.New("the result is NaN or infinite (ignoreNullValues: true counts it as 0)")
+	errSeveral   = errors.New("the result has several elements, not one: aggregate them, as with sum()")
 	errTimestamp = errors.New("the timestamp of the result is not a time")
 )
 
@@ -86,21 +88,25 @@ func valueOf(body []byte) (at time.Time, value float64, err error) {
 }
 
 func vectorOf(text json.RawMessage) (at time.Time, value float64, err error) {
-	var elements []element
-	if json.Unmarshal(text, &elements) != nil || elements == nil {
+	// All elements of a large result would take eighty times its size.
+	elements := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := elements.Token(); err != nil || begin != json.Delim('[') {
 		// Null is not an empty result.
 		return time.Time{}, 0, errNotJSON
 	}
-	switch {
-	case len(elements) == 0:
+	if !elements.More() {
 		return time.Time{}, 0, errEmpty
-	case len(elements) > 1:
-		return time.Time{}, 0, fmt.Errorf("the result has %d elements, not one: aggregate them, as with sum()",
-			len(elements))
-	case elements[0].Value == nil && elements[0].Histogram != nil:
+	}
+	var first element
+	switch err := elements.Decode(&first); {
+	case err != nil:
+		return time.Time{}, 0, errNotJSON
+	case elements.More():
+		return time.Time{}, 0, errSeveral
+	case first.Value == nil && first.Histogram != nil:
 		return time.Time{}, 0, errors.New("the result is a histogram, not a number")
 	default:
-		return pairOf(elements[0].Value)
+		return pairOf(first.Value)
 	}
 }
 

@@ -1,7 +1,10 @@
 package promquery
 
 import (
+	"bytes"
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +37,7 @@ func TestRead(t *testing.T) {
 		"-Inf":      {body: success("scalar", `[1795435200,"-Inf"]`), isNull: true, err: "infinite"},
 		"too large": {body: success("scalar", `[1795435200,"1e999"]`), err: "not that of Prometheus"},
 		"two": {body: success("vector", `[{"metric":{},"value":[1795435200,"1"]},{"metric":{},"value":[1795435200,"2"]}]`),
-			err: "2 elements"},
+			err: "several elements"},
 		"matrix":                {body: success("matrix", `[]`), err: "matrix"},
 		"string":                {body: success("string", `[1795435200,"hush"]`), err: "string"},
 		"another type":          {body: success("hush", `[1795435200,"1"]`), err: "not that of Prometheus"},
@@ -141,5 +144,27 @@ func TestRequestOf(t *testing.T) {
 			strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %+v, %v", address, r, err)
 		}
+	}
+}
+
+// many is an answer of a megabyte with a vector of many elements.
+func many() []byte {
+	const begin, end = `{"status":"success","data":{"resultType":"vector","result":[{}`, `]}}`
+	elements := bytes.Repeat([]byte(",{}"), (maxBody-len(begin)-len(end))/len(",{}"))
+	return slices.Concat([]byte(begin), elements, []byte(end))
+}
+
+// TestManyElements: they take few times the memory of the answer.
+func TestManyElements(t *testing.T) {
+	body := many()
+	result := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if r := read(body, time.Now()); !errors.Is(r.err, errSeveral) {
+				b.Fatal(r.err)
+			}
+		}
+	})
+	if got := result.AllocedBytesPerOp(); got > 4*maxBody {
+		t.Errorf("%d bytes", got)
 	}
 }

@@ -452,7 +452,8 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		sleep(time.Second)
-		if _, most := n.times(""); most != maxUnderWay {
+		// Each namespace has 8 at least, half of the 16 that there is room for then.
+		if _, most := n.times(""); most < 6*8 || most > maxUnderWay {
 			t.Errorf("%d requests at once", most)
 		}
 		for namespace := range 6 {

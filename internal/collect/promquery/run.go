@@ -57,13 +57,16 @@ func (s *Source) start(now time.Time) (begun []started, next time.Time) {
 		}
 		s.queues.add(p)
 	}
-	for p := s.queues.take(); p != nil; p = s.queues.take() {
+	for p := s.queues.take(now); p != nil; p = s.queues.take(now) {
 		p.asked = now
 		begun = append(begun, started{p, p.timeout})
 	}
 	next = s.tidied.Add(s.config.SyncPeriod / tidiesPerPeriod)
 	if s.schedule.Len() > 0 && s.schedule.First().due.Before(next) {
 		next = s.schedule.First().due
+	}
+	if at := s.queues.resumes(now); !at.IsZero() && at.Before(next) {
+		next = at
 	}
 	return begun, next
 }
@@ -88,7 +91,7 @@ func (s *Source) ask(ctx context.Context, p started, sampled func(observe.Key)) 
 func (s *Source) finish(p *poll, r *result, now time.Time) []observe.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queues.done(p)
+	s.queues.done(p, now)
 	if p.server.judge(r, now) {
 		for _, waiting := range s.queues.withdraw(p.server) {
 			waiting.due = p.server.avoidUntil
@@ -130,6 +133,7 @@ func (s *Source) tidy(now time.Time) []observe.Key {
 		return nil
 	}
 	s.tidied = now
+	s.queues.sweep(now)
 	overdue := map[observe.Key]bool{}
 	for key, subscriptions := range s.subscriptions {
 		for metric, subscribed := range subscriptions {

@@ -15,6 +15,11 @@ const (
 	maxPerServer    = 8
 	maxPerNamespace = 16
 	maxUnderWay     = 64
+	// bytesPerSecond bounds what the servers of a namespace send, and with it the CPU that their answers
+	// cost. An answer counts as leastBytes at least. What is sent in burst may come at once.
+	bytesPerSecond = 2 << 20
+	leastBytes     = 1 << 10
+	burst          = 4 * time.Second
 )
 
 // subscriber is a metric of an object.
@@ -114,7 +119,20 @@ type queue struct {
 	namespace string
 	polls     []*poll
 	underWay  int
+	// paid is when the servers might have sent at bytesPerSecond what they have sent.
+	paid time.Time
 }
+
+// charge counts what a server sent.
+func (q *queue) charge(bytes int64, now time.Time) {
+	if q.paid.Before(now) {
+		q.paid = now
+	}
+	q.paid = q.paid.Add(time.Duration(max(bytes, leastBytes)) * time.Second / bytesPerSecond)
+}
+
+// resumes is when the namespace may ask again.
+func (q *queue) resumes() time.Time { return q.paid.Add(-burst) }
 
 func (q *queues) add(p *poll) {
 	namespace := p.request.target.Namespace
@@ -136,12 +154,12 @@ func (q *queues) remove(p *poll) {
 	if i := slices.Index(own.polls, p); i >= 0 {
 		own.polls = slices.Delete(own.polls, i, i+1)
 	}
-	q.tidy(own)
+	q.tidy(own, time.Now())
 }
 
 // tidy removes a queue that has nothing.
-func (q *queues) tidy(own *queue) {
-	if len(own.polls) == 0 && own.underWay == 0 {
+func (q *queues) tidy(own *queue, now time.Time) {
+	if len(own.polls) == 0 && own.underWay == 0 && !own.paid.After(now) {
 		delete(q.waiting, own.namespace)
 		if i := slices.Index(q.turns, own); i >= 0 {
 			q.turns = slices.Delete(q.turns, i, i+1)
@@ -149,13 +167,39 @@ func (q *queues) tidy(own *queue) {
 	}
 }
 
+// sweep removes the queues that have nothing any more.
+func (q *queues) sweep(now time.Time) {
+	for _, own := range slices.Clone(q.turns) {
+		q.tidy(own, now)
+	}
+}
+
+// resumes is when the first namespace may ask again that may not now; zero if there is none.
+func (q *queues) resumes(now time.Time) time.Time {
+	var first time.Time
+	for _, own := range q.turns {
+		at := own.resumes()
+		if len(own.polls) > 0 && at.After(now) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// share is how many requests of one namespace may be under way: as many as half of those that could
+// be besides. So a few namespaces with slow servers leave room for others.
+func (q *queues) share() int { return min(maxPerNamespace, max(1, (maxUnderWay-q.underWay)/2)) }
+
 // take removes and returns a poll that may be asked now, and counts it as under way; nil if there is
 // none. The namespace that it is of has its next turn after all others.
-func (q *queues) take() *poll {
+func (q *queues) take(now time.Time) *poll {
 	if q.underWay >= maxUnderWay {
 		return nil
 	}
 	for i, own := range q.turns {
+		if own.underWay >= q.share() || own.resumes().After(now) {
+			continue
+		}
 		p := own.take()
 		if p == nil {
 			continue
@@ -168,9 +212,6 @@ func (q *queues) take() *poll {
 }
 
 func (q *queue) take() *poll {
-	if q.underWay >= maxPerNamespace {
-		return nil
-	}
 	for i, p := range q.polls {
 		if !p.server.isBusy() {
 			q.polls = slices.Delete(q.polls, i, i+1)
@@ -182,13 +223,15 @@ func (q *queue) take() *poll {
 	return nil
 }
 
-// done counts the poll as no longer under way.
-func (q *queues) done(p *poll) {
+// done counts the poll as no longer under way, and what its server has sent.
+func (q *queues) done(p *poll, now time.Time) {
 	own := q.waiting[p.request.target.Namespace]
 	q.underWay--
 	own.underWay--
 	p.server.underWay--
-	q.tidy(own)
+	own.charge(p.server.received.Swap(0), now)
+	p.server.isLimited = own.resumes().After(now)
+	q.tidy(own, now)
 }
 
 // withdraw removes the waiting polls of a server from the queue of its namespace.
@@ -205,6 +248,6 @@ func (q *queues) withdraw(v *server) []*poll {
 		}
 		return false
 	})
-	q.tidy(own)
+	q.tidy(own, time.Now())
 	return withdrawn
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
@@ -42,6 +43,11 @@ type server struct {
 	judged   time.Time
 	// avoidUntil is when it may be asked again.
 	avoidUntil time.Time
+	// isLimited reports that its namespace may not ask for now.
+	isLimited bool
+
+	// received is what it has sent, in bytes, since that was counted.
+	received atomic.Int64
 
 	// mu guards the following.
 	mu sync.Mutex
@@ -66,9 +72,23 @@ func newServer(config *Config, r *request) *server {
 		if err != nil {
 			return nil, &dialError{err}
 		}
-		return connection, nil
+		return &countedConn{connection, &v.received}, nil
 	}
 	return v
+}
+
+// countedConn counts what is received.
+type countedConn struct {
+	net.Conn
+
+	received *atomic.Int64
+}
+
+// Read implements net.Conn.
+func (c *countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	return n, err
 }
 
 func hostAndPort(address string) (host string, port uint16, err error) {
@@ -116,7 +136,10 @@ func (v *server) judge(r *result, now time.Time) bool {
 
 // failure is the error, or that the server is avoided.
 func (v *server) failure(err error) error {
-	if v.isAvoided() {
+	switch {
+	case v.isLimited:
+		err = fmt.Errorf("the servers of the namespace send more than %d bytes per second", bytesPerSecond)
+	case v.isAvoided():
 		err = fmt.Errorf("no answer in time, %d times in a row: it is asked less often", v.timeouts)
 	}
 	return v.failed(err)

@@ -1,0 +1,99 @@
+package promquery
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// wait is a server's time to compute.
+func wait(r *http.Request, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
+	}
+}
+
+// TestSlowNamespaces: servers that answer just in time are never avoided. Although six namespaces have some, another
+// namespace's queries are asked as often as they should.
+func TestSlowNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		const slow = 29 * time.Second
+		for i := range 3 {
+			n.serve(fmt.Sprintf("slow-%d:9090", i), func(w http.ResponseWriter, r *http.Request) {
+				wait(r, slow)
+				answerWith("1")(w, r)
+			})
+		}
+		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
+			wait(r, 50*time.Millisecond)
+			answerWith("1")(w, r)
+		})
+		s, end := n.run(Config{})
+		defer end()
+		look := func() {
+			for namespace := range 6 {
+				for i := range 30 {
+					p := spec(fmt.Sprintf("slow-%d:9090", i%3), fmt.Sprint("query-", i))
+					p.Interval, p.Timeout = time.Second, slow+time.Second
+					s.Look(time.Now(), object(fmt.Sprint("hostile-", namespace), i), 0, p)
+				}
+			}
+		}
+		look()
+		sleep(time.Minute)
+		for range 20 {
+			look()
+			for i := range 100 {
+				s.Look(time.Now(), object("shop", i), 0, spec("prometheus:9090", fmt.Sprint("query-", i)))
+			}
+			sleep(syncPeriod)
+		}
+		n.wantRequests("5 minutes", "prometheus:9090", 5800, 6100)
+	})
+}
+
+// TestMuchReceived: a namespace with large answers asks less often, says so, and delays nobody else.
+func TestMuchReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		body := string(many())
+		n.serve("large:9090", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+		n.serve("prometheus:9090", answerWith("1"))
+		s, end := n.run(Config{})
+		defer end()
+		look := func() (failures map[string]bool) {
+			failures = map[string]bool{}
+			for i := range 100 {
+				p := spec("large:9090", fmt.Sprint("query-", i))
+				p.Interval = time.Second
+				failures[fmt.Sprint(s.Look(time.Now(), object("hostile", i), 0, p).Err)] = true
+			}
+			s.Look(time.Now(), object("shop", 0), 0, spec("prometheus:9090", "up"))
+			return failures
+		}
+		for range 2 {
+			look()
+			sleep(syncPeriod)
+		}
+		n.wantRequests("2 a second, and at first those of a burst", "large:9090", 60, 90)
+		n.wantRequests("half a minute", "prometheus:9090", 6, 7)
+		const limited = "serverAddress http://large:9090: the servers of the namespace send more than 2097152 bytes per second"
+		if failures := look(); !failures[limited] {
+			t.Errorf("%v", failures)
+		}
+		for i := range 100 {
+			s.Forget(object("hostile", i))
+		}
+		sleep(syncPeriod)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.queues.waiting) > 1 || len(s.queues.turns) > 1 {
+			t.Errorf("%d queues of namespaces are left", len(s.queues.waiting))
+		}
+	})
+}

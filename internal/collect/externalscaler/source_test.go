@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -303,6 +304,10 @@ func TestStreamRetries(t *testing.T) {
 			func(*pb.ScaledObjectRef, grpc.ServerStreamingServer[pb.IsActiveResponse]) error { return nil },
 			[]int{2, 2, 2, 2},
 		},
+		"restarts": {
+			// After it was away for some minutes, it runs for 28 s at a time.
+			lasting(7, 28*time.Second), []int{2, 4, 8, 16, 32, 60, 60, 30, 30, 30},
+		},
 		"not implemented": {
 			func(*pb.ScaledObjectRef, grpc.ServerStreamingServer[pb.IsActiveResponse]) error {
 				return status.Error(codes.Unimplemented, "")
@@ -329,6 +334,22 @@ func TestStreamRetries(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// lasting is a stream that fails at once some times, and then after a while.
+func lasting(
+	failures int32, lasts time.Duration,
+) func(*pb.ScaledObjectRef, grpc.ServerStreamingServer[pb.IsActiveResponse]) error {
+	var calls atomic.Int32
+	return func(_ *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.IsActiveResponse]) error {
+		if calls.Add(1) > failures {
+			select {
+			case <-time.After(lasts):
+			case <-stream.Context().Done():
+			}
+		}
+		return errWords
 	}
 }
 

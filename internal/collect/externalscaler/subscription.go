@@ -28,6 +28,8 @@ const (
 	minPollGap = time.Second
 	// firstRetry and lastRetry bound the time until a stream is opened again, as in KEDA.
 	firstRetry, lastRetry = 2 * time.Second, time.Minute
+	// soundAfter is how long a stream lasts of which the next is opened after firstRetry.
+	soundAfter = 10 * time.Second
 	// messagesPerSecond and the burst bound how many messages of a stream are read. The scaler has to
 	// wait with more.
 	messagesPerSecond, messageBurst = 20, 60
@@ -196,7 +198,7 @@ func (m *subscription) follow(ctx context.Context, c *connection) {
 		case status.Code(err) == codes.Unimplemented:
 			// Polls are all that there is. It may be another server one day.
 			retry = lastRetry
-		case errors.Is(err, io.EOF) || time.Since(began) >= lastRetry:
+		case errors.Is(err, io.EOF) || time.Since(began) >= soundAfter:
 			retry = firstRetry
 		}
 		if timing.Pause(ctx, retry) != nil {

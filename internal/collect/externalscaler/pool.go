@@ -1,6 +1,7 @@
 package externalscaler
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -13,6 +14,13 @@ import (
 // and some servers permit 100 of these per connection.
 const maxUsers = 32
 
+// maxConnections is how many connections there are for the objects of a namespace. Authors could
+// otherwise use up the file descriptors and the memory of the controller.
+const maxConnections = 128
+
+var errTooMany = fmt.Errorf("scalerAddress: the namespace has %d connections to scalers, which is the most; "+
+	"metrics with the same scalerAddress and tlsConfig share some", maxConnections)
+
 // pool has the connections to all scalers. Objects of different namespaces share none.
 type pool struct {
 	config *Config
@@ -20,6 +28,12 @@ type pool struct {
 	// mu guards the following.
 	mu          sync.Mutex
 	connections map[clientauth.Target][]*connection
+	// counts are those of the connections of each namespace.
+	counts map[string]int
+}
+
+func newPool(config *Config) *pool {
+	return &pool{config: config, connections: map[clientauth.Target][]*connection{}, counts: map[string]int{}}
 }
 
 // lease is the use of a connection.
@@ -43,12 +57,16 @@ func (p *pool) acquire(target clientauth.Target) (lease, error) {
 			return lease{c, target}, nil
 		}
 	}
+	if p.counts[target.Namespace] >= maxConnections {
+		return lease{}, errTooMany
+	}
 	c, err := newConnection(p.config, &target)
 	if err != nil {
 		return lease{}, err
 	}
 	c.users = 1
 	p.connections[target] = append(p.connections[target], c)
+	p.counts[target.Namespace]++
 	return lease{c, target}, nil
 }
 
@@ -69,6 +87,9 @@ func (p *pool) remove(l lease) bool {
 	left := slices.DeleteFunc(p.connections[l.target], func(c *connection) bool { return c == l.connection })
 	if p.connections[l.target] = left; len(left) == 0 {
 		delete(p.connections, l.target)
+	}
+	if p.counts[l.target.Namespace]--; p.counts[l.target.Namespace] == 0 {
+		delete(p.counts, l.target.Namespace)
 	}
 	return true
 }

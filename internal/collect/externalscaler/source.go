@@ -81,8 +81,7 @@ func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &running{
-		ctx: ctx, sampled: sampled, pushed: pushed,
-		pool: &pool{config: &s.config, connections: map[clientauth.Target][]*connection{}},
+		ctx: ctx, sampled: sampled, pushed: pushed, pool: newPool(&s.config),
 	}
 	s.begin(r)
 	ticker := time.NewTicker(tidyEvery)

@@ -419,6 +419,40 @@ func TestShared(t *testing.T) {
 	})
 }
 
+// TestManyConnections: a namespace has a bounded number of connections, and another one has its own. A metric that has
+// none gets one when there is one less.
+func TestManyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		n.serve(t, "team-a/scaler", queue())
+		n.serve(t, "team-b/scaler", queue())
+		s, _, _ := run(t, Config{Dial: n.dial})
+		answer := func(namespace string, port int) error {
+			e := spec()
+			e.Address = fmt.Sprintf("scaler:%d", port)
+			return s.Look(time.Now(), observe.WLA(namespace, fmt.Sprint(port)), 0, e).Err
+		}
+		const last = maxConnections + 1
+		for port := 1; port < last; port++ {
+			_ = answer("team-a", port)
+		}
+		settle(time.Minute)
+		_, _ = answer("team-a", last), answer("team-b", last)
+		settle(time.Minute)
+		if a, b := answer("team-a", last), answer("team-b", last); !errors.Is(a, errTooMany) || b != nil {
+			t.Errorf("%v, %v", a, b)
+		}
+		if a := n.dialed("team-a/scaler"); a != maxConnections {
+			t.Errorf("%d connections", a)
+		}
+		s.Forget(observe.WLA("team-a", "1"))
+		settle(connectRetry + time.Second)
+		if err := answer("team-a", last); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestNotLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()

@@ -30,10 +30,9 @@ type Queue struct {
 type entry struct {
 	key observe.Key
 	// full is when the HPA is decided with all metrics read again; early when it is decided
-	// on what is already known, zero if there is no reason to; sampled says that new samples
-	// are among the reasons. While a decision runs they are what was added meanwhile.
-	full, early time.Time
-	sampled     bool
+	// on what is already known, and sampled when it is because of new samples; zero if there is
+	// no reason to. While a decision runs they are what was added meanwhile.
+	full, early, sampled time.Time
 	// place is its index in the queue; meaningless while running.
 	place   int
 	running bool
@@ -43,6 +42,12 @@ type entry struct {
 
 // due is the earlier of both times.
 func (e *entry) due() time.Time { return Earlier(e.full, e.early) }
+
+// isSampled reports whether there are new samples. They are there before the decision on them is due, which gathers
+// others for a moment; but what is due in minutes makes no decision before that one on samples.
+func (e *entry) isSampled(now time.Time) bool {
+	return !e.sampled.IsZero() && !e.sampled.After(now.Add(trigger.EventGap))
+}
 
 // Before implements timing.Item: by due time, and by name where that is equal.
 func (e *entry) Before(other *entry) bool {
@@ -112,7 +117,9 @@ func (q *Queue) AddEarly(key observe.Key, due time.Time, sampled bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, isThere := q.entries[key]; isThere {
-		e.sampled = e.sampled || sampled
+		if sampled {
+			e.sampled = Earlier(e.sampled, due)
+		}
 		q.advance(e, e.full, Earlier(e.early, due))
 	}
 }
@@ -170,9 +177,9 @@ func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) 
 	q.taken = now
 	item = Item{
 		Key: first.key, Due: first.due(), Full: first.full,
-		IsFull: !first.full.After(now), IsSampled: first.sampled,
+		IsFull: !first.full.After(now), IsSampled: first.isSampled(now),
 	}
-	first.running, first.full, first.early, first.sampled = true, time.Time{}, time.Time{}, false
+	first.running, first.full, first.early, first.sampled = true, time.Time{}, time.Time{}, time.Time{}
 	return item, 0, true
 }
 

@@ -1,0 +1,22 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// TestLaterSamples: an event makes a decision on samples only if they are there, and not due some time later.
+func TestLaterSamples(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for later, want := range map[time.Duration]bool{0: true, 150 * time.Millisecond: true, 10 * time.Second: false} {
+		q, key := New(), observe.WLA("shop", "web")
+		q.AddFull(key, now.Add(time.Hour))
+		q.AddEarly(key, now.Add(later), true)
+		q.AddEarly(key, now, false)
+		if item, _, isDue := q.Take(now); !isDue || item.IsSampled != want {
+			t.Errorf("samples are due in %s: %+v", later, item)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -32,6 +33,25 @@ func (w *world) touch(name string) {
 			ready.Status = corev1.ConditionTrue
 		}
 		p.Annotations = map[string]string{"changed": strconv.FormatInt(time.Now().UnixNano(), 10)}
+	})
+}
+
+// TestUnsteadyPodsDelayNoLowering: where pods change all the time, and a server answers the same each time, the count
+// falls all the same when its window is over.
+func TestUnsteadyPodsDelayNoLowering(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		api.put(stabilized(w, 4, time.Minute))
+		o.answer = sources.Answer{Series: []float64{40}}
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		o.set(func() { o.answer.Series = []float64{10} })
+		o.sampled(observe.WLA("shop", "web"))
+		for range 60 {
+			w.touch("web-0")
+			w.pass(2 * time.Second)
+		}
+		w.wantReplicas("web", 1, "a quarter of the load, two minutes ago")
 	})
 }
 

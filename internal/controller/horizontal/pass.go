@@ -53,6 +53,12 @@ const (
 // isFull reports whether everything is asked anew.
 func (p *pass) isFull() bool { return p.observation.Trigger == trigger.Periodic }
 
+// isByEventAlone reports whether the decision, which lowers nothing, may be followed by none that is on new samples:
+// servers may answer the same for hours. Kubelets have other samples every second.
+func (p *pass) isByEventAlone() bool {
+	return p.observation.Trigger == trigger.Event && !p.result.HasKubelets
+}
+
 // mayLower reports whether a decision on what is already known may lower the replica count.
 func (p *pass) mayLower() bool {
 	return p.observation.Trigger != trigger.Event && !p.observation.NewerAwaited

@@ -157,7 +157,7 @@ func (r *reconciler) periodOf(hpa observehorizontal.Autoscaler) time.Duration {
 func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
 	log := func(message string) { r.Log.V(1).Info(message, "object", p.hpa.Key().String(), "why", err.Error()) }
 	switch {
-	case err == nil && p.result.IsDirect:
+	case err == nil && p.result.IsDirect && !p.isByEventAlone():
 		// The sync period is the longest time without a decision, and this was one.
 		return schedule.Following(p.hpa.UID, p.start, r.periodOf(p.hpa))
 	case err == nil:

@@ -149,9 +149,11 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	if d.Current == 0 && d.Desired < p.MinReplicas {
 		d.Desired, d.RaisedToMin = p.MinReplicas, true
 	}
-	if d.scalesToZero(o) || d.Zero.Stays(d.Current, d.Proposed.Replicas) {
-		d.Desired, d.Limited.Replicas, d.Limited.Reason = 0, 0, behavior.DesiredWithinRange
-		d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
+	switch {
+	case d.scalesToZero(o) || d.Zero.Stays(d.Current, d.Proposed.Replicas):
+		d.setAtOnce(0)
+	case d.Zero.Returns(d.Current, d.Desired, p.Behavior):
+		d.setAtOnce(1)
 	}
 	d.Rescale = d.Desired != d.Current
 }

@@ -88,6 +88,12 @@ func (d *Decision) scalesToZero(o *Observation) bool {
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
 }
 
+// setAtOnce sets a count that windows and rates do not hold.
+func (d *Decision) setAtOnce(replicas int32) {
+	d.Desired, d.Limited.Replicas, d.Limited.Reason = replicas, replicas, behavior.DesiredWithinRange
+	d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
+}
+
 // applyMode changes the decision as the mode says.
 func (d *Decision) applyMode(s *State) {
 	d.ActiveDesired = d.Desired

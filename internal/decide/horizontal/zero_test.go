@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -133,5 +134,35 @@ func TestZeroDoesNotFlap(t *testing.T) {
 	})
 	if all == 0 {
 		t.Error("it never went to zero: that proves nothing")
+	}
+}
+
+// TestNothingDelaysTheFirstReplica: what is active brings the first replica back at once, whatever the windows and rates
+// of scaleUp; unless that is disabled.
+func TestNothingDelaysTheFirstReplica(t *testing.T) {
+	for name, tt := range map[string]struct {
+		up   behavior.Rules
+		want int32
+	}{
+		"window":   {behavior.Rules{Stabilization: time.Minute, Policies: unlimited().Policies}, 1},
+		"rate":     {behavior.Rules{Policies: []behavior.RatePolicy{pods(1, time.Hour)}}, 1},
+		"disabled": {behavior.Rules{Select: behavior.SelectDisabled}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(0, 10)
+			p.Behavior = rates(tt.up, unlimited())
+			p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: time.Minute}}
+			o := see(0, length(0))
+			s := horizontal.State{ScaleUps: changes(past{10 * time.Minute, 1})}
+			d, s := horizontal.Decide(noon, &p, s, &o)
+			if d.Desired != 0 {
+				t.Fatalf("%d replicas without activity", d.Desired)
+			}
+			o = see(0, length(7))
+			d, _ = horizontal.Decide(noon.Add(5*time.Second), &p, s, &o)
+			if d.Desired != tt.want || d.Rescale != (tt.want > 0) {
+				t.Errorf("%d replicas, want %d: %+v", d.Desired, tt.want, d.Limited)
+			}
+		})
 	}
 }

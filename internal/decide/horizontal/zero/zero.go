@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -53,6 +54,11 @@ type Result struct {
 // went to zero bring no replica back.
 func (r *Result) Stays(current, proposed int32) bool {
 	return current == 0 && proposed <= 0 && r.IsPossible && !r.IsActive
+}
+
+// Returns reports whether the first replica comes although windows or rates would hold it: a metric is active.
+func (r *Result) Returns(current, desired int32, b *behavior.Behavior) bool {
+	return current == 0 && desired == 0 && r.IsActive && (b == nil || b.Up.Select != behavior.SelectDisabled)
 }
 
 // Evaluate is the result. IdleSince is when the first decision was made that found no activity since the last that did.

@@ -140,7 +140,8 @@ func (v *server) failure(err error) error {
 	case v.isLimited:
 		err = fmt.Errorf("the servers of the namespace send more than %d bytes per second", bytesPerSecond)
 	case v.isAvoided():
-		err = fmt.Errorf("no answer in time, %d times in a row: it is asked less often", v.timeouts)
+		// The text stays the same from one time to the next, so that events are counted together.
+		err = errors.New("no answer in time, several times in a row: it is asked less often")
 	}
 	return v.failed(err)
 }

@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +25,8 @@ const maxAge = time.Second
 type Peer struct {
 	// Host is HOST:PORT as the object has it, or Pods.
 	Host string
-	// IsVerified reports that the peer must prove its identity before it gets the value, in a way that
-	// the author of the object has no influence on.
+	// IsVerified reports that the peer must prove its identity before it gets the value, by the system's
+	// authorities or by one in the same Secret.
 	IsVerified bool
 }
 
@@ -46,15 +45,13 @@ type Target struct {
 	Credentials sources.Credentials
 }
 
-// peer is the target as one that gets values. The author of the object may choose the authorities
-// and, of a server, the name in its certificate. Such a certificate proves nothing to the owner of
-// the Secret. Authorities in a Secret are its owner's choice. Pods have no names of their own.
-func (t *Target) peer() Peer {
-	isItsName := t.Host == Pods || t.TLS.ServerName == "" || strings.EqualFold(t.TLS.ServerName, hostname(t.Host))
-	return Peer{
-		Host:       t.Host,
-		IsVerified: t.IsTLS && !t.TLS.InsecureSkipVerify && t.TLS.CABundle == "" && isItsName,
+// peer is the target as one that gets values of the Secret.
+func (t *Target) peer(secret string) Peer {
+	name := ""
+	if t.Host != Pods {
+		name = hostname(t.Host)
 	}
+	return Peer{Host: t.Host, IsVerified: t.IsTLS && t.TLS.IsProof(secret, name)}
 }
 
 // serverName is the name that the certificate must have; empty if that of the connection.

@@ -148,7 +148,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestVerified: a peer is verified only if the author of the object had no part in it.
+// TestVerified: a peer is verified only if the author of the object had no part in it, nor who may create another Secret.
 func TestVerified(t *testing.T) {
 	for name, c := range map[string]struct {
 		host       string
@@ -157,10 +157,14 @@ func TestVerified(t *testing.T) {
 		serverName string
 		isVerified bool
 	}{
-		"system":                     {"mimir.example.com:443", true, sources.TLS{}, "mimir.example.com", true},
-		"HTTP":                       {"mimir.example.com:443", false, sources.TLS{}, "mimir.example.com", false},
-		"insecure":                   {"mimir.example.com:443", true, sources.TLS{InsecureSkipVerify: true}, "mimir.example.com", false},
-		"authority of a Secret":      {"mimir.example.com:443", true, sources.TLS{CA: of("ca")}, "mimir.example.com", true},
+		"system":                  {"mimir.example.com:443", true, sources.TLS{}, "mimir.example.com", true},
+		"HTTP":                    {"mimir.example.com:443", false, sources.TLS{}, "mimir.example.com", false},
+		"insecure":                {"mimir.example.com:443", true, sources.TLS{InsecureSkipVerify: true}, "mimir.example.com", false},
+		"authority of the Secret": {"mimir.example.com:443", true, sources.TLS{CA: of("ca")}, "mimir.example.com", true},
+		"authority of another Secret": {"mimir.example.com:443", true,
+			sources.TLS{CA: sources.SecretKey{Name: "mimir-ca", Key: "ca"}}, "mimir.example.com", false},
+		"authority of another Secret, insecure": {"mimir.example.com:443", true,
+			sources.TLS{CA: sources.SecretKey{Name: "mimir-ca", Key: "ca"}, InsecureSkipVerify: true}, "mimir.example.com", false},
 		"authority of the author":    {"mimir.example.com:443", true, sources.TLS{CABundle: "x"}, "mimir.example.com", false},
 		"its own name":               {"mimir.example.com:443", true, sources.TLS{ServerName: "Mimir.example.com"}, "Mimir.example.com", true},
 		"another name":               {"mimir.example.com:443", true, sources.TLS{ServerName: "evil.example.com"}, "evil.example.com", false},
@@ -168,14 +172,34 @@ func TestVerified(t *testing.T) {
 		"pods":                       {Pods, true, sources.TLS{}, "", true},
 		"pods, any name":             {Pods, true, sources.TLS{ServerName: "shop"}, "shop", true},
 		"pods, author's authorities": {Pods, true, sources.TLS{CABundle: "x"}, "", false},
+		"pods, another Secret's":     {Pods, true, sources.TLS{CA: sources.SecretKey{Name: "ca", Key: "ca"}}, "", false},
 	} {
 		target := Target{Namespace: "team-a", Host: c.host, IsTLS: c.isTLS, TLS: c.tls}
-		if got, want := target.peer(), (Peer{c.host, c.isVerified}); got != want {
+		if got, want := target.peer("mimir"), (Peer{c.host, c.isVerified}); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if got := target.serverName(); got != c.serverName {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// TestAuthorityOfAnotherSecret: the token's Secret must permit an unverified server, that of the authority need not.
+func TestAuthorityOfAnotherSecret(t *testing.T) {
+	certificate, _ := pair(t)
+	verified := map[string]bool{}
+	lookup := func(_ context.Context, _ string, key sources.SecretKey, to Peer) ([]byte, error) {
+		verified[key.Name] = to.IsVerified
+		return []byte(certificate), nil
+	}
+	config := sources.TLS{CA: sources.SecretKey{Name: "authority", Key: "ca"}}
+	credentials := sources.Credentials{
+		Username: sources.SecretKey{Name: "authority", Key: "user"}, Password: sources.SecretKey{Name: "password", Key: "password"},
+	}
+	_, _ = New(lookup, target(credentials, config)).Get(t.Context())
+	_, _ = New(lookup, target(sources.Credentials{}, config)).Get(t.Context())
+	if !verified["authority"] || verified["password"] || len(verified) != 2 {
+		t.Error(verified)
 	}
 }
 

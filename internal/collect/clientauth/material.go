@@ -18,7 +18,7 @@ func (c *Client) value(ctx context.Context, field string, key sources.SecretKey)
 	if c.lookup == nil {
 		return nil, fmt.Errorf("%s: Secrets are not read", field)
 	}
-	value, err := c.lookup(ctx, c.target.Namespace, key, c.target.peer())
+	value, err := c.lookup(ctx, c.target.Namespace, key, c.target.peer(key.Name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}

@@ -22,8 +22,8 @@ import (
 
 // HostsAnnotation is the annotation of a Secret with the servers that may get it, separated by
 // commas: HOST:PORT as the WorkloadAutoscaler has it, or pods for the pods of PodEndpoint metrics.
-// With http:// before it, the server also gets the Secret where nothing verifies the server's
-// identity: over HTTP, and with insecureSkipVerify.
+// With http:// before it, the server also gets the Secret where no authority of the system or of the
+// Secret verifies the server's identity: over HTTP, and with insecureSkipVerify.
 const HostsAnnotation = "plimsoll.dev/metric-hosts"
 
 // Pods is the host of a Peer that is the pods of PodEndpoint metrics.
@@ -51,7 +51,7 @@ type Peer struct {
 	// Host is HOST:PORT, or Pods.
 	Host string
 	// IsVerified reports that the peer must prove its identity before it gets the value: that TLS is
-	// used, and the certificate is checked.
+	// used, and the certificate is checked by an authority of the system or of the same Secret.
 	IsVerified bool
 }
 
@@ -125,8 +125,8 @@ func permits(hosts []string, to Peer) error {
 	case host == "" || strings.ContainsAny(host, "/, ") || !isNamed && !isNamedForPlaintext:
 		return fmt.Errorf("%w: its annotation %s does not name %s", ErrRefused, HostsAnnotation, to.Host)
 	case !to.IsVerified && !isNamedForPlaintext:
-		return fmt.Errorf("%w: nothing verifies the identity of %s, so the annotation %s must have %s%s",
-			ErrRefused, to.Host, HostsAnnotation, plaintext, to.Host)
+		return fmt.Errorf("%w: nothing verifies the identity of %s by an authority of the system or of this Secret, "+
+			"so the annotation %s must have %s%s", ErrRefused, to.Host, HostsAnnotation, plaintext, to.Host)
 	}
 	return nil
 }

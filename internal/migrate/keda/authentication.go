@@ -2,6 +2,7 @@ package keda
 
 import (
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // AuthenticationKind is the kind of the objects that say where a trigger's credentials are.
@@ -173,7 +175,7 @@ func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
 			config.Cert, config.KeySecret = &plimsollv1alpha1.CertificateSource{Secret: cert}, &key
 		}
 	}
-	r.noteSecretsOf(secretsOfTLS(config), address, config.InsecureSkipVerify)
+	r.noteSecretsOf(secretsOfTLS(config), address, config)
 	return config
 }
 
@@ -202,18 +204,27 @@ func (r *reader) noteSecrets(p *plimsollv1alpha1.PrometheusMetricSource, server 
 	if p.BasicAuth != nil {
 		names = append(names, p.BasicAuth.Username.Name, p.BasicAuth.Password.Name)
 	}
-	isOpen := server.Scheme == "http" || p.TLSConfig != nil && p.TLSConfig.InsecureSkipVerify
-	r.noteSecretsOf(names, hostPort(server), isOpen)
+	config := p.TLSConfig
+	if config == nil && server.Scheme == "https" {
+		config = &plimsollv1alpha1.TLSConfig{}
+	}
+	r.noteSecretsOf(names, hostPort(server), config)
 }
 
-// noteSecretsOf says what Plimsoll needs to read the Secrets.
-func (r *reader) noteSecretsOf(names []string, address string, isOpen bool) {
-	if isOpen {
-		address = "http://" + address
-	}
+// noteSecretsOf says what Plimsoll needs to read the Secrets. The config is nil without TLS.
+func (r *reader) noteSecretsOf(names []string, address string, config *plimsollv1alpha1.TLSConfig) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		r.Note(r.at+".authenticationRef", "Plimsoll's controller needs --metric-secrets and the permission to get the "+
-			"Secret %s, and that Secret the annotation %s: %s", name, secretHosts, address)
+			"Secret %s, and that Secret the annotation %s: %s", name, secretHosts, annotationFor(name, address, config))
 	}
+}
+
+// annotationFor is the annotation that the Secret needs for a server at HOST:PORT.
+func annotationFor(secret, address string, config *plimsollv1alpha1.TLSConfig) string {
+	tls := sources.TLSOf(config)
+	if host, _, err := net.SplitHostPort(address); err == nil && config != nil && tls.IsProof(secret, host) {
+		return address
+	}
+	return "http://" + address
 }

@@ -10,6 +10,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
 // What KEDA computed for its HPA is the target of a trigger that is not known here.
@@ -83,6 +86,52 @@ func TestScalerWithSeveralMetrics(t *testing.T) {
 		}
 		if !slices.Equal(names, []string{"length", "age"}) {
 			t.Errorf("native %t: %q", isNative, names)
+		}
+	}
+}
+
+// The printed annotation permits a Secret for servers whose identity nothing verifies to its owner.
+func TestAnnotationOfSecrets(t *testing.T) {
+	const address = "mimir.example.com:443"
+	ca := func(secret string) *plimsollv1alpha1.CertificateSource {
+		return &plimsollv1alpha1.CertificateSource{Secret: plimsollv1alpha1.SecretKeySelector{Name: secret, Key: "ca.crt"}}
+	}
+	for name, c := range map[string]struct {
+		config *plimsollv1alpha1.TLSConfig
+		want   string
+	}{
+		"no TLS":                      {nil, "http://" + address},
+		"the system's authorities":    {&plimsollv1alpha1.TLSConfig{}, address},
+		"insecure":                    {&plimsollv1alpha1.TLSConfig{InsecureSkipVerify: true}, "http://" + address},
+		"caBundle":                    {&plimsollv1alpha1.TLSConfig{CABundle: []byte("x")}, "http://" + address},
+		"another name":                {&plimsollv1alpha1.TLSConfig{ServerName: "mimir.svc"}, "http://" + address},
+		"its own name":                {&plimsollv1alpha1.TLSConfig{ServerName: "mimir.example.com"}, address},
+		"authority in the Secret":     {&plimsollv1alpha1.TLSConfig{CA: ca("mimir")}, address},
+		"authority of another Secret": {&plimsollv1alpha1.TLSConfig{CA: ca("authority")}, "http://" + address},
+	} {
+		if got := annotationFor("mimir", address, c.config); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for host, want := range map[string]string{
+		"https://mimir.example.com/prometheus": address, "http://mimir.example.com:9090": "http://mimir.example.com:9090",
+	} {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
+			"spec": map[string]any{
+				"scaleTargetRef": map[string]any{"name": "worker"},
+				"triggers": []any{map[string]any{"type": "prometheus", "authenticationRef": map[string]any{"name": "mimir"},
+					"metadata": map[string]any{"serverAddress": host, "query": "up", "threshold": "5", "authModes": "bearer"}}},
+			},
+		}}
+		authentication := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"secretTargetRef": []any{
+			map[string]any{"parameter": "bearerToken", "name": "mimir", "key": "token"}}}}}
+		r, err := FromScaledObject(object, Options{IsNative: true,
+			Authentications: map[string]*unstructured.Unstructured{"mimir": authentication}})
+		if err != nil || !slices.ContainsFunc(r.Findings, func(f convert.Finding) bool {
+			return strings.HasSuffix(f.Message, secretHosts+": "+want)
+		}) {
+			t.Errorf("%s: %+v, %v", host, r, err)
 		}
 	}
 }

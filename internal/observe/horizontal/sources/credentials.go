@@ -1,6 +1,8 @@
 package sources
 
 import (
+	"strings"
+
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
@@ -31,6 +33,17 @@ type TLS struct {
 	InsecureSkipVerify bool
 }
 
+// IsProof reports whether a certificate that is accepted proves the identity of the host to the owner
+// of the Secret. The author of the object may choose the authorities and the name in the certificate;
+// a certificate that he can make proves nothing. Authorities count that are in the same Secret: who
+// may create Secrets, but not read this one, could make another one with an authority of his own.
+// The hostname is empty for pods, which have no names of their own.
+func (t *TLS) IsProof(secret, hostname string) bool {
+	isItsName := hostname == "" || t.ServerName == "" || strings.EqualFold(t.ServerName, hostname)
+	isOwnersAuthority := t.CABundle == "" && (t.CA == SecretKey{} || t.CA.Name == secret)
+	return isItsName && isOwnersAuthority && !t.InsecureSkipVerify
+}
+
 func credentialsOf(token *plimsollv1alpha1.Authorization, basic *plimsollv1alpha1.BasicAuth) Credentials {
 	var c Credentials
 	if token != nil {
@@ -42,7 +55,8 @@ func credentialsOf(token *plimsollv1alpha1.Authorization, basic *plimsollv1alpha
 	return c
 }
 
-func tlsOf(config *plimsollv1alpha1.TLSConfig) TLS {
+// TLSOf is the configuration of a field tlsConfig, which may be absent.
+func TLSOf(config *plimsollv1alpha1.TLSConfig) TLS {
 	if config == nil {
 		return TLS{}
 	}

@@ -38,7 +38,7 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 		return ExternalScaler{}, err
 	}
 	return ExternalScaler{
-		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: tlsOf(m.TLSConfig), Metadata: metadataOf(m),
+		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: TLSOf(m.TLSConfig), Metadata: metadataOf(m),
 		MetricName: m.MetricName, HasTarget: m.Target != nil, Interval: interval, IsPushed: m.Push == nil || *m.Push,
 	}, nil
 }

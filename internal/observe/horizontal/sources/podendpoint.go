@@ -33,7 +33,7 @@ type PodEndpoint struct {
 // PodEndpointOf is what the metric needs.
 func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, error) {
 	p := PodEndpoint{
-		Path: m.Path, TLS: tlsOf(m.TLSConfig), Credentials: credentialsOf(m.Authorization, m.BasicAuth),
+		Path: m.Path, TLS: TLSOf(m.TLSConfig), Credentials: credentialsOf(m.Authorization, m.BasicAuth),
 		Metric: m.Metric.Name, IgnoreNullValues: isTrue(m.IgnoreNullValues),
 	}
 	if p.Path == "" {

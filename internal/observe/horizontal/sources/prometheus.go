@@ -28,7 +28,7 @@ type Prometheus struct {
 func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error) {
 	const longestInterval, longestTimeout = 300, 30
 	p := Prometheus{
-		Address: strings.TrimRight(m.ServerAddress, "/"), TLS: tlsOf(m.TLSConfig),
+		Address: strings.TrimRight(m.ServerAddress, "/"), TLS: TLSOf(m.TLSConfig),
 		Credentials: credentialsOf(m.Authorization, m.BasicAuth), Query: m.Query, Tenant: m.Tenant,
 		Namespace: m.Namespace, IgnoreNullValues: isTrue(m.IgnoreNullValues),
 	}

@@ -10,14 +10,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/getcache"
 )
 
 // HostsAnnotation is the annotation of a Secret with the servers that may get it, separated by
@@ -30,18 +30,17 @@ const HostsAnnotation = "plimsoll.dev/metric-hosts"
 const Pods = "pods"
 
 const (
-	// timeout bounds one request to the API server.
-	timeout = 5 * time.Second
-	// maxAge is how long a Secret is kept, and maxFailureAge how long the failure to read it is.
-	maxAge        = time.Minute
-	maxFailureAge = 10 * time.Second
-	// tidyAbove is the number of Secrets above which old ones are removed.
-	tidyAbove = 64
-	plaintext = "http://"
+	// age is when a Secret is read again, and failureAge when one is that could not be used: an
+	// administrator may be about to repair it.
+	age, failureAge = 40 * time.Second, 10 * time.Second
+	plaintext       = "http://"
 )
 
 // ErrRefused is the reason of errors that another value of the object or the annotation would avoid.
 var ErrRefused = errors.New("refused")
+
+// errNoHosts is why a Secret without hosts in its annotation is not kept.
+var errNoHosts = fmt.Errorf("its annotation %s names no host: %w", HostsAnnotation, getcache.ErrUnusable)
 
 // Selector is one key of a Secret.
 type Selector struct{ Name, Key string }
@@ -57,24 +56,14 @@ type Peer struct {
 
 // Reader reads Secrets. It may be used by many goroutines.
 type Reader struct {
-	client    corev1client.SecretsGetter
 	isAllowed bool
-
-	// mu guards the following.
-	mu    sync.Mutex
-	known map[key]*entry
+	secrets   *getcache.Cache[*secret]
 }
 
-type key struct{ namespace, name string }
-
-// entry is a Secret. ready is closed when the rest is set.
-type entry struct {
-	ready chan struct{}
-	read  time.Time
-	// hosts are those of the annotation. Without any, data is nil.
+// secret is a Secret that names hosts.
+type secret struct {
 	hosts []string
 	data  map[string][]byte
-	err   error
 }
 
 // New makes a Reader. If it is not allowed to, it reads nothing.
@@ -82,7 +71,14 @@ func New(client corev1client.SecretsGetter, isAllowed bool) (*Reader, error) {
 	if client == nil {
 		return nil, errors.New("secrets: a client is needed")
 	}
-	return &Reader{client: client, isAllowed: isAllowed, known: map[key]*entry{}}, nil
+	secrets, err := getcache.New(getcache.Config[*secret]{
+		Get: func(ctx context.Context, key getcache.Key) (*secret, error) { return read(ctx, client, key) },
+		Age: age, FailureAge: failureAge,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{isAllowed: isAllowed, secrets: secrets}, nil
 }
 
 // Value is a copy of the value of the key, if the Secret's annotation permits that the peer gets it.
@@ -102,14 +98,17 @@ func (r *Reader) value(ctx context.Context, namespace string, s Selector, to Pee
 	case len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(s.Name)) > 0:
 		return nil, fmt.Errorf("%w: not the name of a Secret", ErrRefused)
 	}
-	e, err := r.entry(ctx, key{namespace, s.Name})
-	if err != nil {
+	found, err := r.secrets.Get(ctx, getcache.Key{Namespace: namespace, Name: s.Name})
+	switch {
+	case errors.Is(err, errNoHosts):
+		return nil, permits(nil, to)
+	case err != nil:
 		return nil, err
 	}
-	if err := permits(e.hosts, to); err != nil {
+	if err := permits(found.hosts, to); err != nil {
 		return nil, err
 	}
-	value, has := e.data[s.Key]
+	value, has := found.data[s.Key]
 	if !has {
 		return nil, fmt.Errorf("it has no key %q", s.Key)
 	}
@@ -142,74 +141,18 @@ func hostsOf(annotation string) []string {
 	return hosts
 }
 
-// entry is the Secret, from the API server unless it was read before. It is read once for all that
-// wait for it.
-func (r *Reader) entry(ctx context.Context, k key) (*entry, error) {
-	r.mu.Lock()
-	e, known := r.known[k]
-	if !known || e.isOld(time.Now()) {
-		r.tidy()
-		e = &entry{ready: make(chan struct{})}
-		r.known[k] = e
-		go r.read(k, e)
-	}
-	r.mu.Unlock()
-	select {
-	case <-e.ready:
-		return e, e.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for the API server: %w", ctx.Err())
-	}
-}
-
-// isOld reports whether the entry must be read again. One that is being read need not.
-func (e *entry) isOld(now time.Time) bool {
-	select {
-	case <-e.ready:
-	default:
-		return false
-	}
-	most := maxAge
-	if e.err != nil || len(e.hosts) == 0 {
-		// Someone may be about to repair it.
-		most = maxFailureAge
-	}
-	return now.Sub(e.read) >= most
-}
-
-// tidy removes old entries if there are many. It needs the lock.
-func (r *Reader) tidy() {
-	if len(r.known) < tidyAbove {
-		return
-	}
-	now := time.Now()
-	for k, e := range r.known {
-		if e.isOld(now) {
-			delete(r.known, k)
-		}
-	}
-}
-
-// read is not bound to the context of the first that waits: others wait, too.
-func (r *Reader) read(k key, e *entry) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	defer close(e.ready)
-	secret, err := r.client.Secrets(k.namespace).Get(ctx, k.name, metav1.GetOptions{})
-	e.read = time.Now()
+// read is the Secret. Of one without hosts nothing is kept.
+func read(ctx context.Context, client corev1client.SecretsGetter, key getcache.Key) (*secret, error) {
+	object, err := client.Secrets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		e.err = fmt.Errorf("the controller may not read it (kubectl apply -k config/sources/secrets): %w", err)
+		return nil, fmt.Errorf("the controller may not read it (kubectl apply -k config/sources/secrets): %w", err)
 	case err != nil:
-		e.err = err
-	default:
-		e.take(secret)
+		return nil, err
 	}
-}
-
-// take keeps the data of a Secret that may be used at all.
-func (e *entry) take(secret *corev1.Secret) {
-	if e.hosts = hostsOf(secret.Annotations[HostsAnnotation]); len(e.hosts) > 0 {
-		e.data = secret.Data
+	hosts := hostsOf(object.Annotations[HostsAnnotation])
+	if len(hosts) == 0 {
+		return nil, errNoHosts
 	}
+	return &secret{hosts: hosts, data: object.Data}, nil
 }

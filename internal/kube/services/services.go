@@ -12,7 +12,6 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,16 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/getcache"
 )
 
-const (
-	// timeout bounds one request to the API server.
-	timeout = 5 * time.Second
-	// maxAge is how long a Service, or the failure to read it, is kept.
-	maxAge = 10 * time.Second
-	// tidyAbove is the number of Services above which old ones are removed.
-	tidyAbove = 256
-)
+// age is when a Service is read again, and one that could not be read.
+const age = 10 * time.Second
 
 // Pod is a pod as far as a Service needs it.
 type Pod struct {
@@ -55,21 +50,8 @@ type Config struct {
 
 // Resolver finds the pods behind Services. It may be used by many goroutines.
 type Resolver struct {
-	config Config
-
-	// mu guards the following.
-	mu    sync.Mutex
-	known map[key]*entry
-}
-
-type key struct{ namespace, name string }
-
-// entry is a Service. ready is closed when service or err is set, and read is the time of that.
-type entry struct {
-	ready   chan struct{}
-	service *corev1.ServiceSpec
-	err     error
-	read    time.Time
+	config   Config
+	services *getcache.Cache[*corev1.ServiceSpec]
 }
 
 // New makes a Resolver. Nothing is read before the first Addresses.
@@ -77,13 +59,22 @@ func New(config Config) (*Resolver, error) {
 	if config.Client == nil || config.Pods == nil || config.Check == nil {
 		return nil, errors.New("services: a client, pods and a check are needed")
 	}
-	return &Resolver{config: config, known: map[key]*entry{}}, nil
+	services, err := getcache.New(getcache.Config[*corev1.ServiceSpec]{
+		Get: func(ctx context.Context, key getcache.Key) (*corev1.ServiceSpec, error) {
+			return read(ctx, config.Client, key)
+		},
+		Age: age, FailureAge: age,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Resolver{config: config, services: services}, nil
 }
 
 // Addresses are those of the ready pods behind a port of the Service, in order. It is an error if
 // there is none.
 func (r *Resolver) Addresses(ctx context.Context, namespace, name string, port uint16) ([]netip.AddrPort, error) {
-	service, err := r.service(ctx, key{namespace, name})
+	service, err := r.services.Get(ctx, getcache.Key{Namespace: namespace, Name: name})
 	if err != nil {
 		return nil, fmt.Errorf("service %s/%s: %w", namespace, name, err)
 	}
@@ -161,64 +152,16 @@ func numberOf(target intstr.IntOrString, pod *Pod) (port uint16, has bool) {
 	return uint16(target.IntVal), true
 }
 
-// service is the Service, from the API server unless it was read within maxAge. It is read once for
-// all that wait for it.
-func (r *Resolver) service(ctx context.Context, k key) (*corev1.ServiceSpec, error) {
-	r.mu.Lock()
-	e, known := r.known[k]
-	if !known || e.isOld(time.Now()) {
-		r.tidy()
-		e = &entry{ready: make(chan struct{})}
-		r.known[k] = e
-		go r.read(k, e)
-	}
-	r.mu.Unlock()
-	select {
-	case <-e.ready:
-		return e.service, e.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for the API server: %w", ctx.Err())
-	}
-}
-
-// isOld reports whether the entry must be read again. One that is being read need not.
-func (e *entry) isOld(now time.Time) bool {
-	select {
-	case <-e.ready:
-		return now.Sub(e.read) >= maxAge
-	default:
-		return false
-	}
-}
-
-// tidy removes old entries if there are many. It needs the lock.
-func (r *Resolver) tidy() {
-	if len(r.known) < tidyAbove {
-		return
-	}
-	now := time.Now()
-	for k, e := range r.known {
-		if e.isOld(now) {
-			delete(r.known, k)
-		}
-	}
-}
-
-// read is not bound to the context of the first that waits: others wait, too.
-func (r *Resolver) read(k key, e *entry) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	defer close(e.ready)
-	service, err := r.config.Client.Services(k.namespace).Get(ctx, k.name, metav1.GetOptions{})
-	e.read = time.Now()
+// read is what is needed of the Service.
+func read(ctx context.Context, client corev1client.ServicesGetter, key getcache.Key) (*corev1.ServiceSpec, error) {
+	service, err := client.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {
-	case err == nil:
-		e.service = &corev1.ServiceSpec{
-			Type: service.Spec.Type, Selector: service.Spec.Selector, Ports: service.Spec.Ports,
-		}
 	case apierrors.IsForbidden(err):
-		e.err = fmt.Errorf("the controller may not read Services (kubectl apply -k config/sources): %w", err)
-	default:
-		e.err = err
+		return nil, fmt.Errorf("the controller may not read Services (kubectl apply -k config/sources): %w", err)
+	case err != nil:
+		return nil, err
 	}
+	return &corev1.ServiceSpec{
+		Type: service.Spec.Type, Selector: service.Spec.Selector, Ports: service.Spec.Ports,
+	}, nil
 }

@@ -149,8 +149,7 @@ func TestEndpointsDoNotCount(t *testing.T) {
 	}
 }
 
-// TestOneRequest: many that ask at once, and soon after, cost one request, also if there is no such Service; pods are
-// as they are at each call.
+// TestOneRequest: many that ask at once, and soon after, cost one request, also if there is no such Service.
 func TestOneRequest(t *testing.T) {
 	for _, name := range []string{"shop", "absent"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -159,30 +158,39 @@ func TestOneRequest(t *testing.T) {
 				go func() { _, _ = r.Addresses(t.Context(), "team-a", name, 80) }()
 			}
 			synctest.Wait()
-			<-time.After(maxAge - 1)
-			_, _ = r.Addresses(t.Context(), "team-a", name, 80)
-			if n := len(client.Actions()); n != 1 {
-				t.Errorf("%s: %d requests", name, n)
-			}
-			<-time.After(1)
-			_, _ = r.Addresses(t.Context(), "team-a", name, 80)
-			if n := len(client.Actions()); n != 2 {
-				t.Errorf("%s: %d requests", name, n)
+			for requests := 1; requests < 4; requests++ {
+				<-time.After(age - 1)
+				_, _ = r.Addresses(t.Context(), "team-a", name, 80)
+				if n := len(client.Actions()); n != requests {
+					t.Errorf("%s: %d requests", name, n)
+				}
+				<-time.After(1)
+				_, _ = r.Addresses(t.Context(), "team-a", name, 80)
+				synctest.Wait()
 			}
 		})
 	}
 }
 
-// TestManyNames: names that come and go leave nothing.
-func TestManyNames(t *testing.T) {
+// TestUnavailable: a Service stays in use while the API server does not answer, and its pods are as they are.
+func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := resolver(t, podsOf())
-		for i := range 4 * tidyAbove {
-			_, _ = r.Addresses(t.Context(), "team-a", fmt.Sprint("absent-", i), 80)
-			<-time.After(maxAge / 100)
-		}
-		if n := len(r.known); n > tidyAbove {
-			t.Errorf("%d Services are kept", n)
+		pods := []pod{podOf("team-a", "app=shop", "10.1.0.1")}
+		r, client := resolver(t, func(namespace string, selector labels.Selector) iter.Seq[Pod] {
+			return podsOf(pods...)(namespace, selector)
+		}, service(nil))
+		for i := range 300 {
+			addresses, err := r.Addresses(t.Context(), "team-a", "shop", 80)
+			if err != nil || len(addresses) != 1 || addresses[0].Addr() != pods[0].Address {
+				t.Fatalf("after %d s: %v, %v", i, addresses, err)
+			}
+			if i == 0 {
+				client.PrependReactor("get", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, nil, apierrors.NewServiceUnavailable("away")
+				})
+				pods = []pod{podOf("team-a", "app=shop", "10.1.0.2")}
+			}
+			<-time.After(time.Second)
 		}
 	})
 }
@@ -191,7 +199,7 @@ func TestSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, client := resolver(t, podsOf(), service(nil))
 		client.PrependReactor("get", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
-			<-time.After(timeout)
+			<-time.After(5 * time.Second)
 			return true, nil, context.DeadlineExceeded
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -200,7 +208,7 @@ func TestSilentServer(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		<-time.After(timeout)
+		<-time.After(5 * time.Second)
 	})
 }
 

@@ -1,0 +1,212 @@
+// Package getcache keeps objects that are read from the API server one at a time, each with a GET.
+//
+// An object stays in use while the API server does not answer. What other namespaces need is not
+// affected by the objects of one: the reads for a namespace, and what is kept of it, are bounded.
+package getcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// timeout bounds one request to the API server.
+	timeout = 5 * time.Second
+	// patience is how long a new read is waited for if there is an older value.
+	patience = 500 * time.Millisecond
+	// MaxUnconfirmed is how long a value is used that the API server does not confirm because it does not
+	// answer.
+	MaxUnconfirmed = 10 * time.Minute
+	// readsPerSecond and readBurst bound the reads for a namespace, maxObjects how many objects are kept.
+	readsPerSecond, readBurst = 10, 100
+	maxObjects                = 1000
+	tidyEvery                 = time.Minute
+)
+
+// ErrUnusable is the reason of errors of Config.Get that are an answer of the API server: there is such
+// an object, but it may not be used.
+var ErrUnusable = errors.New("not usable")
+
+var (
+	errLimited = fmt.Errorf("more than %d of them are read per second for the namespace: it is read later", readsPerSecond)
+	errFull    = fmt.Errorf("more than %d of them are used in the namespace", maxObjects)
+)
+
+// Key is the name of an object.
+type Key struct{ Namespace, Name string }
+
+// Config is what a Cache needs.
+type Config[V any] struct {
+	// Get reads an object. Its values are shared, so they must not be changed.
+	Get func(ctx context.Context, key Key) (V, error)
+	// Age is when an object is read again, in the background; half of it later that is waited for.
+	Age time.Duration
+	// FailureAge is when an object is read again that could not be read.
+	FailureAge time.Duration
+}
+
+// Cache has objects. It may be used by many goroutines.
+type Cache[V any] struct {
+	config Config[V]
+
+	// mu guards the following, and the entries.
+	mu         sync.Mutex
+	namespaces map[string]*namespace[V]
+	tidied     time.Time
+}
+
+// namespace has the objects of one.
+type namespace[V any] struct {
+	reads   *rate.Limiter
+	entries map[string]*entry[V]
+	tidied  time.Time
+}
+
+// New makes a Cache. It reads nothing yet.
+func New[V any](config Config[V]) (*Cache[V], error) {
+	if config.Get == nil || config.Age <= 0 || config.FailureAge <= 0 {
+		return nil, errors.New("a cache of objects: Get and ages are needed")
+	}
+	return &Cache[V]{config: config, namespaces: map[string]*namespace[V]{}}, nil
+}
+
+// Get is the object, from the API server unless it was read before. It is read once for all that wait
+// for it.
+func (c *Cache[V]) Get(ctx context.Context, key Key) (V, error) {
+	e, reading, err := c.find(key)
+	if err != nil {
+		return *new(V), err
+	}
+	if reading != nil {
+		if err := c.wait(ctx, e, reading); err != nil {
+			return *new(V), fmt.Errorf("waiting for the API server: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return e.result()
+}
+
+// find is the entry of the object, and the read to wait for; nil if there is nothing to wait for.
+func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	n, e, err := c.entry(key, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.used = now
+	e.expire(now)
+	if e.isDue(now, &c.config) && n.reads.AllowN(now, 1) {
+		e.reading = make(chan struct{})
+		go c.read(key, e)
+	}
+	if e.isUsable(now, &c.config) {
+		return e, nil, nil
+	}
+	return e, e.reading, nil
+}
+
+// wait waits for a read, and for a short time only where there is an older value.
+func (c *Cache[V]) wait(ctx context.Context, e *entry[V], reading <-chan struct{}) error {
+	c.mu.Lock()
+	hasValue := e.hasValue
+	c.mu.Unlock()
+	var enough <-chan time.Time
+	if hasValue {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case <-reading:
+	case <-enough:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// entry finds the entry of an object, or adds one. It needs the lock.
+func (c *Cache[V]) entry(key Key, now time.Time) (*namespace[V], *entry[V], error) {
+	if now.Sub(c.tidied) >= tidyEvery {
+		c.tidied = now
+		c.tidy(now)
+	}
+	n := c.namespaces[key.Namespace]
+	if n == nil {
+		n = &namespace[V]{reads: rate.NewLimiter(readsPerSecond, readBurst), entries: map[string]*entry[V]{}}
+		c.namespaces[key.Namespace] = n
+	}
+	e := n.entries[key.Name]
+	if e != nil {
+		return n, e, nil
+	}
+	if len(n.entries) >= maxObjects {
+		if now.Sub(n.tidied) >= time.Second {
+			n.tidy(now, &c.config)
+		}
+		if len(n.entries) >= maxObjects {
+			return nil, nil, errFull
+		}
+	}
+	e = &entry[V]{}
+	n.entries[key.Name] = e
+	return n, e, nil
+}
+
+// tidy removes what is not used any more. It needs the lock.
+func (c *Cache[V]) tidy(now time.Time) {
+	for name, n := range c.namespaces {
+		n.tidy(now, &c.config)
+		if len(n.entries) == 0 && n.reads.TokensAt(now) >= readBurst {
+			delete(c.namespaces, name)
+		}
+	}
+}
+
+func (n *namespace[V]) tidy(now time.Time, config *Config[V]) {
+	n.tidied = now
+	for name, e := range n.entries {
+		if e.isIdle(now, config) {
+			delete(n.entries, name)
+		}
+	}
+}
+
+// read is not bound to the context of the first that waits: others wait, too.
+func (c *Cache[V]) read(key Key, e *entry[V]) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	began := time.Now()
+	value, err := c.config.Get(ctx, key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.tried, e.err = time.Now(), err
+	if err == nil {
+		e.value, e.hasValue, e.confirmed = value, true, began
+	} else if isAnswer(err) {
+		e.drop()
+	}
+	close(e.reading)
+	e.reading = nil
+}
+
+// isAnswer reports whether the error is what the API server says about the object. After any other one
+// an older value stays in use.
+func isAnswer(err error) bool {
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonNotFound, metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized, metav1.StatusReasonGone:
+		return true
+	default:
+		return errors.Is(err, ErrUnusable)
+	}
+}

@@ -71,12 +71,25 @@ func (o *object) subscribe(now time.Time, q *Query) (*podPage, *wanted) {
 		found = o.source.newPage(o, at)
 		o.pages = append(o.pages, found)
 	}
+	o.supersede(now, q.Metric)
 	m := &wanted{index: q.Metric, spec: *q.Spec, want: wantOf(q.Spec), since: now, until: until}
 	found.setMetrics(append(slices.Clone(found.metrics), m))
 	for _, t := range found.targets {
 		t.histories = append(t.histories, m.newHistory())
 	}
 	return found, m
+}
+
+// supersede ends what was read of the metric with this index before its spec was edited. A page that the new spec is on
+// too stays.
+func (o *object) supersede(now time.Time, index int) {
+	for _, p := range o.pages {
+		for _, m := range p.metrics {
+			if m.index == index && m.until.After(now) {
+				m.until = now
+			}
+		}
+	}
 }
 
 // expire ends what was not looked at for too long, and tells whether anything is left.

@@ -40,6 +40,8 @@ var (
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
 	errManySeries = errors.New("its page has too many series of the metric, and so have other pages")
 	errSilent     = errors.New("it has not been scraped often enough")
+	errRestarts   = errors.New("every page has a lower value of the metric than the page before, or other series, so " +
+		"that it has no rate: as: Rate needs a counter that only grows, on a page of all processes of the pod together")
 )
 
 // scratch is what a scrape needs while it is under way.

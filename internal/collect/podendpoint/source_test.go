@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,6 +160,21 @@ func TestCountersBeginAnew(t *testing.T) {
 	})
 }
 
+// A gauge that is read as a counter, or a page that processes serve in turn, never has a rate. The error says so.
+func TestCounterThatFallsOnEveryPage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		value := 1e9
+		f.page["pod-0"] = text(func() string {
+			value--
+			return fmt.Sprintf("http_requests_total %f\n", value)
+		})
+		if _, err := f.run(rateQuery(pods(0, 1)), 10*time.Second); !errors.Is(err, errRestarts) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // Pods that vanish are not scraped any more, and new ones are at once.
 func TestPodsComeAndGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -280,6 +296,35 @@ func TestExpiry(t *testing.T) {
 		<-time.After(5 * time.Second)
 		if n := len(f.times("pod-0")); n != before || f.followed() != 0 || f.source.client.Open() != 0 {
 			t.Errorf("%d requests, %d pods, %d connections", n-before, f.followed(), f.source.client.Open())
+		}
+	})
+}
+
+// What was read of a metric before its spec was edited is read no longer.
+func TestEditedPath(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		var paths []string
+		f.page["pod-0"] = func(w net.Conn, r *http.Request) {
+			f.change(func() { paths = append(paths, r.URL.Path) })
+			f.requests(10)(w, r)
+		}
+		before := rateQuery(pods(0, 1))
+		_, _ = f.run(before, 5*time.Second)
+		after, spec := *before, *before.Spec
+		spec.Path = "/edited"
+		after.Spec = &spec
+		_, _ = f.run(&after, 2*time.Second)
+		f.change(func() { paths = nil })
+		_, _ = f.run(&after, 5*time.Second)
+		f.change(func() {
+			if len(paths) == 0 || slices.Contains(paths, "/metrics") {
+				t.Errorf("read: %q", paths)
+			}
+		})
+		// Back again: nothing of the old page is left.
+		if _, err := f.run(before, 0); !errors.Is(err, ErrStarting) {
+			t.Errorf("%v", err)
 		}
 	})
 }

@@ -118,7 +118,7 @@ func (p *podPage) lookOver(now time.Time, m *wanted, pods []*observe.Pod, window
 			s = metric.Sample{}
 		}
 		if pod.IsReady() {
-			v.found.count(t, s.Present, now.Sub(later(t.added, m.since)) < p.warmUp())
+			v.found.count(t, h, s.Present, now.Sub(later(t.added, m.since)) < p.warmUp())
 		}
 		if s.Present {
 			v.found.isAny = true
@@ -168,7 +168,7 @@ func (p *podPage) indexOf(m *wanted) int {
 	panic("a metric of another page")
 }
 
-func (f *found) count(t *target, isSampled, isNew bool) {
+func (f *found) count(t *target, h *counter.History, isSampled, isNew bool) {
 	switch {
 	case isSampled:
 		f.sampled++
@@ -176,6 +176,8 @@ func (f *found) count(t *target, isSampled, isNew bool) {
 		f.fail(t.failing)
 	case isNew:
 		f.starting++
+	case h.RestartsAlways():
+		f.fail(errRestarts)
 	default:
 		f.fail(errSilent)
 	}

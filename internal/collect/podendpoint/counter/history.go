@@ -79,6 +79,8 @@ func (o Outcome) String() string {
 // History is that of one metric of one pod. A pod with another UID needs another one.
 type History struct {
 	config Config
+	// restarts is how many pages in a row restarted it, up to 255.
+	restarts uint8
 	// newest is when the newest page arrived. A time from time.Now has the monotonic clock,
 	// so that setting the clock falsifies nothing.
 	newest time.Time
@@ -118,6 +120,7 @@ func (h *History) Add(at time.Time, values []Value) Outcome {
 		sum = increment
 	}
 	h.newest = at
+	h.count(outcome)
 	if outcome != Continued {
 		h.points.Begin(sum)
 		return outcome
@@ -133,6 +136,18 @@ func (h *History) Add(at time.Time, values []Value) Outcome {
 	h.points.Add(gapMillis, sum, averaging.StableWindow.Milliseconds())
 	return Continued
 }
+
+func (h *History) count(outcome Outcome) {
+	if outcome != Restarted {
+		h.restarts = 0
+	} else if h.restarts < math.MaxUint8 {
+		h.restarts++
+	}
+}
+
+// RestartsAlways reports whether several pages in a row restarted the history, each of which a counter that only grows
+// would have continued.
+func (h *History) RestartsAlways() bool { return h.restarts > 1 }
 
 // unique sorts by series, and keeps the lower value of one that is there twice.
 func unique(values []Value) []Value {

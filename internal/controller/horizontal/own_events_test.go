@@ -73,3 +73,27 @@ func TestEventsOfRareDecisionsDoNotLower(t *testing.T) {
 		w.wantReplicas("web", 1, "the object's turn has come")
 	})
 }
+
+// TestSamplesBesideALaggingCache: samples that come while the cache is behind the last status write are decided on as
+// samples when it has caught up, so that the count falls then.
+func TestSamplesBesideALaggingCache(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		api.put(stabilized(w, 4, 0))
+		o.answer = sources.Answer{Series: []float64{40}}
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		answer := func(a sources.Answer) {
+			o.set(func() { o.answer = a })
+			o.sampled(observe.WLA("shop", "web"))
+			w.pass(time.Second)
+		}
+		api.keepBehind(true)
+		answer(sources.Answer{Err: errServer}) // which is written
+		answer(sources.Answer{Series: []float64{10}})
+		w.wantReplicas("web", 4, "the cache is behind")
+		api.keepBehind(false)
+		w.pass(100 * time.Millisecond)
+		w.wantReplicas("web", 1, "a quarter of the load was sampled a second ago")
+	})
+}

@@ -124,7 +124,7 @@ func (r *reconciler) reconcile(
 	if p.isFull() {
 		due = schedule.Following(hpa.UID, p.start, r.periodOf(hpa))
 	}
-	if r.status.IsBehind(&p.record.status, hpa, p.start, p.isFull()) {
+	if r.status.IsBehind(&p.record.status, hpa, p.start, p.observation.Trigger) {
 		r.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
 		if r.status.CheckVersion(ctx, &p.record.status, hpa, p.start) {
 			return time.Now()

@@ -116,11 +116,12 @@ func (t *triggers) watch(all *targets.Cache) (stop func(), err error) {
 
 // cacheChanged lets a decision be made that waits for the cache to show the last status write.
 func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
-	switch isAwaited, isFull := r.status.Awaited(); {
-	case isFull:
+	switch why, isAwaited := r.status.Awaited(); {
+	case !isAwaited:
+	case why == trigger.Periodic:
 		t.queue.AddFull(key, time.Now())
-	case isAwaited:
-		t.queue.AddEarly(key, time.Now(), false)
+	default:
+		t.queue.AddEarly(key, time.Now(), why == trigger.Samples)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -454,5 +455,5 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 
 func isBehind(c *Controller, object *autoscalingv2.HorizontalPodAutoscaler) bool {
 	hpa := observehorizontal.HPA(object)
-	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), false)
+	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), trigger.Event)
 }

@@ -34,6 +34,9 @@ type workloadAPI struct {
 	version int
 	// watches get the changes.
 	watches []*io.PipeWriter
+	// isBehind says that changes are held back.
+	isBehind bool
+	held     []byte
 }
 
 var _ http.RoundTripper = (*workloadAPI)(nil)
@@ -97,8 +100,23 @@ func (a *workloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	object.TypeMeta = metav1.TypeMeta{APIVersion: "plimsoll.dev/v1alpha1", Kind: "WorkloadAutoscaler"}
 	a.objects[object.Name] = object.DeepCopy()
 	text := encoded(map[string]any{"type": kind, "object": object})
+	if a.isBehind {
+		a.held = append(a.held, text...)
+		return
+	}
 	for _, to := range a.watches {
 		go func() { _, _ = to.Write(text) }()
+	}
+}
+
+// keepBehind makes the watches be behind what is stored, or ends that.
+func (a *workloadAPI) keepBehind(isBehind bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	held := a.held
+	a.isBehind, a.held = isBehind, nil
+	for _, to := range a.watches {
+		go func() { _, _ = to.Write(held) }()
 	}
 }
 

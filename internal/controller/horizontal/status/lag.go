@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -18,12 +19,15 @@ const LagPeriods = 2
 // IsBehind reports whether the cached HPA is older than the last status write, so that the
 // decision that began then has to wait. Versions that cannot be compared are taken to be new
 // enough.
-func (w *Writer) IsBehind(r *Record, hpa observehorizontal.Autoscaler, began time.Time, isFull bool) bool {
+func (w *Writer) IsBehind(r *Record, hpa observehorizontal.Autoscaler, began time.Time, why trigger.Kind) bool {
 	l := &r.lag
 	isBehind := r.last.version != "" && isOlder(hpa.ResourceVersion, r.last.version)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.isAwaited, l.isFullAwaited = isBehind, isBehind && (isFull || l.isFullAwaited)
+	if !l.isAwaited || why < l.awaited {
+		l.awaited = why
+	}
+	l.isAwaited = isBehind
 	switch {
 	case !isBehind:
 		w.endLag(l)
@@ -33,11 +37,11 @@ func (w *Writer) IsBehind(r *Record, hpa observehorizontal.Autoscaler, began tim
 	return isBehind
 }
 
-// Awaited reports whether a decision waits for the cache, and whether it is a full one.
-func (r *Record) Awaited() (isAwaited, isFull bool) {
+// Awaited is why a decision is to be made that waits for the cache; false if none does.
+func (r *Record) Awaited() (why trigger.Kind, isAwaited bool) {
 	r.lag.mu.Lock()
 	defer r.lag.mu.Unlock()
-	return r.lag.isAwaited, r.lag.isFullAwaited
+	return r.lag.awaited, r.lag.isAwaited
 }
 
 // Forget takes an HPA that is gone out of the series of stale ones.

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -108,9 +109,10 @@ func (r *Record) Written(version string) { r.last.version, r.last.written = vers
 type lag struct {
 	// mu guards what follows.
 	mu sync.Mutex
-	// isAwaited says that a decision waits for the cache to show the last write, isFullAwaited
-	// that it is a full one.
-	isAwaited, isFullAwaited bool
+	// isAwaited says that a decision waits for the cache to show the last write, awaited why it is to be made: a
+	// full one has everything that one on samples has, and that one what one because of an event has.
+	isAwaited bool
+	awaited   trigger.Kind
 	// since is since when; zero if the cache is not behind.
 	since time.Time
 	// asked is when the API server was last asked.

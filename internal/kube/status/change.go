@@ -2,6 +2,8 @@ package status
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -17,9 +19,7 @@ const meaningful = 0.02
 // generation, conditions, which metrics there are. Messages and numbers are not, nor is a condition
 // that measurement noise can toggle.
 func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
-	if before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
-		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
-		!equality.Semantic.DeepEqual(before.ObservedGeneration, after.ObservedGeneration) ||
+	if countsDiffer(before, after) ||
 		len(before.Conditions) != len(after.Conditions) || len(before.CurrentMetrics) != len(after.CurrentMetrics) {
 		return true
 	}
@@ -36,8 +36,16 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	return false
 }
 
-// Turned reports whether the statuses differ in a condition. If that is not urgent, it is a
-// condition that measurement noise toggles, at the edge of the tolerance or of a limit.
+// countsDiffer reports whether the statuses differ in the replica counts, in when they were written, or in what they
+// are about.
+func countsDiffer(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+	return before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
+		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
+		!equality.Semantic.DeepEqual(before.ObservedGeneration, after.ObservedGeneration)
+}
+
+// Turned reports whether the statuses differ in a condition, or in which metrics have values. If that
+// is not urgent, it is a condition that measurement noise toggles, at the edge of the tolerance or of a limit.
 func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	if len(before.Conditions) != len(after.Conditions) {
 		return true
@@ -47,7 +55,40 @@ func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 			return true
 		}
 	}
-	return false
+	return !slices.EqualFunc(before.CurrentMetrics, after.CurrentMetrics,
+		func(b, a autoscalingv2.MetricStatus) bool { return b.Type == a.Type })
+}
+
+// Part is a part of a status, with its value: a condition, or a metric that has values or none.
+type Part struct{ Name, Value string }
+
+// Turns are the parts in which two statuses differ urgently, as they are in each of them. It is false if something
+// else differs urgently, such as a replica count, that does not change back and forth with what can be measured.
+func Turns(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) (was, is []Part, areAll bool) {
+	if countsDiffer(before, after) || len(before.Conditions) != len(after.Conditions) {
+		return nil, nil, false
+	}
+	add := func(name, b, a string) { was, is = append(was, Part{name, b}), append(is, Part{name, a}) }
+	for i := range after.Conditions {
+		b, a := &before.Conditions[i], &after.Conditions[i]
+		if !turns(b, a) || isNoise(b, a) {
+			continue
+		}
+		if b.Type != a.Type || b.Status == a.Status && b.Reason == a.Reason {
+			return nil, nil, false
+		}
+		add(string(a.Type), string(b.Status)+" "+b.Reason, string(a.Status)+" "+a.Reason)
+	}
+	if b, a := len(before.CurrentMetrics), len(after.CurrentMetrics); b != a {
+		add("currentMetrics", strconv.Itoa(b), strconv.Itoa(a))
+		return was, is, true
+	}
+	for i := range after.CurrentMetrics {
+		if b, a := before.CurrentMetrics[i].Type, after.CurrentMetrics[i].Type; b != a {
+			add("currentMetrics "+strconv.Itoa(i), string(b), string(a))
+		}
+	}
+	return was, is, true
 }
 
 // ValuesDiffer reports whether a number of a metric that both statuses have differs meaningfully.

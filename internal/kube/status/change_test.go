@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -95,6 +96,37 @@ func TestTurned(t *testing.T) {
 			before, after := status(tt.before, "Before"), status(tt.after, tt.reason)
 			if urgent, turned := Urgent(before, after), Turned(before, after); urgent != tt.urgent || turned != tt.turned {
 				t.Errorf("urgent %v, turned %v, want %v, %v", urgent, turned, tt.urgent, tt.turned)
+			}
+		})
+	}
+}
+
+// TestTurns: parts may turn back and forth, and counts are no parts.
+func TestTurns(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit   func(*statusOf)
+		was    []Part
+		is     []Part
+		areAll bool
+	}{
+		"nothing": {func(*statusOf) {}, nil, nil, true},
+		"a condition": {func(s *statusOf) { s.Conditions[0].Status, s.Conditions[0].Reason = corev1.ConditionFalse, "Failed" },
+			[]Part{{"ScalingActive", "True ValidMetricFound"}}, []Part{{"ScalingActive", "False Failed"}}, true},
+		"a metric fails": {func(s *statusOf) { s.CurrentMetrics[0] = autoscalingv2.MetricStatus{} },
+			[]Part{{"currentMetrics 0", "Resource"}}, []Part{{"currentMetrics 0", ""}}, true},
+		"no metrics": {func(s *statusOf) { s.CurrentMetrics = nil },
+			[]Part{{"currentMetrics", "2"}}, []Part{{"currentMetrics", "0"}}, true},
+		"the count":         {func(s *statusOf) { s.CurrentReplicas++ }, nil, nil, false},
+		"the generation":    {func(s *statusOf) { s.ObservedGeneration = nil }, nil, nil, false},
+		"a new condition":   {func(s *statusOf) { s.Conditions = nil }, nil, nil, false},
+		"a condition again": {func(s *statusOf) { s.Conditions[0].LastTransitionTime = metav1.Time{} }, nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := shown()
+			tt.edit(after)
+			was, is, areAll := Turns(shown(), after)
+			if !slices.Equal(was, tt.was) || !slices.Equal(is, tt.is) || areAll != tt.areAll {
+				t.Errorf("%v, %v, all: %v", was, is, areAll)
 			}
 		})
 	}

@@ -38,11 +38,20 @@ func (w *Writer) isWorthWriting(u *Update, after *autoscalingv2.HorizontalPodAut
 	if isUrgent || w.StatusInterval == 0 {
 		return true
 	}
-	if time.Since(u.Record.last.turned) >= w.StatusInterval && kubestatus.Turned(&u.HPA.Status, after) {
-		return true
+	if kubestatus.Turned(&u.HPA.Status, after) {
+		return time.Since(u.Record.last.turned) >= w.StatusInterval
 	}
 	return w.mayWriteNumbers(u) && (kubestatus.Moved(&u.HPA.Status, after) ||
 		u.HPA.Workload != nil && workloadstatus.HasMoved(u.HPA, u.decided(after)))
+}
+
+// turnOf is what the change from the status that is shown is.
+func (w *Writer) turnOf(u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus) turn {
+	was, is, areAll := kubestatus.Turns(&u.HPA.Status, after)
+	if !areAll || len(is) == 0 || w.StatusInterval == 0 {
+		return isNews
+	}
+	return u.Record.last.turns.judge(time.Now(), was, is, w.StatusInterval)
 }
 
 // mayWriteNumbers reports whether numbers may be a reason to write: the interval is over in which

@@ -79,6 +79,7 @@ type last struct {
 	due time.Time
 	// turned is when a condition in status last changed.
 	turned time.Time
+	turns  turns
 	// backoff is between status writes that fail.
 	backoff calls.Backoff
 	// events is when each warning was last recorded.

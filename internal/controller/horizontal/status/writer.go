@@ -64,7 +64,8 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 		return nil
 	}
 	after := observehorizontal.Status(u.HPA, u.Decision, r, time.Now())
-	isUrgent := kubestatus.Urgent(&u.HPA.Status, &after)
+	turn := w.turnOf(u, &after)
+	isUrgent := turn != isFlap && kubestatus.Urgent(&u.HPA.Status, &after)
 	if !w.isWorthWriting(u, &after, isUrgent) {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 		return nil
 	}
 	if version != "" && kubestatus.Turned(&u.HPA.Status, &after) {
-		last.turned = time.Now()
+		last.turn(turn)
 	}
 	w.note(u, version, err)
 	return err

@@ -1,7 +1,6 @@
 package scrape
 
 import (
-	"context"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
@@ -32,8 +31,8 @@ type entry[T Target] struct {
 	lasted time.Duration
 	// isGone marks a target that left the set while it was scraped.
 	isGone bool
-	// cancel ends the scrape that is under way; it is Rounds'.
-	cancel context.CancelCauseFunc
+	// context is that of the scrape that is under way; it is Rounds'.
+	context *scrapeContext
 }
 
 // plan knows who is due.
@@ -177,8 +176,15 @@ func (p *plan[T]) first(now time.Time) *queue[T] {
 }
 
 func (p *plan[T]) untilDue(now time.Time) time.Duration {
-	var first time.Time
-	for _, q := range []*queue[T]{&p.regular, &p.urgent, &p.failing} {
+	if due := p.due(); !due.IsZero() {
+		return due.Sub(now)
+	}
+	return 0
+}
+
+// due is when the first target is due, zero if none is.
+func (p *plan[T]) due() (first time.Time) {
+	for _, q := range [...]*queue[T]{&p.regular, &p.urgent, &p.failing} {
 		if q.Len() == 0 || q == &p.failing && !p.slots.mayRetry() {
 			continue
 		}
@@ -186,10 +192,17 @@ func (p *plan[T]) untilDue(now time.Time) time.Duration {
 			first = q.due()
 		}
 	}
-	if first.IsZero() {
-		return 0
+	return first
+}
+
+// isDueBefore reports whether a scrape may begin before the given time, or at any time if that is zero, by which next
+// said that nothing changes as long as nothing else does.
+func (p *plan[T]) isDueBefore(until time.Time) bool {
+	if p.heldBy != Unbound {
+		return true // what it waits for may be there now
 	}
-	return first.Sub(now)
+	due := p.due()
+	return !due.IsZero() && (until.IsZero() || due.Before(until))
 }
 
 // done ends a scrape, which cost so much CPU. It tells whether the target is to be forgotten now, and

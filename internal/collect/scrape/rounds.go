@@ -85,6 +85,17 @@ type Rounds[T Target] struct {
 	mu     sync.Mutex
 	plan   *plan[T]
 	totals Totals
+	// isWaiting says that Run waits, until the given time or, if that is zero, until it is woken.
+	isWaiting bool
+	until     time.Time
+	// contexts are those of scrapes that have ended, to be used again.
+	contexts []*scrapeContext
+}
+
+// scrapeContext is what scrapes end with, one after the other: making one for each took a thirtieth of their CPU.
+type scrapeContext struct {
+	context.Context //nolint:containedctx // it is handed to one scrape after the other
+	cancel          context.CancelCauseFunc
 }
 
 // New checks the configuration. It starts nothing.
@@ -139,8 +150,7 @@ func (r *Rounds[T]) Add(targets ...T) {
 			r.plan.schedule(e, now, &r.plan.regular, now)
 		}
 	}
-	r.mu.Unlock()
-	r.poke()
+	r.unlock()
 }
 
 // Remove ends the scraping of these targets.
@@ -166,8 +176,7 @@ func (r *Rounds[T]) Retry(keys ...string) {
 	for _, key := range keys {
 		r.plan.retry(now, key)
 	}
-	r.mu.Unlock()
-	r.poke()
+	r.unlock()
 }
 
 // Set makes these the targets, and no others: new ones are scraped within a period,
@@ -175,11 +184,10 @@ func (r *Rounds[T]) Retry(keys ...string) {
 func (r *Rounds[T]) Set(targets []T) {
 	r.mu.Lock()
 	gone := r.plan.set(time.Now(), targets)
-	r.mu.Unlock()
+	r.unlock()
 	for _, target := range gone {
 		r.forget(target)
 	}
-	r.poke()
 }
 
 // Urgent asks for a scrape of these targets before all others, once. It does nothing
@@ -190,8 +198,7 @@ func (r *Rounds[T]) Urgent(keys ...string) {
 	for _, key := range keys {
 		r.plan.mark(now, key)
 	}
-	r.mu.Unlock()
-	r.poke()
+	r.unlock()
 }
 
 // State tells how a target's scrapes go; false if it is not in the set.
@@ -218,16 +225,16 @@ func (r *Rounds[T]) Totals() Totals {
 func (r *Rounds[T]) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	work := make(chan func())
+	work := make(chan *entry[T])
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		scrape, wait := r.start(ctx)
-		if scrape != nil {
+		e, wait := r.start(ctx)
+		if e != nil {
 			select {
-			case work <- scrape:
+			case work <- e:
 			default:
-				running.Go(func() { r.work(ctx, scrape, work) })
+				running.Go(func() { r.work(ctx, e, work) })
 			}
 			continue
 		}
@@ -246,15 +253,15 @@ func (r *Rounds[T]) Run(ctx context.Context) {
 
 // work scrapes, and is then there for other scrapes if not too many others are: the stack of a new
 // goroutine has to grow for each.
-func (r *Rounds[T]) work(ctx context.Context, scrape func(), work <-chan func()) {
+func (r *Rounds[T]) work(ctx context.Context, e *entry[T], work <-chan *entry[T]) {
 	for {
-		scrape()
+		r.scrape(ctx, e)
 		if r.idle.Add(1) > int64(r.config.MaxConcurrent) {
 			r.idle.Add(-1)
 			return
 		}
 		select {
-		case scrape = <-work:
+		case e = <-work:
 			r.idle.Add(-1)
 		case <-ctx.Done():
 			r.idle.Add(-1)
@@ -263,31 +270,44 @@ func (r *Rounds[T]) work(ctx context.Context, scrape func(), work <-chan func())
 	}
 }
 
-// start is the scrape that begins now. Otherwise it says how long to wait, as plan does.
-func (r *Rounds[T]) start(ctx context.Context) (scrape func(), wait time.Duration) {
+// start is the target whose scrape begins now. Otherwise it says how long to wait, as plan does.
+func (r *Rounds[T]) start(ctx context.Context) (e *entry[T], wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, cancelled, wait := r.plan.next(time.Now())
+	now := time.Now()
+	e, cancelled, wait := r.plan.next(now)
 	for _, other := range cancelled {
-		other.cancel(errCancelled)
+		other.context.cancel(errCancelled)
 	}
 	if e == nil {
+		r.isWaiting, r.until = true, time.Time{}
+		if wait > 0 {
+			r.until = now.Add(wait)
+		}
 		return nil, wait
 	}
+	r.isWaiting = false
+	if last := len(r.contexts) - 1; last >= 0 {
+		e.context, r.contexts = r.contexts[last], r.contexts[:last]
+		return e, 0
+	}
 	own, cancel := context.WithCancelCause(ctx)
-	e.cancel = cancel
-	target := e.state.Target
-	return func() {
-		defer cancel(nil)
-		spent, err := r.config.Scrape(own, target)
-		if ctx.Err() != nil {
-			return // nothing starts any more, and the target did not fail
-		}
-		if err != nil && errors.Is(context.Cause(own), errCancelled) {
-			err = fmt.Errorf("%s: %w", target.String(), errCancelled)
-		}
-		r.end(e, spent, err)
-	}, 0
+	e.context = &scrapeContext{own, cancel}
+	return e, 0
+}
+
+// scrape scrapes a target that was started.
+func (r *Rounds[T]) scrape(ctx context.Context, e *entry[T]) {
+	own := e.context
+	spent, err := r.config.Scrape(own, e.state.Target)
+	if ctx.Err() != nil {
+		own.cancel(nil)
+		return // nothing starts any more, and the target did not fail
+	}
+	if err != nil && errors.Is(context.Cause(own), errCancelled) {
+		err = fmt.Errorf("%s: %w", e.state.Target.String(), errCancelled)
+	}
+	r.end(e, spent, err)
 }
 
 // errCancelled is why a scrape that was cancelled failed.
@@ -302,15 +322,26 @@ func (r *Rounds[T]) end(e *entry[T], spent time.Duration, err error) {
 		r.totals.Failures++
 	}
 	isGone, isChanged := r.plan.done(time.Now(), e, spent, err)
+	r.release(e)
 	state := e.state
-	r.mu.Unlock()
+	r.unlock()
 	if isGone {
 		r.forget(state.Target)
 	}
 	if isChanged && r.config.Changed != nil {
 		r.config.Changed(state)
 	}
-	r.poke()
+}
+
+// release takes back the context of a scrape that is not under way any more, so that nothing cancels it.
+func (r *Rounds[T]) release(e *entry[T]) {
+	own := e.context
+	e.context = nil
+	if own.Err() == nil && len(r.contexts) < r.config.MaxConcurrent {
+		r.contexts = append(r.contexts, own)
+		return
+	}
+	own.cancel(nil)
 }
 
 func (r *Rounds[T]) forget(target T) {
@@ -319,9 +350,18 @@ func (r *Rounds[T]) forget(target T) {
 	}
 }
 
-func (r *Rounds[T]) poke() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
+// unlock unlocks mu after the plan was changed, and wakes Run if there is something to start before Run would
+// see it.
+func (r *Rounds[T]) unlock() {
+	mustWake := r.isWaiting && r.plan.isDueBefore(r.until)
+	if mustWake {
+		r.isWaiting = false
+	}
+	r.mu.Unlock()
+	if mustWake {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
 	}
 }

@@ -33,6 +33,7 @@ type fleet struct {
 	forgot   []string
 	changed  []scrape.State[kubelet.Target]
 	parallel bool // one node was asked twice at a time
+	ended    bool // a scrape began with a context that had ended
 }
 
 func newFleet(took time.Duration) *fleet {
@@ -52,6 +53,7 @@ func (f *fleet) scrape(ctx context.Context, target kubelet.Target) (time.Duratio
 	f.busiest = max(f.busiest, f.running)
 	f.atOnce[target.Node]++
 	f.parallel = f.parallel || f.atOnce[target.Node] > 1
+	f.ended = f.ended || ctx.Err() != nil
 	took, err := f.took, f.broken[target.Node]
 	cost, ok := f.cost[target.Node]
 	if !ok {
@@ -490,6 +492,9 @@ func TestPartition(t *testing.T) {
 			if len(f.started[target.Node]) == 0 {
 				t.Errorf("%s was given up", target.Node)
 			}
+		}
+		if f.ended {
+			t.Error("a scrape was cancelled before it began")
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -24,7 +25,7 @@ func (d *deadlines) open(ends time.Time) *pipe {
 		p.ended = time.Now()
 		_ = there.Close()
 	}()
-	d.begin(&p.flight, here, ends)
+	d.begin(context.Background(), &p.flight, here, ends)
 	return p
 }
 

@@ -1,8 +1,8 @@
 // Package fetch requests a page over HTTP/1.1 from a pod that may be hostile, over a connection
 // that is kept for the next request.
 //
-// The head and the body of a response are read by net/http's own functions. The connections are
-// not: a [http.Transport] keeps two goroutines and two buffers for each, and wakes two goroutines
+// The head and the body of a response are read by net/http's own functions, unless the head is as
+// almost all are. The connections are not: a [http.Transport] keeps two goroutines and two buffers for each, and wakes two goroutines
 // for each response (docs/performance.md). Here a connection that waits for its next request is a
 // socket and nothing else.
 //

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,8 @@ const (
 	maxHeadBytes = 64 << 10
 	// smallBytes is what a body may have without being counted among the large ones.
 	smallBytes = 64 << 10
-	readBytes  = 4 << 10
+	// readBytes is what most small pages have.
+	readBytes = 8 << 10
 	// maxReads is how often is read for one response: at 512 bytes each they are the largest page.
 	maxReads = 8 << 10
 	// What a body is divided into may have maxOverhead bytes, and an eighth of the body's: chunks of a
@@ -151,12 +153,10 @@ func (c *Client) get(ctx context.Context, k *Connection, r *Request, deadline ti
 	conn := k.conn
 	from, _ := c.readers.Get().(*reader)
 	defer c.readers.Put(from)
-	c.deadlines.begin(&from.flight, conn, deadline)
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(past) })
+	c.deadlines.begin(ctx, &from.flight, conn, deadline)
 	isReusable := false
 	defer func() {
-		isCancelled := !stop()
-		if c.deadlines.end(&from.flight) || isCancelled || !isReusable {
+		if c.deadlines.end(&from.flight) || !isReusable {
 			c.Close(k)
 		}
 	}()
@@ -199,28 +199,29 @@ func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Res
 	if _, err := conn.Write(from.request); err != nil {
 		return false, unanswered(err)
 	}
-	head, err := from.head() //nolint:bodyclose // closing reads what is left of a body, which may have no end
+	// The other requests of the moment go out first: by then the response is there.
+	runtime.Gosched()
+	head, err := from.head()
 	if err != nil {
 		return false, err
 	}
-	if err := c.read(from, head, r, response); err != nil {
+	if err := c.read(from, &head, r, response); err != nil {
 		return false, err
 	}
-	return !head.Close && from.buffered.Buffered() == 0, nil
+	return !head.isLast && from.buffered.Buffered() == 0, nil
 }
 
 // read reads the body.
-func (c *Client) read(from *reader, head *http.Response, r *Request, response *Response) error {
-	switch encoding := head.Header.Get("Content-Encoding"); {
-	case head.StatusCode != http.StatusOK:
-		return &StatusError{Code: head.StatusCode}
-	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+func (c *Client) read(from *reader, head *head, r *Request, response *Response) error {
+	switch {
+	case head.status != http.StatusOK:
+		return &StatusError{Code: head.status}
+	case head.encoding != "" && !strings.EqualFold(head.encoding, "identity"):
 		return errEncoded
-	case head.ContentLength > int64(c.config.MaxBytes):
+	case head.length > int64(c.config.MaxBytes):
 		return c.tooLarge()
 	}
-	response.ContentType = head.Header.Get("Content-Type")
-	response.IsOpenEnded = head.ContentLength < 0 && len(head.TransferEncoding) == 0
+	response.ContentType, response.IsOpenEnded = head.contentType, head.isOpenEnded
 	from.limit = int64(c.config.MaxBytes) + maxHeadBytes // of chunks, the sizes come on top
 	if r.Buffer != nil {
 		response.Body = r.Buffer()
@@ -236,7 +237,7 @@ func (c *Client) read(from *reader, head *http.Response, r *Request, response *R
 			}
 			response.Body = slices.Grow(response.Body, more)
 		}
-		n, err := head.Body.Read(response.Body[len(response.Body):cap(response.Body)])
+		n, err := head.body.Read(response.Body[len(response.Body):cap(response.Body)])
 		response.Body = response.Body[:len(response.Body)+n]
 		size := len(response.Body) - start
 		switch {

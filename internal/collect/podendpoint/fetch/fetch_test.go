@@ -119,7 +119,7 @@ func TestLargePages(t *testing.T) {
 	})
 }
 
-// A scrape that is cancelled ends at once, and so does its connection.
+// A scrape that is cancelled ends soon, and so does its connection.
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client()
@@ -130,8 +130,9 @@ func TestCancel(t *testing.T) {
 		defer time.AfterFunc(100*time.Millisecond, func() { cancel(why) }).Stop()
 		began := time.Now()
 		_, err := c.Get(ctx, &connection, &r)
-		if !errors.Is(err, why) || time.Since(began) != 100*time.Millisecond || c.Open() != 0 {
-			t.Errorf("%v after %s, %d open", err, time.Since(began), c.Open())
+		if took := time.Since(began) - 100*time.Millisecond; !errors.Is(err, why) || took < 0 || took > cancelDelay ||
+			c.Open() != 0 {
+			t.Errorf("%v %s after it was cancelled, %d open", err, took, c.Open())
 		}
 	})
 }

@@ -1,10 +1,12 @@
 package fetch
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +66,61 @@ func FuzzGet(f *testing.F) {
 		}
 		if (errs[0] == nil) != (errs[1] == nil) || errs[0] == nil && bodies[0] != bodies[1] {
 			t.Errorf("%q, %v, then %q, %v", bodies[0], errs[0], bodies[1], errs[1])
+		}
+	})
+}
+
+// FuzzHead: a head that is plain says to net/http what it says here, and so does the body.
+func FuzzHead(f *testing.F) {
+	head := statusOK + "OK\r\n"
+	for _, seed := range []string{
+		head + "Content-Length: 3\r\n\r\nabc", head + "content-length:3\r\nContent-Type: text/plain \r\n\r\nabcd",
+		head + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", head + "Content-Length: 3\r\n\r\nab",
+		head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		head + "Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nA: b\r\n\r\nx",
+		head + "Transfer-Encoding: Chunked\r\nContent-Length: 3\r\n\r\nabc", head + "Content-Length: +3\r\n\r\nabc",
+		head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n", head + "A: b\r\n c\r\nContent-Length: 0\r\n\r\n",
+		head + "Connection: close\r\nContent-Length: 1\r\n\r\nx", head + "Connection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx",
+		head + "Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", head + "Content-Type: a\r\nContent-Type: b\r\nContent-Length: 0\r\n\r\n",
+		head + "Content-Length : 1\r\n\r\nx", head + ": 1\r\nContent-Length: 1\r\n\r\nx", head + "Content-Length: 1\n\r\nx",
+		statusOK + "\r\nTrailer: A\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		p, isPlain := parsePlain(sent)
+		if !isPlain {
+			return
+		}
+		r := newReader()
+		r.begin(&script{from: bytes.NewReader(sent)})
+		own, err := r.head()
+		if err != nil {
+			t.Fatalf("%q: %v", sent, err)
+		}
+		ownBody, ownErr := io.ReadAll(own.body)
+		rest := bufio.NewReaderSize(bytes.NewReader(sent), readBytes)
+		response, err := http.ReadResponse(rest, get)
+		if err != nil {
+			t.Fatalf("%q is plain, %v", sent, err)
+		}
+		body, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		isChunked := len(response.TransferEncoding) == 1
+		if response.StatusCode != own.status || response.ContentLength != own.length || isChunked != p.isChunked ||
+			response.Header.Get("Content-Type") != own.contentType || response.Close || own.isLast || own.isOpenEnded ||
+			response.Header.Get("Content-Encoding") != "" {
+			t.Fatalf("%q: %+v, net/http: %+v", sent, own, response)
+		}
+		if own.length > 0 && !strings.HasPrefix(string(sent[p.bytes:]), string(ownBody)) {
+			t.Fatalf("%q: a body of %q", sent, ownBody)
+		}
+		// A trailer that is no header is an error of net/http alone; nothing is read of trailers here.
+		if (ownErr == nil) != (err == nil) && !(p.isChunked && ownErr == nil) || err == nil && string(body) != string(ownBody) {
+			t.Fatalf("%q: %q, %v, net/http: %q, %v", sent, ownBody, ownErr, body, err)
+		}
+		if err == nil && r.buffered.Buffered() != rest.Buffered() {
+			t.Fatalf("%q: %d bytes are left, net/http: %d", sent, r.buffered.Buffered(), rest.Buffered())
 		}
 	})
 }

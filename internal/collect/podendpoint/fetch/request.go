@@ -2,9 +2,7 @@ package fetch
 
 import (
 	"bufio"
-	"cmp"
 	"net"
-	"net/http"
 )
 
 // isValid reports whether nothing of the request can be the end of a line, or of the path.
@@ -51,6 +49,9 @@ type reader struct {
 	failed  error
 	request []byte
 	flight  flight
+	// fixed is the body if it has a length; contentType is that of the last response, which most have in common.
+	fixed       fixed
+	contentType string
 }
 
 func newReader() *reader {
@@ -90,18 +91,4 @@ func (r *reader) Read(p []byte) (int, error) {
 	r.bytes += n
 	r.failed = err
 	return n, err
-}
-
-// get is the method, which decides whether there is a body.
-var get = &http.Request{Method: http.MethodGet}
-
-func (r *reader) head() (*http.Response, error) {
-	if _, err := r.buffered.Peek(1); err != nil {
-		return nil, unanswered(err)
-	}
-	head, err := http.ReadResponse(r.buffered, get)
-	if err != nil {
-		return nil, plain("reading the head of the response", cmp.Or(r.failed, err))
-	}
-	return head, nil
 }

@@ -22,6 +22,9 @@ const (
 	// spread is the time within which the pods of one object are scraped, so that its round is over
 	// soon.
 	spread = 20 * time.Millisecond
+	// tick is what the pods' moments are multiples of: where there are many pods, tens of scrapes begin at once,
+	// and threads neither sleep nor wake for each.
+	tick = 5 * time.Millisecond
 	// turn is how often a sample may move on.
 	turn = time.Second
 )
@@ -82,8 +85,10 @@ type target struct {
 	address         netip.AddrPort
 	host            string // the address as text
 	isHostNetwork   bool
-	// connection is the scrape's that is under way.
+	// connection and parsing are the scrape's that is under way; the latter is what reading its page cost when that
+	// was last measured.
 	connection fetch.Connection
+	parsing    time.Duration
 	// next is another target of the same pod; the source's lock guards it.
 	next *target
 
@@ -103,7 +108,8 @@ func (t *target) Key() string { return t.key }
 
 // Phase implements scrape.Target: the pods of an object are scraped at about the same time.
 func (t *target) Phase(period time.Duration) time.Duration {
-	return (timing.Phase(t.page.object.key.String(), period) + timing.Phase(t.key, min(spread, period))) % period
+	phase := timing.Phase(t.page.object.key.String(), period) + timing.Phase(t.key, min(spread, period))
+	return (phase - phase%tick) % period
 }
 
 // String is how errors call it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -32,6 +33,9 @@ const (
 	costPerOverhead = 20 * time.Nanosecond
 	connectCost     = 60 * time.Microsecond
 	handshakeCost   = time.Millisecond
+	// Reading pages with fewer than measuredBytes is measured one time of measuredOf.
+	measuredBytes = 16 << 10
+	measuredOf    = 8
 )
 
 // Reasons for which a page that was read gives no sample.
@@ -44,12 +48,58 @@ var (
 		"that it has no rate: as: Rate needs a counter that only grows, on a page of all processes of the pod together")
 )
 
-// scratch is what a scrape needs while it is under way.
+// scratch is what a scrape needs once the pod responds.
 type scratch struct {
 	body   []byte
 	parser page.Parser
 	// values are those of each wanted metric.
 	values [][]counter.Value
+	// add is addValue, made once.
+	add func(want int, series uint64, value float64)
+}
+
+func newScratch() *scratch {
+	c := &scratch{parser: page.New(page.Config{})}
+	c.add = c.addValue
+	return c
+}
+
+func (c *scratch) addValue(want int, series uint64, value float64) {
+	c.values[want] = append(c.values[want], counter.Value{Series: series, Value: value})
+}
+
+// call is a scrape that is under way. It is used again.
+type call struct {
+	source  *Source
+	target  *target
+	request fetch.Request
+	// scratch is nil until the pod responds.
+	scratch *scratch
+}
+
+func (s *Source) newCall() *call {
+	c := &call{source: s}
+	c.request = fetch.Request{Dial: c.dial, Accept: page.Accept, Buffer: c.buffer}
+	return c
+}
+
+func (c *call) dial(ctx context.Context) (net.Conn, error) {
+	return c.source.config.DialPod(ctx, c.target.address, c.target.isHostNetwork)
+}
+
+func (c *call) buffer() []byte {
+	c.scratch, _ = c.source.scratches.Get().(*scratch)
+	return c.scratch.body[:0]
+}
+
+// end lets go of the target, and of its credentials.
+func (c *call) end() {
+	if c.scratch != nil && cap(c.scratch.body) <= keptBytes {
+		c.source.scratches.Put(c.scratch)
+	}
+	c.target, c.scratch = nil, nil
+	c.request.TLS, c.request.ServerName, c.request.Authorization = nil, "", ""
+	c.source.calls.Put(c)
 }
 
 func (c *scratch) begin(wants int) {
@@ -65,18 +115,18 @@ func (c *scratch) begin(wants int) {
 func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err error) {
 	began := time.Now()
 	w := t.page.wants.Load()
-	c, cpu, err := s.read(ctx, t, w)
+	c, _ := s.calls.Get().(*call)
+	c.target = t
+	defer c.end()
+	cpu, err = c.read(ctx, w)
 	if !isEnding(ctx) {
 		now := time.Now()
 		took := now.Sub(began)
 		s.metrics.scraped(took, cpu, err)
-		told, isNew := s.take(now, t, w, outcome{c, cpu, took, err})
+		told, isNew := s.take(now, t, w, outcome{c.scratch, cpu, took, err})
 		if isNew {
 			s.watch.Sampled(told)
 		}
-	}
-	if c != nil && cap(c.body) <= keptBytes {
-		s.scratches.Put(c)
 	}
 	return cpu, err
 }
@@ -88,29 +138,39 @@ func isEnding(ctx context.Context) bool {
 
 // read requests the page and reads the wanted metrics. Reading what a stranger sent must not end the
 // process.
-func (s *Source) read(ctx context.Context, t *target, w *wants) (c *scratch, cpu time.Duration, err error) {
+func (c *call) read(ctx context.Context, w *wants) (cpu time.Duration, err error) {
+	t := c.target
 	defer func() {
 		if r := recover(); r != nil {
-			s.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a pod's page failed", "pod", t.name, "namespace",
-				t.namespace, "stack", string(debug.Stack()))
-			c, err = nil, fmt.Errorf("%s: reading its page failed", t)
+			c.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a pod's page failed", "pod", t.name,
+				"namespace", t.namespace, "stack", string(debug.Stack()))
+			c.scratch, err = nil, fmt.Errorf("%s: reading its page failed", t)
 		}
 	}()
-	response, cpu, err := s.request(ctx, t, func() []byte {
-		c, _ = s.scratches.Get().(*scratch)
-		return c.body[:0]
-	})
-	if c != nil {
-		c.body = response.Body
+	response, cpu, err := c.get(ctx)
+	if c.scratch != nil {
+		c.scratch.body = response.Body
 	}
 	if err != nil {
-		return c, cpu, fmt.Errorf("%s: %w", t, err)
+		return cpu, fmt.Errorf("%s: %w", t, err)
 	}
-	cpu += cputime.Spend(func() { err = c.parse(&response, w) })
+	cpu += t.measure(len(response.Body), func() { err = c.scratch.parse(&response, w) })
 	if err != nil {
-		return c, cpu, fmt.Errorf("%s: its page: %w", t, err)
+		return cpu, fmt.Errorf("%s: its page: %w", t, err)
 	}
-	return c, cpu, nil
+	return cpu, nil
+}
+
+// measure reads a page, and tells how much CPU that cost. Measuring costs half as much as reading a small page. So of
+// small ones only some are measured, and the others are taken to cost as much as the last that was. Which ones are
+// measured is random, so that no pod can make just the others costly.
+func (t *target) measure(bytes int, read func()) time.Duration {
+	if bytes < measuredBytes && t.parsing > 0 && rand.Uint32N(measuredOf) != 0 {
+		read()
+		return t.parsing
+	}
+	t.parsing = cputime.Spend(read)
+	return t.parsing
 }
 
 func (c *scratch) parse(response *fetch.Response, w *wants) error {
@@ -123,28 +183,22 @@ func (c *scratch) parse(response *fetch.Response, w *wants) error {
 	if format == page.Text && response.IsOpenEnded && len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
 		return page.ErrTruncated // its last number may be half of one
 	}
-	return c.parser.Read(format, response.Body, w.page, func(want int, series uint64, value float64) {
-		c.values[want] = append(c.values[want], counter.Value{Series: series, Value: value})
-	})
+	return c.parser.Read(format, response.Body, w.page, c.add)
 }
 
-// request reads the page into the buffer, and estimates what that cost.
-func (s *Source) request(ctx context.Context, t *target, buffer func() []byte) (fetch.Response, time.Duration, error) {
+// get reads the page into the scratch's buffer, and estimates what that cost.
+func (c *call) get(ctx context.Context) (fetch.Response, time.Duration, error) {
+	t, r := c.target, &c.request
 	material, err := t.page.auth.Get(ctx)
 	if err != nil {
 		return fetch.Response{}, 0, err
 	}
-	r := fetch.Request{
-		Dial: func(ctx context.Context) (net.Conn, error) {
-			return s.config.DialPod(ctx, t.address, t.isHostNetwork)
-		},
-		TLS: material.TLS, Host: t.host, Path: t.page.place.Path, Accept: page.Accept,
-		Authorization: material.Authorization, Buffer: buffer,
-	}
+	r.Host, r.Path = t.host, t.page.place.Path
+	r.TLS, r.Authorization = material.TLS, material.Authorization
 	if material.TLS != nil {
 		r.ServerName = t.address.Addr().String()
 	}
-	response, err := s.client.Get(ctx, &t.connection, &r)
+	response, err := c.source.client.Get(ctx, &t.connection, r)
 	cpu := exchangeCost + time.Duration(len(response.Body)>>10)*costPerKilobyte +
 		time.Duration(response.Reads)*costPerRead + time.Duration(response.Overhead)*costPerOverhead
 	if response.IsNew {

@@ -128,10 +128,10 @@ type Source struct {
 	metrics *metrics
 	rounds  *scrape.Rounds[*target]
 	client  *fetch.Client
-	// scratches are what scrapes under way have.
-	scratches sync.Pool
-	watch     Watch
-	budget    budget
+	// calls are what scrapes under way have, scratches what they have in addition once the pod responds.
+	calls, scratches sync.Pool
+	watch            Watch
+	budget           budget
 
 	// mu guards the following. It may be taken by who has that of an object, not the
 	// other way round.
@@ -158,9 +158,10 @@ func New(config Config) (*Source, error) {
 		config: config, metrics: series, objects: map[observe.Key]*object{}, byPod: map[uint64]*target{},
 		client: fetch.New(fetch.Config{Timeout: config.Timeout, MaxBytes: page.DefaultMaxBytes,
 			MaxLargeBytes: maxLargeBytes, MaxOpen: maxOpen()}),
-		scratches: sync.Pool{New: func() any { return &scratch{parser: page.New(page.Config{})} }},
+		scratches: sync.Pool{New: func() any { return newScratch() }},
 		watch:     Watch{Sampled: func(Sampled) {}},
 	}
+	s.calls.New = func() any { return s.newCall() }
 	s.budget.begin(&config)
 	s.rounds, err = scrape.New(scrape.Config[*target]{
 		Scrape: s.scrape, Forget: s.gone, Period: config.Interval,

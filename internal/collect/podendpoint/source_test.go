@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -382,4 +384,57 @@ func TestClosedConnections(t *testing.T) {
 			t.Errorf("%s, %v", got, err)
 		}
 	})
+}
+
+// The pods of an object are scraped at nearly the same time, and many pods of many objects at the same.
+func TestPhases(t *testing.T) {
+	const period, objects = time.Second, 500
+	moments := map[time.Duration]int{}
+	for o := range objects {
+		p := &podPage{object: &object{key: observe.WLA("team-a", strconv.Itoa(o))}}
+		first, last := period, time.Duration(0)
+		for i := range 10 {
+			phase := (&target{page: p, key: strconv.Itoa(o*10 + i)}).Phase(period)
+			first, last = min(first, phase), max(last, phase)
+			moments[phase]++
+			if phase < 0 || phase >= period {
+				t.Fatalf("a phase of %s", phase)
+			}
+		}
+		if took := last - first; took > spread && period-took > spread {
+			t.Errorf("a round of %s", took)
+		}
+	}
+	most := 0
+	for _, n := range moments {
+		most = max(most, n)
+	}
+	if even := int(period / tick); len(moments) > even || len(moments) < even*9/10 || most > 4*objects*10/even {
+		t.Errorf("%d moments, %d pods at one", len(moments), most)
+	}
+}
+
+// Reading small pages is measured now and then, that of large ones always.
+func TestMeasure(t *testing.T) {
+	work := func() time.Duration {
+		spent := time.Duration(0)
+		for spent < time.Millisecond {
+			spent += cputime.Spend(func() { _ = strings.Repeat("x", 1<<20) })
+		}
+		return spent
+	}
+	for _, bytes := range []int{measuredBytes - 1, measuredBytes} {
+		var target target
+		var spent, counted time.Duration
+		reads := 0
+		for range 200 {
+			counted += target.measure(bytes, func() {
+				spent += work()
+				reads++
+			})
+		}
+		if reads != 200 || counted < spent/2 || counted > 3*spent {
+			t.Errorf("%d bytes: %d pages cost %s, %s were counted", bytes, reads, spent, counted)
+		}
+	}
 }

@@ -20,6 +20,8 @@ import (
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/scaler"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -61,6 +63,14 @@ func queries(t *testing.T) map[string]string {
 	return found
 }
 
+// ownMetrics are metrics that Plimsoll reads itself: of the pods, of the Prometheus server that scrapes Plimsoll, and of a scaler.
+const ownMetrics = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler", "metadata": {"name": "own", "namespace": %q},
+	"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "own"}, "maxReplicas": 3, "metrics": [
+		{"type": "PodEndpoint", "podEndpoint": {"port": %d, "metric": {"name": "http_requests_total"}, "as": "Rate",
+			"target": {"type": "AverageValue", "averageValue": "100"}}},
+		{"type": "Prometheus", "prometheus": {"serverAddress": %q, "query": "sum(up)", "target": {"type": "Value", "value": "100"}}},
+		{"type": "ExternalScaler", "externalScaler": {"scalerAddress": %q}}]}}`
+
 // workloadAutoscaler has a metric with a fallback.
 const workloadAutoscaler = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler",
 	"metadata": {"name": "worker", "namespace": %q},
@@ -82,16 +92,26 @@ func TestDashboard(t *testing.T) {
 	s.Kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=10")
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": %q},
 		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Name), "apply", "-f", "-")
+	queue, err := scaler.Serve(t.Context(), scaler.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue.Set("", "", scaler.State{IsActive: true, Metrics: []scaler.Metric{{Name: "queue", Value: 5, Target: 10}}})
+	querying := freeAddress(t)
+	own := harness.Workload{Name: "own", Annotations: map[string]string{world.AnnotationMetrics: "true"}}
+	s.Create(own.Deployment())
+	s.KubectlInput(fmt.Sprintf(ownMetrics, s.Name, s.Cluster.PodMetricsPort(), "http://"+querying, queue.Address()), "apply", "-f", "-")
 	shared.Plimsoll(t).Stop(t.Context()) // two must not work on the same objects
 	instance := shared.Plimsoll(t).StartInstance(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto",
-		"--recommender-interval=5s")
+		"--recommender-interval=5s", "--pod-endpoint-allowed-cidr=127.0.0.0/8", "--metric-server="+querying,
+		"--metric-server="+queue.Address())
 	defer instance.Stop()
 	_, port, err := net.SplitHostPort(instance.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := start(t, t.TempDir(), fmt.Sprintf("global: {scrape_interval: 2s}\nscrape_configs: [{job_name: plimsoll, "+
-		"static_configs: [{targets: ['127.0.0.1:%s']}]}]\n", port))
+		"static_configs: [{targets: ['127.0.0.1:%s']}]}]\n", port), "--web.listen-address="+querying)
 	client, err := api.NewClient(api.Config{Address: url, RoundTripper: http.DefaultTransport})
 	if err != nil {
 		t.Fatal(err)

@@ -38,10 +38,10 @@ func promtool(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// start runs a server on data in a folder until the test ends, and returns its URL.
-func start(t *testing.T, folder, config string) string {
+// start runs a server on data in a folder until the test ends, with more flags, and returns its URL.
+func start(t *testing.T, folder, config string, flags ...string) string {
 	t.Helper()
-	url := "http://" + launch(t, folder, config)
+	url := "http://" + launch(t, folder, config, flags...)
 	await(t, 30*time.Second, func() error { return ready(t.Context(), url+"/-/ready") })
 	return url
 }

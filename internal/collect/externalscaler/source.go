@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -19,7 +22,8 @@ const (
 	pushGap = 250 * time.Millisecond
 	// defaultIdle is that of Config.
 	defaultIdle = 10 * time.Minute
-	tidyEvery   = 30 * time.Second
+	// tidyEvery is also how often metrics are counted.
+	tidyEvery = 5 * time.Second
 	// idleIntervals is the least of Config.Idle in intervals of a metric.
 	idleIntervals = 4
 )
@@ -33,11 +37,14 @@ type Config struct {
 	// Idle is how long a metric is collected without a Look; 0 for 10 minutes. Each poll leads to a
 	// call of sampled, and that to a Look: only what an object no longer has is not looked for.
 	Idle time.Duration
+	// Registerer gets the source's series; nil if nobody reads them.
+	Registerer prometheus.Registerer
 }
 
 // Source reads the metrics of external scalers. It may be used by many goroutines.
 type Source struct {
 	config Config
+	series *polls.Series
 
 	// mu guards the following, and the answers of subscriptions.
 	mu      sync.Mutex
@@ -70,7 +77,11 @@ func New(config Config) (*Source, error) {
 	if config.Idle <= 0 {
 		config.Idle = defaultIdle
 	}
-	return &Source{config: config, objects: map[observe.Key]*object{}}, nil
+	series, err := polls.New(config.Registerer, "ExternalScaler")
+	if err != nil {
+		return nil, err
+	}
+	return &Source{config: config, series: series, objects: map[observe.Key]*object{}}, nil
 }
 
 // Run asks the scalers of the metrics that Look was called for, until the context ends. After that
@@ -96,6 +107,7 @@ func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	s.mu.Lock()
 	s.running, s.objects = nil, map[observe.Key]*object{}
 	s.mu.Unlock()
+	s.series.Metrics(polls.Counts{})
 	r.wg.Wait()
 }
 
@@ -165,21 +177,25 @@ func (s *Source) Forget(key observe.Key) {
 	delete(s.objects, key)
 }
 
-// tidy ends what is no longer looked for.
+// tidy ends what is no longer looked for, and counts the rest.
 func (s *Source) tidy(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var counts polls.Counts
 	for key, o := range s.objects {
 		for i, m := range o.metrics {
 			if now.Sub(m.looked) > max(s.config.Idle, idleIntervals*m.spec.Interval) {
 				m.stop()
 				delete(o.metrics, i)
+			} else if !m.answer.IsPending {
+				counts.Add(m.answer.Err)
 			}
 		}
 		if len(o.metrics) == 0 {
 			delete(s.objects, key)
 		}
 	}
+	s.series.Metrics(counts)
 }
 
 // isCurrent reports whether the metric is still that of the object. It needs the lock.
@@ -194,6 +210,15 @@ func (s *Source) isCurrent(m *subscription) bool {
 		}
 	}
 	return false
+}
+
+// polled counts a poll.
+func (s *Source) polled(took time.Duration, answer *sources.Answer) {
+	result := polls.Success
+	if answer.Err != nil {
+		result = polls.Failure
+	}
+	s.series.Polled(took, result)
 }
 
 // store keeps the answer of a poll.

@@ -121,6 +121,7 @@ func (m *subscription) poll(ctx context.Context, c *connection) {
 		if ctx.Err() != nil {
 			return
 		}
+		m.source.polled(time.Since(began), &answer)
 		m.source.store(m, answer)
 		if timing.Pause(ctx, time.Until(began.Add(min(minPollGap, m.spec.Interval)))) != nil {
 			return

@@ -17,7 +17,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -38,11 +41,14 @@ type Config struct {
 	// SyncPeriod is the time between decisions about an object. An object that no Look was about for
 	// two of them is no longer asked for.
 	SyncPeriod time.Duration
+	// Registerer gets the source's series; nil if nobody reads them.
+	Registerer prometheus.Registerer
 }
 
 // Source has the latest results of queries. It may be used by many goroutines.
 type Source struct {
 	config Config
+	series *polls.Series
 	// wake has an element if something may be due earlier than before.
 	wake chan struct{}
 
@@ -73,8 +79,12 @@ func New(config Config) (*Source, error) {
 	if config.Dial == nil || config.SyncPeriod <= 0 {
 		return nil, errors.New("promquery: Dial and a sync period are needed")
 	}
+	series, err := polls.New(config.Registerer, "Prometheus")
+	if err != nil {
+		return nil, err
+	}
 	return &Source{
-		config: config, wake: make(chan struct{}, 1), subscriptions: map[observe.Key]map[int]*subscription{},
+		config: config, series: series, wake: make(chan struct{}, 1), subscriptions: map[observe.Key]map[int]*subscription{},
 		polls: map[request]*poll{}, servers: map[clientauth.Target]*server{},
 		queues: queues{waiting: map[string]*queue{}},
 	}, nil

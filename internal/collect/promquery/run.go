@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -81,7 +82,9 @@ func (s *Source) ask(ctx context.Context, p started, sampled func(observe.Key)) 
 	if ctx.Err() != nil {
 		return
 	}
-	for _, key := range s.finish(p.poll, r, time.Now()) {
+	now := time.Now()
+	s.series.Polled(now.Sub(asked), r.outcome())
+	for _, key := range s.finish(p.poll, r, now) {
 		sampled(key)
 	}
 	s.wakeUp()
@@ -123,8 +126,8 @@ func keysOf(set map[observe.Key]bool) []observe.Key {
 	return keys
 }
 
-// tidy removes the subscriptions that no Look was about for two sync periods. It returns the objects
-// for which one is overdue.
+// tidy removes the subscriptions that no Look was about for two sync periods, and counts the others.
+// It returns the objects for which one is overdue.
 func (s *Source) tidy(now time.Time) []observe.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,23 +138,30 @@ func (s *Source) tidy(now time.Time) []observe.Key {
 	s.tidied = now
 	s.queues.sweep(now)
 	overdue := map[observe.Key]bool{}
+	var counts polls.Counts
 	for key, subscriptions := range s.subscriptions {
 		for metric, subscribed := range subscriptions {
 			switch age := now.Sub(subscribed.looked); {
 			case age >= 2*s.config.SyncPeriod:
 				s.unsubscribe(key, metric)
+				continue
 			case age >= s.config.SyncPeriod+pause:
 				overdue[key] = true
 			}
+			if answer := subscribed.answer(now); !answer.IsPending {
+				counts.Add(answer.Err)
+			}
 		}
 	}
+	s.series.Metrics(counts)
 	return keysOf(overdue)
 }
 
-// close closes idle connections.
+// close closes idle connections. Nothing is asked any more.
 func (s *Source) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.series.Metrics(polls.Counts{})
 	for _, v := range s.servers {
 		v.close()
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
@@ -57,6 +58,18 @@ func (p *poll) fit() {
 	// Specs that come from the API have both.
 	const shortest = time.Second
 	p.interval, p.timeout = max(p.interval, shortest), max(p.timeout, shortest)
+}
+
+// outcome is the result as it is counted.
+func (r *result) outcome() polls.Result {
+	switch {
+	case r.err == nil:
+		return polls.Success
+	case r.isNull:
+		return polls.Empty
+	default:
+		return polls.Failure
+	}
 }
 
 // answer is the result for an object.

@@ -90,12 +90,14 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	queries, err := promquery.New(promquery.Config{
-		Dial: dial.Dial, Credential: credential, SyncPeriod: cluster.SyncPeriod,
+		Dial: dial.Dial, Credential: credential, SyncPeriod: cluster.SyncPeriod, Registerer: cluster.Registerer,
 	})
 	if err != nil {
 		return own.Sources{}, err
 	}
-	scalers, err := externalscaler.New(externalscaler.Config{Dial: dial.Dial, Lookup: credential})
+	scalers, err := externalscaler.New(externalscaler.Config{
+		Dial: dial.Dial, Lookup: credential, Registerer: cluster.Registerer,
+	})
 	if err != nil {
 		return own.Sources{}, err
 	}

@@ -1,0 +1,92 @@
+// Package polls has the series of the servers that Plimsoll polls for metrics of objects: Prometheus
+// and external scalers. Their labels are not those of servers or objects, whose number authors of
+// objects choose.
+package polls
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plimsoll-dev/plimsoll/internal/series"
+)
+
+// Result is what came of a poll.
+type Result int
+
+// The results of polls.
+const (
+	Success Result = iota
+	// Empty is an answer without a number.
+	Empty
+	Failure
+	results
+)
+
+func (r Result) String() string { return [results]string{"success", "empty", "failure"}[r] }
+
+// Series are those of one type of metric.
+type Series struct {
+	polls             [results]prometheus.Counter
+	duration          prometheus.Observer
+	answered, failing prometheus.Gauge
+}
+
+// New registers the series of a type of metric; without a registerer nobody reads them. The types
+// share the series, apart from a label.
+func New(registerer prometheus.Registerer, metricType string) (*Series, error) {
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll",
+		Name: "metric_server_polls_total",
+		Help: "Polls of servers for Prometheus and ExternalScaler metrics. The label 'result' is 'success', 'empty' " +
+			"if the result of a query is empty, NaN or infinite, or 'failure'."}, []string{"metric_type", "result"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "plimsoll",
+		Name:    "metric_server_poll_duration_seconds",
+		Help:    "The time that these polls take, failed ones included.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}, []string{"metric_type"})
+	metrics := prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll",
+		Name: "metric_server_metrics",
+		Help: "Metrics of objects by what they have of these servers. The label 'state' is 'answered', or 'failing' " +
+			"if the metric cannot be read."}, []string{"metric_type", "state"})
+	var err error
+	if registerer != nil {
+		err = errors.Join(
+			series.Register(registerer, &total),
+			series.Register(registerer, &duration),
+			series.Register(registerer, &metrics),
+		)
+	}
+	s := &Series{
+		duration: duration.WithLabelValues(metricType),
+		answered: metrics.WithLabelValues(metricType, "answered"),
+		failing:  metrics.WithLabelValues(metricType, "failing"),
+	}
+	for result := range results {
+		s.polls[result] = total.WithLabelValues(metricType, result.String())
+	}
+	return s, err
+}
+
+// Polled counts a poll.
+func (s *Series) Polled(took time.Duration, result Result) {
+	s.polls[result].Inc()
+	s.duration.Observe(took.Seconds())
+}
+
+// Counts are the metrics of objects, without those that still wait for their first answer.
+type Counts struct{ answered, failing int }
+
+// Add adds a metric that has an answer, or the error in place of one.
+func (c *Counts) Add(err error) {
+	if err != nil {
+		c.failing++
+	} else {
+		c.answered++
+	}
+}
+
+// Metrics says how many metrics there are now.
+func (s *Series) Metrics(c Counts) {
+	s.answered.Set(float64(c.answered))
+	s.failing.Set(float64(c.failing))
+}

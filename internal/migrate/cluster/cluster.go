@@ -27,9 +27,11 @@ import (
 var (
 	hpas          = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: keda.Resource}
-	// authentications are KEDA's TriggerAuthentications.
+	// authentications are KEDA's TriggerAuthentications, and clusterAuthentications those without a namespace.
 	authentications = schema.GroupVersionResource{
 		Group: "keda.sh", Version: "v1alpha1", Resource: keda.AuthenticationResource}
+	clusterAuthentications = schema.GroupVersionResource{
+		Group: "keda.sh", Version: "v1alpha1", Resource: keda.ClusterAuthenticationResource}
 )
 
 // timeout bounds one call.

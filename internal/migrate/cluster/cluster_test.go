@@ -170,6 +170,35 @@ func TestState(t *testing.T) {
 }
 
 // Lists have kind and version in each item, and only what replaced an HPA is migrated.
+// TestAuthentications: those of the namespace and of the cluster are read, and what cannot be read is left out.
+func TestAuthentications(t *testing.T) {
+	client, _ := serve(t, map[string]string{
+		"GET /apis/keda.sh/v1alpha1/namespaces/shop/triggerauthentications/own": `{"kind":"TriggerAuthentication",
+			"apiVersion":"keda.sh/v1alpha1","metadata":{"name":"own"}}`,
+		"GET /apis/keda.sh/v1alpha1/clustertriggerauthentications/shared": `{"kind":"ClusterTriggerAuthentication",
+			"apiVersion":"keda.sh/v1alpha1","metadata":{"name":"shared"}}`,
+	})
+	references := []any{
+		map[string]any{"name": "own"}, map[string]any{"name": "shared", "kind": "ClusterTriggerAuthentication"},
+		map[string]any{"name": "missing"}, map[string]any{"name": "own", "kind": "Another"},
+	}
+	triggers := make([]any, 0, len(references))
+	for _, reference := range references {
+		triggers = append(triggers, map[string]any{"authenticationRef": reference})
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": "shop"}, "spec": map[string]any{"triggers": triggers},
+	}}
+	names := map[string]string{}
+	for to, read := range client.Authentications(t.Context(), object) {
+		names[to.String()] = read.GetName()
+	}
+	want := map[string]string{"TriggerAuthentication own": "own", "ClusterTriggerAuthentication shared": "shared"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLists(t *testing.T) {
 	migrated := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.MigratedFrom+
 		`":"{\"apiVersion\":\"autoscaling/v2\",\"kind\":\"HorizontalPodAutoscaler\",`+

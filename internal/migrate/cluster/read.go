@@ -50,15 +50,26 @@ func (c *Client) HPAOf(ctx context.Context, object *unstructured.Unstructured) *
 // can be read.
 func (c *Client) Authentications(
 	ctx context.Context, object *unstructured.Unstructured,
-) map[string]*unstructured.Unstructured {
-	found := map[string]*unstructured.Unstructured{}
-	for _, name := range keda.AuthenticationNames(object) {
-		read, err := c.dynamic.Resource(authentications).Namespace(object.GetNamespace()).Get(ctx, name, metav1.GetOptions{})
-		if err == nil {
-			found[name] = read
+) map[keda.Reference]*unstructured.Unstructured {
+	found := map[keda.Reference]*unstructured.Unstructured{}
+	for _, to := range keda.References(object) {
+		if read, err := c.authentication(ctx, object.GetNamespace(), to); err == nil {
+			found[to] = read
 		}
 	}
 	return found
+}
+
+func (c *Client) authentication(
+	ctx context.Context, namespace string, to keda.Reference,
+) (*unstructured.Unstructured, error) {
+	switch to.Kind {
+	case keda.AuthenticationKind:
+		return c.dynamic.Resource(authentications).Namespace(namespace).Get(ctx, to.Name, metav1.GetOptions{})
+	case keda.ClusterAuthenticationKind:
+		return c.dynamic.Resource(clusterAuthentications).Get(ctx, to.Name, metav1.GetOptions{})
+	}
+	return nil, fmt.Errorf("%s: an unknown kind", to)
 }
 
 // Migrated lists the WorkloadAutoscalers that replace an object of the kind. A server that

@@ -17,20 +17,60 @@ import (
 // HPA is the kind of HorizontalPodAutoscalers.
 const HPA = "HorizontalPodAutoscaler"
 
-// collector keeps HPAs and ScaledObjects, and ignores objects of other kinds.
+// Objects are those of the manifests.
+type Objects struct {
+	// Migrated are the HPAs and ScaledObjects with the labels.
+	Migrated []*unstructured.Unstructured
+
+	authentications map[place]*unstructured.Unstructured
+}
+
+// place is where a TriggerAuthentication is.
+type place struct {
+	reference keda.Reference
+	namespace string
+}
+
+// Authentications are the TriggerAuthentications that a ScaledObject names. One without a namespace
+// goes to that of the objects it is applied with.
+func (o *Objects) Authentications(object *unstructured.Unstructured) map[keda.Reference]*unstructured.Unstructured {
+	found := map[keda.Reference]*unstructured.Unstructured{}
+	for _, to := range keda.References(object) {
+		namespaces := []string{object.GetNamespace(), ""}
+		if to.Kind == keda.ClusterAuthenticationKind {
+			namespaces = []string{""}
+		}
+		for _, namespace := range namespaces {
+			if read := o.authentications[place{to, namespace}]; read != nil {
+				found[to] = read
+				break
+			}
+		}
+	}
+	return found
+}
+
+// collector keeps what a migration needs, and ignores objects of other kinds.
 type collector struct {
+	Objects
+
 	selector   labels.Selector
-	objects    []*unstructured.Unstructured
 	unreadable []error
 }
 
 // Add implements manifests.Collector.
 func (c *collector) Add(raw map[string]any, _ objects.Place) {
 	o := &unstructured.Unstructured{Object: raw}
-	isHPA := o.GetKind() == HPA && o.GroupVersionKind().Group == "autoscaling"
-	isScaledObject := o.GetKind() == keda.Kind && o.GetAPIVersion() == keda.APIVersion
-	if (isHPA || isScaledObject) && c.selector.Matches(labels.Set(o.GetLabels())) {
-		c.objects = append(c.objects, o)
+	isKEDA := o.GetAPIVersion() == keda.APIVersion
+	switch kind := o.GetKind(); {
+	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
+		if c.selector.Matches(labels.Set(o.GetLabels())) {
+			c.Migrated = append(c.Migrated, o)
+		}
+	case isKEDA && kind == keda.AuthenticationKind:
+		c.authentications[place{keda.Reference{Kind: kind, Name: o.GetName()}, o.GetNamespace()}] = o
+	case isKEDA && kind == keda.ClusterAuthenticationKind:
+		c.authentications[place{reference: keda.Reference{Kind: kind, Name: o.GetName()}}] = o
 	}
 }
 
@@ -39,12 +79,13 @@ func (c *collector) LeaveOut(place objects.Place, err error) {
 	c.unreadable = append(c.unreadable, fmt.Errorf("%s:%d: %w", place.File, place.Line, err))
 }
 
-// Read reads the HPAs and ScaledObjects with these labels from files and folders; - is
-// standard input. The error names what cannot be read beside them.
-func Read(paths []string, stdin io.Reader, selector labels.Selector) ([]*unstructured.Unstructured, error) {
-	c := &collector{selector: selector}
+// Read reads the HPAs and ScaledObjects with these labels from files and folders, and the
+// TriggerAuthentications beside them, whatever their labels; - is standard input. The error names what
+// cannot be read.
+func Read(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
+	c := &collector{selector: selector, Objects: Objects{authentications: map[place]*unstructured.Unstructured{}}}
 	if err := manifests.ReadInto(c, paths, stdin); err != nil {
-		return nil, err
+		return &c.Objects, err
 	}
-	return c.objects, errors.Join(c.unreadable...)
+	return &c.Objects, errors.Join(c.unreadable...)
 }

@@ -13,26 +13,46 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// AuthenticationKind is the kind of the objects that say where a trigger's credentials are.
-const AuthenticationKind = "TriggerAuthentication"
+// The kinds of the objects that say where a trigger's credentials are: one of the ScaledObject's namespace, and one of
+// the whole cluster, whose Secrets are in KEDA's namespace.
+const (
+	AuthenticationKind        = "TriggerAuthentication"
+	ClusterAuthenticationKind = "ClusterTriggerAuthentication"
+)
 
-// AuthenticationResource is where they are in the API.
-const AuthenticationResource = "triggerauthentications"
+// Where they are in the API.
+const (
+	AuthenticationResource        = "triggerauthentications"
+	ClusterAuthenticationResource = "clustertriggerauthentications"
+)
 
-// AuthenticationNames are the names of the TriggerAuthentications of a ScaledObject's namespace that its triggers name.
-func AuthenticationNames(object *unstructured.Unstructured) []string {
+// Reference names one of them.
+type Reference struct{ Kind, Name string }
+
+func (r Reference) String() string { return r.Kind + " " + r.Name }
+
+// referenceOf reads a trigger's authenticationRef; without a name there is none.
+func referenceOf(raw map[string]any) Reference {
+	name, _ := raw["name"].(string)
+	kind, _ := raw["kind"].(string)
+	if kind == "" {
+		kind = AuthenticationKind
+	}
+	return Reference{kind, name}
+}
+
+// References are those of a ScaledObject's triggers.
+func References(object *unstructured.Unstructured) []Reference {
 	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
-	var names []string
+	var references []Reference
 	for _, each := range triggers {
 		t, _ := each.(map[string]any)
-		reference, _ := t["authenticationRef"].(map[string]any)
-		name, _ := reference["name"].(string)
-		kind, _ := reference["kind"].(string)
-		if name != "" && (kind == "" || kind == AuthenticationKind) && !slices.Contains(names, name) {
-			names = append(names, name)
+		raw, _ := t["authenticationRef"].(map[string]any)
+		if reference := referenceOf(raw); reference.Name != "" && !slices.Contains(references, reference) {
+			references = append(references, reference)
 		}
 	}
-	return names
+	return references
 }
 
 // parameters are where the credentials of a trigger are, by KEDA's name for each.
@@ -42,17 +62,16 @@ type parameters map[string]plimsollv1alpha1.SecretKeySelector
 // lost.
 func (r *reader) parameters() (found parameters, isWhole bool) {
 	at := r.at + ".authenticationRef"
-	name, _ := r.trigger.AuthenticationRef["name"].(string)
-	if name == "" {
+	to := referenceOf(r.trigger.AuthenticationRef)
+	object := r.Authentications[to]
+	switch {
+	case to.Name == "":
 		return nil, true
-	}
-	if kind, _ := r.trigger.AuthenticationRef["kind"].(string); kind != "" && kind != AuthenticationKind {
-		r.Lose(at, "%s %s: Plimsoll reads credentials only from Secrets of the object's namespace", kind, name)
+	case object == nil && r.IsFromFiles:
+		r.Lose(at, "the %s is not in the files: add its manifest, or migrate from the cluster", to)
 		return nil, false
-	}
-	object := r.Authentications[name]
-	if object == nil {
-		r.Lose(at, "the %s %s cannot be read here; migrate it from the cluster", AuthenticationKind, name)
+	case object == nil:
+		r.Lose(at, "the %s cannot be read: it is not there, or you may not get it", to)
 		return nil, false
 	}
 	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
@@ -60,7 +79,7 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 	for _, field := range slices.Sorted(maps.Keys(spec)) {
 		if field != "secretTargetRef" {
 			isWhole = false
-			r.Lose(at, "%s %s: spec.%s: Plimsoll reads credentials only from Secrets", AuthenticationKind, name, field)
+			r.Lose(at, "%s: spec.%s: Plimsoll reads credentials only from Secrets", to, field)
 		}
 	}
 	references, _, _ := unstructured.NestedSlice(spec, "secretTargetRef")
@@ -213,8 +232,13 @@ func (r *reader) noteSecrets(p *plimsollv1alpha1.PrometheusMetricSource, server 
 
 // noteSecretsOf says what Plimsoll needs to read the Secrets. The config is nil without TLS.
 func (r *reader) noteSecretsOf(names []string, address string, config *plimsollv1alpha1.TLSConfig) {
+	to := referenceOf(r.trigger.AuthenticationRef)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
+		if to.Kind == ClusterAuthenticationKind {
+			r.Note(r.at+".authenticationRef", "%s: KEDA reads the Secret %s in its own namespace, Plimsoll in the "+
+				"object's: copy it there", to, name)
+		}
 		r.Note(r.at+".authenticationRef", "Plimsoll's controller needs --metric-secrets and the permission to get the "+
 			"Secret %s, and that Secret the annotation %s: %s", name, secretHosts, annotationFor(name, address, config))
 	}

@@ -75,8 +75,10 @@ type Options struct {
 	HPA *autoscalingv2.HorizontalPodAutoscaler
 	// IsNative makes metrics that Plimsoll reads itself of the triggers prometheus, external and external-push.
 	IsNative bool
-	// Authentications are the TriggerAuthentications of its namespace, by name.
-	Authentications map[string]*unstructured.Unstructured
+	// Authentications are the TriggerAuthentications that its triggers name, those that are known.
+	Authentications map[Reference]*unstructured.Unstructured
+	// IsFromFiles reports that all of this was read from files.
+	IsFromFiles bool
 }
 
 // FromScaledObject makes a WorkloadAutoscaler of a ScaledObject.

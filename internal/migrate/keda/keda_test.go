@@ -127,7 +127,7 @@ func TestAnnotationOfSecrets(t *testing.T) {
 		authentication := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"secretTargetRef": []any{
 			map[string]any{"parameter": "bearerToken", "name": "mimir", "key": "token"}}}}}
 		r, err := FromScaledObject(object, Options{IsNative: true,
-			Authentications: map[string]*unstructured.Unstructured{"mimir": authentication}})
+			Authentications: map[Reference]*unstructured.Unstructured{{Kind: AuthenticationKind, Name: "mimir"}: authentication}})
 		if err != nil || !slices.ContainsFunc(r.Findings, func(f convert.Finding) bool {
 			return strings.HasSuffix(f.Message, secretHosts+": "+want)
 		}) {

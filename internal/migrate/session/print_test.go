@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,26 +18,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the expected output")
-
-// authentications are the TriggerAuthentications in a file.
-func authentications(t *testing.T, file string) map[string]*unstructured.Unstructured {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]*unstructured.Unstructured{}
-	for _, document := range strings.Split(string(text), "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			t.Fatal(err)
-		}
-		if object.GetKind() == keda.AuthenticationKind {
-			found[object.GetName()] = object
-		}
-	}
-	return found
-}
 
 // What is printed for each file of testdata: the manifests, then the findings and the
 // error of the command.
@@ -49,18 +28,19 @@ func TestGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			all, err := input.Read([]string{file}, nil, labels.Everything())
+			read, err := input.Read([]string{file}, nil, labels.Everything())
 			if err != nil {
 				t.Fatal(err)
 			}
 			var out, findings bytes.Buffer
 			p := Printer{Out: &out, Findings: &findings}
-			options := keda.Options{
-				IsNative:        strings.Contains(file, "native"),
-				Authentications: authentications(t, file),
+			optionsOf := func(object *unstructured.Unstructured) keda.Options {
+				return keda.Options{
+					IsNative: strings.Contains(file, "native"), IsFromFiles: true, Authentications: read.Authentications(object),
+				}
 			}
-			for _, object := range all {
-				if err := p.Convert(object, func(*unstructured.Unstructured) keda.Options { return options }); err != nil {
+			for _, object := range read.Migrated {
+				if err := p.Convert(object, optionsOf); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -49,7 +49,7 @@ type State struct {
 	WorkloadAutoscaler *plimsollv1alpha1.WorkloadAutoscaler
 	// IsNative and Authentications are how a ScaledObject is converted, as in keda.Options.
 	IsNative        bool
-	Authentications map[string]*unstructured.Unstructured
+	Authentications map[keda.Reference]*unstructured.Unstructured
 }
 
 // Step is what is next.

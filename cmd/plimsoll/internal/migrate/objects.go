@@ -80,10 +80,12 @@ func (o *migrateOptions) printer() *session.Printer {
 }
 
 func (o *migrateOptions) printFiles() error {
-	all, readErr := input.Read(o.files, o.in, o.labels)
+	read, readErr := input.Read(o.files, o.in, o.labels)
 	p := o.printer()
-	for _, object := range all {
-		err := p.Convert(object, func(*unstructured.Unstructured) keda.Options { return keda.Options{IsNative: o.native} })
+	for _, object := range read.Migrated {
+		err := p.Convert(object, func(object *unstructured.Unstructured) keda.Options {
+			return keda.Options{IsNative: o.native, IsFromFiles: true, Authentications: read.Authentications(object)}
+		})
 		if err != nil {
 			return err
 		}

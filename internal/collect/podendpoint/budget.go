@@ -66,13 +66,16 @@ type demand struct {
 	pods []int
 	// costs is the CPU of one scrape of each page, took how long it takes.
 	costs, took []time.Duration
+	// namespaces are those of the pages' objects.
+	namespaces []string
 }
 
-func (d *demand) add(pods int, cost, took time.Duration) {
+func (d *demand) add(namespace string, pods int, cost, took time.Duration) {
 	if cost == 0 {
 		cost = unknownCost
 	}
 	d.pods, d.costs, d.took = append(d.pods, pods), append(d.costs, cost), append(d.took, took)
+	d.namespaces = append(d.namespaces, namespace)
 }
 
 // sum is how many pods there are of all pages, and what they cost.
@@ -99,7 +102,7 @@ func (d *demand) sizes(pods []int) []int {
 func (b *budget) share(d *demand) []int {
 	all, _ := d.sum(d.pods)
 	b.pods.Store(int64(all))
-	pods := capSlow(d.pods, d.took, b.slow)
+	pods := d.capSlow(b.slow)
 	total, cpu := d.sum(pods)
 	part := cpu.Seconds() / b.cpu.Seconds()
 	if total <= b.scrapes && (part <= enough || !b.isShort && part <= 1) {
@@ -160,7 +163,7 @@ func (s *Source) share(pages []*podPage) {
 	var c counts
 	for _, p := range pages {
 		p.object.mu.Lock()
-		d.add(p.pods, p.cost, p.plannedTook())
+		d.add(p.object.key.Namespace, p.pods, p.cost, p.plannedTook())
 		c.add(p)
 		p.object.mu.Unlock()
 	}

@@ -12,7 +12,7 @@ const us = time.Microsecond
 func demandOf(pods, pages int, cost time.Duration) *demand {
 	var d demand
 	for range pages {
-		d.add(pods, cost, time.Millisecond)
+		d.add("team-a", pods, cost, time.Millisecond)
 	}
 	return &d
 }
@@ -55,7 +55,7 @@ func TestLargePagesDoNotCountForOthers(t *testing.T) {
 	b := newBudget()
 	for range 5 {
 		d := demandOf(10, 100, 50*us)
-		d.add(1000, 5*time.Millisecond, time.Millisecond)
+		d.add("team-a", 1000, 5*time.Millisecond, time.Millisecond)
 		got := b.share(d)
 		others := got[:100]
 		if got[100] != 1 || slices.ContainsFunc(others, func(n int) bool { return n != math.MaxInt }) {

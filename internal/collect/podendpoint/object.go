@@ -28,14 +28,6 @@ type object struct {
 	isGone bool
 }
 
-// place is where a page is, without what is read of it. It is comparable.
-func place(spec *sources.PodEndpoint) sources.PodEndpoint {
-	return sources.PodEndpoint{
-		PortName: spec.PortName, Port: spec.Port, Path: spec.Path, IsTLS: spec.IsTLS, TLS: spec.TLS,
-		Credentials: spec.Credentials,
-	}
-}
-
 // wanted is a metric that is read of a page. Only until is changed.
 type wanted struct {
 	// index is the metric's among the object's.
@@ -53,7 +45,7 @@ func (o *object) subscribe(now time.Time, q *Query) (*podPage, *wanted) {
 		period = defaultSyncPeriod
 	}
 	until := now.Add(keptPeriods * max(period, o.source.config.Interval))
-	at := place(q.Spec)
+	at := q.Spec.Page()
 	var found *podPage
 	for _, p := range o.pages {
 		if p.place != at {

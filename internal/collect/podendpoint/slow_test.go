@@ -6,10 +6,13 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 func millis(values ...int) (took []time.Duration) {
@@ -19,21 +22,33 @@ func millis(values ...int) (took []time.Duration) {
 	return took
 }
 
+func slowDemand(pods []int, took []time.Duration, namespaces []string) *demand {
+	if namespaces == nil {
+		namespaces = make([]string, len(pods))
+	}
+	return &demand{pods: pods, took: took, namespaces: namespaces}
+}
+
 // Scrapes that take long leave places to others. Those that take less than their part are not touched.
 func TestCapSlow(t *testing.T) {
 	for name, c := range map[string]struct {
-		pods []int
-		took []time.Duration
-		want []int
+		pods   []int
+		took   []time.Duration
+		want   []int
+		spaces []string
 	}{
-		"quick":             {[]int{100_000, 10}, millis(49, 1), []int{100_000, 10}},
-		"slow, but not too": {[]int{500, 10}, millis(1000, 1), []int{500, 10}},
-		"too slow":          {[]int{1000, 10}, millis(1000, 1), []int{512, 10}},
-		"two":               {[]int{1000, 1000, 10}, millis(1000, 500, 1), []int{256, 512, 10}},
-		"a small one":       {[]int{1000, 12}, millis(1000, 1000), []int{500, 12}},
-		"more than pods":    {slices.Repeat([]int{2}, 1000), slices.Repeat(millis(1000), 1000), slices.Repeat([]int{1}, 1000)},
+		"quick":             {[]int{100_000, 10}, millis(49, 1), []int{100_000, 10}, nil},
+		"slow, but not too": {[]int{500, 10}, millis(1000, 1), []int{500, 10}, nil},
+		"too slow":          {[]int{1000, 10}, millis(1000, 1), []int{512, 10}, nil},
+		"two":               {[]int{1000, 1000, 10}, millis(1000, 500, 1), []int{256, 512, 10}, nil},
+		"a small one":       {[]int{1000, 12}, millis(1000, 1000), []int{500, 12}, nil},
+		"more than pods":    {slices.Repeat([]int{2}, 1000), slices.Repeat(millis(1000), 1000), slices.Repeat([]int{1}, 1000), nil},
+		"two namespaces": {[]int{1000, 1000, 1000, 200}, millis(1000, 1000, 1000, 1000), []int{104, 104, 104, 200},
+			[]string{"a", "a", "a", "b"}},
+		"pages of a pod each": {append(slices.Repeat([]int{1}, 1000), 200), slices.Repeat(millis(1000), 1001),
+			append(slices.Repeat([]int{1}, 1000), 200), append(slices.Repeat([]string{"a"}, 1000), "b")},
 	} {
-		if got := capSlow(c.pods, c.took, 512*time.Second); !slices.Equal(got, c.want) {
+		if got := slowDemand(c.pods, c.took, c.spaces).capSlow(512 * time.Second); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -44,7 +59,7 @@ func TestCapSlow(t *testing.T) {
 		for i := range took {
 			took[i] = time.Duration(rapid.IntRange(0, 1000).Draw(t, "took")) * time.Millisecond
 		}
-		for i, n := range capSlow(pods, took, 512*time.Second) {
+		for i, n := range slowDemand(pods, took, nil).capSlow(512 * time.Second) {
 			if n > pods[i] || n < min(1, pods[i]) || took[i] < slowAfter && n != pods[i] {
 				t.Fatalf("%d of %d", n, pods[i])
 			}
@@ -61,7 +76,7 @@ func TestCapSlow(t *testing.T) {
 // Slow pages are sampled where there is CPU for all.
 func TestShareOfSlowPages(t *testing.T) {
 	b, d := newBudget(), demandOf(10, 100, 50*us)
-	d.add(1000, 50*us, time.Second)
+	d.add("team-a", 1000, 50*us, time.Second)
 	if got := b.share(d); len(got) != 101 || got[0] != math.MaxInt || got[100] != 512 || b.stretch() != 1 {
 		t.Errorf("%v, stretched by %g", got, b.stretch())
 	}
@@ -112,6 +127,66 @@ func TestManySlowPages(t *testing.T) {
 			t.Errorf("a neighbour waited %s", longest)
 		}
 		f.source.Forget(bad.Key)
+		<-time.After(2 * time.Second) // until the pages that are under way have been served
+	})
+}
+
+// longestGap is the longest time between requests to so many pods, after a time.
+func (f *fleet) longestGap(first, n int, after time.Time) (longest time.Duration) {
+	for i := range n {
+		times := f.times(fmt.Sprintf("pod-%d", first+i))
+		for k := 1; k < len(times); k++ {
+			if times[k-1].After(after) {
+				longest = max(longest, times[k].Sub(times[k-1]))
+			}
+		}
+	}
+	return longest
+}
+
+// More slow pages than scrapes may be under way, each with one pod: they give way to the pods of another namespace, those
+// that take a while themselves included. They are still read in turn.
+func TestSlowNamespace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const objects, paths, quick, moderate = 20, 10, 40, 10
+		f := begin(t, Config{MaxConcurrent: 16})
+		for i := range objects {
+			f.page[fmt.Sprintf("pod-%d", i)] = slowly(f.requests(10), 900*time.Millisecond)
+		}
+		for i := range quick {
+			f.page[fmt.Sprintf("pod-%d", objects+i)] = f.requests(10)
+		}
+		for i := range moderate {
+			f.page[fmt.Sprintf("pod-%d", objects+quick+i)] = slowly(f.requests(10), 300*time.Millisecond)
+		}
+		good := rateQuery(pods(objects, quick+moderate))
+		_, _ = f.run(good, 3*time.Second)
+		began := time.Now()
+		for range 40 {
+			for i := range objects {
+				for n := range paths {
+					q := rateQuery(pods(i, 1))
+					q.Key = observe.WLA("team-b", fmt.Sprintf("slow-%d", i))
+					q.Metric, q.Spec.Path = n, fmt.Sprintf("/metrics?n=%d", n)
+					_, _ = f.run(q, 0)
+				}
+			}
+			_, _ = f.run(good, time.Second)
+		}
+		settled := began.Add(10 * time.Second)
+		if longest := f.longestGap(objects, quick+moderate, settled); longest == 0 || longest > 1300*time.Millisecond {
+			t.Errorf("a neighbour waited %s", longest)
+		}
+		if got, err := f.run(good, 0); err != nil || strings.Contains(got, "-") {
+			t.Errorf("%s, %v", got, err)
+		}
+		for i := range objects {
+			if n := len(f.times(fmt.Sprintf("pod-%d", i))); n < 30 {
+				t.Errorf("pod-%d was asked %d times for its pages", i, n)
+			}
+			f.source.Forget(observe.WLA("team-b", fmt.Sprintf("slow-%d", i)))
+		}
+		f.source.Forget(good.Key)
 		<-time.After(2 * time.Second) // until the pages that are under way have been served
 	})
 }

@@ -165,6 +165,7 @@ func New(config Config) (*Source, error) {
 	s.budget.begin(&config)
 	s.rounds, err = scrape.New(scrape.Config[*target]{
 		Scrape: s.scrape, Forget: s.gone, Period: config.Interval,
+		Group:        func(t *target) string { return t.page.object.key.Namespace },
 		MaxPerSecond: config.MaxPerSecond, MaxCPU: config.MaxCPU, MaxConcurrent: config.MaxConcurrent,
 		SlowAfter: slowAfter, MaxBackoff: max(maxBackoff, config.Interval),
 	})

@@ -55,7 +55,7 @@ type plan[T Target] struct {
 func newPlan[T Target](config Config[T]) *plan[T] {
 	return &plan[T]{
 		config: config, targets: map[string]*entry[T]{}, budget: newBudget(config.MaxPerSecond, config.MaxCPU),
-		slots: slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter},
+		slots: slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter, groupOf: config.Group},
 	}
 }
 

@@ -45,6 +45,9 @@ type Config[T Target] struct {
 	// Changed, if it is not nil, is told when a target begins or ceases to fail. It
 	// may be told late; what holds is what State says.
 	Changed func(State[T])
+	// Group, if it is not nil, is the name of those that a target belongs to. A group whose scrapes take long gives
+	// way to others.
+	Group func(target T) string
 
 	// Period is how often each target is scraped.
 	Period time.Duration

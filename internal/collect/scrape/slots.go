@@ -24,14 +24,21 @@ type slots[T Target] struct {
 	running, slow []*entry[T]
 	// retries are those, slow or not, of targets whose last scrape failed.
 	retries int
-	// slowPart is which part of the last scrapes that succeeded took longer than slowAfter; hasSucceeded says that
-	// there was one. How long they took says less: one scrape of twenty can make the average long.
-	slowPart     float64
-	hasSucceeded bool
+	// groupOf is the name of a target's group; nil if all are of one.
+	groupOf func(T) string
+	groups  groups
 }
 
-// remembered is how many scrapes slowPart is an average of, more than end together because they began together.
-const remembered = 256
+// group is that of a target.
+func (s *slots[T]) group(now time.Time, e *entry[T]) *group {
+	if s.groups == nil {
+		s.groups = groups{}
+	}
+	if s.groupOf == nil {
+		return s.groups.of(now, "")
+	}
+	return s.groups.of(now, s.groupOf(e.state.Target))
+}
 
 // isFull tells that no scrape may begin.
 func (s *slots[T]) isFull() bool { return len(s.running) >= s.maxRunning }
@@ -48,7 +55,8 @@ func (s *slots[T]) begin(e *entry[T]) {
 
 // end takes out a scrape that has ended.
 func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
-	s.running, s.slow = without(s.running, e), without(s.slow, e)
+	s.running = without(s.running, e)
+	s.leaveSlow(now, e)
 	if e.state.IsFailing() {
 		s.retries--
 	}
@@ -56,30 +64,36 @@ func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 		return
 	}
 	e.lasted = now.Sub(e.state.Started)
-	isSlow := 0.0
-	if e.lasted >= s.slowAfter {
-		isSlow = 1
+	s.group(now, e).succeed(now, e.lasted >= s.slowAfter)
+}
+
+// leaveSlow takes a scrape out of the slow ones, if it is one of them.
+func (s *slots[T]) leaveSlow(now time.Time, e *entry[T]) {
+	if at := slices.Index(s.slow, e); at >= 0 {
+		s.slow = slices.Delete(s.slow, at, at+1)
+		s.group(now, e).slow--
 	}
-	if !s.hasSucceeded {
-		s.hasSucceeded, s.slowPart = true, isSlow
-	}
-	s.slowPart += (isSlow - s.slowPart) / remembered
 }
 
 // release frees the slots of scrapes that have become slow. Where there are too many of
-// these, it returns those that have been under way for longest, to be cancelled.
+// these, it returns those that are to be cancelled.
 func (s *slots[T]) release(now time.Time) (cancelled []*entry[T]) {
 	for len(s.running) > 0 && now.Sub(s.running[0].state.Started) >= s.slowAfter {
-		if s.isSlowFull() {
-			oldest, _ := s.toCancel(now)
-			if oldest == nil {
+		isFull := s.isSlowFull()
+		var cancel *entry[T]
+		if isFull {
+			if cancel, _ = s.toCancel(now); cancel == nil {
 				return cancelled
 			}
-			s.slow = without(s.slow, oldest)
-			cancelled = append(cancelled, oldest)
 		}
-		s.slow = append(s.slow, s.running[0])
+		e := s.running[0]
 		s.running = slices.Delete(s.running, 0, 1)
+		s.slow = append(s.slow, e)
+		s.group(now, e).slow++
+		if isFull {
+			s.leaveSlow(now, cancel)
+			cancelled = append(cancelled, cancel)
+		}
 	}
 	return cancelled
 }
@@ -91,8 +105,8 @@ func (s *slots[T]) untilRelease(now time.Time) time.Duration {
 	}
 	wait := max(1, s.running[0].state.Started.Add(s.slowAfter).Sub(now))
 	if s.isSlowFull() {
-		oldest, until := s.toCancel(now)
-		if oldest == nil && until == 0 {
+		cancel, until := s.toCancel(now)
+		if cancel == nil && until == 0 {
 			return 0
 		}
 		wait = max(wait, until)
@@ -102,13 +116,15 @@ func (s *slots[T]) untilRelease(now time.Time) time.Duration {
 
 func (s *slots[T]) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRunning }
 
-// toCancel is the slow scrape that gives way to another; without one it is how long until
+// toCancel is the scrape that gives way to another; without one it is how long until
 // there is one, 0 if none does. Retries have their whole timeout, so that a target that
-// needs it is read at last, and those that took long the last time have as long again.
-// Where most scrapes are slow the reason is not in the targets, and cancelling them would
-// let none succeed.
-func (s *slots[T]) toCancel(now time.Time) (oldest *entry[T], until time.Duration) {
-	if !s.hasSucceeded || s.slowPart >= 0.5 {
+// needs it is read at last, and those that took long the last time have as long again,
+// unless their group takes more places than others.
+// Where most scrapes are slow, of most groups, the reason is not in the targets, and
+// cancelling them would let none succeed.
+func (s *slots[T]) toCancel(now time.Time) (cancel *entry[T], until time.Duration) {
+	all, slow := s.groups.count(now)
+	if all == 0 || 2*slow > all {
 		return nil, 0
 	}
 	for _, e := range s.slow {
@@ -123,7 +139,30 @@ func (s *slots[T]) toCancel(now time.Time) (oldest *entry[T], until time.Duratio
 			until = wait
 		}
 	}
+	if all > 1 {
+		if newest := s.newestOfLargest(now); newest != nil {
+			return newest, 0
+		}
+	}
 	return nil, until
+}
+
+// newestOfLargest is the scrape that began last of the group with the most slow ones: others of it will soon have
+// succeeded. It may be the one that becomes slow now.
+func (s *slots[T]) newestOfLargest(now time.Time) *entry[T] {
+	next := s.running[0]
+	s.group(now, next).slow++
+	largest := s.groups.largest()
+	s.group(now, next).slow--
+	if !next.state.IsFailing() && s.group(now, next) == largest {
+		return next
+	}
+	for _, e := range slices.Backward(s.slow) {
+		if !e.state.IsFailing() && s.group(now, e) == largest {
+			return e
+		}
+	}
+	return nil
 }
 
 func without[E comparable](all []E, e E) []E {

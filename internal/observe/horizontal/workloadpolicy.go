@@ -35,6 +35,7 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 	for i := range a.Workload.Spec.Metrics {
 		errs = append(errs, extendSpec(&p.Metrics[i], &a.Workload.Spec.Metrics[i], o, i)...)
 	}
+	errs = append(errs, sources.CheckPages(a.Workload.Spec.Metrics, field.NewPath("spec", "metrics"))...)
 	p.WorkloadAutoscaler = own
 	switch {
 	case a.Workload.Unreadable != "":

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
@@ -93,4 +94,30 @@ func portOf(port intstr.IntOrString) (name string, number uint16, err error) {
 func (p *PodEndpoint) identity() string {
 	return identity("PodEndpoint", p.PortName, strconv.Itoa(int(p.Port)), p.Path, strconv.FormatBool(p.IsTLS), p.Metric,
 		p.Selector.text, strconv.FormatBool(p.IsRate))
+}
+
+// Page is where the metric's page is, without what is read of it. It is comparable.
+func (p *PodEndpoint) Page() PodEndpoint {
+	return PodEndpoint{
+		PortName: p.PortName, Port: p.Port, Path: p.Path, IsTLS: p.IsTLS, TLS: p.TLS, Credentials: p.Credentials,
+	}
+}
+
+// MaxPages is how many pages of each pod an object's metrics may be on. Each is requested every second.
+const MaxPages = 10
+
+// CheckPages refuses metrics that are on too many pages.
+func CheckPages(metrics []plimsollv1alpha1.MetricSpec, path *field.Path) field.ErrorList {
+	pages := map[PodEndpoint]struct{}{}
+	for _, spec := range Of(metrics) {
+		if spec.PodEndpoint != nil {
+			pages[spec.PodEndpoint.Page()] = struct{}{}
+		}
+	}
+	if len(pages) <= MaxPages {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(
+		"the metrics of type PodEndpoint are on %d pages of each pod, which differ in port, path, scheme, credentials or "+
+			"tlsConfig: at most %d", len(pages), MaxPages))}
 }

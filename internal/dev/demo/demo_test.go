@@ -137,6 +137,10 @@ func TestEventsBecomeScalings(t *testing.T) {
 	if !ok || got.From != 1 || got.To != 5 || got.Reason != "cpu resource utilization above target" {
 		t.Errorf("parsed %+v, %t", got, ok)
 	}
+	combined := &corev1.Event{Message: "(combined from similar events): New size: 6; reason: All metrics below target"}
+	if got, ok := o.parse(combined, 7); !ok || got.From != 7 || got.To != 6 || got.Reason != "All metrics below target" {
+		t.Errorf("parsed %+v, %t", got, ok)
+	}
 	if _, ok := o.parse(&corev1.Event{Message: "New size: many"}, 1); ok {
 		t.Error("an event without a size was taken for a scaling")
 	}

@@ -98,7 +98,11 @@ func (w workload) create(ctx context.Context, client kubernetes.Interface) error
 func (w workload) service() *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: w.name, Namespace: demoNamespace, Annotations: map[string]string{loadAnnotation: loadText(baseLoad)},
+			Name: w.name, Namespace: demoNamespace, Annotations: map[string]string{
+				loadAnnotation: loadText(baseLoad),
+				// Requests that waited for the first pod would be a surge before the demo's own.
+				"sim.plimsoll.dev/backlog-limit": "0",
+			},
 		},
 		Spec: corev1.ServiceSpec{
 			Selector: map[string]string{"app": w.name},

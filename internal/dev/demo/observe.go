@@ -108,7 +108,8 @@ func (o *observer) watchScales(ctx context.Context, scaled func(ScaleEvent)) err
 	}
 }
 
-var sizeAndReason = regexp.MustCompile(`^New size: (\d+); reason: (.*)$`)
+// sizeAndReason also fits the one event that stands for all that come after the tenth within ten minutes.
+var sizeAndReason = regexp.MustCompile(`^(?:\(combined from similar events\): )?New size: (\d+); reason: (.*)$`)
 
 func (o *observer) parse(event *corev1.Event, from int32) (ScaleEvent, bool) {
 	parts := sizeAndReason.FindStringSubmatch(event.Message)

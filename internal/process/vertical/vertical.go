@@ -113,6 +113,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	if l.cfg.FindsConflicts {
 		l.finder.Store(shared.Conflicts)
 	}
+	shared.AwaitHorizontals(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.Run(ctx) })
 	if u != nil {

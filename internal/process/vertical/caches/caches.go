@@ -5,6 +5,7 @@ package caches
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,6 +89,24 @@ func New(cfg Config) (*Caches, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// horizontalsTimeout bounds AwaitHorizontals.
+const horizontalsTimeout = 30 * time.Second
+
+// AwaitHorizontals waits until HPAs and WorkloadAutoscalers are in the caches: without them no conflict is found, and
+// what conflicts would be recommended until they are. It does not wait for long: the vertical side works without the
+// right to list them.
+func (c *Caches) AwaitHorizontals(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, horizontalsTimeout)
+	defer cancel()
+	synced := []cache.InformerSynced{c.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Informer().HasSynced}
+	if served, err := c.Workloads.Client.Served(ctx); served || err != nil {
+		synced = append(synced, c.Workloads.Informer().HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		c.Log.Info("some conflicts with horizontal autoscalers are not found until all of these are listed")
+	}
 }
 
 // ReportUnreadable logs and counts the objects of an informer that cannot be read.

@@ -111,6 +111,7 @@ func (l *Loop) Start(ctx context.Context) error {
 			return nil // The process ends.
 		}
 		l.caches.Start(ctx)
+		l.caches.AwaitHorizontals(ctx)
 	}
 	return l.Run(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,9 +237,16 @@ func (w *world) awaitReason(name, reason string) {
 	})
 }
 
-func (w *world) start() {
+// start runs Plimsoll until the test ends, with more flags than all tests have.
+func (w *world) start(more ...string) {
 	w.t.Helper()
-	if err := installation.plimsoll.Start(context.WithoutCancel(w.t.Context()), flags...); err != nil {
+	w.t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(w.t.Context())) })
+	w.run(more...)
+}
+
+func (w *world) run(more ...string) {
+	w.t.Helper()
+	if err := installation.plimsoll.Start(context.WithoutCancel(w.t.Context()), slices.Concat(flags, more)...); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -272,7 +280,6 @@ func TestModesOverRestarts(t *testing.T) {
 	showAdmission(w)
 	watched := watchReady(w)
 	w.start()
-	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
 	w.Eventually("evictions", func(ctx context.Context) error {
 		if len(w.fresh(ctx, "recreate")) == 0 || len(w.fresh(ctx, "breaks")) == 0 {
 			return errors.New("not of both")
@@ -423,7 +430,6 @@ func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 	w.autoscaler("meshed", "Recreate")
 	// No history but that of the checkpoint is known of the container app alone.
 	w.start()
-	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
 	w.Eventually("pods with what is recommended for the container app", func(ctx context.Context) error {
 		fresh := w.fresh(ctx, "meshed")
 		if len(fresh) < 2 {

@@ -137,7 +137,7 @@ func (s *scaled) isMigrated(kind string) {
 	if !apierrors.IsNotFound(err) {
 		s.t.Errorf("the HPA of %s: %v", kind, err)
 	}
-	w, err := s.own.Get(s.t.Context(), kind, metav1.GetOptions{})
+	w, err := s.WLAs.Get(s.t.Context(), kind, metav1.GetOptions{})
 	if err != nil || w.Spec.Mode != plimsollv1alpha1.ModeActive || w.Annotations["plimsoll.dev/migrating"] != "" {
 		s.t.Errorf("the WorkloadAutoscaler of %s: %+v, %v", kind, w, err)
 	}
@@ -171,7 +171,7 @@ func (s *scaled) back(kinds ...string) {
 		if err != nil || object.GetAnnotations()["autoscaling.keda.sh/paused"] != "" {
 			s.t.Errorf("%s is not resumed: %v", kind, err)
 		}
-		if _, err := s.own.Get(s.t.Context(), kind, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		if _, err := s.WLAs.Get(s.t.Context(), kind, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			s.t.Errorf("the WorkloadAutoscaler of %s is there: %v", kind, err)
 		}
 	}

@@ -14,11 +14,12 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/workloads"
 )
 
 // What is printed of triggers with everything that can be carried over is accepted by the API server.
 func TestNativeIsAccepted(t *testing.T) {
-	s := &scaled{Namespace: namespace(t), t: t}
+	s := &scaled{Autoscalers: workloads.Of(t, namespace(t)), t: t}
 	text, err := os.ReadFile("../../internal/migrate/session/testdata/scaledobject-native.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestMigrateNative(t *testing.T) {
 		if kind == byPrometheus {
 			want = plimsollv1alpha1.PrometheusMetricSourceType
 		}
-		s.awaitWLA(kind, "metrics of its own", func(w *plimsollv1alpha1.WorkloadAutoscaler) error {
+		s.AwaitWLA(kind, "metrics of its own", func(w *plimsollv1alpha1.WorkloadAutoscaler) error {
 			if len(w.Spec.Metrics) != 1 || w.Spec.Metrics[0].Type != want {
 				return fmt.Errorf("%+v", w.Spec.Metrics)
 			}

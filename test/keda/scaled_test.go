@@ -18,9 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
-	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/workloads"
 )
 
 var scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
@@ -38,11 +37,10 @@ const (
 
 // scaled is a namespace with ScaledObjects.
 type scaled struct {
-	*harness.Namespace
+	*workloads.Autoscalers
 
 	t       *testing.T
 	client  dynamic.ResourceInterface
-	own     wla.WorkloadAutoscalerClient
 	changes map[string]*harness.Changes
 }
 
@@ -50,18 +48,16 @@ type scaled struct {
 // for kinds that KEDA can scale to zero.
 func newScaled(t *testing.T, minimum int, kinds ...string) *scaled {
 	t.Helper()
-	s := &scaled{Namespace: namespace(t), t: t, changes: map[string]*harness.Changes{}}
+	s := &scaled{
+		Autoscalers: workloads.Of(t, namespace(t)), t: t, changes: map[string]*harness.Changes{},
+	}
 	config := s.Cluster.RESTConfig()
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := wla.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.client, s.own = client.Resource(scaledObjects).Namespace(s.Name), own.WorkloadAutoscalers(s.Name)
+	s.client = client.Resource(scaledObjects).Namespace(s.Name)
 	for _, kind := range kinds {
 		s.Create(harness.Workload{Name: kind, Replicas: ptr.To[int32](1)}.Deployment())
 		load.set(s.queue(kind), perReplica*0.9)
@@ -208,16 +204,4 @@ func (s *scaled) explain(kind string) string {
 		s.t.Fatalf("explain %s: %v\n%s", kind, err, out)
 	}
 	return string(out)
-}
-
-// awaitWLA waits for something of a WorkloadAutoscaler.
-func (s *scaled) awaitWLA(kind, what string, check func(*plimsollv1alpha1.WorkloadAutoscaler) error) {
-	s.t.Helper()
-	s.Eventually(what, func(ctx context.Context) error {
-		w, err := s.own.Get(ctx, kind, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return check(w)
-	})
 }

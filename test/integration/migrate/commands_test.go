@@ -41,7 +41,7 @@ func TestPrints(t *testing.T) {
 	if out, stderr := w.must("-f", file); strings.Count(out, "kind: WorkloadAutoscaler") != 2 {
 		t.Errorf("-f: %s%s", out, stderr)
 	}
-	if list, err := w.client.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+	if list, err := w.WLAs.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Fatalf("written: %v, %v", list, err)
 	}
 	w.KubectlInput(printed, "apply", "-f", "-")

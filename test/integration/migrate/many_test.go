@@ -35,7 +35,7 @@ func TestMany(t *testing.T) {
 	if files := w.files(); len(files) != many {
 		t.Errorf("%d files", len(files))
 	}
-	list, err := w.client.List(t.Context(), metav1.ListOptions{LabelSelector: "team=checkout"})
+	list, err := w.WLAs.List(t.Context(), metav1.ListOptions{LabelSelector: "team=checkout"})
 	if err != nil || len(list.Items) != many {
 		t.Fatalf("%d WorkloadAutoscalers, %v", len(list.Items), err)
 	}

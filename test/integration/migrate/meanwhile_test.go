@@ -28,7 +28,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		if n == 1 {
 			change = `{"spec":{"maxReplicas":9}}`
 		}
-		_, err := w.client.Patch(t.Context(), "web", types.MergePatchType, []byte(change), metav1.PatchOptions{})
+		_, err := w.WLAs.Patch(t.Context(), "web", types.MergePatchType, []byte(change), metav1.PatchOptions{})
 		if err != nil {
 			t.Error(err)
 		}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/workloads"
 )
 
 // patience is how long a count is watched that must stay: a decision of kube-controller-manager, and several of
@@ -29,10 +29,9 @@ const observe = "--observe=4s"
 
 // workload is the Deployment web, with ten waiting jobs for each replica wanted, and the HPA web.
 type workload struct {
-	*harness.Namespace
+	*workloads.Autoscalers
 
-	t      *testing.T
-	client wla.WorkloadAutoscalerClient
+	t *testing.T
 	// backups is the folder for the manifests.
 	backups string
 }
@@ -56,14 +55,7 @@ func newWorkload(t *testing.T, jobs int) *workload {
 // emptyWorkload has no objects yet.
 func emptyWorkload(t *testing.T) *workload {
 	t.Helper()
-	s := namespace(t)
-	config := s.Cluster.RESTConfig()
-	config.QPS = -1
-	client, err := wla.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &workload{Namespace: s, t: t, client: client.WorkloadAutoscalers(s.Name), backups: t.TempDir()}
+	return &workload{Autoscalers: workloads.Of(t, namespace(t)), t: t, backups: t.TempDir()}
 }
 
 // queue is an HPA that has each controller follow the queue at once, up and down.
@@ -127,7 +119,7 @@ func (w *workload) objects(
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	o, err = w.client.Get(w.t.Context(), name, metav1.GetOptions{})
+	o, err = w.WLAs.Get(w.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return hpa, nil
 	}
@@ -183,7 +175,7 @@ func (w *workload) read(file string) string {
 func (w *workload) awaitDecided(name string, desired int32) {
 	w.t.Helper()
 	w.Eventually(fmt.Sprintf("%d wanted by WorkloadAutoscaler %s", desired, name), func(ctx context.Context) error {
-		o, err := w.client.Get(ctx, name, metav1.GetOptions{})
+		o, err := w.WLAs.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@ package sources
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,27 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/workloads"
 )
 
 // objects are those of a test's namespace.
 type objects struct {
-	*harness.Namespace
-	t      *testing.T
-	client wla.WorkloadAutoscalerClient
+	*workloads.Autoscalers
+	t *testing.T
 }
 
 func objectsOf(t *testing.T) *objects {
 	t.Helper()
-	s := namespace(t)
-	config := s.Cluster.RESTConfig()
-	config.QPS = -1
-	client, err := wla.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &objects{Namespace: s, t: t, client: client.WorkloadAutoscalers(s.Name)}
+	return &objects{Autoscalers: workloads.Of(t, namespace(t)), t: t}
 }
 
 // pod makes a pod with a status as a kubelet would write it. No scheduler and no kubelet of the cluster has a part in
@@ -149,18 +142,13 @@ func (o *objects) podEndpoint(port int32, more ...string) *corev1.Pod {
 // awaitRefusal waits until the condition says that the metric cannot be read, with the text.
 func (o *objects) awaitRefusal(text string) {
 	o.t.Helper()
-	o.Eventually("refusal "+text, func(ctx context.Context) error {
-		object, err := o.client.Get(ctx, "web", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
+	o.AwaitWLA("web", "refusal "+text, func(object *plimsollv1alpha1.WorkloadAutoscaler) error {
 		for i := range object.Status.Conditions {
 			c := &object.Status.Conditions[i]
 			if c.Type == "ScalingActive" && c.Status == metav1.ConditionFalse && strings.Contains(c.Message, text) {
 				return nil
 			}
 		}
-		status, _ := json.Marshal(object.Status)
-		return fmt.Errorf("no such condition\n  %s", status)
+		return errors.New("no such condition")
 	})
 }

@@ -13,27 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/workloads"
 )
 
 // objects are the WorkloadAutoscalers of a test's namespace.
 type objects struct {
-	*harness.Namespace
-	t      *testing.T
-	client wla.WorkloadAutoscalerClient
+	*workloads.Autoscalers
+	t *testing.T
 }
 
 func objectsOf(t *testing.T) *objects {
 	t.Helper()
-	s := namespace(t)
-	config := s.Cluster.RESTConfig()
-	config.QPS = -1
-	client, err := wla.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &objects{Namespace: s, t: t, client: client.WorkloadAutoscalers(s.Name)}
+	return &objects{Autoscalers: workloads.Of(t, namespace(t)), t: t}
 }
 
 // create makes a WorkloadAutoscaler with the spec of an HPA and changes, a JSON object, to it.
@@ -47,7 +39,7 @@ func (o *objects) create(name string, hpa *autoscalingv2.HorizontalPodAutoscaler
 		}
 	}
 	if err == nil {
-		_, err = o.client.Create(o.t.Context(), object, metav1.CreateOptions{})
+		_, err = o.WLAs.Create(o.t.Context(), object, metav1.CreateOptions{})
 	}
 	if err != nil {
 		o.t.Fatal(err)
@@ -57,7 +49,7 @@ func (o *objects) create(name string, hpa *autoscalingv2.HorizontalPodAutoscaler
 // patch changes the spec with one merge patch.
 func (o *objects) patch(name, spec string) {
 	o.t.Helper()
-	_, err := o.client.Patch(o.t.Context(), name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{})
+	_, err := o.WLAs.Patch(o.t.Context(), name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -65,7 +57,7 @@ func (o *objects) patch(name, spec string) {
 
 func (o *objects) remove(name string) {
 	o.t.Helper()
-	if err := o.client.Delete(o.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := o.WLAs.Delete(o.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		o.t.Fatal(err)
 	}
 }
@@ -73,17 +65,7 @@ func (o *objects) remove(name string) {
 // await waits until check returns nil for the object's last status.
 func (o *objects) await(name, what string, check func(*plimsollv1alpha1.WorkloadAutoscalerStatus) error) {
 	o.t.Helper()
-	o.Eventually(what+" of "+name, func(ctx context.Context) error {
-		object, err := o.client.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if err := check(&object.Status); err != nil {
-			text, _ := json.Marshal(object.Status)
-			return fmt.Errorf("%w\n  %s", err, text)
-		}
-		return nil
-	})
+	o.AwaitWLA(name, what, func(object *plimsollv1alpha1.WorkloadAutoscaler) error { return check(&object.Status) })
 }
 
 // awaitCondition waits for a condition whose message contains the text.

@@ -1,6 +1,7 @@
 package podendpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,21 +74,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Interval == 0 {
-		c.Interval = DefaultInterval
-	}
-	if c.MaxPerSecond == 0 {
-		c.MaxPerSecond = DefaultMaxPerSecond
-	}
-	if c.MaxCPU == 0 {
-		c.MaxCPU = DefaultMaxCPU
-	}
-	if c.MaxConcurrent == 0 {
-		c.MaxConcurrent = DefaultMaxConcurrent
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Interval = cmp.Or(c.Interval, DefaultInterval)
+	c.MaxPerSecond = cmp.Or(c.MaxPerSecond, DefaultMaxPerSecond)
+	c.MaxCPU = cmp.Or(c.MaxCPU, DefaultMaxCPU)
+	c.MaxConcurrent = cmp.Or(c.MaxConcurrent, DefaultMaxConcurrent)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	return c
 }
 

@@ -89,7 +89,7 @@ func givesBack(t *testing.T, s *harness.Namespace, auto *harness.Instance) {
 	later := s.WatchChanges("web")
 	s.SetQueue("jobs-web", 125)
 	s.AwaitReplicas(harness.Deployment, "web", 13)
-	s.HoldsReplicas(3*delay, harness.Deployment, "web", 13)
+	s.HoldsReplicas(2*delay, harness.Deployment, "web", 13)
 	byOne(t, later, "kube-controller-manager")
 	for _, write := range writesBy(t, plimsollUser)[before:] {
 		if write.ObjectRef.Name == "web" {

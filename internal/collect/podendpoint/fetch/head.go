@@ -118,30 +118,21 @@ func (h *plainHead) field(line []byte) bool {
 		return false
 	}
 	name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
-	switch len(name) {
-	case len("Connection"), len("Upgrade"), len("Content-Encoding"):
-		if is(name, "connection") {
-			return is(value, "keep-alive")
-		}
-		return !is(name, "upgrade") && !is(name, "trailer") && !is(name, "content-encoding")
-	case len("Content-Type"):
-		if is(name, "content-type") {
-			isFirst := h.contentType == nil
-			h.contentType = value
-			return isFirst && len(value) > 0
-		}
-	case len("Content-Length"):
-		if is(name, "content-length") {
-			return h.setLength(value)
-		}
-	case len("Transfer-Encoding"):
-		if is(name, "transfer-encoding") {
-			isFirst := !h.isChunked
-			h.isChunked = true
-			return isFirst && is(value, "chunked")
-		}
+	switch {
+	case is(name, "content-type"):
+		isFirst := h.contentType == nil
+		h.contentType = value
+		return isFirst && len(value) > 0
+	case is(name, "content-length"):
+		return h.setLength(value)
+	case is(name, "transfer-encoding"):
+		isFirst := !h.isChunked
+		h.isChunked = true
+		return isFirst && is(value, "chunked")
+	case is(name, "connection"):
+		return is(value, "keep-alive")
 	}
-	return true
+	return !is(name, "upgrade") && !is(name, "trailer") && !is(name, "content-encoding")
 }
 
 func (h *plainHead) setLength(value []byte) bool {

@@ -1,18 +1,17 @@
 package cputime
 
 import (
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// thisThread is RUSAGE_THREAD.
-const thisThread = 1
-
-// threadTime is how much CPU this thread has spent.
+// threadTime is how much CPU this thread has spent. Unlike that of getrusage it is exact: that one's is of the last
+// tick of the scheduler, which is milliseconds ago.
 func threadTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(thisThread, &usage); err != nil {
+	var spent unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
 		return 0 // never: neither argument can be wrong
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return time.Duration(spent.Nano())
 }

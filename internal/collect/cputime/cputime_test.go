@@ -1,6 +1,7 @@
 package cputime
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -26,5 +27,21 @@ func TestSpend(t *testing.T) {
 func BenchmarkSpend(b *testing.B) {
 	for b.Loop() {
 		Spend(func() {})
+	}
+}
+
+// Work of microseconds costs microseconds, not a tick of the scheduler now and then.
+func TestSpendLittle(t *testing.T) {
+	var costs []time.Duration
+	for range 201 {
+		costs = append(costs, Spend(func() {
+			for end := time.Now().Add(20 * time.Microsecond); time.Now().Before(end); {
+				continue
+			}
+		}))
+	}
+	slices.Sort(costs)
+	if median := costs[len(costs)/2]; median < 10*time.Microsecond || median > 100*time.Microsecond {
+		t.Errorf("20 µs of work cost %s", median)
 	}
 }

@@ -85,10 +85,11 @@ type target struct {
 	address         netip.AddrPort
 	host            string // the address as text
 	isHostNetwork   bool
-	// connection and parsing are the scrape's that is under way; the latter is what reading its page cost when that
-	// was last measured.
+	// connection, parsing and isMeasured are the scrape's that is under way. parsing is what reading its page cost
+	// when that was last measured.
 	connection fetch.Connection
 	parsing    time.Duration
+	isMeasured bool
 	// next is another target of the same pod; the source's lock guards it.
 	next *target
 

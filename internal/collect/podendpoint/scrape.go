@@ -161,15 +161,15 @@ func (c *call) read(ctx context.Context, w *wants) (cpu time.Duration, err error
 	return cpu, nil
 }
 
-// measure reads a page, and tells how much CPU that cost. Measuring costs half as much as reading a small page. So of
-// small ones only some are measured, and the others are taken to cost as much as the last that was. Which ones are
+// measure reads a page, and tells how much CPU that cost. Measuring costs as much as reading a part of a small page. So
+// of small ones only some are measured, and the others are taken to cost as much as the last that was. Which ones are
 // measured is random, so that no pod can make just the others costly.
 func (t *target) measure(bytes int, read func()) time.Duration {
-	if bytes < measuredBytes && t.parsing > 0 && rand.Uint32N(measuredOf) != 0 {
+	if bytes < measuredBytes && t.isMeasured && rand.Uint32N(measuredOf) != 0 {
 		read()
 		return t.parsing
 	}
-	t.parsing = cputime.Spend(read)
+	t.parsing, t.isMeasured = cputime.Spend(read), true
 	return t.parsing
 }
 

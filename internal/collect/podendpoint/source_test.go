@@ -416,24 +416,24 @@ func TestPhases(t *testing.T) {
 
 // Reading small pages is measured now and then, that of large ones always.
 func TestMeasure(t *testing.T) {
-	work := func() time.Duration {
-		spent := time.Duration(0)
-		for spent < time.Millisecond {
-			spent += cputime.Spend(func() { _ = strings.Repeat("x", 1<<20) })
-		}
-		return spent
-	}
 	for _, bytes := range []int{measuredBytes - 1, measuredBytes} {
 		var target target
 		var spent, counted time.Duration
 		reads := 0
-		for range 200 {
+		for range 2000 {
 			counted += target.measure(bytes, func() {
-				spent += work()
 				reads++
+				if reads%2 == 0 {
+					return // no page costs as much as the one before
+				}
+				spent += cputime.Spend(func() {
+					for end := time.Now().Add(50 * time.Microsecond); time.Now().Before(end); {
+						continue
+					}
+				})
 			})
 		}
-		if reads != 200 || counted < spent/2 || counted > 3*spent {
+		if reads != 2000 || counted < spent/2 || counted > 2*spent {
 			t.Errorf("%d bytes: %d pages cost %s, %s were counted", bytes, reads, spent, counted)
 		}
 	}

@@ -3,6 +3,7 @@ package horizontal
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,6 +204,9 @@ func amount(spec *source.Spec, milli int64) string {
 }
 
 func (r *Result) ratioText(result *metric.Result) string {
+	if math.IsNaN(result.Ratio) {
+		return "none: there are no replicas to divide the value by"
+	}
 	low, high := 1-r.Policy.Tolerance.Down, 1+r.Policy.Tolerance.Up
 	text := fmt.Sprintf("%s; tolerance from %s to %s", short(result.Ratio), short(low), short(high))
 	if refilled(result) {

@@ -44,10 +44,22 @@ func (m ownMetric) readFrom() string {
 		}
 		return fmt.Sprintf("%s://POD:%s%s of each pod", scheme, e.Port.String(), path)
 	case spec.Prometheus != nil:
-		return spec.Prometheus.ServerAddress + ", query " + strings.Join(strings.Fields(spec.Prometheus.Query), " ")
+		return prometheusText(spec.Prometheus)
 	default:
 		return spec.ExternalScaler.ScalerAddress
 	}
+}
+
+// prometheusText is the server, and what decides about its answer.
+func prometheusText(spec *plimsollv1alpha1.PrometheusMetricSource) string {
+	text := spec.ServerAddress
+	if spec.Tenant != "" {
+		text += ", tenant " + spec.Tenant
+	}
+	if spec.Namespace != "" {
+		text += ", namespace " + spec.Namespace
+	}
+	return text + ", query " + strings.Join(strings.Fields(spec.Query), " ")
 }
 
 // pendingText is why there is no value yet.

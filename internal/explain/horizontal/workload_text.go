@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -241,8 +242,12 @@ func (r workload) cooldownText() string {
 		return ""
 	case z.IsActive:
 		return r.name(z.Metric) + " is active, so the target has a replica at least"
+	case r.Decision.Current == 0 && r.isActivityUnknown():
+		return "whether a metric is active is not known, so the target stays without replicas"
 	case r.Decision.Current == 0:
 		return "no metric is active, so the target stays without replicas"
+	case r.IsHistoryUnknown && r.isActivityUnknown():
+		return "whether a metric is active is not known here, so the last replica may stay"
 	case r.IsHistoryUnknown:
 		return fmt.Sprintf("no metric is active; only the controller knows since when, and the last replica may go after %s",
 			shortly(r.Policy.WorkloadAutoscaler.Zero.CooldownPeriod))
@@ -253,6 +258,18 @@ func (r workload) cooldownText() string {
 	default:
 		return fmt.Sprintf("the last replica may go at %s, if no metric becomes active", r.at(z.CooldownEnd))
 	}
+}
+
+// isActivityUnknown reports whether a metric that may be active has no value.
+func (r workload) isActivityUnknown() bool {
+	for i := range r.Policy.Metrics {
+		result := &r.Decision.Metrics[i]
+		isRead := !result.Pending && result.Failure == nil || result.Activity != metric.ActivityUnknown
+		if r.Policy.Metrics[i].Type.HasValueWithoutPods() && !isRead {
+			return true
+		}
+	}
+	return false
 }
 
 // hasActivation reports whether a metric can be active.

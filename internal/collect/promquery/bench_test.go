@@ -35,7 +35,7 @@ func (m *inMemory) dial(context.Context, string, string, uint16) (net.Conn, erro
 
 // serve reads heads alone: queries have no body.
 func (m *inMemory) serve(c net.Conn) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	r := bufio.NewReader(c)
 	for {
 		line, err := r.ReadSlice('\n')

@@ -62,7 +62,12 @@ type crowd struct {
 // newCrowd has objects in each of the namespaces, of which perQuery share a query.
 func newCrowd(tb testing.TB, m *inMemory, namespaces, objects, perQuery int) *crowd {
 	tb.Helper()
-	s, err := New(Config{Dial: m.dial, SyncPeriod: syncPeriod})
+	resolve := func(
+		_ context.Context, namespace, host string, port uint16,
+	) (connect func(context.Context) (net.Conn, error), err error) {
+		return func(ctx context.Context) (net.Conn, error) { return m.dial(ctx, namespace, host, port) }, nil
+	}
+	s, err := New(Config{Resolve: resolve, SyncPeriod: syncPeriod})
 	if err != nil {
 		tb.Fatal(err)
 	}

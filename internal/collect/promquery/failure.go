@@ -16,12 +16,20 @@ import (
 var (
 	errTooLong = fmt.Errorf("its answer has more than %d bytes", maxBody)
 	errEncoded = errors.New("its answer is compressed, which was not asked for")
+	// errDisplaced is why a request ended that had taken long.
+	errDisplaced = errors.New("no answer yet, and too many other servers do not answer")
+	// errUnresolved is why there is no answer if the address of the server was not found in time.
+	errUnresolved = errors.New("its address is not found: the API server or DNS does not answer in time")
 )
 
-// dialError is an error of Dial. It has nothing of what the server sent.
-type dialError struct{ err error }
+// dialError is an error of Resolve or connect. It has nothing of what the server sent.
+type dialError struct {
+	err error
+	// isUnresolved reports that it is one of Resolve.
+	isUnresolved bool
+}
 
-// Error is that of Dial.
+// Error is that of Resolve or connect.
 func (e *dialError) Error() string { return e.err.Error() }
 
 // Unwrap is for package errors.
@@ -30,6 +38,10 @@ func (e *dialError) Unwrap() error { return e.err }
 // isTimeout reports whether the server took too long, to connect or to answer.
 func isTimeout(ctx context.Context, err error) bool {
 	var timeout net.Error
+	var dial *dialError
+	if errors.As(err, &dial) && dial.isUnresolved {
+		return false
+	}
 	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 

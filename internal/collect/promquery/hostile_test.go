@@ -26,8 +26,8 @@ func ask(t *testing.T, listening string, p *sources.Prometheus, timeout time.Dur
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newServer(&Config{Dial: func(ctx context.Context, _, _ string, _ uint16) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", listening)
+	v := newServer(&Config{Resolve: func(context.Context, string, string, uint16) (func(context.Context) (net.Conn, error), error) {
+		return func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "tcp", listening) }, nil
 	}}, &r)
 	defer v.close()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -194,7 +194,7 @@ func TestDialErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newServer(&Config{Dial: n.dial}, &r)
+	v := newServer(&Config{Resolve: n.resolve}, &r)
 	got := v.ask(t.Context(), &r, time.Second)
 	if want := "serverAddress http://prometheus:9090: refused: prometheus:9090"; fmt.Sprint(got.err) != want {
 		t.Errorf("%v, want %s", got.err, want)

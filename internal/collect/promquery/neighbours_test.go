@@ -57,6 +57,53 @@ func TestSlowNamespaces(t *testing.T) {
 	})
 }
 
+// TestManySlowNamespaces: more namespaces than there are places in all have slow servers, each with several queries.
+// Another namespace's queries are asked as often as they should, from soon after that on.
+func TestManySlowNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		const slow = 29 * time.Second
+		for i := range 3 {
+			n.serve(fmt.Sprintf("slow-%d:9090", i), func(w http.ResponseWriter, r *http.Request) {
+				wait(r, slow)
+				answerWith("1")(w, r)
+			})
+		}
+		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
+			wait(r, 50*time.Millisecond)
+			answerWith("1")(w, r)
+		})
+		s, end := n.run(Config{})
+		defer end()
+		look := func() {
+			for namespace := range 2 * maxInAll {
+				for i := range 3 {
+					p := spec(fmt.Sprintf("slow-%d:9090", i%3), fmt.Sprint("query-", i))
+					p.Interval, p.Timeout = time.Second, slow+time.Second
+					s.Look(time.Now(), object(fmt.Sprint("hostile-", namespace), i), 0, p)
+				}
+			}
+			for i := range 50 {
+				s.Look(time.Now(), object("shop", i), 0, spec("prometheus:9090", fmt.Sprint("query-", i)))
+			}
+		}
+		look()
+		sleep(syncPeriod)
+		n.wantRequests("15 s, with the first seconds of the others", "prometheus:9090", 60, 200)
+		for range 8 {
+			look()
+			sleep(syncPeriod)
+		}
+		n.wantRequests("2 minutes", "prometheus:9090", 8*145, 8*155)
+		s.mu.Lock()
+		now := s.queues.places(time.Now())
+		s.mu.Unlock()
+		if _, most := n.times(""); now.slow > maxInAll || most > maxInAll+maxUnderWay {
+			t.Errorf("%d slow requests, at most %d of all at once", now.slow, most)
+		}
+	})
+}
+
 // TestMuchReceived: a namespace with large answers asks less often, says so, and delays nobody else.
 func TestMuchReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

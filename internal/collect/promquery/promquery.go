@@ -34,8 +34,10 @@ const (
 
 // Config is what a Source needs.
 type Config struct {
-	// Dial connects to a server for objects of the namespace.
-	Dial func(ctx context.Context, namespace, host string, port uint16) (net.Conn, error)
+	// Resolve finds a server for objects of the namespace, and connect connects to it. How long Resolve
+	// takes does not depend on the server.
+	Resolve func(ctx context.Context, namespace, host string, port uint16) (
+		connect func(context.Context) (net.Conn, error), err error)
 	// Credential returns values of Secrets; nil if they are not read.
 	Credential clientauth.Lookup
 	// SyncPeriod is the time between decisions about an object. An object that no Look was about for
@@ -76,8 +78,8 @@ type subscription struct {
 
 // New makes a Source. It asks nothing before Run.
 func New(config Config) (*Source, error) {
-	if config.Dial == nil || config.SyncPeriod <= 0 {
-		return nil, errors.New("promquery: Dial and a sync period are needed")
+	if config.Resolve == nil || config.SyncPeriod <= 0 {
+		return nil, errors.New("promquery: Resolve and a sync period are needed")
 	}
 	series, err := polls.New(config.Registerer, "Prometheus")
 	if err != nil {

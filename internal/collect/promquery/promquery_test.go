@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +42,8 @@ type network struct {
 	// sampled counts the calls for an object.
 	sampled map[string]int
 	serving sync.WaitGroup
+	// isAway reports that no address is found, until the time for that is over.
+	isAway atomic.Bool
 }
 
 func newNetwork(t *testing.T) *network {
@@ -69,6 +72,17 @@ func (n *network) dial(ctx context.Context, namespace, host string, port uint16)
 	listener := &listener{connection: there, closed: make(chan struct{})}
 	n.serving.Go(func() { _ = server.Serve(listener) })
 	return &closing{Conn: here, close: func() { _ = server.Close(); listener.end() }}, nil
+}
+
+// resolve is that of Config.
+func (n *network) resolve(
+	ctx context.Context, namespace, host string, port uint16,
+) (connect func(context.Context) (net.Conn, error), err error) {
+	if n.isAway.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return func(ctx context.Context) (net.Conn, error) { return n.dial(ctx, namespace, host, port) }, nil
 }
 
 // serve adds a server, or changes what it answers.
@@ -166,7 +180,7 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 // run starts a source. The function that it returns ends it, and waits for its end.
 func (n *network) run(config Config) (s *Source, end func()) {
 	n.t.Helper()
-	config.Dial, config.SyncPeriod = n.dial, syncPeriod
+	config.Resolve, config.SyncPeriod = n.resolve, syncPeriod
 	s, err := New(config)
 	if err != nil {
 		n.t.Fatal(err)
@@ -436,6 +450,42 @@ func TestPauses(t *testing.T) {
 	})
 }
 
+// TestUnresolved: a server is not avoided because the API server, which has its address or credentials, does not answer.
+func TestUnresolved(t *testing.T) {
+	for name, needsSecret := range map[string]bool{"address": false, "credentials": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t)
+				n.serve("prometheus:9090", answerWith("1"))
+				query := spec("prometheus:9090", "up")
+				config := Config{}
+				n.isAway.Store(true)
+				if needsSecret {
+					query.Credentials.Token = sources.SecretKey{Name: "a", Key: "b"}
+					config.Credential = func(ctx context.Context, _ string, _ sources.SecretKey, _ clientauth.Peer) ([]byte, error) {
+						for n.isAway.Load() && ctx.Err() == nil {
+							<-time.After(query.Timeout - 1)
+						}
+						return []byte("abc"), ctx.Err()
+					}
+				}
+				s, end := n.run(config)
+				defer end()
+				for range 40 {
+					s.Look(time.Now(), object("team-a", 0), 0, query)
+					sleep(syncPeriod / 5)
+				}
+				if a := s.Look(time.Now(), object("team-a", 0), 0, query); a.Err == nil || strings.Contains(a.Err.Error(), "no answer") {
+					t.Errorf("%+v", a)
+				}
+				n.isAway.Store(false)
+				sleep(query.Interval + secretsTimeout + time.Second)
+				wantValue(t, name, s.Look(time.Now(), object("team-a", 0), 0, query), 1)
+			})
+		})
+	}
+}
+
 // TestBounds: there are bounds for a server, for a namespace and for all together.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -575,8 +625,8 @@ func TestRequest(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, config := range map[string]Config{
-		"no Dial": {SyncPeriod: time.Second},
-		"no sync period": {Dial: func(context.Context, string, string, uint16) (net.Conn, error) {
+		"no Resolve": {SyncPeriod: time.Second},
+		"no sync period": {Resolve: func(context.Context, string, string, uint16) (func(context.Context) (net.Conn, error), error) {
 			return nil, errors.New("not here")
 		}},
 	} {

@@ -32,7 +32,7 @@ func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 		for _, key := range s.tidy(now) {
 			sampled(key)
 		}
-		started, next := s.start(now)
+		started, next := s.start(ctx, now)
 		for _, p := range started {
 			running.Go(func() { s.ask(ctx, p, sampled) })
 		}
@@ -44,10 +44,12 @@ func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 type started struct {
 	poll    *poll
 	timeout time.Duration
+	ctx     context.Context //nolint:containedctx // of the one request
+	cancel  context.CancelCauseFunc
 }
 
 // start are the polls that are to be asked now, and when to look again.
-func (s *Source) start(now time.Time) (begun []started, next time.Time) {
+func (s *Source) start(ctx context.Context, now time.Time) (begun []started, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := s.schedule.take(now); p != nil; p = s.schedule.take(now) {
@@ -59,8 +61,9 @@ func (s *Source) start(now time.Time) (begun []started, next time.Time) {
 		s.queues.add(p)
 	}
 	for p := s.queues.take(now); p != nil; p = s.queues.take(now) {
-		p.asked = now
-		begun = append(begun, started{p, p.timeout})
+		own, cancel := context.WithCancelCause(ctx)
+		p.displace = func() { cancel(errDisplaced) }
+		begun = append(begun, started{p, p.timeout, own, cancel})
 	}
 	next = s.tidied.Add(s.config.SyncPeriod / tidiesPerPeriod)
 	if s.schedule.Len() > 0 && s.schedule.First().due.Before(next) {
@@ -74,10 +77,9 @@ func (s *Source) start(now time.Time) (begun []started, next time.Time) {
 
 // ask asks once.
 func (s *Source) ask(ctx context.Context, p started, sampled func(observe.Key)) {
-	bounded, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
 	asked := time.Now()
-	r := p.poll.server.ask(bounded, &p.poll.request, p.timeout)
+	defer p.cancel(nil)
+	r := p.poll.server.ask(p.ctx, &p.poll.request, p.timeout)
 	r.asked = asked
 	if ctx.Err() != nil {
 		return

@@ -20,6 +20,8 @@ const (
 	maxBody        = 1 << 20
 	maxHeader      = 64 << 10
 	idleTimeout    = 90 * time.Second
+	secretsTimeout = 5 * time.Second
+	resolveTimeout = 3 * time.Second
 	maxConnections = 2 * maxPerServer
 	// toleratedTimeouts is how many times in a row a server may answer too late before it is asked
 	// less often: after shortestPause, which doubles with each further time until longestPause.
@@ -33,7 +35,7 @@ type server struct {
 	target clientauth.Target
 	// address is its URL without a path, for errors.
 	address string
-	dial    func(ctx context.Context) (net.Conn, error)
+	resolve func(ctx context.Context) (connect func(context.Context) (net.Conn, error), err error)
 	auth    *clientauth.Client
 
 	// The Source's lock guards the following. Polls counts those of the server, underWay the requests.
@@ -47,7 +49,8 @@ type server struct {
 	isLimited bool
 
 	// received is what it has sent, in bytes, since that was counted.
-	received atomic.Int64
+	received  atomic.Int64
+	resolving resolving
 
 	// mu guards the following.
 	mu sync.Mutex
@@ -63,18 +66,50 @@ func newServer(config *Config, r *request) *server {
 	if r.target.IsTLS {
 		v.address = "https://" + r.target.Host
 	}
-	v.dial = func(ctx context.Context) (net.Conn, error) {
+	v.resolve = func(ctx context.Context) (func(context.Context) (net.Conn, error), error) {
 		host, port, err := hostAndPort(r.target.Host)
 		if err != nil {
-			return nil, &dialError{err}
+			return nil, err
 		}
-		connection, err := config.Dial(ctx, r.target.Namespace, host, port)
-		if err != nil {
-			return nil, &dialError{err}
-		}
-		return &countedConn{connection, &v.received}, nil
+		return config.Resolve(ctx, r.target.Namespace, host, port)
 	}
 	return v
+}
+
+// resolving is how many connections wait until the address of a server is found.
+type resolving struct {
+	underWay atomic.Int32
+	// failed is when that failed for the last time, in nanoseconds since 1970.
+	failed atomic.Int64
+}
+
+// isFailing reports whether the address was not found for a request that began then.
+func (r *resolving) isFailing(began time.Time) bool {
+	return r.underWay.Load() > 0 || r.failed.Load() >= began.UnixNano()
+}
+
+// end counts one less. A failure is known before.
+func (r *resolving) end(err error) {
+	if err != nil {
+		r.failed.Store(time.Now().UnixNano())
+	}
+	r.underWay.Add(-1)
+}
+
+func (v *server) dial(ctx context.Context) (net.Conn, error) {
+	v.resolving.underWay.Add(1)
+	bounded, cancel := context.WithTimeout(ctx, resolveTimeout)
+	connect, err := v.resolve(bounded)
+	cancel()
+	v.resolving.end(err)
+	if err != nil {
+		return nil, &dialError{err, true}
+	}
+	connection, err := connect(ctx)
+	if err != nil {
+		return nil, &dialError{err, false}
+	}
+	return &countedConn{connection, &v.received}, nil
 }
 
 // countedConn counts what is received.
@@ -180,23 +215,29 @@ func (v *server) connections(config *tls.Config) *http.Transport {
 	return v.transport
 }
 
-// ask asks once. A panic in reading the answer is an error of this request alone.
+// ask asks once, within the timeout. A panic in reading the answer is an error of this request alone.
 func (v *server) ask(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
 			answer = &result{err: v.failed(errors.New("its answer cannot be read"))}
 		}
 	}()
-	material, err := v.auth.Get(ctx)
+	material, err := v.material(ctx)
 	if err != nil {
 		return &result{err: err}
 	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	body, status, err := v.exchange(ctx, r, material, timeout)
 	switch {
+	case err != nil && isTimeout(ctx, err) && v.resolving.isFailing(began):
+		return &result{err: v.failed(errUnresolved)}
+	case err != nil && errors.Is(context.Cause(ctx), errDisplaced):
+		return &result{err: v.failed(errDisplaced), isTimeout: true}
+	case err != nil && isTimeout(ctx, err):
+		return &result{err: v.failed(fmt.Errorf("no answer within %s", timeout)), isTimeout: true}
 	case err != nil:
-		if isTimeout(ctx, err) {
-			return &result{err: v.failed(fmt.Errorf("no answer within %s", timeout)), isTimeout: true}
-		}
 		return &result{err: v.failed(describe(err))}
 	case status != http.StatusOK:
 		return &result{err: v.failed(statusError(status, body))}
@@ -206,6 +247,13 @@ func (v *server) ask(ctx context.Context, r *request, timeout time.Duration) (an
 		answer.err = fmt.Errorf("query to %s: %w", v.address, answer.err)
 	}
 	return answer
+}
+
+// material does not take from the time of the server: the API server may be slow.
+func (v *server) material(ctx context.Context) (clientauth.Material, error) {
+	ctx, cancel := context.WithTimeout(ctx, secretsTimeout)
+	defer cancel()
+	return v.auth.Get(ctx)
 }
 
 // exchange does not follow redirects, and sends and keeps no cookies.

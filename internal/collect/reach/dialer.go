@@ -50,9 +50,23 @@ func NewDialer(config Config) *Dialer {
 	return &Dialer{config}
 }
 
-// Dial connects to a server for objects of the namespace. The rules are applied to each address
-// directly before it is connected to.
+// Dial connects to a server for objects of the namespace.
 func (d *Dialer) Dial(ctx context.Context, namespace, host string, port uint16) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	connect, err := d.Resolve(ctx, namespace, host, port)
+	if err != nil {
+		return nil, err
+	}
+	return connect(ctx)
+}
+
+// Resolve is the first part of Dial, which depends on the API server and DNS: connect depends on the
+// server alone. The rules are applied to each address directly before it is connected to, so connect
+// is to be called at once.
+func (d *Dialer) Resolve(
+	ctx context.Context, namespace, host string, port uint16,
+) (connect func(context.Context) (net.Conn, error), err error) {
 	route, err := d.config.Rules.CheckServer(namespace, host, port)
 	if err != nil {
 		return nil, err
@@ -63,7 +77,11 @@ func (d *Dialer) Dial(ctx context.Context, namespace, host string, port uint16) 
 	if err != nil {
 		return nil, err
 	}
-	return d.connect(ctx, addresses)
+	return func(ctx context.Context) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		return d.connect(ctx, addresses)
+	}, nil
 }
 
 // DialPod connects to a pod.

@@ -105,6 +105,16 @@ func (d *dialer) Dial(ctx context.Context, namespace, host string, port uint16) 
 	return d.reach.Dial(ctx, namespace, host, port)
 }
 
+// Resolve is that of reach.Dialer.
+func (d *dialer) Resolve(
+	ctx context.Context, namespace, host string, port uint16,
+) (connect func(context.Context) (net.Conn, error), err error) {
+	if err := d.nodes.wait(ctx); err != nil {
+		return nil, err
+	}
+	return d.reach.Resolve(ctx, namespace, host, port)
+}
+
 // DialPod is that of reach.Dialer.
 func (d *dialer) DialPod(ctx context.Context, address netip.AddrPort, isHostNetwork bool) (net.Conn, error) {
 	if err := d.nodes.wait(ctx); err != nil {

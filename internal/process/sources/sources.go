@@ -90,7 +90,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	queries, err := promquery.New(promquery.Config{
-		Dial: dial.Dial, Credential: credential, SyncPeriod: cluster.SyncPeriod, Registerer: cluster.Registerer,
+		Resolve: dial.Resolve, Credential: credential, SyncPeriod: cluster.SyncPeriod, Registerer: cluster.Registerer,
 	})
 	if err != nil {
 		return own.Sources{}, err

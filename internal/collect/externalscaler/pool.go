@@ -1,6 +1,7 @@
 package externalscaler
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,12 +15,23 @@ import (
 // and some servers permit 100 of these per connection.
 const maxUsers = 32
 
-// maxConnections is how many connections there are for the objects of a namespace. Authors could
-// otherwise use up the file descriptors and the memory of the controller.
-const maxConnections = 128
+// Authors could use up the file descriptors and the memory of the controller without these bounds.
+const (
+	// maxConnections is how many connections there are for the objects of a namespace.
+	maxConnections = 128
+	// guaranteed are those that a namespace may have whatever others have; maxShared bounds the further
+	// ones of all namespaces.
+	guaranteed = 4
+	maxShared  = 1024
+)
 
-var errTooMany = fmt.Errorf("scalerAddress: the namespace has %d connections to scalers, which is the most; "+
-	"metrics with the same scalerAddress and tlsConfig share some", maxConnections)
+var (
+	errTooMany = errors.New("scalerAddress: there are too many connections to scalers; " +
+		"metrics with the same scalerAddress and tlsConfig share some")
+	errTooManyOwn = fmt.Errorf("%w (%d, the most for a namespace)", errTooMany, maxConnections)
+	errTooManyAll = fmt.Errorf("%w (%d for all namespaces beside the first %d of each)",
+		errTooMany, maxShared, guaranteed)
+)
 
 // pool has the connections to all scalers. Objects of different namespaces share none.
 type pool struct {
@@ -28,8 +40,9 @@ type pool struct {
 	// mu guards the following.
 	mu          sync.Mutex
 	connections map[clientauth.Target][]*connection
-	// counts are those of the connections of each namespace.
+	// counts are those of the connections of each namespace, shared those beside the guaranteed ones.
 	counts map[string]int
+	shared int
 }
 
 func newPool(config *Config) *pool {
@@ -57,8 +70,11 @@ func (p *pool) acquire(target clientauth.Target) (lease, error) {
 			return lease{c, target}, nil
 		}
 	}
-	if p.counts[target.Namespace] >= maxConnections {
-		return lease{}, errTooMany
+	switch count := p.counts[target.Namespace]; {
+	case count >= maxConnections:
+		return lease{}, errTooManyOwn
+	case count >= guaranteed && p.shared >= maxShared:
+		return lease{}, errTooManyAll
 	}
 	c, err := newConnection(p.config, &target)
 	if err != nil {
@@ -66,7 +82,9 @@ func (p *pool) acquire(target clientauth.Target) (lease, error) {
 	}
 	c.users = 1
 	p.connections[target] = append(p.connections[target], c)
-	p.counts[target.Namespace]++
+	if p.counts[target.Namespace]++; p.counts[target.Namespace] > guaranteed {
+		p.shared++
+	}
 	return lease{c, target}, nil
 }
 
@@ -87,6 +105,9 @@ func (p *pool) remove(l lease) bool {
 	left := slices.DeleteFunc(p.connections[l.target], func(c *connection) bool { return c == l.connection })
 	if p.connections[l.target] = left; len(left) == 0 {
 		delete(p.connections, l.target)
+	}
+	if p.counts[l.target.Namespace] > guaranteed {
+		p.shared--
 	}
 	if p.counts[l.target.Namespace]--; p.counts[l.target.Namespace] == 0 {
 		delete(p.counts, l.target.Namespace)

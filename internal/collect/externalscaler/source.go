@@ -24,6 +24,8 @@ const (
 	defaultIdle = 10 * time.Minute
 	// tidyEvery is also how often metrics are counted.
 	tidyEvery = 5 * time.Second
+	// connectRetry is how often is tried whether there may be one more connection for a metric without one.
+	connectRetry = 10 * time.Second
 	// idleIntervals is the least of Config.Idle in intervals of a metric.
 	idleIntervals = 4
 )
@@ -67,6 +69,8 @@ type running struct {
 	pool            *pool
 	sampled, pushed func(observe.Key)
 	wg              sync.WaitGroup
+	// waiting are the metrics without a connection, the longest waiting first. The source's lock guards it.
+	waiting []*subscription
 }
 
 // New makes a Source that connects to nothing yet.
@@ -97,10 +101,14 @@ func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	s.begin(r)
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
+	retries := time.NewTicker(connectRetry)
+	defer retries.Stop()
 	for ctx.Err() == nil {
 		select {
 		case now := <-ticker.C:
 			s.tidy(now)
+		case <-retries.C:
+			s.retry(r)
 		case <-ctx.Done():
 		}
 	}
@@ -128,9 +136,30 @@ func (s *Source) start(m *subscription) {
 	if r == nil {
 		return
 	}
+	l, err := r.pool.acquire(targetFor(m.object.key, &m.spec))
+	if err != nil {
+		m.answer = sources.Answer{Err: err, Asked: time.Now()}
+		if errors.Is(err, errTooMany) {
+			r.waiting = append(r.waiting, m)
+		}
+		return
+	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	m.cancel = cancel
-	r.wg.Go(func() { m.run(ctx, r.pool) })
+	r.wg.Go(func() { m.run(ctx, r.pool, l) })
+}
+
+// retry starts the metrics that wait for a connection, as far as there may be more.
+func (s *Source) retry(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := r.waiting
+	r.waiting = nil
+	for _, m := range waiting {
+		if s.isCurrent(m) {
+			s.start(m)
+		}
+	}
 }
 
 // stop needs the lock.

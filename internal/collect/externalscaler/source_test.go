@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -449,6 +450,62 @@ func TestManyConnections(t *testing.T) {
 		settle(connectRetry + time.Second)
 		if err := answer("team-a", last); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestManyNamespaces: namespaces with as many connections as there may be leave the first ones of another namespace.
+// Metrics without a connection have no goroutine.
+func TestManyNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		n.serve(t, "shop/scaler", queue())
+		s, _, _ := run(t, Config{Dial: n.dial})
+		look := func(namespace string, port int) error {
+			e := spec()
+			e.Address = fmt.Sprintf("scaler:%d", port)
+			return s.Look(time.Now(), observe.WLA(namespace, fmt.Sprint(port)), 0, e).Err
+		}
+		const namespaces = maxShared/(maxConnections-guaranteed) + 2
+		for namespace := range namespaces {
+			for port := 1; port <= maxConnections; port++ {
+				_ = look(fmt.Sprint("hostile-", namespace), port)
+			}
+		}
+		before := runtime.NumGoroutine()
+		for port := maxConnections + 1; port <= 10*maxConnections; port++ {
+			_ = look("hostile-0", port)
+		}
+		if more := runtime.NumGoroutine() - before; more > maxConnections {
+			t.Errorf("%d more goroutines", more)
+		}
+		for port := 1; port <= guaranteed+1; port++ {
+			_ = look("shop", port)
+		}
+		settle(time.Minute)
+		for port := 1; port <= guaranteed; port++ {
+			if err := look("shop", port); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := look("shop", guaranteed+1); !errors.Is(err, errTooManyAll) {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		shared, all := s.running.pool.shared, len(s.running.pool.connections)
+		s.mu.Unlock()
+		if shared != maxShared || all != maxShared+guaranteed*(namespaces+1) {
+			t.Errorf("%d connections, %d of them shared", all, shared)
+		}
+		for port := 1; port <= maxConnections; port++ {
+			s.Forget(observe.WLA("hostile-1", fmt.Sprint(port)))
+		}
+		settle(connectRetry + time.Second)
+		s.mu.Lock()
+		shared = s.running.pool.shared
+		s.mu.Unlock()
+		if shared > maxShared || shared < maxShared-maxConnections {
+			t.Errorf("%d shared connections", shared)
 		}
 	})
 }

@@ -30,8 +30,6 @@ const (
 	firstRetry, lastRetry = 2 * time.Second, time.Minute
 	// soundAfter is how long a stream lasts of which the next is opened after firstRetry.
 	soundAfter = 10 * time.Second
-	// connectRetry is how often is tried whether the namespace may have one more connection.
-	connectRetry = 10 * time.Second
 	// messagesPerSecond and the burst bound how many messages of a stream are read. The scaler has to
 	// wait with more.
 	messagesPerSecond, messageBurst = 20, 60
@@ -82,12 +80,8 @@ func (m *subscription) answerAt(now time.Time) sources.Answer {
 
 func (m *subscription) hold() time.Duration { return max(m.spec.Interval, minHold) }
 
-// run polls, and follows the scaler's stream, until ctx ends.
-func (m *subscription) run(ctx context.Context, p *pool) {
-	l, err := m.connect(ctx, p)
-	if err != nil {
-		return
-	}
+// run polls, and follows the scaler's stream, until ctx ends. It releases the lease.
+func (m *subscription) run(ctx context.Context, p *pool, l lease) {
 	defer p.release(l)
 	var wg sync.WaitGroup
 	if m.spec.IsPushed {
@@ -95,23 +89,6 @@ func (m *subscription) run(ctx context.Context, p *pool) {
 	}
 	m.poll(ctx, l.connection)
 	wg.Wait()
-}
-
-// connect waits while the namespace has too many connections.
-func (m *subscription) connect(ctx context.Context, p *pool) (lease, error) {
-	for {
-		l, err := p.acquire(targetFor(m.object.key, &m.spec))
-		if err == nil {
-			return l, nil
-		}
-		m.source.store(m, sources.Answer{Err: err, Asked: time.Now()})
-		if !errors.Is(err, errTooMany) {
-			return lease{}, err
-		}
-		if err := timing.Pause(ctx, connectRetry); err != nil {
-			return lease{}, err
-		}
-	}
 }
 
 func (m *subscription) poll(ctx context.Context, c *connection) {

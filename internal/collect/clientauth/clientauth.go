@@ -89,6 +89,11 @@ type Client struct {
 	// turn is held by who makes the material.
 	turn   chan struct{}
 	latest atomic.Pointer[made]
+	// isBegun and isMade are of the first material, if Latest makes it. isMade is closed then.
+	isBegun atomic.Bool
+	isMade  chan struct{}
+	// ready is that of Notify; nil for none.
+	ready func()
 }
 
 // made is what was made of the Secrets at a time.
@@ -101,7 +106,7 @@ type made struct {
 
 // New reads nothing yet.
 func New(lookup Lookup, target Target) *Client {
-	return &Client{lookup: lookup, target: target, turn: make(chan struct{}, 1)}
+	return &Client{lookup: lookup, target: target, turn: make(chan struct{}, 1), isMade: make(chan struct{})}
 }
 
 // Get is the material as of at most a second ago.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math/big"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,6 +240,60 @@ func TestChanges(t *testing.T) {
 		if m, err := c.Get(t.Context()); err == nil || m.TLS != nil {
 			t.Error("a Secret that is no longer permitted is still used")
 		}
+	})
+}
+
+// TestLatest: nobody waits for Secrets, and who got none is called when they are there.
+func TestLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &secret{values: map[string]string{"token": "abc"}, block: make(chan struct{})}
+		c := New(s.lookup, target(sources.Credentials{Token: of("token")}, sources.TLS{}))
+		var ready atomic.Int32
+		c.Notify(func() { ready.Add(1) })
+		latest := func() (string, error) {
+			began := time.Now()
+			m, err := c.Latest(t.Context())
+			if took := time.Since(began); took > firstWait {
+				t.Errorf("it takes %s", took)
+			}
+			return m.Authorization, err
+		}
+		for range 3 {
+			if got, err := latest(); !errors.Is(err, ErrPending) {
+				t.Error(got, err)
+			}
+		}
+		if ready.Load() != 0 {
+			t.Error("ready before there is anything")
+		}
+		close(s.block)
+		synctest.Wait()
+		if got, err := latest(); got != "Bearer abc" || err != nil || ready.Load() != 1 || s.asked != 1 {
+			t.Errorf("%q, %v, %d calls, asked %d times", got, err, ready.Load(), s.asked)
+		}
+	})
+}
+
+// TestLatestChanges: a change counts a call later, and at once after a long time.
+func TestLatestChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &secret{values: map[string]string{"token": "abc"}}
+		c := New(s.lookup, target(sources.Credentials{Token: of("token")}, sources.TLS{}))
+		want := func(want string) {
+			t.Helper()
+			if m, err := c.Latest(t.Context()); m.Authorization != "Bearer "+want || err != nil {
+				t.Errorf("%q, %v, want %s", m.Authorization, err, want)
+			}
+			synctest.Wait()
+		}
+		want("abc")
+		s.values = map[string]string{"token": "def"}
+		<-time.After(maxAge)
+		want("abc")
+		want("def")
+		s.values = map[string]string{"token": "ghi"}
+		<-time.After(maxLag + 1)
+		want("ghi")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -53,6 +54,55 @@ func TestCredentials(t *testing.T) {
 		isRefused.Store(true)
 		if _, err := f.run(q, 10*time.Second); err == nil || !strings.Contains(err.Error(), "authorization.credentials: refused") {
 			t.Error(err)
+		}
+	})
+}
+
+// TestSilentAPIServer: scrapes that have no credentials yet take no place of another object's, and follow soon when
+// there are some.
+func TestSilentAPIServer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const silent = 4 * time.Second
+		began := time.Now()
+		f := begin(t, Config{MaxConcurrent: 2, Secret: func(ctx context.Context, _ string, _ sources.SecretKey, _ clientauth.Peer,
+		) ([]byte, error) {
+			select {
+			case <-time.After(time.Until(began.Add(silent))):
+				return []byte("abc"), nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}})
+		const others = 20
+		for i := range others + 1 {
+			f.page[fmt.Sprint("pod-", i)] = f.requests(10)
+		}
+		waiting := rateQuery(pods(0, others))
+		waiting.Spec.Credentials.Token = sources.SecretKey{Name: "scrape", Key: "token"}
+		waiting.Key.Name = "waiting"
+		q := rateQuery(pods(others, 1))
+		for range int(silent/time.Second) - 1 {
+			var v View
+			_ = f.source.Look(time.Now(), waiting, &v)
+			if _, err := f.run(q, time.Second); err != nil && !errors.Is(err, ErrStarting) {
+				t.Error(err)
+			}
+		}
+		if n := len(f.times(fmt.Sprint("pod-", others))); n < 3 {
+			t.Errorf("%d scrapes in 3 s", n)
+		}
+		for i := range others {
+			if n := len(f.times(fmt.Sprint("pod-", i))); n > 0 {
+				t.Fatalf("pod-%d is asked without credentials", i)
+			}
+		}
+		<-time.After(1500 * time.Millisecond)
+		scraped := 0
+		for i := range others {
+			scraped += min(1, len(f.times(fmt.Sprint("pod-", i))))
+		}
+		if scraped < others {
+			t.Errorf("%d of %d pods are scraped half a second after there are credentials", scraped, others)
 		}
 	})
 }

@@ -143,6 +143,19 @@ func (s *Source) newPage(o *object, at sources.PodEndpoint) *podPage {
 		auth: clientauth.New(s.config.Secret, clientauth.Target{Namespace: o.key.Namespace, Host: clientauth.Pods,
 			IsTLS: at.IsTLS, TLS: at.TLS, Credentials: at.Credentials}),
 	}
+	p.auth.Notify(p.retry)
 	p.setMetrics(nil)
 	return p
+}
+
+// retry scrapes the targets that fail. A scrape that waited for the API server would take the place of
+// another; so it fails, and is repeated when Secrets have been read.
+func (p *podPage) retry() {
+	p.object.mu.Lock()
+	keys := make([]string, 0, len(p.targets))
+	for _, t := range p.targets {
+		keys = append(keys, t.key)
+	}
+	p.object.mu.Unlock()
+	p.source.rounds.Retry(keys...)
 }

@@ -189,7 +189,7 @@ func (c *scratch) parse(response *fetch.Response, w *wants) error {
 // get reads the page into the scratch's buffer, and estimates what that cost.
 func (c *call) get(ctx context.Context) (fetch.Response, time.Duration, error) {
 	t, r := c.target, &c.request
-	material, err := t.page.auth.Get(ctx)
+	material, err := t.page.auth.Latest(ctx)
 	if err != nil {
 		return fetch.Response{}, 0, err
 	}

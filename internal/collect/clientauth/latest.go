@@ -1,0 +1,103 @@
+package clientauth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+const (
+	// firstWait is how long Latest waits for the first material.
+	firstWait = 20 * time.Millisecond
+	// backgroundTimeout bounds a read in the background.
+	backgroundTimeout = 5 * time.Second
+	// maxLag is how old the material is that Latest uses while it is made again. Where it is older, that
+	// is waited for, for lateWait at most.
+	maxLag   = 10 * time.Second
+	lateWait = time.Second
+)
+
+// ErrPending is why Latest has no material: Secrets are being read for the first time.
+var ErrPending = errors.New("Secrets are being read")
+
+// Latest is as Get, for callers that must not wait: the material is made in the background, and that
+// of some seconds ago is used meanwhile. Before there is any, it returns ErrPending; the function of
+// Notify is called once there is some, or another error.
+func (c *Client) Latest(ctx context.Context) (Material, error) {
+	m := c.latest.Load()
+	switch {
+	case m.isFresh():
+		return m.material, m.err
+	case !c.target.needsSecrets():
+		return c.Get(ctx)
+	case m == nil:
+		return c.first(ctx)
+	case time.Since(m.at) > maxLag:
+		ctx, cancel := context.WithTimeout(ctx, lateWait)
+		defer cancel()
+		return c.Get(ctx)
+	default:
+		c.makeAgain()
+		return m.material, m.err
+	}
+}
+
+// Notify sets what is called after the first material. It must be called before Latest.
+func (c *Client) Notify(ready func()) { c.ready = ready }
+
+// first waits for the first material for a moment.
+func (c *Client) first(ctx context.Context) (Material, error) {
+	if c.isBegun.CompareAndSwap(false, true) {
+		go c.makeFirst()
+	}
+	timer := time.NewTimer(firstWait)
+	defer timer.Stop()
+	select {
+	case <-c.isMade:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	m := c.latest.Load()
+	if m == nil {
+		return Material{}, ErrPending
+	}
+	return m.material, m.err
+}
+
+func (c *Client) makeFirst() {
+	c.turn <- struct{}{}
+	c.makeInTurn()
+	close(c.isMade)
+	if c.ready != nil {
+		c.ready()
+	}
+}
+
+// makeAgain does nothing if another goroutine does it.
+func (c *Client) makeAgain() {
+	select {
+	case c.turn <- struct{}{}:
+		go c.makeInTurn()
+	default:
+	}
+}
+
+// makeInTurn makes the material, and ends the turn.
+func (c *Client) makeInTurn() {
+	defer func() { <-c.turn }()
+	last := c.latest.Load()
+	if last.isFresh() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), backgroundTimeout)
+	defer cancel()
+	c.latest.Store(c.make(ctx, last))
+}
+
+// needsSecrets reports whether the material has something of Secrets.
+func (t *Target) needsSecrets() bool {
+	return t.Credentials != (sources.Credentials{}) ||
+		t.IsTLS && (t.TLS.CA != sources.SecretKey{} || t.TLS.Cert != sources.SecretKey{} || t.TLS.Key != sources.SecretKey{})
+}

@@ -204,7 +204,8 @@ func (c *Cache[V]) read(key Key, e *entry[V]) {
 // an older value stays in use.
 func isAnswer(err error) bool {
 	switch apierrors.ReasonForError(err) {
-	case metav1.StatusReasonNotFound, metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized, metav1.StatusReasonGone:
+	case metav1.StatusReasonNotFound, metav1.StatusReasonGone, metav1.StatusReasonForbidden,
+		metav1.StatusReasonUnauthorized:
 		return true
 	default:
 		return errors.Is(err, ErrUnusable)

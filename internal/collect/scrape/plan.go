@@ -31,6 +31,8 @@ type entry[T Target] struct {
 	lasted time.Duration
 	// isGone marks a target that left the set while it was scraped.
 	isGone bool
+	// scraped is the target as of when its scrape began, which reads it without the lock.
+	scraped T
 	// context is that of the scrape that is under way; it is Rounds'.
 	context *scrapeContext
 }
@@ -150,7 +152,7 @@ func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T
 	p.budget.take(cost)
 	e := q.take()
 	p.wasUrgent, e.isUrgent = q == &p.urgent, false
-	e.state.Started, e.taken = now, cost
+	e.state.Started, e.taken, e.scraped = now, cost, e.state.Target
 	p.slots.begin(e)
 	if p.heldBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
 		p.held[p.heldBy]++

@@ -302,13 +302,13 @@ func (r *Rounds[T]) start(ctx context.Context) (e *entry[T], wait time.Duration)
 // scrape scrapes a target that was started.
 func (r *Rounds[T]) scrape(ctx context.Context, e *entry[T]) {
 	own := e.context
-	spent, err := r.config.Scrape(own, e.state.Target)
+	spent, err := r.config.Scrape(own, e.scraped)
 	if ctx.Err() != nil {
 		own.cancel(nil)
 		return // nothing starts any more, and the target did not fail
 	}
 	if err != nil && errors.Is(context.Cause(own), errCancelled) {
-		err = fmt.Errorf("%s: %w", e.state.Target.String(), errCancelled)
+		err = fmt.Errorf("%s: %w", e.scraped.String(), errCancelled)
 	}
 	r.end(e, spent, err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -676,4 +677,37 @@ func (f *fleet) count(name string) (n int) {
 		}
 	})
 	return n
+}
+
+// A target may get another address at any time: each scrape has one of the two, never parts of both. With -race this
+// also shows that scrapes read nothing that Set writes.
+func TestAddressChangesDuringScrapes(t *testing.T) {
+	addresses := [...]string{"10.0.0.1:1", "10.100.100.100:10250"}
+	var scrapes, torn atomic.Int64
+	r, err := scrape.New(scrape.Config[kubelet.Target]{
+		Scrape: func(_ context.Context, target kubelet.Target) (time.Duration, error) {
+			scrapes.Add(1)
+			if !slices.Contains(addresses[:], target.Address) {
+				torn.Add(1)
+			}
+			return 0, nil
+		},
+		Period: 50 * time.Microsecond, MaxPerSecond: 1e6, MaxCPU: 100,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
+	for deadline := time.Now().Add(10 * time.Second); scrapes.Load() < 300 && time.Now().Before(deadline); {
+		for _, address := range addresses {
+			r.Set([]kubelet.Target{{Node: "a", Address: address}})
+		}
+	}
+	cancel()
+	running.Wait()
+	if scrapes.Load() == 0 || torn.Load() > 0 {
+		t.Errorf("%d of %d scrapes had an address that is none", torn.Load(), scrapes.Load())
+	}
 }

@@ -65,6 +65,32 @@ func (s *secret) lookup(ctx context.Context, namespace string, key sources.Secre
 
 func of(key string) sources.SecretKey { return sources.SecretKey{Name: "mimir", Key: key} }
 
+// TestLargeValues: a value is sent with every request, or kept for every server, so that none may be of any size.
+func TestLargeValues(t *testing.T) {
+	s := &secret{values: map[string]string{
+		"token": strings.Repeat("a", maxText), "large": strings.Repeat("a", maxText+1), "pem": strings.Repeat("a", maxPEM+1),
+	}}
+	if m, err := New(s.lookup, target(sources.Credentials{Token: of("token")}, sources.TLS{})).Get(t.Context()); err != nil {
+		t.Errorf("%d bytes, %v", len(m.Authorization), err)
+	}
+	for field, of := range map[string]Target{
+		"authorization.credentials": target(sources.Credentials{Token: of("large")}, sources.TLS{}),
+		"basicAuth.username": target(
+			sources.Credentials{Username: of("large"), Password: of("token")}, sources.TLS{}),
+		"basicAuth.password": target(
+			sources.Credentials{Username: of("token"), Password: of("large")}, sources.TLS{}),
+		"tlsConfig.ca.secret":   target(sources.Credentials{}, sources.TLS{CA: of("pem")}),
+		"tlsConfig.cert.secret": target(sources.Credentials{}, sources.TLS{Cert: of("pem"), Key: of("token")}),
+		"tlsConfig.keySecret":   target(sources.Credentials{}, sources.TLS{Cert: of("token"), Key: of("pem")}),
+	} {
+		_, err := New(s.lookup, of).Get(t.Context())
+		if err == nil || !strings.Contains(err.Error(), field+": key ") || !strings.Contains(err.Error(), "more than") ||
+			strings.Contains(err.Error(), "aaaaaa") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
 // target is a server that is verified, with the credentials.
 func target(credentials sources.Credentials, tls sources.TLS) Target {
 	return Target{Namespace: "team-a", Host: "mimir.example.com:443", IsTLS: true, TLS: tls, Credentials: credentials}

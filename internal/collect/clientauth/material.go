@@ -13,8 +13,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
+const (
+	// maxText bounds tokens, user names and passwords. They are sent with every request, so that the Secret of one
+	// namespace could cost any amount of CPU and memory. Most servers refuse headers of 8 to 64 KiB.
+	maxText = 16 << 10
+	// maxPEM bounds certificates and keys, which are kept for each server and each page of pods. The authorities of a
+	// usual system have 200 to 250 KiB.
+	maxPEM = 512 << 10
+)
+
 // value is that of a Secret's key for the field of the object.
-func (c *Client) value(ctx context.Context, field string, key sources.SecretKey) ([]byte, error) {
+func (c *Client) value(ctx context.Context, field string, key sources.SecretKey, most int) ([]byte, error) {
 	if c.lookup == nil {
 		return nil, fmt.Errorf("%s: Secrets are not read", field)
 	}
@@ -22,12 +31,16 @@ func (c *Client) value(ctx context.Context, field string, key sources.SecretKey)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}
+	if len(value) > most {
+		return nil, fmt.Errorf("%s: key %q of secret %s/%s has more than %d bytes", field, key.Key, c.target.Namespace,
+			key.Name, most)
+	}
 	return value, nil
 }
 
 // text is a value without the line end that files have.
 func (c *Client) text(ctx context.Context, field string, key sources.SecretKey) (string, error) {
-	value, err := c.value(ctx, field, key)
+	value, err := c.value(ctx, field, key, maxText)
 	return strings.TrimRight(string(value), "\r\n"), err
 }
 
@@ -84,17 +97,17 @@ func (c *Client) parts(ctx context.Context) (parts, error) {
 	p := parts{authorities: []byte(config.CABundle)}
 	var err error
 	if config.CA != (sources.SecretKey{}) {
-		if p.authorities, err = c.value(ctx, "tlsConfig.ca.secret", config.CA); err != nil {
+		if p.authorities, err = c.value(ctx, "tlsConfig.ca.secret", config.CA, maxPEM); err != nil {
 			return p, err
 		}
 	}
 	if config.Cert == (sources.SecretKey{}) && config.Key == (sources.SecretKey{}) {
 		return p, nil
 	}
-	if p.certificate, err = c.value(ctx, "tlsConfig.cert.secret", config.Cert); err != nil {
+	if p.certificate, err = c.value(ctx, "tlsConfig.cert.secret", config.Cert, maxPEM); err != nil {
 		return p, err
 	}
-	p.key, err = c.value(ctx, "tlsConfig.keySecret", config.Key)
+	p.key, err = c.value(ctx, "tlsConfig.keySecret", config.Key, maxPEM)
 	return p, err
 }
 

@@ -2,6 +2,7 @@ package horizontal
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -428,5 +429,36 @@ func TestEditedMetricsAreRead(t *testing.T) {
 		api.put(object)
 		w.pass(period)
 		w.wantReplicas("web", 8, "the scaler's target is 5")
+	})
+}
+
+// TestRefusedSpecIsNotRead: an object that is refused for the number of its pages has none of them requested.
+func TestRefusedSpecIsNotRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api, o := w.workloads(), w.ownMetrics()
+		object := ownly(w.web("web", 2), ofPods)
+		for i := range sources.MaxPages {
+			other := ownMetric(ofPods)
+			other.PodEndpoint.Path = fmt.Sprintf("/metrics/%d", i)
+			object.Spec.Metrics = append(object.Spec.Metrics, other)
+		}
+		plimsollv1alpha1.SetDefaults(&object.Spec)
+		api.put(object)
+		w.start(api.serve, rarely, o.read)
+		w.pass(2 * period)
+		if o.looked() {
+			t.Error("the pages are requested")
+		}
+		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Reason != "InvalidSpec" {
+			t.Errorf("AbleToScale: %s, %s", got.Reason, got.Message)
+		}
+		object = api.get("web")
+		object.Spec.Metrics = object.Spec.Metrics[1:]
+		object.Generation++
+		api.put(object)
+		w.pass(2 * period)
+		if !o.looked() {
+			t.Error("the pages of a spec that is accepted are not requested")
+		}
 	})
 }

@@ -61,7 +61,10 @@ func (o *owned) policyOf(
 	isMade := o.from.HorizontalPodAutoscaler != nil
 	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
 		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
-		o.options, o.ownSpecs = options, readings.SpecsOf(hpa)
+		if o.options, o.ownSpecs = options, readings.SpecsOf(hpa); o.refusal.Reason != "" {
+			// Among what is refused are metrics that cost too much to read.
+			o.ownSpecs = nil
+		}
 		shareTimeZones(&o.policy)
 	}
 	o.from = hpa

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -59,7 +60,7 @@ type collector struct {
 }
 
 // Add implements manifests.Collector.
-func (c *collector) Add(raw map[string]any, _ objects.Place) {
+func (c *collector) Add(raw map[string]any, from objects.Place) {
 	o := &unstructured.Unstructured{Object: raw}
 	isKEDA := o.GetAPIVersion() == keda.APIVersion
 	switch kind := o.GetKind(); {
@@ -68,10 +69,21 @@ func (c *collector) Add(raw map[string]any, _ objects.Place) {
 			c.Migrated = append(c.Migrated, o)
 		}
 	case isKEDA && kind == keda.AuthenticationKind:
-		c.authentications[place{keda.Reference{Kind: kind, Name: o.GetName()}, o.GetNamespace()}] = o
+		c.authenticate(o, o.GetNamespace(), from)
 	case isKEDA && kind == keda.ClusterAuthenticationKind:
-		c.authentications[place{reference: keda.Reference{Kind: kind, Name: o.GetName()}}] = o
+		c.authenticate(o, "", from)
 	}
+}
+
+// authenticate keeps an authentication. Two that differ cannot be told apart, as those without a namespace that folders
+// of several environments have: which of them a ScaledObject is applied with is not known.
+func (c *collector) authenticate(o *unstructured.Unstructured, namespace string, from objects.Place) {
+	at := place{keda.Reference{Kind: o.GetKind(), Name: o.GetName()}, namespace}
+	if other := c.authentications[at]; other != nil && !reflect.DeepEqual(other.Object["spec"], o.Object["spec"]) {
+		c.unreadable = append(c.unreadable, fmt.Errorf("%s:%d: the %s is in the files twice, with another spec: "+
+			"give the files of one environment at a time", from.File, from.Line, at.reference))
+	}
+	c.authentications[at] = o
 }
 
 // LeaveOut implements manifests.Collector.

@@ -27,7 +27,9 @@ const (
 	// readsPerSecond and readBurst bound the reads for a namespace, maxObjects how many objects are kept.
 	readsPerSecond, readBurst = 10, 100
 	maxObjects                = 1000
-	tidyEvery                 = time.Minute
+	// maxBytes bounds what the objects that are kept for a namespace have together, as Config.Bytes counts it.
+	maxBytes  = 8 << 20
+	tidyEvery = time.Minute
 )
 
 // ErrUnusable is the reason of errors of Config.Get that are an answer of the API server: there is such
@@ -37,6 +39,7 @@ var ErrUnusable = errors.New("not usable")
 var (
 	errLimited = fmt.Errorf("more than %d of them are read per second for the namespace: it is read later", readsPerSecond)
 	errFull    = fmt.Errorf("more than %d of them are used in the namespace", maxObjects)
+	errLarge   = fmt.Errorf("with it, those used in the namespace have more than %d bytes: %w", maxBytes, ErrUnusable)
 )
 
 // Key is the name of an object.
@@ -46,6 +49,8 @@ type Key struct{ Namespace, Name string }
 type Config[V any] struct {
 	// Get reads an object. Its values are shared, so they must not be changed.
 	Get func(ctx context.Context, key Key) (V, error)
+	// Bytes is how much memory an object needs; nil if all are small.
+	Bytes func(V) int
 	// Age is when an object is read again, in the background; half of it later that is waited for.
 	Age time.Duration
 	// FailureAge is when an object is read again that could not be read.
@@ -190,6 +195,9 @@ func (c *Cache[V]) read(key Key, e *entry[V]) {
 	value, err := c.config.Get(ctx, key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err == nil && !c.hasRoom(key.Namespace, e, value) {
+		err = errLarge
+	}
 	e.tried, e.err = time.Now(), err
 	if err == nil {
 		e.value, e.hasValue, e.confirmed = value, true, began
@@ -198,6 +206,21 @@ func (c *Cache[V]) read(key Key, e *entry[V]) {
 	}
 	close(e.reading)
 	e.reading = nil
+}
+
+// hasRoom reports whether the entry may have the value beside what the others of the namespace have. It needs the lock.
+func (c *Cache[V]) hasRoom(namespace string, e *entry[V], value V) bool {
+	if c.config.Bytes == nil {
+		return true
+	}
+	bytes := c.config.Bytes(value)
+	for _, other := range c.namespaces[namespace].entries {
+		if other != e && other.hasValue {
+			bytes += other.bytes
+		}
+	}
+	e.bytes = c.config.Bytes(value)
+	return bytes <= maxBytes
 }
 
 // isAnswer reports whether the error is what the API server says about the object. After any other one

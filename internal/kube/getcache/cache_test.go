@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -210,6 +211,48 @@ func TestNamespaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBytes: a namespace with large objects has those that came first, and no others have fewer for it. One that grows
+// beyond the bound is not used any more, and there is room again once others are not used.
+func TestBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{value: strings.Repeat("x", maxBytes/4), reads: map[string]int{}}
+		c, err := New(Config[string]{
+			Get: s.get, Bytes: func(v string) int { return len(v) }, Age: age, FailureAge: failureAge,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		usable := func(namespace string) (n int) {
+			for i := range 10 {
+				switch _, err := c.Get(t.Context(), Key{namespace, fmt.Sprint(i)}); {
+				case err == nil:
+					n++
+				case !errors.Is(err, ErrUnusable):
+					t.Error(err)
+				}
+			}
+			return n
+		}
+		for range 5 {
+			if hostile, other := usable("hostile"), usable("team-a"); hostile != 4 || other != 4 {
+				t.Errorf("%d and %d objects", hostile, other)
+			}
+			<-time.After(age + failureAge)
+		}
+		s.set(strings.Repeat("x", maxBytes+1), nil, 0)
+		<-time.After(2 * age)
+		if n := usable("hostile"); n != 0 {
+			t.Errorf("%d objects that are larger now", n)
+		}
+		<-time.After(MaxUnconfirmed)
+		s.set(strings.Repeat("x", maxBytes), nil, 0)
+		if n := usable("hostile"); n != 1 {
+			t.Errorf("%d objects", n)
+		}
+		<-time.After(timeout)
+	})
 }
 
 // TestOneRead: many that need an object at once cost one request, and what is not used leaves nothing.

@@ -5,8 +5,10 @@ import "time"
 // entry is an object. The lock of the Cache guards it.
 type entry[V any] struct {
 	// value is what the API server sent when it was asked at confirmed. There may be none.
-	value     V
-	hasValue  bool
+	value    V
+	hasValue bool
+	// bytes is what Config.Bytes says of the value.
+	bytes     int
 	confirmed time.Time
 	// tried is when the last read ended, err why it failed.
 	tried time.Time

@@ -66,14 +66,26 @@ type secret struct {
 	data  map[string][]byte
 }
 
+// bytes is what the Secret needs of memory.
+func (s *secret) bytes() int {
+	bytes := 0
+	for name, value := range s.data {
+		bytes += len(name) + len(value)
+	}
+	for _, host := range s.hosts {
+		bytes += len(host)
+	}
+	return bytes
+}
+
 // New makes a Reader. If it is not allowed to, it reads nothing.
 func New(client corev1client.SecretsGetter, isAllowed bool) (*Reader, error) {
 	if client == nil {
 		return nil, errors.New("secrets: a client is needed")
 	}
 	secrets, err := getcache.New(getcache.Config[*secret]{
-		Get: func(ctx context.Context, key getcache.Key) (*secret, error) { return read(ctx, client, key) },
-		Age: age, FailureAge: failureAge,
+		Get:   func(ctx context.Context, key getcache.Key) (*secret, error) { return read(ctx, client, key) },
+		Bytes: (*secret).bytes, Age: age, FailureAge: failureAge,
 	})
 	if err != nil {
 		return nil, err

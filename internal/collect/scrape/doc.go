@@ -15,9 +15,9 @@
 // a target whose last answer took long, after twice as long at least. A
 // target whose scrape fails is tried again after twice the period, then four
 // times, and so on up to a bound, urgent or not, with its whole timeout, and all targets
-// that failed share a quarter of the slots. So a part of the cluster that hangs does not
-// hold up the rest, neither when it begins to hang nor later. [Rounds.State] tells what
-// is wrong with a target and since when.
+// that failed share a quarter of the slots, of which each group has an equal part. So a
+// part of the cluster that hangs does not hold up the rest, neither when it begins to
+// hang nor later. [Rounds.State] tells what is wrong with a target and since when.
 //
 // What is in which order is decided by plan, a value without clock, lock or
 // goroutine; Rounds lends it those.

@@ -29,6 +29,8 @@ type entry[T Target] struct {
 	cost, taken time.Duration
 	// lasted is how long the last scrape took that succeeded, 0 before the first.
 	lasted time.Duration
+	// failed are those of its group that failed, if it is one of them.
+	failed *failed[T]
 	// isGone marks a target that left the set while it was scraped.
 	isGone bool
 	// scraped is the target as of when its scrape began, which reads it without the lock.
@@ -42,7 +44,8 @@ type plan[T Target] struct {
 	config  Config[T]
 	targets map[string]*entry[T]
 	// Every target that is not being scraped is in one of these.
-	regular, urgent, failing queue[T]
+	regular, urgent queue[T]
+	failing         retries[T]
 
 	slots  slots[T]
 	budget budget
@@ -55,9 +58,10 @@ type plan[T Target] struct {
 }
 
 func newPlan[T Target](config Config[T]) *plan[T] {
+	slots := slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter, groupOf: config.Group}
 	return &plan[T]{
 		config: config, targets: map[string]*entry[T]{}, budget: newBudget(config.MaxPerSecond, config.MaxCPU),
-		slots: slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter, groupOf: config.Group},
+		slots: slots, failing: retries[T]{most: slots.maxRetries(), groups: map[string]*failed[T]{}},
 	}
 }
 
@@ -97,7 +101,7 @@ func (p *plan[T]) remove(e *entry[T]) bool {
 		e.isGone = true
 		return false
 	}
-	e.leave()
+	p.leave(e)
 	delete(p.targets, e.state.Target.Key())
 	return true
 }
@@ -105,22 +109,30 @@ func (p *plan[T]) remove(e *entry[T]) bool {
 // mark makes a target urgent. One that fails keeps waiting.
 func (p *plan[T]) mark(now time.Time, key string) {
 	e := p.targets[key]
-	if e == nil || e.isUrgent || e.queue == &p.failing {
+	if e == nil || e.isUrgent || e.queue != nil && e.failed != nil {
 		return
 	}
 	e.isUrgent = true
 	if e.queue == nil {
 		return // when it is done
 	}
-	e.leave()
+	p.leave(e)
 	p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 }
 
 // retry lets a target that fails be scraped now.
 func (p *plan[T]) retry(now time.Time, key string) {
-	if e := p.targets[key]; e != nil && e.queue == &p.failing {
-		e.leave()
-		p.schedule(e, now, &p.failing, now)
+	if e := p.targets[key]; e != nil && e.queue != nil && e.failed != nil {
+		p.leave(e)
+		p.failing.add(e, p.slots.groupName(e), now)
+	}
+}
+
+// leave takes a target out of the queue that it is in.
+func (p *plan[T]) leave(e *entry[T]) {
+	e.leave()
+	if e.failed != nil {
+		p.failing.changed(e.failed)
 	}
 }
 
@@ -151,6 +163,9 @@ func (p *plan[T]) next(now time.Time) (start *entry[T], cancelled []*entry[T], w
 func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T] {
 	p.budget.take(cost)
 	e := q.take()
+	if e.failed != nil {
+		p.failing.begin(e.failed)
+	}
 	p.wasUrgent, e.isUrgent = q == &p.urgent, false
 	e.state.Started, e.taken, e.scraped = now, cost, e.state.Target
 	p.slots.begin(e)
@@ -163,8 +178,9 @@ func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T
 // first is the queue whose first target is to be scraped now, nil if none is due.
 func (p *plan[T]) first(now time.Time) *queue[T] {
 	others := &p.regular
-	if p.slots.mayRetry() && p.failing.isDue(now) && (!p.regular.isDue(now) || p.failing.due().Before(p.regular.due())) {
-		others = &p.failing
+	if failing := p.firstFailing(); failing != nil && failing.isDue(now) &&
+		(!p.regular.isDue(now) || failing.due().Before(p.regular.due())) {
+		others = failing
 	}
 	othersAreDue := others.isDue(now)
 	areStarving := othersAreDue && now.Sub(others.due()) > starvingPeriods*p.config.Period
@@ -177,6 +193,14 @@ func (p *plan[T]) first(now time.Time) *queue[T] {
 	return nil
 }
 
+// firstFailing is the queue with the target that is retried next, nil if none may be.
+func (p *plan[T]) firstFailing() *queue[T] {
+	if !p.slots.mayRetry() {
+		return nil
+	}
+	return p.failing.first()
+}
+
 func (p *plan[T]) untilDue(now time.Time) time.Duration {
 	if due := p.due(); !due.IsZero() {
 		return due.Sub(now)
@@ -186,8 +210,8 @@ func (p *plan[T]) untilDue(now time.Time) time.Duration {
 
 // due is when the first target is due, zero if none is.
 func (p *plan[T]) due() (first time.Time) {
-	for _, q := range [...]*queue[T]{&p.regular, &p.urgent, &p.failing} {
-		if q.Len() == 0 || q == &p.failing && !p.slots.mayRetry() {
+	for _, q := range [...]*queue[T]{&p.regular, &p.urgent, p.firstFailing()} {
+		if q == nil || q.Len() == 0 {
 			continue
 		}
 		if first.IsZero() || q.due().Before(first) {
@@ -211,6 +235,10 @@ func (p *plan[T]) isDueBefore(until time.Time) bool {
 // whether it began or ceased to fail.
 func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err error) (isGone, isChanged bool) {
 	p.slots.end(now, e, err)
+	if e.failed != nil {
+		p.failing.end(e.failed)
+		e.failed = nil
+	}
 	p.budget.fill(now)
 	p.budget.settle(e.taken, spent)
 	e.learn(spent)
@@ -221,7 +249,7 @@ func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err erro
 	isChanged = e.state.settle(now, err)
 	switch {
 	case err != nil:
-		p.schedule(e, now, &p.failing, now.Add(p.backoff(e)))
+		p.failing.add(e, p.slots.groupName(e), now.Add(p.backoff(e)))
 	case e.isUrgent:
 		p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 	default:

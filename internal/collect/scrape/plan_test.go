@@ -3,6 +3,7 @@ package scrape
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,8 +31,12 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 		config := Config[kubelet.Target]{
 			MaxPerSecond:  float64(rapid.IntRange(1, 300).Draw(t, "per second")),
 			MaxCPU:        float64(rapid.IntRange(1, 2000).Draw(t, "milli-cores")) / 1000,
-			MaxConcurrent: rapid.IntRange(1, 9).Draw(t, "at a time"),
+			MaxConcurrent: rapid.IntRange(1, 30).Draw(t, "at a time"),
 		}.withDefaults()
+		groups := rapid.IntRange(1, 4).Draw(t, "groups")
+		config.Group = func(target kubelet.Target) string {
+			return strconv.Itoa(int(target.Node[len(target.Node)-1]) % groups)
+		}
 		p := newPlan(config)
 		now := noon
 		var running []*entry[kubelet.Target]
@@ -140,12 +145,14 @@ func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
 		if e.queue == nil {
 			continue
 		}
-		if (e.queue == &p.failing) != e.state.IsFailing() {
+		if (e.failed != nil) != e.state.IsFailing() || e.failed != nil && e.queue != &e.failed.waiting {
 			t.Fatalf("%+v is not where it should be", e)
 		}
 		in[e.queue]++
 	}
-	for _, q := range []*queue[T]{&p.regular, &p.urgent, &p.failing} {
+	queues := []*queue[T]{&p.regular, &p.urgent}
+	queues = append(queues, p.checkRetries(t, failing)...)
+	for _, q := range queues {
 		if q.Len() != in[q] || q.Len() > 0 && p.targets[q.First().state.Target.Key()] != q.First() {
 			t.Fatalf("a queue has %d nodes, of which %d know", q.Len(), in[q])
 		}
@@ -154,6 +161,21 @@ func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
 	if waiting+len(running) != len(p.targets) {
 		t.Fatalf("%d wait, %d run, of %d", waiting, len(running), len(p.targets))
 	}
+}
+
+// checkRetries returns the queues of what failed.
+func (p *plan[T]) checkRetries(t *rapid.T, underWay int) (queues []*queue[T]) {
+	for _, f := range p.failing.groups {
+		queues = append(queues, &f.waiting)
+		if f.underWay == 0 && (f.waiting.Len() == 0 || !f.isEligible) {
+			t.Fatalf("of group %q %d wait and none is scraped: it is eligible is %t", f.name, f.waiting.Len(), f.isEligible)
+		}
+		underWay -= f.underWay
+	}
+	if underWay != 0 {
+		t.Fatalf("%d that failed are scraped and count in no group", underWay)
+	}
+	return queues
 }
 
 func (p *plan[T]) checkSlots(t *rapid.T, running, failing int) {

@@ -34,17 +34,24 @@ func (s *slots[T]) group(now time.Time, e *entry[T]) *group {
 	if s.groups == nil {
 		s.groups = groups{}
 	}
+	return s.groups.of(now, s.groupName(e))
+}
+
+// groupName is that of a target's group.
+func (s *slots[T]) groupName(e *entry[T]) string {
 	if s.groupOf == nil {
-		return s.groups.of(now, "")
+		return ""
 	}
-	return s.groups.of(now, s.groupOf(e.state.Target))
+	return s.groupOf(e.state.Target)
 }
 
 // isFull tells that no scrape may begin.
 func (s *slots[T]) isFull() bool { return len(s.running) >= s.maxRunning }
 
 // mayRetry tells whether one more target that failed may be scraped.
-func (s *slots[T]) mayRetry() bool { return s.retries < max(1, s.maxRunning/4) }
+func (s *slots[T]) mayRetry() bool { return s.retries < s.maxRetries() }
+
+func (s *slots[T]) maxRetries() int { return max(1, s.maxRunning/4) }
 
 func (s *slots[T]) begin(e *entry[T]) {
 	s.running = append(s.running, e)

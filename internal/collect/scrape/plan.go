@@ -24,6 +24,8 @@ type entry[T Target] struct {
 	// isUrgent targets are in the urgent queue, or go there when their scrape
 	// succeeds.
 	isUrgent bool
+	// mustRetry says that the scrape that is under way is repeated at once if it fails.
+	mustRetry bool
 	// cost is what scraping the target is likely to cost, 0 if that is not known; taken
 	// is what was taken for the scrape that is under way.
 	cost, taken time.Duration
@@ -120,9 +122,13 @@ func (p *plan[T]) mark(now time.Time, key string) {
 	p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 }
 
-// retry lets a target that fails be scraped now.
+// retry lets a target that fails be scraped now. A scrape that is under way may fail for what is mended by now.
 func (p *plan[T]) retry(now time.Time, key string) {
-	if e := p.targets[key]; e != nil && e.queue != nil && e.failed != nil {
+	switch e := p.targets[key]; {
+	case e == nil:
+	case e.queue == nil:
+		e.mustRetry = true
+	case e.failed != nil:
 		p.leave(e)
 		p.failing.add(e, p.slots.groupName(e), now)
 	}
@@ -166,7 +172,7 @@ func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T
 	if e.failed != nil {
 		p.failing.begin(e.failed)
 	}
-	p.wasUrgent, e.isUrgent = q == &p.urgent, false
+	p.wasUrgent, e.isUrgent, e.mustRetry = q == &p.urgent, false, false
 	e.state.Started, e.taken, e.scraped = now, cost, e.state.Target
 	p.slots.begin(e)
 	if p.heldBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
@@ -248,6 +254,8 @@ func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err erro
 	}
 	isChanged = e.state.settle(now, err)
 	switch {
+	case err != nil && e.mustRetry:
+		p.failing.add(e, p.slots.groupName(e), now)
 	case err != nil:
 		p.failing.add(e, p.slots.groupName(e), now.Add(p.backoff(e)))
 	case e.isUrgent:

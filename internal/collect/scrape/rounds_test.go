@@ -679,6 +679,23 @@ func (f *fleet) count(name string) (n int) {
 	return n
 }
 
+// TestRetryDuringScrape: what a scrape fails for may be mended while it is under way. It is repeated once then, and no
+// sooner than usual after that.
+func TestRetryDuringScrape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(100 * time.Millisecond)
+		f.broken["node-000"] = errors.New("no Secret")
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
+		r.Add(targets(1)...)
+		pass(50 * time.Millisecond)
+		r.Retry("node-000")
+		pass(time.Second)
+		if n := f.count("node-000"); n != 2 {
+			t.Errorf("%d scrapes", n)
+		}
+	})
+}
+
 // A target may get another address at any time: each scrape has one of the two, never parts of both. With -race this
 // also shows that scrapes read nothing that Set writes.
 func TestAddressChangesDuringScrapes(t *testing.T) {

@@ -63,7 +63,7 @@ func New(config Config) (*Resolver, error) {
 		Get: func(ctx context.Context, key getcache.Key) (*corev1.ServiceSpec, error) {
 			return read(ctx, config.Client, key)
 		},
-		Age: age, FailureAge: age,
+		Bytes: bytes, Age: age, FailureAge: age,
 	})
 	if err != nil {
 		return nil, err
@@ -152,6 +152,31 @@ func numberOf(target intstr.IntOrString, pod *Pod) (port uint16, has bool) {
 	return uint16(target.IntVal), true
 }
 
+// maxSelector bounds selectors: each connection selects pods, and no pod has so many labels.
+const maxSelector = 16 << 10
+
+var errSelector = fmt.Errorf("its selector has more than %d bytes: %w", maxSelector, getcache.ErrUnusable)
+
+func selectorBytes(selector map[string]string) int {
+	n := 0
+	for name, value := range selector {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
+// portBytes is what a port needs of memory, without its texts.
+const portBytes = 128
+
+// bytes is how much memory the part of the Service needs that is kept.
+func bytes(service *corev1.ServiceSpec) int {
+	n := selectorBytes(service.Selector)
+	for i := range service.Ports {
+		n += portBytes + len(service.Ports[i].Name) + len(service.Ports[i].TargetPort.StrVal)
+	}
+	return n
+}
+
 // read is what is needed of the Service.
 func read(ctx context.Context, client corev1client.ServicesGetter, key getcache.Key) (*corev1.ServiceSpec, error) {
 	service, err := client.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
@@ -160,6 +185,8 @@ func read(ctx context.Context, client corev1client.ServicesGetter, key getcache.
 		return nil, fmt.Errorf("the controller may not read Services (kubectl apply -k config/sources): %w", err)
 	case err != nil:
 		return nil, err
+	case selectorBytes(service.Spec.Selector) > maxSelector:
+		return nil, errSelector
 	}
 	return &corev1.ServiceSpec{
 		Type: service.Spec.Type, Selector: service.Spec.Selector, Ports: service.Spec.Ports,

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/getcache"
 )
 
 // pod is one of a namespace.
@@ -220,5 +222,44 @@ func TestForbidden(t *testing.T) {
 	_, err := r.Addresses(t.Context(), "team-a", "shop", 80)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "config/sources") {
 		t.Error(err)
+	}
+}
+
+// TestLargeServices: what the Services of a namespace cost in memory, and one in CPU for each connection, is bounded.
+func TestLargeServices(t *testing.T) {
+	large := map[string]string{}
+	for i := range 1000 {
+		large[fmt.Sprint("label-", i)] = strings.Repeat("x", 63)
+	}
+	objects := []runtime.Object{service(func(s *corev1.Service) { s.Name, s.Spec.Selector = "selector", large })}
+	const services = 20
+	for i := range services {
+		objects = append(objects, service(func(s *corev1.Service) {
+			s.Name = fmt.Sprint("ports-", i)
+			for len(s.Spec.Ports) < 10_000 {
+				s.Spec.Ports = append(s.Spec.Ports, s.Spec.Ports[0])
+			}
+		}))
+	}
+	r, err := New(Config{
+		Client: fake.NewClientset(objects...).CoreV1(), Pods: podsOf(podOf("team-a", "app=shop", "10.1.0.7")), Check: check,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Addresses(t.Context(), "team-a", "selector", 80); !errors.Is(err, getcache.ErrUnusable) {
+		t.Errorf("a large selector: %v", err)
+	}
+	usable := 0
+	for i := range services {
+		switch _, err := r.Addresses(t.Context(), "team-a", fmt.Sprint("ports-", i), 80); {
+		case err == nil:
+			usable++
+		case !errors.Is(err, getcache.ErrUnusable):
+			t.Error(err)
+		}
+	}
+	if usable < 5 || usable > 7 {
+		t.Errorf("%d of %d large Services are kept", usable, services)
 	}
 }

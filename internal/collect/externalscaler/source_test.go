@@ -472,10 +472,12 @@ func TestManyNamespaces(t *testing.T) {
 				_ = look(fmt.Sprint("hostile-", namespace), port)
 			}
 		}
+		synctest.Wait()
 		before := runtime.NumGoroutine()
 		for port := maxConnections + 1; port <= 10*maxConnections; port++ {
 			_ = look("hostile-0", port)
 		}
+		synctest.Wait()
 		if more := runtime.NumGoroutine() - before; more > maxConnections {
 			t.Errorf("%d more goroutines", more)
 		}

@@ -3,7 +3,6 @@ package podendpoint
 import (
 	"context"
 	"math"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,25 +32,20 @@ type budget struct {
 	slow time.Duration
 	// pods is how many could be scraped, as of the last plan with those of new pages since.
 	pods atomic.Int64
-	// stretched is by how much intervals are longer, in thousandths.
-	stretched atomic.Int64
 	// series is how many series are remembered.
 	series atomic.Int64
 
-	// The following are the plan's alone. isShort says that not all pods are scraped; cost is what a
-	// scrape is taken to cost then.
+	// The following are the plan's alone. isShort says that not all pods are scraped; costs are what the scrapes of
+	// each namespace are taken to cost then.
 	isShort bool
-	cost    time.Duration
+	costs   map[string]*namespaceCosts
 }
 
 func (b *budget) begin(config *Config) {
 	b.scrapes = max(1, int(config.MaxPerSecond*config.Interval.Seconds()))
 	b.cpu = time.Duration(config.MaxCPU * float64(config.Interval))
 	b.slow = time.Duration(slowPerConcurrent*config.MaxConcurrent) * config.Interval
-	b.stretched.Store(1000)
 }
-
-func (b *budget) stretch() float64 { return float64(b.stretched.Load()) / 1000 }
 
 // first is how many of the pods of a page are in the sample until the next plan.
 func (b *budget) first(pods int) int {
@@ -87,42 +81,55 @@ func (d *demand) sum(pods []int) (total int, cpu time.Duration) {
 	return total, cpu
 }
 
-// sizes are those of samples, of which one of all pods stays one when there are more.
-func (d *demand) sizes(pods []int) []int {
-	sizes := slices.Clone(pods)
-	for i := range sizes {
-		if sizes[i] >= d.pods[i] {
-			sizes[i] = math.MaxInt
-		}
+// sumOf is the same of some of the pages.
+func (d *demand) sumOf(pages, pods []int) (total int, cpu time.Duration) {
+	for _, i := range pages {
+		total += pods[i]
+		cpu += time.Duration(pods[i]) * d.costs[i]
 	}
-	return sizes
+	return total, cpu
 }
 
-// share is how many pods of each page are in the sample, nil if all are.
-func (b *budget) share(d *demand) []int {
+// limits are what is scraped of a page: how many pods are in the sample, and by how much its interval is longer.
+type limits struct {
+	pods    int
+	stretch float64
+}
+
+// unlimited is all pods in each interval.
+var unlimited = limits{pods: math.MaxInt, stretch: 1}
+
+// share is what is scraped of each page, nil if all pods are.
+func (b *budget) share(d *demand) []limits {
 	all, _ := d.sum(d.pods)
 	b.pods.Store(int64(all))
 	pods := d.capSlow(b.slow)
 	total, cpu := d.sum(pods)
 	part := cpu.Seconds() / b.cpu.Seconds()
-	if total <= b.scrapes && (part <= enough || !b.isShort && part <= 1) {
-		b.isShort, b.cost = false, 0
-		b.stretched.Store(1000)
-		if total == all {
-			return nil
-		}
-		return d.sizes(pods)
+	if total > b.scrapes || part > 1 || b.isShort && part > enough {
+		b.isShort = true
+		return b.shareOut(d, pods)
 	}
-	b.isShort = true
-	pods = capCostly(pods, d.costs, b.cpu)
-	total, cpu = d.sum(pods)
-	cost := cpu / time.Duration(max(1, total))
-	if change := cost.Seconds()/max(b.cost.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
-		b.cost = max(cost, 1)
+	b.isShort, b.costs = false, nil
+	if total == all {
+		return nil
 	}
-	sizes, stretch := sample.Sizes(pods, min(b.scrapes, int(b.cpu/b.cost)))
-	b.stretched.Store(int64(stretch * 1000))
-	return d.sizes(sizes)
+	shares := make([]limits, len(pods))
+	for i := range shares {
+		shares[i] = d.limit(i, pods[i], 1)
+	}
+	return shares
+}
+
+// roundStretch rounds up, so that moments do not change with every pod.
+func roundStretch(stretch float64) float64 { return math.Ceil(4*stretch) / 4 }
+
+// limit is that of a page. A sample of all pods stays one when there are more.
+func (d *demand) limit(page, pods int, stretch float64) limits {
+	if pods >= d.pods[page] {
+		pods = math.MaxInt
+	}
+	return limits{pods: pods, stretch: stretch}
 }
 
 // plan determines again and again how many pods of each page are scraped.
@@ -168,14 +175,35 @@ func (s *Source) share(pages []*podPage) {
 		p.object.mu.Unlock()
 	}
 	s.metrics.count(&c)
-	sizes := s.budget.share(&d)
+	shares := s.budget.share(&d)
+	loads := map[*object]float64{}
 	for i, p := range pages {
-		limit := math.MaxInt
-		if sizes != nil {
-			limit = sizes[i]
+		limit := unlimited
+		if shares != nil {
+			limit = shares[i]
 		}
+		loads[p.object] += s.budget.part(min(limit.pods, d.pods[i]), d.costs[i])
+		p.stretched.Store(int64(roundStretch(limit.stretch) * 1000))
 		p.object.mu.Lock()
-		p.limit = limit
+		p.limit = limit.pods
 		p.object.mu.Unlock()
 	}
+	for _, p := range pages {
+		p.spread.Store(int64(spreadOf(loads[p.object], s.config.Interval)))
+	}
+}
+
+// part is which part of an interval's budget scraping so many pods takes.
+func (b *budget) part(pods int, cost time.Duration) float64 {
+	return float64(pods) * max(1/float64(b.scrapes), cost.Seconds()/b.cpu.Seconds())
+}
+
+// spreadOf is the time within which pods are scraped that take a part of an interval's budget: twice as long as that is
+// all that is scraped, so that others need not wait for them. It is doubled from the least, as moments change with it.
+func spreadOf(part float64, interval time.Duration) time.Duration {
+	spread := leastSpread
+	for spread.Seconds() < 2*part*interval.Seconds() {
+		spread *= 2
+	}
+	return spread
 }

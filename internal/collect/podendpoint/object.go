@@ -18,6 +18,8 @@ import (
 type object struct {
 	source *Source
 	key    observe.Key
+	// name is the key's text.
+	name string
 
 	// mu guards the following, and all of the pages and their targets but what is said there.
 	mu    sync.Mutex

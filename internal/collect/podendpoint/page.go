@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// spread is the time within which the pods of one object are scraped, so that its round is over
-	// soon.
-	spread = 20 * time.Millisecond
+	// leastSpread is the time within which the pods of one object are scraped, so that its round is over
+	// soon, unless they are so many that others would wait for them.
+	leastSpread = 20 * time.Millisecond
 	// tick is what the pods' moments are multiples of: where there are many pods, tens of scrapes begin at once,
 	// and threads neither sleep nor wake for each.
 	tick = 5 * time.Millisecond
@@ -42,8 +42,12 @@ type podPage struct {
 	// pods is how many could be scraped, targets are those that are.
 	pods    int
 	targets map[uint64]*target
-	// limit is how many are in the sample if not all are.
-	limit  int
+	// limit is how many are in the sample if not all are; stretched is by how much the interval is longer, in
+	// thousandths, 0 before the first plan.
+	limit     int
+	stretched atomic.Int64
+	// spread is the time within which the object's pods are scraped, in nanoseconds, 0 before the first plan.
+	spread atomic.Int64
 	circle sample.Circle
 	moved  time.Time
 	// unreachables is how many pods have no such port.
@@ -109,9 +113,13 @@ func (t *target) Key() string { return t.key }
 
 // Phase implements scrape.Target: the pods of an object are scraped at about the same time.
 func (t *target) Phase(period time.Duration) time.Duration {
-	phase := timing.Phase(t.page.object.key.String(), period) + timing.Phase(t.key, min(spread, period))
+	spread := max(leastSpread, time.Duration(t.page.spread.Load()))
+	phase := timing.Phase(t.page.object.name, period) + timing.Phase(t.key, min(spread, period))
 	return (phase - phase%tick) % period
 }
+
+// stretch is by how much the page's interval is longer. It takes no lock: the scheduler asks for it.
+func (p *podPage) stretch() float64 { return max(1, float64(p.stretched.Load())/1000) }
 
 // String is how errors call it.
 func (t *target) String() string { return "pod " + t.name + " at " + t.host }
@@ -209,7 +217,11 @@ func (p *podPage) choose(now time.Time, pods []*observe.Pod, size int) {
 	p.remove(removed)
 	p.count()
 	p.source.link(added)
-	p.source.rounds.Add(added...)
+	if size < p.pods {
+		p.source.rounds.Join(added...)
+	} else {
+		p.source.rounds.Add(added...)
+	}
 }
 
 // count counts the targets that report.

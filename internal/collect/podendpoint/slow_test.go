@@ -2,7 +2,6 @@ package podendpoint
 
 import (
 	"fmt"
-	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -77,8 +76,8 @@ func TestCapSlow(t *testing.T) {
 func TestShareOfSlowPages(t *testing.T) {
 	b, d := newBudget(), demandOf(10, 100, 50*us)
 	d.add("team-a", 1000, 50*us, time.Second)
-	if got := b.share(d); len(got) != 101 || got[0] != math.MaxInt || got[100] != 512 || b.stretch() != 1 {
-		t.Errorf("%v, stretched by %g", got, b.stretch())
+	if got := b.share(d); len(got) != 101 || got[0] != unlimited || got[100] != (limits{512, 1}) {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -188,5 +187,37 @@ func TestSlowNamespace(t *testing.T) {
 		}
 		f.source.Forget(good.Key)
 		<-time.After(2 * time.Second) // until the pages that are under way have been served
+	})
+}
+
+// A namespace with more pages than the budget suffices for does not delay the scrapes of another one.
+func TestManyPagesOfANamespace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const hostile, paths, neighbours = 20, 30, 30
+		f := begin(t, Config{MaxPerSecond: 100})
+		for i := range hostile + neighbours {
+			f.page[fmt.Sprintf("pod-%d", i)] = f.requests(10)
+		}
+		bad, good := rateQuery(pods(0, hostile)), rateQuery(pods(hostile, neighbours))
+		bad.Key.Namespace, good.Key.Name = "hostile", "neighbour"
+		for range 40 {
+			for n := range paths {
+				q, spec := *bad, *bad.Spec
+				spec.Path = fmt.Sprintf("/metrics?n=%d", n)
+				q.Metric, q.Spec = n, &spec
+				_, _ = f.run(&q, 0)
+			}
+			_, _ = f.run(good, time.Second)
+		}
+		longest := time.Duration(0)
+		for i := range neighbours {
+			times := f.times(fmt.Sprintf("pod-%d", hostile+i))
+			for k := len(times) - 15; k < len(times); k++ {
+				longest = max(longest, times[k].Sub(times[k-1]))
+			}
+		}
+		if longest > 1200*time.Millisecond {
+			t.Errorf("%s between two scrapes of a pod", longest)
+		}
 	})
 }

@@ -157,6 +157,7 @@ func New(config Config) (*Source, error) {
 	s.rounds, err = scrape.New(scrape.Config[*target]{
 		Scrape: s.scrape, Forget: s.gone, Period: config.Interval,
 		Group:        func(t *target) string { return t.page.object.key.Namespace },
+		Stretch:      func(t *target) float64 { return t.page.stretch() },
 		MaxPerSecond: config.MaxPerSecond, MaxCPU: config.MaxCPU, MaxConcurrent: config.MaxConcurrent,
 		SlowAfter: slowAfter, MaxBackoff: max(maxBackoff, config.Interval),
 	})
@@ -198,7 +199,7 @@ func (s *Source) locked(key observe.Key) *object {
 		s.mu.Lock()
 		o := s.objects[key]
 		if o == nil {
-			o = &object{source: s, key: key}
+			o = &object{source: s, key: key, name: key.String()}
 			s.objects[key] = o
 		}
 		s.mu.Unlock()

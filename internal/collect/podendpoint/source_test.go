@@ -41,7 +41,7 @@ func TestRates(t *testing.T) {
 			}
 		}
 		one, other := f.times("pod-0"), f.times("pod-1")
-		if apart := one[len(one)-1].Sub(other[len(other)-1]).Abs(); apart > spread {
+		if apart := one[len(one)-1].Sub(other[len(other)-1]).Abs(); apart > leastSpread {
 			t.Errorf("the pods are scraped %s apart", apart)
 		}
 		if told := f.last(); told.Reporting != 2 || told.Key != q.Key || told.Namespace != "team-a" ||
@@ -391,7 +391,7 @@ func TestPhases(t *testing.T) {
 	const period, objects = time.Second, 500
 	moments := map[time.Duration]int{}
 	for o := range objects {
-		p := &podPage{object: &object{key: observe.WLA("team-a", strconv.Itoa(o))}}
+		p := &podPage{object: &object{key: observe.WLA("team-a", strconv.Itoa(o)), name: strconv.Itoa(o)}}
 		first, last := period, time.Duration(0)
 		for i := range 10 {
 			phase := (&target{page: p, key: strconv.Itoa(o*10 + i)}).Phase(period)
@@ -401,7 +401,7 @@ func TestPhases(t *testing.T) {
 				t.Fatalf("a phase of %s", phase)
 			}
 		}
-		if took := last - first; took > spread && period-took > spread {
+		if took := last - first; took > leastSpread && period-took > leastSpread {
 			t.Errorf("a round of %s", took)
 		}
 	}

@@ -93,7 +93,7 @@ func (f *found) err(isBeginning bool) error {
 
 // interval is how long it takes until all targets have been scraped.
 func (p *podPage) interval() time.Duration {
-	return time.Duration(float64(p.source.config.Interval) * p.source.budget.stretch())
+	return time.Duration(float64(p.source.config.Interval) * p.stretch())
 }
 
 func (p *podPage) warmUp() time.Duration {

@@ -261,10 +261,25 @@ func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err erro
 	case e.isUrgent:
 		p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 	default:
-		// Who was late takes its own place in the period again.
-		p.schedule(e, now, &p.regular, p.onGrid(e, later(now, e.state.Started.Add(p.config.Period/2))))
+		p.schedule(e, now, &p.regular, p.following(now, e))
 	}
 	return false, isChanged
+}
+
+// following is when a target is scraped again that was just scraped. Who was late takes its own place in the period
+// again.
+func (p *plan[T]) following(now time.Time, e *entry[T]) time.Time {
+	phase, period := p.grid(e)
+	return timing.Next(later(now, e.state.Started.Add(period/2)), phase, period)
+}
+
+// grid is how often a target is scraped, and its own moment in that time.
+func (p *plan[T]) grid(e *entry[T]) (phase, period time.Duration) {
+	if p.config.Stretch == nil {
+		return e.phase, p.config.Period
+	}
+	period = time.Duration(max(1, p.config.Stretch(e.state.Target)) * float64(p.config.Period))
+	return e.state.Target.Phase(period), period
 }
 
 func (p *plan[T]) schedule(e *entry[T], now time.Time, q *queue[T], due time.Time) {
@@ -272,9 +287,10 @@ func (p *plan[T]) schedule(e *entry[T], now time.Time, q *queue[T], due time.Tim
 	q.add(e)
 }
 
-// onGrid is the next of the target's own moments, one in each period.
+// onGrid is the next of the target's own moments.
 func (p *plan[T]) onGrid(e *entry[T], after time.Time) time.Time {
-	return timing.Next(after, e.phase, p.config.Period)
+	phase, period := p.grid(e)
+	return timing.Next(after, phase, period)
 }
 
 // backoff doubles with each failure. A tenth more or less by the target's phase keeps targets

@@ -48,6 +48,9 @@ type Config[T Target] struct {
 	// Group, if it is not nil, is the name of those that a target belongs to. A group whose scrapes take long gives
 	// way to others.
 	Group func(target T) string
+	// Stretch is by how much a target's period is longer than the others', at least 1. Nil is 1 for all. It must take
+	// no lock under which Rounds is called.
+	Stretch func(target T) float64
 
 	// Period is how often each target is scraped.
 	Period time.Duration
@@ -146,11 +149,21 @@ func (c Config[T]) withDefaults() Config[T] {
 
 // Add makes these targets too, and scrapes those that are new as soon as may be.
 func (r *Rounds[T]) Add(targets ...T) {
+	r.add(targets, func(_ *entry[T], now time.Time) time.Time { return now })
+}
+
+// Join makes these targets too, and scrapes those that are new at their own moments: where others leave for them, that
+// takes no more of the budget.
+func (r *Rounds[T]) Join(targets ...T) {
+	r.add(targets, func(e *entry[T], now time.Time) time.Time { return r.plan.onGrid(e, now) })
+}
+
+func (r *Rounds[T]) add(targets []T, due func(e *entry[T], now time.Time) time.Time) {
 	r.mu.Lock()
 	now := time.Now()
 	for _, t := range targets {
 		if e := r.plan.add(t); e != nil {
-			r.plan.schedule(e, now, &r.plan.regular, now)
+			r.plan.schedule(e, now, &r.plan.regular, due(e, now))
 		}
 	}
 	r.unlock()

@@ -193,6 +193,43 @@ func TestEachNodeOncePerPeriod(t *testing.T) {
 	})
 }
 
+// TestStretch: some nodes' periods become three times as long. Their scrapes are spread over all of it, and the others'
+// are on time although the budget suffices for no more.
+func TestStretch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(time.Millisecond)
+		var stretch atomic.Int64
+		stretch.Store(1)
+		isLong := func(node string) bool { return node >= "node-050" }
+		r := begin(t, f, scrape.Config[kubelet.Target]{
+			MaxPerSecond: 140,
+			Stretch: func(target kubelet.Target) float64 {
+				if isLong(target.Node) {
+					return float64(stretch.Load())
+				}
+				return 1
+			},
+		})
+		r.Set(targets(200))
+		pass(10 * time.Second)
+		stretch.Store(3)
+		pass(5 * time.Second)
+		f.reset()
+		pass(30 * time.Second)
+		for _, target := range targets(200) {
+			want := time.Second
+			if isLong(target.Node) {
+				want = 3 * time.Second
+			}
+			for _, gap := range f.gaps(target.Node) {
+				if gap < want-300*time.Millisecond || gap > want+300*time.Millisecond {
+					t.Fatalf("%s: %v", target.Node, f.gaps(target.Node))
+				}
+			}
+		}
+	})
+}
+
 // TestBudget: with less budget than nodes, intervals stretch, for all alike.
 func TestBudget(t *testing.T) {
 	for name, config := range map[string]scrape.Config[kubelet.Target]{

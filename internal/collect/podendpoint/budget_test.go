@@ -47,7 +47,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 			continue
 		}
-		if got != nil && (got[0].pods/10 != c.want/10 || math.Abs(got[0].stretch-c.stretch) > 0.1) {
+		if len(got) > 0 && (got[0].pods/10 != c.want/10 || math.Abs(got[0].stretch-c.stretch) > 0.1) {
 			t.Errorf("%s: %v", name, got[0])
 		}
 	}

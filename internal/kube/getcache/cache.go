@@ -1,7 +1,8 @@
 // Package getcache keeps objects that are read from the API server one at a time, each with a GET.
 //
 // An object stays in use while the API server does not answer. What other namespaces need is not
-// affected by the objects of one: the reads for a namespace, and what is kept of it, are bounded.
+// affected by the objects of one: the reads for a namespace, and what is kept of it, are bounded. So are
+// the reads for all together.
 package getcache
 
 import (
@@ -65,6 +66,7 @@ type Cache[V any] struct {
 	mu         sync.Mutex
 	namespaces map[string]*namespace[V]
 	tidied     time.Time
+	turns      turns[V]
 }
 
 // namespace has the objects of one.
@@ -72,6 +74,9 @@ type namespace[V any] struct {
 	reads   *rate.Limiter
 	entries map[string]*entry[V]
 	tidied  time.Time
+	// queue are its reads that wait for their turn, the oldest first.
+	queue    []queued[V]
+	underWay int
 }
 
 // New makes a Cache. It reads nothing yet.
@@ -111,8 +116,7 @@ func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err erro
 	e.used = now
 	e.expire(now)
 	if e.isDue(now, &c.config) && n.reads.AllowN(now, 1) {
-		e.reading = make(chan struct{})
-		go c.read(key, e)
+		c.queue(n, queued[V]{key: key, entry: e, at: now})
 	}
 	if e.isUsable(now, &c.config) {
 		return e, nil, nil
@@ -187,34 +191,13 @@ func (n *namespace[V]) tidy(now time.Time, config *Config[V]) {
 	}
 }
 
-// read is not bound to the context of the first that waits: others wait, too.
-func (c *Cache[V]) read(key Key, e *entry[V]) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	began := time.Now()
-	value, err := c.config.Get(ctx, key)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil && !c.hasRoom(key.Namespace, e, value) {
-		err = errLarge
-	}
-	e.tried, e.err = time.Now(), err
-	if err == nil {
-		e.value, e.hasValue, e.confirmed = value, true, began
-	} else if isAnswer(err) {
-		e.drop()
-	}
-	close(e.reading)
-	e.reading = nil
-}
-
 // hasRoom reports whether the entry may have the value beside what the others of the namespace have. It needs the lock.
-func (c *Cache[V]) hasRoom(namespace string, e *entry[V], value V) bool {
+func (c *Cache[V]) hasRoom(n *namespace[V], e *entry[V], value V) bool {
 	if c.config.Bytes == nil {
 		return true
 	}
 	bytes := c.config.Bytes(value)
-	for _, other := range c.namespaces[namespace].entries {
+	for _, other := range n.entries {
 		if other != e && other.hasValue {
 			bytes += other.bytes
 		}

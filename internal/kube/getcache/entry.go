@@ -13,7 +13,7 @@ type entry[V any] struct {
 	// tried is when the last read ended, err why it failed.
 	tried time.Time
 	err   error
-	// reading is closed when the read under way ends; nil if there is none.
+	// reading is closed when the read ends that is under way or waits for its turn; nil if there is none.
 	reading chan struct{}
 	// used is the last Get.
 	used time.Time
@@ -67,6 +67,16 @@ func (e *entry[V]) expire(now time.Time) {
 	if e.hasValue && now.Sub(e.confirmed) >= MaxUnconfirmed {
 		e.drop()
 	}
+}
+
+// end is called at the end of a read.
+func (e *entry[V]) end(now time.Time, err error) {
+	e.tried, e.err = now, err
+	if err != nil && isAnswer(err) {
+		e.drop()
+	}
+	close(e.reading)
+	e.reading = nil
 }
 
 func (e *entry[V]) drop() { e.value, e.hasValue = *new(V), false }

@@ -105,12 +105,7 @@ func TestManySlowPages(t *testing.T) {
 		_, _ = f.run(good, 3*time.Second)
 		began := time.Now()
 		for range 30 {
-			for n := range paths {
-				q, spec := *bad, *bad.Spec
-				spec.Path = fmt.Sprintf("/metrics?n=%d", n)
-				q.Metric, q.Spec = n, &spec
-				_, _ = f.run(&q, 0)
-			}
+			f.lookAtPages(bad, paths)
 			_, _ = f.run(good, time.Second)
 		}
 		longest := time.Duration(0)
@@ -128,6 +123,16 @@ func TestManySlowPages(t *testing.T) {
 		f.source.Forget(bad.Key)
 		<-time.After(2 * time.Second) // until the pages that are under way have been served
 	})
+}
+
+// lookAtPages looks at metrics of an object that are on so many pages of each pod.
+func (f *fleet) lookAtPages(q *Query, pages int) {
+	for n := range pages {
+		other, spec := *q, *q.Spec
+		spec.Path = fmt.Sprintf("/metrics?n=%d", n)
+		other.Metric, other.Spec = n, &spec
+		_, _ = f.run(&other, 0)
+	}
 }
 
 // longestGap is the longest time between requests to so many pods, after a time.
@@ -201,12 +206,7 @@ func TestManyPagesOfANamespace(t *testing.T) {
 		bad, good := rateQuery(pods(0, hostile)), rateQuery(pods(hostile, neighbours))
 		bad.Key.Namespace, good.Key.Name = "hostile", "neighbour"
 		for range 40 {
-			for n := range paths {
-				q, spec := *bad, *bad.Spec
-				spec.Path = fmt.Sprintf("/metrics?n=%d", n)
-				q.Metric, q.Spec = n, &spec
-				_, _ = f.run(&q, 0)
-			}
+			f.lookAtPages(bad, paths)
 			_, _ = f.run(good, time.Second)
 		}
 		longest := time.Duration(0)

@@ -17,22 +17,29 @@ func wait(r *http.Request, d time.Duration) {
 	}
 }
 
+// slow is how long a server takes that answers just in time.
+const slow = 29 * time.Second
+
+// serveSlowly begins three slow servers, and one that answers after 50 ms.
+func (n *network) serveSlowly() {
+	after := func(d time.Duration) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			wait(r, d)
+			answerWith("1")(w, r)
+		}
+	}
+	for i := range 3 {
+		n.serve(fmt.Sprintf("slow-%d:9090", i), after(slow))
+	}
+	n.serve("prometheus:9090", after(50*time.Millisecond))
+}
+
 // TestSlowNamespaces: servers that answer just in time are never avoided. Although six namespaces have some, another
 // namespace's queries are asked as often as they should.
 func TestSlowNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
-		const slow = 29 * time.Second
-		for i := range 3 {
-			n.serve(fmt.Sprintf("slow-%d:9090", i), func(w http.ResponseWriter, r *http.Request) {
-				wait(r, slow)
-				answerWith("1")(w, r)
-			})
-		}
-		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
-			wait(r, 50*time.Millisecond)
-			answerWith("1")(w, r)
-		})
+		n.serveSlowly()
 		s, end := n.run(Config{})
 		defer end()
 		look := func() {
@@ -62,17 +69,7 @@ func TestSlowNamespaces(t *testing.T) {
 func TestManySlowNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
-		const slow = 29 * time.Second
-		for i := range 3 {
-			n.serve(fmt.Sprintf("slow-%d:9090", i), func(w http.ResponseWriter, r *http.Request) {
-				wait(r, slow)
-				answerWith("1")(w, r)
-			})
-		}
-		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
-			wait(r, 50*time.Millisecond)
-			answerWith("1")(w, r)
-		})
+		n.serveSlowly()
 		s, end := n.run(Config{})
 		defer end()
 		look := func() {

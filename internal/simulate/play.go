@@ -14,7 +14,7 @@ import (
 
 const (
 	// warmUp is how long the load stays as it begins before anything is counted, so that
-	// the controllers know what pods use.
+	// the controllers know what pods use. It is whole minutes, as floors change with the load's minutes.
 	warmUp = time.Minute
 	// groups are the nodes whose kubelets are asked one after the other.
 	groups = 3
@@ -122,6 +122,7 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	controller := p.controller(loop.Config{
 		Policy: policy, Requests: requests, Asks: setting.asks(), World: w, Seed: s.Seed, OnDecision: p.decided,
 		IsMissing: func(at time.Duration) bool { return at >= warmUp && s.Load.IsMissing(at-warmUp) },
+		Floor:     setting.floor(),
 	})
 	if err := p.play(ctx, controller); err != nil {
 		return nil, err
@@ -158,6 +159,19 @@ func (p *player) play(ctx context.Context, controller loop.Loop) error {
 	return nil
 }
 
+// floor is the setting's floor by the world's time; nil if it has none.
+func (s *Setting) floor() func(at time.Duration) int32 {
+	if s.Floor == nil {
+		return nil
+	}
+	return func(at time.Duration) int32 {
+		if at < warmUp {
+			return 0
+		}
+		return s.Floor(at - warmUp)
+	}
+}
+
 // decided is called after every decision.
 func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	at := p.world.Now() - warmUp
@@ -169,7 +183,9 @@ func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 		return
 	}
 	p.run.Changes = append(p.run.Changes, Change{At: at, From: d.Current, To: d.Desired, Surge: d.Surge.Asks()})
-	p.tally.AddAction(d.Desired - d.Current)
+	if at >= p.scene.ScoreFrom {
+		p.tally.AddAction(d.Desired - d.Current)
+	}
 }
 
 // limit notes the limits of a decision. Of those before the load begins, the last ones count.
@@ -207,9 +223,11 @@ func (p *player) second() {
 	config := score.Config{PodCapacity: p.scene.PodCapacity, Target: p.scene.Target, MinReplicas: p.scene.MinReplicas}
 	m.Need = int(config.Need(m.Load))
 	m.IsShort = m.Load > float64(m.Ready)*p.scene.PodCapacity*(1+1e-9)
-	p.tally.Add(&score.Second{
-		Load: m.Load, Ready: m.Ready, Paid: m.Paid, Nodes: p.world.Nodes(), Offered: offered, Dropped: dropped,
-	})
+	if at > p.scene.ScoreFrom {
+		p.tally.Add(&score.Second{
+			Load: m.Load, Ready: m.Ready, Paid: m.Paid, Nodes: p.world.Nodes(), Offered: offered, Dropped: dropped,
+		})
+	}
 	p.run.Series.add(m)
 	if p.watch.Moment != nil {
 		p.watch.Moment(m)
@@ -226,7 +244,9 @@ func (p *player) lookAtPods(m *Moment) {
 		if !runs {
 			continue
 		}
-		p.tally.AddLatency(s.ServedPerSecond, s.LatencySeconds)
+		if m.At > p.scene.ScoreFrom {
+			p.tally.AddLatency(s.ServedPerSecond, s.LatencySeconds)
+		}
 		if pod.IsReady && !pod.Deleting {
 			m.Ready++
 			used += s.CPUMilli

@@ -47,6 +47,10 @@ type Setting struct {
 	HPA  *autoscalingv2.HorizontalPodAutoscaler
 	// Workload is set for a WorkloadAutoscaler, which HPA is a translation of then.
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
+	// Floor raises minReplicas, up to maxReplicas, from minute to minute. It is called once at each whole minute of
+	// the load, in order, and may keep a state: a setting with a floor is played once. It may be nil; upstream's loop
+	// has none.
+	Floor func(at time.Duration) int32
 }
 
 // Autoscaler is the setting's object.
@@ -62,6 +66,8 @@ func (s *Setting) policy() (horizontal.Policy, error) {
 		return p, fmt.Errorf("%s: %s", s.Name, refusal.Message)
 	case s.Workload != nil && s.Side == Upstream:
 		return p, fmt.Errorf("%s: upstream's loop knows no WorkloadAutoscaler", s.Name)
+	case s.Floor != nil && s.Side == Upstream:
+		return p, fmt.Errorf("%s: upstream's loop has no floor", s.Name)
 	}
 	for i := range p.Metrics {
 		if p.Metrics[i].IsOwnTarget {
@@ -105,6 +111,8 @@ type Scene struct {
 	// For is how long it is played, Seed what chance is made from.
 	For  time.Duration
 	Seed uint64
+	// ScoreFrom is how much of the beginning is played but not scored.
+	ScoreFrom time.Duration
 	// PodCapacity is the load, in its own units, that a pod serves at 100 % of its CPU
 	// request. Target is the part of it that pods shall serve, MinReplicas the least
 	// count, as scores understand them.
@@ -197,6 +205,8 @@ func (s *Scene) validate() error {
 	switch {
 	case s.For < time.Second:
 		return fmt.Errorf("it lasts %v, want at least a second", s.For)
+	case s.ScoreFrom < 0 || s.ScoreFrom >= s.For:
+		return fmt.Errorf("it is scored from %v on, and lasts %v", s.ScoreFrom, s.For)
 	case !(s.PodCapacity > 0) || math.IsInf(s.PodCapacity, 0):
 		return fmt.Errorf("a pod serves %v of the load, want a number above 0", s.PodCapacity)
 	case s.Timing.Upstream.Sync <= 0 || s.Timing.Upstream.Resolution <= 0 || s.Timing.Upstream.Lag < 0:

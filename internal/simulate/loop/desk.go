@@ -31,6 +31,9 @@ type Config struct {
 	// IsMissing says that the load is not known at a time. Metrics with a fallback cannot be read
 	// then. It may be nil.
 	IsMissing func(at time.Duration) bool
+	// Floor raises the policy's MinReplicas, up to its MaxReplicas, until the next whole minute. Plimsoll's loop calls
+	// it once at each, and decides at once if it rises. It may be nil.
+	Floor func(at time.Duration) int32
 	// OnDecision is called after every decision; it may be nil. It must not keep its arguments.
 	OnDecision func(o *horizontal.Observation, d *horizontal.Decision)
 }

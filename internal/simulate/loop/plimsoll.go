@@ -48,6 +48,7 @@ type Plimsoll struct {
 	suspects             []int
 	joint                averaging.CommonWindow
 	servers              []server
+	floor                floor
 }
 
 var _ Loop = (*Plimsoll)(nil)
@@ -56,7 +57,7 @@ var _ Loop = (*Plimsoll)(nil)
 func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	p := &Plimsoll{
 		desk: newDesk(c), timing: timing, groups: make([]group, c.World.Groups()),
-		sampled: never, event: never, sync: never, decidedAt: -time.Hour,
+		sampled: never, event: never, sync: never, decidedAt: -time.Hour, floor: newFloor(&c),
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
 	p.servers = newServers(&p.Config, random)
@@ -93,7 +94,7 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 
 // Next implements Loop.
 func (p *Plimsoll) Next() time.Duration {
-	next := min(p.sampled, p.event, p.sync)
+	next := min(p.sampled, p.event, p.sync, p.floor.next)
 	for i := range p.groups {
 		next = min(next, p.groups[i].next)
 	}
@@ -114,6 +115,9 @@ func (p *Plimsoll) Act() {
 	if p.World.Changed() {
 		due := trigger.AfterEvent(p.World.Time(now), p.World.Time(p.decidedAt), time.Time{})
 		p.event = min(p.event, due.Sub(p.World.Epoch()))
+	}
+	if p.moveFloor() {
+		p.event = now
 	}
 	isNew := p.askServers()
 	asks, sampled := p.sync <= now, isNew || p.sampled <= now

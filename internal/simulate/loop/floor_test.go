@@ -35,7 +35,7 @@ func TestFloor(t *testing.T) {
 		{2 * time.Minute, 7},
 		{3 * time.Minute, 50},
 		{4*time.Minute - time.Millisecond, 50},
-		{4*time.Minute + 5*time.Second, 4},
+		{5*time.Minute - time.Second, 4},
 	} {
 		play(c.World, p, step.until)
 		if got := c.World.Replicas(); got != step.wanted {

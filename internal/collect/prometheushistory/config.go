@@ -39,7 +39,17 @@ type Config struct {
 	// NamespaceLabel, PodLabel and ContainerLabel of the others:
 	// --container-namespace-label, --container-pod-name-label, --container-name-label.
 	NamespaceLabel, PodLabel, ContainerLabel string
+	// RateWindow is over how long CPU use is averaged where loads are read: at least
+	// twice the interval at which cAdvisor is scraped.
+	RateWindow time.Duration
+	// RequestMetric and PhaseMetric are kube-state-metrics', for loads.
+	// StateNamespaceLabel, StatePodLabel and StateContainerLabel are their labels.
+	RequestMetric, PhaseMetric                              string
+	StateNamespaceLabel, StatePodLabel, StateContainerLabel string
 }
+
+// The bounds of RateWindow. Over more than a quarter of an hour no jump is left.
+const minRateWindow, maxRateWindow = 10 * time.Second, 15 * time.Minute
 
 // DefaultConfig has upstream's defaults, but for the names of cAdvisor's labels, which
 // are today's.
@@ -51,6 +61,9 @@ func DefaultConfig() Config {
 		Job: "kubernetes-cadvisor", PodLabels: `up{job="kubernetes-pods"}`, PodLabelPrefix: "pod_label_",
 		PodNamespaceLabel: "kubernetes_namespace", PodNameLabel: "kubernetes_pod_name",
 		NamespaceLabel: "namespace", PodLabel: "pod", ContainerLabel: "container",
+		RateWindow: 2 * time.Minute, RequestMetric: "kube_pod_container_resource_requests",
+		PhaseMetric: "kube_pod_status_phase", StateNamespaceLabel: "namespace", StatePodLabel: "pod",
+		StateContainerLabel: "container",
 	}
 }
 
@@ -69,6 +82,8 @@ func (c *Config) Validate() error {
 		}
 	}
 	check(c.QueryTimeout > 0, "--prometheus-query-timeout=%s is not positive", c.QueryTimeout)
+	check(c.RateWindow >= minRateWindow && c.RateWindow <= maxRateWindow,
+		"--history-rate-window=%s is not within %s and %s", c.RateWindow, minRateWindow, maxRateWindow)
 	check(c.Length > 0, "--history-length=%s is not positive", c.Length)
 	check(c.Resolution > 0 && c.Resolution <= c.Length,
 		"--history-resolution=%s is not above 0 and within --history-length=%s", c.Resolution, c.Length)
@@ -89,10 +104,15 @@ func (c *Config) Validate() error {
 		"pod-namespace-label": c.PodNamespaceLabel, "pod-name-label": c.PodNameLabel,
 		"container-namespace-label": c.NamespaceLabel,
 		"container-pod-name-label":  c.PodLabel, "container-name-label": c.ContainerLabel,
+		"history-state-namespace-label": c.StateNamespaceLabel, "history-state-pod-label": c.StatePodLabel,
+		"history-state-container-label": c.StateContainerLabel,
 	} {
 		check(model.LegacyValidation.IsValidLabelName(name), "--%s=%q is no name of a label", flag, name)
 	}
-	for flag, name := range map[string]string{"history-cpu-metric": c.CPUMetric, "history-memory-metric": c.MemoryMetric} {
+	for flag, name := range map[string]string{
+		"history-cpu-metric": c.CPUMetric, "history-memory-metric": c.MemoryMetric,
+		"history-request-metric": c.RequestMetric, "history-phase-metric": c.PhaseMetric,
+	} {
 		check(model.LegacyValidation.IsValidMetricName(name), "--%s=%q is no name of a metric", flag, name)
 	}
 	check(strings.ContainsAny(c.Address, ":"), "--prometheus-address=%q is no URL", c.Address)

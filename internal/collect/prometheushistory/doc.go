@@ -13,4 +13,7 @@
 // names that the configuration gives; those of today's cAdvisor are the default. The
 // queries are upstream's (pkg/recommender/input/history, v1.8.1), which sends them
 // for the whole cluster at once.
+//
+// [Client.Load] reads the past load of one scale target instead, minute by minute and
+// day by day, in pods at the target of its metric.
 package prometheushistory

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ type Sample struct {
 type Client struct {
 	config Config
 	api    prometheusv1.API
+	// bounded is the same with a bound on each response, for queries with small ones.
+	bounded prometheusv1.API
 }
 
 // New checks the configuration. It asks nobody.
@@ -47,11 +50,15 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of Prometheus: %w", err)
 	}
-	client, err := api.NewClient(api.Config{Address: cfg.Address, RoundTripper: transport})
-	if err != nil {
-		return nil, fmt.Errorf("--prometheus-address=%s: %w", cfg.Address, err)
+	c := &Client{config: cfg}
+	for to, through := range map[*prometheusv1.API]http.RoundTripper{&c.api: transport, &c.bounded: bounded{transport}} {
+		client, err := api.NewClient(api.Config{Address: cfg.Address, RoundTripper: through})
+		if err != nil {
+			return nil, fmt.Errorf("--prometheus-address=%s: %w", cfg.Address, err)
+		}
+		*to = prometheusv1.NewAPI(client)
 	}
-	return &Client{config: cfg, api: prometheusv1.NewAPI(client)}, nil
+	return c, nil
 }
 
 // ErrEmpty says that Prometheus answered and knows nothing: names that do not fit are

@@ -1,0 +1,126 @@
+package prometheushistory
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// MaxLoadDays is how long a time Load reads at most.
+const MaxLoadDays = 92
+
+// Query says whose load is read, and of what time.
+type Query struct {
+	// Namespace, Kind and Name are those of the scale target. Its former pods are known
+	// by their names alone, so its kind is Deployment, ReplicaSet or StatefulSet.
+	Namespace, Kind, Name string
+	// Container is the one of a ContainerResource metric; empty for all.
+	Container string
+	// From and To bound the time. Minutes for which samples after To would be needed stay unknown.
+	From, To time.Time
+	// UtilizationPercent is the target of a metric of type Utilization, and AverageMilli that of type AverageValue,
+	// in thousandths of a core. One of the two is set.
+	UtilizationPercent int32
+	AverageMilli       int64
+	// RequestMilli is what a pod, or the container, requests today, in thousandths of a core. It counts where
+	// Prometheus knows of no requests; 0 if it is not known.
+	RequestMilli int64
+}
+
+func (q *Query) validate() error {
+	var found []error
+	check := func(fine bool, format string, args ...any) {
+		if !fine {
+			found = append(found, fmt.Errorf(format, args...))
+		}
+	}
+	check(q.Namespace != "" && q.Name != "", "the scale target has no namespace or no name")
+	check(q.To.Sub(q.From) >= time.Minute && q.To.Sub(q.From) <= MaxLoadDays*24*time.Hour,
+		"from %s to %s: want a minute at least and %d days at most", q.From, q.To, MaxLoadDays)
+	check((q.UtilizationPercent > 0) != (q.AverageMilli > 0), "want a target: either a utilization or an average value")
+	check(q.UtilizationPercent >= 0 && q.AverageMilli >= 0 && q.RequestMilli >= 0, "a target or request is negative")
+	_, err := podNames(q.Kind, q.Name)
+	return errors.Join(append(found, err)...)
+}
+
+// random are the characters of pod-template hashes and of the ends of generated names: k8s.io/apimachinery's
+// util/rand leaves out vowels and what looks like others.
+const random = "[bcdfghjklmnpqrstvwxz2456789]"
+
+// longestPrefix is where the API server cuts a name before it adds five random characters (apiserver,
+// pkg/storage/names).
+const longestPrefix = 58
+
+// podNames is a regular expression of the names of a target's pods.
+func podNames(kind, name string) (string, error) {
+	switch kind {
+	case "Deployment":
+		// A hash has up to ten characters.
+		return generated(name, "-"+random+"{1,10}-", 12), nil
+	case "ReplicaSet":
+		return generated(name, "-", 1), nil
+	case "StatefulSet":
+		return regexp.QuoteMeta(name) + "-[0-9]+", nil
+	}
+	return "", fmt.Errorf("the names of the pods of a %s are not known; want a Deployment, ReplicaSet or StatefulSet", kind)
+}
+
+// generated matches a name and what follows it, then five random characters. Where both may be too long for a prefix
+// together, any part of what follows may be missing.
+func generated(name, follows string, longest int) string {
+	const end = random + "{5}"
+	if len(name)+longest <= longestPrefix {
+		return regexp.QuoteMeta(name) + follows + end
+	}
+	prefix := name[:min(len(name), longestPrefix)]
+	return regexp.QuoteMeta(prefix) + "[-0-9a-z]{0,12}" + end
+}
+
+// queries are those of one load.
+type queries struct {
+	// usage is the CPU use of all pods in cores, request what one of them requests on average.
+	usage, request string
+	// seen is the part of the pods that have run for five minutes whose use is known.
+	seen string
+}
+
+func (c *Client) queriesOf(q *Query) (queries, error) {
+	names, err := podNames(q.Kind, q.Name)
+	if err != nil {
+		return queries{}, err
+	}
+	usage := []string{
+		fmt.Sprintf("%s=%q", c.config.NamespaceLabel, q.Namespace), fmt.Sprintf("%s=~%q", c.config.PodLabel, names),
+	}
+	state := []string{
+		fmt.Sprintf("%s=%q", c.config.StateNamespaceLabel, q.Namespace),
+		fmt.Sprintf("%s=~%q", c.config.StatePodLabel, names),
+	}
+	request := append([]string{`resource="cpu"`}, state...)
+	if q.Container != "" {
+		usage = append(usage, fmt.Sprintf("%s=%q", c.config.ContainerLabel, q.Container))
+		request = append(request, fmt.Sprintf("%s=%q", c.config.StateContainerLabel, q.Container))
+	} else {
+		usage = append(usage, fmt.Sprintf(`%s!="POD"`, c.config.ContainerLabel), fmt.Sprintf(`%s!=""`, c.config.ContainerLabel))
+	}
+	if c.config.Job != "" {
+		usage = append(usage, fmt.Sprintf("job=%q", c.config.Job))
+	}
+	rate := fmt.Sprintf("rate(%s{%s}[%s])", c.config.CPUMetric, strings.Join(usage, ", "),
+		model.Duration(c.config.RateWindow))
+	requests := fmt.Sprintf("%s{%s}", c.config.RequestMetric, strings.Join(request, ", "))
+	phase := fmt.Sprintf(`%s{%s, phase="Running"}`, c.config.PhaseMetric, strings.Join(state, ", "))
+	return queries{
+		// The largest of each container: of one that was started again, and of servers that are scraped twice, there
+		// are several series.
+		usage: fmt.Sprintf("sum(max by (%s, %s) (%s))", c.config.PodLabel, c.config.ContainerLabel, rate),
+		request: fmt.Sprintf("sum(max by (%[1]s, %[2]s) (%[3]s)) / count(count by (%[1]s) (%[3]s))",
+			c.config.StatePodLabel, c.config.StateContainerLabel, requests),
+		seen: fmt.Sprintf("count(count by (%s) (%s)) / count(count by (%[3]s) ((%[4]s == 1) and on (%[3]s) (%[4]s offset 5m == 1)))",
+			c.config.PodLabel, rate, c.config.StatePodLabel, phase),
+	}, nil
+}

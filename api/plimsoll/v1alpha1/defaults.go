@@ -11,6 +11,8 @@ const (
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
+	DefaultWasteLimitPercent      = 1
+	DefaultForecastPrice          = 10
 )
 
 // SetDefaults sets the fields that are absent to what the API server sets them to. An
@@ -36,6 +38,11 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	}
 	setDefault(&spec.CooldownPeriod, DefaultCooldownPeriod)
 	setDefault(&spec.InitialCooldownPeriod, DefaultInitialCooldownPeriod)
+	if f := spec.Forecast; f != nil {
+		setEmpty(&f.Mode, ForecastPreview)
+		setDefault(&f.WasteLimitPercent, DefaultWasteLimitPercent)
+		setDefault(&f.Price, DefaultForecastPrice)
+	}
 }
 
 func (m *MetricSpec) setDefaults() {

@@ -60,6 +60,10 @@ type WorkloadAutoscalerStatus struct {
 	// +optional
 	Next *Next `json:"next,omitempty"`
 
+	// The forecast, and what it has been worth. It is absent where its mode is Off.
+	// +optional
+	Forecast *ForecastStatus `json:"forecast,omitempty"`
+
 	// The schedules in force, ramps included.
 	// +optional
 	// +listType=map
@@ -78,7 +82,7 @@ type WorkloadAutoscalerStatus struct {
 
 // Proposal is the replica count that one source proposes.
 type Proposal struct {
-	// What proposes: Metric, Surge, Schedule or Fallback.
+	// What proposes: Metric, Surge, Schedule, Fallback or Forecast.
 	Source ProposalSource `json:"source"`
 
 	// The name of the metric or schedule.
@@ -100,7 +104,7 @@ type Proposal struct {
 
 // ProposalSource is what proposes a replica count.
 //
-// +kubebuilder:validation:Enum=Metric;Surge;Schedule;Fallback
+// +kubebuilder:validation:Enum=Metric;Surge;Schedule;Fallback;Forecast
 type ProposalSource string
 
 // What proposes a replica count.
@@ -113,6 +117,8 @@ const (
 	ProposalSourceSchedule ProposalSource = "Schedule"
 	// ProposalSourceFallback is the fallback of a metric that cannot be read.
 	ProposalSourceFallback ProposalSource = "Fallback"
+	// ProposalSourceForecast is the forecast: the load of earlier days.
+	ProposalSourceForecast ProposalSource = "Forecast"
 )
 
 // Limit is what kept the replica count from the largest proposal.

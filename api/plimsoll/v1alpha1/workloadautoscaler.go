@@ -140,6 +140,11 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	InitialCooldownPeriod *int32 `json:"initialCooldownPeriod,omitempty"`
+
+	// Whether replicas are added before the load comes that earlier days have had at this
+	// time. Without it the controller's flag --horizontal-pod-autoscaler-forecast holds.
+	// +optional
+	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
 // CrossVersionObjectReference names an object in the same namespace.

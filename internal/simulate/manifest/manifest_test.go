@@ -191,6 +191,8 @@ schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}
 		"nothing to go by":    {"schedules:", "metrics: [], schedules: [], x:"},
 		"an endless quantity": {"maxReplicas: 9", cpu + `{type: AverageValue, averageValue: "1e1000000000"}}}]`},
 		"an instant sync":     {"maxReplicas: 9", "maxReplicas: 9, syncPeriodSeconds: 0"},
+		"negative waste":      {"maxReplicas: 9", "maxReplicas: 9, forecast: {wasteLimitPercent: -1}"},
+		"an endless price":    {"maxReplicas: 9", "maxReplicas: 9, forecast: {price: 1001}"},
 		"a fallback at once": {"maxReplicas: 9", cpu + "{type: Utilization, averageUtilization: 5}}, " +
 			"fallback: {failureDurationSeconds: 0, replicas: 1}}]"},
 		"a target without any": {"maxReplicas: 9", cpu + "{type: Utilization}}}]"},

@@ -86,6 +86,18 @@ func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 	if n := spec.SyncPeriodSeconds; n != nil && (*n < 1 || *n > 3600) {
 		return fmt.Errorf("spec.syncPeriodSeconds is %d, want 1 to 3600", *n)
 	}
+	return checkForecast(spec.Forecast)
+}
+
+func checkForecast(f *plimsollv1alpha1.Forecast) error {
+	switch {
+	case f == nil:
+		return nil
+	case f.WasteLimitPercent != nil && (*f.WasteLimitPercent < 0 || *f.WasteLimitPercent > 100):
+		return fmt.Errorf("spec.forecast.wasteLimitPercent is %d, want 0 to 100", *f.WasteLimitPercent)
+	case f.Price != nil && (*f.Price < 1 || *f.Price > 1000):
+		return fmt.Errorf("spec.forecast.price is %d, want 1 to 1000", *f.Price)
+	}
 	return nil
 }
 

@@ -102,6 +102,11 @@ func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 		{"initialCooldownPeriod", valueOr(spec.InitialCooldownPeriod, 0), 0, most},
 		{"syncPeriodSeconds", valueOr(spec.SyncPeriodSeconds, 1), 1, 3600},
 	}
+	if f := spec.Forecast; f != nil {
+		ranges = append(ranges,
+			numberRange{"forecast.wasteLimitPercent", valueOr(f.WasteLimitPercent, 0), 0, 100},
+			numberRange{"forecast.price", valueOr(f.Price, 1), 1, 1000})
+	}
 	for i := range spec.Metrics {
 		f := spec.Metrics[i].Fallback
 		if f == nil {

@@ -120,6 +120,14 @@ func TestWorkloadAutoscalerErrors(t *testing.T) {
 			with("{replicas: 3}", "{replicas: 0}"),
 			"document 1: WorkloadAutoscaler: spec.metrics[0].fallback.replicas: 0, must be from 1 to 2147483647",
 		},
+		"more waste than there are pods": {
+			with("minReplicas: 0", "minReplicas: 0\n    forecast: {wasteLimitPercent: 101}"),
+			"document 1: WorkloadAutoscaler: spec.forecast.wasteLimitPercent: 101, must be from 0 to 100",
+		},
+		"capacity that is worth nothing": {
+			with("minReplicas: 0", "minReplicas: 0\n    forecast: {price: 0}"),
+			"document 1: WorkloadAutoscaler: spec.forecast.price: 0, must be from 1 to 1000",
+		},
 		"max below min": {
 			with("minReplicas: 0", "minReplicas: 7"),
 			"document 1: WorkloadAutoscaler: spec.maxReplicas: 5, must be greater than or equal to `minReplicas` 7",

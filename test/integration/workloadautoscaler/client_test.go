@@ -62,8 +62,10 @@ func TestDefaults(t *testing.T) {
 	schedules := web()
 	schedules.Spec.MinReplicas, schedules.Spec.Metrics = ptr.To[int32](0), []plimsollv1alpha1.MetricSpec{}
 	schedules.Spec.Schedules = whole.Spec.Schedules
+	forecast := web()
+	forecast.Spec.Forecast = &plimsollv1alpha1.Forecast{}
 	for what, object := range map[string]*plimsollv1alpha1.WorkloadAutoscaler{
-		"all absent": web(), "behavior, schedule and fallback": whole, "some of behavior": halfway, "no metrics": schedules,
+		"all absent": web(), "an empty forecast": forecast, "behavior, schedule and fallback": whole, "some of behavior": halfway, "no metrics": schedules,
 	} {
 		created, err := objects.Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {

@@ -69,6 +69,13 @@ var invalids = map[string]invalid{
 	"cooldownPeriod -1":        {`{"cooldownPeriod":-1}`, "spec.cooldownPeriod", "greater than or equal to 0", true},
 	"initialCooldownPeriod -1": {`{"initialCooldownPeriod":-1}`, "spec.initialCooldownPeriod", "greater than or equal to 0", true},
 
+	"another forecast":        {`{"forecast":{"mode":"On"}}`, "spec.forecast.mode", "Unsupported value", true},
+	"wasteLimitPercent -1":    {`{"forecast":{"wasteLimitPercent":-1}}`, "spec.forecast.wasteLimitPercent", "greater than or equal to 0", true},
+	"wasteLimitPercent 101":   {`{"forecast":{"wasteLimitPercent":101}}`, "spec.forecast.wasteLimitPercent", "less than or equal to 100", true},
+	"half a percent of waste": {`{"forecast":{"wasteLimitPercent":0.5}}`, "spec.forecast.wasteLimitPercent", "integer", true},
+	"price 0":                 {`{"forecast":{"price":0}}`, "spec.forecast.price", "greater than or equal to 1", true},
+	"price 1001":              {`{"forecast":{"price":1001}}`, "spec.forecast.price", "less than or equal to 1000", true},
+
 	// The metrics.
 	"no metrics, no schedules": {`{"metrics":[]}`, "spec.metrics", "must have a metric where there are no schedules", true},
 	"an empty metric":          {`{"metrics":[{}]}`, "spec.metrics[0].type", "Required", false},

@@ -1,0 +1,85 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Forecast is what may be done on the strength of the load of earlier days.
+type Forecast struct {
+	// Active raises the replica count before the load comes, if that has been worth its
+	// price. Preview computes and shows the same, and raises nothing. Off learns nothing.
+	// +optional
+	// +kubebuilder:default=Preview
+	Mode ForecastMode `json:"mode,omitempty"`
+
+	// The most that the forecast may waste, in percent of all pod-minutes. A forecast that
+	// would have wasted more on the last days raises nothing.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	WasteLimitPercent *int32 `json:"wasteLimitPercent,omitempty"`
+
+	// How many wasted pod-minutes a pod-minute of lacking capacity is worth. The higher,
+	// the sooner a forecast raises the count.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Price *int32 `json:"price,omitempty"`
+}
+
+// ForecastMode is what becomes of a forecast.
+//
+// +kubebuilder:validation:Enum=Off;Preview;Active
+type ForecastMode string
+
+// The modes of forecasts.
+const (
+	// ForecastOff learns nothing and shows nothing.
+	ForecastOff ForecastMode = "Off"
+	// ForecastPreview computes and shows the forecast, and raises nothing.
+	ForecastPreview ForecastMode = "Preview"
+	// ForecastActive raises the replica count.
+	ForecastActive ForecastMode = "Active"
+)
+
+// ForecastStatus is the forecast at the last decision, and what it has been worth.
+type ForecastStatus struct {
+	// What becomes of it: Preview or Active.
+	Mode ForecastMode `json:"mode"`
+
+	// In one word, why the forecast proposes replicas or none: InUse, Learning,
+	// LoadUnknown, NotWorthItsPrice or AboveWasteLimit.
+	Reason string `json:"reason"`
+
+	// The same in a sentence, with its numbers.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// The replica count that it proposes, or would propose in mode Active. It is absent
+	// where it proposes none.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// How many pods the largest load takes at the metrics' targets that is expected until
+	// pods which are created now are ready, rounded up. It is absent while it is not known.
+	// +optional
+	ExpectedPods *int32 `json:"expectedPods,omitempty"`
+
+	// How long pods of the target take from their creation until they are ready, in
+	// seconds: nine of ten take no longer. It is absent while it is not known.
+	// +optional
+	StartUpSeconds *int32 `json:"startUpSeconds,omitempty"`
+
+	// The pod-minutes of lacking capacity that the forecast avoids on a day like the last
+	// ones, if it is always used.
+	// +optional
+	AvoidedPodMinutesPerDay *int32 `json:"avoidedPodMinutesPerDay,omitempty"`
+
+	// The pod-minutes that it adds on such a day without need.
+	// +optional
+	WastedPodMinutesPerDay *int32 `json:"wastedPodMinutesPerDay,omitempty"`
+
+	// When it has seen enough to propose replicas. It is absent once it has.
+	// +optional
+	LearningUntil *metav1.Time `json:"learningUntil,omitempty"`
+}

@@ -72,7 +72,7 @@ var invalids = map[string]invalid{
 	"another forecast":        {`{"forecast":{"mode":"On"}}`, "spec.forecast.mode", "Unsupported value", true},
 	"wasteLimitPercent -1":    {`{"forecast":{"wasteLimitPercent":-1}}`, "spec.forecast.wasteLimitPercent", "greater than or equal to 0", true},
 	"wasteLimitPercent 101":   {`{"forecast":{"wasteLimitPercent":101}}`, "spec.forecast.wasteLimitPercent", "less than or equal to 100", true},
-	"half a percent of waste": {`{"forecast":{"wasteLimitPercent":0.5}}`, "spec.forecast.wasteLimitPercent", "integer", true},
+	"half a percent of waste": {`{"forecast":{"wasteLimitPercent":0.5}}`, "spec.forecast.wasteLimitPercent", "must be of type int32", true},
 	"price 0":                 {`{"forecast":{"price":0}}`, "spec.forecast.price", "greater than or equal to 1", true},
 	"price 1001":              {`{"forecast":{"price":1001}}`, "spec.forecast.price", "less than or equal to 1000", true},
 

@@ -90,7 +90,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	if p.purpose == toCompare {
 		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
 	}
-	isFine := p.observation.Target.Selector.Problem == horizontal.SelectorFine
+	isFine := p.observation.Target.Selector.IsFine()
 	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.observation) {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
@@ -144,11 +144,9 @@ func (o *observer) observeTarget(p *pass) {
 		both = o.pods.Claim(p.hpa.Key(), selector, follower)
 	}
 	if both != "" {
-		p.observation.Target.Selector = horizontal.Selector{
-			Problem: horizontal.SelectorAmbiguous,
-			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
-				p.scale.Target.Scale.Status.Selector, both),
-		}
+		p.observation.Target.Selector.SetAmbiguous(
+			fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
+				p.scale.Target.Scale.Status.Selector, both))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -16,7 +17,7 @@ import (
 // NeedsReadings reports whether a decision on the observation uses the pods and the
 // metrics' readings. If not, the controller collects none.
 func NeedsReadings(p *Policy, o *Observation) bool {
-	if o.Target.Selector.Problem != SelectorFine {
+	if o.Target.Selector.Problem != podselector.Fine {
 		return false
 	}
 	switch branch(p, p.bounds(), o) {
@@ -109,11 +110,11 @@ func branch(p *Policy, b schedules.Bounds, o *Observation) Branch {
 // does not write if the target has two autoscalers.
 func (d *Decision) correct(bound int32, s *State, o *Observation) {
 	if d.policy.Divergences.Has(divergence.OutOfRange) {
-		if o.Target.Selector.Problem == SelectorAmbiguous {
+		if o.Target.Selector.Problem == podselector.Ambiguous {
 			d.Branch = BranchFailed
 			return
 		}
-		if o.Target.Selector.Problem == SelectorFine {
+		if o.Target.Selector.Problem == podselector.Fine {
 			d.evaluate(s, o)
 			d.combine()
 		}
@@ -123,7 +124,7 @@ func (d *Decision) correct(bound int32, s *State, o *Observation) {
 
 func (d *Decision) fromMetrics(s *State, o *Observation) {
 	p := d.policy
-	if o.Target.Selector.Problem != SelectorFine {
+	if o.Target.Selector.Problem != podselector.Fine {
 		d.Branch = BranchFailed
 		return
 	}

@@ -13,11 +13,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-func selecting(o horizontal.Observation, problem horizontal.SelectorProblem) horizontal.Observation {
-	o.Target.Selector = horizontal.Selector{
+func selecting(o horizontal.Observation, problem podselector.Problem) horizontal.Observation {
+	o.Target.Selector = podselector.Selector{
 		Problem: problem, Message: "pods by selector app=web are controlled by more than one HPA",
 	}
 	return o
@@ -89,24 +90,24 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchBelowMin, 4, true, true},
 		},
 		"out of range, two autoscalers": {
-			"they would flip the count for ever", 4, 10, nil, selecting(see(3), horizontal.SelectorAmbiguous),
+			"they would flip the count for ever", 4, 10, nil, selecting(see(3), podselector.Ambiguous),
 			divergence.Default,
 			result{horizontal.BranchFailed, 3, false, false},
 		},
 		"out of range, two autoscalers, upstream": {
-			"upstream does not look", 4, 10, nil, selecting(see(3), horizontal.SelectorAmbiguous), divergence.None,
+			"upstream does not look", 4, 10, nil, selecting(see(3), podselector.Ambiguous), divergence.None,
 			result{horizontal.BranchBelowMin, 4, true, false},
 		},
 		"out of range, no selector": {
-			"a bound needs no pods", 4, 10, nil, selecting(see(3), horizontal.SelectorMissing), divergence.Default,
+			"a bound needs no pods", 4, 10, nil, selecting(see(3), podselector.Missing), divergence.Default,
 			result{horizontal.BranchBelowMin, 4, true, false},
 		},
 		"no selector": {
-			"no pods, no metrics", 1, 10, nil, selecting(see(3), horizontal.SelectorMissing), divergence.Default,
+			"no pods, no metrics", 1, 10, nil, selecting(see(3), podselector.Missing), divergence.Default,
 			result{horizontal.BranchFailed, 3, false, false},
 		},
 		"two autoscalers": {
-			"both stop", 1, 10, nil, selecting(see(3), horizontal.SelectorAmbiguous), divergence.None,
+			"both stop", 1, 10, nil, selecting(see(3), podselector.Ambiguous), divergence.None,
 			result{horizontal.BranchFailed, 3, false, false},
 		},
 		"zero": {

@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
@@ -68,10 +69,10 @@ func (s *stage) observation(current int32, args map[string]string, details []str
 	return o
 }
 
-var selectors = map[string]horizontal.Selector{
-	"missing":   {Problem: horizontal.SelectorMissing},
-	"invalid":   {Problem: horizontal.SelectorInvalid, Message: "the selector cannot be read"},
-	"ambiguous": {Problem: horizontal.SelectorAmbiguous, Message: "pods are controlled by more than one HPA"},
+var selectors = map[string]podselector.Selector{
+	"missing":   {Problem: podselector.Missing},
+	"invalid":   {Problem: podselector.Invalid, Message: "the selector cannot be read"},
+	"ambiguous": {Problem: podselector.Ambiguous, Message: "pods are controlled by more than one HPA"},
 }
 
 // key is what the details of a step call the metric.

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
@@ -225,7 +226,7 @@ func (m maker) observation(p *horizontal.Policy) horizontal.Observation {
 	}
 	o.Target.StatusReplicas = int32(m.pick("existing", 0, 24))
 	if m.chance("selector", 15) {
-		o.Target.Selector = horizontal.Selector{Problem: horizontal.SelectorProblem(m.pick("problem", 1, 3)), Message: "m"}
+		o.Target.Selector = podselector.Selector{Problem: podselector.Problem(m.pick("problem", 1, 3)), Message: "m"}
 	}
 	if m.wild && m.chance("unreadable", 15) {
 		o.Target.Error = "not found"

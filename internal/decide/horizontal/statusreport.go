@@ -20,7 +20,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 		Metrics: statusreport.Metrics{Specs: p.Metrics, Results: d.Metrics, Divergences: p.Divergences},
 		Stage:   stages[d.Branch], Mode: d.mode(), IsWorkloadAutoscaler: p.WorkloadAutoscaler != nil,
 		MayBeZero:  p.WorkloadAutoscaler != nil || p.MinReplicas == 0 && zero.IsSeen(p.Metrics),
-		ScaleError: d.target.Error, Selector: d.target.Selector.report(),
+		ScaleError: d.target.Error, Selector: d.target.Selector.Report(),
 		Current: &d.Current, Desired: &d.Desired, ActiveDesired: &d.ActiveDesired, Rescale: d.Rescale, Proposed: d.Proposed,
 		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, RaisedToMin: d.RaisedToMin,
 		Schedules: &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, Refusal: d.refusal,
@@ -28,21 +28,4 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 	})
 	r.ShowConflict(d.conflict)
 	return r
-}
-
-func (s *Selector) report() statusreport.Selector {
-	switch s.Problem {
-	case SelectorFine:
-		return statusreport.Selector{}
-	case SelectorMissing:
-		return statusreport.Selector{
-			Reason: "InvalidSelector", Message: "the HPA target's scale is missing a selector", Event: "SelectorRequired",
-			Error: "selector is required",
-		}
-	}
-	reason := "InvalidSelector"
-	if s.Problem == SelectorAmbiguous {
-		reason = "AmbiguousSelector"
-	}
-	return statusreport.Selector{Reason: reason, Message: s.Message, Event: reason, Error: s.Message}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
@@ -68,11 +69,11 @@ func TestReport(t *testing.T) {
 	n := func(x int32) *int32 { return &x }
 	unreadable := see(3)
 	unreadable.Target.Error = `deployments.apps "web" not found`
-	invalid := selecting(see(3), horizontal.SelectorInvalid)
+	invalid := selecting(see(3), podselector.Invalid)
 	invalid.Target.Selector.Message = "couldn't convert selector into a corresponding internal selector object: x"
 	invalidOut := invalid
 	invalidOut.Target.SpecReplicas = 20
-	ambiguous := selecting(see(3), horizontal.SelectorAmbiguous)
+	ambiguous := selecting(see(3), podselector.Ambiguous)
 	twice := func(p *horizontal.Policy) { p.Metrics = []source.Spec{queue(), queue()} }
 	object := func(p *horizontal.Policy) {
 		p.Metrics[0].Type, p.Metrics[0].Object = source.Object, source.ObjectRef{Kind: "Service", Name: "web"}
@@ -108,7 +109,7 @@ func TestReport(t *testing.T) {
 		},
 		"no selector": {
 			reason:      "the event's reason differs from the condition's",
-			observation: selecting(see(3), horizontal.SelectorMissing),
+			observation: selecting(see(3), podselector.Missing),
 			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector",
 					"the HPA target's scale is missing a selector")},

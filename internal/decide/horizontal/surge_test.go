@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -194,7 +195,7 @@ func TestSuspects(t *testing.T) {
 			*o = busy(2, 10, 10, 1)
 		}, nil},
 		"no decision": {"the selector is broken", func(_ *horizontal.Policy, o *horizontal.Observation) {
-			o.Target.Selector.Problem = horizontal.SelectorMissing
+			o.Target.Selector.Problem = podselector.Missing
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

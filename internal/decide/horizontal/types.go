@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -74,27 +75,8 @@ type Target struct {
 	// Error says why the scale could not be read; empty when it was.
 	Error                        string
 	SpecReplicas, StatusReplicas int32
-	Selector                     Selector
+	Selector                     podselector.Selector
 }
-
-// Selector is what is wrong with the scale's selector; the zero value is
-// nothing.
-type Selector struct {
-	Problem SelectorProblem
-	// Message describes an invalid or ambiguous selector.
-	Message string
-}
-
-// SelectorProblem is a kind of defect of a scale's selector.
-type SelectorProblem uint8
-
-// The problems.
-const (
-	SelectorFine SelectorProblem = iota
-	SelectorMissing
-	SelectorInvalid
-	SelectorAmbiguous
-)
 
 // StateVersion is the version of State that this package writes.
 const StateVersion = 1

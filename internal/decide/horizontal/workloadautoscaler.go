@@ -5,6 +5,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
@@ -103,7 +104,7 @@ func (d *Decision) applyMode(s *State) {
 	case mode.Paused:
 		d.Desired = d.Current
 		if held := d.policy.WorkloadAutoscaler.PausedReplicas; held != nil &&
-			d.target.Selector.Problem != SelectorAmbiguous {
+			d.target.Selector.Problem != podselector.Ambiguous {
 			d.Desired = *held
 		}
 		if d.Rescale = d.Desired != d.Current; d.Rescale || d.Branch != BranchAwaiting {

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -110,7 +111,7 @@ func (r *Result) branchText() string {
 	case horizontal.BranchBelowMin:
 		return "minReplicas: the target has fewer replicas, whatever its metrics are"
 	case horizontal.BranchFailed:
-		if r.Observation.Target.Selector.Problem != horizontal.SelectorFine {
+		if r.Observation.Target.Selector.Problem != podselector.Fine {
 			return "nothing: the selector of the pods cannot be used"
 		}
 		return "nothing: too few metrics are available"

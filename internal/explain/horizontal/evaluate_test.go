@@ -17,6 +17,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -210,7 +211,7 @@ func TestWhatIsWrongWithTheTarget(t *testing.T) {
 		t.Errorf("%s: %s", result.Decision.Branch, text)
 	}
 	shared := live(t)
-	shared.Observation.Target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: "two want it"}
+	shared.Observation.Target.Selector = podselector.Selector{Problem: podselector.Ambiguous, Message: "two want it"}
 	result, text = explained(t, again(t, snapshothorizontal.Of(shared)), divergence.Default)
 	if result.Decision.Branch != horizontal.BranchFailed || !strings.Contains(text, "AmbiguousSelector") ||
 		!strings.Contains(text, "two want it") {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
@@ -93,7 +94,7 @@ func (r *Reader) Read(
 	policy := step.Policy(r.Options)
 	seen, selector := observehorizontal.Target(target.Scale)
 	observation := horizontal.Observation{Target: seen, ScaledToZero: observehorizontal.ScaledToZero(hpa)}
-	if seen.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(&policy, &observation) {
+	if seen.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(&policy, &observation) {
 		return step, nil
 	}
 	pods, err := r.Client.CoreV1().Pods(hpa.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})

@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -356,13 +357,13 @@ func naive(pods []*corev1.Pod, list *metricsv1beta1.PodMetricsList) metric.Readi
 func TestTarget(t *testing.T) {
 	cases := map[string]struct {
 		selector string
-		want     horizontal.Selector
+		want     podselector.Selector
 		matches  bool
 	}{
-		"good":    {"app=web", horizontal.Selector{}, true},
-		"missing": {"", horizontal.Selector{Problem: horizontal.SelectorMissing}, false},
-		"bad": {"app in", horizontal.Selector{
-			Problem: horizontal.SelectorInvalid,
+		"good":    {"app=web", podselector.Selector{}, true},
+		"missing": {"", podselector.Selector{Problem: podselector.Missing}, false},
+		"bad": {"app in", podselector.Selector{
+			Problem: podselector.Invalid,
 			Message: "couldn't convert selector into a corresponding internal selector object: " +
 				"unable to parse requirement: found '' expected: '('",
 		}, false},

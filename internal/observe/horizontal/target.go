@@ -14,15 +14,12 @@ import (
 func Target(scale *autoscalingv1.Scale) (horizontal.Target, labels.Selector) {
 	t := horizontal.Target{SpecReplicas: scale.Spec.Replicas, StatusReplicas: scale.Status.Replicas}
 	if scale.Status.Selector == "" {
-		t.Selector.Problem = horizontal.SelectorMissing
+		t.Selector.SetMissing()
 		return t, labels.Nothing()
 	}
 	selector, err := labels.Parse(scale.Status.Selector)
 	if err != nil {
-		t.Selector = horizontal.Selector{
-			Problem: horizontal.SelectorInvalid,
-			Message: "couldn't convert selector into a corresponding internal selector object: " + err.Error(),
-		}
+		t.Selector.SetInvalid("couldn't convert selector into a corresponding internal selector object: " + err.Error())
 		return t, labels.Nothing()
 	}
 	return t, selector

@@ -1,8 +1,6 @@
 package horizontal
 
 import (
-	"time"
-
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -10,10 +8,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/scheduled"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -65,7 +63,7 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 		errs = append(errs, field.NotSupported(path.Child("mode"), spec.Mode, modes))
 	}
 	for i := range spec.Schedules {
-		schedule, problems := scheduleOf(&spec.Schedules[i], path.Child("schedules").Index(i))
+		schedule, problems := scheduled.Of(&spec.Schedules[i], path.Child("schedules").Index(i))
 		own.Schedules = append(own.Schedules, schedule)
 		errs = append(errs, problems...)
 	}
@@ -77,15 +75,6 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 
 var modes = []plimsollv1alpha1.Mode{
 	plimsollv1alpha1.ModeActive, plimsollv1alpha1.ModePreview, plimsollv1alpha1.ModePaused,
-}
-
-func scheduleOf(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, field.ErrorList) {
-	start, location, errs := Start(s.Start, s.TimeZone, path)
-	return schedules.Schedule{
-		Name: s.Name, Start: start, Location: location, Duration: time.Duration(s.DurationSeconds) * time.Second,
-		MinReplicas: valueOr(s.MinReplicas, 0), MaxReplicas: valueOr(s.MaxReplicas, 0),
-		Ramp: seconds(valueOr(s.RampSeconds, 0)),
-	}, errs
 }
 
 // extendSpec adds to a metric what an HPA's metric does not have.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -38,7 +39,7 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	if message := s.Snapshot.VerticalConflict; message != nil {
 		o.Conflict = statusreport.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
 	}
-	if target.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(p, &o) {
+	if target.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(p, &o) {
 		return o, nil
 	}
 	pods := observe.PodsOf(s.pods(selector))
@@ -75,8 +76,8 @@ func (s *Step) target() (horizontal.Target, labels.Selector) {
 		return horizontal.Target{Error: s.Snapshot.ScaleError}, labels.Nothing()
 	}
 	target, selector := observehorizontal.Target(s.Scale)
-	if message := s.Snapshot.AmbiguousSelector; message != "" && target.Selector.Problem == horizontal.SelectorFine {
-		target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: message}
+	if message := s.Snapshot.AmbiguousSelector; message != "" && target.Selector.Problem == podselector.Fine {
+		target.Selector = podselector.Selector{Problem: podselector.Ambiguous, Message: message}
 	}
 	return target, selector
 }

@@ -18,6 +18,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -60,7 +61,7 @@ func Of(l *Live) *Step {
 	}
 	// A state that no decision has used yet has no version.
 	state.Version = horizontal.StateVersion
-	if o.Target.Selector.Problem == horizontal.SelectorAmbiguous {
+	if o.Target.Selector.Problem == podselector.Ambiguous {
 		step.Snapshot.AmbiguousSelector = o.Target.Selector.Message
 	}
 	if step.Snapshot.NewerAwaited = o.NewerAwaited; o.Trigger != trigger.Periodic {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -46,9 +47,9 @@ func (o *Observed) Translate(r *Record, byOwner bool) (horizontal.Target, *podin
 	*d = derived{scale: o.Target.Scale, byOwner: byOwner, target: target, selector: podindex.SelectorOf(selector)}
 	if byOwner {
 		d.selector = d.selector.OwnedBy(o.Target.Scale.UID)
-		if o.Target.Scale.UID == "" && d.target.Selector.Problem == horizontal.SelectorFine {
-			d.target.Selector = horizontal.Selector{
-				Problem: horizontal.SelectorInvalid, Message: "the scale has no UID, by which its pods could be found",
+		if o.Target.Scale.UID == "" && d.target.Selector.Problem == podselector.Fine {
+			d.target.Selector = podselector.Selector{
+				Problem: podselector.Invalid, Message: "the scale has no UID, by which its pods could be found",
 			}
 		}
 	}

@@ -1,0 +1,53 @@
+// Package podselector says what is wrong with the selector of a target's scale, which selects its pods.
+package podselector
+
+import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+
+// Selector is what is wrong with the scale's selector; the zero value is
+// nothing.
+type Selector struct {
+	Problem Problem
+	// Message describes an invalid or ambiguous selector.
+	Message string
+}
+
+// Problem is a kind of defect of a scale's selector.
+type Problem uint8
+
+// The problems.
+const (
+	Fine Problem = iota
+	Missing
+	Invalid
+	Ambiguous
+)
+
+// IsFine reports whether nothing is wrong.
+func (s *Selector) IsFine() bool { return s.Problem == Fine }
+
+// SetMissing says that the scale has no selector.
+func (s *Selector) SetMissing() { *s = Selector{Problem: Missing} }
+
+// SetInvalid says that the selector cannot be parsed.
+func (s *Selector) SetInvalid(message string) { *s = Selector{Problem: Invalid, Message: message} }
+
+// SetAmbiguous says that the selector selects pods of another autoscaler.
+func (s *Selector) SetAmbiguous(message string) { *s = Selector{Problem: Ambiguous, Message: message} }
+
+// Report is the selector as conditions and events show it.
+func (s *Selector) Report() statusreport.Selector {
+	switch s.Problem {
+	case Fine:
+		return statusreport.Selector{}
+	case Missing:
+		return statusreport.Selector{
+			Reason: "InvalidSelector", Message: "the HPA target's scale is missing a selector", Event: "SelectorRequired",
+			Error: "selector is required",
+		}
+	}
+	reason := "InvalidSelector"
+	if s.Problem == Ambiguous {
+		reason = "AmbiguousSelector"
+	}
+	return statusreport.Selector{Reason: reason, Message: s.Message, Event: reason, Error: s.Message}
+}

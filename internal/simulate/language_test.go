@@ -110,6 +110,11 @@ func keys() map[string]func(d *draft, value string) error {
 			return err
 		},
 		"upstream": takeUpstream,
+		"housekeeping": func(d *draft, value string) error {
+			every, err := time.ParseDuration(value)
+			d.then(func(s *simulate.Scene) { s.Timing.Housekeeping = every })
+			return err
+		},
 	}
 }
 

@@ -117,20 +117,36 @@ func TestSameRequests(t *testing.T) {
 	}
 }
 
-// TestPlimsollSeesASurgeFirst: what a sample every second is for.
+// TestPlimsollSeesASurgeFirst: what a sample every second is for, and what is left of it where kubelets
+// sample pods every 10 to 20 s.
 func TestPlimsollSeesASurgeFirst(t *testing.T) {
-	first := map[Side]time.Duration{}
-	for _, side := range []Side{Upstream, Plimsoll} {
-		s := sceneOf(t, "step:10@0s,100@5m")
-		s.For = 8 * time.Minute
-		for _, c := range playOf(t, s, side).Changes {
-			if c.At > 5*time.Minute && first[side] == 0 {
-				first[side] = c.At - 5*time.Minute
+	for housekeeping, atMost := range map[time.Duration]time.Duration{
+		0: 5 * time.Second, time.Second: 6 * time.Second, defaultHousekeeping: 22 * time.Second,
+	} {
+		first := map[Side]time.Duration{}
+		for _, side := range []Side{Upstream, Plimsoll} {
+			s := sceneOf(t, "step:10@0s,100@5m")
+			s.For, s.Timing.Housekeeping = 8*time.Minute, housekeeping
+			for _, c := range playOf(t, s, side).Changes {
+				if c.At > 5*time.Minute && first[side] == 0 {
+					first[side] = c.At - 5*time.Minute
+				}
 			}
 		}
+		if first[Plimsoll] == 0 || first[Plimsoll] > atMost || first[Upstream] < first[Plimsoll] {
+			t.Errorf("housekeeping every %v: first scale-up after %v", housekeeping, first)
+		}
 	}
-	if first[Plimsoll] == 0 || first[Plimsoll] > 5*time.Second || first[Upstream] < first[Plimsoll] {
-		t.Errorf("first scale-up after %v", first)
+}
+
+// TestHousekeepingErrors: intervals are refused with which Plimsoll would not read the kubelets.
+func TestHousekeepingErrors(t *testing.T) {
+	for _, housekeeping := range []time.Duration{-time.Second, time.Millisecond, 11 * time.Second} {
+		s := sceneOf(t, "poisson:5")
+		s.For, s.Timing.Housekeeping = time.Minute, housekeeping
+		if _, err := Play(t.Context(), s, Setting{Side: Plimsoll, HPA: autoscaler(50, 2, 20)}, Watch{}); err == nil {
+			t.Errorf("%v is played", housekeeping)
+		}
 	}
 }
 

@@ -129,15 +129,19 @@ type Scene struct {
 	CoreHourPrice float64
 }
 
-// Timing is when the two controllers look.
+// Timing is when the two controllers look, and how old what they see is.
 type Timing struct {
 	Upstream loop.UpstreamTiming
 	Plimsoll loop.PlimsollTiming
+	// Housekeeping is the kubelets' --housekeeping-interval; with 0, each scrape samples anew.
+	Housekeeping time.Duration
 }
 
-// DefaultTiming is that of both controllers' defaults.
+// DefaultTiming is that of the defaults of both controllers and of kubelets.
 func DefaultTiming() Timing {
-	return Timing{Upstream: loop.DefaultUpstreamTiming(), Plimsoll: loop.DefaultPlimsollTiming()}
+	return Timing{
+		Upstream: loop.DefaultUpstreamTiming(), Plimsoll: loop.DefaultPlimsollTiming(), Housekeeping: defaultHousekeeping,
+	}
 }
 
 // The scene's defaults.
@@ -147,6 +151,13 @@ const (
 	defaultCoreHourPrice = 0.04
 	// peakPart is the part of the largest count that the peak of a load asks for.
 	peakPart = 0.7
+	// defaultHousekeeping is a kubelet's --housekeeping-interval. A pod is sampled every one to two
+	// intervals: of samples that are older than twice the default Plimsoll reads metrics.k8s.io
+	// instead, which is not simulated.
+	defaultHousekeeping = 10 * time.Second
+	mostHousekeeping    = defaultHousekeeping
+	// leastHousekeeping keeps samples so far apart that each is new.
+	leastHousekeeping = 100 * time.Millisecond
 	// defaultTarget is taken where no metric is about CPU.
 	defaultTarget = 0.7
 )
@@ -215,6 +226,10 @@ func (s *Scene) validate() error {
 		return errors.New("the metrics' lag must be shorter than their resolution")
 	case s.Timing.Plimsoll.Interval < 2*s.Timing.Plimsoll.Jitter || s.Timing.Plimsoll.Interval <= 0:
 		return errors.New("the scrape interval is too short")
+	case s.Timing.Housekeeping != 0 &&
+		(s.Timing.Housekeeping < leastHousekeeping || s.Timing.Housekeeping > mostHousekeeping):
+		return fmt.Errorf("a housekeeping interval of %v, want %v to %v, or 0 for fresh samples",
+			s.Timing.Housekeeping, leastHousekeeping, mostHousekeeping)
 	}
 	return s.Workload.validate()
 }
@@ -258,6 +273,6 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},
 		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter, Grace: w.Grace,
-		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply,
+		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply, Housekeeping: s.Timing.Housekeeping,
 	})
 }

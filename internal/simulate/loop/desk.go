@@ -144,15 +144,6 @@ func memory(cpu metric.Sample, r meter.Reading, found bool) metric.Sample {
 	return cpu
 }
 
-// read is what a kubelet says of a pod now.
-func read(w *world.World, p *world.Pod) (meter.Reading, bool) {
-	s, runs := p.Stats()
-	return meter.Reading{
-		At: w.Now(), CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedTotal: s.ServedTotal,
-		InPod: s.ServedPerSecond * s.LatencySeconds, // Little's law
-	}, runs
-}
-
 // isEmpty reports whether no pod has a sample: the API's list is empty then.
 func isEmpty(r *metric.Reading) bool {
 	for i := range r.Samples {

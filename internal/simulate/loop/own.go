@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
 // Ask is how a metric is asked for that Plimsoll reads itself.
@@ -25,9 +26,6 @@ const pushDelay = time.Second
 func isAsked(spec *source.Spec) bool {
 	return spec.Type == source.Prometheus || spec.Type == source.ExternalScaler
 }
-
-// isScraped reports whether the metric comes from counters that are read each second.
-func isScraped(spec *source.Spec) bool { return isResource(spec) || spec.Type == source.PodEndpoint }
 
 // activity is what a scaler says: there is work while requests come or wait.
 func (d *desk) activity() metric.Activity {
@@ -87,8 +85,11 @@ func (p *Plimsoll) askServers() (isNew bool) {
 	return isNew
 }
 
+// pageOf has what the pod itself has answered.
+func pageOf(pod *world.Pod) *meter.Meter { return &pod.Page }
+
 func (p *Plimsoll) observeEndpoint(r *metric.Reading, spec *source.Spec) {
-	page, window := meter.Gauge, p.window()
+	page, window := meter.Gauge, p.window(pageOf)
 	if spec.IsRate {
 		page = meter.Rate
 	}
@@ -98,11 +99,11 @@ func (p *Plimsoll) observeEndpoint(r *metric.Reading, spec *source.Spec) {
 			continue
 		}
 		own := window
-		if age, isKnown := readyFor(pod); isKnown {
+		if age, isKnown := readyFor(pod, &pod.Page); isKnown {
 			own = averaging.PodWindow(age, window)
 		}
-		r.Samples = append(r.Samples, pod.Meter.AverageOf(page, p.World.Epoch(), own))
-		r.Recent = append(r.Recent, pod.Meter.RecentOf(page, p.World.Epoch()))
+		r.Samples = append(r.Samples, pod.Page.AverageOf(page, p.World.Epoch(), own))
+		r.Recent = append(r.Recent, pod.Page.RecentOf(page, p.World.Epoch()))
 	}
 	r.Empty = isEmpty(r)
 }

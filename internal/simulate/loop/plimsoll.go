@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
@@ -33,14 +34,22 @@ type group struct {
 	// rounds is how many periods have passed, last and next when it was and is scraped.
 	rounds     int
 	last, next time.Duration
+	// reported is when a scrape brought something new the last time.
+	reported time.Duration
 }
 
 // Plimsoll is Plimsoll's controller.
 type Plimsoll struct {
 	desk
 	timing PlimsollTiming
+	// readsKubelets and readsPages say what is scraped: samples of the kubelets, and what pods
+	// answer themselves.
+	readsKubelets, readsPages bool
+
 	groups []group
 	round  trigger.Round
+	// hasPods says which of the groups have pods, and is filled anew each time.
+	hasPods []bool
 	// sampled, event and sync are when a decision is due, because of samples, of pods,
 	// and of metrics that have to be asked for.
 	sampled, event, sync time.Duration
@@ -57,35 +66,29 @@ var _ Loop = (*Plimsoll)(nil)
 func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	p := &Plimsoll{
 		desk: newDesk(c), timing: timing, groups: make([]group, c.World.Groups()),
-		sampled: never, event: never, sync: never, decidedAt: -time.Hour, floor: newFloor(&c),
+		hasPods: make([]bool, c.World.Groups()),
+		sampled: never, event: never, decidedAt: -time.Hour, floor: newFloor(&c),
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
 	p.servers = newServers(&p.Config, random)
-	scrapes, isEachNode := false, false
-	if c.Policy.WorkloadAutoscaler != nil {
-		// Schedules need no metrics.
-		p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
-	}
+	p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
 	for i := range c.Policy.Metrics {
-		switch spec := &c.Policy.Metrics[i]; {
-		case isScraped(spec):
-			scrapes, isEachNode = true, isEachNode || isResource(spec)
-		case !isAsked(spec):
-			p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
-		}
+		spec := &c.Policy.Metrics[i]
+		p.readsKubelets = p.readsKubelets || isResource(spec)
+		p.readsPages = p.readsPages || spec.Type == source.PodEndpoint
 	}
 	for i := range p.groups {
 		g := &p.groups[i]
 		switch {
 		case timing.Aligned:
-		case i > 0 && !isEachNode:
+		case i > 0 && !p.readsKubelets:
 			// The pods of one object are scraped together.
 			g.phase = p.groups[0].phase
 		default:
 			g.phase = time.Duration(random.Int64N(int64(timing.Interval)))
 		}
-		g.last, g.next = -time.Hour, g.phase
-		if !scrapes {
+		g.last, g.reported, g.next = -time.Hour, -time.Hour, g.phase
+		if !p.readsKubelets && !p.readsPages {
 			g.next = never
 		}
 	}
@@ -141,19 +144,21 @@ func (p *Plimsoll) Act() {
 	p.lookAgain(&d)
 }
 
-// scrape reads the counters of a group's pods.
+// scrape reads the counters of a group's pods. Only what is new leads to a decision.
 func (p *Plimsoll) scrape(i int) {
 	g, now := &p.groups[i], p.World.Now()
+	isNew := false
 	for _, pod := range p.World.Pods() {
-		if pod.Group != i {
-			continue
-		}
-		if r, runs := read(p.World, pod); runs {
-			pod.Meter.Read(r)
+		if pod.Group == i && p.readPod(now, pod) {
+			isNew = true
 		}
 	}
-	if due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.last), len(p.groups)); yes {
-		p.sampled = due.Sub(p.World.Epoch())
+	if isNew {
+		due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes())
+		if yes {
+			p.sampled = due.Sub(p.World.Epoch())
+		}
+		g.reported = now
 	}
 	g.last = now
 	// A group that was scraped early returns to its own offset in the period.
@@ -161,6 +166,33 @@ func (p *Plimsoll) scrape(i int) {
 		g.rounds++
 	}
 	g.next = p.regular(i)
+}
+
+// readPod reads a pod's counters, and reports whether there is something new.
+func (p *Plimsoll) readPod(now time.Duration, pod *world.Pod) (isNew bool) {
+	if p.readsKubelets {
+		if r, isAny := pod.Scraped(now); isAny {
+			isNew = pod.Meter.Read(now, r)
+		}
+	}
+	if p.readsPages {
+		if r, runs := pod.Current(now); runs {
+			isNew = pod.Page.Read(now, r) || isNew
+		}
+	}
+	return isNew
+}
+
+// nodes is on how many of the groups there are pods.
+func (p *Plimsoll) nodes() (n int) {
+	clear(p.hasPods)
+	for _, pod := range p.World.Pods() {
+		if pod.IsPlaced && !p.hasPods[pod.Group] {
+			p.hasPods[pod.Group] = true
+			n++
+		}
+	}
+	return n
 }
 
 // regular is when a group's next scrape is due that is not early, a little late each
@@ -209,23 +241,19 @@ func (p *Plimsoll) observe(asks bool) {
 }
 
 func (p *Plimsoll) observeResource(r *metric.Reading, spec *source.Spec) {
-	isCPU, window := spec.Name == source.CPU, p.window()
+	isCPU, window := spec.Name == source.CPU, p.window(meterOf)
 	for _, pod := range p.World.Pods() {
-		if !pod.IsRunning || pod.Deleting {
-			r.Samples = append(r.Samples, metric.Sample{})
-			if isCPU {
-				r.Recent = append(r.Recent, metric.Recent{})
+		var sample metric.Sample
+		var recent metric.Recent
+		if pod.IsRunning && !pod.Deleting && pod.Meter.IsKnown(p.World.Now()) {
+			own := window
+			if age, isKnown := readyFor(pod, &pod.Meter); isKnown {
+				own = averaging.PodWindow(age, window)
 			}
-			continue
+			sample, recent = pod.Meter.Average(p.World.Epoch(), own), pod.Meter.Recent(p.World.Epoch())
 		}
-		own := window
-		if age, isKnown := readyFor(pod); isKnown {
-			own = averaging.PodWindow(age, window)
-		}
-		sample := pod.Meter.Average(p.World.Epoch(), own)
 		if isCPU {
-			r.Samples = append(r.Samples, sample)
-			r.Recent = append(r.Recent, pod.Meter.Recent(p.World.Epoch()))
+			r.Samples, r.Recent = append(r.Samples, sample), append(r.Recent, recent)
 			continue
 		}
 		reading, found := pod.Meter.Newest()
@@ -234,21 +262,25 @@ func (p *Plimsoll) observeResource(r *metric.Reading, spec *source.Spec) {
 	r.Empty = isEmpty(r)
 }
 
+// meterOf has the kubelet's samples of the pod.
+func meterOf(pod *world.Pod) *meter.Meter { return &pod.Meter }
+
 // window is what all pods' averages are over.
-func (p *Plimsoll) window() time.Duration {
+func (p *Plimsoll) window(of func(*world.Pod) *meter.Meter) time.Duration {
 	p.joint.Reset()
 	for _, pod := range p.World.Pods() {
-		if age, isKnown := readyFor(pod); isKnown && pod.Meter.HasAverage() && !pod.Deleting {
+		m := of(pod)
+		if age, isKnown := readyFor(pod, m); isKnown && m.IsKnown(p.World.Now()) && !pod.Deleting {
 			p.joint.Add(age)
 		}
 	}
 	return p.joint.Window()
 }
 
-// readyFor is how long a pod was ready when it was last read, by what the API says of
+// readyFor is how long a pod was ready when it was last measured, by what the API says of
 // it: its times are whole seconds.
-func readyFor(pod *world.Pod) (age time.Duration, isKnown bool) {
-	newest, found := pod.Meter.Newest()
+func readyFor(pod *world.Pod, m *meter.Meter) (age time.Duration, isKnown bool) {
+	newest, found := m.Newest()
 	return newest.At - pod.Ready.Truncate(time.Second) - time.Second, found && pod.IsReady
 }
 

@@ -54,7 +54,7 @@ func (u *Upstream) Act() {
 	now := u.World.Now()
 	if u.scrape <= now {
 		for _, p := range u.World.Pods() {
-			if r, runs := read(u.World, p); runs {
+			if r, isAny := p.Scraped(now); isAny {
 				p.Meter.Scrape(r)
 			}
 		}

@@ -16,10 +16,16 @@ const (
 	freshContainer = 10 * time.Second
 	// points at a second each span the stable window, one early one among them.
 	points = 18
+	// shortestGap is what two samples lie apart at least, so that the later one is new, and
+	// maxAge how long ago the newest may have arrived (internal/collect/kubelet/rate and
+	// internal/collect/podusage).
+	shortestGap = 100 * time.Millisecond
+	maxAge      = 20 * time.Second
 )
 
-// Reading is a kubelet's value for a pod, and what the pod says itself.
+// Reading is what a kubelet has measured of a pod, or what the pod itself answers.
 type Reading struct {
+	// At is when it was measured.
 	At         time.Duration
 	CPUSeconds float64
 	// MemoryBytes is the working set.
@@ -33,19 +39,27 @@ type Meter struct {
 	kubelet [points]Reading
 	first   int
 	n       int
+	// arrived is when the newest was read.
+	arrived time.Duration
 	server  struct{ staged, last, previous Reading }
 	// servers are how many of the server's three readings there are.
 	hasStaged, hasLast, hasPrevious bool
 }
 
-// Read takes in a reading as Plimsoll does.
-func (m *Meter) Read(r Reading) {
+// Read takes in a reading as Plimsoll does, and reports whether it is new: a kubelet answers with
+// the same sample until it has another.
+func (m *Meter) Read(now time.Duration, r Reading) (isNew bool) {
+	if m.n > 0 && r.At-m.at(0).At < shortestGap {
+		return false
+	}
 	if m.n == points {
 		m.first = (m.first + 1) % points
 		m.n--
 	}
 	m.kubelet[(m.first+m.n)%points] = r
 	m.n++
+	m.arrived = now
+	return true
 }
 
 // at is the k-th newest reading.
@@ -61,6 +75,9 @@ func (m *Meter) Newest() (Reading, bool) {
 
 // HasAverage reports whether there is one.
 func (m *Meter) HasAverage() bool { return m.n >= 2 }
+
+// IsKnown reports whether there is an average that is young enough.
+func (m *Meter) IsKnown(now time.Duration) bool { return m.HasAverage() && now-m.arrived <= maxAge }
 
 // Average is the average over the longest span in the window, or over the last
 // interval.
@@ -100,24 +117,26 @@ func between(epoch time.Time, a, b *Reading) metric.Sample {
 }
 
 // Scrape takes in a reading as metrics-server does, which it does not serve before
-// Publish. The container runs since started; scrapes are a resolution apart.
-//
-// Of a container that is younger than that, but not too young, the average is over its
-// life (metrics-server v0.9, pkg/storage/pod.go).
+// Publish.
 func (m *Meter) Scrape(r Reading) { m.server.staged, m.hasStaged = r, true }
 
-// Publish serves what was scraped.
+// Publish serves what was scraped (metrics-server v0.9, pkg/storage/pod.go). The container runs since
+// started; scrapes are a resolution apart. Of a container that is younger than that, but not too
+// young, the average is over its life. A sample that is already known changes nothing.
 func (m *Meter) Publish(started, resolution time.Duration) {
 	if !m.hasStaged {
 		return
 	}
 	staged := m.server.staged
 	age := staged.At - started
+	goesOn := m.hasLast && started < m.server.last.At
 	switch {
 	case age < resolution && age >= freshContainer:
 		m.server.previous, m.hasPrevious = Reading{At: started}, true
-	case m.hasLast && started < m.server.last.At:
+	case goesOn && staged.At > m.server.last.At:
 		m.server.previous, m.hasPrevious = m.server.last, true
+	case goesOn:
+		m.hasPrevious = m.hasPrevious && m.server.previous.At < staged.At
 	default:
 		m.hasPrevious = false
 	}

@@ -18,7 +18,7 @@ func TestKubelet(t *testing.T) {
 	}
 	used := 0.0
 	for second := range 40 {
-		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: used})
+		m.Read(time.Duration(second)*time.Second, Reading{At: time.Duration(second) * time.Second, CPUSeconds: used})
 		used += 0.1 * float64(second%4) // 0, 100, 200, 300, 0, … milli-cores
 	}
 	if got, want := m.Average(noon, averaging.StableWindow), sample(140, 39*time.Second, 15*time.Second); got != want {
@@ -38,7 +38,7 @@ func TestKubelet(t *testing.T) {
 func TestWindows(t *testing.T) {
 	var m Meter
 	for second := range 31 {
-		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: max(0, float64(second)-20)})
+		m.Read(time.Duration(second)*time.Second, Reading{At: time.Duration(second) * time.Second, CPUSeconds: max(0, float64(second)-20)})
 	}
 	for window, want := range map[time.Duration]time.Duration{
 		15 * time.Second: 15 * time.Second, 5900 * time.Millisecond: 5 * time.Second, 100 * time.Millisecond: time.Second,
@@ -76,4 +76,49 @@ func TestServer(t *testing.T) {
 
 func sample(milli int64, at, window time.Duration) metric.Sample {
 	return metric.Sample{Present: true, Milli: milli, At: noon.Add(at), Window: window}
+}
+
+// TestSameSample: a sample that is read again is not new, and one that nothing follows is not known for ever.
+func TestSameSample(t *testing.T) {
+	var m Meter
+	for _, step := range []struct {
+		now, at time.Duration
+		isNew   bool
+	}{
+		{time.Second, 0, true}, {2 * time.Second, 0, false}, {13 * time.Second, 12 * time.Second, true},
+		{14 * time.Second, 12 * time.Second, false}, {15 * time.Second, 12050 * time.Millisecond, false},
+	} {
+		if got := m.Read(step.now, Reading{At: step.at, CPUSeconds: step.at.Seconds() / 2}); got != step.isNew {
+			t.Errorf("a sample of %v read at %v is new: %v", step.at, step.now, got)
+		}
+	}
+	if got, want := m.Average(noon, averaging.StableWindow), sample(500, 12*time.Second, 12*time.Second); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for now, isKnown := range map[time.Duration]bool{33 * time.Second: true, 33*time.Second + 1: false} {
+		if m.IsKnown(now) != isKnown {
+			t.Errorf("after %v, known: %v", now, !isKnown)
+		}
+	}
+}
+
+// TestServerGetsASampleAgain: the average that metrics-server had stays.
+func TestServerGetsASampleAgain(t *testing.T) {
+	var m Meter
+	var want metric.Sample
+	for k, at := range []time.Duration{16 * time.Second, 29 * time.Second, 29 * time.Second, 29 * time.Second, 48 * time.Second} {
+		m.Scrape(Reading{At: at, CPUSeconds: at.Seconds() / 2})
+		m.Publish(0, 15*time.Second)
+		switch k {
+		case 0:
+			want = metric.Sample{}
+		case 4:
+			want = sample(500, 48*time.Second, 19*time.Second)
+		default:
+			want = sample(500, 29*time.Second, 13*time.Second)
+		}
+		if got := m.Served(noon); got != want {
+			t.Errorf("scrape %d: %+v, want %+v", k, got, want)
+		}
+	}
 }

@@ -4,6 +4,8 @@
 // minutes. A terminating pod accepts no requests, finishes its queued ones, and is
 // gone after its grace period at the latest.
 //
+// Kubelets answer with the newest sample that their cAdvisor has taken of a pod.
+//
 // Nothing here decides. A loop reads the counters of the pods and sets the replica
 // count.
 package world

@@ -20,11 +20,13 @@ type Pod struct {
 	// Deleting says that it is to go, since DeletedAt.
 	Deleting  bool
 	DeletedAt time.Duration
-	// Meter has the counter values that were read.
-	Meter meter.Meter
+	// Meter has the kubelet's samples that were read, Page what the pod itself has answered.
+	Meter, Page meter.Meter
 
 	node  *node
 	model *workloadmodel.Pod
+	// sampling is nil where each scrape samples anew, and before the pod runs.
+	sampling *sampling
 }
 
 // Stats are what the pod used and served; false before it runs.

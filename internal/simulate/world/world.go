@@ -39,7 +39,9 @@ type Config struct {
 	Replicas int32
 	// Groups are how many groups the kubelets are asked in.
 	Groups int
-	Supply Supply
+	// Housekeeping is the kubelets' --housekeeping-interval; with 0, each scrape samples anew.
+	Housekeeping time.Duration
+	Supply       Supply
 }
 
 // World is a workload and its pods.
@@ -62,6 +64,7 @@ type World struct {
 	nodes             []*node
 	nodesBorn         int
 	ordered           []time.Duration
+	housekeeping      housekeeping
 	// changed says that a pod came, ran, became ready or went since Changed was asked.
 	changed bool
 	// eachSecond is called after every whole second.
@@ -73,14 +76,18 @@ func New(c Config) (*World, error) {
 	if err := c.Profile.Validate(); err != nil {
 		return nil, fmt.Errorf("pods: %w", err)
 	}
-	if c.Load == nil || c.Replicas < 0 || c.StartAfter < 0 || c.ReadyAfter < 0 || c.Grace < 0 {
+	if c.Load == nil || c.Replicas < 0 || c.StartAfter < 0 || c.ReadyAfter < 0 || c.Grace < 0 ||
+		c.Housekeeping < 0 {
 		return nil, errors.New("a world needs a load, and no count or time of it may be negative")
 	}
 	c.Groups = max(1, c.Groups)
 	if c.Epoch.IsZero() {
 		c.Epoch = Epoch
 	}
-	w := &World{config: c, model: workloadmodel.New(c.Seed)}
+	w := &World{
+		config: c, model: workloadmodel.New(c.Seed),
+		housekeeping: housekeeping{interval: c.Housekeeping, seed: c.Seed, next: never},
+	}
 	w.workload = w.model.AddWorkload("workload")
 	w.model.SetLoad(w.workload, c.Load)
 	for range c.Supply.Nodes {
@@ -143,6 +150,7 @@ func (w *World) AdvanceTo(to time.Duration) {
 		next := min(to, w.nextEvent())
 		w.model.Advance(next - w.now)
 		w.now = next
+		w.housekeeping.sample(w.pods, w.now)
 		w.supply()
 		w.place()
 		w.grow()
@@ -155,7 +163,7 @@ func (w *World) AdvanceTo(to time.Duration) {
 
 // nextEvent is when something happens next, a new second at the latest.
 func (w *World) nextEvent() time.Duration {
-	next := w.now.Truncate(time.Second) + time.Second
+	next := min(w.now.Truncate(time.Second)+time.Second, max(w.housekeeping.next, w.now+1))
 	for _, p := range w.starting {
 		at := p.Ready
 		if !p.IsRunning {
@@ -242,6 +250,7 @@ func (w *World) run(p *Pod) {
 	p.model.SetWorkload(w.workload)
 	p.IsRunning = true
 	w.changed = true
+	w.housekeeping.begin(p, w.now)
 }
 
 // leave takes away the pods that have nothing left to do.

@@ -108,6 +108,9 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 		"How long it takes until what it was told can be asked for.")
 	fs.DurationVar(&f.timing.Plimsoll.Interval, "kubelet-scrape-interval", f.timing.Plimsoll.Interval,
 		"How often Plimsoll asks kubelets.")
+	fs.DurationVar(&f.timing.Housekeeping, "housekeeping-interval", f.timing.Housekeeping,
+		"The kubelets' --housekeeping-interval: they sample each pod every one to two of these; 0 for a fresh sample "+
+			"at every scrape.")
 	fs.DurationVar(&f.slow, "slow", time.Second, "A request that takes longer is slow.")
 	fs.Float64Var(&f.price, "core-hour-price", 0.04,
 		"What a core costs an hour: of requests, or of nodes with --nodes.")

@@ -1,0 +1,301 @@
+package forecast
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// begin is midnight.
+var begin = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+
+var active = Settings{Mode: Active, WasteLimitPercent: DefaultWasteLimitPercent, Price: DefaultPrice}
+
+// feed has a state observe a load every 15 seconds, from a minute to another, and returns what it said last.
+func feed(s *State, from, to int, load func(minute int) float64) (r Result) {
+	for minute := from; minute < to; minute++ {
+		for second := 0; second < 60; second += 15 {
+			r = s.Observe(&active, inputAt(minute*60+second, load(minute)))
+		}
+	}
+	return r
+}
+
+func inputAt(second int, load float64) *Input {
+	return &Input{
+		Now: begin.Add(time.Duration(second) * time.Second), Load: Load{Pods: load, PerPodMilli: 500, Full: 1.25, IsKnown: true},
+		MinReplicas: 1, MaxReplicas: 50, StartUp: time.Minute, Tolerance: 0.1,
+	}
+}
+
+// jump is 2, and 10 for an hour from noon on.
+func jump(minute int) float64 {
+	if m := minute % 1440; m >= 720 && m < 780 {
+		return 10
+	}
+	return 2
+}
+
+const day = 1440
+
+func TestRaisesBeforeTheJump(t *testing.T) {
+	s := New()
+	if r := feed(s, 0, day+300, jump); r.Reason != ReasonLearning || r.Replicas != 0 || r.LearntFor < 28*time.Hour {
+		t.Errorf("after 29 hours: %+v", r)
+	}
+	r := feed(s, day+300, 2*day+600, jump)
+	if r.Reason != ReasonInUse || r.Replicas > 3 || r.Day.AvoidedPodMinutes < 4 || r.Day.LackingPodMinutes < 5 {
+		t.Errorf("two hours before the third jump: %+v", r)
+	}
+	// The jump is at noon, pods take a minute, and they are asked for when two minutes are left.
+	if r = feed(s, 2*day+600, 2*day+719, jump); r.Reason != ReasonInUse || r.Replicas < 7 || r.Replicas > 10 {
+		t.Errorf("two minutes before the third jump: %+v", r)
+	}
+	if r = feed(s, 2*day+719, 2*day+800, jump); r.Replicas > 3 {
+		t.Errorf("twenty minutes after the peak: %+v", r)
+	}
+}
+
+func TestAsksForNothingWhereNothingRecurs(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	level := 10.0
+	walk := func(int) float64 {
+		level = min(40, max(1, level*math.Exp(0.02*random.NormFloat64())))
+		return level
+	}
+	loads := map[string]func(minute int) float64{
+		"steady": func(int) float64 { return 7 },
+		"noise":  func(int) float64 { return 7 + 2*random.NormFloat64()*0.2 },
+		"walk":   walk,
+		"slow":   func(minute int) float64 { return 10 + 5*math.Sin(float64(minute)/1440*2*math.Pi) },
+	}
+	for name, load := range loads {
+		s, raised := New(), 0
+		for minute := range 7 * day {
+			if r := feed(s, minute, minute+1, load); float64(r.Replicas) > math.Ceil(load(minute)) {
+				raised++
+			}
+		}
+		if raised > 7*day/100 {
+			t.Errorf("%s: raised in %d of %d minutes", name, raised, 7*day)
+		}
+	}
+}
+
+func TestStopsWhenJumpsStop(t *testing.T) {
+	s := New()
+	feed(s, 0, 4*day, jump)
+	raised := 0
+	for minute := 4 * day; minute < 12*day; minute++ {
+		if r := feed(s, minute, minute+1, func(int) float64 { return 2 }); minute >= 10*day && r.Replicas > 2 {
+			raised++
+		}
+	}
+	if raised > 20 {
+		t.Errorf("raised in %d minutes of the last two days, a week after the last jump", raised)
+	}
+}
+
+func TestMissingLoadIsNotZero(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day+700, jump)
+	unknown := inputAt((3*day+700)*60, 0)
+	unknown.Load = Load{}
+	if r := s.Observe(&active, unknown); r.Reason != ReasonLoadUnknown || r.Replicas != 0 {
+		t.Errorf("while the load is not known: %+v", r)
+	}
+	twin := s.Clone()
+	for minute := 3*day + 700; minute < 3*day+760; minute++ {
+		in := inputAt(minute*60+1, 0)
+		in.Load = Load{}
+		s.Observe(&active, in)
+	}
+	feed(s, 3*day+760, 4*day+718, jump)
+	if r := feed(s, 4*day+718, 4*day+719, jump); r.Replicas < 7 {
+		t.Errorf("the day after an hour without a load: %+v", r)
+	}
+	if r := feed(twin, 3*day+700, 3*day+719, jump); r.Replicas < 7 {
+		t.Errorf("the twin without a gap: %+v", r)
+	}
+}
+
+func TestGapOfDays(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day, jump)
+	if r := feed(s, 5*day, 5*day+718, jump); r.Reason != ReasonLearning || r.Replicas != 0 {
+		t.Errorf("after a gap of two days: %+v", r)
+	}
+	if r := feed(s, 5*day+718, 6*day+719, jump); r.Reason != ReasonInUse || r.Replicas < 7 {
+		t.Errorf("30 hours after the gap: %+v", r)
+	}
+}
+
+func TestClockThatJumps(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day, jump)
+	s.Observe(&active, inputAt(400*day*60, 2))
+	feed(s, 3*day, 4*day+400, jump)
+	if r := feed(s, 4*day+400, 4*day+719, jump); r.Replicas < 7 {
+		t.Errorf("a day and a half after the clock was right again: %+v", r)
+	}
+}
+
+func TestTargetOfAPodChanges(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day, jump)
+	var r Result
+	for minute := 3 * day; minute < 3*day+719; minute++ {
+		for second := 0; second < 60; second += 15 {
+			in := inputAt(minute*60+second, jump(minute)/2)
+			in.Load.PerPodMilli = 1000
+			r = s.Observe(&active, in)
+		}
+	}
+	if r.Replicas < 3 || r.Replicas > 6 {
+		t.Errorf("pods serve twice as much, so 5 are needed: %+v", r)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	s := New()
+	feed(s, 0, 4*day+719, jump)
+	in := inputAt((4*day+719)*60, 2)
+	in.MaxReplicas = 6
+	if r := s.Observe(&active, in); r.Replicas > 6 {
+		t.Errorf("above maxReplicas: %+v", r)
+	}
+	free := New()
+	expensive := Settings{Mode: Active, WasteLimitPercent: 3, Price: 0.01}
+	none := Settings{Mode: Active, WasteLimitPercent: 0, Price: 10}
+	for _, c := range []struct {
+		settings Settings
+		reason   Reason
+	}{{expensive, ReasonNotWorthItsPrice}, {none, ReasonAboveWasteLimit}, {Settings{}, ReasonOff}} {
+		*free = *s
+		free.Observe(&c.settings, inputAt((4*day+719)*60, 2))
+		r := free.Observe(&c.settings, inputAt((4*day+720)*60, 2))
+		if r.Reason != c.reason || r.Replicas != 0 {
+			t.Errorf("%+v: %+v", c.settings, r)
+		}
+	}
+}
+
+// TestRestart: a state that was saved and read again goes on as one that was not.
+func TestRestart(t *testing.T) {
+	s := New()
+	for from := 0; from < 4*day; {
+		to := from + 137 + from%611
+		feed(s, from, to, jump)
+		text, err := s.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := New()
+		if err := again.UnmarshalText(text); err != nil {
+			t.Fatal(err)
+		}
+		at := inputAt((to-1)*60+50, 2)
+		if diff := cmp.Diff(s.Observe(&active, at), again.Observe(&active, at)); diff != "" {
+			t.Fatalf("minute %d: %s", to, diff)
+		}
+		from = to + 1
+		if from > day {
+			s = again
+		}
+	}
+}
+
+func TestCloneSharesNothing(t *testing.T) {
+	s := New()
+	feed(s, 0, day, jump)
+	c := s.Clone()
+	before, _ := c.MarshalText()
+	feed(s, day, 2*day, jump)
+	if after, _ := c.MarshalText(); string(after) != string(before) {
+		t.Error("what the original learnt changed the copy")
+	}
+	if !s.After(c) || c.After(s) {
+		t.Error("which of the two has learnt more is mistaken")
+	}
+}
+
+func TestDamagedStates(t *testing.T) {
+	s := New()
+	feed(s, 0, 2*day, jump)
+	good, _ := s.MarshalBinary()
+	for name, change := range map[string]func(b []byte) []byte{
+		"empty":           func([]byte) []byte { return nil },
+		"another version": func(b []byte) []byte { b[0]++; return b },
+		"cut off":         func(b []byte) []byte { return b[:len(b)-1] },
+		"too long":        func(b []byte) []byte { return append(b, 0) },
+		"not a number":    func(b []byte) []byte { copy(b[17:25], "\xff\xff\xff\xff\xff\xff\xff\x7f"); return b },
+		"before 1970":     func(b []byte) []byte { b[8] = 0xff; return b },
+	} {
+		again := New()
+		if err := again.UnmarshalBinary(change(append([]byte(nil), good...))); err == nil {
+			t.Errorf("%s: it was read", name)
+		} else if diff := cmp.Diff(again.v, New().v); diff != "" {
+			t.Errorf("%s: it was read in part", name)
+		}
+	}
+}
+
+func FuzzUnmarshalBinary(f *testing.F) {
+	s := New()
+	feed(s, 0, 2*day, jump)
+	good, _ := s.MarshalBinary()
+	f.Add(good)
+	f.Add([]byte{version})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s := New()
+		if s.UnmarshalBinary(b) != nil {
+			return
+		}
+		r := feed(s, 0, 20, jump)
+		if r.Replicas < 0 || r.Replicas > 50 || math.IsNaN(r.Expected) {
+			t.Fatalf("%+v", r)
+		}
+		again, err := s.MarshalBinary()
+		if err != nil || s.UnmarshalBinary(again) != nil {
+			t.Fatalf("what was read cannot be written and read again: %v", err)
+		}
+	})
+}
+
+func TestAllocatesNothing(t *testing.T) {
+	s := New()
+	feed(s, 0, 2*day, jump)
+	second := 2 * day * 60
+	in := inputAt(0, 5)
+	if n := testing.AllocsPerRun(1000, func() {
+		second += 15
+		in.Now = begin.Add(time.Duration(second) * time.Second)
+		s.Observe(&active, in)
+	}); n != 0 {
+		t.Errorf("%v allocations an observation", n)
+	}
+}
+
+// BenchmarkMinute is a minute of an object with a forecast: 59 observations in it and one that ends it.
+func BenchmarkMinute(b *testing.B) {
+	for name, startUp := range map[string]time.Duration{"1m": time.Minute, "14m": 14 * time.Minute} {
+		b.Run(name, func(b *testing.B) {
+			s := New()
+			feed(s, 0, 2*day, jump)
+			second := 2 * day * 60
+			in := inputAt(0, 5)
+			in.StartUp = startUp
+			b.ReportAllocs()
+			for b.Loop() {
+				for range 60 {
+					second++
+					in.Now = begin.Add(time.Duration(second) * time.Second)
+					s.Observe(&active, in)
+				}
+			}
+		})
+	}
+}

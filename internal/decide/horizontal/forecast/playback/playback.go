@@ -1,0 +1,178 @@
+// Package playback plays each minute of load again: with the counts that metrics alone ask for, and with those of
+// several forecasts beside. So it is known what each forecast avoids and wastes before one is used, and while it is.
+//
+// It knows means of minutes. A sample shows a change of load some seconds late, and a forecast that was learnt from
+// such samples is as late: so both change the replica count at the same second of a minute.
+package playback
+
+import (
+	"math"
+	"time"
+)
+
+// Arms is how many forecasts are played.
+const Arms = 10
+
+const (
+	// lanes are the metrics alone, and each forecast.
+	lanes = Arms + 1
+	// window is for how many minutes the highest count is kept: the default stabilization window of scaling down.
+	window = 5
+	// span is for how many minutes counts are kept.
+	span = 16
+	// Longest is the longest start-up that is played.
+	Longest = (span - 2) * time.Minute
+	// delay is after how many seconds of a minute the count follows its load; step is how finely a minute is played.
+	delay, step = 20, 10
+	// halfLife is after how many minutes what was counted matters half.
+	halfLife = 3 * 24 * 60
+)
+
+// keep is what is left of a tally after a minute.
+var keep = math.Exp2(-1.0 / halfLife)
+
+// Minute is the load of a minute and what holds in it.
+type Minute struct {
+	// Load is in pods at the target. A pod can carry Full times its target.
+	Load, Full float64
+	// StartUp is how long a pod takes to become ready.
+	StartUp time.Duration
+	// Tolerance is how far the load may be from what the count serves at the target, as a part of it.
+	Tolerance                float64
+	MinReplicas, MaxReplicas int32
+}
+
+// Tally is what was counted, in pod-minutes that count half after three days.
+type Tally struct {
+	// Lacking pods were needed while the ready ones could not carry the load. Paid are all. Wasted are more than the
+	// metrics alone ask for and more than the load needs.
+	Lacking, Paid, Wasted float64
+}
+
+// Lane are the replica counts of one way to scale.
+type Lane struct {
+	Tally
+	// Counts are those of the last minutes, and Asked what metrics asked for; both by the minute.
+	Counts [span]int32
+	Asked  [window]int32
+	// Floor is the least count in the next minute.
+	Floor int32
+}
+
+// State is what was played, a value of fixed size. Lanes[0] is without a forecast.
+type State struct {
+	Lanes [lanes]Lane
+	// Minutes is how many were played, and Weight the same with older ones counting less.
+	Minutes int64
+	Weight  float64
+}
+
+// Play plays a minute.
+func (s *State) Play(in *Minute) {
+	need := whole(in.Load)
+	for i := range s.Lanes {
+		l := &s.Lanes[i]
+		if s.Minutes == 0 {
+			l.begin(in.bounded(need))
+		}
+		l.Counts[s.Minutes%span] = max(l.react(s.Minutes, in), min(l.Floor, in.MaxReplicas))
+	}
+	for i := range s.Lanes {
+		s.count(&s.Lanes[i], in, need)
+	}
+	s.Minutes++
+	s.Weight = s.Weight*keep + 1
+}
+
+// SetFloor sets what a forecast asks for from the next minute on.
+func (s *State) SetFloor(arm int, replicas int32) { s.Lanes[1+arm].Floor = replicas }
+
+// Without is the tally of the metrics alone, With that of a forecast.
+func (s *State) Without() *Tally { return &s.Lanes[0].Tally }
+
+// With is the tally with a forecast.
+func (s *State) With(arm int) *Tally { return &s.Lanes[1+arm].Tally }
+
+// IsValid reports whether it can be gone on with.
+func (s *State) IsValid() bool {
+	isFine := func(v float64) bool { return v >= 0 && v <= math.MaxInt32*Longest.Minutes()*halfLife }
+	for i := range s.Lanes {
+		l := &s.Lanes[i]
+		if !isFine(l.Lacking) || !isFine(l.Paid) || !isFine(l.Wasted) || l.Floor < 0 {
+			return false
+		}
+		for _, c := range l.Counts {
+			if c < 0 {
+				return false
+			}
+		}
+		for _, c := range l.Asked {
+			if c < 0 {
+				return false
+			}
+		}
+	}
+	return s.Minutes >= 0 && isFine(s.Weight)
+}
+
+// count adds up a minute of a lane.
+func (s *State) count(l *Lane, in *Minute, need int32) {
+	startUp := int64(min(in.StartUp, Longest) / time.Second)
+	var minute Tally
+	for second := int64(step / 2); second < 60; second += step {
+		at := s.Minutes*60 + second - delay
+		count, ready := l.at(at), l.least(at-startUp, at)
+		if in.Load > float64(ready)*in.Full*(1+1e-9) {
+			minute.Lacking += float64(need - ready)
+		}
+		minute.Paid += float64(count)
+		minute.Wasted += float64(max(0, count-max(s.Lanes[0].at(at), need)))
+	}
+	const part = step / 60.0
+	l.Lacking = l.Lacking*keep + minute.Lacking*part
+	l.Paid = l.Paid*keep + minute.Paid*part
+	l.Wasted = l.Wasted*keep + minute.Wasted*part
+}
+
+// begin has it as if the count had been the same before.
+func (l *Lane) begin(count int32) {
+	for i := range l.Counts {
+		l.Counts[i] = count
+	}
+}
+
+// react is the count that metrics lead to, without rate policies.
+func (l *Lane) react(minute int64, in *Minute) int32 {
+	before := l.Counts[(minute+span-1)%span]
+	asked := before
+	if beside := in.Load - float64(before); math.Abs(beside) > in.Tolerance*float64(before) {
+		asked = whole(in.Load)
+	}
+	asked = in.bounded(asked)
+	l.Asked[minute%window] = asked
+	most := asked
+	for _, earlier := range l.Asked {
+		most = max(most, earlier)
+	}
+	return max(asked, min(before, most))
+}
+
+// at is the count at a second.
+func (l *Lane) at(second int64) int32 { return l.Counts[minuteOf(second)%span] }
+
+// least is the smallest count from a second to another.
+func (l *Lane) least(from, to int64) int32 {
+	least := int32(math.MaxInt32)
+	for minute := minuteOf(from); minute <= minuteOf(to); minute++ {
+		least = min(least, l.Counts[minute%span])
+	}
+	return least
+}
+
+// minuteOf is a second's minute, moved by a whole span so that it is not negative.
+func minuteOf(second int64) int64 { return (second + span*60) / 60 }
+
+func (m *Minute) bounded(count int32) int32 { return max(m.MinReplicas, min(m.MaxReplicas, count)) }
+
+// whole is how many pods carry a load at the target.
+func whole(load float64) int32 { return int32(min(math.MaxInt32, math.Ceil(load-1e-9))) }

@@ -1,0 +1,81 @@
+package playback
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func minute(load float64) *Minute {
+	return &Minute{Load: load, Full: 1.25, StartUp: time.Minute, Tolerance: 0.1, MinReplicas: 1, MaxReplicas: 100}
+}
+
+// play plays a load that is 4 and then 10, with a floor of an arm from a minute on.
+func play(floor int32, from, to int) *State {
+	var s State
+	for i := range 20 {
+		if s.SetFloor(0, 0); i >= from && i < to {
+			s.SetFloor(0, floor)
+		}
+		load := 4.0
+		if i >= 10 {
+			load = 10
+		}
+		s.Play(minute(load))
+	}
+	return &s
+}
+
+func TestJump(t *testing.T) {
+	const none = 0
+	for _, c := range []struct {
+		floor                    int32
+		from, to                 int
+		lacking, avoided, wasted float64
+		why                      string
+	}{
+		{none, 0, 0, 8, 0, 0, "6 pods lack for 80 s: 20 until the count follows, 60 until they are ready"},
+		{10, 8, 12, 8, 8, 6, "asked for at 8:20 and ready at 9:20, before the jump; wasted from 8:20 to 10:00, less what is needed"},
+		{10, 9, 12, 8, 6, 4, "ready at 10:20: 6 pods lack for 20 s"},
+		{3, 5, 20, 8, 0, 0, "a floor below the metrics' count changes nothing"},
+		{10, 0, 5, 8, 0, 27, "a floor at the wrong time wastes 6 pods for four minutes and a half"},
+	} {
+		s := play(c.floor, c.from, c.to)
+		lacking, with := s.Without().Lacking, s.With(0)
+		if !near(lacking, c.lacking) || !near(lacking-with.Lacking, c.avoided) || !near(with.Wasted, c.wasted) {
+			t.Errorf("floor %d from %d to %d: lacking %.1f, avoided %.1f, wasted %.1f, want %v, %v, %v: %s", c.floor, c.from, c.to,
+				lacking, lacking-with.Lacking, with.Wasted, c.lacking, c.avoided, c.wasted, c.why)
+		}
+	}
+}
+
+// near allows for the steps of ten seconds and the weight of older minutes.
+func near(got, want float64) bool { return math.Abs(got-want) <= 4.1 }
+
+// TestProperties: no floor lacks more than none while it lasts, nothing is negative, and a lane without a floor equals
+// the metrics alone.
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s State
+		floor := rapid.Int32Range(0, 30).Draw(t, "floor")
+		startUp := time.Duration(rapid.IntRange(0, 1200).Draw(t, "start-up")) * time.Second
+		for range rapid.IntRange(1, 60).Draw(t, "minutes") {
+			m := minute(rapid.Float64Range(0, 40).Draw(t, "load"))
+			m.StartUp, m.MaxReplicas = startUp, rapid.Int32Range(1, 30).Draw(t, "max")
+			s.SetFloor(1, floor)
+			s.Play(m)
+		}
+		without, with := s.Without(), s.With(1)
+		if with.Lacking > without.Lacking+1e-6 || with.Paid < without.Paid-1e-6 || with.Wasted < 0 || without.Wasted != 0 {
+			t.Fatalf("without %+v, with %+v", without, with)
+		}
+		if *s.With(2) != *without {
+			t.Fatalf("without a floor %+v, want %+v", s.With(2), without)
+		}
+		if !s.IsValid() {
+			t.Fatal("what was played is not valid")
+		}
+	})
+}

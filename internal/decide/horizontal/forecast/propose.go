@@ -1,0 +1,93 @@
+package forecast
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
+)
+
+// scales are the parts of what is expected that may be asked for. The first arms of the playback are these of the
+// expectation itself, the others of the expectation with the mean error of its minute on top.
+var scales = [playback.Arms / 2]float64{0.7, 0.8, 0.9, 1, 1.15}
+
+// doubt is how many times its waste a forecast has to be worth: what is played back is not what will be.
+const doubt = 1.5
+
+// propose has each arm ask for what it would, and takes the best if it is worth it. The minute is the last one that is
+// over.
+func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Result {
+	ahead := int(math.Ceil(min(m.StartUp, playback.Longest).Minutes())) + 1 + margin
+	r := Result{
+		Reason: ReasonLearning, StartUp: m.StartUp, Horizon: time.Duration(ahead) * time.Minute,
+		LearntFor: time.Duration(s.v.Learnt) * time.Minute, Needed: needed * time.Minute,
+	}
+	mean, upper, isKnown := s.v.Model.Peaks(minute, ahead)
+	if isKnown {
+		largest := s.largest()
+		mean, upper = min(mean, largest), min(upper, largest)
+	}
+	for arm := range playback.Arms {
+		s.v.Played.SetFloor(arm, replicas(arm, mean, upper, m))
+	}
+	if !isKnown || s.v.Learnt < needed {
+		return r
+	}
+	var arm int
+	arm, r.Reason = s.choose(settings)
+	r.Scale, r.Expected, r.Day = scales[arm%len(scales)], expected(arm, mean, upper), s.day(arm)
+	if r.Reason == ReasonInUse {
+		r.Replicas = replicas(arm, mean, upper, m)
+	}
+	return r
+}
+
+// choose is the arm with the largest gain of those that are worth it, or of all if none is.
+func (s *State) choose(settings *Settings) (best int, reason Reason) {
+	without, gain := s.v.Played.Without(), math.Inf(-1)
+	reason = ReasonNotWorthItsPrice
+	for arm := range playback.Arms {
+		with := s.v.Played.With(arm)
+		worth := settings.Price * (without.Lacking - with.Lacking)
+		its := ReasonInUse
+		switch {
+		case worth <= doubt*with.Wasted:
+			its = ReasonNotWorthItsPrice
+		case with.Wasted > settings.WasteLimitPercent/100*without.Paid:
+			its = ReasonAboveWasteLimit
+		}
+		if its > reason || its == reason && worth-with.Wasted > gain {
+			best, reason, gain = arm, its, worth-with.Wasted
+		}
+	}
+	return best, reason
+}
+
+func (s *State) day(arm int) Day {
+	without, with := s.v.Played.Without(), s.v.Played.With(arm)
+	perDay := 24 * 60 / max(1, s.v.Played.Weight)
+	return Day{
+		LackingPodMinutes: perDay * without.Lacking, AvoidedPodMinutes: perDay * (without.Lacking - with.Lacking),
+		WastedPodMinutes: perDay * with.Wasted, PodMinutes: perDay * without.Paid,
+	}
+}
+
+// largest is the largest load of the last days: no forecast asks for more.
+func (s *State) largest() (most float64) {
+	for _, load := range s.v.Largest {
+		most = max(most, load)
+	}
+	return most
+}
+
+func expected(arm int, mean, upper float64) float64 {
+	if arm < len(scales) {
+		return mean
+	}
+	return upper
+}
+
+func replicas(arm int, mean, upper float64, m *playback.Minute) int32 {
+	wanted := math.Ceil(scales[arm%len(scales)]*expected(arm, mean, upper) - 1e-9)
+	return int32(max(0, min(wanted, float64(m.MaxReplicas))))
+}

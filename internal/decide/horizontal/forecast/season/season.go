@@ -1,0 +1,134 @@
+// Package season is a model of a load that recurs each day.
+//
+// It is exponential smoothing with a level and an additive season of a day, without a trend (P. R. Winters,
+// "Forecasting Sales by Exponentially Weighted Moving Averages", Management Science 6, 1960), and with the
+// autocorrelation of its errors (E. S. Gardner, "Exponential smoothing: The state of the art", Journal of Forecasting,
+// 1985). Beside the season it has the mean absolute error of each minute of the day: at the minutes of a jump it is
+// larger.
+package season
+
+import "math"
+
+// Minutes are the places of a season.
+const Minutes = 24 * 60
+
+const (
+	// levelWeight and placeWeight are how much of an error the level and the place in the season take over.
+	levelWeight, placeWeight = 0.1, 0.2
+	// errorDecay is what is left of an error after a minute.
+	errorDecay = 0.9
+	// unknown marks a place without a value. Others are from -most to most.
+	unknown, most = math.MinInt16, math.MaxInt16
+	// mostError is the largest stored error, in units of errors.
+	mostError = math.MaxUint8
+	// Units begin as these parts of the load's unit, and double whenever a value has no room.
+	firstUnit, firstErrorUnit = 1.0 / 1024, 1.0 / 128
+)
+
+// Model is the model of one load, a value of fixed size. The zero value knows nothing.
+type Model struct {
+	// Level is added to each place. Error is how far the last minute was from what had been expected.
+	Level, Error float64
+	// Unit is what 1 in a place means, ErrorUnit what 1 in an error means. They are 0 before the first minute.
+	Unit, ErrorUnit float64
+	// Places are the season's values from midnight UTC on, and Errors the mean absolute errors there.
+	Places [Minutes]int16
+	Errors [Minutes]uint8
+}
+
+// Learn takes in the mean load of a minute. If isAtLeast, the load may have been larger: then it corrects the model
+// upwards only.
+func (m *Model) Learn(minute int64, load float64, isAtLeast bool) {
+	if m.Unit == 0 {
+		m.begin()
+	}
+	i := place(minute)
+	if m.Places[i] == unknown {
+		m.set(i, load-m.Level)
+		m.Skip(1)
+		return
+	}
+	m.Error = load - m.Level - m.season(i)
+	if isAtLeast && m.Error < 0 {
+		m.Error = 0
+		return
+	}
+	m.setError(i, m.err(i)+placeWeight*(math.Abs(m.Error)-m.err(i)))
+	m.Level += levelWeight * m.Error
+	m.set(i, m.season(i)+placeWeight*(load-m.Level-m.season(i)))
+}
+
+// Skip lets minutes pass whose load is not known.
+func (m *Model) Skip(minutes int64) { m.Error *= math.Pow(errorDecay, float64(minutes)) }
+
+// Peaks is the most that the model expects in the minutes after a minute: the expectation itself, and with the mean
+// error of its minute on top. It is not known if one of these minutes was never seen.
+func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, isKnown bool) {
+	if m.Unit == 0 {
+		return 0, 0, false
+	}
+	left := m.Error
+	for k := 1; k <= ahead; k++ {
+		i := place(minute + int64(k))
+		if m.Places[i] == unknown {
+			return 0, 0, false
+		}
+		left *= errorDecay
+		expected := m.Level + m.season(i) + left
+		mean, upper = max(mean, expected), max(upper, expected+m.err(i))
+	}
+	return mean, upper, true
+}
+
+// Scale multiplies all that was learnt.
+func (m *Model) Scale(factor float64) {
+	m.Level *= factor
+	m.Error *= factor
+	m.Unit *= factor
+	m.ErrorUnit *= factor
+}
+
+// IsValid reports whether the numbers can be computed with.
+func (m *Model) IsValid() bool {
+	for _, v := range []float64{m.Level, m.Error, m.Unit, m.ErrorUnit} {
+		if math.IsNaN(v) || math.Abs(v) > 1e12 {
+			return false
+		}
+	}
+	return m.Unit >= 0 && (m.Unit > 0) == (m.ErrorUnit > 0)
+}
+
+func (m *Model) begin() {
+	*m = Model{Unit: firstUnit, ErrorUnit: firstErrorUnit}
+	for i := range m.Places {
+		m.Places[i] = unknown
+	}
+}
+
+func (m *Model) season(i int) float64 { return float64(m.Places[i]) * m.Unit }
+
+func (m *Model) err(i int) float64 { return float64(m.Errors[i]) * m.ErrorUnit }
+
+func (m *Model) set(i int, value float64) {
+	for math.Abs(value) > most*m.Unit {
+		m.Unit *= 2
+		for k, v := range m.Places {
+			if v != unknown {
+				m.Places[k] = v / 2
+			}
+		}
+	}
+	m.Places[i] = int16(math.RoundToEven(value / m.Unit))
+}
+
+func (m *Model) setError(i int, value float64) {
+	for value > mostError*m.ErrorUnit {
+		m.ErrorUnit *= 2
+		for k := range m.Errors {
+			m.Errors[k] /= 2
+		}
+	}
+	m.Errors[i] = uint8(math.RoundToEven(value / m.ErrorUnit))
+}
+
+func place(minute int64) int { return int((minute%Minutes + Minutes) % Minutes) }

@@ -1,0 +1,187 @@
+package forecast
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/season"
+)
+
+const (
+	// needed is how many minutes are learnt before a forecast is used: a day for the season, and six hours in which it
+	// is played.
+	needed = 30 * 60
+	// longestGap is after how many minutes without a load learning begins anew.
+	longestGap = 24 * 60
+	// defaultStartUp is taken while no pod's start-up was observed, and defaultFull where it is not known how much a pod
+	// can carry.
+	defaultStartUp, defaultFull = 30 * time.Second, 1.25
+	// margin is how many minutes earlier than the start-up demands pods are asked for: a sample shows a jump late, and a
+	// jump often takes more than one minute.
+	margin = 1
+	// sameTarget is how far a pod's target may differ, as a part of it, and count as the same.
+	sameTarget = 0.005
+	// mostLoad bounds what is learnt. The replica count has 31 bits.
+	mostLoad = math.MaxInt32
+	// days is for how many days, the present one included, the largest load is remembered.
+	days = 8
+)
+
+// State is what was learnt. It is a value of fixed size behind a pointer.
+type State struct {
+	// v has everything that is saved.
+	v saved
+	// result is that of the last whole minute; its Reason is ReasonOff before the first one.
+	result Result
+}
+
+// saved is what a State consists of, in the order in which it is encoded.
+type saved struct {
+	// Minute is the present one, in minutes of the Unix epoch; 0 before the first. At is the last observation in it, in
+	// nanoseconds of the epoch, 0 if there the load was not known.
+	Minute, At int64
+	// Sum is the load times seconds in the present minute, and Seconds how many of it are known.
+	Sum, Seconds float64
+	// Learnt is how many minutes were learnt.
+	Learnt int64
+	// PerPodMilli is the target of a pod that the load is in.
+	PerPodMilli float64
+	// Day is that of the last of Largest, in days of the epoch.
+	Day int64
+	// Largest are the largest loads of the last days.
+	Largest [days]float64
+	// IsCapped says that the load was larger at some moment of the present minute.
+	IsCapped bool
+	Model    season.Model
+	Played   playback.State
+}
+
+// New is a state that knows nothing.
+func New() *State { return &State{} }
+
+// Clone is a copy that shares nothing with it.
+func (s *State) Clone() *State {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	return &c
+}
+
+// After reports whether it has learnt more recent minutes than another state.
+func (s *State) After(other *State) bool { return s.v.Minute > other.v.Minute }
+
+// Observe takes in a moment. What it computes, it does once a minute.
+func (s *State) Observe(settings *Settings, in *Input) Result {
+	if settings.Mode == Off {
+		return Result{}
+	}
+	minute := in.Now.Unix() / 60
+	switch passed := minute - s.v.Minute; {
+	case s.v.Minute == 0:
+		s.v.Minute = minute
+	case passed < 0:
+		// The clock went back, or another's was ahead. What is learnt goes by the time of day, so it stays.
+		s.begin(minute)
+		s.v.At = 0
+	case passed > 0:
+		s.finish(settings, in, passed)
+		s.begin(minute)
+	}
+	if s.result.Reason == ReasonOff {
+		m := minuteOf(in)
+		s.result = s.propose(settings, &m, s.v.Minute-1)
+	}
+	s.add(in)
+	r := s.result
+	if r.Reason > ReasonLearning && !in.Load.IsKnown {
+		r.Reason, r.Replicas = ReasonLoadUnknown, 0
+	}
+	return r
+}
+
+func (s *State) begin(minute int64) {
+	s.v.Minute, s.v.Sum, s.v.Seconds, s.v.IsCapped = minute, 0, 0, false
+}
+
+// add takes in the load since the last observation, if it was known then and is now.
+func (s *State) add(in *Input) {
+	load, before := &in.Load, s.v.At
+	s.v.At = 0
+	if !load.IsKnown || !(load.Pods >= 0 && load.Pods <= mostLoad) {
+		return
+	}
+	s.rescale(load.PerPodMilli)
+	s.v.At = in.Now.UnixNano()
+	if seconds := time.Duration(s.v.At - before).Seconds(); before > 0 && seconds > 0 && seconds <= 60 {
+		s.v.Sum += load.Pods * seconds
+		s.v.Seconds += seconds
+		s.v.IsCapped = s.v.IsCapped || load.IsCapped
+	}
+}
+
+// rescale follows a change of a pod's target: the same load then is another number of pods.
+func (s *State) rescale(perPodMilli float64) {
+	before := s.v.PerPodMilli
+	if !(perPodMilli > 0) || math.IsInf(perPodMilli, 0) {
+		return
+	}
+	s.v.PerPodMilli = perPodMilli
+	factor := before / perPodMilli
+	if before == 0 || math.Abs(factor-1) <= sameTarget || !(factor > 1e-6 && factor < 1e6) {
+		return
+	}
+	s.v.Sum *= factor
+	s.v.Model.Scale(factor)
+	for i := range s.v.Largest {
+		s.v.Largest[i] *= factor
+	}
+}
+
+// finish learns the minute that has passed, and computes what to ask for in the next ones.
+func (s *State) finish(settings *Settings, in *Input, passed int64) {
+	if s.v.Seconds == 0 || passed > 1 {
+		s.v.Model.Skip(passed)
+	}
+	if passed > longestGap {
+		s.v.Learnt = 0
+	}
+	m := minuteOf(in)
+	if s.v.Seconds > 0 {
+		m.Load = s.v.Sum / s.v.Seconds
+		s.learn(&m)
+	}
+	s.result = s.propose(settings, &m, s.v.Minute+passed-1)
+}
+
+// minuteOf is a minute as it is played, but for its load.
+func minuteOf(in *Input) playback.Minute {
+	m := playback.Minute{
+		Full: in.Load.Full, StartUp: in.StartUp, Tolerance: in.Tolerance,
+		MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas,
+	}
+	if !(m.Full >= 1) {
+		m.Full = defaultFull
+	}
+	if m.StartUp <= 0 {
+		m.StartUp = defaultStartUp
+	}
+	return m
+}
+
+func (s *State) learn(m *playback.Minute) {
+	s.v.Played.Play(m)
+	s.v.Model.Learn(s.v.Minute, m.Load, s.v.IsCapped)
+	s.v.Learnt++
+	for today := s.v.Minute / season.Minutes; s.v.Day != today; {
+		if gone := today - s.v.Day; gone < 0 || gone > days {
+			s.v.Day, s.v.Largest = today, [days]float64{}
+			break
+		}
+		s.v.Day++
+		s.v.Largest[s.v.Day%days] = 0
+	}
+	largest := &s.v.Largest[s.v.Day%days]
+	*largest = max(*largest, m.Load)
+}

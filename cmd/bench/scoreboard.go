@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,22 +13,26 @@ import (
 func scoreboardCommand() *cobra.Command {
 	config := scoreboard.Defaults()
 	var path string
+	var samples []string
 	cmd := &cobra.Command{
 		Use:   "scoreboard",
-		Short: "Scores of upstream's settings and of Plimsoll's on the traces of a folder, in virtual time",
+		Short: "Scores of upstream's loop, of Plimsoll's and of forecasts on many loads, in virtual time",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			began := time.Now()
+			config.Samples = nil
+			for _, s := range samples {
+				config.Samples = append(config.Samples, scoreboard.Samples(s))
+			}
 			config.Say = report.NewProgress(cmd.ErrOrStderr(), began).Say
 			results, err := scoreboard.Measure(cmd.Context(), config)
 			if err != nil {
 				return err
 			}
-			results.Machine = report.ThisMachine(began)
-			if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			if err := results.WriteTable(cmd.OutOrStdout()); err != nil {
+			results.Machine, results.ElapsedSeconds = report.ThisMachine(began), time.Since(began).Seconds()
+			config.Say("%.0f days in %.0f s: %.2f s a day", results.Days, results.ElapsedSeconds,
+				results.ElapsedSeconds/results.Days)
+			if err := results.WriteTables(cmd.OutOrStdout()); err != nil {
 				return err
 			}
 			if path == "" {
@@ -39,14 +43,21 @@ func scoreboardCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&config.Folder, "traces", "",
-		"The folder with traces, .csv or .csv.gz; without it, generated days are played.")
+		"The folder with traces, .csv or .csv.gz; without it and --made-up, generated days are played.")
 	flags.Int32Var(&config.TargetPercent, "target", config.TargetPercent, "The target, in percent of the CPU request.")
 	flags.Int32Var(&config.MinReplicas, "min", config.MinReplicas, "The least replicas.")
 	flags.Int32Var(&config.MaxReplicas, "max", config.MaxReplicas, "The most replicas.")
-	flags.DurationVar(&config.ReadyAfter, "ready-after", config.ReadyAfter,
-		"How long a pod takes to be ready once it runs.")
+	flags.DurationSliceVar(&config.Ready, "ready", config.Ready,
+		"How long a pod takes to be ready once it is asked for; everything is played with each.")
+	flags.StringSliceVar(&samples, "samples", []string{string(scoreboard.Old), string(scoreboard.Fresh)},
+		"How old the kubelets' samples are: old, as kubelets give them, or fresh; everything is played with each.")
+	flags.StringSliceVar(&config.Forecasts, "forecasts", config.Forecasts,
+		"The sides beside upstream and plimsoll: all, none, or some of "+
+			strings.Join(scoreboard.ForecastNames(), ", ")+".")
+	flags.BoolVar(&config.MadeUp, "made-up", false, "Play made-up loads of three weeks too, from each seed another one.")
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each load is played.")
 	flags.DurationVar(&config.For, "for", 0, "Play no more than this of each load.")
+	flags.DurationVar(&config.ScoreFrom, "score-from", 0, "Do not score this much of the beginning of each load.")
 	flags.StringVar(&path, "out", "", "The file to write the results to, as JSON.")
 	return cmd
 }

@@ -2,166 +2,179 @@ package scoreboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 )
 
-// Config says what is played.
-type Config struct {
-	// Folder has traces, .csv or .csv.gz; generated days are played if it is empty.
-	Folder string
-	// TargetPercent, MinReplicas and MaxReplicas are those of both sides, which have no
-	// behavior beside.
-	TargetPercent, MinReplicas, MaxReplicas int32
-	// ReadyAfter is how long a pod takes to be ready once it runs.
-	ReadyAfter time.Duration
-	// Seeds is how often each is played.
-	Seeds int
-	// For cuts loads off; 0 plays them whole.
-	For time.Duration
-	// Say is called with the progress; it may be nil.
-	Say func(format string, args ...any)
+// board is what is the same for all that one table compares.
+type board struct {
+	ready   time.Duration
+	samples Samples
 }
 
-// Defaults are what the table in the documentation was made with.
-func Defaults() Config {
-	return Config{TargetPercent: 70, MinReplicas: 2, MaxReplicas: 20, ReadyAfter: 10 * time.Second, Seeds: 3}
+// play is one side with one load, once.
+type play struct {
+	board board
+	side  *side
+	scene *simulate.Scene
+	into  *score.Score
 }
 
-// Results are the scores.
-type Results struct {
-	Machine       report.Machine `json:"machine"`
-	TargetPercent int32          `json:"targetPercent"`
-	MinReplicas   int32          `json:"minReplicas"`
-	MaxReplicas   int32          `json:"maxReplicas"`
-	Seeds         int            `json:"seeds"`
-	Loads         []Load         `json:"loads"`
-}
-
-// Load is what came of one load, seed by seed.
-type Load struct {
-	Name     string        `json:"name"`
-	Hours    float64       `json:"hours"`
-	Upstream []score.Score `json:"upstream"`
-	Plimsoll []score.Score `json:"plimsoll"`
-}
-
-// Measure plays everything.
+// Measure plays everything, on all cores. All of it comes from the seeds: the order in which plays end does not matter.
 func Measure(ctx context.Context, c Config) (Results, error) {
-	r := Results{TargetPercent: c.TargetPercent, MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Seeds: c.Seeds}
-	if c.Seeds < 1 {
-		return r, fmt.Errorf("seeds: %d, want at least 1", c.Seeds)
+	r := Results{
+		TargetPercent: c.TargetPercent, MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Seeds: c.Seeds,
+		ScoreFromHours: c.ScoreFrom.Hours(),
 	}
-	names, err := c.loads()
+	if err := c.validate(); err != nil {
+		return r, err
+	}
+	sides, err := c.sides()
 	if err != nil {
 		return r, err
 	}
-	say := c.Say
-	if say == nil {
-		say = func(string, ...any) {}
+	sources, err := c.sources()
+	if err != nil {
+		return r, err
 	}
-	r.Loads = make([]Load, len(names))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range names {
-		group.Go(func() error {
-			l, err := c.play(ctx, name)
-			if err == nil {
-				r.Loads[i] = l
-				say("%s: %.0f hours, %d seeds", l.Name, l.Hours, c.Seeds)
+	for i := range sides {
+		r.Sides = append(r.Sides, sides[i].name)
+	}
+	var plays []*play
+	for _, ready := range c.Ready {
+		for _, samples := range c.Samples {
+			b := board{ready, samples}
+			r.Boards = append(r.Boards, Board{ReadySeconds: ready.Seconds(), Samples: samples})
+			for i := range sources {
+				more, l, err := c.plays(b, &sources[i], sides)
+				if err != nil {
+					return r, err
+				}
+				plays = append(plays, more...)
+				last := &r.Boards[len(r.Boards)-1]
+				last.Loads = append(last.Loads, l)
 			}
-			return err
-		})
+		}
 	}
-	return r, group.Wait()
+	if r.Days, err = c.run(ctx, plays); err != nil {
+		return r, err
+	}
+	for i := range r.Boards {
+		r.Boards[i].summarize(r.Sides)
+	}
+	return r, nil
 }
 
-// loads are the names of what is played.
-func (c *Config) loads() ([]string, error) {
-	if c.Folder == "" {
-		var names []string
-		for _, name := range load.GeneratedNames() {
-			names = append(names, "generated:"+name)
+// plays are those of a load, and where their scores go to.
+func (c *Config) plays(b board, s *source, sides []side) ([]*play, Load, error) {
+	l := Load{Name: s.name, Scores: map[string][]score.Score{}}
+	var plays []*play
+	for n := range c.Seeds {
+		scene, err := c.scene(b, s.seeds[n], seed(n))
+		if err != nil {
+			return nil, l, fmt.Errorf("%s: %w", s.name, err)
 		}
-		return names, nil
+		l.Hours = (scene.For - scene.ScoreFrom).Hours()
+		for i := range sides {
+			if l.Scores[sides[i].name] == nil {
+				l.Scores[sides[i].name] = make([]score.Score, c.Seeds)
+			}
+			plays = append(plays, &play{board: b, side: &sides[i], scene: scene, into: &l.Scores[sides[i].name][n]})
+		}
 	}
-	entries, err := os.ReadDir(c.Folder)
+	return plays, l, nil
+}
+
+// startAfter is the part of the time to ready in which a pod does not run yet.
+const startAfter = 2 * time.Second
+
+func (c *Config) scene(b board, l *load.Load, seed uint64) (*simulate.Scene, error) {
+	w := simulate.DefaultWorkload()
+	w.StartAfter = min(startAfter, b.ready)
+	w.ReadyAfter = b.ready - w.StartAfter
+	w.Complete()
+	scene, err := simulate.NewScene(l, w, observehorizontal.HPA(c.autoscaler(c.TargetPercent)))
 	if err != nil {
 		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if name := e.Name(); strings.HasSuffix(name, ".csv") || strings.HasSuffix(name, ".csv.gz") {
-			names = append(names, filepath.Join(c.Folder, name))
-		}
-	}
-	if len(names) == 0 {
-		return nil, errors.New(c.Folder + ": there is no trace in it: no .csv or .csv.gz")
-	}
-	return names, nil
-}
-
-func (c *Config) play(ctx context.Context, name string) (Load, error) {
-	l, err := load.Parse(name)
-	if err != nil {
-		return Load{}, err
-	}
-	hpa := c.autoscaler()
-	w := simulate.DefaultWorkload()
-	w.ReadyAfter = c.ReadyAfter
-	w.Complete()
-	scene, err := simulate.NewScene(l, w, observehorizontal.HPA(hpa))
-	if err != nil {
-		return Load{}, err
 	}
 	if c.For > 0 {
 		scene.For = min(scene.For, c.For)
 	}
-	result := Load{Name: shortName(name), Hours: scene.For.Hours()}
-	for seed := range c.Seeds {
-		scene.Seed = uint64(seed) + 1
-		for side, into := range map[simulate.Side]*[]score.Score{simulate.Upstream: &result.Upstream,
-			simulate.Plimsoll: &result.Plimsoll} {
-			run, err := simulate.Play(ctx, scene, simulate.Setting{Name: name, Side: side, HPA: hpa}, simulate.Watch{})
-			if err != nil {
-				return Load{}, fmt.Errorf("%s: %w", name, err)
-			}
-			*into = append(*into, run.Score)
-		}
+	if b.samples == Fresh {
+		scene.Timing.Housekeeping = 0
 	}
-	return result, nil
+	scene.ScoreFrom, scene.Seed = c.ScoreFrom, seed
+	return scene, nil
 }
 
-func shortName(name string) string {
-	name = strings.TrimPrefix(name, "generated:")
-	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".gz"), ".csv")
+// run runs plays, the longest first so that no core waits long at the end, and returns how many days they were.
+func (c *Config) run(ctx context.Context, plays []*play) (float64, error) {
+	slices.SortStableFunc(plays, func(a, b *play) int { return int(b.scene.For/time.Second - a.scene.For/time.Second) })
+	p := progress{say: c.Say}
+	for _, one := range plays {
+		p.days += one.days()
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, one := range plays {
+		group.Go(func() error {
+			if err := one.run(ctx, c); err != nil {
+				return err
+			}
+			p.played(one)
+			return nil
+		})
+	}
+	return p.days, group.Wait()
 }
 
-func (c *Config) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
-	return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-		MinReplicas: ptr.To(c.MinReplicas), MaxReplicas: c.MaxReplicas,
-		Metrics: []autoscalingv2.MetricSpec{{
-			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
-				Name: "cpu",
-				Target: autoscalingv2.MetricTarget{
-					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To(c.TargetPercent),
-				},
-			},
-		}},
-	}}
+func (p *play) days() float64 { return p.scene.For.Hours() / 24 }
+
+func (p *play) run(ctx context.Context, c *Config) error {
+	setting := simulate.Setting{
+		Name: p.side.name, Side: p.side.of, HPA: c.autoscaler(int32(float64(c.TargetPercent)*p.side.targetPart + 0.5)),
+	}
+	if p.side.floor != nil {
+		setting.Floor = p.side.floor(p)
+	}
+	run, err := simulate.Play(ctx, p.scene, setting, simulate.Watch{})
+	if err != nil {
+		return fmt.Errorf("%s, %s: %w", p.scene.Load.Name, p.side.name, err)
+	}
+	*p.into = run.Score
+	return nil
+}
+
+// progress says at each full percent of the days how far it is.
+type progress struct {
+	say  func(format string, args ...any)
+	days float64
+
+	// mu guards what follows.
+	mu   sync.Mutex
+	done float64
+	last int
+}
+
+func (p *progress) played(one *play) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += one.days()
+	percent := int(100*p.done/p.days + 1e-9)
+	if p.say == nil || percent == p.last {
+		return
+	}
+	p.last = percent
+	p.say("%3d %% of %.0f days; last %s, ready after %v, %s samples, %s", percent, p.days, one.scene.Load.Name,
+		one.board.ready, one.board.samples, one.side.name)
 }

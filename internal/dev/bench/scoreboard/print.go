@@ -4,154 +4,97 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 )
 
-// column is one measure of the table.
-type column struct {
-	head string
-	of   func(s *score.Score) float64
-	// decimals are shown.
-	decimals int
-}
-
-var columns = []column{
-	{"pod-hours", func(s *score.Score) float64 { return s.PodHours }, 1},
-	{"short, % of time", func(s *score.Score) float64 { return s.ShortPercent }, 3},
-	{"longest, s", func(s *score.Score) float64 { return s.LongestShortSeconds }, 0},
-	{"lost, %", func(s *score.Score) float64 { return s.LostPercent }, 3},
-	{"slow, %", func(s *score.Score) float64 { return s.SlowPercent }, 3},
-	{"p99, ms", func(s *score.Score) float64 { return 1000 * s.P99Seconds }, 0},
-	{"θU, %", func(s *score.Score) float64 { return s.ThetaU }, 2},
-	{"θO, %", func(s *score.Score) float64 { return s.ThetaO }, 1},
-	{"τU, %", func(s *score.Score) float64 { return s.TauU }, 1},
-	{"τO, %", func(s *score.Score) float64 { return s.TauO }, 1},
-	{"υ, %", func(s *score.Score) float64 { return s.Instability }, 2},
-	{"actions a day", func(s *score.Score) float64 { return float64(s.Actions) * 24 / s.Hours }, 0},
-	{"turned round a day", func(s *score.Score) float64 { return float64(s.Reverses) * 24 / s.Hours }, 0},
-	{"recovery, s", recovery, 0},
-	{"worst, s", worst, 0},
-}
-
-// recovery is missing where there was no surge.
-func recovery(s *score.Score) float64 {
-	if len(s.RecoverySeconds) == 0 {
-		return math.NaN()
-	}
-	return s.MedianRecoverySeconds
-}
-
-func worst(s *score.Score) float64 {
-	if len(s.RecoverySeconds) == 0 {
-		return math.NaN()
-	}
-	return s.WorstRecoverySeconds
-}
-
-// WriteTable prints the table as Markdown: of each load upstream's figure and Plimsoll's,
-// medians over the seeds; then the medians over all loads, and in how many of them
-// Plimsoll has less and more.
-func (r *Results) WriteTable(out io.Writer) error {
-	head := []string{"load"}
-	for _, c := range columns {
-		head = append(head, c.head)
-	}
-	cells := [][]string{head}
-	type pair struct{ upstream, plimsoll []float64 }
-	all := make([]pair, len(columns))
-	for i := range r.Loads {
-		l := &r.Loads[i]
-		line := []string{l.Name}
-		for k, c := range columns {
-			a, b := medianOf(l.Upstream, c.of), medianOf(l.Plimsoll, c.of)
-			line = append(line, both(a, b, c.decimals))
-			if !math.IsNaN(a) && !math.IsNaN(b) {
-				all[k].upstream, all[k].plimsoll = append(all[k].upstream, a), append(all[k].plimsoll, b)
+// WriteTables prints all as Markdown: for each time to ready and age of samples one table of all measures, upstream's
+// beside Plimsoll's, one of all loads and sides, and one that sums them up.
+func (r *Results) WriteTables(out io.Writer) error {
+	for i := range r.Boards {
+		b := &r.Boards[i]
+		title := fmt.Sprintf("%.0f s to ready, %s samples", b.ReadySeconds, b.Samples)
+		tables := []string{
+			"\n" + title + ": upstream / Plimsoll\n\n" + markdown(b.measures()),
+			"\n" + title + ": time short of capacity in parts of upstream's, pod-hours against Plimsoll\n\n" +
+				markdown(b.sides(r.Sides)),
+			"\n" + title + ": summary\n\n" + markdown(b.summaries()),
+		}
+		for _, table := range tables {
+			if _, err := io.WriteString(out, table); err != nil {
+				return err
 			}
 		}
-		cells = append(cells, line)
 	}
-	medians, counts := []string{"**median**"}, []string{"less / more in"}
-	for k, c := range columns {
-		medians = append(medians, "**"+both(middle(all[k].upstream), middle(all[k].plimsoll), c.decimals)+"**")
+	return nil
+}
+
+// measures are of each load upstream's figure and Plimsoll's, medians over the seeds; then the medians of the ratios of
+// those, and in how many loads Plimsoll has less and more.
+func (b *Board) measures() [][]string {
+	head := []string{"load"}
+	medians, counts := []string{"**median of ratios**"}, []string{"less / more in"}
+	lines := make([][]string, len(b.Loads))
+	for i := range b.Loads {
+		lines[i] = []string{b.Loads[i].Name}
+	}
+	for _, c := range columns {
+		head = append(head, c.head)
+		var ratios []float64
 		less, more := 0, 0
-		for i := range all[k].upstream {
-			switch a, b := text(all[k].upstream[i], c.decimals), text(all[k].plimsoll[i], c.decimals); {
-			case a == b:
-			case all[k].plimsoll[i] < all[k].upstream[i]:
+		for i := range b.Loads {
+			upstream, plimsoll := medianOf(b.Loads[i].Scores[Upstream], c.of), medianOf(b.Loads[i].Scores[Base], c.of)
+			one, other := text(upstream, c.decimals), text(plimsoll, c.decimals)
+			lines[i] = append(lines[i], one+" / "+other)
+			if ratio := plimsoll / upstream; upstream > 0 && !math.IsNaN(ratio) {
+				ratios = append(ratios, ratio)
+			}
+			switch {
+			case one == other || math.IsNaN(upstream) || math.IsNaN(plimsoll):
+			case plimsoll < upstream:
 				less++
 			default:
 				more++
 			}
 		}
+		medians = append(medians, "**"+text(middle(ratios), 2)+"**")
 		counts = append(counts, fmt.Sprintf("%d / %d", less, more))
 	}
-	_, err := io.WriteString(out, markdown(append(cells, medians, counts)))
-	return err
+	return append(append([][]string{head}, lines...), medians, counts)
 }
 
-func both(a, b float64, decimals int) string { return text(a, decimals) + " / " + text(b, decimals) }
+// sides are of each load and side the time short of capacity in parts of upstream's and the pod-hours.
+func (b *Board) sides(names []string) [][]string {
+	cells := [][]string{append([]string{"load", Upstream + ", s a day"}, names[1:]...)}
+	for i := range b.Loads {
+		l := &b.Loads[i]
+		line := []string{l.Name, text(l.shortSeconds(Upstream)/l.days(Upstream), 1)}
+		for _, side := range names[1:] {
+			line = append(line, text(l.shortRatio(side), 2)+", "+percent(l.podHoursPercent(side)))
+		}
+		cells = append(cells, line)
+	}
+	return cells
+}
 
-func text(v float64, decimals int) string {
-	if math.IsNaN(v) {
+func (b *Board) summaries() [][]string {
+	cells := [][]string{{
+		"side", "short, s a day", "of upstream's: sums", "median of ratios", "geometric mean", "ratios of",
+		"most added, s a day", "pod-hours, mean", "pod-hours, most",
+	}}
+	for _, s := range b.Summaries {
+		cells = append(cells, []string{
+			s.Side, text(float64(s.ShortSecondsADay), 1), text(float64(s.RatioOfSums), 3), text(float64(s.MedianRatio), 3),
+			text(float64(s.MeanRatio), 3), fmt.Sprintf("%d loads", s.RatioLoads),
+			fmt.Sprintf("%s %s", text(float64(s.MostAdded.Figure), 1), s.MostAdded.Load),
+			percent(float64(s.PodHoursPercent)),
+			fmt.Sprintf("%s %s", percent(float64(s.MostPodHours.Figure)), s.MostPodHours.Load),
+		})
+	}
+	return cells
+}
+
+func percent(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
 	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
-}
-
-func medianOf(scores []score.Score, of func(s *score.Score) float64) float64 {
-	var values []float64
-	for i := range scores {
-		if v := of(&scores[i]); !math.IsNaN(v) {
-			values = append(values, v)
-		}
-	}
-	return middle(values)
-}
-
-// middle is the median; NaN if there is nothing.
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	return score.Median(slices.Sorted(slices.Values(values)))
-}
-
-// markdown aligns cells, numbers to the right.
-func markdown(cells [][]string) string {
-	widths := make([]int, len(cells[0]))
-	for _, line := range cells {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var b strings.Builder
-	for n, line := range cells {
-		for i, cell := range line {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				b.WriteString("| " + cell + pad + " ")
-			} else {
-				b.WriteString("| " + pad + cell + " ")
-			}
-		}
-		b.WriteString("|\n")
-		if n > 0 {
-			continue
-		}
-		for i, w := range widths {
-			if i == 0 {
-				b.WriteString("|" + strings.Repeat("-", w+2))
-			} else {
-				b.WriteString("|" + strings.Repeat("-", w+1) + ":")
-			}
-		}
-		b.WriteString("|\n")
-	}
-	return b.String()
+	return fmt.Sprintf("%+.2f %%", v)
 }

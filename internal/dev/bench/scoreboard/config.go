@@ -1,0 +1,94 @@
+package scoreboard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/utils/ptr"
+)
+
+// Samples says how old the kubelets' samples are.
+type Samples string
+
+// The ages of samples.
+const (
+	// Old samples are as kubelets give them: each container's is taken every 10 to 20 s.
+	Old Samples = "old"
+	// Fresh samples are taken when they are asked for.
+	Fresh Samples = "fresh"
+)
+
+// Config says what is played.
+type Config struct {
+	// Folder has traces, .csv or .csv.gz. Without it generated days are played, unless MadeUp asks for made-up weeks.
+	Folder string
+	MadeUp bool
+	// TargetPercent, MinReplicas and MaxReplicas are those of all sides, which have no behavior beside.
+	TargetPercent, MinReplicas, MaxReplicas int32
+	// Ready are how long a pod takes to be ready once it is asked for, Samples how old samples are: everything is
+	// played with each of both.
+	Ready   []time.Duration
+	Samples []Samples
+	// Forecasts are the names of the sides beside upstream and Plimsoll; AllForecasts and NoForecasts stand alone.
+	Forecasts []string
+	// Seeds is how often each is played.
+	Seeds int
+	// For cuts loads off; 0 plays them whole. ScoreFrom is how much of the beginning is not scored.
+	For, ScoreFrom time.Duration
+	// Say is called with the progress; it may be nil.
+	Say func(format string, args ...any)
+}
+
+// Defaults are what the tables in the documentation are made with.
+func Defaults() Config {
+	return Config{
+		TargetPercent: 70, MinReplicas: 2, MaxReplicas: 20, Seeds: 3, Forecasts: []string{NoForecasts},
+		Ready: []time.Duration{12 * time.Second, time.Minute, 3 * time.Minute}, Samples: []Samples{Old, Fresh},
+	}
+}
+
+// mostReady bounds the time to ready: nothing waits for pods of an hour.
+const mostReady = time.Hour
+
+func (c *Config) validate() error {
+	switch {
+	case c.Seeds < 1:
+		return fmt.Errorf("seeds: %d, want at least 1", c.Seeds)
+	case c.TargetPercent < 1 || c.MinReplicas < 1 || c.MaxReplicas < c.MinReplicas:
+		return fmt.Errorf("a target of %d %%, %d to %d replicas: want at least 1, and no more at least than at most",
+			c.TargetPercent, c.MinReplicas, c.MaxReplicas)
+	case len(c.Ready) == 0 || len(c.Samples) == 0:
+		return errors.New("want at least one time to ready and one age of samples")
+	case c.For < 0 || c.ScoreFrom < 0:
+		return errors.New("loads are neither played nor scored for a negative time")
+	}
+	for i, ready := range c.Ready {
+		if ready < 0 || ready > mostReady || slices.Contains(c.Ready[:i], ready) {
+			return fmt.Errorf("ready after %v: want 0 to %v, each once", ready, mostReady)
+		}
+	}
+	for i, s := range c.Samples {
+		if s != Old && s != Fresh || slices.Contains(c.Samples[:i], s) {
+			return fmt.Errorf("samples: %q, want %s or %s, each once", s, Old, Fresh)
+		}
+	}
+	return nil
+}
+
+// autoscaler is the HPA of a side.
+func (c *Config) autoscaler(targetPercent int32) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		MinReplicas: ptr.To(c.MinReplicas), MaxReplicas: c.MaxReplicas,
+		Metrics: []autoscalingv2.MetricSpec{{
+			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+				Name: "cpu",
+				Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To(targetPercent),
+				},
+			},
+		}},
+	}}
+}

@@ -65,6 +65,10 @@ func (c *Config) validate() error {
 	case c.For < 0 || c.ScoreFrom < 0:
 		return errors.New("loads are neither played nor scored for a negative time")
 	}
+	return c.validateBoards()
+}
+
+func (c *Config) validateBoards() error {
 	for i, ready := range c.Ready {
 		if ready < 0 || ready > mostReady || slices.Contains(c.Ready[:i], ready) {
 			return fmt.Errorf("ready after %v: want 0 to %v, each once", ready, mostReady)

@@ -70,21 +70,26 @@ func TestMeasure(t *testing.T) {
 		if b.ReadySeconds != ready || b.Samples != []Samples{Old, Fresh}[i%2] || len(b.Loads) != 1 {
 			t.Fatalf("%v s, %s samples, %d loads", b.ReadySeconds, b.Samples, len(b.Loads))
 		}
-		for side, scores := range b.Loads[0].Scores {
-			if len(scores) != 2 || scores[0].Hours != 0.5 || scores[1].Hours != 0.5 {
-				t.Errorf("%s: %+v", side, scores)
-			}
-		}
-		upstream, plimsoll := b.Loads[0].Scores[Upstream][0], b.Loads[0].Scores[Base][0]
-		if upstream.Surges != 1 || plimsoll.WorstRecoverySeconds < ready-2 {
-			t.Errorf("%v s to ready, recovered after %v s", ready, plimsoll.WorstRecoverySeconds)
-		}
-		if b.Samples == Fresh && plimsoll.WorstRecoverySeconds >= upstream.WorstRecoverySeconds {
-			t.Errorf("recovered after %v s, upstream after %v", plimsoll.WorstRecoverySeconds, upstream.WorstRecoverySeconds)
-		}
+		checkBoard(t, b)
 	}
 	if again := measure(t, c); !reflect.DeepEqual(again.Boards, r.Boards) {
 		t.Error("the same seeds, other results")
+	}
+}
+
+func checkBoard(t *testing.T, b *Board) {
+	t.Helper()
+	for side, scores := range b.Loads[0].Scores {
+		if len(scores) != 2 || scores[0].Hours != 0.5 || scores[1].Hours != 0.5 {
+			t.Errorf("%s: %+v", side, scores)
+		}
+	}
+	upstream, plimsoll := b.Loads[0].Scores[Upstream][0], b.Loads[0].Scores[Base][0]
+	if upstream.Surges != 1 || plimsoll.WorstRecoverySeconds < b.ReadySeconds-2 {
+		t.Errorf("%v s to ready, recovered after %v s", b.ReadySeconds, plimsoll.WorstRecoverySeconds)
+	}
+	if b.Samples == Fresh && plimsoll.WorstRecoverySeconds >= upstream.WorstRecoverySeconds {
+		t.Errorf("recovered after %v s, upstream after %v", plimsoll.WorstRecoverySeconds, upstream.WorstRecoverySeconds)
 	}
 }
 
@@ -98,7 +103,8 @@ func TestForecastActs(t *testing.T) {
 		}
 		return 20
 	})
-	c.Seeds, c.Samples, c.ScoreFrom, c.Forecasts = 1, []Samples{Fresh}, 24*time.Hour, []string{"yesterday"}
+	c.Seeds, c.ScoreFrom, c.Forecasts = 1, 24*time.Hour, []string{"yesterday"}
+	c.Ready, c.Samples = []time.Duration{time.Minute, 3 * time.Minute}, []Samples{Fresh}
 	for _, b := range measure(t, c).Boards {
 		l := &b.Loads[0]
 		if l.Hours != 24 || l.shortSeconds(Base) == 0 || l.shortSeconds("yesterday") != 0 {

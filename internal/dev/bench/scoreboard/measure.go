@@ -51,20 +51,16 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 		r.Sides = append(r.Sides, sides[i].name)
 	}
 	var plays []*play
-	for _, ready := range c.Ready {
-		for _, samples := range c.Samples {
-			b := board{ready, samples}
-			r.Boards = append(r.Boards, Board{ReadySeconds: ready.Seconds(), Samples: samples})
-			for i := range sources {
-				more, l, err := c.plays(b, &sources[i], sides)
-				if err != nil {
-					return r, err
-				}
-				plays = append(plays, more...)
-				last := &r.Boards[len(r.Boards)-1]
-				last.Loads = append(last.Loads, l)
+	for _, b := range c.boards() {
+		result := Board{ReadySeconds: b.ready.Seconds(), Samples: b.samples}
+		for i := range sources {
+			more, l, err := c.plays(b, &sources[i], sides)
+			if err != nil {
+				return r, err
 			}
+			plays, result.Loads = append(plays, more...), append(result.Loads, l)
 		}
+		r.Boards = append(r.Boards, result)
 	}
 	if r.Days, err = c.run(ctx, plays); err != nil {
 		return r, err
@@ -73,6 +69,16 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 		r.Boards[i].summarize(r.Sides)
 	}
 	return r, nil
+}
+
+func (c *Config) boards() []board {
+	var all []board
+	for _, ready := range c.Ready {
+		for _, samples := range c.Samples {
+			all = append(all, board{ready, samples})
+		}
+	}
+	return all
 }
 
 // plays are those of a load, and where their scores go to.

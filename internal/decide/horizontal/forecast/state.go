@@ -90,7 +90,7 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 		s.begin(minute)
 	}
 	if s.result.Reason == ReasonOff {
-		m := minuteOf(in)
+		m := Minute(in)
 		s.result = s.propose(settings, &m, s.v.Minute-1)
 	}
 	s.add(in)
@@ -147,7 +147,7 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 	if passed > longestGap {
 		s.v.Learnt = 0
 	}
-	m := minuteOf(in)
+	m := Minute(in)
 	if s.v.Seconds > 0 {
 		m.Load = s.v.Sum / s.v.Seconds
 		s.learn(&m)
@@ -155,8 +155,8 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 	s.result = s.propose(settings, &m, s.v.Minute+passed-1)
 }
 
-// minuteOf is a minute as it is played, but for its load.
-func minuteOf(in *Input) playback.Minute {
+// Minute is a minute as it is played, but for its load.
+func Minute(in *Input) playback.Minute {
 	m := playback.Minute{
 		Full: in.Load.Full, StartUp: in.StartUp, Tolerance: in.Tolerance,
 		MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas,

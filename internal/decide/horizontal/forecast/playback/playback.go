@@ -67,8 +67,8 @@ type State struct {
 	Weight  float64
 }
 
-// Play plays a minute.
-func (s *State) Play(in *Minute) {
+// Play plays a minute, and returns what was counted in it, without a forecast and then with each.
+func (s *State) Play(in *Minute) (counted [lanes]Tally) {
 	need := whole(in.Load)
 	for i := range s.Lanes {
 		l := &s.Lanes[i]
@@ -78,10 +78,15 @@ func (s *State) Play(in *Minute) {
 		l.Counts[s.Minutes%span] = max(l.react(s.Minutes, in), min(l.Floor, in.MaxReplicas))
 	}
 	for i := range s.Lanes {
-		s.count(&s.Lanes[i], in, need)
+		l := &s.Lanes[i]
+		counted[i] = s.count(l, in, need)
+		l.Lacking = l.Lacking*keep + counted[i].Lacking
+		l.Paid = l.Paid*keep + counted[i].Paid
+		l.Wasted = l.Wasted*keep + counted[i].Wasted
 	}
 	s.Minutes++
 	s.Weight = s.Weight*keep + 1
+	return counted
 }
 
 // SetFloor sets what a forecast asks for from the next minute on.
@@ -115,23 +120,20 @@ func (s *State) IsValid() bool {
 	return s.Minutes >= 0 && isFine(s.Weight)
 }
 
-// count adds up a minute of a lane.
-func (s *State) count(l *Lane, in *Minute, need int32) {
+// count is what a lane has in a minute.
+func (s *State) count(l *Lane, in *Minute, need int32) (minute Tally) {
+	const part = step / 60.0
 	startUp := int64(min(in.StartUp, Longest) / time.Second)
-	var minute Tally
 	for second := int64(step / 2); second < 60; second += step {
 		at := s.Minutes*60 + second - delay
 		count, ready := l.at(at), l.least(at-startUp, at)
 		if in.Load > float64(ready)*in.Full*(1+1e-9) {
-			minute.Lacking += float64(need - ready)
+			minute.Lacking += part * float64(need-ready)
 		}
-		minute.Paid += float64(count)
-		minute.Wasted += float64(max(0, count-max(s.Lanes[0].at(at), need)))
+		minute.Paid += part * float64(count)
+		minute.Wasted += part * float64(max(0, count-max(s.Lanes[0].at(at), need)))
 	}
-	const part = step / 60.0
-	l.Lacking = l.Lacking*keep + minute.Lacking*part
-	l.Paid = l.Paid*keep + minute.Paid*part
-	l.Wasted = l.Wasted*keep + minute.Wasted*part
+	return minute
 }
 
 // begin has it as if the count had been the same before.

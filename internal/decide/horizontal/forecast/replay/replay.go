@@ -1,0 +1,115 @@
+// Package replay has a forecast learn a load of the past, and shows what the forecast would have done on each day.
+// It walks forward: what is asked for in a minute follows from the minutes before it.
+package replay
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
+)
+
+// Load is a load by the minute.
+type Load struct {
+	// Start is when the first minute begins.
+	Start time.Time
+	// Pods is how many pods carry the load at the target, NaN where that is not known; and PerPodMilli a pod's target
+	// then, in thousandths of the metric's unit. PerPodMilli may be shorter: what it lacks is not known.
+	Pods, PerPodMilli []float64
+	// Full is how many times its target a pod can carry; 0 if that is not known.
+	Full float64
+}
+
+// Config is what else holds all the time.
+type Config struct {
+	Settings                 forecast.Settings
+	MinReplicas, MaxReplicas int32
+	// StartUp is how long new pods take from their creation until they are ready; 0 if it is not known.
+	StartUp time.Duration
+	// Tolerance is the metrics' tolerance, as a part of the target.
+	Tolerance float64
+}
+
+// Day is what the forecast would have done on a day, in mode Active.
+type Day struct {
+	// Date is when the day begins, in UTC.
+	Date time.Time
+	// KnownMinutes are those with a load. The rest is about these.
+	KnownMinutes int
+	// Lacking are the pod-minutes in which a pod was lacking with the metrics alone, Avoided how many fewer there are
+	// with the forecast, Wasted those that it adds without need, and Paid all without it.
+	Lacking, Avoided, Wasted, Paid float64
+	// RaisedMinutes are those in which it asks for more than the load needs at the time, and MostReplicas is the most
+	// that it asks for.
+	RaisedMinutes int
+	MostReplicas  int32
+	// Reason is the forecast's at the end of the day.
+	Reason forecast.Reason
+}
+
+// Result is what came of a load.
+type Result struct {
+	Days []Day
+	// State is what was learnt, and Last the forecast at the end.
+	State *forecast.State
+	Last  forecast.Result
+}
+
+// Play plays a load.
+func Play(load *Load, c *Config) Result {
+	r := Result{State: forecast.New()}
+	var played playback.State
+	for i, pods := range load.Pods {
+		at := load.Start.Add(time.Duration(i) * time.Minute)
+		in := c.input(load, i)
+		// Two observations make a whole minute: each holds since the one before.
+		in.Now = at
+		r.Last = r.State.Observe(&c.Settings, in)
+		in.Now = at.Add(time.Minute / 2)
+		r.Last = r.State.Observe(&c.Settings, in)
+		day := r.day(at)
+		day.Reason = r.Last.Reason
+		if !in.Load.IsKnown {
+			continue
+		}
+		played.SetFloor(0, r.Last.Replicas)
+		m := forecast.Minute(in)
+		m.Load = pods
+		counted := played.Play(&m)
+		day.add(&counted[0], &counted[1])
+		if day.MostReplicas = max(day.MostReplicas, r.Last.Replicas); float64(r.Last.Replicas) > math.Ceil(pods) {
+			day.RaisedMinutes++
+		}
+	}
+	return r
+}
+
+// input is a minute's.
+func (c *Config) input(load *Load, i int) *forecast.Input {
+	pods := load.Pods[i]
+	in := &forecast.Input{
+		Load:        forecast.Load{Pods: pods, Full: load.Full, IsKnown: pods >= 0 && pods <= math.MaxInt32},
+		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, StartUp: c.StartUp, Tolerance: c.Tolerance,
+	}
+	if i < len(load.PerPodMilli) && load.PerPodMilli[i] > 0 {
+		in.Load.PerPodMilli = load.PerPodMilli[i]
+	}
+	return in
+}
+
+func (r *Result) day(at time.Time) *Day {
+	date := at.UTC().Truncate(24 * time.Hour)
+	if n := len(r.Days); n == 0 || !r.Days[n-1].Date.Equal(date) {
+		r.Days = append(r.Days, Day{Date: date})
+	}
+	return &r.Days[len(r.Days)-1]
+}
+
+func (d *Day) add(without, with *playback.Tally) {
+	d.KnownMinutes++
+	d.Lacking += without.Lacking
+	d.Avoided += without.Lacking - with.Lacking
+	d.Wasted += with.Wasted
+	d.Paid += without.Paid
+}

@@ -155,7 +155,8 @@ func (m *minutes) read(ctx context.Context, query string) ([]float64, error) {
 		if end.Before(begin) {
 			break
 		}
-		if err := m.readDay(ctx, query, prometheusv1.Range{Start: begin, End: end, Step: time.Minute}, values[first:]); err != nil {
+		day := prometheusv1.Range{Start: begin, End: end, Step: time.Minute}
+		if err := m.readDay(ctx, query, day, values[first:]); err != nil {
 			return nil, fmt.Errorf("from %s to %s: %w", begin.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339), err)
 		}
 	}

@@ -66,7 +66,7 @@ func podNames(kind, name string) (string, error) {
 	case "StatefulSet":
 		return regexp.QuoteMeta(name) + "-[0-9]+", nil
 	}
-	return "", fmt.Errorf("the names of the pods of a %s are not known; want a Deployment, ReplicaSet or StatefulSet", kind)
+	return "", fmt.Errorf("the names of the pods of a %s are not known; want Deployment, ReplicaSet or StatefulSet", kind)
 }
 
 // generated matches a name and what follows it, then five random characters. Where both may be too long for a prefix
@@ -105,7 +105,7 @@ func (c *Client) queriesOf(q *Query) (queries, error) {
 		usage = append(usage, fmt.Sprintf("%s=%q", c.config.ContainerLabel, q.Container))
 		request = append(request, fmt.Sprintf("%s=%q", c.config.StateContainerLabel, q.Container))
 	} else {
-		usage = append(usage, fmt.Sprintf(`%s!="POD"`, c.config.ContainerLabel), fmt.Sprintf(`%s!=""`, c.config.ContainerLabel))
+		usage = append(usage, fmt.Sprintf(`%[1]s!="POD", %[1]s!=""`, c.config.ContainerLabel))
 	}
 	if c.config.Job != "" {
 		usage = append(usage, fmt.Sprintf("job=%q", c.config.Job))
@@ -120,7 +120,7 @@ func (c *Client) queriesOf(q *Query) (queries, error) {
 		usage: fmt.Sprintf("sum(max by (%s, %s) (%s))", c.config.PodLabel, c.config.ContainerLabel, rate),
 		request: fmt.Sprintf("sum(max by (%[1]s, %[2]s) (%[3]s)) / count(count by (%[1]s) (%[3]s))",
 			c.config.StatePodLabel, c.config.StateContainerLabel, requests),
-		seen: fmt.Sprintf("count(count by (%s) (%s)) / count(count by (%[3]s) ((%[4]s == 1) and on (%[3]s) (%[4]s offset 5m == 1)))",
-			c.config.PodLabel, rate, c.config.StatePodLabel, phase),
+		seen: fmt.Sprintf("count(count by (%s) (%s)) / ", c.config.PodLabel, rate) + fmt.Sprintf(
+			"count(count by (%[1]s) ((%[2]s == 1) and on (%[1]s) (%[2]s offset 5m == 1)))", c.config.StatePodLabel, phase),
 	}, nil
 }

@@ -138,6 +138,14 @@ var layers = []wall{
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
+		within: "internal/advise/recurring",
+		why:    "what a schedule would have done is a function of the history: no API types, no clock, no input or output",
+		ours:   []string{"internal/advise/recurring"},
+		never: append(slices.Clone(elsewhere), "context", "io", "log", "math/rand", "net", "os", "sync", "syscall",
+			"testing"),
+		except: []string{modulePath + "/internal/advise/recurring"},
+	},
+	{
 		within: "internal/migrate",
 		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
 		ours: []string{"internal/migrate", "internal/advise/objects", "internal/advise/read",

@@ -1,0 +1,287 @@
+package recurring
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	// leastFitted and leastHeldOut are how often a schedule must have started on the days that it is fitted to, and on
+	// the held-out ones. Fewer are chance.
+	leastFitted, leastHeldOut = 3, 2
+	// leastShare is the part of the starts that must help.
+	leastShare = 0.6
+	// leastHelp is how many pod-minutes a start must avoid to have helped.
+	leastHelp = 0.5
+	// price is how many pod-minutes one that lacked is worth, and margin how much more the help must be worth than it
+	// costs: as for forecasts.
+	price, margin = 10, 1.5
+	// timesEven is how many times as much of what lacks a schedule must avoid as it has of the time: where pods lack all
+	// day long, another target helps, and one schedule of many by chance.
+	timesEven = 5
+	// timesChance is how many times as much must be avoided as by the same schedule at other times of the day, one
+	// every othersEvery minutes.
+	timesChance, othersEvery = 3, 30
+	// lead is how long before the jump the pods shall be ready.
+	lead = 2 * time.Minute
+	// width is how many minutes the same jump may lie apart on different days.
+	width = 20
+	// calm is for how many minutes nothing lacks where the replica count has caught up, and slowest the longest that is
+	// waited for it.
+	calm, slowest = 5, 120
+)
+
+// search finds schedules one after the other.
+type search struct {
+	playback          *playback
+	config            *Config
+	start             time.Time
+	fit, heldOut, all []day
+	// isTried has the minutes of the day in which no further jump is searched for.
+	isTried []bool
+}
+
+// candidate is a schedule that was fitted: it starts at minute from of the day of the jump, or of the day before where
+// that is negative.
+type candidate struct {
+	days          Weekdays
+	from, minutes int
+	replicas      int32
+	worth         float64
+	// firstTried and behindTried bound the minutes of the jump.
+	firstTried, behindTried int
+}
+
+// skip marks the minutes of the jump.
+func (c *candidate) skip(isTried []bool) {
+	for i := c.firstTried; i < c.behindTried; i++ {
+		isTried[i] = true
+	}
+}
+
+// best is the schedule that is worth most on the days that it is fitted to.
+func (s *search) best() (candidate, bool) {
+	lacking := make([][]float64, len(s.fit))
+	for i := range s.fit {
+		lacking[i] = s.lackingOn(&s.fit[i])
+	}
+	best := candidate{}
+	for _, days := range patterns() {
+		if c, ok := s.fitted(days, lacking); ok && c.worth > best.worth {
+			best = c
+		}
+	}
+	return best, best.worth > 0
+}
+
+// stepAt is the step in which a minute of a day begins.
+func (s *search) stepAt(d *day, minute int) int {
+	return int(d.at(minute, s.config.Location).Sub(s.start) / step)
+}
+
+// lackingOn is what lacked in each minute of a day, in pod-minutes, but for the minutes that were tried.
+func (s *search) lackingOn(d *day) []float64 {
+	lacking := make([]float64, minutesOfDay)
+	for minute := range lacking {
+		if !s.isTried[minute] {
+			lacking[minute] = s.lackingFrom(s.stepAt(d, minute))
+		}
+	}
+	return lacking
+}
+
+// lackingFrom is what lacked in the minute from a step on.
+func (s *search) lackingFrom(first int) float64 {
+	sum := 0.0
+	for i := max(0, first); i < min(first+stepsPerMinute, len(s.playback.lacking)); i++ {
+		sum += float64(s.playback.lacking[i]) * minutesPerStep
+	}
+	return sum
+}
+
+// fitted is the best schedule for the jump that lacks most on these days.
+func (s *search) fitted(days Weekdays, lacking [][]float64) (candidate, bool) {
+	var chosen []int
+	for i := range s.fit {
+		if days.Has(s.fit[i].weekday) {
+			chosen = append(chosen, i)
+		}
+	}
+	if len(chosen) < leastFitted {
+		return candidate{}, false
+	}
+	first, ok := window(chosen, lacking)
+	if !ok {
+		return candidate{}, false
+	}
+	var onsets, ends, needs []float64
+	for _, i := range chosen {
+		onset := first
+		for onset < first+width && lacking[i][onset] == 0 {
+			onset++
+		}
+		if onset == first+width {
+			continue
+		}
+		end, need := s.follow(&s.fit[i], onset)
+		onsets, ends, needs = append(onsets, float64(onset)), append(ends, float64(end)), append(needs, need)
+	}
+	from := int(quantile(onsets, 0.1)) - int((s.config.StartUp+lead+time.Minute-1)/time.Minute)
+	return s.sized(candidate{
+		days: days, from: from, minutes: int(quantile(ends, 0.9)) - from, firstTried: first, behindTried: first + width,
+	}, needs)
+}
+
+// window is the part of the day, width minutes long, in which most lacks of what lacks on enough of the days.
+func window(chosen []int, lacking [][]float64) (best int, found bool) {
+	most := 0.0
+	for first := range minutesOfDay - width + 1 {
+		total, days := 0.0, 0
+		for _, i := range chosen {
+			sum := 0.0
+			for _, pods := range lacking[i][first : first+width] {
+				sum += pods
+			}
+			if total += sum; sum >= leastHelp {
+				days++
+			}
+		}
+		// Of windows with the same, the last begins with the jump.
+		const same = 1 - 1e-9
+		if days >= leastFitted && float64(days) >= leastShare*float64(len(chosen)) && total >= most*same {
+			best, most, found = first, total, true
+		}
+	}
+	return best, found
+}
+
+// follow is when the replica count has caught up with a jump, as a minute of its day, and the highest load until then.
+func (s *search) follow(d *day, onset int) (end int, need float64) {
+	first, last := s.stepAt(d, onset), onset
+	for minute := onset; minute < onset+slowest && minute <= last+calm; minute++ {
+		i := first + (minute-onset)*stepsPerMinute
+		if s.lackingFrom(i) > 0 {
+			last = minute
+		}
+		if pods := s.playback.load(i); !math.IsNaN(pods) && last == minute {
+			need = max(need, pods)
+		}
+	}
+	return last + 1, need
+}
+
+// parts are the parts of the load for which a schedule may have pods, and quantiles the days whose load it may fit.
+var (
+	parts     = []float64{0.6, 0.7, 0.8, 0.9, 1}
+	quantiles = []float64{0.3, 0.5, 0.7, 0.9, 1}
+)
+
+// sized gives a candidate the minReplicas that is worth most.
+func (s *search) sized(c candidate, needs []float64) (best candidate, found bool) {
+	isKnown := map[int32]bool{}
+	for _, q := range quantiles {
+		for _, part := range parts {
+			c.replicas = int32(min(math.Ceil(part*quantile(needs, q)), float64(s.config.MaxReplicas)))
+			if isKnown[c.replicas] || c.replicas <= s.config.MinReplicas {
+				continue
+			}
+			isKnown[c.replicas] = true
+			r := s.play(&c, s.fit, 0)
+			c.worth = price*r.gain.Avoided - r.gain.Added
+			if c.worth > best.worth && r.starts >= leastFitted && r.isWorthIt() && !s.isChance(&c, s.fit, &r) {
+				best, found = c, true
+			}
+		}
+	}
+	return best, found
+}
+
+// result is what a schedule did on some days.
+type result struct {
+	starts, helped int
+	gain           Gain
+}
+
+// isWorthIt reports whether it helps as a rule, and for more than it costs.
+func (r *result) isWorthIt() bool {
+	return float64(r.helped) >= leastShare*float64(r.starts) && price*r.gain.Avoided > margin*r.gain.Added
+}
+
+// play plays a schedule back on some days, some minutes later than it is.
+func (s *search) play(c *candidate, days []day, later int) result {
+	var r result
+	for i := range days {
+		span := s.spanOn(c, &days[i], later)
+		if !c.days.Has(days[i].weekday) || !s.playback.isKnown(span) {
+			continue
+		}
+		g := s.playback.gain(span, c.replicas)
+		r.starts++
+		if g.Avoided >= leastHelp {
+			r.helped++
+		}
+		r.gain.Avoided += g.Avoided
+		r.gain.Added += g.Added
+	}
+	return r
+}
+
+// spanOn is when a schedule is in force on a day.
+func (s *search) spanOn(c *candidate, d *day, later int) span {
+	start := s.stepAt(d, c.from+later)
+	return span{start: start, end: start + c.minutes*stepsPerMinute}
+}
+
+// isChance reports whether the same schedule does nearly as much at other times of the day.
+func (s *search) isChance(c *candidate, days []day, own *result) bool {
+	var avoided, starts float64
+	for later := othersEvery; later < minutesOfDay; later += othersEvery {
+		if later < c.minutes+width || minutesOfDay-later < c.minutes+width {
+			continue
+		}
+		r := s.play(c, days, later)
+		avoided, starts = avoided+r.gain.Avoided, starts+float64(r.starts)
+	}
+	return starts > 0 && own.gain.Avoided/float64(own.starts) < timesChance*avoided/starts
+}
+
+// judge plays a candidate back on the held-out days, and reports whether it helps there.
+func (s *search) judge(c *candidate) (Proposal, bool) {
+	r := s.play(c, s.heldOut, 0)
+	if r.starts < leastHeldOut || !r.isWorthIt() || s.isChance(c, s.heldOut, &r) {
+		return Proposal{}, false
+	}
+	p := Proposal{
+		Days: c.days, Hour: c.from / 60, Minute: c.from % 60, Duration: time.Duration(c.minutes) * time.Minute,
+		MinReplicas: c.replicas, FittedDays: len(s.fit), HeldOutDays: len(s.heldOut), Starts: r.starts, Helped: r.helped,
+		PerDay: r.gain,
+	}
+	if c.from < 0 {
+		p.Days, p.Hour, p.Minute = c.days.before(), (c.from+minutesOfDay)/60, (c.from+minutesOfDay)%60
+	}
+	for i := max(0, s.stepAt(&s.heldOut[0], 0)); i < len(s.playback.lacking); i++ {
+		p.PerDay.Lacking += float64(s.playback.lacking[i]) * minutesPerStep
+	}
+	days := float64(len(s.heldOut))
+	p.PerDay.Lacking, p.PerDay.Avoided, p.PerDay.Added = p.PerDay.Lacking/days, p.PerDay.Avoided/days, p.PerDay.Added/days
+	// The pods start up in a part of the time.
+	inForce := (p.Duration - s.config.StartUp).Hours() / 24 * float64(r.starts) / days
+	return p, p.PerDay.Avoided >= timesEven*inForce*p.PerDay.Lacking
+}
+
+// apply adds a schedule to the playback, so that the next one is judged beside it.
+func (s *search) apply(c *candidate) {
+	for i := range s.all {
+		if c.days.Has(s.all[i].weekday) {
+			s.playback.raise(s.spanOn(c, &s.all[i], 0), c.replicas)
+		}
+	}
+	s.playback.compare()
+}
+
+// quantile is that of some values.
+func quantile(values []float64, part float64) float64 {
+	slices.Sort(values)
+	return values[int(math.Round(part*float64(len(values)-1)))]
+}

@@ -43,6 +43,7 @@ type desk struct {
 	Config
 	state       horizontal.State
 	observation horizontal.Observation
+	decision    horizontal.Decision
 }
 
 func newDesk(c Config) desk {
@@ -154,16 +155,16 @@ func isEmpty(r *metric.Reading) bool {
 	return true
 }
 
-// decide is one decision on what was observed, and what follows from it.
-func (d *desk) decide() horizontal.Decision {
+// decide is one decision on what was observed, and what follows from it. The next one replaces it.
+func (d *desk) decide() *horizontal.Decision {
 	now := d.World.Time(d.World.Now())
-	var decision horizontal.Decision
-	decision, d.state = horizontal.Decide(now, &d.Policy, d.state, &d.observation)
+	decision := &d.decision
+	*decision, d.state = horizontal.Decide(now, &d.Policy, d.state, &d.observation)
 	if decision.Branch == horizontal.BranchAwaiting {
 		return decision
 	}
 	if d.OnDecision != nil {
-		d.OnDecision(&d.observation, &decision)
+		d.OnDecision(&d.observation, decision)
 	}
 	if decision.Rescale {
 		d.World.Scale(decision.Desired)

@@ -141,7 +141,7 @@ func (p *Plimsoll) Act() {
 	}
 	p.observe(asks)
 	d := p.decide()
-	p.lookAgain(&d)
+	p.lookAgain(d)
 }
 
 // scrape reads the counters of a group's pods. Only what is new leads to a decision.

@@ -7,6 +7,9 @@ import "math"
 type histogram struct {
 	bins  []float64
 	total float64
+	// lastSeconds are in lastBin: pods that share a load take equally long, and a logarithm is dear.
+	lastSeconds float64
+	lastBin     int
 }
 
 const (
@@ -21,12 +24,18 @@ var logGrowth = math.Log(growth)
 func (h *histogram) init() { h.bins = make([]float64, bins) }
 
 func (h *histogram) add(requests, seconds float64) {
-	i := 0
-	if seconds > shortest {
-		i = min(bins-1, int(math.Log(seconds/shortest)/logGrowth)+1)
+	if seconds != h.lastSeconds {
+		h.lastSeconds, h.lastBin = seconds, binOf(seconds)
 	}
-	h.bins[i] += requests
+	h.bins[h.lastBin] += requests
 	h.total += requests
+}
+
+func binOf(seconds float64) int {
+	if seconds <= shortest {
+		return 0
+	}
+	return min(bins-1, int(math.Log(seconds/shortest)/logGrowth)+1)
 }
 
 // quantile is the middle of the bin in which it lies.

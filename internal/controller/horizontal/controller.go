@@ -82,8 +82,8 @@ func New(cfg Config) (*Controller, error) {
 	}
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers()
 	c := &Controller{
-		config: cfg, queue: schedule.New(), workers: calls.NewWorkers(cfg.Workers), records: newHPARecords(),
-		pods: podindex.NewOwned(cfg.Targets), hpaInformer: hpas.Informer(),
+		config: cfg, queue: schedule.New(), workers: calls.NewWorkers(cfg.Workers),
+		records: newHPARecords(cfg.ScrapeInterval), pods: podindex.NewOwned(cfg.Targets), hpaInformer: hpas.Informer(),
 	}
 	var err error
 	if c.series, err = monitor.New(cfg.Registerer); err != nil {

@@ -110,14 +110,17 @@ type hpaRecords struct {
 	records map[observe.Key]*hpaRecord
 	// targets has what each HPA scales.
 	targets *scaledTargets
+	// roundLasts is how long a round of scrapes lasts at most.
+	roundLasts time.Duration
 	// present counts the HPAs in the cache; the record of a deleted one may outlive it.
 	present int
 }
 
-func newHPARecords() *hpaRecords {
+func newHPARecords(scrapeInterval time.Duration) *hpaRecords {
 	return &hpaRecords{
-		records: map[observe.Key]*hpaRecord{},
-		targets: newScaledTargets(),
+		records:    map[observe.Key]*hpaRecord{},
+		targets:    newScaledTargets(),
+		roundLasts: trigger.RoundOf(scrapeInterval),
 	}
 }
 
@@ -151,9 +154,9 @@ func (s *hpaRecords) begin(key observe.Key, now time.Time) *hpaRecord {
 	defer s.mu.Unlock()
 	r := s.get(key)
 	r.begun = now
-	r.round.Decided()
+	r.round.Decided(now, s.roundLasts)
 	if r.own != nil {
-		r.own.round.Decided()
+		r.own.round.Decided(now, s.roundLasts)
 	}
 	return r
 }
@@ -187,7 +190,7 @@ func (s *hpaRecords) sampled(at, before time.Time, subscriptions []podindex.Subs
 	for i := range subscriptions {
 		// Looking up a record for each HPA on each node was a tenth of all CPU.
 		if r, isRecord := subscriptions[i].Follower.(*hpaRecord); isRecord {
-			if then, isDue := r.round.Report(at, before, subscriptions[i].Nodes); isDue {
+			if then, isDue := r.round.Report(at, before, subscriptions[i].Nodes, s.roundLasts); isDue {
 				due = append(due, dueHPA{subscriptions[i].Object, then})
 			}
 		}
@@ -203,7 +206,7 @@ func (s *hpaRecords) podSampled(of *readings.PodSampled) (due time.Time, isDue b
 	if !isThere {
 		return time.Time{}, false
 	}
-	return r.ownTriggers().round.Report(of.At, of.Before, of.Reporting)
+	return r.ownTriggers().round.Report(of.At, of.Before, of.Reporting, s.roundLasts)
 }
 
 // answered is when the object is decided because of a server's new answer.

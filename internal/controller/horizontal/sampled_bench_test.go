@@ -18,7 +18,7 @@ import (
 // objects, among 2,000 with ten pods each on 200 nodes.
 func BenchmarkSampled(b *testing.B) {
 	const objects, pods, nodes = 2000, 10, 200
-	t := &triggers{isOn: true, pods: podindex.New(), queue: schedule.New(), records: newHPARecords()}
+	t := &triggers{isOn: true, pods: podindex.New(), queue: schedule.New(), records: newHPARecords(time.Second)}
 	never := time.Now().Add(time.Hour)
 	for i := range objects {
 		object := observe.HPA(fmt.Sprint("shop-", i/20), fmt.Sprint("web-", i))

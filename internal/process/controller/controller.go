@@ -195,7 +195,7 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Registerer: ctrlmetrics.Registry, Log: log.WithName("horizontal"),
 		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		HPAs:         c.HPAs, TakeoverDelay: c.TakeoverDelay,
-		SyncPeriod: c.SyncPeriod, Triggers: true, Workers: c.Workers, Options: c.Options,
+		SyncPeriod: c.SyncPeriod, Triggers: true, ScrapeInterval: c.Kubelets.Interval, Workers: c.Workers, Options: c.Options,
 		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval,
 	}
 	if cfg.Own, err = c.Sources.Own(cluster); err != nil {

@@ -123,15 +123,19 @@ func (p *Plimsoll) Act() {
 		p.event = now
 	}
 	isNew := p.askServers()
-	asks, sampled := p.sync <= now, isNew || p.sampled <= now
-	if !asks && !sampled && p.event > now {
+	asks := p.sync <= now
+	if !asks && !isNew && min(p.sampled, p.event) > now {
 		return
 	}
 	if asks {
 		p.sync += p.timing.Sync
 	}
-	p.sampled, p.event, p.decidedAt = never, never, now
-	p.round.Decided()
+	sampled := isNew
+	if p.sampled <= now+trigger.EventGap {
+		p.sampled, sampled = never, true
+	}
+	p.event, p.decidedAt = never, now
+	p.round.Decided(p.World.Time(now), trigger.RoundOf(p.timing.Interval))
 	p.observation.Trigger = trigger.Event
 	switch {
 	case asks:
@@ -154,9 +158,10 @@ func (p *Plimsoll) scrape(i int) {
 		}
 	}
 	if isNew {
-		due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes())
+		due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes(),
+			trigger.RoundOf(p.timing.Interval))
 		if yes {
-			p.sampled = due.Sub(p.World.Epoch())
+			p.sampled = min(p.sampled, due.Sub(p.World.Epoch()))
 		}
 		g.reported = now
 	}

@@ -179,7 +179,13 @@ func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) 
 		Key: first.key, Due: first.due(), Full: first.full,
 		IsFull: !first.full.After(now), IsSampled: first.isSampled(now),
 	}
-	first.running, first.full, first.early, first.sampled = true, time.Time{}, time.Time{}, time.Time{}
+	first.running, first.full, first.early = true, time.Time{}, time.Time{}
+	if first.sampled.After(now.Add(trigger.EventGap)) {
+		// What was sampled for a later decision still has it: one because of an event lowers nothing.
+		first.early = first.sampled
+	} else {
+		first.sampled = time.Time{}
+	}
 	return item, 0, true
 }
 

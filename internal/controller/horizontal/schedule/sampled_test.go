@@ -20,3 +20,23 @@ func TestLaterSamples(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplesKeepTheirDecision: a decision because of an event does not take the place of one on samples that is due
+// some time later, because it lowers nothing; one in which that is due in a moment does.
+func TestSamplesKeepTheirDecision(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for later, isKept := range map[time.Duration]bool{150 * time.Millisecond: false, 900 * time.Millisecond: true} {
+		q, key := New(), observe.WLA("shop", "web")
+		q.AddFull(key, now.Add(time.Hour))
+		q.AddEarly(key, now.Add(later), true)
+		q.AddEarly(key, now, false)
+		if _, _, isDue := q.Take(now); !isDue {
+			t.Fatal("the event leads to no decision")
+		}
+		q.Done(key, now.Add(time.Hour))
+		item, _, isDue := q.Take(now.Add(later))
+		if isDue != isKept || isDue && !item.IsSampled {
+			t.Errorf("samples due in %s: decided then: %v, %+v", later, isDue, item)
+		}
+	}
+}

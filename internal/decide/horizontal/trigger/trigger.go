@@ -44,8 +44,9 @@ const (
 	SampleDelay = 150 * time.Millisecond
 	// EventDelay gathers changes of pods and replica counts, which seldom come alone.
 	EventDelay = 50 * time.Millisecond
-	// EventGap is the least time from a decision to one that such a change causes,
-	// RequestGap that from the last request to metrics.k8s.io.
+	// EventGap is the least time from a decision to one that such a change causes. Samples on which
+	// a decision is due within it are decided on together with the change. RequestGap is
+	// that from the last request to metrics.k8s.io.
 	EventGap   = 200 * time.Millisecond
 	RequestGap = time.Second
 	// EarlyScrapeGap is the least time from a scrape of a node to an early one.
@@ -73,27 +74,38 @@ func AfterAnswer(now, last time.Time) time.Time {
 	return now
 }
 
-// Round is one round of scrapes over the nodes of an object's pods. It begins with new
-// samples of a node that was already scraped in the round before.
+// shortestRound keeps decisions on samples to one a second where nodes are scraped more often.
+const shortestRound = time.Second
+
+// RoundOf is how long a round of scrapes lasts at most where each node is scraped at an interval.
+func RoundOf(scrapeInterval time.Duration) time.Duration { return max(shortestRound, scrapeInterval) }
+
+// Round is one round of scrapes over the nodes of an object's pods. It begins with new samples of a node
+// that already had some in the round before, or when that has lasted for long enough: kubelets have new
+// samples of the pods of an object every 10 to 20 s, each at another time.
 type Round struct {
 	began time.Time
-	// reported is how many of the nodes have been scraped in it.
+	// reported is how many of the nodes have had new samples in it.
 	reported int
-	// decided says that a decision has begun since.
-	decided bool
+	// decided says that a decision has begun since, and waits that there have been new samples after it.
+	decided, waits bool
 }
 
-// Report takes in new samples of one of so many nodes, taken at a time, after those
-// before. It says when they lead to a decision: once in a round, at once if all nodes have
-// reported, otherwise a little after the first.
-func (r *Round) Report(at, before time.Time, nodes int) (due time.Time, yes bool) {
-	if r.began.IsZero() || !before.Before(r.began) {
+// Report takes in new samples of one of so many nodes, taken at a time, after those before; a round lasts
+// as long as given at most. It says when they lead to a decision: once in a round, at once if all nodes
+// have reported, otherwise a little after the first. What comes after the decision has another one when
+// the round is over.
+func (r *Round) Report(at, before time.Time, nodes int, lasts time.Duration) (due time.Time, yes bool) {
+	if r.began.IsZero() || !before.Before(r.began) || at.Sub(r.began) >= lasts {
 		*r = Round{began: at}
 	}
 	r.reported++
 	switch {
-	case r.decided:
+	case r.waits:
 		return time.Time{}, false
+	case r.decided:
+		r.waits = true
+		return r.following(lasts), true
 	case r.reported >= nodes:
 		return at, true
 	case r.reported == 1:
@@ -102,5 +114,14 @@ func (r *Round) Report(at, before time.Time, nodes int) (due time.Time, yes bool
 	return time.Time{}, false
 }
 
-// Decided says that a decision begins, for whatever reason.
-func (r *Round) Decided() { r.decided = true }
+// following is when what waits is decided.
+func (r *Round) following(lasts time.Duration) time.Time { return r.began.Add(lasts + SampleDelay) }
+
+// Decided says that a decision begins, for whatever reason. If samples wait for it, or would in a moment
+// (EventGap), it is that of the next round.
+func (r *Round) Decided(now time.Time, lasts time.Duration) {
+	if r.waits && !now.Before(r.following(lasts).Add(-EventGap)) {
+		*r = Round{began: now.Add(-SampleDelay)}
+	}
+	r.decided = true
+}

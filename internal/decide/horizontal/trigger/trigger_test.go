@@ -1,52 +1,139 @@
 package trigger
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
-// TestRounds: whatever the order in which nodes report, a round that begins leads
-// to a decision within SampleDelay, and no node reports twice within one round.
+// object is one whose nodes have new samples, and that is decided when that is due.
+type object struct {
+	round Round
+	lasts time.Duration
+	// due is when the next decision is, undecided when the first samples came that it will take in.
+	due, undecided time.Time
+	last           map[int]time.Time
+	decisions      int
+	longestWait    time.Duration
+}
+
+// report has a node report, and decides what is due before.
+func (o *object) report(now time.Time, node, nodes int) {
+	o.decide(now)
+	at, yes := o.round.Report(now, o.last[node], nodes, o.lasts)
+	o.last[node] = now
+	o.undecided = earlier(o.undecided, now)
+	if yes {
+		o.due = earlier(o.due, at)
+	}
+	o.decide(now)
+}
+
+// decide makes the decision that is due until now.
+func (o *object) decide(now time.Time) {
+	if o.due.IsZero() || o.due.After(now) {
+		return
+	}
+	o.round.Decided(o.due, o.lasts)
+	o.longestWait = max(o.longestWait, o.due.Sub(o.undecided))
+	o.decisions++
+	o.due, o.undecided = time.Time{}, time.Time{}
+}
+
+// TestRounds: whatever the order in which nodes report, no samples wait for longer than a round, and where
+// no node reports twice within one, there is one decision in each.
 func TestRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
-		last, seen := map[int]time.Time{}, map[int]bool{} // seen since the last round began
-		var r Round
-		var due time.Time
-		now := time.Unix(1000, 0)
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(1, 700).Draw(t, "ms")) * time.Millisecond)
-			if !due.IsZero() && !due.After(now) {
-				r.Decided()
-				due = time.Time{}
-			}
+		nodes := rapid.IntRange(1, 10).Draw(t, "nodes")
+		lasts := RoundOf(time.Duration(rapid.IntRange(100, 3000).Draw(t, "interval")) * time.Millisecond)
+		o := object{lasts: lasts, last: map[int]time.Time{}}
+		isEarly := rapid.Bool().Draw(t, "early")
+		begin := time.Unix(1000, 0)
+		now := begin
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 700).Draw(t, "ms")) * time.Millisecond)
 			node := rapid.IntRange(0, nodes-1).Draw(t, "node")
-			begins := seen[node] || len(seen) == 0
-			if begins {
-				seen = map[int]bool{}
+			if before := o.last[node]; isEarly || before.IsZero() || now.Sub(before) >= lasts {
+				o.report(now, node, nodes)
 			}
-			seen[node] = true
-			at, yes := r.Report(now, last[node], nodes)
-			last[node] = now
-			if begins != r.began.Equal(now) || r.reported != len(seen) {
-				t.Fatalf("%+v, want that it begins: %v, with %d nodes", r, begins, len(seen))
-			}
-			want := time.Time{}
-			switch {
-			case r.decided:
-			case len(seen) == nodes:
-				want = now
-			case begins:
-				want = now.Add(SampleDelay)
-			}
-			if yes == want.IsZero() || !at.Equal(want) {
-				t.Fatalf("%+v is due at %v, want %v", r, at, want)
-			}
-			due = earlier(due, at)
+		}
+		end := now.Add(lasts + SampleDelay)
+		o.decide(end)
+		if !o.undecided.IsZero() || o.longestWait > lasts+SampleDelay {
+			t.Fatalf("samples waited for %v, and %v", o.longestWait, o.undecided)
+		}
+		if most := 1 + int(end.Sub(begin)/lasts); !isEarly && o.decisions > most {
+			t.Fatalf("%d decisions in %v, rounds of %v", o.decisions, end.Sub(begin), lasts)
 		}
 	})
+}
+
+// TestEachSecond: nodes that have new samples every second, at times of their own, lead to a decision a second.
+func TestEachSecond(t *testing.T) {
+	for _, nodes := range []int{1, 2, 3, 10} {
+		o := object{lasts: RoundOf(time.Second), last: map[int]time.Time{}}
+		for second := range 600 {
+			for node := range nodes {
+				late := time.Duration((second*7+node*13)%20) * time.Millisecond
+				o.report(time.Unix(int64(second), 0).Add(time.Second*time.Duration(node)/time.Duration(nodes)+late), node, nodes)
+			}
+		}
+		if o.decisions < 598 || o.decisions > 601 {
+			t.Errorf("%d nodes lead to %d decisions in ten minutes", nodes, o.decisions)
+		}
+	}
+}
+
+// TestOldSamples: nodes that have new samples every 10 to 20 s, as kubelets at their defaults. Whoever reports first
+// must not keep the others waiting until it reports again.
+func TestOldSamples(t *testing.T) {
+	const nodes = 3
+	random := rand.New(rand.NewPCG(1, 2))
+	o := object{lasts: RoundOf(time.Second), last: map[int]time.Time{}}
+	next := [nodes]time.Duration{}
+	reports := 0
+	for {
+		node := 0
+		for i := range next {
+			if next[i] < next[node] {
+				node = i
+			}
+		}
+		if next[node] > 10*time.Minute {
+			break
+		}
+		reports++
+		o.report(time.Unix(0, 0).Add(next[node]), node, nodes)
+		next[node] += 10*time.Second + time.Duration(random.Int64N(int64(10*time.Second)))
+	}
+	if o.decisions < reports*8/10 || o.longestWait > time.Second+SampleDelay {
+		t.Errorf("%d decisions on %d reports, the longest wait was %v", o.decisions, reports, o.longestWait)
+	}
+}
+
+// TestEventDecidesNothingForLater: a decision because of an event, in the midst of a round, leaves the one that samples
+// wait for where it was; one in which that is due in a moment takes its place.
+func TestEventDecidesNothingForLater(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	for after, want := range map[time.Duration]time.Duration{
+		500 * time.Millisecond: 1500 * time.Millisecond,
+		960 * time.Millisecond: 1960 * time.Millisecond,
+	} {
+		var r Round
+		r.Report(begin, time.Time{}, 3, time.Second)
+		r.Decided(begin.Add(SampleDelay), time.Second)
+		due, yes := r.Report(begin.Add(300*time.Millisecond), time.Time{}, 3, time.Second)
+		if !yes || due.Sub(begin) != time.Second+SampleDelay {
+			t.Fatalf("due after %v", due.Sub(begin))
+		}
+		r.Decided(begin.Add(after), time.Second)
+		got, yes := r.Report(begin.Add(1350*time.Millisecond), time.Time{}, 3, time.Second)
+		if !yes || got.Sub(begin) != want {
+			t.Errorf("after an event at %v, the next samples are decided at %v, want %v", after, got.Sub(begin), want)
+		}
+	}
 }
 
 // earlier is the earlier of two times, of which one that is zero is none.

@@ -171,7 +171,7 @@ bench-noise: ## what the surge window adds to noise, and what it is worth when l
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')
 
 .PHONY: scoreboard
-scoreboard: ## upstream's settings against Plimsoll's on the traces of a folder, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
+scoreboard: ## upstream's loop against Plimsoll's and forecasts on many loads, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
 	@$(GO) run ./cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 ##@ Maintain

@@ -25,20 +25,19 @@ func scoreboardCommand() *cobra.Command {
 				config.Samples = append(config.Samples, scoreboard.Samples(s))
 			}
 			config.Say = report.NewProgress(cmd.ErrOrStderr(), began).Say
+			config.Done = func(r *scoreboard.Results) error {
+				r.Machine, r.ElapsedSeconds = report.ThisMachine(began), time.Since(began).Seconds()
+				if err := r.Boards[len(r.Boards)-1].WriteTables(cmd.OutOrStdout()); err != nil || path == "" {
+					return err
+				}
+				return report.WriteJSON(path, r)
+			}
 			results, err := scoreboard.Measure(cmd.Context(), config)
-			if err != nil {
-				return err
+			if err == nil {
+				config.Say("%.0f days in %.0f s: %.2f s a day", results.Days, results.ElapsedSeconds,
+					results.ElapsedSeconds/results.Days)
 			}
-			results.Machine, results.ElapsedSeconds = report.ThisMachine(began), time.Since(began).Seconds()
-			config.Say("%.0f days in %.0f s: %.2f s a day", results.Days, results.ElapsedSeconds,
-				results.ElapsedSeconds/results.Days)
-			if err := results.WriteTables(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			if path == "" {
-				return nil
-			}
-			return report.WriteJSON(path, results)
+			return err
 		},
 	}
 	flags := cmd.Flags()

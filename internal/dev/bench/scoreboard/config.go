@@ -40,6 +40,8 @@ type Config struct {
 	For, ScoreFrom time.Duration
 	// Say is called with the progress; it may be nil.
 	Say func(format string, args ...any)
+	// Done is called when a board is done, the last one of the results so far; it may be nil.
+	Done func(r *Results) error
 }
 
 // Defaults are what the tables in the documentation are made with.

@@ -50,9 +50,10 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 	for i := range sides {
 		r.Sides = append(r.Sides, sides[i].name)
 	}
-	var plays []*play
+	p := progress{say: c.Say, days: c.days(sources, len(sides))}
 	for _, b := range c.boards() {
 		result := Board{ReadySeconds: b.ready.Seconds(), Samples: b.samples}
+		var plays []*play
 		for i := range sources {
 			more, l, err := c.plays(b, &sources[i], sides)
 			if err != nil {
@@ -60,15 +61,38 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 			}
 			plays, result.Loads = append(plays, more...), append(result.Loads, l)
 		}
-		r.Boards = append(r.Boards, result)
-	}
-	if r.Days, err = c.run(ctx, plays); err != nil {
-		return r, err
-	}
-	for i := range r.Boards {
-		r.Boards[i].summarize(r.Sides)
+		if err := c.run(ctx, plays, &p); err != nil {
+			return r, err
+		}
+		result.summarize(r.Sides)
+		r.Boards, r.Days = append(r.Boards, result), p.done
+		if c.Done == nil {
+			continue
+		}
+		if err := c.Done(&r); err != nil {
+			return r, err
+		}
 	}
 	return r, nil
+}
+
+// days are all that will be played.
+func (c *Config) days(sources []source, sides int) float64 {
+	sum := 0.0
+	for i := range sources {
+		for _, l := range sources[i].seeds {
+			sum += c.length(l).Hours() / 24
+		}
+	}
+	return sum * float64(len(c.boards())*sides)
+}
+
+// length is how long a load is played.
+func (c *Config) length(l *load.Load) time.Duration {
+	if c.For > 0 {
+		return min(l.Length, c.For)
+	}
+	return l.Length
 }
 
 func (c *Config) boards() []board {
@@ -113,9 +137,7 @@ func (c *Config) scene(b board, l *load.Load, seed uint64) (*simulate.Scene, err
 	if err != nil {
 		return nil, err
 	}
-	if c.For > 0 {
-		scene.For = min(scene.For, c.For)
-	}
+	scene.For = c.length(l)
 	if b.samples == Fresh {
 		scene.Timing.Housekeeping = 0
 	}
@@ -123,13 +145,9 @@ func (c *Config) scene(b board, l *load.Load, seed uint64) (*simulate.Scene, err
 	return scene, nil
 }
 
-// run runs plays, the longest first so that no core waits long at the end, and returns how many days they were.
-func (c *Config) run(ctx context.Context, plays []*play) (float64, error) {
+// run runs plays, the longest first so that no core waits long at the end.
+func (c *Config) run(ctx context.Context, plays []*play, p *progress) error {
 	slices.SortStableFunc(plays, func(a, b *play) int { return int(b.scene.For/time.Second - a.scene.For/time.Second) })
-	p := progress{say: c.Say}
-	for _, one := range plays {
-		p.days += one.days()
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, one := range plays {
@@ -141,7 +159,7 @@ func (c *Config) run(ctx context.Context, plays []*play) (float64, error) {
 			return nil
 		})
 	}
-	return p.days, group.Wait()
+	return group.Wait()
 }
 
 func (p *play) days() float64 { return p.scene.For.Hours() / 24 }

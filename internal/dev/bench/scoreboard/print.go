@@ -6,22 +6,18 @@ import (
 	"math"
 )
 
-// WriteTables prints all as Markdown: for each time to ready and age of samples one table of all measures, upstream's
-// beside Plimsoll's, one of all loads and sides, and one that sums them up.
-func (r *Results) WriteTables(out io.Writer) error {
-	for i := range r.Boards {
-		b := &r.Boards[i]
-		title := fmt.Sprintf("%.0f s to ready, %s samples", b.ReadySeconds, b.Samples)
-		tables := []string{
-			"\n" + title + ": upstream / Plimsoll\n\n" + markdown(b.measures()),
-			"\n" + title + ": time short of capacity in parts of upstream's, pod-hours against Plimsoll\n\n" +
-				markdown(b.sides(r.Sides)),
-			"\n" + title + ": summary\n\n" + markdown(b.summaries()),
-		}
-		for _, table := range tables {
-			if _, err := io.WriteString(out, table); err != nil {
-				return err
-			}
+// WriteTables prints all as Markdown: a table of all measures, upstream's beside Plimsoll's, one of all loads and
+// sides, and one that sums them up.
+func (b *Board) WriteTables(out io.Writer) error {
+	title := fmt.Sprintf("%.0f s to ready, %s samples", b.ReadySeconds, b.Samples)
+	for _, table := range []string{
+		"\n" + title + ": upstream / Plimsoll\n\n" + markdown(b.measures()),
+		"\n" + title + ": time short of capacity in parts of upstream's, pod-hours against Plimsoll\n\n" +
+			markdown(b.sides()),
+		"\n" + title + ": summary\n\n" + markdown(b.summaries()),
+	} {
+		if _, err := io.WriteString(out, table); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -62,13 +58,17 @@ func (b *Board) measures() [][]string {
 }
 
 // sides are of each load and side the time short of capacity in parts of upstream's and the pod-hours.
-func (b *Board) sides(names []string) [][]string {
-	cells := [][]string{append([]string{"load", Upstream + ", s a day"}, names[1:]...)}
+func (b *Board) sides() [][]string {
+	head := []string{"load", Upstream + ", s a day"}
+	for _, s := range b.Summaries[1:] {
+		head = append(head, s.Side)
+	}
+	cells := [][]string{head}
 	for i := range b.Loads {
 		l := &b.Loads[i]
 		line := []string{l.Name, text(l.shortSeconds(Upstream)/l.days(Upstream), 1)}
-		for _, side := range names[1:] {
-			line = append(line, text(l.shortRatio(side), 2)+", "+percent(l.podHoursPercent(side)))
+		for _, s := range b.Summaries[1:] {
+			line = append(line, text(l.shortRatio(s.Side), 2)+", "+percent(l.podHoursPercent(s.Side)))
 		}
 		cells = append(cells, line)
 	}

@@ -2,6 +2,7 @@ package scoreboard
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -56,14 +57,22 @@ func measure(t *testing.T, c Config) Results {
 func TestMeasure(t *testing.T) {
 	c := Defaults()
 	c.Folder, c.Seeds, c.Forecasts = folder(t), 2, []string{"persistence", "headroom-20"}
-	var said []string
+	var said, done []string
 	c.Say = func(format string, _ ...any) { said = append(said, format) }
+	c.Done = func(r *Results) error {
+		last := &r.Boards[len(r.Boards)-1]
+		done = append(done, fmt.Sprintf("%v %s %d", last.ReadySeconds, last.Samples, len(last.Summaries)))
+		return nil
+	}
 	r := measure(t, c)
 	if len(r.Boards) != 6 || len(said) == 0 || !slices.Equal(r.Sides, []string{Upstream, Base, "persistence", "headroom-20"}) {
 		t.Fatalf("%d boards of %v, %d lines of progress", len(r.Boards), r.Sides, len(said))
 	}
 	if want := 6.0 * 2 * 4 * 30 / 1440; math.Abs(r.Days-want) > 1e-9 {
 		t.Errorf("%v days, want %v", r.Days, want)
+	}
+	if want := []string{"12 old 4", "12 fresh 4", "60 old 4", "60 fresh 4", "180 old 4", "180 fresh 4"}; !slices.Equal(done, want) {
+		t.Errorf("%q are done, want %q", done, want)
 	}
 	for i, ready := range []float64{12, 12, 60, 60, 180, 180} {
 		b := &r.Boards[i]
@@ -187,12 +196,12 @@ func TestSummary(t *testing.T) {
 
 // TestTables: the row of medians has the median of the ratios 0.5, 1 and 0.1, not the ratio of the medians 10 and 10.
 func TestTables(t *testing.T) {
-	r := Results{Sides: []string{Upstream, Base, "other"}, Boards: []Board{*boardOf(map[string][3][2]float64{
+	board := boardOf(map[string][3][2]float64{
 		"a": {{100, 9}, {50, 10}, {0, 11}}, "b": {{10, 9}, {10, 10}, {8, 10}}, "c": {{10, 9}, {1, 10}, {10, 10}},
-	})}}
-	r.Boards[0].ReadySeconds, r.Boards[0].Samples = 60, Fresh
+	})
+	board.ReadySeconds, board.Samples = 60, Fresh
 	var out strings.Builder
-	if err := r.WriteTables(&out); err != nil {
+	if err := board.WriteTables(&out); err != nil {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
@@ -209,7 +218,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("no line %q with %q in\n%s", line, want, &out)
 		}
 	}
-	rows := r.Boards[0].measures()
+	rows := board.measures()
 	if got := rows[len(rows)-2][2]; got != "**0.50**" {
 		t.Errorf("short of capacity: %s in the median", got)
 	}

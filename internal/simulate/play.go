@@ -120,7 +120,7 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	}
 	w.OnSecond(p.second)
 	controller := p.controller(loop.Config{
-		Policy: policy, Requests: requests, Asks: setting.asks(), World: w, Seed: s.Seed, OnDecision: p.decided,
+		Policy: policy, Requests: requests, Asks: setting.asks(), World: w, Seed: s.loopSeed(), OnDecision: p.decided,
 		IsMissing: func(at time.Duration) bool { return at >= warmUp && s.Load.IsMissing(at-warmUp) },
 		Floor:     setting.floor(),
 	})

@@ -10,6 +10,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/utils/ptr"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 )
@@ -103,6 +104,35 @@ func TestSameSeedSameRun(t *testing.T) {
 		}
 		if reflect.DeepEqual(a.Changes, other.Changes) {
 			t.Errorf("%s: two seeds, one run", side)
+		}
+	}
+}
+
+// TestLoadsHaveTimesOfTheirOwn: with the same seed, loops decide on loads of different names at different times, and
+// kubelets sample at different times. Where a trace is stored makes no difference.
+func TestLoadsHaveTimesOfTheirOwn(t *testing.T) {
+	first := func(side Side, name string) (decided, window time.Duration) {
+		s := sceneOf(t, "poisson:20")
+		s.Load.Name, s.For = name, time.Minute
+		_, err := Play(t.Context(), s, Setting{Side: side, HPA: autoscaler(50, 2, 20)}, Watch{
+			Decision: func(at time.Duration, o *horizontal.Observation, _ *horizontal.Decision) {
+				if sample := &o.Readings[0].Samples[0]; window == 0 && sample.Present {
+					decided, window = at, sample.Window
+				}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return decided, window
+	}
+	for _, side := range []Side{Upstream, Plimsoll} {
+		decided, window := first(side, "traces/a.csv")
+		if d, w := first(side, "elsewhere/a.csv"); d != decided || w != window {
+			t.Errorf("%s: %v and %v depend on the folder", side, d, w)
+		}
+		if d, w := first(side, "traces/b.csv"); d == decided || w == window {
+			t.Errorf("%s: decided at %v on a sample of %v for both loads", side, d, w)
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package simulate
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"path/filepath"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -258,6 +261,16 @@ func (s *Scene) replicas(p *horizontal.Policy) int32 {
 	return max(p.MinReplicas, min(p.MaxReplicas, int32(min(needed, math.MaxInt32))))
 }
 
+// loopSeed determines when loops and kubelets begin within their periods. The load's name is a part of
+// it: otherwise these times would be the same few for all loads that are played with a few seeds, for their
+// whole length. The folder of a trace is none.
+func (s *Scene) loopSeed() uint64 {
+	h := fnv.New64a()
+	_ = binary.Write(h, binary.LittleEndian, s.Seed) // a hash takes everything
+	_, _ = h.Write([]byte(filepath.Base(s.Load.Name)))
+	return h.Sum64()
+}
+
 // world is the scene's with what is the setting's.
 func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	arrivals, err := load.NewArrivals(load.ArrivalsConfig{
@@ -268,7 +281,7 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	}
 	w := &s.Workload
 	return world.New(world.Config{
-		Seed: s.Seed, Epoch: s.Start.Add(-warmUp), Load: arrivals, Profile: w.Profile,
+		Seed: s.loopSeed(), Epoch: s.Start.Add(-warmUp), Load: arrivals, Profile: w.Profile,
 		Resources: workloadmodel.Resources{
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},

@@ -12,5 +12,5 @@
 // For both, internal/decide/horizontal/trigger and Decision.Next say when that is
 // and which nodes are scraped early.
 //
-// The seed determines where both begin within their periods.
+// The seed determines where both begin within their periods, and how far upstream's syncs drift.
 package loop

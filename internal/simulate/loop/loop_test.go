@@ -77,7 +77,7 @@ func TestPeriods(t *testing.T) {
 		loop        func(c Config) Loop
 		least, most int
 	}{
-		"upstream": {func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) }, 40, 40},
+		"upstream": {func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) }, 39, 40},
 		"plimsoll": {func(c Config) Loop { return NewPlimsoll(withDivergences(c), DefaultPlimsollTiming()) }, 638, 643},
 	} {
 		c := fixture(t, workloadmodel.Constant(100))
@@ -166,6 +166,28 @@ func TestOtherMetrics(t *testing.T) {
 				t.Errorf("%s, %s: %d at first, want about %d", name, side, seen, test.replicas)
 			}
 		}
+	}
+}
+
+// TestSyncsDrift: upstream's sync period begins when a sync ends, so that syncs come at all times between scrapes in
+// the course of hours. The scrapes keep theirs.
+func TestSyncsDrift(t *testing.T) {
+	c := fixture(t, workloadmodel.Constant(100))
+	var syncs []time.Duration
+	c.OnDecision = func(*horizontal.Observation, *horizontal.Decision) { syncs = append(syncs, c.World.Now()) }
+	u := NewUpstream(c, DefaultUpstreamTiming())
+	phase := u.scrape
+	play(c.World, u, 3*time.Hour+10*time.Minute)
+	for i := range syncs[1:] {
+		if late := syncs[i+1] - syncs[i] - 15*time.Second; late < shortestSync || late >= longestSync {
+			t.Fatalf("syncs at %v and %v", syncs[i], syncs[i+1])
+		}
+	}
+	if drift := syncs[len(syncs)-1] - syncs[0] - time.Duration(len(syncs)-1)*15*time.Second; drift < 13*time.Second {
+		t.Errorf("syncs drifted by %v in three hours", drift)
+	}
+	if late := (u.scrape - phase) % (15 * time.Second); late != 0 {
+		t.Errorf("scrapes drifted by %v", late)
 	}
 }
 

@@ -28,9 +28,20 @@ type Upstream struct {
 	timing UpstreamTiming
 	// scrape, publish and sync are when these are due.
 	scrape, publish, sync time.Duration
+	random                *rand.Rand
 }
 
 var _ Loop = (*Upstream)(nil)
+
+// How long a sync takes: a few requests to the API server. An object is added to the queue again after
+// it was processed, for a sync period from then (processNextWorkItem in Kubernetes 1.37,
+// pkg/controller/podautoscaler/horizontal.go). So the period is a little longer than the sync period,
+// and syncs drift against the scrapes of metrics-server, whose ticker keeps its times (v0.9,
+// pkg/server/server.go). The figures are assumed.
+const (
+	shortestSync = 10 * time.Millisecond
+	longestSync  = 30 * time.Millisecond
+)
 
 // never is after the end of every simulation.
 const never = time.Duration(1<<63 - 1)
@@ -39,7 +50,7 @@ const never = time.Duration(1<<63 - 1)
 func NewUpstream(c Config, timing UpstreamTiming) *Upstream {
 	random := rand.New(rand.NewPCG(c.Seed, 0x757073))
 	return &Upstream{
-		desk: newDesk(c), timing: timing,
+		desk: newDesk(c), timing: timing, random: random,
 		scrape:  time.Duration(random.Int64N(int64(timing.Resolution))),
 		publish: never,
 		sync:    time.Duration(random.Int64N(int64(timing.Sync))),
@@ -67,7 +78,8 @@ func (u *Upstream) Act() {
 		u.publish = never
 	}
 	if u.sync <= now {
-		u.sync += u.timing.Sync
+		takes := shortestSync + time.Duration(u.random.Int64N(int64(longestSync-shortestSync)))
+		u.sync = now + takes + u.timing.Sync
 		u.observe()
 		u.decide()
 	}

@@ -84,7 +84,8 @@ func (b *Board) summaries() [][]string {
 		cells = append(cells, []string{
 			s.Side, text(float64(s.ShortSecondsADay), 1), text(float64(s.RatioOfSums), 3), text(float64(s.MedianRatio), 3),
 			text(float64(s.MeanRatio), 3), fmt.Sprintf("%d loads", s.RatioLoads),
-			fmt.Sprintf("%s %s", text(float64(s.MostAdded.Figure), 1), s.MostAdded.Load),
+			fmt.Sprintf("%s ± %s %s", text(float64(s.MostAdded.Figure), 1), text(float64(s.MostAddedError), 1),
+				s.MostAdded.Load),
 			percent(float64(s.PodHoursPercent)),
 			fmt.Sprintf("%s %s", percent(float64(s.MostPodHours.Figure)), s.MostPodHours.Load),
 		})

@@ -51,8 +51,10 @@ type Summary struct {
 	MedianRatio Figure `json:"medianRatio"`
 	MeanRatio   Figure `json:"meanRatio"`
 	RatioLoads  int    `json:"ratioLoads"`
-	// MostAdded is the load with the most time short of capacity more than Base, in seconds a day.
-	MostAdded Extreme `json:"mostAdded"`
+	// MostAdded is the load with the most time short of capacity more than Base, in seconds a day, and MostAddedError
+	// the standard error of that; missing with one seed.
+	MostAdded      Extreme `json:"mostAdded"`
+	MostAddedError Figure  `json:"mostAddedError"`
 	// PodHoursPercent is how many pod-hours more than Base it paid for, the mean of the loads; MostPodHours the largest.
 	PodHoursPercent Figure  `json:"podHoursPercent"`
 	MostPodHours    Extreme `json:"mostPodHours"`
@@ -117,6 +119,22 @@ func (l *Load) podHoursPercent(side string) float64 {
 	return 100 * (mine/base - 1)
 }
 
+// added is how many seconds a day more than Base a side was short of capacity, and the standard error of that mean of
+// the seeds' differences: sqrt(sum((d - mean(d))^2) / (n - 1) / n), NaN with one seed.
+func (l *Load) added(side string) (mean, standardError float64) {
+	n := float64(len(l.Scores[side]))
+	differences := make([]float64, len(l.Scores[side]))
+	for i := range differences {
+		differences[i] = 864 * (l.Scores[side][i].ShortPercent - l.Scores[Base][i].ShortPercent)
+		mean += differences[i] / n
+	}
+	squares := 0.0
+	for _, d := range differences {
+		squares += (d - mean) * (d - mean)
+	}
+	return mean, math.Sqrt(squares / (n - 1) / n)
+}
+
 func (b *Board) summarize(sides []string) {
 	b.Summaries = nil
 	for _, side := range sides {
@@ -136,7 +154,9 @@ func (b *Board) summary(side string) Summary {
 		if ratio := l.shortRatio(side); !math.IsNaN(ratio) {
 			ratios, logs = append(ratios, ratio), logs+math.Log(ratio)
 		}
-		s.MostAdded.raise(l.Name, (l.shortSeconds(side)-l.shortSeconds(Base))/l.days(side))
+		if added, standardError := l.added(side); s.MostAdded.raise(l.Name, added) {
+			s.MostAddedError = Figure(standardError)
+		}
 		percent := l.podHoursPercent(side)
 		hours += percent
 		s.MostPodHours.raise(l.Name, percent)
@@ -148,11 +168,13 @@ func (b *Board) summary(side string) Summary {
 	return s
 }
 
-// raise takes in a load's figure.
-func (e *Extreme) raise(load string, figure float64) {
-	if figure > float64(e.Figure) {
-		*e = Extreme{load, Figure(figure)}
+// raise takes in a load's figure, and reports whether it is the largest yet.
+func (e *Extreme) raise(load string, figure float64) bool {
+	if !(figure > float64(e.Figure)) {
+		return false
 	}
+	*e = Extreme{load, Figure(figure)}
+	return true
 }
 
 // medianOf is the median of the seeds; NaN if none has a value.

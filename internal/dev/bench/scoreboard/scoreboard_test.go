@@ -194,6 +194,24 @@ func TestSummary(t *testing.T) {
 	}
 }
 
+// TestAdded: the seeds' differences of 10 and 16 seconds an hour are 312 a day, give or take 72.
+func TestAdded(t *testing.T) {
+	of := func(seconds ...float64) (scores []score.Score) {
+		for _, s := range seconds {
+			scores = append(scores, score.Score{Hours: 1, ShortPercent: s / 36})
+		}
+		return scores
+	}
+	l := Load{Scores: map[string][]score.Score{Base: of(20, 10), "other": of(30, 26)}}
+	if mean, standardError := l.added("other"); math.Abs(mean-312) > 1e-6 || math.Abs(standardError-72) > 1e-6 {
+		t.Errorf("%v ± %v", mean, standardError)
+	}
+	l = Load{Scores: map[string][]score.Score{Base: of(20), "other": of(30)}}
+	if mean, standardError := l.added("other"); math.Abs(mean-240) > 1e-6 || !math.IsNaN(standardError) {
+		t.Errorf("%v ± %v of one seed", mean, standardError)
+	}
+}
+
 // TestTables: the row of medians has the median of the ratios 0.5, 1 and 0.1, not the ratio of the medians 10 and 10.
 func TestTables(t *testing.T) {
 	board := boardOf(map[string][3][2]float64{

@@ -68,7 +68,7 @@ func (b *Board) sides() [][]string {
 		l := &b.Loads[i]
 		line := []string{l.Name, text(l.shortSeconds(Upstream)/l.days(Upstream), 1)}
 		for _, s := range b.Summaries[1:] {
-			line = append(line, text(l.shortRatio(s.Side), 2)+", "+percent(l.podHoursPercent(s.Side)))
+			line = append(line, text(l.shortRatio(s.Side), 3)+", "+percent(l.podHoursPercent(s.Side)))
 		}
 		cells = append(cells, line)
 	}

@@ -285,7 +285,8 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 		Resources: workloadmodel.Resources{
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},
-		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter, Grace: w.Grace,
+		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter,
+		Grace: w.Grace, PreStop: w.PreStop, StopAfter: w.StopAfter,
 		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply, Housekeeping: s.Timing.Housekeeping,
 	})
 }

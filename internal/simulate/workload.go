@@ -28,8 +28,11 @@ type Workload struct {
 	Burst   float64
 	Profile workloadmodel.Profile
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
-	// until it is ready; Grace how long it may go on when it is to go.
-	StartAfter, ReadyAfter, Grace time.Duration
+	// until it is ready.
+	StartAfter, ReadyAfter time.Duration
+	// Grace is how long a pod that is to go may take at most. PreStop is how long the hook takes that
+	// runs first, StopAfter how long the pod is there after that and after its last request.
+	Grace, PreStop, StopAfter time.Duration
 	// Containers are how many the pod has; Pod is its template as a pod.
 	Containers int
 	Pod        *corev1.Pod
@@ -39,11 +42,16 @@ type Workload struct {
 // request, where the cost of one is not given.
 const requestsAtFull = 50
 
+// defaultStopAfter is what a program takes to stop that is told to, and the kubelet to remove its pod: most
+// exit within a few seconds. Those that do not handle the signal take their whole grace period.
+const defaultStopAfter = 5 * time.Second
+
 // DefaultWorkload is the one without a manifest.
 func DefaultWorkload() Workload {
 	w := Workload{
 		Name: "a pod of 500m", CPURequestMilli: 500, Burst: 2, Profile: workloadmodel.DefaultProfile(),
-		StartAfter: 2 * time.Second, ReadyAfter: 5 * time.Second, Grace: 30 * time.Second, Containers: 1,
+		StartAfter: 2 * time.Second, ReadyAfter: 5 * time.Second, Grace: 30 * time.Second,
+		StopAfter: defaultStopAfter, Containers: 1,
 	}
 	w.Profile.IdleCPUMilli, w.Profile.CPUPerRequestMilliCoreSeconds = 0, 0
 	return w
@@ -86,8 +94,8 @@ func (w *Workload) validate() error {
 		return fmt.Errorf("%s: the CPU limit is below the request", w.Name)
 	case w.CPULimitMilli <= 0 && !(w.Burst >= 1):
 		return errors.New("a pod gets at least what it requests: the burst must be 1 or more")
-	case w.StartAfter < 0 || w.ReadyAfter < 0 || w.Grace < 0:
-		return errors.New("start-up times must not be negative")
+	case w.StartAfter < 0 || w.ReadyAfter < 0 || w.Grace < 0 || w.PreStop < 0 || w.StopAfter < 0:
+		return errors.New("the times of a pod's start and end must not be negative")
 	case !(w.Profile.CPUPerRequestMilliCoreSeconds > 0):
 		return errors.New("a request must cost some CPU")
 	}

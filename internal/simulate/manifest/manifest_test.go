@@ -37,6 +37,7 @@ spec:
       - name: app
         resources: {requests: {cpu: 200m}, limits: {cpu: "1"}}
         readinessProbe: {initialDelaySeconds: 12, httpGet: {port: 80}}
+        lifecycle: {preStop: {sleep: {seconds: 4}}}
       - name: proxy
         resources: {requests: {cpu: 50m}}
 `
@@ -66,7 +67,7 @@ func TestRead(t *testing.T) {
 	}
 	// One container without a limit leaves the pod without one.
 	if w.CPURequestMilli != 250 || w.CPULimitMilli != 0 || w.ReadyAfter != 12*time.Second || w.Grace != 7*time.Second ||
-		w.Containers != 2 {
+		w.PreStop != 4*time.Second || w.Containers != 2 {
 		t.Errorf("%+v", w)
 	}
 }

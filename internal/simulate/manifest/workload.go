@@ -50,6 +50,7 @@ func (o *Object) Fill(w *simulate.Workload) error {
 	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
 		w.Grace = time.Duration(*grace) * time.Second
 	}
+	w.PreStop = preStop(pod)
 	return nil
 }
 
@@ -109,6 +110,18 @@ func readyAfter(pod *corev1.Pod) time.Duration {
 			delay = max(delay, c.ReadinessProbe.InitialDelaySeconds)
 		}
 		longest = max(longest, delay)
+	}
+	return time.Duration(longest) * time.Second
+}
+
+// preStop is how long the longest hook sleeps that runs before a container is told to stop; 0 if none
+// does. How long other hooks take is not known.
+func preStop(pod *corev1.Pod) time.Duration {
+	longest := int64(0)
+	for i := range pod.Spec.Containers {
+		if l := pod.Spec.Containers[i].Lifecycle; l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
+			longest = max(longest, l.PreStop.Sleep.Seconds)
+		}
 	}
 	return time.Duration(longest) * time.Second
 }

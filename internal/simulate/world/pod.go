@@ -20,6 +20,9 @@ type Pod struct {
 	// Deleting says that it is to go, since DeletedAt.
 	Deleting  bool
 	DeletedAt time.Duration
+	// drainedAt is since when nothing has waited in it; it means something once isDrained.
+	drainedAt time.Duration
+	isDrained bool
 	// Meter has the kubelet's samples that were read, Page what the pod itself has answered.
 	Meter, Page meter.Meter
 
@@ -54,4 +57,24 @@ func (p *Pod) goesBefore(q *Pod) bool {
 		return !p.IsReady
 	}
 	return p.Number > q.Number
+}
+
+// drain notes that nothing waits any more in a pod that is to go.
+func (p *Pod) drain(now time.Duration) {
+	if !p.isDrained && (p.model == nil || p.model.Stats().QueueLength <= 0) {
+		p.isDrained, p.drainedAt = true, now
+	}
+}
+
+// goesAt is when a pod that is to go is gone, as far as is known now. The kubelet runs its hook, then tells its program to
+// stop, which finishes what waits and exits; what is left when the grace period is over is killed. A pod that does not run
+// has nothing to stop.
+func (p *Pod) goesAt(c *Config) time.Duration {
+	switch {
+	case p.model == nil:
+		return p.DeletedAt
+	case !p.isDrained:
+		return p.DeletedAt + c.Grace
+	}
+	return min(p.DeletedAt+c.Grace, max(p.DeletedAt+c.PreStop, p.drainedAt)+c.StopAfter)
 }

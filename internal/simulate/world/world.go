@@ -33,8 +33,9 @@ type Config struct {
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
 	// until it is ready.
 	StartAfter, ReadyAfter time.Duration
-	// Grace is how long a pod that is to go may go on with what waits in it.
-	Grace time.Duration
+	// Grace is how long a pod that is to go may take at most, the hook before it is told to stop
+	// included, which takes PreStop. StopAfter is from when nothing waits in it until it is gone.
+	Grace, PreStop, StopAfter time.Duration
 	// Replicas are ready at the beginning.
 	Replicas int32
 	// Groups are how many groups the kubelets are asked in.
@@ -77,7 +78,7 @@ func New(c Config) (*World, error) {
 		return nil, fmt.Errorf("pods: %w", err)
 	}
 	if c.Load == nil || c.Replicas < 0 || c.StartAfter < 0 || c.ReadyAfter < 0 || c.Grace < 0 ||
-		c.Housekeeping < 0 {
+		c.PreStop < 0 || c.StopAfter < 0 || c.Housekeeping < 0 {
 		return nil, errors.New("a world needs a load, and no count or time of it may be negative")
 	}
 	c.Groups = max(1, c.Groups)
@@ -171,6 +172,9 @@ func (w *World) nextEvent() time.Duration {
 		}
 		next = min(next, max(at, w.now+1))
 	}
+	for _, p := range w.leaving {
+		next = min(next, max(p.goesAt(&w.config), w.now+1))
+	}
 	if len(w.ordered) > 0 {
 		next = min(next, max(w.ordered[0], w.now+1))
 	}
@@ -214,6 +218,7 @@ func (w *World) remove() {
 	if first.model != nil {
 		first.model.SetReady(false)
 	}
+	first.drain(w.now)
 	w.leaving = append(w.leaving, first)
 }
 
@@ -253,13 +258,13 @@ func (w *World) run(p *Pod) {
 	w.housekeeping.begin(p, w.now)
 }
 
-// leave takes away the pods that have nothing left to do.
+// leave takes away the pods that have stopped.
 func (w *World) leave() {
 	if len(w.leaving) == 0 {
 		return
 	}
 	w.leaving = slices.DeleteFunc(w.leaving, func(p *Pod) bool {
-		if p.model != nil && p.model.Stats().QueueLength > 0 && w.now-p.DeletedAt < w.config.Grace {
+		if p.drain(w.now); w.now < p.goesAt(&w.config) {
 			return false
 		}
 		if p.model != nil {

@@ -70,8 +70,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestRemove: first what does not run, then what is not ready, then the newest; a pod
-// that has nothing left to do is gone at once, another one after its grace.
+// TestRemove: first what does not run, then what is not ready, then the newest.
 func TestRemove(t *testing.T) {
 	w := newWorldOf(t, config(10))
 	w.Scale(3)
@@ -91,17 +90,55 @@ func TestRemove(t *testing.T) {
 		t.Errorf("%d pods are left", n)
 	}
 
-	// More than the pods can do fills their queues.
-	w = newWorldOf(t, config(500))
-	w.AdvanceTo(20 * time.Second)
-	w.Scale(1)
-	w.AdvanceTo(21 * time.Second)
-	if n := len(w.Pods()); n != 2 {
-		t.Errorf("a pod with a queue has gone at once")
-	}
-	w.AdvanceTo(31 * time.Second)
-	if n := len(w.Pods()); n != 1 {
-		t.Errorf("%d pods after the grace period", n)
+}
+
+// TestStop: a pod that is to go takes a node and no requests until it has stopped: some time after its hook and after its
+// queue is empty, and after its grace at the latest. One that does not run goes at once.
+func TestStop(t *testing.T) {
+	const calm, tooMuch = 10, 500 // requests per second; a full queue of 200 takes 4 s
+	for name, test := range map[string]struct {
+		grace, preStop, stopAfter time.Duration
+		load                      float64
+		isNew                     bool
+		want                      time.Duration
+	}{
+		"stops at once":           {grace: 30, load: calm, want: 0},
+		"takes its time":          {grace: 30, stopAfter: 5, load: calm, want: 5},
+		"its hook comes first":    {grace: 30, preStop: 7, stopAfter: 2, load: calm, want: 9},
+		"is killed":               {grace: 3, stopAfter: 5, load: calm, want: 3},
+		"its hook is killed":      {grace: 3, preStop: 9, load: calm, want: 3},
+		"its queue is finished":   {grace: 30, stopAfter: 2, load: tooMuch, want: 6},
+		"its queue is killed":     {grace: 2, stopAfter: 2, load: tooMuch, want: 2},
+		"a queue within its hook": {grace: 30, preStop: 10, stopAfter: 1, load: tooMuch, want: 11},
+		"does not run":            {grace: 30, preStop: 7, stopAfter: 5, load: calm, isNew: true, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config(test.load)
+			c.Grace, c.PreStop, c.StopAfter = test.grace*time.Second, test.preStop*time.Second, test.stopAfter*time.Second
+			w := newWorldOf(t, c)
+			deleted := 20500 * time.Millisecond
+			w.AdvanceTo(deleted)
+			if test.isNew {
+				w.Scale(3)
+			}
+			w.Scale(w.Replicas() - 1)
+			gone := deleted + test.want*time.Second
+			w.AdvanceTo(gone - 1)
+			if n := len(w.Pods()); test.want > 0 && n != int(w.Replicas())+1 {
+				t.Errorf("%d pods just before", n)
+			}
+			for _, p := range w.Pods() {
+				if s, _ := p.Stats(); p.Deleting && (!p.IsPlaced || s.ServedPerSecond > 0 && test.load == calm &&
+					test.want > 0) {
+					t.Errorf("%s has no node, or serves", p.Name)
+				}
+			}
+			// That a queue is empty is noticed at the next full second.
+			w.AdvanceTo(max(gone+time.Millisecond, (gone + time.Second/2).Truncate(time.Second)))
+			if n := len(w.Pods()); n != int(w.Replicas()) {
+				t.Errorf("%d pods just after", n)
+			}
+		})
 	}
 }
 

@@ -93,6 +93,8 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 		"From a pod's place on a node until its containers run: images, volumes.")
 	fs.DurationVar(&f.readyAfter, "ready-after", 0,
 		"From there until it is ready; by default what its probes wait for, or else 5s.")
+	fs.DurationVar(&f.pods.StopAfter, "stop-after", f.pods.StopAfter,
+		"How long a pod that is to go is there after its last request, within its grace period.")
 	fs.Var(&f.startUpCPU, "startup-cpu", "What a pod uses while it becomes ready.")
 	fs.Float64Var(&f.pods.Profile.Imbalance, "imbalance", 0, "How unevenly the load falls on pods, 0 to below 1.")
 	fs.IntVar(&f.nodes, "nodes", 0,

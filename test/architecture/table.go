@@ -127,13 +127,14 @@ var layers = []wall{
 	{
 		within: "internal/advise",
 		why:    "it reads objects, and writes nothing to a cluster",
-		ours:   []string{"internal/advise", "api", "internal/quantity"},
+		ours:   []string{"internal/advise", "internal/observe", "internal/decide", "api", "internal/quantity"},
 		never:  []string{"testing"},
 	},
 	{
 		within: "internal/advise/rules",
 		why:    "a rule is a function of its objects: it calls no API, and reads no clock",
-		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage", "api",
+		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
+			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/decide/horizontal/schedules", "api",
 			"internal/quantity"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},

@@ -141,6 +141,8 @@ type Collection struct {
 	Unread map[string]string
 	// Usage is what containers used; nil if nothing is known of it.
 	Usage *containerusage.Samples
+	// Loads are the past loads of autoscalers, by namespace/name; nil if nothing is known of any.
+	Loads map[string]*Load
 	// Now is when a cluster was read. It is zero for files.
 	Now time.Time
 	// Repeated are objects that stand in several places. The last of them counts.

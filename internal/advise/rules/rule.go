@@ -47,6 +47,8 @@ type Rule struct {
 	Needs []string
 	// NeedsUsage says that it checks what containers used; NeedsHistory, over some time.
 	NeedsUsage, NeedsHistory bool
+	// NeedsLoad says that it checks the past load.
+	NeedsLoad bool
 	// Check finds it.
 	Check func(*objects.Collection) []Finding
 }
@@ -60,6 +62,8 @@ type Finding struct {
 	Why string
 	// Remedy says what to do, where no patch can or more is to be thought of.
 	Remedy string
+	// Snippet is YAML to paste into a manifest; empty where there is none.
+	Snippet string
 	// Patch mends it; nil where only the owner can know how.
 	Patch *Patch
 }
@@ -86,7 +90,7 @@ func All() []*Rule {
 	for _, theme := range [][]*Rule{
 		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(),
 		budgetRules(), probeRules(),
-		verticalRules(), sizeRules(), usageRules(),
+		verticalRules(), sizeRules(), usageRules(), loadRules(),
 	} {
 		all = append(all, theme...)
 	}
@@ -128,6 +132,8 @@ func (r *Rule) cannot(c *objects.Collection) string {
 		return "nothing is known of usage"
 	case r.NeedsHistory && c.Usage.IsMoment:
 		return "usage is known of one moment only"
+	case r.NeedsLoad && len(c.Loads) == 0:
+		return "nothing is known of the load of earlier days"
 	}
 	return ""
 }

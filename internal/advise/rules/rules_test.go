@@ -45,7 +45,36 @@ func load(t *testing.T, file string) *objects.Collection {
 			t.Fatal(err)
 		}
 	}
+	if text, err := os.ReadFile(strings.TrimSuffix(file, ".yaml") + ".load"); err == nil {
+		c.Loads = loads(t, string(text))
+	}
 	return c
+}
+
+// loads makes up past loads: lines of namespace/name, days, pods, and pods in an hour of each day.
+func loads(t *testing.T, text string) map[string]*objects.Load {
+	t.Helper()
+	all := map[string]*objects.Load{}
+	for line := range strings.Lines(text) {
+		var name string
+		var days, quiet, jump, hour, minute int
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, "%s %d %d %d %d:%d", &name, &days, &quiet, &jump, &hour, &minute); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		l := &objects.Load{Start: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Utilization: 0.7, Location: time.UTC,
+			Source: "the load of three weeks", Pods: make([]float64, days*24*60)}
+		for i := range l.Pods {
+			l.Pods[i] = float64(quiet)
+			if since := i%(24*60) - hour*60 - minute; since >= 0 && since < 60 {
+				l.Pods[i] = float64(jump)
+			}
+		}
+		all[name] = l
+	}
+	return all
 }
 
 // words are findings as a person may check them.
@@ -56,6 +85,9 @@ func words(findings []Finding) string {
 			f.Field, f.Why)
 		if f.Remedy != "" {
 			fmt.Fprintf(&text, "  %s\n", f.Remedy)
+		}
+		if f.Snippet != "" {
+			fmt.Fprintf(&text, "    %s\n", strings.ReplaceAll(strings.TrimSpace(f.Snippet), "\n", "\n    "))
 		}
 		if f.Patch == nil {
 			continue
@@ -123,7 +155,7 @@ func TestWorkloadAutoscalers(t *testing.T) {
 		}
 		t.Run(rule.Name, func(t *testing.T) {
 			own := load(t, filepath.Join(folder, "bad.yaml"))
-			other := &objects.Collection{IsCluster: own.IsCluster, Now: own.Now, Usage: own.Usage}
+			other := &objects.Collection{IsCluster: own.IsCluster, Now: own.Now, Usage: own.Usage, Loads: own.Loads}
 			manifests.Add(other, "bad.yaml", strings.NewReader(asWorkload.Replace(string(text))))
 			only := []*Rule{rule}
 			got, want := Run(other, only).Findings, Run(own, only).Findings
@@ -187,7 +219,7 @@ func wantMended(t *testing.T, c *objects.Collection, rule *Rule, findings []Find
 // mended is the collection with the patch applied as kubectl applies it.
 func mended(t *testing.T, c *objects.Collection, p *Patch) *objects.Collection {
 	t.Helper()
-	next := &objects.Collection{IsCluster: c.IsCluster, Now: c.Now, Usage: c.Usage, Unread: c.Unread}
+	next := &objects.Collection{IsCluster: c.IsCluster, Now: c.Now, Usage: c.Usage, Loads: c.Loads, Unread: c.Unread}
 	for _, o := range everything(c) {
 		raw := o.Raw
 		if p.Create == nil && o.Key() == p.Object.Key() {

@@ -26,6 +26,8 @@ guides warn about. This page lists its rules. A test generates it from the rules
     plimsoll advise -f deploy/                   # files and folders; - is standard input
     plimsoll advise -n shop --usage week.csv     # a namespace, with what containers used
     plimsoll advise -A -o sarif --fail-on=never  # a cluster, for tools that show findings beside code
+    plimsoll advise -n shop --prometheus-address http://prometheus.monitoring.svc:9090   # with the load of three weeks
+    plimsoll advise -f deploy/ --history web=load.csv --time-zone Europe/Berlin          # with the load in a file
 
 - **Levels.** An error does not work, or does harm. A warning will cause harm at some time. Advice is better in most
   cases. The exit status is 1 if a finding has at least the level of ` + "`--fail-on`" + ` (error by default; or never), or if
@@ -42,6 +44,13 @@ guides warn about. This page lists its rules. A test generates it from the rules
 - **Usage.** metrics.k8s.io shows a single moment, so rules that need more are skipped and named. ` + "`--usage FILE`" + ` is a CSV
   file with a line per sample and the columns time (RFC 3339, or seconds since 1970), namespace, pod, container, cpu and
   memory (quantities). Pods belong to the workload that their names indicate.
+- **Schedules from history.** [recurring-jump](#recurring-jump) proposes entries of a WorkloadAutoscaler's ` + "`spec.schedules`" + `
+  from the load of earlier days. Three weeks are good; a jump on one weekday takes six; less than five days propose
+  nothing. ` + "`--history [[NAMESPACE/]NAME=]FILE`" + ` is a trace as [simulate](simulate.md) reads it: a line of
+  ` + "`timestamp,value`" + ` each minute. ` + "`--pod-capacity`" + ` says how much of it one pod serves; without it the peak asks for 70 % of
+  maxReplicas. With ` + "`--prometheus-address`" + ` the load is the CPU use of the target's pods, of autoscalers with a CPU metric.
+  How long pods take to become ready is ` + "`--startup-time`" + `, or what a cluster's own pods took, or a minute. Schedules start by the
+  clock of ` + "`--time-zone`" + `. A load that is larger than what the pods can serve is seen only as what they served.
 
 `
 

@@ -24,7 +24,9 @@ type Finding struct {
 	Why    string `json:"why"`
 	Remedy string `json:"remedy,omitempty"`
 	Source string `json:"source"`
-	Patch  *Patch `json:"patch,omitempty"`
+	// Snippet is YAML to paste into a manifest.
+	Snippet string `json:"snippet,omitempty"`
+	Patch   *Patch `json:"patch,omitempty"`
 }
 
 // Object says which object is meant, and where it stands.
@@ -57,7 +59,7 @@ func JSON(w io.Writer, report *rules.Report) error {
 	for _, f := range report.Findings {
 		out.Findings = append(out.Findings, Finding{
 			Rule: f.Rule.Name, Level: f.Rule.Level.String(), Object: objectOf(f.Object), Field: f.Field.String(),
-			Why: f.Why, Remedy: f.Remedy, Source: f.Rule.Source, Patch: patchOf(f.Patch),
+			Why: f.Why, Remedy: f.Remedy, Source: f.Rule.Source, Snippet: f.Snippet, Patch: patchOf(f.Patch),
 		})
 	}
 	for _, s := range report.Skipped {

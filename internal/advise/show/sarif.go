@@ -134,6 +134,9 @@ func message(f *rules.Finding) string {
 	if f.Remedy != "" {
 		text += " " + f.Remedy
 	}
+	if f.Snippet != "" {
+		text += "\n\n" + strings.TrimSpace(f.Snippet)
+	}
 	if f.Patch != nil {
 		text += "\n\n" + f.Patch.Command() + "\n" + strings.TrimSpace(f.Patch.YAML())
 	}

@@ -56,11 +56,19 @@ func writeFinding(out *strings.Builder, f *rules.Finding) {
 	if f.Remedy != "" {
 		fmt.Fprintf(out, "           %s\n", f.Remedy)
 	}
+	writeYAML(out, f.Snippet)
 	if f.Patch == nil {
 		return
 	}
 	fmt.Fprintf(out, "           %s\n", f.Patch.Command())
-	for line := range strings.SplitSeq(strings.TrimSpace(f.Patch.YAML()), "\n") {
+	writeYAML(out, f.Patch.YAML())
+}
+
+func writeYAML(out *strings.Builder, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		fmt.Fprintf(out, "             %s\n", line)
 	}
 }

@@ -33,7 +33,8 @@ docs/advice.md explains every rule.
 An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
 cluster it reads with your rights; rules that need what you may not read are left
 out and named. What containers use is taken from metrics.k8s.io, which shows one
-moment only, or from --usage.
+moment only, or from --usage. The load of earlier days, of which it proposes
+schedules, is taken from --history or --prometheus-address.
 
 What cannot be read of the files, such as a template that was not rendered, is a
 finding of level warning, and the rest is looked at.
@@ -50,6 +51,9 @@ const adviseExample = `  # Look at a folder of manifests, and fail a pipeline on
   # Look at a namespace, with a week of usage
   plimsoll advise -n shop --usage week.csv
 
+  # Propose schedules from the load of the last three weeks
+  plimsoll advise -n shop --rules=recurring-jump --prometheus-address=http://prometheus.monitoring.svc:9090
+
   # Look for two things on the whole cluster, or for all but one
   plimsoll advise -A --rules=missing-request,two-autoscalers
   plimsoll advise -A --rules=-single-replica
@@ -64,12 +68,15 @@ type adviseOptions struct {
 	failOn        string
 	rules         []string
 	usage         string
+	history       historyOptions
 	kube          *genericclioptions.ConfigFlags
 	version       string
 	in            io.Reader
 	out, progress io.Writer
 	// doing says what it is at.
 	doing atomic.Value
+	// unknown are the loads that could not be read, and why.
+	unknown []string
 }
 
 // Command is plimsoll advise. The version is that of the program, for SARIF.
@@ -95,6 +102,7 @@ func Command(version string) *cobra.Command {
 		"the lowest level that makes the exit status 1: error, warning, advice or never")
 	flags.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
 	flags.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
+	o.history.add(flags)
 	o.kube.AddFlags(flags)
 	return cmd
 }
@@ -123,6 +131,9 @@ func (o *adviseOptions) await(ctx context.Context, done <-chan error) error {
 	for {
 		select {
 		case err := <-done:
+			for _, line := range o.unknown {
+				fmt.Fprintln(o.progress, line)
+			}
 			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -141,6 +152,12 @@ func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
 	}
 	if len(c.Unreadable) > 0 && c.Objects == 0 {
 		return fmt.Errorf("nothing can be read: %s: %s", c.Unreadable[0].Object.Name, c.Unreadable[0].Why)
+	}
+	if err := o.history.readFiles(c); err != nil {
+		return err
+	}
+	if err := o.readPrometheus(ctx, c); err != nil {
+		return err
 	}
 	o.doing.Store(fmt.Sprintf("looking at %d objects", c.Objects))
 	report := rules.Run(c, chosen)
@@ -162,6 +179,9 @@ func (o *adviseOptions) validate() ([]*rules.Rule, error) {
 	}
 	if len(o.files) > 0 && o.allNamespaces {
 		return nil, errors.New("-A is for a cluster: give either it or -f")
+	}
+	if err := o.history.validate(); err != nil {
+		return nil, err
 	}
 	chosen, err := choose(rules.All(), o.rules)
 	if err != nil {

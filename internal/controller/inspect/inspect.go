@@ -51,18 +51,20 @@ type VerticalSource interface {
 	UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot
 }
 
-// Sources are what the server knows from. Vertical may be nil.
+// Sources are what the server knows from. Vertical and History may be nil.
 type Sources struct {
 	Horizontal Source
 	Vertical   VerticalSource
+	History    HistorySource
 }
 
 // Server answers on a loopback address.
 type Server struct {
 	address string
 	source  Source
-	// vertical may be nil.
+	// vertical and history may be nil.
 	vertical VerticalSource
+	history  HistorySource
 	waiting  chan struct{}
 	wait     time.Duration
 	log      logr.Logger
@@ -78,7 +80,7 @@ func New(address string, sources Sources, log logr.Logger) (*Server, error) {
 		return nil, fmt.Errorf("inspection address %s: must be a loopback address, as whoever reaches it sees what "+
 			"every object is decided on", address)
 	}
-	return &Server{address: address, source: sources.Horizontal, vertical: sources.Vertical,
+	return &Server{address: address, source: sources.Horizontal, vertical: sources.Vertical, history: sources.History,
 		waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
 }
 
@@ -105,13 +107,15 @@ func (s *Server) Start(ctx context.Context) error {
 // Handler answers GET /RESOURCE/NAMESPACE/NAME/snapshot with a YAML document that plimsoll
 // evaluate reads; RESOURCE is horizontalpodautoscalers or workloadautoscalers. An object on
 // which Plimsoll does not act is a 409 that says why. Elsewhere than in the leader nothing is
-// decided: 504. GET
+// decided: 504. GET /RESOURCE/NAMESPACE/NAME/history is answered with the object's recorded load, as
+// internal/loadhistory encodes it; 404 if there is none. GET
 // /verticalpodautoscalers/NAMESPACE/NAME/updater is answered with what the vertical side
 // remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
 		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/snapshot", s.snapshot(kind))
+		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/history", s.historyOf(kind))
 	}
 	updater := "GET /" + observe.VerticalPodAutoscaler.Resource() + "/{namespace}/{name}/updater"
 	mux.HandleFunc(updater, func(w http.ResponseWriter, r *http.Request) {

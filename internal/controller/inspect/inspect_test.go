@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -181,6 +182,48 @@ func TestMemories(t *testing.T) {
 		listening.Close()
 		if status != c.status || !strings.Contains(body, c.words) {
 			t.Errorf("%s: %d: %s", why, status, body)
+		}
+	}
+}
+
+// recordedLoads has a history of WorkloadAutoscaler shop/web, and one of shop/broken that cannot be encoded.
+type recordedLoads struct{}
+
+func (recordedLoads) EncodedHistory(object observe.Key) ([]byte, error) {
+	switch {
+	case object.Kind == observe.WorkloadAutoscaler && object.Name == "web":
+		return []byte{1, 0, 2}, nil
+	case object.Name == "broken":
+		return nil, errors.New("it is broken")
+	}
+	return nil, nil
+}
+
+// TestHistory: the recorded load is answered as it is encoded, and what is not there is told from what cannot be read.
+func TestHistory(t *testing.T) {
+	for why, c := range map[string]struct {
+		source HistorySource
+		path   string
+		status int
+		body   string
+	}{
+		"recorded": {recordedLoads{}, "/workloadautoscalers/shop/web/history", http.StatusOK, "\x01\x00\x02"},
+		"of another kind": {recordedLoads{}, "/horizontalpodautoscalers/shop/web/history", http.StatusNotFound,
+			"there is no history of HorizontalPodAutoscaler shop/web here"},
+		"cannot be encoded": {recordedLoads{}, "/workloadautoscalers/shop/broken/history",
+			http.StatusInternalServerError, "it is broken"},
+		"no name":      {recordedLoads{}, "/workloadautoscalers/shop/NO!/history", http.StatusBadRequest, "no such name"},
+		"nothing kept": {nil, "/workloadautoscalers/shop/web/history", http.StatusNotFound, "no history of loads is kept"},
+	} {
+		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, History: c.source}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		listening := httptest.NewServer(server.Handler())
+		status, body := get(t, listening.URL+c.path)
+		listening.Close()
+		if status != c.status || !strings.Contains(body, c.body) {
+			t.Errorf("%s: %d: %q", why, status, body)
 		}
 	}
 }

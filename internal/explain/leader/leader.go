@@ -77,6 +77,21 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 	return &state, nil
 }
 
+// maxHistoryBytes bounds an encoded history: several times what one has at most.
+const maxHistoryBytes = 64 << 10
+
+// History is the recorded load of the object, as internal/loadhistory encodes it.
+func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byte, err error) {
+	err = f.ask(ctx, object, "history", func(body io.Reader) error {
+		encoded, err = io.ReadAll(io.LimitReader(body, maxHistoryBytes+1))
+		if err == nil && len(encoded) > maxHistoryBytes {
+			err = fmt.Errorf("a history of more than %d KiB", maxHistoryBytes>>10)
+		}
+		return err
+	})
+	return encoded, err
+}
+
 // ask reads the leader's response.
 func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read func(io.Reader) error) error {
 	address, stop, err := f.reach(ctx)

@@ -57,3 +57,29 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		t.Errorf("%v, after %q", err, paths)
 	}
 }
+
+// TestHistory: the answer is what the controller sent, and no more of it is read than a history can have.
+func TestHistory(t *testing.T) {
+	length := 3
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/horizontalpodautoscalers/shop/web/history" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(make([]byte, length))
+	}))
+	defer server.Close()
+	finder := Finder{Address: strings.TrimPrefix(server.URL, "http://")}
+	if encoded, err := finder.History(t.Context(), observe.HPA("shop", "web")); err != nil || len(encoded) != length {
+		t.Errorf("%d bytes, %v", len(encoded), err)
+	}
+	if _, err := finder.History(t.Context(), observe.HPA("shop", "api")); err == nil ||
+		!strings.Contains(err.Error(), "answers 404") {
+		t.Errorf("of an object without one: %v", err)
+	}
+	length = maxHistoryBytes + 1
+	if _, err := finder.History(t.Context(), observe.HPA("shop", "web")); err == nil ||
+		!strings.Contains(err.Error(), "more than 64 KiB") {
+		t.Errorf("too much of it: %v", err)
+	}
+}

@@ -1,0 +1,39 @@
+package inspect
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// HistorySource has the recorded load of objects.
+type HistorySource interface {
+	// EncodedHistory is an object's history as internal/loadhistory encodes it; nil if there is none.
+	EncodedHistory(object observe.Key) ([]byte, error)
+}
+
+// historyOf answers with the recorded load of an object of the kind. It waits for nothing.
+func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		object, ok := objectOf(w, r)
+		if !ok {
+			return
+		}
+		if s.history == nil {
+			http.Error(w, "no history of loads is kept here", http.StatusNotFound)
+			return
+		}
+		encoded, err := s.history.EncodedHistory(observe.Key{NamespacedName: object, Kind: kind})
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		case encoded == nil:
+			http.Error(w, fmt.Sprintf("there is no history of %s %s here: it was never decided, or another replica leads",
+				kind, object), http.StatusNotFound)
+		default:
+			w.Header().Set("Content-Type", "application/octet-stream")
+			_, _ = w.Write(encoded) // nobody is left to tell
+		}
+	}
+}

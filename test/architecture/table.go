@@ -90,6 +90,12 @@ var layers = []wall{
 		never: []string{"testing"},
 	},
 	{
+		within: "internal/nodeagent",
+		why:    "it runs on every node, reads cgroups and calls no API",
+		ours:   []string{"internal/nodeagent"},
+		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
+	},
+	{
 		within: "internal/kube",
 		why:    "it reads and writes the API without any policy",
 		ours:   []string{"internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},

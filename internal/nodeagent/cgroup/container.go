@@ -1,0 +1,154 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"syscall"
+	"time"
+)
+
+// maxFileBytes bounds a file. The longest, memory.stat, has some 2 kB.
+const maxFileBytes = 16 << 10
+
+// ErrMalformed says that a file is not what the kernel writes.
+var ErrMalformed = errors.New("unexpected content")
+
+// Buffer is what files are read into. One goroutine uses it at a time.
+type Buffer [maxFileBytes]byte
+
+// Container is one that was found. One goroutine uses it at a time.
+type Container struct {
+	version Version
+	began   time.Time
+	// throttling and pressure are nil where the kernel has none.
+	cpu, memory, memoryStat, throttling, pressure *os.File
+}
+
+// Began is a time between the container's start and the moment when it was found: the
+// kernel keeps none that is more exact.
+func (c *Container) Began() time.Time { return c.began }
+
+// Close closes the container's files.
+func (c *Container) Close() error {
+	var errs []error
+	for _, f := range []*os.File{c.cpu, c.memory, c.memoryStat, c.throttling, c.pressure} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CPUNanos is the CPU time that the container has used.
+func (c *Container) CPUNanos(b *Buffer) (int64, error) {
+	text, err := read(c.cpu, b)
+	if err != nil {
+		return 0, err
+	}
+	if c.version == V1 {
+		return asNumber(c.cpu, text)
+	}
+	micros, err := field(c.cpu, text, "usage_usec")
+	return times(micros, 1000), err
+}
+
+// WorkingSetBytes is the container's working set, as the kubelet computes it.
+func (c *Container) WorkingSetBytes(b *Buffer) (int64, error) {
+	text, err := read(c.memory, b)
+	if err != nil {
+		return 0, err
+	}
+	usage, err := asNumber(c.memory, text)
+	if err != nil {
+		return 0, err
+	}
+	if text, err = read(c.memoryStat, b); err != nil {
+		return 0, err
+	}
+	name := "inactive_file"
+	if c.version == V1 {
+		name = "total_inactive_file"
+	}
+	inactive, err := field(c.memoryStat, text, name)
+	if err != nil {
+		return 0, err
+	}
+	return max(usage-inactive, 0), nil
+}
+
+// Throttling is how often the container's limit of CPU stopped it.
+type Throttling struct {
+	// Periods are the CFS periods in which the container ran, Throttled those of them in
+	// which it was stopped, and Time for how long.
+	Periods, Throttled int64
+	Time               time.Duration
+}
+
+// Throttling is what the kernel counts; false where it counts nothing.
+func (c *Container) Throttling(b *Buffer) (t Throttling, isKnown bool, err error) {
+	if c.throttling == nil {
+		return t, false, nil
+	}
+	text, err := read(c.throttling, b)
+	if err != nil {
+		return t, false, err
+	}
+	name, unit := "throttled_time", int64(1)
+	if c.version == V2 {
+		name, unit = "throttled_usec", int64(time.Microsecond)
+	}
+	var errs [3]error
+	t.Periods, errs[0] = field(c.throttling, text, "nr_periods")
+	t.Throttled, errs[1] = field(c.throttling, text, "nr_throttled")
+	stopped, err := field(c.throttling, text, name)
+	t.Time, errs[2] = time.Duration(times(stopped, unit)), err
+	if errors.Join(errs[:]...) != nil {
+		// Version 2 has these only where the controller cpu is enabled.
+		return Throttling{}, false, nil //nolint:nilerr // it counts nothing
+	}
+	return t, true, nil
+}
+
+// CPUPressure is for how long some of the container's tasks have waited for a CPU; false
+// where the kernel does not count it.
+func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, isKnown bool, err error) {
+	if c.pressure == nil {
+		return 0, false, nil
+	}
+	text, err := read(c.pressure, b)
+	switch {
+	case errors.Is(err, syscall.EOPNOTSUPP):
+		// Kernels that are booted with psi=0.
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	micros, err := pressureTotal(c.pressure, text)
+	return time.Duration(times(micros, int64(time.Microsecond))), err == nil, err
+}
+
+// read reads a file from its start, whole.
+func read(f *os.File, b *Buffer) ([]byte, error) {
+	n, err := f.ReadAt(b[:], 0)
+	switch {
+	case errors.Is(err, io.EOF):
+		return b[:n], nil
+	case errors.Is(err, syscall.ENODEV):
+		// The cgroup was removed while its file was open.
+		return nil, ErrNotFound
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", f.Name(), err)
+	}
+	return nil, fmt.Errorf("%s has more than %d bytes: %w", f.Name(), maxFileBytes, ErrMalformed)
+}
+
+// times multiplies what is not negative, at most up to the largest number.
+func times(n, factor int64) int64 {
+	if n > math.MaxInt64/factor {
+		return math.MaxInt64
+	}
+	return n * factor
+}

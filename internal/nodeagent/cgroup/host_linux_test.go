@@ -1,0 +1,66 @@
+package cgroup_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup/cgrouptest"
+)
+
+// onHost is where Linux has its tree.
+const onHost = "/sys/fs/cgroup"
+
+// hostFiles are the files of this machine's kernel, by where they are in a tree: for version 1 those of the root, for
+// version 2 those of some slice, as the root has no memory. There are none where a controller is missing.
+func hostFiles() (files map[string]string) {
+	wanted := map[string]string{"cpuacct/cpuacct.usage": "", "memory/memory.usage_in_bytes": "", "memory/memory.stat": ""}
+	source := onHost
+	if _, err := os.Stat(filepath.Join(onHost, "cgroup.controllers")); err == nil {
+		wanted = map[string]string{"cpu.stat": "", "memory.current": "", "memory.stat": ""}
+		if found, _ := filepath.Glob(filepath.Join(onHost, "*", "memory.current")); len(found) > 0 {
+			source = filepath.Dir(found[0])
+		}
+	}
+	for name := range wanted {
+		content, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			return nil
+		}
+		wanted[name] = string(content)
+	}
+	return wanted
+}
+
+// TestHost has the files of this machine's kernel in the place of a container's.
+func TestHost(t *testing.T) {
+	files := hostFiles()
+	if files == nil {
+		t.Logf("this machine counts neither CPU nor memory in %s", onHost)
+		return
+	}
+	if tree := opened(t, cgroup.Config{Directory: onHost}); (tree.Version() == cgroup.V2) != (files["cpu.stat"] != "") {
+		t.Errorf("version %d", tree.Version())
+	}
+	directory := t.TempDir()
+	for name, content := range files {
+		controller, base := filepath.Split(name)
+		for _, name := range []string{name, filepath.Join(controller, "kubepods", "podU-1", "abc", base), "cgroup.controllers"} {
+			if name == "cgroup.controllers" && controller != "" {
+				continue
+			}
+			if err := cgrouptest.WriteFile(filepath.Join(directory, name), content); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	container := found(t, opened(t, cgroup.Config{Directory: directory}), cgroup.Name{PodUID: "U-1", ID: "abc"})
+	buffer := new(cgroup.Buffer)
+	if nanos, err := container.CPUNanos(buffer); err != nil || nanos <= 0 {
+		t.Errorf("CPU %d: %v", nanos, err)
+	}
+	if bytes, err := container.WorkingSetBytes(buffer); err != nil || bytes <= 0 {
+		t.Errorf("working set %d: %v", bytes, err)
+	}
+}

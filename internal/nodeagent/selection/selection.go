@@ -1,0 +1,118 @@
+// Package selection is what the controller and the agents of nodes exchange: the containers
+// of a node that samples are wanted of, with the names that the samples are to have.
+//
+// A selection is a text of a line for each container: the UID of its pod, its ID, its
+// namespace, its pod and its name, with spaces between. It is sent once; afterwards its
+// [Key] stands for it.
+package selection
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The bounds of a selection. A node with 500 pods of four containers has 2000.
+const (
+	MaxContainers = 4096
+	MaxBytes      = 1 << 20
+	maxLineBytes  = 1 << 10
+	// The longest name of a pod, and of a namespace and a container.
+	maxPodBytes   = 253
+	maxLabelBytes = 63
+)
+
+// The paths of an agent, and the parameter that has a selection's key.
+const (
+	// UsagePath answers as a kubelet's /metrics/resource, ContentionPath with those families
+	// of its /metrics/cadvisor that are about CPU that a container did not get.
+	UsagePath      = "/metrics/resource"
+	ContentionPath = "/metrics/cadvisor"
+	Parameter      = "selection"
+	// TokenPath has the token by which the agent proves which node it is on, and
+	// CertificatePath takes the certificate that it gets for that.
+	TokenPath       = "/token"
+	CertificatePath = "/certificate"
+)
+
+// Audience is that of the agents' tokens. They are good for nothing else.
+const Audience = "node-agent.plimsoll.dev"
+
+// Container is one that samples are wanted of.
+type Container struct {
+	// PodUID and ID find its cgroup.
+	PodUID, ID string
+	// Namespace, Pod and Name are what its samples are called.
+	Namespace, Pod, Name string
+}
+
+// ErrInvalid says that a selection is none.
+var ErrInvalid = errors.New("invalid selection")
+
+// Encode is the selection as text.
+func Encode(containers []Container) []byte {
+	var text bytes.Buffer
+	for i := range containers {
+		c := &containers[i]
+		fmt.Fprintf(&text, "%s %s %s %s %s\n", c.PodUID, c.ID, c.Namespace, c.Pod, c.Name)
+	}
+	return text.Bytes()
+}
+
+// Key stands for a text.
+func Key(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Decode reads a text. What it accepts can be part of a label without being escaped.
+func Decode(text []byte) ([]Container, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrInvalid, MaxBytes)
+	}
+	count := bytes.Count(text, []byte{'\n'})
+	if count > MaxContainers {
+		return nil, fmt.Errorf("%w: %d containers, at most %d", ErrInvalid, count, MaxContainers)
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		return nil, fmt.Errorf("%w: it ends in the middle of a line", ErrInvalid)
+	}
+	containers := make([]Container, 0, count)
+	for line := range strings.Lines(string(text)) {
+		c, err := decodeLine(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("%w: line %d: %w", ErrInvalid, len(containers)+1, err)
+		}
+		containers = append(containers, c)
+	}
+	return containers, nil
+}
+
+func decodeLine(line string) (Container, error) {
+	if len(line) > maxLineBytes {
+		return Container{}, fmt.Errorf("more than %d bytes", maxLineBytes)
+	}
+	parts := strings.Split(line, " ")
+	if len(parts) != 5 {
+		return Container{}, fmt.Errorf("%d parts rather than 5", len(parts))
+	}
+	c := Container{PodUID: parts[0], ID: parts[1], Namespace: parts[2], Pod: parts[3], Name: parts[4]}
+	if !isName(c.Namespace, maxLabelBytes) || !isName(c.Pod, maxPodBytes) || !isName(c.Name, maxLabelBytes) {
+		return Container{}, errors.New("not the name of a namespace, a pod and a container")
+	}
+	return c, nil
+}
+
+// isName tells whether a text has the characters of a DNS subdomain alone.
+func isName(text string, maxBytes int) bool {
+	for i := range len(text) {
+		c := text[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= maxBytes
+}

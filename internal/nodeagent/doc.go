@@ -1,0 +1,10 @@
+// Package nodeagent answers what containers of its node use, as a kubelet does, but from
+// their cgroups at the moment of the request rather than from samples of its own period.
+//
+// It reads the containers that a request names ([selection]), and labels their samples as
+// the request says: cgroups have UIDs and IDs, and the agent cannot read the API. There is
+// no timer between requests, so that an agent that nobody asks costs nothing: ten seconds
+// after the last request the files are closed.
+//
+// Only who shows a certificate of Plimsoll's own authority is answered ([Identity]).
+package nodeagent

@@ -1,0 +1,228 @@
+package nodeagent
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+)
+
+const (
+	// cpuGap is how old a sample of CPU is at least before it is taken again. Samples that
+	// lie closer are useless, as the moment of a sample is not known well enough.
+	cpuGap = 100 * time.Millisecond
+	// memoryGap is that of memory, CFS periods and pressure. Reading memory costs some seven
+	// times what reading CPU costs, as the kernel sums it up for each reader.
+	memoryGap = time.Second
+	// searchGap is how long a container that was not found is not looked for again, and
+	// maxSearches how many are looked for in one request: that costs most of all.
+	searchGap   = time.Second
+	maxSearches = 256
+	// idleAfter is how long after the last request all files are closed.
+	idleAfter = 10 * time.Second
+)
+
+// usage is what is known of one container. What is not known is not there.
+type usage struct {
+	cpuAt, memoryAt, began time.Time
+	cpuNanos, memoryBytes  int64
+	hasCPU, hasMemory      bool
+}
+
+// counted is a container that was asked for.
+type counted struct {
+	// container is nil while it is not found; searched is when it was last looked for.
+	container *cgroup.Container
+	searched  time.Time
+	asked     time.Time
+	last      usage
+	stalls    stalls
+}
+
+// stalls are what a container did not get of the CPU.
+type stalls struct {
+	at            time.Time
+	throttling    cgroup.Throttling
+	pressure      time.Duration
+	hasThrottling bool
+	hasPressure   bool
+}
+
+// samples reads containers, none more often than is useful.
+type samples struct {
+	tree *cgroup.Tree
+	log  logr.Logger
+
+	// mu guards the following.
+	mu         sync.Mutex
+	buffer     cgroup.Buffer
+	containers map[cgroup.Name]*counted
+	idle       *time.Timer
+	searches   int
+}
+
+func newSamples(tree *cgroup.Tree, log logr.Logger) *samples {
+	return &samples{tree: tree, log: log, containers: map[cgroup.Name]*counted{}}
+}
+
+// usages appends what each container uses.
+func (s *samples) usages(wanted []selection.Container, dst []usage) []usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.rest()
+	for i := range wanted {
+		c := s.find(&wanted[i])
+		if c == nil || !s.readUsage(c, &wanted[i]) {
+			dst = append(dst, usage{})
+			continue
+		}
+		dst = append(dst, c.last)
+	}
+	return dst
+}
+
+// stalls appends what each container did not get.
+func (s *samples) stalls(wanted []selection.Container, dst []stalls) []stalls {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.rest()
+	for i := range wanted {
+		c := s.find(&wanted[i])
+		if c == nil || !s.readStalls(c, &wanted[i]) {
+			dst = append(dst, stalls{})
+			continue
+		}
+		dst = append(dst, c.stalls)
+	}
+	return dst
+}
+
+// find is the container, with its files open; nil if it is not there.
+func (s *samples) find(wanted *selection.Container) *counted {
+	now := time.Now()
+	name := cgroup.Name{PodUID: wanted.PodUID, ID: wanted.ID}
+	c := s.containers[name]
+	if c == nil {
+		c = &counted{}
+		s.containers[name] = c
+	}
+	c.asked = now
+	if c.container != nil {
+		return c
+	}
+	if s.searches >= maxSearches || !c.searched.IsZero() && now.Sub(c.searched) < searchGap {
+		return nil
+	}
+	s.searches++
+	c.searched = now
+	container, err := s.tree.Container(name)
+	if err != nil {
+		s.missing(wanted, err)
+		return nil
+	}
+	c.container, c.last, c.stalls = container, usage{began: container.Began()}, stalls{}
+	return c
+}
+
+// readUsage takes samples that are due; false if the container is gone.
+func (s *samples) readUsage(c *counted, wanted *selection.Container) bool {
+	if now := time.Now(); !c.last.hasCPU || now.Sub(c.last.cpuAt) >= cpuGap {
+		nanos, err := c.container.CPUNanos(&s.buffer)
+		if s.isGone(c, wanted, err) {
+			return false
+		}
+		c.last.cpuNanos, c.last.cpuAt, c.last.hasCPU = nanos, now, err == nil
+	}
+	if now := time.Now(); !c.last.hasMemory || now.Sub(c.last.memoryAt) >= memoryGap {
+		bytes, err := c.container.WorkingSetBytes(&s.buffer)
+		if s.isGone(c, wanted, err) {
+			return false
+		}
+		c.last.memoryBytes, c.last.memoryAt, c.last.hasMemory = bytes, now, err == nil
+	}
+	return true
+}
+
+// readStalls is readUsage for what a container did not get.
+func (s *samples) readStalls(c *counted, wanted *selection.Container) bool {
+	now := time.Now()
+	if !c.stalls.at.IsZero() && now.Sub(c.stalls.at) < memoryGap {
+		return true
+	}
+	throttling, hasThrottling, err := c.container.Throttling(&s.buffer)
+	if s.isGone(c, wanted, err) {
+		return false
+	}
+	pressure, hasPressure, err := c.container.CPUPressure(&s.buffer)
+	if s.isGone(c, wanted, err) {
+		return false
+	}
+	c.stalls = stalls{at: now, throttling: throttling, hasThrottling: hasThrottling, pressure: pressure,
+		hasPressure: hasPressure}
+	return true
+}
+
+// isGone takes in that a container is gone, or that it could not be read.
+func (s *samples) isGone(c *counted, wanted *selection.Container, err error) bool {
+	if err == nil {
+		return false
+	}
+	s.missing(wanted, err)
+	if !errors.Is(err, cgroup.ErrNotFound) {
+		return false
+	}
+	// Another container of this name has another ID: it is not looked for at once.
+	_ = c.container.Close()
+	c.container, c.searched, c.last, c.stalls = nil, time.Now(), usage{}, stalls{}
+	return true
+}
+
+func (s *samples) missing(wanted *selection.Container, err error) {
+	s.log.V(1).Info("a container cannot be read", "namespace", wanted.Namespace, "pod", wanted.Pod,
+		"container", wanted.Name, "why", err.Error())
+}
+
+// rest ends a request: files that nobody asks for any more are closed some time later.
+func (s *samples) rest() {
+	s.searches = 0
+	if s.idle == nil {
+		s.idle = time.AfterFunc(idleAfter, s.sweep)
+	}
+}
+
+// sweep closes the files of containers that nobody has asked for lately.
+func (s *samples) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for name, c := range s.containers {
+		if now.Sub(c.asked) < idleAfter {
+			continue
+		}
+		if c.container != nil {
+			_ = c.container.Close()
+		}
+		delete(s.containers, name)
+	}
+	s.idle = nil
+	if len(s.containers) > 0 {
+		s.idle = time.AfterFunc(idleAfter, s.sweep)
+	}
+}
+
+// open is how many containers have open files.
+func (s *samples) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := 0
+	for _, c := range s.containers {
+		if c.container != nil {
+			open++
+		}
+	}
+	return open
+}

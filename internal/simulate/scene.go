@@ -14,6 +14,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -241,7 +242,7 @@ func (s *Scene) validate() error {
 func (s Side) options() observehorizontal.Options {
 	o := observehorizontal.DefaultOptions()
 	if s == Upstream {
-		o.Surge, o.Divergences = surge.Settings{}, divergence.None
+		o.Surge, o.Divergences, o.Forecast = surge.Settings{}, divergence.None, forecast.Off
 	}
 	return o
 }

@@ -11,7 +11,7 @@ const (
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
-	DefaultWasteLimitPercent      = 1
+	DefaultWasteLimitPercent      = 3
 	DefaultForecastPrice          = 10
 )
 

@@ -128,11 +128,12 @@ func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 // followUp puts the nodes and pods before others that the next decision depends on, and has the HPA
 // decided again where the decision asks for it.
 func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
+	next := d.FollowUp(&p.record.state, &p.observation, nil)
+	t.learn(p, &next)
 	if !p.result.HasSamples && p.hpa.Workload == nil {
 		return
 	}
 	t.staySubscribed(p)
-	next := d.FollowUp(&p.record.state, &p.observation, nil)
 	p.update.Next = next
 	switch {
 	case next.DecideAt.IsZero():
@@ -143,6 +144,24 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 		t.queue.AddEarly(p.hpa.Key(), next.DecideAt, true)
 	}
 	t.prefer(p, &next)
+}
+
+// learnPeriod is how often the load is observed at least that a forecast learns from. What lies further apart is not
+// known.
+const learnPeriod = 30 * time.Second
+
+// learn has an object decided on what is known when its forecast is renewed, and often enough to learn from. Most are
+// decided more often anyway.
+func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
+	if !t.isOn || !p.policy.Forecast.Learns() {
+		return
+	}
+	if !next.Forecast.IsZero() {
+		t.queue.AddEarly(p.hpa.Key(), next.Forecast, true)
+	}
+	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod {
+		t.queue.AddEarly(p.hpa.Key(), p.start.Add(learnPeriod), true)
+	}
 }
 
 // staySubscribed has an object that asks for rare decisions decided as often as its sources must be

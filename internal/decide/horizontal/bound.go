@@ -2,6 +2,8 @@ package horizontal
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/load"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -41,8 +43,23 @@ func (d *Decision) bound(s *State, proposed int32) {
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
 	w.Replicas = d.Stabilized.Replicas
+	if d.policy.Forecast.Mode == forecast.Active && d.Failed+d.Pending == 0 {
+		// It is remembered as no recommendation: once it has passed, what the metrics asked for counts.
+		d.Ahead = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.policy.Tolerance.Down)
+		w.Replicas, w.Fresh, lasting = max(w.Replicas, d.Ahead), max(w.Fresh, d.Ahead), max(lasting, d.Ahead)
+	}
 	d.Limited = behavior.Limit(&limits, &past, w)
 	if d.mode() == mode.Active {
 		s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Proposed.Source == proposal.Surge)
 	}
+}
+
+// expect has the load go into the forecast, and takes from it what is expected.
+func (d *Decision) expect(s *State, o *Observation) {
+	p := d.policy
+	d.Forecast = load.Forecast(&p.Forecast, &s.Forecast, &load.Input{
+		Now: d.At, MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas, StartUp: o.StartUp,
+		Tolerance: p.Tolerance.Up, Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Pods: o.Pods,
+		Current: d.Current,
+	})
 }

@@ -70,6 +70,9 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	case BranchDisabled:
 		s.Fallbacks.Clear()
 	}
+	if d.Metrics == nil {
+		d.expect(&s, o)
+	}
 	if isFirst && d.isDeferred(o) {
 		s.Recommendations = history.Recommendations{}
 	}
@@ -212,6 +215,7 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	// The caller may reuse the observation.
 	c.Pods = nil
 	d.evaluateOwn(s, o)
+	d.expect(s, o)
 }
 
 // combine takes the largest of the proposals, the first of equals. The proposal is

@@ -5,6 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
@@ -14,46 +15,43 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
-// Decision is the replica count and everything that led to it. Status, events,
-// logs and explanations print it; none computes it again.
+// Decision is the replica count and everything that led to it. Status, events, logs and explanations print it; none
+// computes it again.
 //
-// Metrics, with the groups of its results, and the lists of Schedules and Fallbacks lie
-// in buffers that Decide's state owns: the next Decide on that state writes over them,
-// Settle does not. To keep a decision longer, Clone it. Reports and what is made of them
-// are copies.
+// Metrics, with the groups of its results, and the lists of Schedules and Fallbacks lie in buffers that Decide's state
+// owns: the next Decide on that state writes over them, Settle does not. To keep a decision longer, Clone it. Reports
+// and what is made of them are copies.
 type Decision struct {
 	At     time.Time
 	Branch Branch
 	// Trigger is why it was made then.
 	Trigger trigger.Kind
-	// Current is the count the decision starts from, Desired what the target
-	// should have, and ActiveDesired what it would have in mode Active.
+	// Current is the count the decision starts from, Desired what the target should have, and ActiveDesired what it would
+	// have in mode Active.
 	Current, Desired, ActiveDesired int32
 	// Rescale reports whether the scale is to be written.
 	Rescale bool
-	// Bounds are min and max, with the schedules in force. Schedules says which these
-	// are.
+	// Bounds are min and max, with the schedules in force. Schedules says which these are.
 	Bounds    schedules.Bounds
 	Schedules schedules.Result
-	// Metrics holds one result for each metric of the policy, or nothing where
-	// metrics were not evaluated.
+	// Metrics holds one result for each metric of the policy, or nothing where metrics were not evaluated.
 	Metrics []metric.Result
-	// Failed is how many of the metrics could not be computed, Pending of how many the
-	// values are still awaited, and Outdated how many know nothing newer than the last
-	// scale-up. None of these lowers the count.
+	// Failed is how many of the metrics could not be computed, Pending of how many the values are still awaited, and
+	// Outdated how many know nothing newer than the last scale-up. None of these lowers the count.
 	Failed, Pending, Outdated int
 	// Surge is the result of the surge window.
 	Surge surge.Result
 	// Proposed is the proposal that won, before any limit.
 	Proposed proposal.Proposal
-	// Stabilized and Limited are the limits on the way, in this order. They are
-	// set on BranchMetrics only.
+	// Stabilized and Limited are the limits on the way, in this order. They are set on BranchMetrics only.
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
+	// Forecast is what is expected. Ahead is the count that it raised the stabilized one to; 0 if it did not.
+	Forecast forecast.Result
+	Ahead    int32
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
-	// Fallbacks are those that are active, and Zero is whether the target may go to zero;
-	// of a WorkloadAutoscaler only.
+	// Fallbacks are those that are active, and Zero is whether the target may go to zero; of a WorkloadAutoscaler only.
 	Fallbacks fallback.Result
 	Zero      zero.Result
 

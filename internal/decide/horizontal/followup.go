@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
@@ -21,6 +21,8 @@ type FollowUp struct {
 	// Suspects are the indices of the pods whose newest sample may be the first of a surge.
 	// An early scrape gives the second one, which decides.
 	Suspects []int
+	// Forecast is when the forecast is renewed that raises the count: with the next minute. It is zero for others.
+	Forecast time.Time
 	// NearThreshold says that a metric of the pods that Plimsoll scrapes has come halfway through the tolerance
 	// above its target, or further: they are scraped before others.
 	NearThreshold bool
@@ -31,8 +33,9 @@ type FollowUp struct {
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
 	again := d.again(s)
 	return FollowUp{
-		DecideAt: again.At, Reason: again.Reason, Schedule: again.Schedule, Metric: again.Metric,
-		Suspects: d.suspects(o, dst), NearThreshold: d.isNearThreshold(),
+		Forecast: forecast.Renewal(d.At, &d.policy.Forecast, &d.Forecast), DecideAt: again.At, Reason: again.Reason,
+		Schedule: again.Schedule, Metric: again.Metric, Suspects: d.suspects(o, dst),
+		NearThreshold: surge.IsNear(d.policy.Metrics, d.Metrics, d.policy.Tolerance),
 	}
 }
 
@@ -62,17 +65,6 @@ func (d *Decision) suspects(o *Observation, dst []int) []int {
 	c := d.context(o)
 	return surge.Suspects(&d.policy.Surge,
 		&surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
-}
-
-func (d *Decision) isNearThreshold() bool {
-	for i := range d.Metrics {
-		r, kind := &d.Metrics[i], d.policy.Metrics[i].Type
-		if r.Failure == nil && kind.IsPerPod() && kind != source.Pods &&
-			r.Ratio > 1+d.policy.Tolerance.Up/2 {
-			return true
-		}
-	}
-	return false
 }
 
 // isDeferred reports whether a lower count was left to a later decision.

@@ -1,6 +1,5 @@
-// Package horizontal is the horizontal decision: how many replicas a target
-// shall have, and why. It is pure: what it knows comes in as values, what it
-// decides goes out as values, and the shell around it does the rest.
+// Package horizontal is the horizontal decision: how many replicas a target shall have, and why. It is pure: what it
+// knows comes in as values, what it decides goes out as values, and the shell around it does the rest.
 package horizontal
 
 import (
@@ -10,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -19,8 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// Policy is what the owner of the object and the flags of the controller ask
-// for.
+// Policy is what the owner of the object and the flags of the controller ask for.
 type Policy struct {
 	Namespace                string
 	MinReplicas, MaxReplicas int32
@@ -32,12 +31,14 @@ type Policy struct {
 	Tolerance metric.Tolerance
 	// DownscaleStabilization is the flag's window; it applies without Behavior.
 	DownscaleStabilization time.Duration
-	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up
-	// delays of CPU samples.
+	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up delays of CPU samples.
 	CPUInitializationPeriod, InitialReadinessDelay time.Duration
 	// Surge is the surge window; the zero value is none.
 	Surge       surge.Settings
 	Divergences divergence.Set
+	// Forecast is what is asked for, and ForecastProblem why something else that is asked for is ignored.
+	Forecast        forecast.Settings
+	ForecastProblem string
 	// WorkloadAutoscaler is nil for an HPA.
 	WorkloadAutoscaler *WorkloadAutoscaler
 }
@@ -54,16 +55,16 @@ type Observation struct {
 	ScaledToZero bool
 	// Conflict is with a vertical autoscaler.
 	Conflict statusreport.Conflict
-	// Shown are the conditions of a WorkloadAutoscaler that are True in the object's status, and CreatedAt is when it
-	// was created.
+	// Shown are the conditions of a WorkloadAutoscaler that are True in its status, and CreatedAt is when it was created.
 	Shown     statusreport.Shown
 	CreatedAt time.Time
 	// Refusal is why a WorkloadAutoscaler may not write the scale.
 	Refusal statusreport.Refusal
+	// StartUp is how long pods of the target take from their creation until they are ready; 0 if it is not known.
+	StartUp time.Duration
 	// Pods are the pods that the scale's selector selects.
 	Pods []metric.Pod
-	// Readings belong to Policy.Metrics, index for index. They are used only if
-	// NeedsReadings returns true.
+	// Readings belong to Policy.Metrics, index for index. They are used only if NeedsReadings returns true.
 	Readings []metric.Reading
 }
 
@@ -91,8 +92,7 @@ type State struct {
 	ScaleDowns      history.Changes         `json:"scaleDowns,omitempty"`
 	// LastScaleUp is when the count was last raised, as far as it is remembered.
 	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
-	// LastScaleUpOn are the samples that it was decided on, metric for metric; only
-	// without behavior.
+	// LastScaleUpOn are the samples that it was decided on, metric for metric; only without behavior.
 	LastScaleUpOn []behavior.Sample `json:"lastScaleUpOn,omitempty"`
 	// Surges is what is remembered of surges.
 	Surges surge.History `json:"surges,omitzero"`
@@ -102,6 +102,8 @@ type State struct {
 	// having no replicas; of a WorkloadAutoscaler only.
 	Fallbacks fallback.Failures `json:"fallbacks,omitempty"`
 	IdleSince time.Time         `json:"idleSince,omitzero"`
+	// Forecast is what is learnt of the load; nil where the forecast is off.
+	Forecast *forecast.State `json:"forecast,omitempty"`
 
 	// work is scratch space; it carries no history.
 	work *workspace
@@ -115,8 +117,8 @@ type Outcome struct {
 	Error string
 }
 
-// Settle records what became of the scale write. A scale event counts only once
-// it is written. Without a pending change it does nothing.
+// Settle records what became of the scale write. A scale event counts only once it is written. Without a pending change
+// it does nothing.
 func Settle(state State, outcome Outcome) State {
 	pending := state.Pending
 	state.Pending = nil
@@ -146,6 +148,7 @@ func (s *State) Clone() State {
 	c.ScaleDowns = append(history.Changes(nil), s.ScaleDowns...)
 	c.LastScaleUpOn = slices.Clone(s.LastScaleUpOn)
 	c.Fallbacks = slices.Clone(s.Fallbacks)
+	c.Forecast = s.Forecast.Clone()
 	if s.Pending != nil {
 		pending := *s.Pending
 		pending.Samples = slices.Clone(pending.Samples)

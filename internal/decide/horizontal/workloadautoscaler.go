@@ -116,10 +116,19 @@ func (d *Decision) applyMode(s *State) {
 	}
 }
 
-// Proposals appends what each source asks for: metrics, the surge window, fallbacks and schedules.
+// Proposals appends what each source asks for: metrics, the surge window, fallbacks, schedules and the forecast.
 func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	return (&proposal.Sources{
 		Specs: d.policy.Metrics, Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active,
-		Schedules: d.Schedules.InForce, IsIdle: d.Zero.IsIdle,
+		Schedules: d.Schedules.InForce, IsIdle: d.Zero.IsIdle, Forecast: &d.Forecast,
+		ForecastMode: d.policy.Forecast.Mode, Ahead: d.Ahead,
 	}).Append(dst)
+}
+
+// Winner is the proposal that the count follows from, before the limits on its rate, min and max.
+func (d *Decision) Winner() proposal.Proposal {
+	if d.Ahead > 0 {
+		return proposal.Proposal{Source: proposal.Forecast, Replicas: d.Ahead}
+	}
+	return d.Proposed
 }

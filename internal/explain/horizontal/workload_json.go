@@ -150,6 +150,8 @@ func (r workload) proposalTrace(p proposal.Proposal) OwnProposalTrace {
 	case proposal.Schedule:
 		t.Name = r.Decision.Schedules.InForce[p.Index].Schedule.Name
 		return t
+	case proposal.Forecast:
+		return t
 	case proposal.Metric:
 		t.SampleTime = timeOrNil(r.Decision.Metrics[p.Index].At)
 	case proposal.Surge:

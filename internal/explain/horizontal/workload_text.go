@@ -297,9 +297,12 @@ func (r workload) cooldownLimit() string {
 	}
 }
 
-// proposalName is the metric or the schedule that proposes.
+// proposalName is the metric or the schedule that proposes; empty for a forecast, which is of all metrics.
 func (r workload) proposalName(p proposal.Proposal) string {
-	if p.Source == proposal.Schedule {
+	switch p.Source {
+	case proposal.Forecast:
+		return ""
+	case proposal.Schedule:
 		return fmt.Sprintf("%q", r.Decision.Schedules.InForce[p.Index].Schedule.Name)
 	}
 	return r.name(p.Index)

@@ -21,7 +21,8 @@ func IsSameSpec(old, hpa Autoscaler) bool {
 	case old.HorizontalPodAutoscaler == hpa.HorizontalPodAutoscaler:
 		return true
 	case old.Workload == nil || hpa.Workload == nil:
-		return old.Workload == hpa.Workload && equality.Semantic.DeepEqual(&old.Spec, &hpa.Spec)
+		return old.Workload == hpa.Workload && old.Annotations[ForecastAnnotation] == hpa.Annotations[ForecastAnnotation] &&
+			equality.Semantic.DeepEqual(&old.Spec, &hpa.Spec)
 	default:
 		return old.Workload.Unreadable == hpa.Workload.Unreadable &&
 			equality.Semantic.DeepEqual(&old.Workload.Spec, &hpa.Workload.Spec)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	// Surge are the flags of the surge window.
 	Surge       surge.Settings
 	Divergences divergence.Set
+	// Forecast is the mode of forecasts where the object says none.
+	Forecast forecast.Mode
 }
 
 // DefaultOptions are the defaults of kube-controller-manager's flags, with
@@ -40,6 +43,7 @@ func DefaultOptions() Options {
 		InitialReadinessDelay:   30 * time.Second,
 		Surge:                   surge.Defaults(),
 		Divergences:             divergence.Default,
+		Forecast:                forecast.Preview,
 	}
 }
 

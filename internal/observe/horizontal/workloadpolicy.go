@@ -26,10 +26,12 @@ const (
 // acted on.
 func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal) {
 	p := Policy(a.HorizontalPodAutoscaler, o)
+	errs := setForecast(&p, a, o)
 	if a.Workload == nil {
 		return p, statusreport.Refusal{}
 	}
-	own, errs := workloadPolicyOf(a.Workload)
+	own, problems := workloadPolicyOf(a.Workload)
+	errs = append(errs, problems...)
 	for i := range a.Workload.Spec.Metrics {
 		errs = append(errs, extendSpec(&p.Metrics[i], &a.Workload.Spec.Metrics[i], o, i)...)
 	}

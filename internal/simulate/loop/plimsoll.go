@@ -299,7 +299,9 @@ func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
 		g := &p.groups[pods[place].Group]
 		g.next = min(g.next, max(p.World.Now(), g.last+trigger.EarlyScrapeGap))
 	}
-	if !next.DecideAt.IsZero() {
-		p.sampled = min(p.sampled, next.DecideAt.Sub(p.World.Epoch()))
+	for _, again := range []time.Time{next.DecideAt, next.Forecast} {
+		if !again.IsZero() {
+			p.sampled = min(p.sampled, again.Sub(p.World.Epoch()))
+		}
 	}
 }

@@ -36,6 +36,9 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 		return o, fmt.Errorf("trigger: %q is neither periodic nor samples nor event", s.Snapshot.Trigger)
 	}
 	o.NewerAwaited = s.Snapshot.NewerAwaited
+	if s.Snapshot.StartUp != nil {
+		o.StartUp = s.Snapshot.StartUp.Duration
+	}
 	if message := s.Snapshot.VerticalConflict; message != nil {
 		o.Conflict = statusreport.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
 	}

@@ -112,6 +112,9 @@ func (s *Step) checkOptions() error {
 		return snapshot.Invalid("Snapshot", "options.tolerance: %v, must be greater than or equal to 0", *t)
 	}
 	flags := o.Flags()
+	if _, err := observehorizontal.ParseForecastMode(o.Forecast); err != nil && o.Forecast != "" {
+		return snapshot.Invalid("Snapshot", "options.forecast: %v", err)
+	}
 	switch {
 	case flags.DownscaleStabilization < 0:
 		return snapshot.Invalid("Snapshot", "options.downscaleStabilization: %s, must not be negative",

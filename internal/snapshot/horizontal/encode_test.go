@@ -19,6 +19,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -94,6 +95,11 @@ func TestStateKeepsItsNames(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
+	forecast, err := forecast.New().MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state["forecast"] = string(forecast)
 	items, _ := list["items"].([]any)
 	saved, _ := items[len(items)-1].(map[string]any)
 	saved["state"] = state
@@ -129,6 +135,33 @@ func wantNoZero(t *testing.T, path string, v reflect.Value) {
 		}
 	case v.IsZero():
 		t.Errorf("%s is not in the document of this test", path)
+	}
+}
+
+// A snapshot carries the mode of forecasts, what one has learnt, and the start-up time that it looks ahead.
+func TestForecastIsSaved(t *testing.T) {
+	want := observehorizontal.DefaultOptions()
+	want.Forecast = forecast.Active
+	if diff := cmp.Diff(want, OptionsOf(want).Flags()); diff != "" {
+		t.Errorf("(-saved +read):\n%s", diff)
+	}
+	step := stepOf(t, document)
+	learnt := forecast.New()
+	settings := forecast.Settings{Mode: forecast.Preview}
+	learnt.Observe(&settings, &forecast.Input{Now: step.Snapshot.Time, Load: forecast.Load{Pods: 3, IsKnown: true}})
+	target, _ := observehorizontal.Target(step.Scale)
+	saved := again(t, Of(&Live{
+		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: want, State: &horizontal.State{Forecast: learnt},
+		Observation: &horizontal.Observation{Target: target, StartUp: 42 * time.Second},
+	}))
+	got, err := saved.Snapshot.State.Forecast.MarshalText()
+	wanted, _ := learnt.MarshalText()
+	if err != nil || string(got) != string(wanted) {
+		t.Errorf("read as %.40q, %v", got, err)
+	}
+	p := saved.Policy(want)
+	if o, err := saved.Observe(&p); err != nil || o.StartUp != 42*time.Second || p.Forecast.Mode != forecast.Active {
+		t.Errorf("start-up %v in mode %v, %v", o.StartUp, p.Forecast.Mode, err)
 	}
 }
 

@@ -68,6 +68,9 @@ func Of(l *Live) *Step {
 		step.Snapshot.Trigger = o.Trigger.String()
 	}
 	step.Snapshot.Refusal = refusalOf(o.Refusal)
+	if o.StartUp > 0 {
+		step.Snapshot.StartUp = &metav1.Duration{Duration: o.StartUp}
+	}
 	if l.LooksForConflicts {
 		message := o.Conflict.Message
 		step.Snapshot.VerticalConflict = &message

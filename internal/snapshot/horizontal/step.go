@@ -89,6 +89,8 @@ type Snapshot struct {
 	// NewerAwaited says that the kubelets' first samples are awaited, so that nothing is
 	// lowered.
 	NewerAwaited bool `json:"newerAwaited,omitempty"`
+	// StartUp is how long pods of the target take from their creation until they are ready; absent if it is not known.
+	StartUp *metav1.Duration `json:"startUp,omitempty"`
 }
 
 // Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode.
@@ -105,6 +107,8 @@ type Options struct {
 	CPUInitializationPeriod *metav1.Duration `json:"cpuInitializationPeriod,omitempty"`
 	InitialReadinessDelay   *metav1.Duration `json:"initialReadinessDelay,omitempty"`
 	Surge                   *SurgeOptions    `json:"surge,omitempty"`
+	// Forecast is the mode of forecasts where the object says none: Off, Preview or Active.
+	Forecast string `json:"forecast,omitempty"`
 }
 
 // SurgeOptions are the flags of the surge window; what is absent has its default.
@@ -187,6 +191,7 @@ func OptionsOf(o observehorizontal.Options) *Options {
 		DownscaleStabilization:  &metav1.Duration{Duration: o.DownscaleStabilization},
 		CPUInitializationPeriod: &metav1.Duration{Duration: o.CPUInitializationPeriod},
 		InitialReadinessDelay:   &metav1.Duration{Duration: o.InitialReadinessDelay},
+		Forecast:                o.Forecast.String(),
 		Surge: &SurgeOptions{
 			Window:      &metav1.Duration{Duration: o.Surge.Window},
 			SteepFactor: &o.Surge.SteepFactor,
@@ -218,6 +223,9 @@ func (o *Options) Flags() observehorizontal.Options {
 		if f.set != nil {
 			*f.flag = f.set.Duration
 		}
+	}
+	if mode, err := observehorizontal.ParseForecastMode(o.Forecast); err == nil {
+		flags.Forecast = mode
 	}
 	if o.Surge != nil {
 		o.Surge.into(&flags.Surge)

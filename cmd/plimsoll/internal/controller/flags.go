@@ -23,6 +23,7 @@ type Flags struct {
 	config      controller.Config
 	workers     int32
 	divergences string
+	forecast    string
 	recommender vertical.RecommenderFlags
 	updater     vertical.UpdaterFlags
 }
@@ -78,6 +79,10 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay",
 		f.config.Options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
+	fs.StringVar(&f.forecast, prefix+"forecast", f.config.Options.Forecast.String(),
+		"What becomes of forecasts of the load, where a WorkloadAutoscaler has no spec.forecast and an HPA no annotation "+
+			observehorizontal.ForecastAnnotation+". Off learns nothing. Preview shows what a forecast would do. Active "+
+			"raises the replica count before the load comes, where that has been worth it (docs/forecast.md).")
 	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
 		"How often status is written for its numbers alone; a change of replicas or conditions is written at "+
 			"once. 0 writes each change.")
@@ -132,6 +137,8 @@ func (f *Flags) Validate() error {
 	set, err := divergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
 	f.config.Options.Divergences = set
+	f.config.Options.Forecast, err = observehorizontal.ParseForecastMode(f.forecast)
+	check(err == nil, prefix+"forecast", f.forecast, "must be Off, Preview or Active")
 	election := &f.config.LeaderElection
 	flags.ValidateLeaderElection(election, check)
 	check(!election.Enabled || election.ResourceNamespace != "", "leader-elect-resource-namespace",

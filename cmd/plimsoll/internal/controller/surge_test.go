@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -54,5 +55,24 @@ func TestSurgeFlagsAreChecked(t *testing.T) {
 		if _, err := parsed(t, bad); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want an error that names the flag", bad, err)
 		}
+	}
+}
+
+func TestForecastFlag(t *testing.T) {
+	for text, want := range map[string]forecast.Mode{
+		"": forecast.Preview, "--horizontal-pod-autoscaler-forecast=Off": forecast.Off,
+		"--horizontal-pod-autoscaler-forecast=Active": forecast.Active,
+	} {
+		var arguments []string
+		if text != "" {
+			arguments = []string{text}
+		}
+		if f, err := parsed(t, arguments...); err != nil || f.Config().Options.Forecast != want {
+			t.Errorf("%q: %v, %v", text, f.Config().Options.Forecast, err)
+		}
+	}
+	if _, err := parsed(t, "--horizontal-pod-autoscaler-forecast=on"); err == nil ||
+		!strings.Contains(err.Error(), "must be Off, Preview or Active") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -85,6 +85,8 @@ func bindsMetrics(d *horizontal.Decision) Limit {
 		return ScaleUpRate
 	case d.Limited.Reason == behavior.ScaleDownLimit:
 		return ScaleDownRate
+	case d.Ahead > 0:
+		return None
 	case d.Stabilized.Reason != behavior.ReadyForNewScale:
 		return Stabilization
 	case d.Proposed.Source == proposal.Schedule:
@@ -114,7 +116,7 @@ func maxOf(d *horizontal.Decision) Limit {
 // direction that the decision wants to go; none where there are no policies or it
 // does not want to go anywhere. The state is the one before the decision.
 func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []behavior.Use {
-	proposed := d.Stabilized.Replicas
+	proposed := max(d.Stabilized.Replicas, d.Ahead)
 	if d.Branch != horizontal.BranchMetrics || proposed == d.Current {
 		return nil
 	}

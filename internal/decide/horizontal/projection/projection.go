@@ -2,7 +2,7 @@
 // it is, and how early the count could fall if the load ended.
 //
 // It repeats the decision's proposal at every sync period, through the same stabilization
-// windows and rate policies. It assumes that nothing else is proposed meanwhile.
+// windows and rate policies, and what the forecast asks for. It assumes that nothing else is proposed meanwhile.
 package projection
 
 import (
@@ -56,7 +56,7 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 		return o
 	}
 	up := newWalk(p, s, d, every)
-	up.mayLower = d.Proposed.MayLower
+	up.mayLower, up.ahead = d.Proposed.MayLower, d.Ahead
 	o.Steps, o.Settled = up.play(d.Proposed.Replicas, maxSteps)
 	down := newWalk(p, s, d, every)
 	down.mayLower = true
@@ -77,6 +77,8 @@ type walk struct {
 	mayLower bool
 	// falls says that only a lower count is a step.
 	falls bool
+	// ahead is what the forecast asks for.
+	ahead int32
 }
 
 func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, every time.Duration) *walk {
@@ -134,7 +136,7 @@ func (w *walk) decide(proposed int32) Limits {
 	}
 	var t Limits
 	t.Stabilized = behavior.Stabilize(&w.limits, &history, ask)
-	ask.Replicas = t.Stabilized.Replicas
+	ask.Replicas = max(t.Stabilized.Replicas, w.ahead)
 	t.Limited = behavior.Limit(&w.limits, &history, ask)
 	change := t.Limited.Replicas - w.current
 	w.current = t.Limited.Replicas

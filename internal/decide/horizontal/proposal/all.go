@@ -2,6 +2,7 @@ package proposal
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
@@ -18,10 +19,14 @@ type Sources struct {
 	Schedules []schedules.InForce
 	// IsIdle says that metrics that have values without pods ask for no replicas.
 	IsIdle bool
+	// Forecast is what is expected, and Ahead the count that it raised another one to.
+	Forecast     *forecast.Result
+	ForecastMode forecast.Mode
+	Ahead        int32
 }
 
 // Append appends the proposal of each source, as status shows them: of every metric that could be computed, of the
-// surge window, of every active fallback and of every schedule with a min. Their MayLower is not set.
+// surge window, of every active fallback, of every schedule with a min and of the forecast. Their MayLower is not set.
 func (s *Sources) Append(dst []Proposal) []Proposal {
 	for i := range s.Metrics {
 		if r := &s.Metrics[i]; r.Failure == nil && !r.Pending {
@@ -42,6 +47,9 @@ func (s *Sources) Append(dst []Proposal) []Proposal {
 		if least := s.Schedules[i].MinReplicas; least > 0 {
 			dst = append(dst, Proposal{Source: Schedule, Index: i, Replicas: least})
 		}
+	}
+	if ahead := max(s.Forecast.Replicas, s.Ahead); ahead > 0 && s.ForecastMode == forecast.Active {
+		dst = append(dst, Proposal{Source: Forecast, Replicas: ahead})
 	}
 	return dst
 }

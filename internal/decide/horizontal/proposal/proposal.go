@@ -1,5 +1,5 @@
-// Package proposal has the replica counts that metrics, the surge window, fallbacks and
-// schedules propose, and what the limits on a change have to know of their samples: which
+// Package proposal has the replica counts that metrics, the surge window, fallbacks,
+// schedules and forecasts propose, and what the limits on a change have to know of their samples: which
 // they are, and whether they are newer than the last scale-up.
 package proposal
 
@@ -23,11 +23,13 @@ const (
 	Fallback
 	// Schedule: the min with the schedules in force.
 	Schedule
+	// Forecast: the load of earlier days.
+	Forecast
 )
 
 // String is the source as status shows it.
 func (s Source) String() string {
-	return [...]string{"None", "Metric", "Surge", "Fallback", "Schedule"}[s]
+	return [...]string{"None", "Metric", "Surge", "Fallback", "Schedule", "Forecast"}[s]
 }
 
 // Proposal is the replica count that one source asks for.

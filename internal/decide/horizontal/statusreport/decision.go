@@ -46,12 +46,14 @@ type Input struct {
 	Surge                           *surge.Result
 	Stabilized                      *behavior.Stabilized
 	Limited                         *behavior.Limited
-	RaisedToMin                     bool
-	Schedules                       *schedules.Result
-	Fallbacks                       *fallback.Result
-	Zero                            *zero.Result
-	Shown                           Shown
-	Refusal                         Refusal
+	// Ahead is the count that the forecast raised the stabilized one to; 0 if it did not.
+	Ahead       int32
+	RaisedToMin bool
+	Schedules   *schedules.Result
+	Fallbacks   *fallback.Result
+	Zero        *zero.Result
+	Shown       Shown
+	Refusal     Refusal
 	// IsScaledToZero is the status of the condition before the decision.
 	IsScaledToZero bool
 	// WriteError is why the scale could not be written.
@@ -158,19 +160,20 @@ func (d *Input) reportComputed(r *Report) {
 	// The size matches only if the proposed count is the current one; upstream says so of
 	// any proposal that stabilization leaves alone.
 	matches := max(0, d.Proposed.Replicas) == *d.Current
-	switch d.Stabilized.Reason {
-	case behavior.ScaleUpStabilized:
+	switch reason := d.Stabilized.Reason; {
+	case d.Ahead > 0:
+		r.Set(AbleToScale, true, "ForecastApplied",
+			"the forecast asks for more replicas than the metrics, applying the forecast")
+	case reason == behavior.ScaleUpStabilized:
 		r.Set(AbleToScale, true, "ScaleUpStabilized",
 			"recent recommendations were lower than current one, applying the lowest recent recommendation")
-	case behavior.ScaleDownStabilized:
+	case reason == behavior.ScaleDownStabilized:
 		r.Set(AbleToScale, true, "ScaleDownStabilized",
 			"recent recommendations were higher than current one, applying the highest recent recommendation")
-	case behavior.ReadyForNewScale:
-		if matches || !d.Divergences.Has(divergence.AccurateMessages) {
-			r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
-		}
+	case matches || !d.Divergences.Has(divergence.AccurateMessages):
+		r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
 	}
-	limited := d.Limited.Replicas != d.Stabilized.Replicas && d.Limited.Reason != behavior.DesiredWithinRange
+	limited := d.Limited.Replicas != max(d.Stabilized.Replicas, d.Ahead) && d.Limited.Reason != behavior.DesiredWithinRange
 	r.Set(ScalingLimited, limited, d.Limited.Reason.String(), d.limitMessage(d.Limited.Reason))
 }
 

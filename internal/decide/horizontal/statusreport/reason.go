@@ -62,6 +62,8 @@ func (d *Input) ownReason() string {
 		return "spec.pausedReplicas while the mode is Paused"
 	case d.Stage != Computed:
 		return ""
+	case d.Ahead > *d.Current && *d.Desired > *d.Current:
+		return "forecast of the load of earlier days"
 	case d.Zero.IsCooledDown && *d.Desired == 0:
 		return "no metric active for the cooldown period"
 	case d.Zero.IsActive && *d.Current == 0 && d.Proposed.Source == proposal.Metric:

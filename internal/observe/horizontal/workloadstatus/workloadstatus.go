@@ -96,7 +96,11 @@ func (w *Decided) reason() string {
 	if limit := projection.BindingLimit(w.Decision); limit != projection.None {
 		return limitWord(limit)
 	}
-	return w.nameOf(w.Decision.Proposed)
+	winner := w.Decision.Winner()
+	if winner.Source == proposal.Forecast {
+		return winner.Source.String()
+	}
+	return w.nameOf(winner)
 }
 
 // nameOf is the metric or schedule that a proposal comes from.

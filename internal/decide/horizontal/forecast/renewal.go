@@ -1,0 +1,15 @@
+package forecast
+
+import "time"
+
+// Renewal is when the next minute begins, with which the proposal may become another one; zero for a forecast that
+// raises no count. A decision then is on time although nothing else leads to one.
+func Renewal(now time.Time, settings *Settings, r *Result) time.Time {
+	if settings.Mode != Active || r.Reason != ReasonInUse {
+		return time.Time{}
+	}
+	return now.Truncate(time.Minute).Add(time.Minute)
+}
+
+// Learns reports whether the load is learnt.
+func (s *Settings) Learns() bool { return s.Mode != Off }

@@ -1,0 +1,171 @@
+// Package load says what load a target has, in pods that would carry it at the metrics' targets. Unlike the replica
+// count that a metric proposes, it knows no tolerance, no rounding and no caution about pods without samples.
+package load
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+// Input is what a decision has computed. Readings and Results belong to Specs, index for index.
+type Input struct {
+	Now                      time.Time
+	MinReplicas, MaxReplicas int32
+	StartUp                  time.Duration
+	// Tolerance is the metrics' tolerance of an increase.
+	Tolerance float64
+
+	Specs    []source.Spec
+	Readings []metric.Reading
+	Results  []metric.Result
+	Pods     []metric.Pod
+	// Current is the target's replica count.
+	Current int32
+}
+
+// Forecast has the load go into what is learnt, and is what is expected. Where the mode is Off, nothing is kept.
+func Forecast(settings *forecast.Settings, learnt **forecast.State, in *Input) forecast.Result {
+	if settings.Mode == forecast.Off {
+		*learnt = nil
+		return forecast.Result{}
+	}
+	if *learnt == nil {
+		*learnt = forecast.New()
+	}
+	return (*learnt).Observe(settings, &forecast.Input{
+		Now: in.Now, Load: Of(in), MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas, StartUp: in.StartUp,
+		Tolerance: in.Tolerance,
+	})
+}
+
+// most bounds a load, as replica counts are.
+const most = math.MaxInt32
+
+// Of is the largest load of the metrics. It is not known while one of them is not, since that one may be the largest,
+// and without replicas.
+func Of(in *Input) forecast.Load {
+	if in.Current <= 0 || len(in.Results) == 0 {
+		return forecast.Load{}
+	}
+	leading := forecast.Load{IsKnown: true, Pods: -1}
+	isCapped := false
+	for i := range in.Results {
+		pods, isKnown := in.pods(i)
+		if !isKnown {
+			return forecast.Load{}
+		}
+		perPod, full := in.target(i)
+		isCapped = isCapped || full > 0 && in.isFull(i)
+		if pods > leading.Pods {
+			leading.Pods, leading.PerPodMilli, leading.Full = pods, perPod, full
+		}
+	}
+	if len(in.Results) > 1 {
+		// Another metric may lead at the next moment. That one has another target is no change of the target.
+		leading.PerPodMilli = 0
+	}
+	leading.IsCapped = isCapped
+	return leading
+}
+
+// pods is the load by one metric.
+func (in *Input) pods(i int) (pods float64, isKnown bool) {
+	r := &in.Results[i]
+	if r.Failure != nil || r.Pending {
+		return 0, false
+	}
+	if in.Specs[i].Type.IsPerPod() {
+		var carrying int
+		if carrying, isKnown = in.carrying(r); !isKnown {
+			return 0, false
+		}
+		pods = r.Ratio * float64(carrying)
+	} else {
+		pods = in.total(i)
+	}
+	if !(pods >= 0) || math.IsInf(pods, 0) {
+		return 0, false
+	}
+	return min(pods, most), true
+}
+
+// carrying is how many pods the load is on: those whose samples count, and those that are ready and have none, which
+// are taken to be like the others. Where those are the most, the others do not stand for them. Pods that start count
+// for nothing, and neither does what they use.
+func (in *Input) carrying(r *metric.Result) (pods int, isKnown bool) {
+	missing := 0
+	for i, group := range r.Groups {
+		if group == metric.Missing && in.Pods[i].Ready == metric.ReadyTrue {
+			missing++
+		}
+	}
+	sampled := r.Counts.Counted + r.Counts.Unsampled
+	return sampled + missing, r.Counts.Counted > 0 && missing <= sampled
+}
+
+// total is the load by a metric that is one value for the whole target. A Value target is no amount for each pod: as in
+// autoscaling/v2, the pods that are ready are then multiplied.
+func (in *Input) total(i int) float64 {
+	spec, r := &in.Specs[i], &in.Results[i]
+	if spec.Target.Type == source.AverageValue {
+		return float64(r.Total) / float64(in.milli(i))
+	}
+	ready := 0
+	for p := range in.Pods {
+		if pod := &in.Pods[p]; pod.Phase == metric.PhaseRunning && pod.Ready == metric.ReadyTrue && !pod.Deleting {
+			ready++
+		}
+	}
+	if ready == 0 {
+		return math.NaN()
+	}
+	return r.Ratio * float64(ready)
+}
+
+// milli is the target's value where it has one.
+func (in *Input) milli(i int) int64 {
+	if in.Specs[i].IsOwnTarget {
+		return in.Results[i].TargetMilli
+	}
+	return in.Specs[i].Target.Milli
+}
+
+// target is a pod's target, and how many times that a pod can carry; each is 0 if it is not known. A pod that uses all
+// that it requests counts as full: what it may use beyond that depends on its neighbours.
+func (in *Input) target(i int) (perPodMilli, full float64) {
+	target := &in.Specs[i].Target
+	if target.Type != source.Utilization {
+		return float64(in.milli(i)), 0
+	}
+	part := float64(target.Percent) / 100
+	if in.Specs[i].IsCPU() && part > 0 && part < 1 {
+		full = 1 / part
+	}
+	return in.request(i) * part, full
+}
+
+// request is what a pod requests on average, of those that count.
+func (in *Input) request(i int) float64 {
+	sum, n := 0.0, 0
+	if i >= len(in.Readings) {
+		return 0
+	}
+	for p := range in.Readings[i].Requests {
+		request, group := &in.Readings[i].Requests[p], in.Results[i].Groups[p]
+		if request.Missing == metric.RequestSet && group != metric.Ignored && group != metric.Lacking {
+			sum += float64(request.Milli)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// isFull reports whether the pods use all that they request.
+func (in *Input) isFull(i int) bool { return in.Results[i].Percent >= 100 }

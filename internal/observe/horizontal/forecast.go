@@ -1,0 +1,72 @@
+package horizontal
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+)
+
+// ForecastAnnotation on an HPA is the mode of its forecast, in place of the controller's flag. A WorkloadAutoscaler has
+// spec.forecast.
+const ForecastAnnotation = "plimsoll.dev/forecast"
+
+var forecastModes = []plimsollv1alpha1.ForecastMode{
+	plimsollv1alpha1.ForecastOff, plimsollv1alpha1.ForecastPreview, plimsollv1alpha1.ForecastActive,
+}
+
+// ParseForecastMode reads a mode.
+func ParseForecastMode(text string) (forecast.Mode, error) {
+	for _, mode := range []forecast.Mode{forecast.Off, forecast.Preview, forecast.Active} {
+		if text == mode.String() {
+			return mode, nil
+		}
+	}
+	return forecast.Off, fmt.Errorf("%q is not Off, Preview or Active", text)
+}
+
+// setForecast sets what the object and the flags ask for. With all divergences switched off there is no forecast, as
+// there is none upstream.
+func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList {
+	p.Forecast = forecast.Settings{
+		Mode: o.Forecast, WasteLimitPercent: forecast.DefaultWasteLimitPercent, Price: forecast.DefaultPrice,
+	}
+	var errs field.ErrorList
+	text, isAnnotated := a.Annotations[ForecastAnnotation]
+	switch {
+	case a.Workload != nil:
+		errs = setSpecForecast(&p.Forecast, a.Workload.Spec.Forecast)
+	case isAnnotated:
+		mode, err := ParseForecastMode(text)
+		if err != nil {
+			p.ForecastProblem = fmt.Sprintf("the annotation %s is ignored: %v", ForecastAnnotation, err)
+			break
+		}
+		p.Forecast.Mode = mode
+	}
+	if o.Divergences == divergence.None {
+		p.Forecast.Mode = forecast.Off
+	}
+	return errs
+}
+
+func setSpecForecast(s *forecast.Settings, f *plimsollv1alpha1.Forecast) field.ErrorList {
+	if f == nil {
+		return nil
+	}
+	if s.Mode = forecast.Preview; f.Mode != "" {
+		mode, err := ParseForecastMode(string(f.Mode))
+		if err != nil {
+			s.Mode = forecast.Off
+			return field.ErrorList{field.NotSupported(field.NewPath("spec", "forecast", "mode"), f.Mode, forecastModes)}
+		}
+		s.Mode = mode
+	}
+	s.WasteLimitPercent = float64(valueOr(f.WasteLimitPercent, forecast.DefaultWasteLimitPercent))
+	s.Price = float64(valueOr(f.Price, forecast.DefaultPrice))
+	return nil
+}

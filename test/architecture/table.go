@@ -76,6 +76,13 @@ var layers = []wall{
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
 	},
 	{
+		within: "internal/loadhistory",
+		why:    "it is a value that the controller keeps, and that commands read from files and answers",
+		ours:   []string{"internal/loadhistory"},
+		never:  append(slices.Clone(elsewhere), "log", "net", "os", "testing"),
+		except: []string{modulePath},
+	},
+	{
 		within: "internal/timing",
 		why:    "it has the parts of schedules, for every layer that has a clock",
 		ours:   []string{"internal/timing"},
@@ -106,7 +113,7 @@ var layers = []wall{
 		why:    "the loop ties the parts together and knows nothing of the clusters that it is tested in",
 		ours: []string{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/timing",
-			"internal/observe", "internal/decide",
+			"internal/loadhistory", "internal/observe", "internal/decide",
 			"internal/snapshot",
 			"api", "internal/quantity",
 		},

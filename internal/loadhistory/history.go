@@ -1,0 +1,132 @@
+// Package loadhistory keeps what the load of an autoscaler was, and what became of it: how many replicas were wanted
+// and ready, and what limited them. Recent time is kept finely and older time coarsely, in at most 12 kB for an object.
+// It is pure: it neither reads a clock nor locks.
+package loadhistory
+
+import (
+	"math"
+	"time"
+)
+
+// Limit is what limited the wanted count. The names are those of an HPA's conditions.
+type Limit uint8
+
+// The limits.
+const (
+	// None: the metrics' count was within all limits.
+	None Limit = iota
+	ScaleUpStabilized
+	ScaleDownStabilized
+	ScaleUpLimit
+	ScaleDownLimit
+	TooFewReplicas
+	TooManyReplicas
+	// Paused: the object's mode kept the count.
+	Paused
+	// MetricsFailed: metrics could not be computed.
+	MetricsFailed
+	limits
+)
+
+var limitNames = [limits]string{
+	"None", "ScaleUpStabilized", "ScaleDownStabilized", "ScaleUpLimit", "ScaleDownLimit", "TooFewReplicas",
+	"TooManyReplicas", "Paused", "MetricsFailed",
+}
+
+// String is the name of a limit.
+func (l Limit) String() string { return limitNames[min(l, limits-1)] }
+
+// Point is how things stood.
+type Point struct {
+	// At is when the time begins that it stands for, and Every how long that is. The load is its mean; the rest is from
+	// its end.
+	At    time.Time
+	Every time.Duration
+	// Load is in pods at the target, NaN if it was not known. It is kept to half a percent.
+	Load float64
+	// PerPodMilli is what one pod serves at the target, in thousandths of the metric's unit; 0 if that is not known.
+	PerPodMilli float32
+	// Wanted and Ready are replicas.
+	Wanted, Ready int32
+	Limit         Limit
+}
+
+// grain is a resolution, and how many slots are kept of it.
+type grain struct {
+	every time.Duration
+	slots int
+}
+
+// step is the one that a moment is in, since the Unix epoch.
+func (g *grain) step(at time.Time) int64 { return at.Unix() / int64(g.every/time.Second) }
+
+// start is when a step begins.
+func (g *grain) start(step int64) time.Time {
+	return time.Unix(step*int64(g.every/time.Second), 0).UTC()
+}
+
+// grains are the resolutions with the room for each, finest first. A slot holds about 200 points, fewer where counts
+// change all the time: 15 minutes of seconds, 28 hours of minutes, and two weeks of five minutes.
+var grains = [...]grain{{time.Second, 6}, {time.Minute, 11}, {5 * time.Minute, 25}}
+
+// History is that of one object. The zero value is empty.
+type History struct {
+	tiers [len(grains)]tier
+}
+
+// Add adds what was seen at a moment. Moments are expected in their order; an earlier one by less than two minutes is
+// left out, and one before that begins anew there: the clock was wrong.
+func (h *History) Add(at time.Time, p Point) {
+	if p.Load < 0 || math.IsInf(p.Load, 0) {
+		p.Load = math.NaN()
+	}
+	if !(p.PerPodMilli > 0 && p.PerPodMilli <= math.MaxFloat32) {
+		p.PerPodMilli = 0
+	}
+	p.Wanted, p.Ready = max(0, p.Wanted), max(0, p.Ready)
+	for i := range h.tiers {
+		h.tiers[i].add(&grains[i], at, &p)
+	}
+}
+
+// Points calls yield with the points from a time on and before another, oldest first, each time in the finest
+// resolution there is of it. It ends if yield returns false.
+func (h *History) Points(from, to time.Time, yield func(p Point) bool) {
+	for i := len(grains) - 1; i >= 0; i-- {
+		end := to
+		if i > 0 {
+			// From where a finer tier begins, that one has it.
+			if first, found := h.tiers[i-1].first(&grains[i-1]); found && first.Before(end) {
+				end = first
+			}
+		}
+		goesOn := h.tiers[i].each(&grains[i], func(p *Point) bool {
+			if p.At.Before(from) || !p.At.Before(end) {
+				return true
+			}
+			// A coarse point reaches into the time that a finer one begins with.
+			from = p.At.Add(p.Every)
+			return yield(*p)
+		})
+		if !goesOn {
+			return
+		}
+	}
+}
+
+// First is when the oldest point begins.
+func (h *History) First() (at time.Time, found bool) {
+	for i := range h.tiers {
+		if first, isAny := h.tiers[i].first(&grains[i]); isAny && (!found || first.Before(at)) {
+			at, found = first, true
+		}
+	}
+	return at, found
+}
+
+// Merge puts an earlier history before this one: what it has of the time before the first point.
+func (h *History) Merge(earlier *History) {
+	for i := range h.tiers {
+		h.tiers[i].merge(&grains[i], &earlier.tiers[i])
+	}
+}

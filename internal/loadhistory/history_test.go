@@ -1,0 +1,311 @@
+package loadhistory
+
+import (
+	"math"
+	"testing"
+	"time"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+var begin = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+
+func after(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
+
+func all(h *History) (points []Point) {
+	h.Points(begin.AddDate(-10, 0, 0), begin.AddDate(10, 0, 0), func(p Point) bool {
+		points = append(points, p)
+		return true
+	})
+	return points
+}
+
+func TestTwoWeeks(t *testing.T) {
+	var h History
+	const days = 15
+	for second := 0; second < days*86400; second += 5 {
+		load := 5 + 4*math.Sin(float64(second)/86400*2*math.Pi) + 0.1*math.Sin(float64(second))
+		h.Add(after(second), Point{Load: load, PerPodMilli: 350, Wanted: int32(load) + 1, Ready: int32(load) + 1})
+	}
+	points := all(&h)
+	if first, _ := h.First(); first.After(after(86400)) || !points[0].At.Equal(first) {
+		t.Errorf("the first point is of %v", first)
+	}
+	finest := map[time.Duration]time.Time{}
+	for i := range points {
+		p := &points[i]
+		if finest[p.Every].IsZero() {
+			finest[p.Every] = p.At
+		}
+		if i > 0 && p.At.Before(points[i-1].At.Add(points[i-1].Every)) {
+			t.Fatalf("%v after %v: they overlap", p.At, points[i-1].At)
+		}
+		middle := p.At.Sub(begin).Seconds() + p.Every.Seconds()/2
+		if want := 5 + 4*math.Sin(middle/86400*2*math.Pi); math.Abs(p.Load-want) > 0.4 || p.PerPodMilli != 350 {
+			t.Fatalf("%v: %+v, want a load of about %.2f", p.At, *p, want)
+		}
+	}
+	end := after(days * 86400)
+	for every, least := range map[time.Duration]time.Duration{
+		time.Second: 15 * time.Minute, time.Minute: 28 * time.Hour, 5 * time.Minute: 13 * 24 * time.Hour,
+	} {
+		if kept := end.Sub(finest[every]); kept < least {
+			t.Errorf("%v of points of %v, want %v", kept, every, least)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	var h History
+	for second := range 20 * 86400 / 15 {
+		h.Add(after(15*second), Point{Load: float64(second%1000) / 7, Wanted: int32(second % 50), Ready: int32(second % 49)})
+	}
+	bytes := int(unsafe.Sizeof(h))
+	for i := range h.tiers {
+		bytes += cap(h.tiers[i].slots) * int(unsafe.Sizeof(slot{}))
+	}
+	if bytes > 12<<10 {
+		t.Errorf("%d bytes resident, want 12 kB at most", bytes)
+	}
+	if b, err := h.AppendBinary(nil); err != nil || len(b) > MaxEncodedBytes {
+		t.Errorf("%d bytes encoded, %v", len(b), err)
+	}
+	if first, _ := h.First(); after(20*86400).Sub(first) < 3*24*time.Hour {
+		t.Errorf("the oldest point is of %v, with counts that change all the time", first)
+	}
+}
+
+// naive keeps all points of a resolution.
+type naive struct {
+	every  int64
+	points []Point
+	known  int
+}
+
+func (n *naive) add(at int64, p Point) {
+	step := at / n.every * n.every
+	if k := len(n.points); k == 0 || n.points[k-1].At.Unix() != step {
+		n.points, n.known = append(n.points, Point{At: time.Unix(step, 0).UTC(), Load: math.NaN()}), 0
+	}
+	last := &n.points[len(n.points)-1]
+	switch {
+	case math.IsNaN(p.Load):
+	case n.known == 0:
+		last.Load, n.known = p.Load, 1
+	default:
+		last.Load += (p.Load - last.Load) / float64(n.known+1)
+		n.known++
+	}
+	last.Wanted, last.Ready, last.Limit, last.PerPodMilli = p.Wanted, p.Ready, p.Limit, p.PerPodMilli
+}
+
+// TestAgainstTwin compares what each resolution has with one that keeps everything, through restarts.
+func TestAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &History{}
+		var twins [len(grains)]naive
+		for i := range twins {
+			twins[i].every = int64(grains[i].every / time.Second)
+		}
+		at := begin.Unix()
+		for range rapid.IntRange(1, 300).Draw(t, "points") {
+			at += rapid.Int64Range(0, 400).Draw(t, "pause")
+			p := Point{
+				Load:   rapid.SampledFrom([]float64{math.NaN(), 0, 0.01, 1, 1.01, 3, 900}).Draw(t, "load"),
+				Wanted: rapid.Int32Range(0, 300).Draw(t, "wanted"), Ready: rapid.Int32Range(0, 3).Draw(t, "ready"),
+				Limit: Limit(rapid.IntRange(0, int(limits)-1).Draw(t, "limit")), PerPodMilli: float32(rapid.IntRange(0, 2).Draw(t, "per pod")),
+			}
+			h.Add(time.Unix(at, 0), p)
+			for i := range twins {
+				twins[i].add(at, p)
+			}
+		}
+		b, err := h.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := &History{}
+		if err := again.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+		for i := range twins {
+			compare(t, &h.tiers[i], &grains[i], twins[i].points)
+			compare(t, &again.tiers[i], &grains[i], twins[i].points)
+		}
+	})
+}
+
+// compare holds a tier against the points that there were; the last one is not over.
+func compare(t *rapid.T, tier *tier, g *grain, want []Point) {
+	want = want[:len(want)-1]
+	var got []Point
+	tier.each(g, func(p *Point) bool {
+		got = append(got, *p)
+		return true
+	})
+	if len(got) > len(want) || len(got) == 0 && len(want) > 0 {
+		t.Fatalf("%v: %d points, want up to %d", g.every, len(got), len(want))
+	}
+	for i, p := range want[len(want)-len(got):] {
+		q := got[i]
+		isSame := math.Abs(p.Load-q.Load) <= 0.006*p.Load || math.IsNaN(p.Load) && math.IsNaN(q.Load)
+		if !isSame || !p.At.Equal(q.At) || p.Wanted != q.Wanted || p.Ready != q.Ready || p.Limit != q.Limit ||
+			p.PerPodMilli != q.PerPodMilli {
+			t.Fatalf("%v: %+v, want %+v", g.every, q, p)
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	point := Point{Load: 3, Wanted: 3, Ready: 3}
+	var earlier, now History
+	for second := range 7200 {
+		earlier.Add(after(second), point)
+	}
+	point.Load = 6
+	for second := 7100; second < 9000; second++ {
+		now.Add(after(second), point)
+	}
+	b, _ := earlier.AppendBinary(nil)
+	var saved History
+	if err := saved.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	now.Merge(&saved)
+	points := all(&now)
+	if !points[0].At.Equal(begin) {
+		t.Errorf("the first point is of %v", points[0].At)
+	}
+	for i, p := range points {
+		isNow := !p.At.Before(after(7100 - 300))
+		if !isNow && math.Abs(p.Load-3) > 0.1 || !p.At.Before(after(7100)) && math.Abs(p.Load-6) > 0.1 {
+			t.Fatalf("%+v", p)
+		}
+		if i > 0 && p.At.Before(points[i-1].At.Add(points[i-1].Every)) {
+			t.Fatalf("%v after %v: they overlap", p.At, points[i-1].At)
+		}
+	}
+	now.Merge(&History{})
+	if got := all(&now); len(got) != len(points) {
+		t.Errorf("%d points after an empty history was merged, want %d", len(got), len(points))
+	}
+}
+
+func TestClockThatJumps(t *testing.T) {
+	point := Point{Load: 3, Wanted: 3, Ready: 3}
+	var h History
+	for second := range 3600 {
+		h.Add(after(second), point)
+	}
+	h.Add(after(400*86400), point)
+	h.Add(after(3590), point) // stray moments change nothing
+	for second := 3600; second < 7200; second++ {
+		h.Add(after(second), point)
+	}
+	points := all(&h)
+	last := points[len(points)-1]
+	if last.At.After(after(7200)) || last.At.Before(after(7190)) || !points[0].At.Equal(begin) {
+		t.Errorf("from %v to %v", points[0].At, last.At)
+	}
+	for i := range points[1:] {
+		if points[i+1].At.Before(points[i].At.Add(points[i].Every)) {
+			t.Fatalf("%v after %v: they overlap", points[i+1].At, points[i].At)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	var h History
+	for second := range 3600 {
+		h.Add(after(second), Point{Load: 1, Wanted: 1})
+	}
+	n := 0
+	h.Points(after(1200), after(1800), func(p Point) bool {
+		if p.At.Before(after(1200)) || !p.At.Before(after(1800)) {
+			t.Errorf("%v", p.At)
+		}
+		n++
+		return n < 5
+	})
+	if n != 5 {
+		t.Errorf("%d points, want no more after 5", n)
+	}
+}
+
+func FuzzUnmarshalBinary(f *testing.F) {
+	var h History
+	for second := range 5000 {
+		h.Add(after(7*second), Point{Load: float64(second % 90), Wanted: int32(second / 50), Ready: 1, PerPodMilli: 5})
+	}
+	good, _ := h.AppendBinary(nil)
+	f.Add(good)
+	f.Add([]byte{version, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var h, again History
+		if h.UnmarshalBinary(b) != nil {
+			return
+		}
+		points := len(all(&h))
+		written, err := h.AppendBinary(nil)
+		if err != nil || again.UnmarshalBinary(written) != nil || len(all(&again)) != points {
+			t.Fatalf("what was read cannot be written and read again: %v", err)
+		}
+		for second := range 1000 {
+			h.Add(after(second), Point{Load: 1})
+		}
+	})
+}
+
+func TestAllocatesNothing(t *testing.T) {
+	var h History
+	second := 0
+	add := func() {
+		h.Add(after(second), Point{Load: float64(second%100) / 7, Wanted: int32(second % 5), Ready: 4})
+		second++
+	}
+	for range 20 * 86400 / 60 {
+		second += 59
+		add()
+	}
+	if n := testing.AllocsPerRun(10000, add); n != 0 {
+		t.Errorf("%v allocations a point", n)
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	var h History
+	second := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		second++
+		h.Add(after(second), Point{Load: float64(second%100) / 7, Wanted: int32(second / 90 % 5), Ready: 4})
+	}
+}
+
+// TestDamaged reads histories with some bytes changed: each is refused, or can be gone on with.
+func TestDamaged(t *testing.T) {
+	var h History
+	for second := range 5000 {
+		h.Add(after(7*second), Point{Load: float64(second % 90), Wanted: int32(second / 50), Ready: 1, PerPodMilli: 5})
+	}
+	good, _ := h.AppendBinary(nil)
+	rapid.Check(t, func(t *rapid.T) {
+		b := append([]byte(nil), good...)
+		for range rapid.IntRange(1, 5).Draw(t, "changes") {
+			b[rapid.IntRange(0, len(b)-1).Draw(t, "place")] = rapid.Byte().Draw(t, "byte")
+		}
+		var read History
+		if read.UnmarshalBinary(b[:len(b)-rapid.IntRange(0, 1).Draw(t, "cut")]) != nil {
+			return
+		}
+		for second := range 100 {
+			read.Add(after(36000+second), Point{Load: 1})
+		}
+		for _, p := range all(&read) {
+			if p.Load < 0 || p.Wanted < 0 || p.Ready < 0 || p.Limit >= limits {
+				t.Fatalf("%+v", p)
+			}
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package loadhistory
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// tier has the points of one resolution. Time is counted in its steps since the Unix epoch.
+type tier struct {
+	// slots are the oldest first. Each begins after the end of the one before.
+	slots []slot
+	// now is the step that is not over.
+	now present
+}
+
+// present is a step that points are added to.
+type present struct {
+	step int64
+	// isAny says that there was a point, sum and known are of the loads that were known.
+	isAny bool
+	known int32
+	sum   float64
+	last  values
+}
+
+// stray is how long before the last step a moment may be without the clock having been wrong.
+const stray = 2 * time.Minute
+
+func (t *tier) add(g *grain, at time.Time, p *Point) {
+	n, step := &t.now, g.step(at)
+	latest, isAny := t.latest()
+	switch {
+	case !isAny || n.isAny && step == n.step:
+	case step > latest:
+		t.flush(g)
+	case g.start(latest).Sub(at) <= stray:
+		return
+	default:
+		*n = present{}
+		t.forget(step)
+	}
+	n.step, n.isAny = step, true
+	if !math.IsNaN(p.Load) {
+		n.sum += p.Load
+		n.known++
+	}
+	n.last = values{perPod: p.PerPodMilli, wanted: p.Wanted, ready: p.Ready, limit: p.Limit}
+}
+
+// latest is the step that is not over, or the last one that is.
+func (t *tier) latest() (step int64, isAny bool) {
+	if t.now.isAny || len(t.slots) == 0 {
+		return t.now.step, t.now.isAny
+	}
+	return t.slots[len(t.slots)-1].next - 1, true
+}
+
+// flush makes a point of the step, if there is one.
+func (t *tier) flush(g *grain) {
+	n := &t.now
+	if !n.isAny {
+		return
+	}
+	v := n.last
+	if n.known > 0 {
+		v.load = codeOf(n.sum / float64(n.known))
+	}
+	t.append(g, n.step, v)
+	*n = present{}
+}
+
+// append stores a point after all others.
+func (t *tier) append(g *grain, step int64, v values) {
+	n := len(t.slots)
+	if n > 0 && t.slots[n-1].append(step, v) {
+		return
+	}
+	switch {
+	case n >= g.slots:
+		t.slots = slices.Delete(t.slots, 0, n-g.slots+1)
+	case n == cap(t.slots):
+		// No more than is needed: there are thousands of objects.
+		t.slots = append(make([]slot, 0, min(n+4, g.slots)), t.slots...)
+	}
+	t.slots = append(t.slots, slot{first: step, next: step})
+	t.slots[len(t.slots)-1].append(step, v)
+}
+
+// forget drops what is from a step on.
+func (t *tier) forget(step int64) {
+	for len(t.slots) > 0 {
+		last := &t.slots[len(t.slots)-1]
+		if last.next <= step {
+			return
+		}
+		kept := slot{first: last.first, next: last.first}
+		last.each(func(at int64, v values) bool {
+			if at < step {
+				kept.append(at, v)
+			}
+			return at < step
+		})
+		if *last = kept; last.used > 0 {
+			return
+		}
+		t.slots = t.slots[:len(t.slots)-1]
+	}
+}
+
+// merge puts an earlier tier's points before this one's.
+func (t *tier) merge(g *grain, earlier *tier) {
+	own := t.slots
+	t.slots = slices.Clone(earlier.slots)
+	begin := int64(math.MaxInt64)
+	if t.now.isAny {
+		begin = t.now.step
+	}
+	if len(own) > 0 {
+		begin = own[0].first
+	}
+	t.forget(begin)
+	t.slots = append(t.slots, own...)
+	if n := len(t.slots); n > g.slots {
+		t.slots = slices.Clone(t.slots[n-g.slots:])
+	}
+	if !t.now.isAny {
+		t.now = earlier.now
+	}
+}
+
+// first is when the oldest point begins.
+func (t *tier) first(g *grain) (at time.Time, found bool) {
+	if len(t.slots) == 0 {
+		return at, false
+	}
+	return g.start(t.slots[0].first), true
+}
+
+// each calls yield with all points, and reports whether it always returned true.
+func (t *tier) each(g *grain, yield func(p *Point) bool) bool {
+	for i := range t.slots {
+		if !t.slots[i].each(func(step int64, v values) bool {
+			p := v.point()
+			p.At, p.Every = g.start(step), g.every
+			return yield(&p)
+		}) {
+			return false
+		}
+	}
+	return true
+}

@@ -131,6 +131,8 @@ type Scene struct {
 	// Slow is when a request is, CoreHourPrice what one core costs an hour.
 	Slow          time.Duration
 	CoreHourPrice float64
+	// maxReplicas are the first setting's.
+	maxReplicas int32
 }
 
 // Timing is when the two controllers look, and how old what they see is.
@@ -173,8 +175,8 @@ func NewScene(l *load.Load, w Workload, first observehorizontal.Autoscaler) (*Sc
 	policy, _ := observehorizontal.PolicyOf(first, observehorizontal.DefaultOptions())
 	s := &Scene{
 		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, &w),
-		MinReplicas: policy.MinReplicas,
-		Burstiness:  1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
+		MinReplicas: policy.MinReplicas, maxReplicas: policy.MaxReplicas,
+		Burstiness: 1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
 		Supply: world.Supply{Delay: 90 * time.Second, IdleFor: 10 * time.Minute},
 		Timing: DefaultTiming(),
 	}
@@ -185,13 +187,31 @@ func NewScene(l *load.Load, w Workload, first observehorizontal.Autoscaler) (*Sc
 		s.For = defaultFor
 	}
 	if s.Start = l.Start; s.Start.IsZero() {
-		s.Start = defaultStart
+		s.Start = defaultStart.Add(l.Offset())
 	}
 	if l.Peak <= 0 {
 		return nil, fmt.Errorf("load %s: it is never above 0", l.Name)
 	}
-	s.PodCapacity = l.Peak / (peakPart * float64(policy.MaxReplicas) * s.Target)
+	if err := s.PlayFor(s.For); err != nil {
+		s.PodCapacity = s.capacityFor(l.Peak)
+	}
 	return s, nil
+}
+
+// PlayFor sets how long the load is played, and with it what a pod serves: the peak of what is played
+// asks for a part of maxReplicas.
+func (s *Scene) PlayFor(lasts time.Duration) error {
+	peak := s.Load.PeakWithin(lasts)
+	if peak <= 0 {
+		return fmt.Errorf("load %s: it is never above 0 in the %v that are played", s.Load.Name, lasts)
+	}
+	s.For, s.PodCapacity = lasts, s.capacityFor(peak)
+	return nil
+}
+
+// capacityFor is what a pod serves if a peak is what asks for a part of maxReplicas.
+func (s *Scene) capacityFor(peak float64) float64 {
+	return peak / (peakPart * float64(s.maxReplicas) * s.Target)
 }
 
 // defaultStart is when shapes begin: at midnight, as generated days do.

@@ -26,6 +26,10 @@ type Load struct {
 
 	shape   workloadmodel.Shape
 	speedUp float64
+	// offset is where in the shape it begins.
+	offset time.Duration
+	// rows are when the values of a trace begin to hold; nil for shapes.
+	rows []time.Duration
 	// gaps are where rows of a trace are missing, oldest first.
 	gaps []gap
 }
@@ -137,7 +141,7 @@ func (l *Load) IsSpedUp() bool { return l.speedUp != 1 }
 
 func (l *Load) stretched(at time.Duration) time.Duration {
 	if l.speedUp == 1 {
-		return at
+		return at + l.offset
 	}
-	return time.Duration(float64(at) * l.speedUp)
+	return time.Duration(float64(at)*l.speedUp) + l.offset
 }

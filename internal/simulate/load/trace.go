@@ -64,7 +64,7 @@ func ReadTrace(name string, r io.Reader) (*Load, error) {
 	}
 	return &Load{
 		Name: name, Length: t.length(), Peak: t.peak, Burstiness: math.NaN(), Start: time.Unix(int64(t.seconds[0]), 0).UTC(),
-		shape: shape, speedUp: 1, gaps: t.gaps,
+		shape: shape, speedUp: 1, gaps: t.gaps, rows: t.rows(),
 	}, nil
 }
 
@@ -160,6 +160,15 @@ func (t *trace) length() time.Duration {
 
 func since(from, to float64) time.Duration {
 	return time.Duration(math.Round((to - from) * float64(time.Second)))
+}
+
+// rows are when the values begin to hold.
+func (t *trace) rows() []time.Duration {
+	rows := make([]time.Duration, len(t.seconds))
+	for i, at := range t.seconds {
+		rows[i] = since(t.seconds[0], at)
+	}
+	return rows
 }
 
 // shape repeats each value for a step. What is longer is a gap.

@@ -22,7 +22,7 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		most = fmt.Sprintf("without a limit: no more than %s here", milli(w.CPURequestMilli*w.Burst))
 	}
 	lines := []string{
-		fmt.Sprintf("load    %s, %v of it, peak %.4g, burstiness %.4g, seed %d", s.Load.Name, s.For, s.Load.Peak,
+		fmt.Sprintf("load    %s, %v of it, peak %.4g, burstiness %.4g, seed %d", s.Load.Name, s.For, s.Load.PeakWithin(s.For),
 			s.Burstiness, s.Seed),
 		fmt.Sprintf("pods    %s: %s requested, %s; running after %v, ready %v later", w.Name, milli(w.CPURequestMilli), most,
 			w.StartAfter, w.ReadyAfter),

@@ -66,9 +66,9 @@ func (p *Pod) drain(now time.Duration) {
 	}
 }
 
-// goesAt is when a pod that is to go is gone, as far as is known now. The kubelet runs its hook, then tells its program to
-// stop, which finishes what waits and exits; what is left when the grace period is over is killed. A pod that does not run
-// has nothing to stop.
+// goesAt is when a pod that is to go is gone, as far as is known now. The kubelet runs its hook, then tells
+// its program to stop, which finishes what waits and exits; what is left when the grace period is over is
+// killed. A pod that does not run has nothing to stop.
 func (p *Pod) goesAt(c *Config) time.Duration {
 	switch {
 	case p.model == nil:

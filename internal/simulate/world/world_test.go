@@ -97,10 +97,10 @@ func TestRemove(t *testing.T) {
 func TestStop(t *testing.T) {
 	const calm, tooMuch = 10, 500 // requests per second; a full queue of 200 takes 4 s
 	for name, test := range map[string]struct {
-		grace, preStop, stopAfter time.Duration
+		grace, preStop, stopAfter int // seconds
 		load                      float64
 		isNew                     bool
-		want                      time.Duration
+		want                      int
 	}{
 		"stops at once":           {grace: 30, load: calm, want: 0},
 		"takes its time":          {grace: 30, stopAfter: 5, load: calm, want: 5},
@@ -114,7 +114,7 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config(test.load)
-			c.Grace, c.PreStop, c.StopAfter = test.grace*time.Second, test.preStop*time.Second, test.stopAfter*time.Second
+			c.Grace, c.PreStop, c.StopAfter = seconds(test.grace), seconds(test.preStop), seconds(test.stopAfter)
 			w := newWorldOf(t, c)
 			deleted := 20500 * time.Millisecond
 			w.AdvanceTo(deleted)
@@ -122,7 +122,7 @@ func TestStop(t *testing.T) {
 				w.Scale(3)
 			}
 			w.Scale(w.Replicas() - 1)
-			gone := deleted + test.want*time.Second
+			gone := deleted + seconds(test.want)
 			w.AdvanceTo(gone - 1)
 			if n := len(w.Pods()); test.want > 0 && n != int(w.Replicas())+1 {
 				t.Errorf("%d pods just before", n)
@@ -141,6 +141,8 @@ func TestStop(t *testing.T) {
 		})
 	}
 }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // TestNodes: what finds no room waits for a node, and a node that is empty for long
 // goes.

@@ -58,14 +58,14 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 		"The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")
 	fs.DurationVar(&f.lasts, "for", 0, "How long it is played; by default a whole trace, or an hour of a shape.")
 	fs.StringVar(&f.start, "start", "",
-		"When the load begins, for schedules, as in 2026-11-23T08:00:00Z; by default a trace's own time, or else "+
-			"midnight in UTC.")
+		"Where in a trace it begins, as in 2026-11-23T08:00:00Z, or 8h for that long after its first row. A shape begins "+
+			"at that date, for schedules; by default at midnight in UTC.")
 	fs.Float64Var(&f.speedUp, "speed-up", 1, "How many times as fast the load goes.")
 	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)},
 		"Whose loop decides: upstream, plimsoll, or both; on WorkloadAutoscalers only plimsoll.")
 	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
-		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the load's "+
-			"peak asks for 70 % of maxReplicas.")
+		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the "+
+			"peak of what is played asks for 70 % of maxReplicas.")
 	fs.StringArrayVar(&f.sets, "set", nil,
 		"Set a field of every autoscaler, as in spec.maxReplicas=20. Fields set twice are "+
 			"compared.")
@@ -272,7 +272,51 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if err != nil {
 		return nil, err
 	}
-	s, err := simulate.NewScene(l.SpedUp(f.speedUp), w, settings[0].Autoscaler())
+	part, date, err := f.begin(l)
+	if err != nil {
+		return nil, fmt.Errorf("--start: %w", err)
+	}
+	s, err := f.fit(part.SpedUp(f.speedUp), w, settings)
+	if err != nil {
+		return nil, err
+	}
+	if !date.IsZero() {
+		s.Start = date
+	}
+	if f.burstiness != 1 {
+		s.Burstiness = f.burstiness
+	}
+	s.Seed, s.Replicas, s.Slow, s.CoreHourPrice = f.seed, f.replicas, f.slow, f.price
+	s.Timing = f.timing
+	if f.nodes > 0 {
+		s.Supply.Nodes, s.Supply.CPUMilli, s.Supply.Delay = f.nodes, float64(f.nodeCPU), f.nodeDelay
+	}
+	return s, nil
+}
+
+// begin is the part of the load that begins where --start says. A shape has no clock: there a date is when
+// the whole of it begins.
+func (f *simulateFlags) begin(l *load.Load) (part *load.Load, date time.Time, err error) {
+	if f.start == "" {
+		return l, time.Time{}, nil
+	}
+	if offset, err := time.ParseDuration(f.start); err == nil {
+		part, err = l.From(offset)
+		return part, time.Time{}, err
+	}
+	if date, err = time.Parse(time.RFC3339, f.start); err != nil {
+		return nil, date, fmt.Errorf("%q, want a date as 2026-11-23T08:00:00Z, or a time after the beginning as 8h", f.start)
+	}
+	if l.Start.IsZero() {
+		return l, date, nil
+	}
+	part, err = l.FromTime(date)
+	return part, time.Time{}, err
+}
+
+// fit is a scene of what is played of the load.
+func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simulate.Setting) (*simulate.Scene, error) {
+	s, err := simulate.NewScene(l, w, settings[0].Autoscaler())
 	if err != nil {
 		return nil, err
 	}
@@ -281,21 +325,10 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	}
 	if f.podCapacity != 0 {
 		s.PodCapacity = f.podCapacity
+		return s, nil
 	}
-	if f.burstiness != 1 {
-		s.Burstiness = f.burstiness
-	}
-	if f.start != "" {
-		if s.Start, err = time.Parse(time.RFC3339, f.start); err != nil {
-			return nil, fmt.Errorf("--start: %q, want a time as 2026-11-23T08:00:00Z", f.start)
-		}
-	}
-	s.Seed, s.Replicas, s.Slow, s.CoreHourPrice = f.seed, f.replicas, f.slow, f.price
-	s.Timing = f.timing
-	if f.nodes > 0 {
-		s.Supply.Nodes, s.Supply.CPUMilli, s.Supply.Delay = f.nodes, float64(f.nodeCPU), f.nodeDelay
-	}
-	return s, nil
+	err = s.PlayFor(s.For)
+	return s, err
 }
 
 // pod is what the pods are: the workload's manifest, and what flags say instead.

@@ -39,11 +39,12 @@ gzip'd), or a shape:
   generated:NAME                         a made-up day: %s
 
 Its units are your own; --pod-capacity says how much of it one pod serves. Without
-it, the load's peak asks for 70 %% of maxReplicas.
+it, the peak of what is played asks for 70 %% of maxReplicas. --start says where in a
+trace it begins, --for how long it goes on.
 
 The file of the HorizontalPodAutoscaler may hold its workload too. A WorkloadAutoscaler
 is accepted in its place, and played in mode Active; its schedules go by the trace's own
-time, or --start. Setting a field twice with --set plays both, and so do several --hpa:
+time, or the --start of a shape. Setting a field twice with --set plays both, and so do several --hpa:
 they are compared.
 
 docs/simulate.md explains the model and each line of the score.`

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +105,59 @@ func TestSimulateWorkloadAutoscaler(t *testing.T) {
 	} {
 		if out, err := simulateWith(t, scheduled, args...); err == nil {
 			t.Errorf("%s is played:\n%s", name, out)
+		}
+	}
+}
+
+// aDay has a row for each hour of the day of the 23rd of November 2026 in UTC; its values are the hours.
+func aDay(t *testing.T) string {
+	t.Helper()
+	var rows strings.Builder
+	begin := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	for hour := range 24 {
+		fmt.Fprintf(&rows, "%d,%d\n", begin.Add(time.Duration(hour)*time.Hour).Unix(), hour)
+	}
+	file := filepath.Join(t.TempDir(), "day.csv")
+	if err := os.WriteFile(file, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestSimulateStart: a trace begins where --start says, with the load of then before, and the peak of what is played asks
+// for 70 % of maxReplicas.
+func TestSimulateStart(t *testing.T) {
+	day := "--load=" + aDay(t)
+	for name, args := range map[string][]string{
+		"by date":                 {"--start=2026-11-23T08:00:00Z", "--for=2h"},
+		"by date in another zone": {"--start=2026-11-23T09:00:00+01:00", "--for=2h"},
+		"after the first row":     {"--start=8h", "--for=2h"},
+	} {
+		out, err := simulateWith(t, simulated, append(args, day, "--as=plimsoll", "-o=json")...)
+		var got struct{ PodCapacity float64 }
+		if err != nil || json.Unmarshal([]byte(out), &got) != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		// The largest value of the two hours is 9: of 20 replicas 14 serve it at the target of 80 %.
+		if want := 9 / (14 * 0.8); math.Abs(got.PodCapacity-want) > 1e-9 {
+			t.Errorf("%s: a pod serves %v, want %v\n%s", name, got.PodCapacity, want, out)
+		}
+	}
+	out, err := simulateWith(t, simulated, day, "--start=8h30m", "--for=1h", "--as=plimsoll")
+	if err != nil || !strings.Contains(out, "peak 9,") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for want, args := range map[string][]string{
+		"is before its beginning":                           {day, "--start=2026-11-22T23:59:59Z"},
+		"from 2026-11-23T00:00:00Z to 2026-11-24T00:00:00Z": {day, "--start=2026-11-24T00:00:00Z"},
+		"is after its end: it lasts 24h0m0s":                {day, "--start=24h"},
+		"-1s is before its beginning":                       {day, "--start=-1s"},
+		"never above 0 in the 1h0m0s that are played":       {day, "--start=0s", "--for=1h"},
+		`--start: "eight", want a date`:                     {day, "--start=eight"},
+		"-1h0m0s is before its beginning":                   {"--load=generated:shop", "--start=-1h"},
+	} {
+		if _, err := simulateWith(t, simulated, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
 		}
 	}
 }

@@ -55,6 +55,7 @@ func scoreboardCommand() *cobra.Command {
 			strings.Join(scoreboard.ForecastNames(), ", ")+".")
 	flags.BoolVar(&config.MadeUp, "made-up", false, "Play made-up loads of three weeks too, from each seed another one.")
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each load is played.")
+	flags.DurationVar(&config.Start, "start", 0, "Leave out this much of the beginning of each load.")
 	flags.DurationVar(&config.For, "for", 0, "Play no more than this of each load.")
 	flags.DurationVar(&config.ScoreFrom, "score-from", 0, "Do not score this much of the beginning of each load.")
 	flags.StringVar(&path, "out", "", "The file to write the results to, as JSON.")

@@ -36,8 +36,9 @@ type Config struct {
 	Forecasts []string
 	// Seeds is how often each is played.
 	Seeds int
-	// For cuts loads off; 0 plays them whole. ScoreFrom is how much of the beginning is not scored.
-	For, ScoreFrom time.Duration
+	// Start is how much of the beginning of each load is left out; For cuts loads off that long after it, 0 plays them
+	// to their end. ScoreFrom is how much of what is played is not scored.
+	Start, For, ScoreFrom time.Duration
 	// Say is called with the progress; it may be nil.
 	Say func(format string, args ...any)
 	// Done is called when a board is done, the last one of the results so far; it may be nil.
@@ -64,8 +65,8 @@ func (c *Config) validate() error {
 			c.TargetPercent, c.MinReplicas, c.MaxReplicas)
 	case len(c.Ready) == 0 || len(c.Samples) == 0:
 		return errors.New("want at least one time to ready and one age of samples")
-	case c.For < 0 || c.ScoreFrom < 0:
-		return errors.New("loads are neither played nor scored for a negative time")
+	case c.Start < 0 || c.For < 0 || c.ScoreFrom < 0:
+		return errors.New("loads do not start before their beginning, and are neither played nor scored for a negative time")
 	}
 	return c.validateBoards()
 }

@@ -28,6 +28,9 @@ func (c *Config) sources() ([]source, error) {
 		if err != nil {
 			return nil, err
 		}
+		if l, err = l.From(c.Start); err != nil {
+			return nil, err
+		}
 		s := source{name: shortName(path)}
 		for range c.Seeds {
 			s.seeds = append(s.seeds, l)
@@ -42,6 +45,9 @@ func (c *Config) sources() ([]source, error) {
 		for i := range c.Seeds {
 			l, err := madeup.Make(name, seed(i))
 			if err != nil {
+				return nil, err
+			}
+			if l, err = l.From(c.Start); err != nil {
 				return nil, err
 			}
 			s.seeds = append(s.seeds, l)

@@ -137,7 +137,9 @@ func (c *Config) scene(b board, l *load.Load, seed uint64) (*simulate.Scene, err
 	if err != nil {
 		return nil, err
 	}
-	scene.For = c.length(l)
+	if err := scene.PlayFor(c.length(l)); err != nil {
+		return nil, err
+	}
 	if b.samples == Fresh {
 		scene.Timing.Housekeeping = 0
 	}

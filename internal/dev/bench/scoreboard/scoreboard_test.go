@@ -260,8 +260,13 @@ func TestLoads(t *testing.T) {
 		t.Errorf("%d loads, %v", len(both), err)
 	}
 	c.For, c.MadeUp = 10*time.Minute, false
-	if r := measure(t, c); math.Abs(r.Boards[0].Loads[0].Hours-1.0/6) > 1e-9 {
-		t.Errorf("%v hours of ten minutes", r.Boards[0].Loads[0].Hours)
+	calm := measure(t, c).Boards[0].Loads[0]
+	if math.Abs(calm.Hours-1.0/6) > 1e-9 || calm.Scores[Upstream][0].Surges != 0 {
+		t.Errorf("of the ten minutes before the surge: %+v", calm.Scores[Upstream][0])
+	}
+	c.Start = 5 * time.Minute
+	if l := measure(t, c).Boards[0].Loads[0]; math.Abs(l.Hours-1.0/6) > 1e-9 || l.Scores[Upstream][0].Surges != 1 {
+		t.Errorf("of five minutes before the surge and five after: %+v", l.Scores[Upstream][0])
 	}
 }
 
@@ -278,6 +283,8 @@ func TestRefused(t *testing.T) {
 		"a forecast twice":       func(c *Config) { c.Forecasts = []string{"trend", "trend"} },
 		"all and one":            func(c *Config) { c.Forecasts = []string{AllForecasts, "trend"} },
 		"more at least":          func(c *Config) { c.MinReplicas = 30 },
+		"started after the end":  func(c *Config) { c.Start = time.Hour },
+		"started before it was":  func(c *Config) { c.Start = -time.Hour },
 		"scored after the end":   func(c *Config) { c.ScoreFrom = time.Hour },
 		"scored before it began": func(c *Config) { c.ScoreFrom = -time.Hour },
 	} {

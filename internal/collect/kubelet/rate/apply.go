@@ -7,7 +7,7 @@ const (
 	// A clock that is set by less is taken for one that is not: delays on the way
 	// look the same.
 	smallestJumpMillis = 2000
-	// A first sample can be as old as cAdvisor lets one become (15 s), and some.
+	// A first sample can be as old as cAdvisor lets that of a container become that works.
 	firstJumpMillis = 20_000
 )
 

@@ -123,8 +123,8 @@ var layers = []wall{
 		within: "internal/explain",
 		why:    "it reads with the permissions of its user, decides with the core and writes nothing to a cluster",
 		ours: []string{
-			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
-			"api", "internal/quantity",
+			"internal/explain", "internal/collect", "internal/kube", "internal/loadhistory", "internal/observe",
+			"internal/decide", "internal/snapshot", "api", "internal/quantity",
 		},
 		never: []string{"testing"},
 	},

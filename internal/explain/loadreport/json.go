@@ -1,0 +1,112 @@
+package loadreport
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Output is the form for programs. docs/history.md has its fields.
+type Output struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Source is Controller or AutoscalerCheckpoint; SavedAt is the checkpoint's.
+	Source  string     `json:"source"`
+	SavedAt *time.Time `json:"savedAt,omitempty"`
+	// NoController is why the controller did not answer.
+	NoController      string         `json:"noController,omitempty"`
+	From              time.Time      `json:"from"`
+	To                time.Time      `json:"to"`
+	ResolutionSeconds int64          `json:"resolutionSeconds"`
+	Points            []OutputPoint  `json:"points"`
+	Changes           []OutputChange `json:"changes"`
+}
+
+// OutputPoint is a step of which something is recorded.
+type OutputPoint struct {
+	// Time is when the step begins.
+	Time time.Time `json:"time"`
+	// Load is in pods at the target, absent where it was not known.
+	Load        *float64 `json:"load,omitempty"`
+	PerPodMilli *float64 `json:"perPodMilli,omitempty"`
+	Wanted      int32    `json:"wanted"`
+	Ready       int32    `json:"ready"`
+	Limit       string   `json:"limit"`
+}
+
+// OutputChange is a change of the wanted count.
+type OutputChange struct {
+	Time time.Time `json:"time"`
+	// WithinSeconds is how exactly the time is known.
+	WithinSeconds int64    `json:"withinSeconds"`
+	From          int32    `json:"from"`
+	To            int32    `json:"to"`
+	Load          *float64 `json:"load,omitempty"`
+	Ready         int32    `json:"ready"`
+	Limit         string   `json:"limit"`
+}
+
+// Output is the report for programs.
+func (r *Report) Output() *Output {
+	o := &Output{
+		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Source: "Controller",
+		From: r.From.UTC(), To: r.To.UTC(), ResolutionSeconds: int64(r.Timeline.Step / time.Second),
+		Points: []OutputPoint{}, Changes: []OutputChange{},
+	}
+	if at := r.Source.SavedAt; !at.IsZero() {
+		at = at.UTC()
+		o.Source, o.SavedAt, o.NoController = "AutoscalerCheckpoint", &at, r.Source.NoLeader
+	}
+	for i := range r.Timeline.Cells {
+		c := &r.Timeline.Cells[i]
+		if !c.IsRecorded {
+			continue
+		}
+		p := OutputPoint{
+			Time: r.Timeline.Start.Add(time.Duration(i) * r.Timeline.Step).UTC(), Load: known(c.Load), Wanted: c.Wanted,
+			Ready: c.Ready, Limit: c.Limit.String(),
+		}
+		if c.PerPodMilli > 0 {
+			p.PerPodMilli = &c.PerPodMilli
+		}
+		o.Points = append(o.Points, p)
+	}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		o.Changes = append(o.Changes, OutputChange{
+			Time: c.At.UTC(), WithinSeconds: int64(c.Every / time.Second), From: c.From, To: c.To, Load: known(c.Load),
+			Ready: c.Ready, Limit: c.Limit.String(),
+		})
+	}
+	return o
+}
+
+// known is a load as it is printed: histories are no more exact than that. It is nil if the load was not known.
+func known(load float64) *float64 {
+	if math.IsNaN(load) {
+		return nil
+	}
+	load = math.Round(load*1000) / 1000
+	return &load
+}
+
+// WriteJSON prints the report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r.Output())
+}
+
+// WriteYAML prints the same as YAML.
+func (r *Report) WriteYAML(w io.Writer) error {
+	text, err := yaml.Marshal(r.Output())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte("---\n"), text...))
+	return err
+}

@@ -1,0 +1,138 @@
+// Package loadreport prints what was recorded of an autoscaler's load and replica counts: for people as a plot with the
+// changes of the replica count, and as JSON.
+package loadreport
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Source is where a history was read from.
+type Source struct {
+	// SavedAt is when the AutoscalerCheckpoint was written that it comes from; zero if the controller answered.
+	SavedAt time.Time
+	// NoLeader is why the controller did not answer.
+	NoLeader string
+}
+
+// Report is what was recorded of one object in a time.
+type Report struct {
+	Object observe.Key
+	Source Source
+	// From and To is the time that was asked about. To is now.
+	From, To time.Time
+	Timeline timeline.Timeline
+	// Changes are those of the wanted count, oldest first.
+	Changes []Change
+}
+
+// Change is a change of the wanted count.
+type Change struct {
+	// At is when the point begins that has the new count: it changed within Every from then on.
+	At       time.Time
+	Every    time.Duration
+	From, To int32
+	// Load is in pods at the target, NaN if it was not known.
+	Load  float64
+	Ready int32
+	// Limit is what limited the new count.
+	Limit loadhistory.Limit
+}
+
+// New makes the report of the time from one moment to another, which is now. It is an error if nothing is recorded.
+func New(object observe.Key, h *loadhistory.History, source Source, from, to time.Time) (*Report, error) {
+	r := &Report{Object: object, Source: source, From: from, To: to, Timeline: timeline.Of(h, from, to)}
+	if len(r.Timeline.Cells) == 0 {
+		return nil, fmt.Errorf("nothing is recorded of %s %s in the last %v (%s)", object.Kind, object.NamespacedName,
+			to.Sub(from), source.text(to))
+	}
+	r.Changes = changesOf(h, r.Timeline.Start, to)
+	return r, nil
+}
+
+// changesOf are the changes in the finest resolution there is.
+func changesOf(h *loadhistory.History, from, to time.Time) []Change {
+	var changes []Change
+	wanted := int32(-1) // before the first point it is not known
+	h.Points(from, to, func(p loadhistory.Point) bool {
+		if wanted >= 0 && p.Wanted != wanted {
+			changes = append(changes, Change{
+				At: p.At, Every: p.Every, From: wanted, To: p.Wanted, Load: p.Load, Ready: p.Ready, Limit: p.Limit,
+			})
+		}
+		wanted = p.Wanted
+		return true
+	})
+	return changes
+}
+
+// summary is what the cells have in common.
+type summary struct {
+	leastLoad, mostLoad, meanLoad  float64
+	leastWanted, mostWanted        int32
+	leastReady, mostReady          int32
+	knownLoads, recorded, lacking  int
+	isAnyUnknown, isAnyNotRecorded bool
+}
+
+func summaryOf(cells []timeline.Cell) summary {
+	s := summary{leastLoad: math.Inf(1), leastWanted: math.MaxInt32, leastReady: math.MaxInt32}
+	for i := range cells {
+		c := &cells[i]
+		if !c.IsRecorded {
+			s.isAnyNotRecorded = true
+			continue
+		}
+		s.recorded++
+		s.leastWanted, s.mostWanted = min(s.leastWanted, c.Wanted), max(s.mostWanted, c.Wanted)
+		s.leastReady, s.mostReady = min(s.leastReady, c.Ready), max(s.mostReady, c.Ready)
+		if math.IsNaN(c.Load) {
+			s.isAnyUnknown = true
+			continue
+		}
+		s.knownLoads++
+		s.leastLoad, s.mostLoad = min(s.leastLoad, c.Load), max(s.mostLoad, c.Load)
+		s.meanLoad += (c.Load - s.meanLoad) / float64(s.knownLoads)
+		if c.Load > float64(c.Ready)*(1+codingError) {
+			s.lacking++
+		}
+	}
+	return s
+}
+
+// codingError is how far a recorded load may be away from what it was, as a part of it.
+const codingError = 0.0051
+
+// text is "read from the controller", or which checkpoint it is and why.
+func (s *Source) text(now time.Time) string {
+	if s.SavedAt.IsZero() {
+		return "read from the controller"
+	}
+	text := fmt.Sprintf("from the AutoscalerCheckpoint that was saved %s ago", ago(now.Sub(s.SavedAt)))
+	if s.SavedAt.After(now) {
+		text = "from an AutoscalerCheckpoint that was saved by a clock ahead of this one"
+	}
+	if s.NoLeader != "" {
+		text += ", as the controller's own cannot be read: " + s.NoLeader
+	}
+	return text
+}
+
+// ago is a duration in the two largest of its units.
+func ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = d.Round(time.Second); {
+	case d >= day:
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}

@@ -1,0 +1,158 @@
+// Package timeline has a history of a load at one resolution, for plots, programs and simulations.
+package timeline
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+)
+
+// Longest is the longest timeline that is made: as long as histories are kept.
+const Longest = 15 * 24 * time.Hour
+
+// Cell is how things stood for a step.
+type Cell struct {
+	// IsRecorded says that the rest was recorded. Without it nothing is known of the step, and the load is NaN.
+	IsRecorded bool
+	// Load is the mean in pods at the target, NaN if it was not known. PerPodMilli is what one pod serves at the target,
+	// in thousandths of the metric's unit; 0 if that is not known.
+	Load, PerPodMilli float64
+	// Wanted, Ready and Limit are those at the end of the step.
+	Wanted, Ready int32
+	Limit         loadhistory.Limit
+}
+
+// Timeline has a cell for each step from its start on. The first and the last cell are recorded ones.
+type Timeline struct {
+	Start time.Time
+	Step  time.Duration
+	Cells []Cell
+}
+
+// End is when the last cell ends.
+func (t *Timeline) End() time.Time { return t.Start.Add(time.Duration(len(t.Cells)) * t.Step) }
+
+// Loads are the cells' loads.
+func (t *Timeline) Loads() []float64 {
+	loads := make([]float64, len(t.Cells))
+	for i := range loads {
+		loads[i] = t.Cells[i].Load
+	}
+	return loads
+}
+
+// stepOf is the finest resolution that histories have of all of a time as long as this.
+func stepOf(length time.Duration) time.Duration {
+	switch {
+	case length <= 15*time.Minute:
+		return time.Second
+	case length <= 28*time.Hour:
+		return time.Minute
+	}
+	return 5 * time.Minute
+}
+
+// Of is what a history has of the time from one moment to another, of which the last part counts if it is longer than
+// Longest. It has no cells if nothing is recorded of that time.
+func Of(h *loadhistory.History, from, to time.Time) Timeline {
+	if to.Sub(from) > Longest {
+		from = to.Add(-Longest)
+	}
+	t := Timeline{Step: stepOf(to.Sub(from))}
+	t.Start = from.Truncate(t.Step)
+	var points []loadhistory.Point
+	h.Points(t.Start, to, func(p loadhistory.Point) bool {
+		points = append(points, p)
+		return true
+	})
+	t.Cells = make([]Cell, max(0, (to.Sub(t.Start)+t.Step-1)/t.Step))
+	for i := range t.Cells {
+		t.Cells[i].Load = math.NaN()
+	}
+	t.fill(points)
+	return t.trimmed()
+}
+
+// fill puts points into the cells.
+func (t *Timeline) fill(points []loadhistory.Point) {
+	holds := holdsFor(points)
+	known := make([]int32, len(t.Cells))
+	for i := range points {
+		p := &points[i]
+		lasts := p.Every
+		if i+1 < len(points) {
+			// Between two decisions nothing is recorded: what was recorded at the first one holds.
+			if next := points[i+1].At.Sub(p.At); next <= holds {
+				lasts = max(lasts, next)
+			}
+		}
+		first := t.index(p.At)
+		// A point that ends within a cell belongs to that cell, too, unless the next one says otherwise.
+		for k := first; k == first || k < t.index(p.At.Add(lasts)); k++ {
+			if k < 0 || k >= len(t.Cells) {
+				break
+			}
+			t.Cells[k].add(p, &known[k])
+		}
+	}
+}
+
+// index is the cell that a moment is in; it may be none of the timeline's.
+func (t *Timeline) index(at time.Time) int {
+	since := at.Sub(t.Start)
+	if since < 0 {
+		return -1
+	}
+	return int(since / t.Step)
+}
+
+// add takes a point into the cell, which has as many points with a load.
+func (c *Cell) add(p *loadhistory.Point, known *int32) {
+	if !math.IsNaN(p.Load) {
+		*known++
+		if *known == 1 {
+			c.Load = p.Load
+		} else {
+			c.Load += (p.Load - c.Load) / float64(*known)
+		}
+	}
+	c.IsRecorded = true
+	c.PerPodMilli, c.Wanted, c.Ready, c.Limit = float64(p.PerPodMilli), p.Wanted, p.Ready, p.Limit
+}
+
+// The time for which a point holds if the next one is late, in bounds: an object is decided every 15 seconds by
+// default, and once an hour at least.
+const (
+	shortestHold = 30 * time.Second
+	longestHold  = 2 * time.Hour
+)
+
+// holdsFor is how long a point may hold until the next one: twice the usual time between two. After a longer time
+// nothing is known: nobody decided.
+func holdsFor(points []loadhistory.Point) time.Duration {
+	if len(points) < 2 {
+		return shortestHold
+	}
+	intervals := make([]time.Duration, len(points)-1)
+	for i := range intervals {
+		intervals[i] = points[i+1].At.Sub(points[i].At)
+	}
+	slices.Sort(intervals)
+	return max(shortestHold, min(longestHold, 2*intervals[len(intervals)/2]))
+}
+
+// trimmed is the timeline without the cells at both ends of which nothing is recorded.
+func (t *Timeline) trimmed() Timeline {
+	recorded := func(c Cell) bool { return c.IsRecorded }
+	first := slices.IndexFunc(t.Cells, recorded)
+	if first < 0 {
+		return Timeline{Start: t.Start, Step: t.Step}
+	}
+	last := len(t.Cells)
+	for !t.Cells[last-1].IsRecorded {
+		last--
+	}
+	return Timeline{Start: t.Start.Add(time.Duration(first) * t.Step), Step: t.Step, Cells: t.Cells[first:last]}
+}

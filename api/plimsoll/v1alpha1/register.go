@@ -22,7 +22,8 @@ func Resource(plural string) schema.GroupResource {
 
 // AddToScheme makes the objects known to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(SchemeGroupVersion, &WorkloadAutoscaler{}, &WorkloadAutoscalerList{})
+	scheme.AddKnownTypes(SchemeGroupVersion, &WorkloadAutoscaler{}, &WorkloadAutoscalerList{},
+		&AutoscalerCheckpoint{}, &AutoscalerCheckpointList{})
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)
 	return nil
 }

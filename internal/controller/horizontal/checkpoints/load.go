@@ -1,0 +1,117 @@
+package checkpoints
+
+import (
+	"context"
+	"time"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	kubecheckpoints "github.com/plimsoll-dev/plimsoll/internal/kube/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+// longestLoadPause is how often checkpoints that cannot be listed are listed again, at least.
+const longestLoadPause = 5 * time.Minute
+
+// load reads all checkpoints; false if ctx ended before it could.
+func (k *Keeper) load(ctx context.Context) bool {
+	var backoff calls.Backoff
+	for {
+		err := k.config.Client.Each(ctx, k.keep)
+		if err == nil {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.isLoaded = true
+			k.config.Log.V(1).Info("checkpoints of autoscalers are read", "waiting", len(k.kept), "taken", len(k.entries))
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		k.series.read(resultListFailed)
+		k.problems.note(reasonOf(err), err, "checkpoints of autoscalers cannot be read, and none are written before they are")
+		backoff.Note(err, longestLoadPause)
+		if timing.Pause(ctx, time.Until(backoff.Until())) != nil {
+			return false
+		}
+	}
+}
+
+// keep keeps a checkpoint until it is taken.
+func (k *Keeper) keep(c *plimsollv1alpha1.AutoscalerCheckpoint) {
+	if c.DeletionTimestamp != nil {
+		return
+	}
+	key, result := check(c)
+	if result == "" {
+		result = k.add(key, c)
+	}
+	if result != "" {
+		k.series.read(result)
+		k.problems.note("reading: "+result, nil, "a checkpoint of an autoscaler is not used",
+			"checkpoint", c.Namespace+"/"+c.Name, "why", result, "error", c.Unreadable)
+	}
+}
+
+// check is whose checkpoint it is, or why it is not used. The API server has checked it, if the definition is the one
+// that ships.
+func check(c *plimsollv1alpha1.AutoscalerCheckpoint) (key observe.Key, problem string) {
+	if c.Unreadable != "" {
+		return key, resultUnreadable
+	}
+	of := &c.Spec.Autoscaler
+	switch of.Kind {
+	case observe.HorizontalPodAutoscaler.String():
+		key = observe.HPA(c.Namespace, of.Name)
+	case observe.WorkloadAutoscaler.String():
+		key = observe.WLA(c.Namespace, of.Name)
+	default:
+		return key, resultUnreadable
+	}
+	// By its name it is the only one of the autoscaler.
+	if kubecheckpoints.NameOf(key).Name != c.Name {
+		return key, resultMisnamed
+	}
+	if len(c.Status.History) > plimsollv1alpha1.MaxHistoryBytes ||
+		len(c.Status.Forecast) > plimsollv1alpha1.MaxForecastBytes {
+		return key, resultOversized
+	}
+	return key, ""
+}
+
+// add keeps a checkpoint, or is why it does not.
+func (k *Keeper) add(key observe.Key, c *plimsollv1alpha1.AutoscalerCheckpoint) (problem string) {
+	uid := c.Spec.Autoscaler.UID
+	isKnown := k.config.IsKnown(key, uid)
+	now := time.Now()
+	one := kept{uid: uid, version: c.ResourceVersion, saved: Saved{
+		Data: Data{History: c.Status.History, Forecast: c.Status.Forecast}, SavedAt: c.Status.SavedAt.Time,
+	}}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, isListedAgain := k.kept[key]; isListedAgain || k.entries[key] != nil {
+		return ""
+	}
+	if !isKnown {
+		size := len(one.saved.History) + len(one.saved.Forecast) + len(key.Namespace) + len(key.Name)
+		if k.unknownBytes += size; k.unknownBytes > maxUnknownBytes {
+			k.unknownBytes -= size
+			return resultTooMany
+		}
+	}
+	if one.saved.SavedAt.After(now.Add(maxAhead)) {
+		one.saved.SavedAt = now
+		k.series.read(resultFuture)
+	}
+	k.kept[key] = one
+	return ""
+}
+
+// dropKept forgets what no autoscaler took.
+func (k *Keeper) dropKept() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.kept)
+	k.unknownBytes = 0
+}

@@ -1,0 +1,125 @@
+// Package checkpoints reads and writes AutoscalerCheckpoints.
+package checkpoints
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/customresource"
+)
+
+// FieldManager is the writer's name in managedFields.
+const FieldManager = "plimsoll-checkpoints"
+
+// pageSize bounds how many checkpoints are held at a time while they are read: up to 3 MB of them.
+const pageSize = 100
+
+// Client calls the API server. Each call is bounded.
+type Client struct {
+	api *customresource.Client
+}
+
+// New makes a client; it makes no call.
+func New(config *rest.Config) (*Client, error) {
+	api, err := customresource.New(config, kinds, plimsollv1alpha1.AddToScheme)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{api: api}, nil
+}
+
+// Each reads the checkpoints of all namespaces, page by page. What visit is given is its own. After an
+// error it may have been given some of them.
+func (c *Client) Each(ctx context.Context, visit func(*plimsollv1alpha1.AutoscalerCheckpoint)) error {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := c.page(ctx, &options)
+		if err != nil {
+			return fmt.Errorf("listing checkpoints: %w", err)
+		}
+		for i := range page.Items {
+			visit(&page.Items[i])
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+func (c *Client) page(
+	ctx context.Context, options *metav1.ListOptions,
+) (*plimsollv1alpha1.AutoscalerCheckpointList, error) {
+	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
+	defer cancel()
+	page := &plimsollv1alpha1.AutoscalerCheckpointList{}
+	err := c.api.REST.Get().Resource(plimsollv1alpha1.AutoscalerCheckpoints).
+		VersionedParams(options, c.api.Parameters).Do(ctx).Into(page)
+	return page, err
+}
+
+// Get reads one.
+func (c *Client) Get(
+	ctx context.Context, name types.NamespacedName,
+) (*plimsollv1alpha1.AutoscalerCheckpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
+	defer cancel()
+	read := &plimsollv1alpha1.AutoscalerCheckpoint{}
+	err := c.api.REST.Get().Namespace(name.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
+		Name(name.Name).Do(ctx).Into(read)
+	if err != nil {
+		return nil, fmt.Errorf("reading checkpoint %s: %w", name, err)
+	}
+	return read, nil
+}
+
+// Create stores one that is not there yet, and returns its resource version.
+func (c *Client) Create(
+	ctx context.Context, checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
+) (resourceVersion string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
+	defer cancel()
+	stored := &plimsollv1alpha1.AutoscalerCheckpoint{}
+	err = c.api.REST.Post().Namespace(checkpoint.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
+		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, c.api.Parameters).
+		Body(checkpoint).Do(ctx).Into(stored)
+	if err != nil {
+		return "", fmt.Errorf("creating checkpoint %s/%s: %w", checkpoint.Namespace, checkpoint.Name, err)
+	}
+	return stored.ResourceVersion, nil
+}
+
+// Replace stores one in the place of that of its resource version, and returns the new one. Nothing
+// of what was stored is left.
+func (c *Client) Replace(
+	ctx context.Context, checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
+) (resourceVersion string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
+	defer cancel()
+	stored := &plimsollv1alpha1.AutoscalerCheckpoint{}
+	err = c.api.REST.Put().Namespace(checkpoint.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
+		Name(checkpoint.Name).
+		VersionedParams(&metav1.UpdateOptions{FieldManager: FieldManager}, c.api.Parameters).
+		Body(checkpoint).Do(ctx).Into(stored)
+	if err != nil {
+		return "", fmt.Errorf("replacing checkpoint %s/%s: %w", checkpoint.Namespace, checkpoint.Name, err)
+	}
+	return stored.ResourceVersion, nil
+}
+
+// Delete deletes the one with this UID; that it is gone already is no error.
+func (c *Client) Delete(ctx context.Context, name types.NamespacedName, uid types.UID) error {
+	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
+	defer cancel()
+	err := c.api.REST.Delete().Namespace(name.Namespace).Resource(plimsollv1alpha1.AutoscalerCheckpoints).
+		Name(name.Name).Body(metav1.NewPreconditionDeleteOptions(string(uid))).Do(ctx).Error()
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting checkpoint %s: %w", name, err)
+	}
+	return nil
+}

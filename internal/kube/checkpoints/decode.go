@@ -1,0 +1,45 @@
+package checkpoints
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/customresource"
+)
+
+// oneOrMany is an object or a list of them.
+type oneOrMany struct {
+	plimsollv1alpha1.AutoscalerCheckpoint `json:",inline"`
+
+	Items []plimsollv1alpha1.AutoscalerCheckpoint `json:"items"`
+}
+
+var kinds = customresource.Kinds{
+	Version: plimsollv1alpha1.SchemeGroupVersion, OneOrMany: &oneOrMany{},
+	Read: map[string]func(*customresource.Document) runtime.Object{
+		plimsollv1alpha1.CheckpointKind: customresource.One(read),
+		plimsollv1alpha1.CheckpointKind + "List": func(d *customresource.Document) runtime.Object {
+			return &plimsollv1alpha1.AutoscalerCheckpointList{TypeMeta: d.TypeMeta, ListMeta: d.Metadata,
+				Items: customresource.Each(d.Items, read)}
+		},
+	},
+}
+
+// read decodes an object that cannot be decoded in its list. One whose spec or status cannot be decoded
+// has neither, and says why.
+func read(text []byte) *plimsollv1alpha1.AutoscalerCheckpoint {
+	p := customresource.PartsOf(text)
+	if p == nil {
+		return nil
+	}
+	object := &plimsollv1alpha1.AutoscalerCheckpoint{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
+	object.Unreadable = p.ReadSpec(&object.Spec)
+	if err := customresource.Read(p.Status, &object.Status); err != nil {
+		object.Unreadable = "status" + err.Error()
+	}
+	if object.Unreadable != "" {
+		object.Spec = plimsollv1alpha1.AutoscalerCheckpointSpec{}
+		object.Status = plimsollv1alpha1.AutoscalerCheckpointStatus{}
+	}
+	return object
+}

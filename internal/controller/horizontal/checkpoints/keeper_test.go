@@ -123,14 +123,15 @@ func TestWhatWasSavedIsFound(t *testing.T) {
 			!saved.SavedAt.Equal(at) {
 			t.Errorf("%+v, found %v, final %v", saved, isFound, isFinal)
 		}
-		if saved, isFound, isFinal := w.Take(web, uidOf(web)); isFound || !isFinal || !saved.isEmpty() {
-			t.Errorf("a second time: %+v, found %v, final %v", saved, isFound, isFinal)
+		for why, key := range map[string]observe.Key{"a second time": web, "of another UID": wla} {
+			if saved, isFound, isFinal := w.Take(key, uidOf(key)); isFound || !isFinal || !saved.isEmpty() {
+				t.Errorf("%s: %+v, found %v, final %v", why, saved, isFound, isFinal)
+			}
 		}
-		if saved, isFound, isFinal := w.Take(wla, uidOf(wla)); isFound || !isFinal || !saved.isEmpty() {
-			t.Errorf("of another UID: %+v, found %v, final %v", saved, isFound, isFinal)
-		}
-		if restored, foreign := w.total(t, "reads_total", resultRestored), w.total(t, "reads_total", resultForeign); restored != 1 || foreign != 1 {
-			t.Errorf("%v restored, %v foreign", restored, foreign)
+		for _, result := range []string{resultRestored, resultForeign} {
+			if got := w.total(t, "reads_total", result); got != 1 {
+				t.Errorf("%v %s, want 1", got, result)
+			}
 		}
 	})
 }

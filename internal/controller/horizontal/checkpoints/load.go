@@ -20,10 +20,7 @@ func (k *Keeper) load(ctx context.Context) bool {
 	for {
 		err := k.config.Client.Each(ctx, k.keep)
 		if err == nil {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.isLoaded = true
-			k.config.Log.V(1).Info("checkpoints of autoscalers are read", "waiting", len(k.kept), "taken", len(k.entries))
+			k.loaded()
 			return true
 		}
 		if ctx.Err() != nil {
@@ -36,6 +33,14 @@ func (k *Keeper) load(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// loaded notes that all were read.
+func (k *Keeper) loaded() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.isLoaded = true
+	k.config.Log.V(1).Info("checkpoints of autoscalers are read", "waiting", len(k.kept), "taken", len(k.entries))
 }
 
 // keep keeps a checkpoint until it is taken.

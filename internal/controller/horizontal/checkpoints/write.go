@@ -59,7 +59,8 @@ func (k *Keeper) count(ctx context.Context, key observe.Key, err error) {
 	default:
 		k.series.written(resultFailure)
 	}
-	k.problems.note("writing: "+reasonOf(err), err, "the checkpoint of an autoscaler is not written", "object", key.String())
+	k.problems.note("writing: "+reasonOf(err), err, "the checkpoint of an autoscaler is not written",
+		"object", key.String())
 }
 
 // cut leaves out what is larger than a checkpoint may hold. What is left out is in no older form in the checkpoint

@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/evaluate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/migrate"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/nodeagent"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 )
@@ -42,6 +43,7 @@ func rootCommand() *cobra.Command {
 	nameAs(root, os.Args[0])
 	root.AddCommand(
 		controller.Command(), vertical.RecommenderCommand(), vertical.UpdaterCommand(), admission.Command(),
+		nodeagent.Command(),
 		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), migrate.Command(),
 		versionCommand(),
 	)

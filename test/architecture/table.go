@@ -186,7 +186,7 @@ var layers = []wall{
 			"tested in",
 		ours: []string{
 			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube",
-			"internal/series", "internal/observe",
+			"internal/nodeagent", "internal/series", "internal/observe",
 			"internal/decide", "internal/snapshot", "api",
 		},
 		never: []string{"testing", "github.com/spf13/cobra", development, simulator, tests},

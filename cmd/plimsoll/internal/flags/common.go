@@ -21,6 +21,11 @@ type Common struct {
 func (c *Common) Add(fs *pflag.FlagSet, verbosity string) {
 	fs.StringVar(&c.Kubeconfig, "kubeconfig", "",
 		"Path to a kubeconfig file. Without it, the service account of the pod.")
+	c.AddVerbosity(fs, verbosity)
+}
+
+// AddVerbosity adds --v alone, for a process that has nothing to do with the API; verbosity is its help.
+func (c *Common) AddVerbosity(fs *pflag.FlagSet, verbosity string) {
 	fs.IntVarP(&c.verbosity, "v", "v", 0, verbosity)
 }
 

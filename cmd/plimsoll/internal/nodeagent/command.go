@@ -1,0 +1,66 @@
+// Package nodeagent is the command plimsoll node-agent.
+package nodeagent
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/process/nodeagent"
+)
+
+// Flags are those of plimsoll node-agent.
+type Flags struct {
+	common flags.Common
+	config nodeagent.Config
+}
+
+// Add adds them.
+func (f *Flags) Add(fs *pflag.FlagSet) {
+	c := &f.config
+	fs.StringVar(&c.Address, "listen-address", ":8443", "The address at which the controller's requests are answered.")
+	fs.StringVar(&c.Cgroups.Directory, "cgroup-directory", "/sys/fs/cgroup",
+		"Where the node's tree of cgroups is mounted, of version 1 or 2.")
+	fs.StringVar(&c.Cgroups.KubeletRoot, "kubelet-cgroup-root", "", "The kubelet's --cgroup-root, if it has one.")
+	fs.StringVar(&c.AuthorityFile, "client-ca-file", "/etc/plimsoll/authority/ca.crt",
+		"Path to the authority that the certificates of clients are verified with, read anew as it changes. The controller "+
+			"keeps it in a ConfigMap.")
+	fs.StringVar(&c.TokenFile, "token-file", "/var/run/secrets/plimsoll/token",
+		"Path to a token of the agent's pod for the audience node-agent.plimsoll.dev, by which the controller knows "+
+			"which node the agent is on.")
+	f.common.AddVerbosity(fs, "The log's verbosity: 1 has each container that cannot be read.")
+	f.common.AddLogFormat(fs)
+}
+
+// Complete names every flag that has a value which cannot work.
+func (f *Flags) Complete() error {
+	var errs flags.Errors
+	c := &f.config
+	errs.Check(c.Address != "", "listen-address", c.Address, "must be an address")
+	errs.Check(c.Cgroups.Directory != "", "cgroup-directory", c.Cgroups.Directory, "must be a path")
+	errs.Check(c.AuthorityFile != "", "client-ca-file", c.AuthorityFile, "must be a path")
+	errs.Check(c.TokenFile != "", "token-file", c.TokenFile, "must be a path")
+	f.common.Validate(errs.Check)
+	return errs.Join()
+}
+
+// Config is what they mean.
+func (f *Flags) Config() *nodeagent.Config { return &f.config }
+
+// Command is plimsoll node-agent.
+func Command() *cobra.Command {
+	f := &Flags{}
+	cmd := &cobra.Command{
+		Use:   "node-agent",
+		Short: "Run the agent of a node, which answers what containers use",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.Complete(); err != nil {
+				return err
+			}
+			return nodeagent.Run(cmd.Context(), f.Config(), f.common.Logger(cmd.ErrOrStderr()))
+		},
+	}
+	f.Add(cmd.Flags())
+	return cmd
+}

@@ -43,8 +43,9 @@ const (
 
 // Proposal is a schedule.
 type Proposal struct {
-	// Days are the weekdays on which it starts, at Hour and Minute.
+	// Days are the weekdays on which it starts, at Hour and Minute, or at Minute of every hour.
 	Days         Weekdays
+	IsHourly     bool
 	Hour, Minute int
 	Duration     time.Duration
 	MinReplicas  int32

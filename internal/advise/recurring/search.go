@@ -21,8 +21,8 @@ const (
 	// day long, another target helps, and one schedule of many by chance.
 	timesEven = 5
 	// timesChance is how many times as much must be avoided as by the same schedule at other times of the day, one
-	// every othersEvery minutes.
-	timesChance, othersEvery = 3, 30
+	// every othersEvery minutes: a jump of every hour is not hit by most of them.
+	timesChance, othersEvery = 3, 37
 	// lead is how long before the jump the pods shall be ready.
 	lead = 2 * time.Minute
 	// width is how many minutes the same jump may lie apart on different days.
@@ -45,7 +45,9 @@ type search struct {
 // candidate is a schedule that was fitted: it starts at minute from of the day of the jump, or of the day before where
 // that is negative.
 type candidate struct {
-	days          Weekdays
+	days Weekdays
+	// isHourly says that it starts every hour, at the same minute.
+	isHourly      bool
 	from, minutes int
 	replicas      int32
 	worth         float64
@@ -57,6 +59,9 @@ type candidate struct {
 func (c *candidate) skip(isTried []bool) {
 	for i := c.firstTried; i < c.behindTried; i++ {
 		isTried[i] = true
+		for other := i % minutesOfHour; c.isHourly && other < minutesOfDay; other += minutesOfHour {
+			isTried[other] = true
+		}
 	}
 }
 
@@ -177,24 +182,40 @@ var (
 	quantiles = []float64{0.3, 0.5, 0.7, 0.9, 1}
 )
 
-// sized gives a candidate the minReplicas that is worth most.
+// sized gives a candidate the minReplicas that is worth most, on each day or in each hour.
 func (s *search) sized(c candidate, needs []float64) (best candidate, found bool) {
-	isKnown := map[int32]bool{}
-	for _, q := range quantiles {
-		for _, part := range parts {
-			c.replicas = int32(min(math.Ceil(part*quantile(needs, q)), float64(s.config.MaxReplicas)))
-			if isKnown[c.replicas] || c.replicas <= s.config.MinReplicas {
-				continue
-			}
-			isKnown[c.replicas] = true
-			r := s.play(&c, s.fit, 0)
-			c.worth = price*r.gain.Avoided - r.gain.Added
-			if c.worth > best.worth && r.starts >= leastFitted && r.isWorthIt() && !s.isChance(&c, s.fit, &r) {
+	for _, c.replicas = range s.sizes(needs) {
+		for _, c.isHourly = range []bool{false, true} {
+			if s.isBetter(&c, &best) {
 				best, found = c, true
 			}
 		}
 	}
 	return best, found
+}
+
+// sizes are the minReplicas that are tried for jumps to these loads.
+func (s *search) sizes(needs []float64) []int32 {
+	var sizes []int32
+	for _, q := range quantiles {
+		for _, part := range parts {
+			size := int32(min(math.Ceil(part*quantile(needs, q)), float64(s.config.MaxReplicas)))
+			if size > s.config.MinReplicas && !slices.Contains(sizes, size) {
+				sizes = append(sizes, size)
+			}
+		}
+	}
+	return sizes
+}
+
+// isBetter reports whether a candidate is worth more on the days that it is fitted to than the best so far.
+func (s *search) isBetter(c, best *candidate) bool {
+	if c.isHourly && c.minutes >= minutesOfHour/2 {
+		return false
+	}
+	r := s.play(c, s.fit, 0)
+	c.worth = price*r.gain.Avoided - r.gain.Added
+	return c.worth > best.worth && r.starts >= leastFitted && r.isWorthIt() && !s.isChance(c, s.fit, &r)
 }
 
 // result is what a schedule did on some days.
@@ -212,32 +233,52 @@ func (r *result) isWorthIt() bool {
 func (s *search) play(c *candidate, days []day, later int) result {
 	var r result
 	for i := range days {
-		span := s.spanOn(c, &days[i], later)
-		if !c.days.Has(days[i].weekday) || !s.playback.isKnown(span) {
-			continue
+		for _, span := range s.spansOn(c, &days[i], later) {
+			if !s.playback.isKnown(span) {
+				continue
+			}
+			g := s.playback.gain(span, c.replicas)
+			r.starts++
+			if g.Avoided >= leastHelp {
+				r.helped++
+			}
+			r.gain.Avoided += g.Avoided
+			r.gain.Added += g.Added
 		}
-		g := s.playback.gain(span, c.replicas)
-		r.starts++
-		if g.Avoided >= leastHelp {
-			r.helped++
-		}
-		r.gain.Avoided += g.Avoided
-		r.gain.Added += g.Added
 	}
 	return r
 }
 
-// spanOn is when a schedule is in force on a day.
-func (s *search) spanOn(c *candidate, d *day, later int) span {
-	start := s.stepAt(d, c.from+later)
-	return span{start: start, end: start + c.minutes*stepsPerMinute}
+// spansOn are when a schedule is in force on a day, some minutes later than it is.
+func (s *search) spansOn(c *candidate, d *day, later int) []span {
+	if !c.days.Has(d.weekday) {
+		return nil
+	}
+	first, last := c.from, c.from
+	if c.isHourly {
+		first = c.minuteOfHour()
+		last = first + minutesOfDay - minutesOfHour
+	}
+	var spans []span
+	for from := first; from <= last; from += minutesOfHour {
+		start := s.stepAt(d, from+later)
+		spans = append(spans, span{start: start, end: start + c.minutes*stepsPerMinute})
+	}
+	return spans
 }
+
+// minuteOfHour is the minute at which a schedule starts.
+func (c *candidate) minuteOfHour() int { return (c.from + minutesOfDay) % minutesOfHour }
 
 // isChance reports whether the same schedule does nearly as much at other times of the day.
 func (s *search) isChance(c *candidate, days []day, own *result) bool {
 	var avoided, starts float64
 	for later := othersEvery; later < minutesOfDay; later += othersEvery {
-		if later < c.minutes+width || minutesOfDay-later < c.minutes+width {
+		apart := min(later, minutesOfDay-later)
+		if c.isHourly {
+			apart = min(later%minutesOfHour, minutesOfHour-later%minutesOfHour)
+		}
+		if apart < c.minutes || !c.isHourly && apart < c.minutes+width {
 			continue
 		}
 		r := s.play(c, days, later)
@@ -253,12 +294,16 @@ func (s *search) judge(c *candidate) (Proposal, bool) {
 		return Proposal{}, false
 	}
 	p := Proposal{
-		Days: c.days, Hour: c.from / 60, Minute: c.from % 60, Duration: time.Duration(c.minutes) * time.Minute,
+		Days: c.days, Hour: c.from / minutesOfHour, Minute: c.minuteOfHour(),
+		Duration:    time.Duration(c.minutes) * time.Minute,
 		MinReplicas: c.replicas, FittedDays: len(s.fit), HeldOutDays: len(s.heldOut), Starts: r.starts, Helped: r.helped,
 		PerDay: r.gain,
 	}
-	if c.from < 0 {
-		p.Days, p.Hour, p.Minute = c.days.before(), (c.from+minutesOfDay)/60, (c.from+minutesOfDay)%60
+	switch {
+	case c.isHourly:
+		p.IsHourly, p.Hour = true, 0
+	case c.from < 0:
+		p.Days, p.Hour = c.days.before(), (c.from+minutesOfDay)/minutesOfHour
 	}
 	for i := max(0, s.stepAt(&s.heldOut[0], 0)); i < len(s.playback.lacking); i++ {
 		p.PerDay.Lacking += float64(s.playback.lacking[i]) * minutesPerStep
@@ -273,8 +318,8 @@ func (s *search) judge(c *candidate) (Proposal, bool) {
 // apply adds a schedule to the playback, so that the next one is judged beside it.
 func (s *search) apply(c *candidate) {
 	for i := range s.all {
-		if c.days.Has(s.all[i].weekday) {
-			s.playback.raise(s.spanOn(c, &s.all[i], 0), c.replicas)
+		for _, span := range s.spansOn(c, &s.all[i], 0) {
+			s.playback.raise(span, c.replicas)
 		}
 	}
 	s.playback.compare()

@@ -76,9 +76,14 @@ func (w Weekdays) String() string {
 }
 
 // Cron is when the schedule starts.
-func (p *Proposal) Cron() string { return fmt.Sprintf("%d %d * * %s", p.Minute, p.Hour, p.Days.cron()) }
+func (p *Proposal) Cron() string {
+	if p.IsHourly {
+		return fmt.Sprintf("%d * * * %s", p.Minute, p.Days.cron())
+	}
+	return fmt.Sprintf("%d %d * * %s", p.Minute, p.Hour, p.Days.cron())
+}
 
-const minutesOfDay = 24 * 60
+const minutesOfHour, minutesOfDay = 60, 24 * 60
 
 // day is a day of the calendar.
 type day struct {

@@ -28,11 +28,11 @@ func loadRules() []*Rule {
 	return []*Rule{{
 		Name: "recurring-jump", Level: Advice, Title: "The load jumps at the same time of day",
 		Why: "An autoscaler asks for pods after the load has come, and they are ready a start-up time later. Where the " +
-			"load jumps at the same time every day, on working days, at weekends or on one weekday, a schedule has " +
-			"them ready. The rule plays the load of earlier days (--history, --prometheus-address) back. It fits " +
-			"schedules to all days but the last third, and reports those that help on that third, for much less than " +
-			"they cost: a pod-minute that lacks counts as ten of those that are added. Where a forecast is active, " +
-			"nothing is reported.",
+			"load jumps at the same time every day, on working days, at weekends, on one weekday or every hour, a " +
+			"schedule has them ready. The rule plays the load of earlier days (--history, --prometheus-address) back. " +
+			"It fits schedules to all days but the last third, and reports those that help on that third, for much " +
+			"less than they cost: a pod-minute that lacks counts as ten of those that are added. Where a forecast is " +
+			"active, nothing is reported.",
 		Source:    "https://kubernetes.io/docs/concepts/workloads/autoscaling/#autoscaling-based-on-schedules",
 		NeedsLoad: true, Check: checkRecurring,
 	}}
@@ -168,9 +168,13 @@ func entriesOf(
 	var entries []plimsollv1alpha1.Schedule
 	for i := range proposals {
 		p := &proposals[i]
-		name := fmt.Sprintf("jump-%02d%02d", p.Hour, p.Minute)
+		base := fmt.Sprintf("jump-%02d%02d", p.Hour, p.Minute)
+		if p.IsHourly {
+			base = fmt.Sprintf("jump-hourly-%02d", p.Minute)
+		}
+		name := base
 		for k := 2; isTaken[name]; k++ {
-			name = fmt.Sprintf("jump-%02d%02d-%d", p.Hour, p.Minute, k)
+			name = fmt.Sprintf("%s-%d", base, k)
 		}
 		isTaken[name] = true
 		entries = append(entries, plimsollv1alpha1.Schedule{

@@ -101,6 +101,7 @@ func TestProposalsAreValid(t *testing.T) {
 			})
 		}
 		proposals[1].Hour, proposals[1].Minute = proposals[0].Hour, proposals[0].Minute
+		proposals[3].IsHourly, proposals[4].IsHourly = true, true
 		proposals[2].Duration, proposals[2].MinReplicas = 3*time.Hour, math.MaxInt32
 		entries := entriesOf(&objects.Horizontal{}, location, proposals)
 		text := snippet(entries, proposals)
@@ -128,10 +129,10 @@ func wantStarts(t *testing.T, s *plimsollv1alpha1.Schedule, p *recurring.Proposa
 	}
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, location)
 	var days recurring.Weekdays
-	for range 14 {
+	for range 14 * 24 {
 		at = read.Start.Next(at)
 		days |= 1 << at.Weekday()
-		if at.Hour() != p.Hour || at.Minute() != p.Minute {
+		if at.Hour() != p.Hour && !p.IsHourly || at.Minute() != p.Minute {
 			t.Fatalf("%s starts at %s", s.Start, at)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/startup"
 )
 
 // Startup has the times of the steps of a pod to readiness, by its status.
@@ -120,3 +122,19 @@ func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took
 		last = end
 	}
 }
+
+// StartUpOf is how long pods take from their creation until they are ready, by those that are there; 0 if none tells.
+// Pods with a container that was restarted do not: they may have become ready again. It looks at few of many.
+func StartUpOf(pods []*Pod, now time.Time) time.Duration {
+	var times startup.Times
+	for i, found := 0, 0; i < len(pods) && found < enoughStartUps; i++ {
+		if p := pods[i]; p.Created != 0 && p.IsReady() && p.Startup.Running != 0 {
+			times.Add(p.ReadyTransition, p.ReadyTransition.Sub(time.Unix(0, p.Created)))
+			found++
+		}
+	}
+	return times.Percentile90(now)
+}
+
+// enoughStartUps is how many pods say how long pods take.
+const enoughStartUps = 20

@@ -126,6 +126,7 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 			return observehorizontal.HPA(hpa), err
 		},
 		pods: c.pods, records: c.records, conflict: cfg.Conflict, options: cfg.Options,
+		startUp: c.series.Startup.StartUp,
 	}
 	o.scaler, err = scaling.New(&scaling.Config{
 		Clients: cfg.Clients, Targets: cfg.Targets,

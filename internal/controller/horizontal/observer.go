@@ -3,6 +3,7 @@ package horizontal
 import (
 	"context"
 	"fmt"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
@@ -27,7 +28,9 @@ type observer struct {
 	reader  *readings.Reader
 	// conflict may be nil.
 	conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
-	options  observehorizontal.Options
+	// startUp is how long the target's pods took to be ready that scale-ups have created; 0 if none has.
+	startUp func(key observe.Key, now time.Time) time.Duration
+	options observehorizontal.Options
 }
 
 // observe reads the target, its pods and the metrics.
@@ -102,6 +105,11 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], p.hpa.Key())
 	p.pods = p.actual.Pods(p.hpa, p.scratch.pods)
 	p.observation.Pods = p.scratch.readings.Pods(p.pods)
+	if p.policy.Forecast.Learns() {
+		if p.observation.StartUp = o.startUp(p.hpa.Key(), p.start); p.observation.StartUp == 0 {
+			p.observation.StartUp = observe.StartUpOf(p.pods, p.start)
+		}
+	}
 	p.metrics = readings.Decision{
 		HPA: p.hpa, Policy: &p.policy, Own: p.record.ownSpecs, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,

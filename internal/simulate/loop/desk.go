@@ -79,6 +79,9 @@ func (d *desk) observePods() {
 		o.Pods = append(o.Pods, seen)
 	}
 	o.Target.SpecReplicas, o.Target.StatusReplicas = d.World.Replicas(), present
+	if d.Policy.Forecast.Learns() {
+		o.StartUp = d.World.StartUp()
+	}
 }
 
 func (d *desk) whole(at time.Duration) time.Time { return d.World.Time(at).Truncate(time.Second) }

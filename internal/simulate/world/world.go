@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/startup"
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
@@ -68,6 +69,8 @@ type World struct {
 	housekeeping      housekeeping
 	// changed says that a pod came, ran, became ready or went since Changed was asked.
 	changed bool
+	// startUps are the last times that pods took to become ready.
+	startUps startup.Times
 	// eachSecond is called after every whole second.
 	eachSecond func()
 }
@@ -118,6 +121,9 @@ func (w *World) Time(at time.Duration) time.Time { return w.config.Epoch.Add(at)
 
 // Epoch is the time at which virtual time begins.
 func (w *World) Epoch() time.Time { return w.config.Epoch }
+
+// StartUp is how long pods take from their creation until they are ready.
+func (w *World) StartUp() time.Duration { return w.startUps.Percentile90(w.Time(w.now)) }
 
 // Pods are all pods, those that are to go included. They are read only.
 func (w *World) Pods() []*Pod { return w.pods }
@@ -233,6 +239,7 @@ func (w *World) grow() {
 		}
 		if p.IsRunning && p.Ready <= w.now {
 			p.IsReady = true
+			w.startUps.Add(w.Time(p.Ready), p.Ready-p.Created)
 			p.model.SetReady(true)
 			w.changed = true
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/startup"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -26,6 +27,8 @@ type PodStartup struct {
 	mu sync.Mutex
 	// scaleUps are those whose pods are awaited.
 	scaleUps map[observe.Key]scaleUps
+	// times are how long the last pods of each HPA took from their creation.
+	times map[observe.Key]*startup.Times
 }
 
 func newPodStartup() *PodStartup {
@@ -41,7 +44,7 @@ func newPodStartup() *PodStartup {
 			Name: "plimsoll_horizontal_scale_to_ready_seconds", Buckets: buckets,
 			Help: "The time from a scale write to each pod that came of it and is ready.",
 		}),
-		scaleUps: map[observe.Key]scaleUps{},
+		scaleUps: map[observe.Key]scaleUps{}, times: map[observe.Key]*startup.Times{},
 	}
 	for _, part := range observe.StartupParts() {
 		s.byPart.WithLabelValues(part.String())
@@ -61,12 +64,24 @@ func (s *PodStartup) Forget(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.scaleUps, key)
+	delete(s.times, key)
+}
+
+// StartUp is how long pods of an HPA's target take from their creation until they are ready, by those that scale-ups
+// have created; 0 if that is not known.
+func (s *PodStartup) StartUp(key observe.Key, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if times := s.times[key]; times != nil {
+		return times.Percentile90(now)
+	}
+	return 0
 }
 
 // Ready measures the startup of a pod that a scale-up of one of these HPAs created.
 func (s *PodStartup) Ready(pod *observe.Pod, keys []observe.Key) {
 	for _, key := range keys {
-		at, found := s.take(key, time.Unix(0, pod.Created))
+		at, found := s.take(key, time.Unix(0, pod.Created), pod.ReadyTransition)
 		if !found {
 			continue
 		}
@@ -78,12 +93,18 @@ func (s *PodStartup) Ready(pod *observe.Pod, keys []observe.Key) {
 	}
 }
 
-// take is when the scale-up that created a pod of the HPA was written.
-func (s *PodStartup) take(key observe.Key, created time.Time) (at time.Time, found bool) {
+// take is when the scale-up that created a pod of the HPA was written. The pod has become ready.
+func (s *PodStartup) take(key observe.Key, created, readyAt time.Time) (at time.Time, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest, at, found := s.scaleUps[key].take(created)
 	s.set(key, rest)
+	if found {
+		if s.times[key] == nil {
+			s.times[key] = &startup.Times{}
+		}
+		s.times[key].Add(readyAt, readyAt.Sub(created))
+	}
 	return at, found
 }
 

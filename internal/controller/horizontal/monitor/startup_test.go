@@ -3,6 +3,8 @@ package monitor
 import (
 	"testing"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // TestScaleUps: pods belong to the last scale-up before they were created that lacks
@@ -37,5 +39,33 @@ func TestScaleUps(t *testing.T) {
 	}
 	if len(r) != maxScaleUps {
 		t.Errorf("%d scale-ups are remembered, want %d", len(r), maxScaleUps)
+	}
+}
+
+// TestStartUp: how long pods take is known of those that a scale-up has created, by object.
+func TestStartUp(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s, key := newPodStartup(), observe.HPA("shop", "web")
+	ready := func(created, ready time.Duration) {
+		p := &observe.Pod{Created: noon.Add(created).UnixNano()}
+		p.ReadyTransition = noon.Add(ready)
+		s.Ready(p, []observe.Key{key})
+	}
+	s.Scaled(key, noon, 1)
+	ready(-time.Minute, 5*time.Second)
+	if got := s.StartUp(key, noon); got != 0 {
+		t.Errorf("a pod that was there before the scale-up counts with %v", got)
+	}
+	ready(time.Second, 43*time.Second)
+	ready(2*time.Second, 5*time.Minute)
+	if got := s.StartUp(key, noon); got != 42*time.Second {
+		t.Errorf("%v, want the 42 s of the pod that was asked for", got)
+	}
+	if got := s.StartUp(observe.HPA("shop", "api"), noon); got != 0 {
+		t.Errorf("another object has %v", got)
+	}
+	s.Forget(key)
+	if got := s.StartUp(key, noon); got != 0 {
+		t.Errorf("%v of an object that is gone", got)
 	}
 }

@@ -1,0 +1,57 @@
+// Package startup says how long new pods of a target take to become ready.
+package startup
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// size is how many times are remembered, and lifetime for how long.
+	size     = 20
+	lifetime = 7 * 24 * time.Hour
+	// longest bounds a time. One that is beyond it is no start-up, but a pod that was repaired.
+	longest = 15 * time.Minute
+)
+
+// Times are the last times from the creation of a pod until it was ready. The zero value has none.
+type Times struct {
+	list [size]taken
+	// added is how many there were.
+	added int
+}
+
+type taken struct {
+	// at is when the pod became ready, in seconds of the Unix epoch.
+	at int64
+	// seconds is rounded up.
+	seconds int32
+}
+
+// Add adds that a pod became ready then. The times of the API are whole seconds.
+func (t *Times) Add(readyAt time.Time, took time.Duration) {
+	if took < 0 || took > longest {
+		return
+	}
+	t.list[t.added%size] = taken{at: readyAt.Unix(), seconds: int32((took + time.Second - 1) / time.Second)}
+	t.added++
+}
+
+// Percentile90 is the time that nine of ten pods did not exceed; 0 if none is known. A pod that was ready within the
+// second of its creation counts as a second, so that it is known.
+func (t *Times) Percentile90(now time.Time) time.Duration {
+	oldest := now.Add(-lifetime).Unix()
+	var room [size]int32
+	known := room[:0]
+	for _, taken := range t.list[:min(t.added, size)] {
+		if taken.at >= oldest {
+			known = append(known, max(1, taken.seconds))
+		}
+	}
+	if len(known) == 0 {
+		return 0
+	}
+	slices.Sort(known)
+	// The nearest rank: the smallest that 90 % of them do not exceed.
+	return time.Duration(known[(len(known)*9+9)/10-1]) * time.Second
+}

@@ -65,8 +65,8 @@ type ForecastStatus struct {
 	// +optional
 	ExpectedPods *int32 `json:"expectedPods,omitempty"`
 
-	// How long pods of the target take from their creation until they are ready, in
-	// seconds: nine of ten take no longer. It is absent while it is not known.
+	// How long new pods are taken to need until they are ready, in seconds: nine of the
+	// target's last ten took no longer. While that is not known, it is 30.
 	// +optional
 	StartUpSeconds *int32 `json:"startUpSeconds,omitempty"`
 

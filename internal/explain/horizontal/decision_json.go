@@ -40,8 +40,10 @@ type Trace struct {
 	Stabilized  *StabilizedTrace `json:"stabilized,omitempty"`
 	Limited     *LimitedTrace    `json:"limited,omitempty"`
 	RaisedToMin bool             `json:"raisedToMin,omitempty"`
-	Reason      string           `json:"reason,omitempty"`
-	Error       string           `json:"error,omitempty"`
+	// Forecast is absent where its mode is Off.
+	Forecast *ForecastTrace `json:"forecast,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
+	Error    string         `json:"error,omitempty"`
 	// WorkloadAutoscaler is what an HPA has not.
 	WorkloadAutoscaler *WorkloadTrace `json:"workloadAutoscaler,omitempty"`
 }
@@ -171,7 +173,7 @@ func (r *Result) trace() Trace {
 		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: d.Current,
 		MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas,
 		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error,
-		WorkloadAutoscaler: workload{r}.workloadTrace(),
+		WorkloadAutoscaler: workload{r}.workloadTrace(), Forecast: r.forecastTrace(),
 	}
 	for i := range d.Metrics {
 		t.Metrics = append(t.Metrics, r.metricTrace(i))

@@ -72,6 +72,9 @@ func (r *Result) writeDetails(p *page) {
 	for i := range d.Metrics {
 		r.writeMetric(p, i)
 	}
+	if text := r.forecastText(); text != "" {
+		p.line("forecast", "%s", text)
+	}
 	r.writeLimits(p)
 	var rows [][]string
 	for _, c := range r.Status.Conditions {
@@ -278,6 +281,9 @@ func (r *Result) writeLimits(p *page) {
 	}
 	p.line("proposed", "%d, by %s", d.Proposed.Replicas, sourceText(d.Proposed))
 	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
+	if d.Ahead > 0 {
+		p.line("raised", "to %d, by the forecast", d.Ahead)
+	}
 	p.line("limits", "%s", limitedText(d))
 	if d.RaisedToMin {
 		p.line("minReplicas", "%d, raised from %d", d.Desired, d.Limited.Replicas)

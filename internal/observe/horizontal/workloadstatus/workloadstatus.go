@@ -42,6 +42,7 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 	bounds := d.Bounds
 	status.MinReplicas, status.MaxReplicas = &bounds.MinReplicas, &bounds.MaxReplicas
 	status.Proposals, status.Limit, status.Next = w.proposals(), w.limit(), w.next()
+	status.Forecast = w.forecast()
 	for i := range d.Schedules.InForce {
 		active := &d.Schedules.InForce[i]
 		status.ActiveSchedules = append(status.ActiveSchedules, plimsollv1alpha1.ActiveSchedule{
@@ -51,8 +52,8 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 	return status
 }
 
-// HasMoved reports whether the object's status has other limits, other schedules in force or another next change than
-// after the decision. None of these may ever come with another count, condition or number. It makes no status: nearly
+// HasMoved reports whether the object's status has other limits, other schedules in force, another next change or another
+// forecast than after the decision. None of these may ever come with another count, condition or number. It makes no status: nearly
 // always nothing has moved.
 func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 	before, d := &a.Workload.Status, w.Decision
@@ -60,7 +61,7 @@ func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 		return before.MaxReplicas != nil
 	}
 	return differs(before.MinReplicas, &d.Bounds.MinReplicas) || differs(before.MaxReplicas, &d.Bounds.MaxReplicas) ||
-		differs(before.Limit, w.limit()) || nextDiffers(before.Next, w.next()) ||
+		differs(before.Limit, w.limit()) || w.forecastMoved(before.Forecast) || nextDiffers(before.Next, w.next()) ||
 		!slices.EqualFunc(before.ActiveSchedules, d.Schedules.InForce, isShown)
 }
 

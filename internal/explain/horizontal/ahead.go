@@ -1,0 +1,61 @@
+package horizontal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+)
+
+// ForecastTrace is what is expected of the load, and what the forecast has been worth.
+type ForecastTrace struct {
+	Mode    string `json:"mode"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Replicas is what it proposes, whatever the mode, and Raised the count that it raised another one to.
+	Replicas int32 `json:"replicas,omitempty"`
+	Raised   int32 `json:"raisedToReplicas,omitempty"`
+	// ExpectedPods is the most load that is expected within HorizonSeconds, in pods at the target, and Scale the part of
+	// it that is asked for.
+	ExpectedPods   float64 `json:"expectedPods"`
+	HorizonSeconds float64 `json:"horizonSeconds"`
+	Scale          float64 `json:"scale,omitempty"`
+	StartUpSeconds float64 `json:"startUpSeconds"`
+	// LearntHours are how long it has seen the load, of NeededHours.
+	LearntHours float64 `json:"learntHours"`
+	NeededHours float64 `json:"neededHours"`
+	// The rest is by day, played back.
+	LackingPodMinutes float64 `json:"lackingPodMinutesPerDay"`
+	AvoidedPodMinutes float64 `json:"avoidedPodMinutesPerDay"`
+	WastedPodMinutes  float64 `json:"wastedPodMinutesPerDay"`
+	PodMinutes        float64 `json:"podMinutesPerDay"`
+}
+
+func (r *Result) forecastTrace() *ForecastTrace {
+	f := &r.Decision.Forecast
+	if f.Reason == forecast.ReasonOff {
+		return nil
+	}
+	return &ForecastTrace{
+		Mode: r.Policy.Forecast.Mode.String(), Reason: f.Reason.String(), Message: f.Text(), Replicas: f.Replicas,
+		Raised: r.Decision.Ahead, ExpectedPods: f.Expected, HorizonSeconds: f.Horizon.Seconds(), Scale: f.Scale,
+		StartUpSeconds: f.StartUp.Seconds(), LearntHours: f.LearntFor.Hours(), NeededHours: f.Needed.Hours(),
+		LackingPodMinutes: f.Day.LackingPodMinutes, AvoidedPodMinutes: f.Day.AvoidedPodMinutes,
+		WastedPodMinutes: f.Day.WastedPodMinutes, PodMinutes: f.Day.PodMinutes,
+	}
+}
+
+// forecastText is empty where the mode is Off, and in a preview that has seen less than an hour.
+func (r *Result) forecastText() string {
+	f := &r.Decision.Forecast
+	isNew := f.Reason == forecast.ReasonLearning && f.LearntFor < time.Hour
+	if f.Reason == forecast.ReasonOff || isNew && r.Policy.Forecast.Mode == forecast.Preview {
+		return ""
+	}
+	text := r.Policy.Forecast.Mode.String() + "; " + f.Text()
+	if f.Reason == forecast.ReasonInUse {
+		text = fmt.Sprintf("%s; %d replicas: %.3g pods at the target are expected within %s, pods take %s to be ready", text,
+			f.Replicas, f.Expected, f.Horizon, f.StartUp)
+	}
+	return text
+}

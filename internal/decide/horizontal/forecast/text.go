@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Text is why replicas are proposed or not, in a sentence with the numbers. Those of a day have two digits, so that they
-// stay the same from minute to minute.
+// Text is why replicas are proposed or not, in a sentence with the numbers. Those of a day have two digits, so that
+// they stay the same from minute to minute.
 func (r *Result) Text() string {
 	avoided, wasted := Rounded(r.Day.AvoidedPodMinutes), Rounded(r.Day.WastedPodMinutes)
 	switch r.Reason {

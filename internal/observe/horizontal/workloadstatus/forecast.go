@@ -2,7 +2,6 @@ package workloadstatus
 
 import (
 	"math"
-	"time"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
@@ -39,7 +38,7 @@ func expectedPods(r *forecast.Result) int32 {
 }
 
 func startUpSeconds(r *forecast.Result) int32 {
-	return int32(min(r.StartUp/time.Second, math.MaxInt32))
+	return int32(min(r.StartUp.Seconds(), math.MaxInt32))
 }
 
 // forecastMoved reports whether the status shows another forecast. That another load is expected is no reason to write:

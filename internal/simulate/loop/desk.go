@@ -80,7 +80,7 @@ func (d *desk) observePods() {
 	}
 	o.Target.SpecReplicas, o.Target.StatusReplicas = d.World.Replicas(), present
 	if d.Policy.Forecast.Learns() {
-		o.StartUp = d.World.StartUp()
+		o.StartUp = world.StartUp(d.World)
 	}
 }
 

@@ -122,8 +122,8 @@ func (w *World) Time(at time.Duration) time.Time { return w.config.Epoch.Add(at)
 // Epoch is the time at which virtual time begins.
 func (w *World) Epoch() time.Time { return w.config.Epoch }
 
-// StartUp is how long pods take from their creation until they are ready.
-func (w *World) StartUp() time.Duration { return w.startUps.Percentile90(w.Time(w.now)) }
+// StartUp is how long pods of a world take from their creation until they are ready.
+func StartUp(w *World) time.Duration { return w.startUps.Percentile90(w.Time(w.now)) }
 
 // Pods are all pods, those that are to go included. They are read only.
 func (w *World) Pods() []*Pod { return w.pods }

@@ -172,6 +172,15 @@ func (c *Controller) NotDecided(key observe.Key) string {
 	return c.reconciler.contests.Why(&record.contest)
 }
 
+// EncodedHistory is what was recorded of an object's load, as package loadhistory encodes it; nil if there is nothing.
+func (c *Controller) EncodedHistory(key observe.Key) ([]byte, error) {
+	record := c.records.find(key)
+	if record == nil {
+		return nil, nil
+	}
+	return record.loads.Encode()
+}
+
 // Run starts the informers and decides until the context ends; decisions that
 // have begun to write finish first.
 func (c *Controller) Run(ctx context.Context) error {

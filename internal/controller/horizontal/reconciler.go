@@ -220,6 +220,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		return nil
 	}
 	r.inspectors.send(p, step, &decision)
+	p.record.loads.Add(&p.observation, &decision)
 	r.triggers.followUp(p, &decision)
 	return r.act(ctx, p, &decision)
 }
@@ -285,6 +286,7 @@ func (r *reconciler) compare(p *pass) {
 	step := r.inspectors.prepare(p)
 	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
 	r.inspectors.send(p, step, &d)
+	p.record.loads.Add(&p.observation, &d)
 	p.update.Report = d.Report(horizontal.Outcome{At: now})
 	report := &p.update.Report
 	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
@@ -28,6 +29,7 @@ type hpaRecord struct {
 	scaling    scaling.Record
 	readings   readings.Record
 	status     status.Record
+	loads      monitor.Loads
 	comparison takeover.Comparison
 	contest    takeover.Contest
 }

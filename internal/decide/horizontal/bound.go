@@ -57,9 +57,11 @@ func (d *Decision) bound(s *State, proposed int32) {
 // expect has the load go into the forecast, and takes from it what is expected.
 func (d *Decision) expect(s *State, o *Observation) {
 	p := d.policy
-	d.Forecast = load.Forecast(&p.Forecast, &s.Forecast, &load.Input{
+	in := load.Input{
 		Now: d.At, MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas, StartUp: o.StartUp,
 		Tolerance: p.Tolerance.Up, Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Pods: o.Pods,
 		Current: d.Current,
-	})
+	}
+	d.Load = load.Of(&in)
+	d.Forecast = load.Forecast(&p.Forecast, &s.Forecast, &in, d.Load)
 }

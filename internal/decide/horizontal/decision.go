@@ -46,6 +46,8 @@ type Decision struct {
 	// Stabilized and Limited are the limits on the way, in this order. They are set on BranchMetrics only.
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
+	// Load is the target's, as far as it is known.
+	Load forecast.Load
 	// Forecast is what is expected. Ahead is the count that it raised the stabilized one to; 0 if it did not.
 	Forecast forecast.Result
 	Ahead    int32

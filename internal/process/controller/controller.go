@@ -103,9 +103,9 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 		}
 	}
 	if cfg.InspectionAddress != "0" {
-		inspection,
-			err := newInspection(cfg.InspectionAddress, inspect.Sources{Horizontal: loop.controller, Vertical: loop.vertical},
-			log.WithName("inspection"))
+		inspection, err := newInspection(cfg.InspectionAddress, inspect.Sources{
+			Horizontal: loop.controller, Vertical: loop.vertical, History: loop.controller,
+		}, log.WithName("inspection"))
 		if err != nil {
 			return err
 		}

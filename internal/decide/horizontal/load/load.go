@@ -28,7 +28,9 @@ type Input struct {
 }
 
 // Forecast has the load go into what is learnt, and is what is expected. Where the mode is Off, nothing is kept.
-func Forecast(settings *forecast.Settings, learnt **forecast.State, in *Input) forecast.Result {
+func Forecast(
+	settings *forecast.Settings, learnt **forecast.State, in *Input, load forecast.Load,
+) forecast.Result {
 	if settings.Mode == forecast.Off {
 		*learnt = nil
 		return forecast.Result{}
@@ -37,7 +39,7 @@ func Forecast(settings *forecast.Settings, learnt **forecast.State, in *Input) f
 		*learnt = forecast.New()
 	}
 	return (*learnt).Observe(settings, &forecast.Input{
-		Now: in.Now, Load: Of(in), MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas, StartUp: in.StartUp,
+		Now: in.Now, Load: load, MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas, StartUp: in.StartUp,
 		Tolerance: in.Tolerance,
 	})
 }

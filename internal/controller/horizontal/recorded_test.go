@@ -1,0 +1,60 @@
+package horizontal
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// TestRecordsLoads: what an object's load was, and what its decisions made of it, can be read.
+func TestRecordsLoads(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		load := int64(300)
+		w.external = func(context.Context) (int64, error) { return load, nil }
+		hpa := externally(w.web("web", 2))
+		hpa.Spec.MaxReplicas = 4
+		w.addHPA(hpa)
+		var controller *Controller
+		w.made = func(c *Controller) { controller = c }
+		begin := time.Now()
+		w.start()
+		w.pass(10 * time.Minute)
+		w.set(func() { load = 900 })
+		w.pass(10 * time.Minute)
+
+		key := observe.Key{
+			NamespacedName: types.NamespacedName{Namespace: hpa.Namespace, Name: "web"}, Kind: observe.HorizontalPodAutoscaler,
+		}
+		encoded, err := controller.EncodedHistory(key)
+		var history loadhistory.History
+		if err == nil {
+			err = history.UnmarshalBinary(encoded)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calm, high int
+		history.Points(begin, time.Now(), func(p loadhistory.Point) bool {
+			switch {
+			case math.Abs(p.Load-3) < 0.05 && p.Wanted <= 3 && p.Limit == loadhistory.None:
+				calm++
+			case math.Abs(p.Load-9) < 0.05 && p.Wanted == 4 && p.Limit == loadhistory.TooManyReplicas:
+				high++
+			}
+			return true
+		})
+		if calm < 10 || high < 10 {
+			t.Errorf("%d points of the calm, %d of the high load", calm, high)
+		}
+		key.Name = "other"
+		if encoded, err := controller.EncodedHistory(key); encoded != nil || err != nil {
+			t.Errorf("of an object that is not there: %d bytes, %v", len(encoded), err)
+		}
+	})
+}

@@ -32,6 +32,7 @@ type lastDecisions struct {
 	// fallbacks is of WorkloadAutoscalers alone.
 	fallbacks *prometheus.Desc
 	unlisted  *prometheus.Desc
+	forecasts forecastSeries
 
 	// mu guards what follows.
 	mu   sync.Mutex
@@ -75,6 +76,7 @@ type lastDecision struct {
 	// fallbacks is how many metrics' fallbacks are in force; hasFallbacks says that a metric has one.
 	fallbacks    int
 	hasFallbacks bool
+	forecast     lastForecast
 }
 
 // proposal is the replica count that one metric proposes; none if it failed.
@@ -96,7 +98,7 @@ func newLastDecisions() *lastDecisions {
 			"How many fallbacks of an object's metrics are in force.", []string{"namespace", "name"}, nil),
 		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
 			"Objects without series of their own, as there are too many.", nil, nil),
-		last: map[observe.Key]*lastDecision{},
+		forecasts: newForecastSeries(), last: map[observe.Key]*lastDecision{},
 	}
 }
 
@@ -123,7 +125,7 @@ func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal
 		}
 	}
 	last.age, last.isSampled = d.At.Sub(sampled), !sampled.IsZero()
-	last.fallbacks = len(d.Fallbacks.Active)
+	last.fallbacks, last.forecast = len(d.Fallbacks.Active), lastForecastOf(d)
 	last.hasFallbacks = slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Fallback.FailureDuration > 0 })
 }
 
@@ -137,6 +139,7 @@ func (l *lastDecisions) forget(key observe.Key) {
 func (l *lastDecisions) Describe(to chan<- *prometheus.Desc) {
 	to <- l.unlisted
 	to <- l.fallbacks
+	l.forecasts.describe(to)
 	for _, of := range []*objectSeries{&l.hpas, &l.workloads} {
 		for _, desc := range []*prometheus.Desc{of.desired, of.proposed, of.bound, of.age} {
 			to <- desc
@@ -152,11 +155,14 @@ func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 	}
 	keys := l.keys()
 	gauge(l.unlisted, float64(max(0, len(keys)-maxListed)))
+	var forecasts forecastSum
+	defer func() { l.forecasts.collect(&forecasts, gauge) }()
 	for i, key := range keys {
 		last, isThere := l.read(key)
 		if !isThere {
 			continue
 		}
+		forecasts.add(&last.forecast)
 		of := l.of(key)
 		if last.hasCount {
 			gauge(of.desired, float64(last.desired), key.Namespace, key.Name)

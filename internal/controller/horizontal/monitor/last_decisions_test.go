@@ -10,7 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -53,6 +55,46 @@ plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
 	}
 	if n := testutil.CollectAndCount(decisions, "plimsoll_workload_bound"); n != 2 {
 		t.Errorf("%d objects have a limit that binds, want 2", n)
+	}
+}
+
+// TestForecastSeries: what forecasts do is summed up over all objects.
+func TestForecastSeries(t *testing.T) {
+	decisions := newLastDecisions()
+	for name, d := range map[string]*horizontal.Decision{
+		"used": {Forecast: forecast.Result{Reason: forecast.ReasonInUse,
+			Day: forecast.Day{AvoidedPodMinutes: 30, WastedPodMinutes: 4}},
+			Ahead: 9, Limited: behavior.Limited{Replicas: 8}, Stabilized: behavior.Stabilized{Replicas: 3}},
+		"previewed": {Forecast: forecast.Result{Reason: forecast.ReasonInUse,
+			Day: forecast.Day{AvoidedPodMinutes: 10, WastedPodMinutes: 1}}},
+		"too dear": {Forecast: forecast.Result{Reason: forecast.ReasonNotWorthItsPrice,
+			Day: forecast.Day{AvoidedPodMinutes: 10, WastedPodMinutes: 1000}}},
+		"off": {},
+	} {
+		decisions.note(observe.HPA("shop", name), nil, d, nil)
+	}
+	want := `# HELP plimsoll_forecast_avoided_pod_minutes_per_day Pod-minutes of lacking capacity that the forecasts avoid in a day which are in use, previews included.
+# TYPE plimsoll_forecast_avoided_pod_minutes_per_day gauge
+plimsoll_forecast_avoided_pod_minutes_per_day 40
+# HELP plimsoll_forecast_objects Objects with a forecast, by why it proposes replicas or none.
+# TYPE plimsoll_forecast_objects gauge
+plimsoll_forecast_objects{reason="AboveWasteLimit"} 0
+plimsoll_forecast_objects{reason="InUse"} 2
+plimsoll_forecast_objects{reason="Learning"} 0
+plimsoll_forecast_objects{reason="LoadUnknown"} 0
+plimsoll_forecast_objects{reason="NotWorthItsPrice"} 1
+# HELP plimsoll_forecast_raised_replicas By how many replicas forecasts have raised counts, in sum, at the objects' last decisions.
+# TYPE plimsoll_forecast_raised_replicas gauge
+plimsoll_forecast_raised_replicas 5
+# HELP plimsoll_forecast_wasted_pod_minutes_per_day Pod-minutes that these add in a day without need.
+# TYPE plimsoll_forecast_wasted_pod_minutes_per_day gauge
+plimsoll_forecast_wasted_pod_minutes_per_day 5
+`
+	err := testutil.CollectAndCompare(decisions, strings.NewReader(want), "plimsoll_forecast_objects",
+		"plimsoll_forecast_raised_replicas", "plimsoll_forecast_avoided_pod_minutes_per_day",
+		"plimsoll_forecast_wasted_pod_minutes_per_day")
+	if err != nil {
+		t.Error(err)
 	}
 }
 

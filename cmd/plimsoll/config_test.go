@@ -109,7 +109,8 @@ func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list",
 			"metrics.k8s.io pods list",
 			"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
-			"plimsoll.dev workloadautoscalers get list",
+			"plimsoll.dev workloadautoscalers get list", "plimsoll.dev autoscalercheckpoints get",
+			"apps deployments get", "apps statefulsets get", "apps replicasets get",
 		},
 		"Role": {"coordination.k8s.io leases get", " pods/portforward create"},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
@@ -29,6 +30,8 @@ type ClusterReader struct {
 	reader  live.Reader
 	finder  leader.Finder
 	vpas    *vpa.Client
+	// checkpoints have histories where the leader cannot be reached.
+	checkpoints *checkpoints.Client
 }
 
 // NewClusterReader makes a ClusterReader; it calls no API. The finder needs no client.
@@ -40,6 +43,9 @@ func NewClusterReader(config *rest.Config, finder leader.Finder, options Options
 	finder.Client, finder.Config = client, config
 	r := &ClusterReader{options: options, finder: finder}
 	if r.vpas, err = vpa.New(config); err != nil {
+		return nil, err
+	}
+	if r.checkpoints, err = checkpoints.New(config); err != nil {
 		return nil, err
 	}
 	r.reader, err = newReader(config, client)
@@ -118,6 +124,12 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 		return nil, err
 	}
 	return r.options.withoutHistory(step, controller, r.reader.Rescales(ctx, object), why)
+}
+
+// Autoscaler is the object itself.
+func (r *ClusterReader) Autoscaler(ctx context.Context, object observe.Key) (observehorizontal.Autoscaler, error) {
+	autoscaler, _, err := r.autoscaler(ctx, object)
+	return autoscaler, err
 }
 
 // autoscaler is the object, and the controller that decides on it. Nothing but Plimsoll decides on

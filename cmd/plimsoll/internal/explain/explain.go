@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
@@ -44,6 +44,9 @@ const explainExample = `  # Why does web have that many pods?
   # Which schedules and fallbacks are in force, and what comes next?
   plimsoll explain wla/web -n shop
 
+  # What was its load in the last hours, and what became of it?
+  plimsoll explain hpa/web -n shop --last 6h
+
   # Why does the updater leave these pods alone?
   plimsoll explain vpa/web -n shop
 
@@ -52,17 +55,15 @@ const explainExample = `  # Why does web have that many pods?
   plimsoll explain --from web.yaml`
 
 type explainOptions struct {
-	output, save, from                   string
-	watch, verbose                       bool
-	interval, period                     time.Duration
-	decider                              string
-	controllerNamespace, controllerLease string
-	controllerPort                       int
-	controllerAddress                    string
-	kube                                 *genericclioptions.ConfigFlags
-	out                                  io.Writer
-	in                                   io.Reader
-	isTerminal                           bool
+	output, save, from string
+	watch, verbose     bool
+	interval, period   time.Duration
+	decider            string
+	last               time.Duration
+	finder             leader.Finder
+	kube               *genericclioptions.ConfigFlags
+	out                io.Writer
+	in                 io.Reader
 }
 
 // Command is plimsoll explain.
@@ -76,9 +77,6 @@ func Command() *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
-			if file, ok := o.out.(*os.File); ok {
-				o.isTerminal = term.IsTerminal(int(file.Fd()))
-			}
 			return o.run(cmd.Context(), args)
 		},
 	}
@@ -96,12 +94,9 @@ func Command() *cobra.Command {
 		"who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
 	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
 		"how often that controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
-	flags.StringVar(&o.controllerNamespace, "controller-namespace", "plimsoll-system",
-		"the namespace of Plimsoll's controller")
-	flags.StringVar(&o.controllerLease, "controller-lease", "plimsoll-controller", "the name of its Lease")
-	flags.IntVar(&o.controllerPort, "controller-port", leader.DefaultPort, "the port of its --inspection-bind-address")
-	flags.StringVar(&o.controllerAddress, "controller-address", "",
-		"host:port of its --inspection-bind-address, where it does not run as a pod")
+	flags.DurationVar(&o.last, "last", 0,
+		"instead of the decision, show the load and the replica counts of the last so long, as 6h")
+	commonflags.AddFinder(flags, &o.finder)
 	o.kube.AddFlags(flags)
 	return cmd
 }
@@ -119,9 +114,13 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	case o.from != "" && len(args) > 0:
 		return subject{}, errors.New("--from has the object already: name none")
 	case o.from != "":
-		return subject{}, nil
+		return subject{}, o.validateLast(observe.HorizontalPodAutoscaler)
 	}
-	return subjectOf(args)
+	what, err := subjectOf(args)
+	if err == nil {
+		err = o.validateLast(what.kind)
+	}
+	return what, err
 }
 
 // subject is what to explain.
@@ -197,16 +196,16 @@ func (o *explainOptions) clusterReader() (*explainer.ClusterReader, error) {
 	config.UserAgent = "plimsoll-explain"
 	// One person asks a few things, and waits for the answer.
 	config.QPS = -1
-	finder := leader.Finder{
-		Namespace: o.controllerNamespace, Lease: o.controllerLease, Port: o.controllerPort, Address: o.controllerAddress,
-	}
-	return explainer.NewClusterReader(config, finder, o.explainer())
+	return explainer.NewClusterReader(config, o.finder, o.explainer())
 }
 
 // explain explains an object as it is now.
 func (o *explainOptions) explain(
 	ctx context.Context, reader *explainer.ClusterReader, object observe.Key,
 ) error {
+	if o.last != 0 {
+		return o.showLast(ctx, reader, object)
+	}
 	if object.Kind == observe.VerticalPodAutoscaler {
 		e, err := reader.Vertical(ctx, object.NamespacedName)
 		if err != nil {
@@ -235,7 +234,7 @@ func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
 		return e.WriteYAML(o.out)
 	}
 	style := explainhorizontal.Style{AllPods: o.verbose}
-	if o.isTerminal && os.Getenv("NO_COLOR") == "" {
+	if _, inColour := commonflags.Terminal(o.out); inColour {
 		style.Bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
 	}
 	return e.WriteText(o.out, style)

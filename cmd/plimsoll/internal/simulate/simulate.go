@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/plot"
@@ -108,8 +108,9 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 		return err
 	}
 	if f.output == "text" {
-		width, inColour := terminalOf(out)
-		if _, err := fmt.Fprintf(out, "\n%s", plot.Text(runs, plot.Size{Width: width, Height: 12}, inColour)); err != nil {
+		width, inColour := flags.Terminal(out)
+		size := plot.Size{Width: min(width-besidePlot, widestPlot), Height: 12}
+		if _, err := fmt.Fprintf(out, "\n%s", plot.Text(runs, size, inColour)); err != nil {
 			return err
 		}
 	}
@@ -142,22 +143,11 @@ func (f *simulateFlags) draw(format string, scene *simulate.Scene, runs []*simul
 	return nil
 }
 
-// plainWidth is a plot's where nobody says how wide the terminal is.
-const plainWidth = 72
-
-// terminalOf is how wide a plot may be, and whether it may have colours.
-func terminalOf(out io.Writer) (width int, inColour bool) {
-	file, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return plainWidth, false
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil || width < 40 {
-		width = plainWidth
-	}
-	_, isPlain := os.LookupEnv("NO_COLOR")
-	return min(width-10, 160), !isPlain
-}
+// The columns beside a plot, and the most that it has.
+const (
+	besidePlot = 10
+	widestPlot = 160
+)
 
 // patience is how long nothing is said.
 const patience = 2 * time.Second
@@ -173,7 +163,7 @@ type progress struct {
 // progressOn writes in place on a terminal, elsewhere line after line.
 func progressOn(out io.Writer) func(part float64) {
 	p := progress{out: out, every: 5 * time.Second, end: "\n", began: time.Now()}
-	if isTerminal(out) {
+	if flags.IsTerminal(out) {
 		p.every, p.end = 200*time.Millisecond, "\r"
 	}
 	return func(part float64) { p.say(time.Now(), part) }
@@ -188,12 +178,7 @@ func (p *progress) say(now time.Time, part float64) {
 }
 
 func clearProgress(out io.Writer) {
-	if isTerminal(out) {
+	if flags.IsTerminal(out) {
 		fmt.Fprint(out, "\r\x1b[K")
 	}
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

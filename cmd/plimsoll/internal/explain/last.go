@@ -1,0 +1,47 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// shortestLast is the shortest time that is worth a plot.
+const shortestLast = 10 * time.Second
+
+func (o *explainOptions) validateLast(kind observe.Kind) error {
+	switch {
+	case o.last == 0:
+		return nil
+	case o.last < shortestLast || o.last > timeline.Longest:
+		return fmt.Errorf("--last: %v, want %v to %v, for which histories are kept", o.last, shortestLast, timeline.Longest)
+	case o.from != "" || o.save != "":
+		return errors.New("--last: what was recorded is in no file: leave out --from and --save")
+	case kind == observe.VerticalPodAutoscaler:
+		return errors.New("--last: of a vpa no load is recorded; name an hpa/NAME or a wla/NAME")
+	}
+	return nil
+}
+
+// showLast prints what was recorded of an object.
+func (o *explainOptions) showLast(ctx context.Context, reader *explainer.ClusterReader, object observe.Key) error {
+	report, err := reader.Report(ctx, object, o.last, time.Now())
+	if err != nil {
+		return err
+	}
+	switch o.output {
+	case "json":
+		return report.WriteJSON(o.out)
+	case "yaml":
+		return report.WriteYAML(o.out)
+	}
+	width, inColour := commonflags.Terminal(o.out)
+	return report.WriteText(o.out, loadreport.Style{Width: width, InColour: inColour})
+}

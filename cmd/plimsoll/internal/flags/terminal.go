@@ -1,0 +1,43 @@
+package flags
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// PlainWidth is how many characters a line has where no terminal says.
+const PlainWidth = 82
+
+// narrowest is the narrowest terminal that is believed.
+const narrowest = 40
+
+// IsTerminal reports whether people read what is written.
+func IsTerminal(out io.Writer) bool {
+	_, ok := descriptor(out)
+	return ok
+}
+
+// descriptor is that of a terminal.
+func descriptor(out io.Writer) (fd int, isTerminal bool) {
+	file, ok := out.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	fd = int(file.Fd())
+	return fd, term.IsTerminal(fd)
+}
+
+// Terminal is how wide a line may be, and whether it may have colours.
+func Terminal(out io.Writer) (width int, inColour bool) {
+	fd, isTerminal := descriptor(out)
+	if !isTerminal {
+		return PlainWidth, false
+	}
+	width, _, err := term.GetSize(fd)
+	if err != nil || width < narrowest {
+		width = PlainWidth
+	}
+	return width, os.Getenv("NO_COLOR") == ""
+}

@@ -1,0 +1,95 @@
+package explainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// History is what was recorded of the load of an object that is there: by the leader, or as its AutoscalerCheckpoint
+// has it.
+func (r *ClusterReader) History(
+	ctx context.Context, object observe.Key,
+) (*loadhistory.History, loadreport.Source, error) {
+	autoscaler, err := r.Autoscaler(ctx, object)
+	if err != nil {
+		return nil, loadreport.Source{}, err
+	}
+	h, noLeader := r.leaderHistory(ctx, object)
+	if noLeader == nil {
+		return h, loadreport.Source{}, nil
+	}
+	h, savedAt, err := r.savedHistory(ctx, object, autoscaler.UID)
+	if err != nil {
+		return nil, loadreport.Source{}, fmt.Errorf("no history of %s %s: %w; and %w", object.Kind, object.NamespacedName,
+			noLeader, err)
+	}
+	return h, loadreport.Source{SavedAt: savedAt, NoLeader: noLeader.Error()}, nil
+}
+
+func (r *ClusterReader) leaderHistory(ctx context.Context, object observe.Key) (*loadhistory.History, error) {
+	encoded, err := r.finder.History(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	h := &loadhistory.History{}
+	if err := h.UnmarshalBinary(encoded); err != nil {
+		return nil, fmt.Errorf("the controller's answer: %w", err)
+	}
+	return h, nil
+}
+
+// savedHistory is that of the checkpoint. One of an earlier object of the same name is none.
+func (r *ClusterReader) savedHistory(
+	ctx context.Context, object observe.Key, uid types.UID,
+) (h *loadhistory.History, savedAt time.Time, err error) {
+	name := checkpoints.NameOf(object)
+	checkpoint, err := r.checkpoints.Get(ctx, name)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, savedAt, errors.New("there is no AutoscalerCheckpoint of it")
+		}
+		return nil, savedAt, apierror.Request{
+			Verb: "get", Resource: plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints).String(),
+			Namespace: name.Namespace, Name: name.Name,
+		}.Sentence(err)
+	}
+	switch of := checkpoint.Spec.Autoscaler; {
+	case checkpoint.Unreadable != "":
+		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s cannot be read: %s", name.Name, checkpoint.Unreadable)
+	case of.UID != uid || of.Kind != object.Kind.String() || of.Name != object.Name:
+		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s is of another object: %s %s with UID %s", name.Name,
+			of.Kind, of.Name, of.UID)
+	}
+	h = &loadhistory.History{}
+	if err := h.UnmarshalBinary(checkpoint.Status.History); err != nil {
+		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s cannot be read: %w", name.Name, err)
+	}
+	// One without the time is as old as its object at most.
+	if savedAt = checkpoint.Status.SavedAt.Time; savedAt.IsZero() {
+		savedAt = checkpoint.CreationTimestamp.Time
+	}
+	return h, savedAt, nil
+}
+
+// Report is what was recorded of the last part of an object's time.
+func (r *ClusterReader) Report(
+	ctx context.Context, object observe.Key, last time.Duration, now time.Time,
+) (*loadreport.Report, error) {
+	h, source, err := r.History(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	return loadreport.New(object, h, source, now.Add(-last), now)
+}

@@ -1,0 +1,167 @@
+package explainer
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+var recordedFrom = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+
+// encoded is a history of an hour with so many pods.
+func encoded(t *testing.T, pods int32) []byte {
+	t.Helper()
+	var h loadhistory.History
+	for second := range 3600 {
+		at := recordedFrom.Add(time.Duration(second) * time.Second)
+		h.Add(at, loadhistory.Point{Load: float64(pods), Wanted: pods, Ready: pods})
+	}
+	b, err := h.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// answers serves JSON documents and bytes by their paths, and 404 elsewhere.
+func answers(t *testing.T, all map[string]any) (address string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, found := all[r.URL.Path]
+		w.Header().Set("Content-Type", "application/json")
+		switch b, isBytes := answer.([]byte); {
+		case !found:
+			w.WriteHeader(http.StatusNotFound)
+			answer = metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+				Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Details: &metav1.StatusDetails{Name: "web"}}
+		case isBytes:
+			_, _ = w.Write(b)
+			return
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+const (
+	autoscalerPath = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web"
+	checkpointPath = "/apis/plimsoll.dev/v1alpha1/namespaces/shop/autoscalercheckpoints/hpa-web"
+	leaderPath     = "/horizontalpodautoscalers/shop/web/history"
+)
+
+var storedAutoscaler = map[string]any{
+	"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+	"metadata": map[string]any{"namespace": "shop", "name": "web", "uid": "u-1"},
+}
+
+func checkpointOf(uid string, savedAt time.Time, history []byte) *plimsollv1alpha1.AutoscalerCheckpoint {
+	c := &plimsollv1alpha1.AutoscalerCheckpoint{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: plimsollv1alpha1.SchemeGroupVersion.String(), Kind: plimsollv1alpha1.CheckpointKind,
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "hpa-web", CreationTimestamp: metav1.NewTime(recordedFrom.Add(-24 * time.Hour)),
+		},
+		Status: plimsollv1alpha1.AutoscalerCheckpointStatus{SavedAt: metav1.NewTime(savedAt), History: history},
+	}
+	c.Spec.Autoscaler.Kind, c.Spec.Autoscaler.Name = "HorizontalPodAutoscaler", "web"
+	c.Spec.Autoscaler.UID = types.UID(uid)
+	return c
+}
+
+// TestWhereHistoryIsFrom: the leader's history is the newest. Without it the checkpoint of this very object is read, and
+// it is said how old that is and why. Without both it is an error that names both.
+func TestWhereHistoryIsFrom(t *testing.T) {
+	savedAt, now := recordedFrom.Add(50*time.Minute), recordedFrom.Add(time.Hour)
+	for why, c := range map[string]struct {
+		api, leader map[string]any
+		// pods are those of the history; 0 if there is none but an error with these words.
+		pods  int32
+		words []string
+		saved time.Time
+	}{
+		"leader": {
+			api:    map[string]any{checkpointPath: checkpointOf("u-1", savedAt, encoded(t, 3))},
+			leader: map[string]any{leaderPath: encoded(t, 7)}, pods: 7,
+		},
+		"checkpoint": {
+			api:  map[string]any{checkpointPath: checkpointOf("u-1", savedAt, encoded(t, 3))},
+			pods: 3, saved: savedAt, words: []string{"answers 404"},
+		},
+		"checkpoint without a time": {
+			api:  map[string]any{checkpointPath: checkpointOf("u-1", time.Time{}, encoded(t, 3))},
+			pods: 3, saved: recordedFrom.Add(-24 * time.Hour),
+		},
+		"another UID": {
+			api:   map[string]any{checkpointPath: checkpointOf("u-2", savedAt, encoded(t, 3))},
+			words: []string{"AutoscalerCheckpoint hpa-web is of another object", "u-2", "answers 404"},
+		},
+		"damaged": {
+			api:   map[string]any{checkpointPath: checkpointOf("u-1", savedAt, []byte("no history"))},
+			words: []string{"AutoscalerCheckpoint hpa-web cannot be read", "answers 404"},
+		},
+		"a leader that answers anything": {
+			leader: map[string]any{leaderPath: []byte("<html>")},
+			words:  []string{"the controller's answer", "there is no AutoscalerCheckpoint of it"},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			api := map[string]any{autoscalerPath: storedAutoscaler}
+			for path, answer := range c.api {
+				api[path] = answer
+			}
+			reader, err := NewClusterReader(&rest.Config{Host: answers(t, api)}, leader.Finder{Address: answers(t, c.leader)},
+				Options{Controller: Auto, Period: 15 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := reader.Report(t.Context(), observe.HPA("shop", "web"), time.Hour, now)
+			said := ""
+			if err != nil {
+				said = err.Error()
+			} else {
+				said = report.Source.NoLeader
+			}
+			for _, words := range c.words {
+				if !strings.Contains(said, words) {
+					t.Errorf("%q is missing in %q", words, said)
+				}
+			}
+			switch {
+			case (err == nil) != (c.pods > 0):
+				t.Fatalf("%+v, %v", report, err)
+			case err == nil && (report.Timeline.Cells[0].Wanted != c.pods || !report.Source.SavedAt.Equal(c.saved)):
+				t.Errorf("%d pods, saved at %v", report.Timeline.Cells[0].Wanted, report.Source.SavedAt)
+			}
+		})
+	}
+}
+
+// TestNoAutoscaler: a history without its object is nobody's.
+func TestNoAutoscaler(t *testing.T) {
+	api := map[string]any{checkpointPath: checkpointOf("u-1", recordedFrom, encoded(t, 3))}
+	reader, err := NewClusterReader(&rest.Config{Host: answers(t, api)},
+		leader.Finder{Address: answers(t, map[string]any{leaderPath: encoded(t, 7)})}, Options{Controller: Auto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = reader.Report(t.Context(), observe.HPA("shop", "web"), time.Hour, recordedFrom.Add(time.Hour))
+	if err == nil || !strings.Contains(err.Error(), `horizontalpodautoscalers.autoscaling "web" not found`) {
+		t.Errorf("%v", err)
+	}
+}

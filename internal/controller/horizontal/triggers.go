@@ -150,8 +150,8 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 // known.
 const learnPeriod = 30 * time.Second
 
-// learn has an object decided on what is known when its forecast is renewed, and often enough to learn from. Most are
-// decided more often anyway.
+// learn has an object decided when its forecast is renewed, and often enough to learn from. Most are decided more often
+// anyway. One that asks for rare decisions, and whose metrics are therefore seldom asked for, must ask for a forecast.
 func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 	if !t.isOn || !p.policy.Forecast.Learns() {
 		return
@@ -159,7 +159,7 @@ func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 	if !next.Forecast.IsZero() {
 		t.queue.AddEarly(p.hpa.Key(), next.Forecast, true)
 	}
-	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod {
+	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod && p.hpa.AsksForForecast() {
 		t.queue.AddEarly(p.hpa.Key(), p.start.Add(learnPeriod), true)
 	}
 }

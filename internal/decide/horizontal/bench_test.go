@@ -34,6 +34,28 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// BenchmarkDecideWithForecast is the same with a forecast: each decision adds to what is learnt, and each 60th uses it.
+func BenchmarkDecideWithForecast(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
+			p := policy(1, 2000)
+			p.Behavior, p.Forecast = defaults(), active()
+			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
+			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
+				Target: source.Target{Type: source.Utilization, Percent: 50}}}
+			s, o := horizontal.State{}, steady(n)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				now := noon.Add(time.Duration(i) * time.Second)
+				o.Readings[0].Samples[0].Milli = int64(500 + i%7*40*n)
+				i++
+				_, s = horizontal.Decide(now, &p, s, &o)
+			}
+		})
+	}
+}
+
 // BenchmarkDecideOwn is the same on metrics that Plimsoll reads itself. Of 1000 pods 16 are sampled.
 func BenchmarkDecideOwn(b *testing.B) {
 	average := source.Target{Type: source.AverageValue, Milli: 500}

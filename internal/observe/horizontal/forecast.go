@@ -29,6 +29,12 @@ func ParseForecastMode(text string) (forecast.Mode, error) {
 	return forecast.Off, fmt.Errorf("%q is not Off, Preview or Active", text)
 }
 
+// AsksForForecast reports whether the object itself says what becomes of its forecast.
+func (a *Autoscaler) AsksForForecast() bool {
+	_, isAnnotated := a.Annotations[ForecastAnnotation]
+	return a.Workload == nil && isAnnotated || a.Workload != nil && a.Workload.Spec.Forecast != nil
+}
+
 // setForecast sets what the object and the flags ask for. With all divergences switched off there is no forecast, as
 // there is none upstream.
 func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList {

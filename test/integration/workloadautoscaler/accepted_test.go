@@ -21,7 +21,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var examples []string
-	for _, page := range []string{"README.md", "docs/workloadautoscaler.md"} {
+	for _, page := range []string{"README.md", "docs/workloadautoscaler.md", "docs/forecast.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)

@@ -99,8 +99,11 @@ func (in *Input) pods(i int) (pods float64, isKnown bool) {
 // are taken to be like the others. Where those are the most, the others do not stand for them. Pods that start count
 // for nothing, and neither does what they use.
 func (in *Input) carrying(r *metric.Result) (pods int, isKnown bool) {
-	missing := 0
-	for i, group := range r.Groups {
+	missing, groups := 0, r.Groups
+	if r.Counts.Missing == 0 {
+		groups = nil
+	}
+	for i, group := range groups {
 		if group == metric.Missing && in.Pods[i].Ready == metric.ReadyTrue {
 			missing++
 		}

@@ -1,0 +1,61 @@
+package horizontal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// TestForecastLearnsBetweenSyncPeriods: an object that asks for rare decisions is learnt of if it asks for a forecast,
+// too. Otherwise its metric is asked for as seldom as without. The status shows how far that has come.
+func TestForecastLearnsBetweenSyncPeriods(t *testing.T) {
+	for name, c := range map[string]struct {
+		forecast *plimsollv1alpha1.Forecast
+		want     string
+		most     int
+	}{
+		"by default": {nil, "it has seen 0 of the 30 hours of load that it needs", 3*6 + 2},
+		"asked for": {&plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastPreview},
+			"it has seen 3 of the 30 hours of load that it needs", 3 * 60 * 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				api := w.workloads()
+				object := workloadOf(externally(w.web("web", 2)))
+				object.Spec.SyncPeriodSeconds, object.Spec.Forecast = ptr.To[int32](600), c.forecast
+				requests := 0
+				w.external = func(context.Context) (int64, error) { requests++; return 1000, nil }
+				api.put(object)
+				w.start(api.serve, rarely, func(c *Config) { c.Triggers = true })
+				w.pass(3*time.Hour + 5*time.Minute)
+				f := api.get("web").Status.Forecast
+				if f == nil || f.Mode != plimsollv1alpha1.ForecastPreview || f.Reason != "Learning" || f.LearningUntil == nil {
+					t.Fatalf("the status shows %+v", f)
+				}
+				if f.Message != c.want || requests > c.most {
+					t.Errorf("%q after %d requests, want %q after %d at most", f.Message, requests, c.want, c.most)
+				}
+			})
+		})
+	}
+}
+
+// TestForecastThatIsOff: nothing is learnt, and nothing is decided for it.
+func TestForecastThatIsOff(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		object := workloadOf(externally(w.web("web", 2)))
+		object.Spec.Forecast = &plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastOff}
+		w.external = func(context.Context) (int64, error) { return 1000, nil }
+		api.put(object)
+		w.start(api.serve, rarely, func(c *Config) { c.Triggers = true })
+		w.pass(10 * time.Minute)
+		if status := api.get("web").Status; status.Forecast != nil || status.MaxReplicas == nil {
+			t.Errorf("the status shows %+v, and max %v", status.Forecast, status.MaxReplicas)
+		}
+	})
+}

@@ -204,7 +204,7 @@ func TestSamplesAreLikeMetricsServers(t *testing.T) {
 		w.node("a", 100, "web-0")
 		s := w.start()
 		w.want("a")
-		pass(30 * time.Second)
+		pass(40 * time.Second)
 		var v View
 		pods := []*corev1.Pod{pod("web-0", "a"), pod("web-1", "a")}
 		if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
@@ -377,7 +377,7 @@ func TestTooLittleIsKnown(t *testing.T) {
 			change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now().Add(time.Second)} }},
 		"a container without memory": {after: 5 * time.Second,
 			node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }, want: ErrStarting},
-		"a container without memory, for long": {after: 30 * time.Second,
+		"a container without memory, for long": {after: 40 * time.Second,
 			node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -77,8 +77,7 @@ func (h *hearing) silence(now time.Time) time.Duration { return max(h.gap, now.S
 
 func newSession(source *Source, watch Watch) (*session, error) {
 	s := &session{
-		source: source, watch: watch, store: rate.New(rate.Config{Span: averaging.StableWindow, MaxAge: maxAge}),
-		nodes:       source.config.Nodes(),
+		source: source, watch: watch, nodes: source.config.Nodes(),
 		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
 		failing: map[string]struct{}{}, preferred: map[string]time.Time{}, began: time.Now(),
 	}
@@ -88,6 +87,9 @@ func newSession(source *Source, watch Watch) (*session, error) {
 		config.Period = scrape.DefaultPeriod
 	}
 	s.period, s.grace = config.Period, max(3*config.Period, 3*time.Second)
+	s.store = rate.New(rate.Config{
+		Span: averaging.StableWindow, MaxAge: maxAge, MaxSampleAge: maxSampleAge(s.period),
+	})
 	var err error
 	if s.rounds, err = scrape.New(config); err == nil {
 		s.kubelets, err = source.config.Scraper(s.store)

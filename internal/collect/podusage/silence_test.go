@@ -121,7 +121,7 @@ func TestRefused(t *testing.T) {
 		w.node("a", 100, "web-0", "web-1")
 		s := w.start()
 		w.want("a")
-		pass(30 * time.Second)
+		pass(40 * time.Second)
 		w.set(func() { w.kubelets["a"].Pods[1].Containers[1].MemoryBytes = -5 })
 		pass(2 * time.Second)
 		var v View

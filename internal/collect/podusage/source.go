@@ -20,14 +20,24 @@ import (
 )
 
 const (
-	// maxAge is how old the samples of a kubelet that answers may be: cAdvisor lets
-	// them become 15 s old where the runtime is not asked anew for each scrape.
+	// maxAge is how long a kubelet that answers may have nothing new of any of its
+	// containers.
 	maxAge = 20 * time.Second
+	// longestSampleGap is between two samples of one container at most. cAdvisor doubles
+	// the interval of a container whose statistics have not changed, up to 15 s, and waits for
+	// one to two intervals (v0.60.5, manager/container.go: maxHousekeepingInterval and
+	// jitter). A pod has samples if all its containers have, an idle one included.
+	longestSampleGap = 30 * time.Second
 	// accessPeriod is how often the rights are looked at again.
 	accessPeriod = time.Minute
 	// accessRetry is how soon, if they could not be.
 	accessRetry = 5 * time.Second
 )
+
+// maxSampleAge is how long ago the newest sample of a container may have arrived where
+// kubelets are scraped so often: a sample waits for the next scrape for up to a period, and for
+// another one if that fails.
+func maxSampleAge(period time.Duration) time.Duration { return longestSampleGap + 2*period }
 
 // ErrNotGranted says that nothing is scraped because the rights are not there.
 var ErrNotGranted = errors.New("kubelets may not be asked")

@@ -17,10 +17,6 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// warmUp is how long after a node's first samples a pod without any may only not
-// have been sampled twice: as long as samples may take to be renewed.
-const warmUp = maxAge
-
 // newcomer is how long after its start a pod may be unknown because its node is: a
 // pod that a scale-up brought to a node on which the target had none. Metrics
 // servers take as long to know a pod, so that asking one would not help, and would
@@ -117,7 +113,8 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 		return nil
 	}
 	v.containers = v.containers[:from]
-	if now.Sub(o.first) < warmUp && pod.IsReady() && startedBefore(pod, o.first) && !isNew(pod, now) {
+	// It may only not have been sampled twice yet.
+	if now.Sub(o.first) < maxSampleAge(s.period) && pod.IsReady() && startedBefore(pod, o.first) && !isNew(pod, now) {
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
 	}
 	return nil

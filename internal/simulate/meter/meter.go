@@ -17,10 +17,10 @@ const (
 	// points at a second each span the stable window, one early one among them.
 	points = 18
 	// shortestGap is what two samples lie apart at least, so that the later one is new, and
-	// maxAge how long ago the newest may have arrived (internal/collect/kubelet/rate and
-	// internal/collect/podusage).
+	// maxAge how long ago the newest may have arrived at the default scrape interval
+	// (internal/collect/kubelet/rate, and maxSampleAge of internal/collect/podusage).
 	shortestGap = 100 * time.Millisecond
-	maxAge      = 20 * time.Second
+	maxAge      = 32 * time.Second
 )
 
 // Reading is what a kubelet has measured of a pod, or what the pod itself answers.

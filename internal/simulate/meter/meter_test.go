@@ -95,7 +95,7 @@ func TestSameSample(t *testing.T) {
 	if got, want := m.Average(noon, averaging.StableWindow), sample(500, 12*time.Second, 12*time.Second); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	for now, isKnown := range map[time.Duration]bool{33 * time.Second: true, 33*time.Second + 1: false} {
+	for now, isKnown := range map[time.Duration]bool{45 * time.Second: true, 45*time.Second + 1: false} {
 		if m.IsKnown(now) != isKnown {
 			t.Errorf("after %v, known: %v", now, !isKnown)
 		}

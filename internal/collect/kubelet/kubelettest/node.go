@@ -17,6 +17,8 @@ type Container struct {
 	// CPUNanos is cumulative.
 	CPUNanos    int64
 	MemoryBytes int64
+	// At is when its statistics were taken; zero if that was with the others.
+	At time.Time
 }
 
 // Pod is one pod.
@@ -171,14 +173,20 @@ func (w *writer) family(name, kind, help string) {
 
 func (w *writer) containers(name string, all []labelled, value func(Container) float64) {
 	for _, c := range all {
-		w.timed(name, c.labels, value(c.Container))
+		millis := w.millis
+		if !c.At.IsZero() {
+			millis = c.At.UnixMilli()
+		}
+		w.timedAt(millis, name, c.labels, value(c.Container))
 	}
 }
 
-func (w *writer) timed(name, labels string, value float64) {
+func (w *writer) timed(name, labels string, value float64) { w.timedAt(w.millis, name, labels, value) }
+
+func (w *writer) timedAt(millis int64, name, labels string, value float64) {
 	w.start(name, labels, value)
 	w.text = append(w.text, ' ')
-	w.text = strconv.AppendInt(w.text, w.millis, 10)
+	w.text = strconv.AppendInt(w.text, millis, 10)
 	w.text = append(w.text, '\n')
 }
 

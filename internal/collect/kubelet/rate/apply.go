@@ -7,8 +7,9 @@ const (
 	// A clock that is set by less is taken for one that is not: delays on the way
 	// look the same.
 	smallestJumpMillis = 2000
-	// A first sample can be as old as cAdvisor lets that of a container become that works.
-	firstJumpMillis = 20_000
+	// A first sample can be as old as cAdvisor lets that of a container become whose
+	// statistics do not change.
+	firstJumpMillis = 30_000
 )
 
 // apply carries the readings into the node's containers.

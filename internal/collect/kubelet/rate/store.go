@@ -20,8 +20,10 @@ type Config struct {
 	// Span is the longest window that will be asked for. Whatever the scrape
 	// interval, histories reach back so far, more coarsely if need be.
 	Span time.Duration
-	// MaxAge is how old a newest sample may be to still be told.
-	MaxAge time.Duration
+	// MaxAge is how long ago a node may have answered for its samples to be used,
+	// MaxSampleAge how long ago the newest sample of a container may have arrived; 0 means
+	// MaxAge.
+	MaxAge, MaxSampleAge time.Duration
 	// MaxTextBytes bounds one text; 0 means text.DefaultMaxBytes.
 	MaxTextBytes int
 }
@@ -45,6 +47,9 @@ func New(config Config) *Store {
 	}
 	if config.MaxAge <= 0 {
 		config.MaxAge = DefaultMaxAge
+	}
+	if config.MaxSampleAge <= 0 {
+		config.MaxSampleAge = config.MaxAge
 	}
 	return &Store{config: config, nodes: map[string]*node{}, batches: make(chan *batch, runtime.NumCPU())}
 }
@@ -132,11 +137,13 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	if n.round == 0 {
 		return dst, false
 	}
-	now, oldest := n.local(q.Now), s.config.MaxAge.Milliseconds()
-	if now-n.arrivedMillis > oldest {
+	now := n.local(q.Now)
+	if now-n.arrivedMillis > s.config.MaxAge.Milliseconds() {
 		return dst, false
 	}
-	v := view{round: n.round, windowMillis: q.Window.Milliseconds(), oldestMillis: now - oldest}
+	v := view{
+		round: n.round, windowMillis: q.Window.Milliseconds(), oldestMillis: now - s.config.MaxSampleAge.Milliseconds(),
+	}
 	start, isKnown := len(dst), false
 	for c := n.pods[podKey{namespace: q.Namespace, name: q.Pod}]; c != nil; c = c.next {
 		usage := v.of(c)

@@ -146,6 +146,9 @@ func TestTroubles(t *testing.T) {
 		"nor are samples that arrive old at times": {
 			[]scrape{{10, 1, "1", "", 0, ""}, {25, 16, "16", "", 0, ""}, {40, 39.5, "39.5", "", 0, ""}},
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 23.5, []float64{1, 1}, 0}},
+		"nor is a first one that is as old as those of idle containers become": {
+			[]scrape{{30, 1, "1", "", 0, ""}, {31, 31, "31", "", 0, ""}},
+			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 30, []float64{1}, 0}},
 		"a clock that is wrong all the time does not matter": {
 			[]scrape{{1, 5001, "10", "100", 4000, ""}, {2, 5002, "11", "100", 4000, ""}},
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 1, []float64{1}, 100}},
@@ -345,6 +348,24 @@ func TestStuckKubelet(t *testing.T) {
 		}
 		if got := ask(s, time.Minute, at(one.arrived)); got.found != (i <= 15) {
 			t.Errorf("after %d s: %+v", i, got)
+		}
+	}
+}
+
+// TestStuckContainer: the newest sample of a container may be older than the last answer of its node.
+func TestStuckContainer(t *testing.T) {
+	s := rate.New(rate.Config{MaxAge: 3 * time.Second, MaxSampleAge: 10 * time.Second})
+	for i := range 30 {
+		taken := math.Min(float64(i), 5)
+		one := scrape{float64(i), taken, fmt.Sprint(10 + taken), "100", -60, ""}
+		if _, err := s.Ingest("node-1", at(one.arrived), one.input()); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(s, time.Minute, at(one.arrived)); got.found != (i <= 15) {
+			t.Errorf("after %d s: %+v", i, got)
+		}
+		if got := ask(s, time.Minute, at(one.arrived+3.5)); got.found {
+			t.Errorf("3.5 s after the node's last answer: %+v", got)
 		}
 	}
 }

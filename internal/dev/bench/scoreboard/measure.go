@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
@@ -169,6 +170,11 @@ func (p *play) days() float64 { return p.scene.For.Hours() / 24 }
 func (p *play) run(ctx context.Context, c *Config) error {
 	setting := simulate.Setting{
 		Name: p.side.name, Side: p.side.of, HPA: c.autoscaler(int32(float64(c.TargetPercent)*p.side.targetPart + 0.5)),
+	}
+	if p.side.isForecast {
+		setting.HPA.Annotations = map[string]string{
+			observehorizontal.ForecastAnnotation: string(plimsollv1alpha1.ForecastActive),
+		}
 	}
 	if p.side.floor != nil {
 		setting.Floor = p.side.floor(p)

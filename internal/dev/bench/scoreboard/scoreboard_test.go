@@ -126,6 +126,26 @@ func TestForecastActs(t *testing.T) {
 	}
 }
 
+// TestOwnForecastActs: Plimsoll's own forecast serves the same jump once it has seen two of them.
+func TestOwnForecastActs(t *testing.T) {
+	c := Defaults()
+	c.Folder = traces(t, 3*1440, func(minute int) float64 {
+		if m := minute % 1440; m >= 600 && m < 630 {
+			return 100
+		}
+		return 20
+	})
+	c.Seeds, c.ScoreFrom, c.Forecasts = 1, 48*time.Hour, []string{"forecast"}
+	c.Ready, c.Samples = []time.Duration{time.Minute}, []Samples{Old}
+	l := &measure(t, c).Boards[0].Loads[0]
+	if without, with := l.shortSeconds(Base), l.shortSeconds("forecast"); without < 30 || with > without/3 {
+		t.Errorf("short for %v s, with the forecast %v s", without, with)
+	}
+	if p := l.podHoursPercent("forecast"); p > 3 {
+		t.Errorf("%+.2f %% pod-hours", p)
+	}
+}
+
 // TestMinutesAhead: when the forecast is made that first has a jump, a pod that is asked for then is ready in time.
 func TestMinutesAhead(t *testing.T) {
 	for ready, want := range map[time.Duration]int{

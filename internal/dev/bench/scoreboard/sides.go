@@ -28,9 +28,14 @@ type side struct {
 	of   simulate.Side
 	// targetPart is the part of the target that it aims at: less of it is headroom at all times.
 	targetPart float64
+	// isForecast says that Plimsoll's own forecast is in use.
+	isForecast bool
 	// floor is a new minReplicas that moves; nil if the side has none.
 	floor func(p *play) func(at time.Duration) int32
 }
+
+// own is Plimsoll with its forecast, as --horizontal-pod-autoscaler-forecast=Active has it.
+var own = side{name: "forecast", of: simulate.Plimsoll, targetPart: 1, isForecast: true}
 
 // headrooms are the sides whose target is lower at all times.
 var headrooms = []side{
@@ -38,10 +43,9 @@ var headrooms = []side{
 	{name: "headroom-20", of: simulate.Plimsoll, targetPart: 0.8},
 }
 
-// candidates are all sides but the first two. A forecast of Plimsoll's own that acts through the policy belongs here,
-// as a side of its own.
+// candidates are all sides but the first two.
 func candidates() []side {
-	all := slices.Clone(headrooms)
+	all := append([]side{own}, headrooms...)
 	for _, kind := range baseline.Kinds() {
 		all = append(all, side{name: kind.Name, of: simulate.Plimsoll, targetPart: 1, floor: floorOf(kind)})
 	}

@@ -241,7 +241,7 @@ func TestForecastIsRenewedByTheMinute(t *testing.T) {
 	o := see(2, length(2))
 	p.last, p.state = horizontal.Decide(p.now, &p.policy, p.state, &o)
 	next := p.last.FollowUp(&p.state, &o, nil)
-	if want := p.now.Truncate(time.Minute).Add(time.Minute); !next.Forecast.Equal(want) || !next.DecideAt.IsZero() {
+	if want := p.now.Add(-forecast.Lag).Truncate(time.Minute).Add(time.Minute + forecast.Lag); !next.Forecast.Equal(want) || !next.DecideAt.IsZero() {
 		t.Errorf("renewed at %v, want %v; decided again at %v", next.Forecast, want, next.DecideAt)
 	}
 	p.policy.Forecast.Mode = forecast.Preview

@@ -176,10 +176,38 @@ func TestLimits(t *testing.T) {
 	}{{expensive, ReasonNotWorthItsPrice}, {none, ReasonAboveWasteLimit}, {Settings{}, ReasonOff}} {
 		*free = *s
 		free.Observe(&c.settings, inputAt((4*day+719)*60, 2))
-		r := free.Observe(&c.settings, inputAt((4*day+720)*60, 2))
+		r := free.Observe(&c.settings, inputAt((4*day+720)*60+30, 2))
 		if r.Reason != c.reason || r.Replicas != 0 {
 			t.Errorf("%+v: %+v", c.settings, r)
 		}
+	}
+}
+
+// TestCappedLoad: while pods are short, what they use says little of the load. What it turns out to be then is learnt of
+// the minutes before too.
+func TestCappedLoad(t *testing.T) {
+	s := New()
+	short := func(minute int) float64 {
+		switch m := minute % day; {
+		case m == 720:
+			return 3
+		case m == 721:
+			return 6
+		}
+		return jump(minute)
+	}
+	for minute := range 3*day + 719 {
+		for second := 20; second < 80; second += 15 {
+			in := inputAt(minute*60+second, short(minute))
+			in.Load.IsCapped = short(minute) != jump(minute)
+			s.Observe(&active, in)
+		}
+	}
+	if got := s.v.Model.Expected(3*day + 720 + begin.Unix()/60); got < 7 {
+		t.Errorf("a load of 10 is expected to be %.1f in its first minute, in which 3 pods were busy with it", got)
+	}
+	if before := s.v.Model.Expected(3*day + 719 + begin.Unix()/60); before > 3 {
+		t.Errorf("%.1f is expected in the minute before", before)
 	}
 }
 

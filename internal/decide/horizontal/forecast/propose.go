@@ -11,13 +11,16 @@ import (
 // expectation itself, the others of the expectation with the mean error of its minute on top.
 var scales = [playback.Arms / 2]float64{0.7, 0.8, 0.9, 1, 1.15}
 
+// leeway is for what comes before the start-up and after it: a decision, a write, the first requests.
+const leeway = 10 * time.Second
+
 // doubt is how many times its waste a forecast has to be worth: what is played back is not what will be.
 const doubt = 1.5
 
 // propose has each arm ask for what it would, and takes the best if it is worth it. The minute is the last one that is
 // over.
 func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Result {
-	ahead := int(math.Ceil(min(m.StartUp, playback.Longest).Minutes())) + 1 + margin
+	ahead := minutesAhead(m.StartUp)
 	r := Result{
 		Reason: ReasonLearning, StartUp: m.StartUp, Horizon: time.Duration(ahead) * time.Minute,
 		LearntFor: time.Duration(s.v.Learnt) * time.Minute, Needed: needed * time.Minute,
@@ -40,6 +43,12 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 		r.Replicas = replicas(arm, mean, upper, m)
 	}
 	return r
+}
+
+// minutesAhead is for how many minutes what is asked for now has to last: until the pods are ready that are asked for a
+// minute from now.
+func minutesAhead(startUp time.Duration) int {
+	return 2 + int((min(startUp, playback.Longest)+Lag+leeway)/time.Minute)
 }
 
 // choose is the arm with the largest gain of those that are worth it, or of all if none is.

@@ -2,13 +2,13 @@ package forecast
 
 import "time"
 
-// Renewal is when the next minute begins, with which the proposal may become another one; zero for a forecast that
+// Renewal is when a minute is over for the forecast, with which the proposal may become another one; zero for a forecast that
 // raises no count. A decision then is on time although nothing else leads to one.
 func Renewal(now time.Time, settings *Settings, r *Result) time.Time {
 	if settings.Mode != Active || r.Reason != ReasonInUse {
 		return time.Time{}
 	}
-	return now.Truncate(time.Minute).Add(time.Minute)
+	return now.Add(-Lag).Truncate(time.Minute).Add(time.Minute + Lag)
 }
 
 // Learns reports whether the load is learnt.

@@ -17,9 +17,11 @@ const (
 	// defaultStartUp is taken while no pod's start-up was observed, and defaultFull where it is not known how much a pod
 	// can carry.
 	defaultStartUp, defaultFull = 30 * time.Second, 1.25
-	// margin is how many minutes earlier than the start-up demands pods are asked for: a sample shows a jump late, and a
-	// jump often takes more than one minute.
-	margin = 1
+	// Lag is how long before a decision the load was what it sees: kubelets' samples are some seconds old, and averaged
+	// over some more. So a minute is over that much later.
+	Lag = 20 * time.Second
+	// longestCapped is for how many minutes it is remembered that the load may have been larger.
+	longestCapped = 15
 	// sameTarget is how far a pod's target may differ, as a part of it, and count as the same.
 	sameTarget = 0.005
 	// mostLoad bounds what is learnt. The replica count has 31 bits.
@@ -51,10 +53,12 @@ type saved struct {
 	Day int64
 	// Largest are the largest loads of the last days.
 	Largest [days]float64
-	// IsCapped says that the load was larger at some moment of the present minute.
-	IsCapped bool
-	Model    season.Model
-	Played   playback.State
+	// IsCapped says that the load may have been larger at some moment of the present minute, and CappedMinutes in how
+	// many minutes just before.
+	IsCapped      bool
+	CappedMinutes uint8
+	Model         season.Model
+	Played        playback.State
 }
 
 // New is a state that knows nothing.
@@ -77,7 +81,7 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 	if settings.Mode == Off {
 		return Result{}
 	}
-	minute := in.Now.Unix() / 60
+	minute := in.Now.Add(-Lag).Unix() / 60
 	switch passed := minute - s.v.Minute; {
 	case s.v.Minute == 0:
 		s.v.Minute = minute
@@ -95,6 +99,7 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 	}
 	s.add(in)
 	r := s.result
+	r.Replicas = min(r.Replicas, max(0, in.MaxReplicas))
 	if r.Reason > ReasonLearning && !in.Load.IsKnown {
 		r.Reason, r.Replicas = ReasonLoadUnknown, 0
 	}
@@ -143,6 +148,7 @@ func (s *State) rescale(perPodMilli float64) {
 func (s *State) finish(settings *Settings, in *Input, passed int64) {
 	if s.v.Seconds == 0 || passed > 1 {
 		s.v.Model.Skip(passed)
+		s.v.CappedMinutes = 0
 	}
 	if passed > longestGap {
 		s.v.Learnt = 0
@@ -170,10 +176,29 @@ func Minute(in *Input) playback.Minute {
 	return m
 }
 
+// learn has a minute go into the playback and the model.
 func (s *State) learn(m *playback.Minute) {
+	minute, load := s.v.Minute, m.Load
+	if s.v.IsCapped {
+		// What is expected says more about such a minute than what the pods could use.
+		m.Load = max(load, s.v.Model.Expected(minute))
+	}
 	s.v.Played.Play(m)
-	s.v.Model.Learn(s.v.Minute, m.Load, s.v.IsCapped)
+	s.v.Model.Learn(minute, load, s.v.IsCapped)
 	s.v.Learnt++
+	if s.v.IsCapped {
+		s.v.CappedMinutes = min(s.v.CappedMinutes+1, longestCapped)
+	} else {
+		// Now there are pods enough, the load shows what it has been since there were too few.
+		for ; s.v.CappedMinutes > 0; s.v.CappedMinutes-- {
+			s.v.Model.Raise(minute-int64(s.v.CappedMinutes), load, s.v.Learnt <= season.Minutes)
+		}
+	}
+	s.remember(load)
+}
+
+// remember keeps the largest load of each of the last days.
+func (s *State) remember(load float64) {
 	for today := s.v.Minute / season.Minutes; s.v.Day != today; {
 		if gone := today - s.v.Day; gone < 0 || gone > days {
 			s.v.Day, s.v.Largest = today, [days]float64{}
@@ -183,5 +208,5 @@ func (s *State) learn(m *playback.Minute) {
 		s.v.Largest[s.v.Day%days] = 0
 	}
 	largest := &s.v.Largest[s.v.Day%days]
-	*largest = max(*largest, m.Load)
+	*largest = max(*largest, load)
 }

@@ -64,9 +64,9 @@ func Play(load *Load, c *Config) Result {
 		at := load.Start.Add(time.Duration(i) * time.Minute)
 		in := c.input(load, i)
 		// Two observations make a whole minute: each holds since the one before.
-		in.Now = at
+		in.Now = at.Add(forecast.Lag)
 		r.Last = r.State.Observe(&c.Settings, in)
-		in.Now = at.Add(time.Minute / 2)
+		in.Now = in.Now.Add(time.Minute / 2)
 		r.Last = r.State.Observe(&c.Settings, in)
 		day := r.day(at)
 		day.Reason = r.Last.Reason

@@ -58,6 +58,31 @@ func (m *Model) Learn(minute int64, load float64, isAtLeast bool) {
 	m.set(i, m.season(i)+placeWeight*(load-m.Level-m.season(i)))
 }
 
+// Expected is what the season has for a minute, without the error of the last one; 0 if that was never seen.
+func (m *Model) Expected(minute int64) float64 {
+	if i := place(minute); m.Unit > 0 && m.Places[i] != unknown {
+		return m.Level + m.season(i)
+	}
+	return 0
+}
+
+// Raise corrects an earlier minute whose load turns out to have been larger than what was learnt of it: as another
+// observation would, or by all of it if there was no other.
+func (m *Model) Raise(minute int64, load float64, isFirst bool) {
+	i := place(minute)
+	if m.Unit == 0 || m.Places[i] == unknown {
+		return
+	}
+	missing := load - m.Level - m.season(i)
+	if missing <= 0 {
+		return
+	}
+	if !isFirst {
+		missing *= placeWeight
+	}
+	m.set(i, m.season(i)+missing)
+}
+
 // Skip lets minutes pass whose load is not known.
 func (m *Model) Skip(minutes int64) { m.Error *= math.Pow(errorDecay, float64(minutes)) }
 

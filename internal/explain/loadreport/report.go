@@ -49,7 +49,7 @@ func New(object observe.Key, h *loadhistory.History, source Source, from, to tim
 	r := &Report{Object: object, Source: source, From: from, To: to, Timeline: timeline.Of(h, from, to)}
 	if len(r.Timeline.Cells) == 0 {
 		return nil, fmt.Errorf("nothing is recorded of %s %s in the last %v (%s)", object.Kind, object.NamespacedName,
-			to.Sub(from), source.text(to))
+			to.Sub(from), source.Text(to))
 	}
 	r.Changes = changesOf(h, r.Timeline.Start, to)
 	return r, nil
@@ -108,8 +108,8 @@ func summaryOf(cells []timeline.Cell) summary {
 // codingError is how far a recorded load may be away from what it was, as a part of it.
 const codingError = 0.0051
 
-// text is "read from the controller", or which checkpoint it is and why.
-func (s *Source) text(now time.Time) string {
+// Text is "read from the controller", or which checkpoint it is and why.
+func (s *Source) Text(now time.Time) string {
 	if s.SavedAt.IsZero() {
 		return "read from the controller"
 	}

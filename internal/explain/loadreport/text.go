@@ -32,7 +32,7 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 	line := func(name, format string, values ...any) {
 		fmt.Fprintf(&text, "  %-9s %s\n", name, fmt.Sprintf(format, values...))
 	}
-	line("history", "%s", r.Source.text(r.To))
+	line("history", "%s", r.Source.Text(r.To))
 	if missing := r.Timeline.Start.Sub(r.From); missing > r.Timeline.Step {
 		line("", "nothing is recorded of the first %s of the last %s", ago(missing), ago(r.To.Sub(r.From)))
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,41 +115,17 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	case o.from != "":
 		return subject{}, o.validateLast(observe.HorizontalPodAutoscaler)
 	}
-	what, err := subjectOf(args)
-	if err == nil {
-		err = o.validateLast(what.kind)
+	kind, name, err := commonflags.ParseAutoscaler(args)
+	if err != nil {
+		return subject{}, fmt.Errorf("say which object to explain: %w", err)
 	}
-	return what, err
+	return subject{kind: kind, name: name}, o.validateLast(kind)
 }
 
 // subject is what to explain.
 type subject struct {
 	kind observe.Kind
 	name string
-}
-
-// kinds are the names of the kinds, as kubectl knows them.
-var kinds = map[string]observe.Kind{
-	"hpa": observe.HorizontalPodAutoscaler, "horizontalpodautoscaler": observe.HorizontalPodAutoscaler,
-	"wla": observe.WorkloadAutoscaler, "workloadautoscaler": observe.WorkloadAutoscaler,
-	"vpa": observe.VerticalPodAutoscaler, "verticalpodautoscaler": observe.VerticalPodAutoscaler,
-}
-
-// subjectOf reads hpa/NAME, or hpa NAME, as kubectl does.
-func subjectOf(args []string) (s subject, err error) {
-	kind := ""
-	switch {
-	case len(args) == 1:
-		kind, s.name, _ = strings.Cut(args[0], "/")
-	case len(args) == 2:
-		kind, s.name = args[0], args[1]
-	}
-	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
-	var isKnown bool
-	if s.kind, isKnown = kinds[strings.TrimSuffix(kind, "s")]; !isKnown || s.name == "" {
-		return s, errors.New("say which object to explain: hpa/NAME, wla/NAME or vpa/NAME")
-	}
-	return s, nil
 }
 
 func (o *explainOptions) run(ctx context.Context, args []string) error {

@@ -34,6 +34,10 @@ type simulateFlags struct {
 
 	start string
 
+	recordedFlags
+	// recorded is nil without --from.
+	recorded *recorded
+
 	pods       simulate.Workload
 	cpu, limit flags.MilliCPU
 	perRequest flags.MilliCPU
@@ -76,6 +80,7 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.plot, "plot", "", "Draw a picture into this file, .svg or .png.")
 	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
 	f.addModel(fs)
+	f.recordedFlags.add(fs)
 }
 
 // addModel adds the flags that describe the world.
@@ -121,8 +126,8 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 // settings are what is compared: each file, with each combination of fields, under each
 // loop. The objects are all that the files hold.
 func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
-	if len(f.hpas) == 0 {
-		return nil, nil, errors.New("--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate")
+	if len(f.hpas) == 0 && f.recorded == nil {
+		return nil, nil, errors.New("--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate, or --from")
 	}
 	combinations, err := f.combinations()
 	if err != nil {
@@ -152,6 +157,10 @@ type named struct {
 
 // read reads all files, and says which of their objects are autoscalers.
 func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) {
+	if f.recorded != nil {
+		all = append(all, f.recorded.objects...)
+		hpas = append(hpas, named{object: &f.recorded.objects[0], name: f.recorded.object.Name})
+	}
 	for _, file := range f.hpas {
 		objects, err := manifest.ReadFile(file)
 		if err != nil {
@@ -258,12 +267,9 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 
 // scene is the world of the settings.
 func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Object) (*simulate.Scene, error) {
-	if f.load == "" {
-		return nil, errors.New("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
-	}
-	l, err := load.Parse(f.load)
+	l, err := f.whole()
 	if err != nil {
-		return nil, fmt.Errorf("--load: %w", err)
+		return nil, err
 	}
 	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
 		return nil, fmt.Errorf("--speed-up: %v, want more than 0", f.speedUp)
@@ -292,6 +298,21 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 		s.Supply.Nodes, s.Supply.CPUMilli, s.Supply.Delay = f.nodes, float64(f.nodeCPU), f.nodeDelay
 	}
 	return s, nil
+}
+
+// whole is the load from its beginning to its end.
+func (f *simulateFlags) whole() (*load.Load, error) {
+	switch {
+	case f.recorded != nil:
+		return f.recorded.load, nil
+	case f.load == "":
+		return nil, errors.New("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
+	}
+	l, err := load.Parse(f.load)
+	if err != nil {
+		return nil, fmt.Errorf("--load: %w", err)
+	}
+	return l, nil
 }
 
 // begin is the part of the load that begins where --start says. A shape has no clock: there a date is when
@@ -323,7 +344,11 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	if f.lasts != 0 {
 		s.For = f.lasts
 	}
-	if f.podCapacity != 0 {
+	switch {
+	case f.recorded != nil:
+		s.PodCapacity, err = f.recorded.podCapacity(w)
+		return s, err
+	case f.podCapacity != 0:
 		s.PodCapacity = f.podCapacity
 		return s, nil
 	}
@@ -351,6 +376,9 @@ func (f *simulateFlags) pod(
 		if err := target.Fill(&w); err != nil {
 			return w, err
 		}
+	}
+	if target == nil && f.recorded != nil && f.cpu == 0 {
+		f.recorded.request(&w)
 	}
 	if f.cpu > 0 {
 		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1

@@ -42,6 +42,9 @@ Its units are your own; --pod-capacity says how much of it one pod serves. Witho
 it, the peak of what is played asks for 70 %% of maxReplicas. --start says where in a
 trace it begins, --for how long it goes on.
 
+With --from the load, the autoscaler and its workload come from a cluster: the load is
+what Plimsoll recorded.
+
 The file of the HorizontalPodAutoscaler may hold its workload too. A WorkloadAutoscaler
 is accepted in its place, and played in mode Active; its schedules go by the trace's own
 time, or the --start of a shape. Setting a field twice with --set plays both, and so do several --hpa:
@@ -52,6 +55,11 @@ docs/simulate.md explains the model and each line of the score.`
 const simulateExample = `  # Yesterday's load under both controllers, with a picture
   plimsoll simulate --hpa web.yaml --workload web-deployment.yaml --load yesterday.csv.gz --plot web.svg
 
+  # Yesterday's load of an autoscaler of the cluster, with another target
+  plimsoll simulate --from hpa/web -n shop --last 24h --as plimsoll \
+    --set 'spec.metrics[0].resource.target.averageUtilization=70' \
+    --set 'spec.metrics[0].resource.target.averageUtilization=50'
+
   # Is a longer scale-down window worth its pod-hours?
   plimsoll simulate --hpa web.yaml --load generated:shop --as plimsoll \
     --set spec.behavior.scaleDown.stabilizationWindowSeconds=60 \
@@ -61,7 +69,7 @@ const simulateExample = `  # Yesterday's load under both controllers, with a pic
 func Command() *cobra.Command {
 	f := newSimulateFlags()
 	cmd := &cobra.Command{
-		Use:     "simulate --hpa FILE --load TRACE|SHAPE",
+		Use:     "simulate --hpa FILE --load TRACE|SHAPE | --from hpa/NAME",
 		Short:   "Play a load against manifests and score how the count follows",
 		Long:    fmt.Sprintf(simulateLong, strings.Join(load.GeneratedNames(), ", ")),
 		Example: simulateExample,
@@ -88,6 +96,9 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.recorded, err = f.record(ctx, time.Now()); err != nil {
+		return err
+	}
 	settings, objects, err := f.settings()
 	if err != nil {
 		return err
@@ -99,6 +110,7 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
+	f.recorded.writeNotes(errOut)
 	runs, err := simulate.PlayAll(ctx, scene, settings, progressOn(errOut))
 	clearProgress(errOut)
 	if err != nil {

@@ -1,4 +1,4 @@
-package explain
+package flags
 
 import (
 	"strings"
@@ -7,21 +7,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestSubject: objects are named as for kubectl.
-func TestSubject(t *testing.T) {
+// TestParseAutoscaler: objects are named as for kubectl.
+func TestParseAutoscaler(t *testing.T) {
 	for args, want := range map[string]observe.Kind{
 		"hpa/web": observe.HorizontalPodAutoscaler, "HorizontalPodAutoscalers web": observe.HorizontalPodAutoscaler,
 		"wla/web": observe.WorkloadAutoscaler, "workloadautoscaler/web": observe.WorkloadAutoscaler,
 		"wla.plimsoll.dev/web": observe.WorkloadAutoscaler, "workloadautoscalers.plimsoll.dev web": observe.WorkloadAutoscaler,
 		"vpa/web": observe.VerticalPodAutoscaler, "verticalpodautoscalers.autoscaling.k8s.io/web": observe.VerticalPodAutoscaler,
 	} {
-		got, err := subjectOf(strings.Fields(args))
-		if err != nil || got.kind != want || got.name != "web" {
-			t.Errorf("%s: %+v, %v", args, got, err)
+		kind, name, err := ParseAutoscaler(strings.Fields(args))
+		if err != nil || kind != want || name != "web" {
+			t.Errorf("%s: %s %s, %v", args, kind, name, err)
 		}
 	}
 	for _, args := range []string{"", "web", "deployment/web", "wla/", "wla"} {
-		if _, err := subjectOf(strings.Fields(args)); err == nil {
+		if _, _, err := ParseAutoscaler(strings.Fields(args)); err == nil {
 			t.Errorf("%q names an object", args)
 		}
 	}

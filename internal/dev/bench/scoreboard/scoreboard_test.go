@@ -290,6 +290,38 @@ func TestLoads(t *testing.T) {
 	}
 }
 
+// TestPart: what a pod serves follows from the peak of the part that is played, wherever that begins.
+func TestPart(t *testing.T) {
+	for name, tt := range map[string]struct {
+		start, lasts time.Duration
+		wantPeak     float64
+	}{
+		"all of it":            {wantPeak: 50},
+		"before the surge":     {lasts: 10 * time.Minute, wantPeak: 5},
+		"five minutes of both": {start: 5 * time.Minute, lasts: 10 * time.Minute, wantPeak: 50},
+		"some before it":       {start: 2 * time.Minute, lasts: 5 * time.Minute, wantPeak: 5},
+		"all from the surge":   {start: 10 * time.Minute, wantPeak: 50},
+	} {
+		c := Defaults()
+		c.Folder, c.Start, c.For = folder(t), tt.start, tt.lasts
+		sources, err := c.sources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		scene, err := c.scene(board{ready: time.Minute, samples: Old}, sources[0].seeds[0], 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := float64(c.MaxReplicas) * float64(c.TargetPercent) / 100
+		if got := scene.PodCapacity * 0.7 * most; math.Abs(got-tt.wantPeak) > 1e-9 {
+			t.Errorf("%s: fitted to a peak of %v, want %v", name, got, tt.wantPeak)
+		}
+		if want := tt.lasts; want > 0 && scene.For != want || want == 0 && scene.For != 30*time.Minute-tt.start {
+			t.Errorf("%s: played for %v", name, scene.For)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"an empty folder":        func(c *Config) { c.Folder = t.TempDir() },

@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -40,6 +41,11 @@ type Terms struct {
 	Lifetime time.Duration
 	// Settle is for how long an authority is published before it signs.
 	Settle time.Duration
+	// Authority and Holder are the common names of the authority and of the certificate; empty
+	// for those of the admission server.
+	Authority, Holder string
+	// IsClient makes the certificate one that a client shows, and that no server can use.
+	IsClient bool
 }
 
 // authorityLifetimes is how many server certificates an authority outlives.
@@ -147,7 +153,7 @@ func newPath() string { return "/" + strings.ToLower(rand.Text()+rand.Text()) }
 
 func (t Terms) newAuthority(now time.Time) (*pair, error) {
 	return newPair(&x509.Certificate{
-		Subject:               pkix.Name{CommonName: "plimsoll-admission-authority"},
+		Subject:               pkix.Name{CommonName: cmp.Or(t.Authority, "plimsoll-admission-authority")},
 		NotBefore:             now.Add(-t.backdate()),
 		NotAfter:              now.Add(authorityLifetimes * t.Lifetime),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -158,14 +164,18 @@ func (t Terms) newAuthority(now time.Time) (*pair, error) {
 
 func (t Terms) newServer(now time.Time, authority *pair) (*pair, error) {
 	names, addresses := t.names()
+	usage := x509.ExtKeyUsageServerAuth
+	if t.IsClient {
+		usage = x509.ExtKeyUsageClientAuth
+	}
 	return newPair(&x509.Certificate{
-		Subject:     pkix.Name{CommonName: "plimsoll-admission-controller"},
+		Subject:     pkix.Name{CommonName: cmp.Or(t.Holder, "plimsoll-admission-controller")},
 		DNSNames:    names,
 		IPAddresses: addresses,
 		NotBefore:   now.Add(-t.backdate()),
 		NotAfter:    now.Add(t.Lifetime),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}, authority)
 }
 
@@ -176,10 +186,8 @@ func newPair(template *x509.Certificate, issuer *pair) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a key: %w", err)
 	}
-	// 127 bits, so that the number is positive in 16 bytes.
-	template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, fmt.Errorf("making a serial number: %w", err)
+	if template.SerialNumber, err = serialNumber(); err != nil {
+		return nil, err
 	}
 	if issuer == nil {
 		issuer = &pair{cert: template, key: key}
@@ -193,4 +201,13 @@ func newPair(template *x509.Certificate, issuer *pair) (*pair, error) {
 		return nil, fmt.Errorf("reading a certificate back: %w", err)
 	}
 	return &pair{cert: cert, key: key}, nil
+}
+
+// serialNumber has 127 bits, so that it is positive in 16 bytes.
+func serialNumber() (*big.Int, error) {
+	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("making a serial number: %w", err)
+	}
+	return number, nil
 }

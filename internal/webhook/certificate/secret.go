@@ -37,6 +37,8 @@ type Shown struct {
 	Authorities []byte
 	// Path is the secret path that all replicas are asked at; empty where there is none.
 	Path string
+	// authority signs certificates of others; nil where that is not known.
+	authority *pair
 }
 
 // Kept are own certificates that are kept in a Secret.
@@ -133,6 +135,7 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 		},
 		Authorities: data[AuthorityKey],
 		Path:        renewed.path,
+		authority:   renewed.authority,
 	})
 	return nil
 }

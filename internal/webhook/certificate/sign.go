@@ -1,0 +1,50 @@
+package certificate
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+)
+
+// ErrNotReady says that there is no authority yet.
+var ErrNotReady = errors.New("there is no authority yet")
+
+// Sign is a certificate, in PEM, of a server of this name whose key is kept elsewhere. It lives as
+// long as the certificate in the Secret.
+func (k *Kept) Sign(now time.Time, name string, key crypto.PublicKey) ([]byte, error) {
+	shown := k.shown.Load()
+	if shown == nil {
+		return nil, ErrNotReady
+	}
+	if k.Offset != nil {
+		now = now.Add(k.Offset())
+	}
+	number, err := serialNumber()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: number,
+		Subject:      pkix.Name{CommonName: shown.authority.cert.Subject.CommonName + "-server"},
+		DNSNames:     []string{name},
+		NotBefore:    now.Add(-k.terms.backdate()),
+		NotAfter:     now.Add(k.terms.Lifetime),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, shown.authority.cert, key, shown.authority.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing a certificate: %w", err)
+	}
+	signed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("reading a certificate back: %w", err)
+	}
+	return cert.EncodeCertificates(signed)
+}

@@ -92,8 +92,8 @@ var layers = []wall{
 	{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither its callers nor what is written",
-		ours: []string{"internal/collect", "internal/series", "internal/timing", "internal/observe", "internal/decide",
-			"internal/quantity"},
+		ours: []string{"internal/collect", "internal/nodeagent/selection", "internal/series", "internal/timing",
+			"internal/observe", "internal/decide", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{

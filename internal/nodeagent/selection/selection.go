@@ -116,3 +116,15 @@ func isName(text string, maxBytes int) bool {
 	}
 	return text != "" && len(text) <= maxBytes
 }
+
+// Prepared is a selection as it is sent.
+type Prepared struct {
+	Text []byte
+	Key  string
+}
+
+// Prepare encodes a selection.
+func Prepare(containers []Container) *Prepared {
+	text := Encode(containers)
+	return &Prepared{Text: text, Key: Key(text)}
+}

@@ -1,0 +1,249 @@
+package nodeagents
+
+import (
+	"context"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/agenttest"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup/cgrouptest"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+)
+
+// authority is a client's: it counts what it signs.
+type authority struct {
+	*agenttest.Authority
+	shown  *tls.Certificate
+	signed int
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a, err := agenttest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := a.Issue("plimsoll-controller", x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{Authority: a, shown: shown}
+}
+
+// Credentials implements Authority.
+func (a *authority) Credentials() *Credentials {
+	return &Credentials{Shown: a.shown, Authorities: a.PEM()}
+}
+
+// Sign implements Authority.
+func (a *authority) Sign(_ time.Time, node string, key crypto.PublicKey) ([]byte, error) {
+	a.signed++
+	return a.Authority.Sign(node, key, x509.ExtKeyUsageServerAuth)
+}
+
+var tokens = map[string]string{"token-of-node-1": "node-1", "token-of-node-2": "node-2"}
+
+// reviewed is the API server's review of tokens.
+func reviewed(_ context.Context, token string) (string, error) {
+	if node := tokens[token]; node != "" {
+		return node, nil
+	}
+	return "", errors.New("no such token")
+}
+
+// startAgent makes one that serves on this machine.
+func startAgent(t *testing.T, node string, a *authority) (address string) {
+	t.Helper()
+	text, err := os.ReadFile("../../nodeagent/cgroup/testdata/v2-systemd-containerd.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory, credentials := t.TempDir(), t.TempDir()
+	if err := errors.Join(
+		cgrouptest.Fill(directory, string(text), 2, 1),
+		os.WriteFile(filepath.Join(credentials, "ca.crt"), a.PEM(), 0o600),
+		os.WriteFile(filepath.Join(credentials, "token"), []byte("token-of-"+node+"\n"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := cgroup.Open(cgroup.Config{Directory: directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := nodeagent.NewHandler(tree, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := nodeagent.NewIdentity(nodeagent.IdentityConfig{
+		AuthorityFile: filepath.Join(credentials, "ca.crt"), TokenFile: filepath.Join(credentials, "token"),
+		Log: logr.Discard(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := nodeagent.NewServer(handler, identity, logr.Discard())
+	go func() { _ = server.ServeTLS(listener, "", "") }()
+	t.Cleanup(func() { _ = errors.Join(server.Close(), tree.Close()) })
+	return listener.Addr().String()
+}
+
+func newClient(t *testing.T, a *authority) (*Client, *rate.Store) {
+	t.Helper()
+	store := rate.New(rate.Config{})
+	c, err := New(Config{Authority: a, Review: reviewed, Log: logr.Discard()}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c.http != nil {
+			c.http.CloseIdleConnections()
+		}
+	})
+	return c, store
+}
+
+// wanted selects the containers of so many pods.
+func wanted(pods int) *selection.Prepared {
+	var all []selection.Container
+	for pod := range pods {
+		all = append(all, selection.Container{PodUID: cgrouptest.Pod(pod), ID: cgrouptest.ID(pod, 0), Namespace: "shop",
+			Pod: "web-" + string(rune('0'+pod)), Name: "app"})
+	}
+	return selection.Prepare(all)
+}
+
+// TestScrape: an agent without a certificate gets one, once. What it answers is stored. It learns what is wanted, and
+// what else is wanted later.
+func TestScrape(t *testing.T) {
+	a := newAuthority(t)
+	c, store := newClient(t, a)
+	target := kubelet.Target{Node: "node-1", Address: startAgent(t, "node-1", a)}
+	for i, pods := range []int{1, 1, 2, 2, 1} {
+		round, err := c.Scrape(t.Context(), target, wanted(pods))
+		if err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		if round.Containers != pods || round.Ignored != 0 || round.Node != "node-1" {
+			t.Errorf("%d: %+v", i, round)
+		}
+	}
+	if a.signed != 1 {
+		t.Errorf("%d certificates", a.signed)
+	}
+	if sizes := store.Sizes(); sizes != (rate.Sizes{Nodes: 1, Pods: 2, Containers: 2}) {
+		t.Errorf("%+v", sizes)
+	}
+	// Another controller, which has not asked this agent before, takes its certificate.
+	second, _ := newClient(t, a)
+	if _, err := second.Scrape(t.Context(), target, wanted(2)); err != nil || a.signed != 1 {
+		t.Errorf("%d certificates: %v", a.signed, err)
+	}
+	c.Forget("node-1")
+	if sizes := store.Sizes(); sizes.Nodes != 0 {
+		t.Errorf("%+v", sizes)
+	}
+}
+
+// TestStartedAnew: an agent that was started anew has another key and another address, and knows no selection.
+func TestStartedAnew(t *testing.T) {
+	a := newAuthority(t)
+	c, _ := newClient(t, a)
+	for range 2 {
+		target := kubelet.Target{Node: "node-1", Address: startAgent(t, "node-1", a)}
+		for range 2 {
+			if round, err := c.Scrape(t.Context(), target, wanted(2)); err != nil || round.Containers != 2 {
+				t.Errorf("%+v: %v", round, err)
+			}
+		}
+	}
+	if a.signed != 2 {
+		t.Errorf("%d certificates", a.signed)
+	}
+}
+
+// TestOtherNode: the agent of another node is not believed, with its token or with its certificate.
+func TestOtherNode(t *testing.T) {
+	a := newAuthority(t)
+	c, store := newClient(t, a)
+	address := startAgent(t, "node-2", a)
+	for range 2 {
+		_, err := c.Scrape(t.Context(), kubelet.Target{Node: "node-1", Address: address}, wanted(1))
+		if err == nil || a.signed != 0 {
+			t.Errorf("%d certificates: %v", a.signed, err)
+		}
+	}
+	if _, err := c.Scrape(t.Context(), kubelet.Target{Node: "node-2", Address: address}, wanted(1)); err != nil {
+		t.Error(err)
+	}
+	_, err := c.Scrape(t.Context(), kubelet.Target{Node: "node-3", Address: address}, wanted(1))
+	if !errors.Is(err, errOtherNode) || a.signed != 1 {
+		t.Errorf("%d certificates: %v", a.signed, err)
+	}
+	if store.Sizes().Nodes > 1 {
+		t.Errorf("%+v", store.Sizes())
+	}
+}
+
+// TestStranger: who answers in the place of an agent gets no certificate, however often it is tried, and cannot make
+// errors of its own words.
+func TestStranger(t *testing.T) {
+	a := newAuthority(t)
+	c, _ := newClient(t, a)
+	asked := 0
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte("evil-token"))
+	}))
+	t.Cleanup(server.Close)
+	target := kubelet.Target{Node: "node-1", Address: server.Listener.Addr().String()}
+	for range 3 {
+		_, err := c.Scrape(t.Context(), target, wanted(1))
+		if err == nil || strings.Contains(err.Error(), "evil") || strings.Contains(err.Error(), "example.com") {
+			t.Errorf("%v", err)
+		}
+	}
+	if a.signed != 0 || asked != 1 {
+		t.Errorf("%d certificates, asked %d times", a.signed, asked)
+	}
+}
+
+// TestNotReady: without credentials nobody is asked.
+func TestNotReady(t *testing.T) {
+	c, err := New(Config{Authority: none{}, Review: reviewed}, rate.New(rate.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Scrape(t.Context(), kubelet.Target{Node: "node-1", Address: "127.0.0.1:1"}, wanted(1))
+	if !errors.Is(err, ErrNotReady) {
+		t.Error(err)
+	}
+}
+
+// none is an authority that is not there yet.
+type none struct{}
+
+// Credentials implements Authority.
+func (none) Credentials() *Credentials { return nil }
+
+// Sign implements Authority.
+func (none) Sign(time.Time, string, crypto.PublicKey) ([]byte, error) { return nil, errors.New("no") }

@@ -29,6 +29,8 @@ type Pod struct {
 	Startup Startup
 	// Whole is the pod of the API, for vertical autoscaling; nil if that is off.
 	Whole Whole
+	// Running are the containers that run; nil if nobody needs their IDs.
+	Running *Running
 	// identity distinguishes a pod from another one of its name.
 	identity        uint64
 	namespace, node unique.Handle[string]

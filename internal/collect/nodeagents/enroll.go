@@ -100,7 +100,11 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target) error {
 
 // proof is the agent's token, and the key that it has proved to have by that connection.
 func (c *Client) proof(ctx context.Context, own *http.Client, node string) (string, crypto.PublicKey, error) {
-	response, err := do(ctx, own, node, http.MethodGet, selection.TokenPath, nil)
+	request, err := newRequest(ctx, node, http.MethodGet, selection.TokenPath, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	response, err := own.Do(request)
 	if err != nil {
 		return "", nil, err
 	}
@@ -116,7 +120,11 @@ func (c *Client) proof(ctx context.Context, own *http.Client, node string) (stri
 }
 
 func put(ctx context.Context, own *http.Client, node string, certificate []byte) error {
-	response, err := do(ctx, own, node, http.MethodPut, selection.CertificatePath, certificate)
+	request, err := newRequest(ctx, node, http.MethodPut, selection.CertificatePath, certificate)
+	if err != nil {
+		return err
+	}
+	response, err := own.Do(request)
 	if err != nil {
 		return err
 	}
@@ -127,11 +135,7 @@ func put(ctx context.Context, own *http.Client, node string, certificate []byte)
 	return nil
 }
 
-func do(ctx context.Context, own *http.Client, node, method, path string, body []byte) (*http.Response, error) {
+func newRequest(ctx context.Context, node, method, path string, body []byte) (*http.Request, error) {
 	where := url.URL{Scheme: "https", Host: node, Path: path}
-	request, err := http.NewRequestWithContext(ctx, method, where.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	return own.Do(request)
+	return http.NewRequestWithContext(ctx, method, where.String(), bytes.NewReader(body))
 }

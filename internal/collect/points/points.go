@@ -46,6 +46,13 @@ func (h *History[V]) Add(gapMillis uint32, value V, keptMillis int64) {
 	h.spanMillis += gapMillis
 }
 
+// Move puts the newest value, of at least two, somewhat later, as another value.
+func (h *History[V]) Move(gapMillis uint32, value V) {
+	h.values[h.n-1] = value
+	h.gapMillis[h.n-1] += gapMillis
+	h.spanMillis += gapMillis
+}
+
 // remove takes out a value that is not the newest; the gap before it becomes part of the
 // one behind it.
 func (h *History[V]) remove(i uint32) {

@@ -28,9 +28,15 @@ type Cache struct {
 	byNamespace sync.Once
 }
 
+// Keep is what only some installations need of pods.
+type Keep int
+
+// Running keeps observe.Pod's Running.
+const Running Keep = 1
+
 // New makes a cache of all namespaces that only the horizontal side reads. It starts nothing.
-func New(client kubernetes.Interface) *Cache {
-	return newCache(client, metav1.NamespaceAll, toObserved)
+func New(client kubernetes.Interface, keep ...Keep) *Cache {
+	return newCache(client, metav1.NamespaceAll, transformOf(toObserved, keep))
 }
 
 // newCache makes a cache without an index by namespace: pods are found by their targets, and the

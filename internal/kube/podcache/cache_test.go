@@ -17,8 +17,9 @@ import (
 
 // forms are all caches that both sides can read.
 var forms = map[string]func(kubernetes.Interface) *Whole{
-	"shared": NewShared,
-	"whole":  func(client kubernetes.Interface) *Whole { return NewWhole(client, "shop") },
+	"shared":  func(client kubernetes.Interface) *Whole { return NewShared(client) },
+	"running": func(client kubernetes.Interface) *Whole { return NewShared(client, Running) },
+	"whole":   func(client kubernetes.Interface) *Whole { return NewWhole(client, "shop") },
 	"an informer without a transform": func(client kubernetes.Interface) *Whole {
 		same := func(object any) (any, error) { return object, nil }
 		return FromInformer(newCache(client, metav1.NamespaceAll, same).informer)
@@ -67,6 +68,30 @@ func TestPods(t *testing.T) {
 			t.Errorf("indexes %v", indexers)
 		}
 	})
+}
+
+// TestRunning: the IDs of containers are kept where that is asked for, and are those of the last change.
+func TestRunning(t *testing.T) {
+	for _, keep := range [][]Keep{nil, {Running}} {
+		synctest.Test(t, func(t *testing.T) {
+			pod := typical(1)
+			client := fake.NewClientset(pod)
+			for name, c := range map[string]*Cache{"observed": New(client, keep...), "shared": NewShared(client, keep...).Cache} {
+				c.Start(t.Context())
+				synctest.Wait()
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: "containerd://" + name,
+					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+				if _, err := client.CoreV1().Pods("shop").Update(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				running := c.Observed("shop", pod.Name).Running
+				if (running != nil) != (keep != nil) || running != nil && running.Containers[0].ID != name {
+					t.Errorf("%s: %+v", name, running)
+				}
+			}
+		})
+	}
 }
 
 func namesOf(l List) []string {

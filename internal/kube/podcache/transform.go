@@ -1,7 +1,10 @@
 package podcache
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -14,6 +17,26 @@ func toObserved(object any) (any, error) {
 		return observe.PodOf(quantity.Pod(pod)), nil
 	}
 	return object, nil
+}
+
+// withRunning has pods keep the IDs of their containers too.
+func withRunning(transform cache.TransformFunc) cache.TransformFunc {
+	return func(object any) (any, error) {
+		transformed, err := transform(object)
+		pod, isWhole := object.(*corev1.Pod)
+		if observed, ok := transformed.(*observe.Pod); ok && isWhole {
+			observed.Running = observe.RunningOf(pod)
+		}
+		return transformed, err
+	}
+}
+
+// transformOf is the transform with what else is to be kept.
+func transformOf(transform cache.TransformFunc, keep []Keep) cache.TransformFunc {
+	if slices.Contains(keep, Running) {
+		return withRunning(transform)
+	}
+	return transform
 }
 
 // toShared is the transform for both sides: a pod is what observe keeps of it, with what the

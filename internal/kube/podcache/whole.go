@@ -15,8 +15,8 @@ type Whole struct{ *Cache }
 
 // NewShared makes a cache of all namespaces that both sides read. A pod of the API is made for each
 // read, which costs some allocations. It starts nothing.
-func NewShared(client kubernetes.Interface) *Whole {
-	return &Whole{newCache(client, metav1.NamespaceAll, toShared)}
+func NewShared(client kubernetes.Interface, keep ...Keep) *Whole {
+	return &Whole{newCache(client, metav1.NamespaceAll, transformOf(toShared, keep))}
 }
 
 // NewWhole makes a cache of a namespace, or of all if it is empty, that only the vertical side

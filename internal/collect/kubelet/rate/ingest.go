@@ -36,8 +36,7 @@ type batch struct {
 	parser   text.Parser
 	readings []reading
 	scratch  []byte
-	// spanMillis is what histories reach back.
-	spanMillis int64
+	spaced   spacing
 
 	node *node
 	// localMillis is when the text arrived, by the node's local clock.

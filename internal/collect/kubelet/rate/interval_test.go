@@ -1,0 +1,59 @@
+package rate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
+)
+
+// TestInterval: of texts each quarter of a second single intervals last a second at least, the newest up to two, and
+// the window reaches back as far as with texts each second. All end with the newest sample.
+func TestInterval(t *testing.T) {
+	const millis = 250
+	start := time.Unix(1_800_000_000, 0)
+	store := New(Config{Interval: time.Second})
+	node := kubelettest.Filled(1, 1, start.Add(-time.Hour))
+	query := Query{Node: "node-1", Namespace: node.Pods[0].Namespace, Pod: node.Pods[0].Name, Window: DefaultSpan}
+	for i := range 200 {
+		now := start.Add(time.Duration(i*millis) * time.Millisecond)
+		// Half a core until 40 s, two cores from then on.
+		milli := int64(500)
+		if i > 160 {
+			milli = 2000
+		}
+		node.Burn(milli * millis * 1_000_000 / 1000)
+		if _, err := store.Ingest("node-1", now, node.Text(now)); err != nil {
+			t.Fatal(err)
+		}
+		query.Now = now
+		found, _ := store.Usage(query, nil)
+		if len(found) != 1 || found[0].HasCPU != (i > 0) {
+			t.Fatalf("%d: %+v", i, found)
+		}
+		c := &found[0]
+		if i > 0 && !c.CPU.End.Equal(now) {
+			t.Fatalf("%d: the window ends %s ago", i, now.Sub(c.CPU.End))
+		}
+		if i < 100 {
+			continue
+		}
+		if c.CPU.Span < 13*time.Second || c.CPU.Span > DefaultSpan || c.RecentCount != RecentIntervals {
+			t.Errorf("%d: %s, %d intervals", i, c.CPU.Span, c.RecentCount)
+		}
+		end := now
+		for k, interval := range c.Recent[:c.RecentCount] {
+			longest := time.Second
+			if k == 0 {
+				longest = 2*time.Second - millis*time.Millisecond
+			}
+			if !interval.End.Equal(end) || interval.Span < time.Second || interval.Span > longest {
+				t.Errorf("%d: interval %d of %s ends %s ago", i, k, interval.Span, now.Sub(interval.End))
+			}
+			end = end.Add(-interval.Span)
+		}
+		if use := c.Recent[0].MilliCores(); i <= 160 && use != 500 || i >= 168 && use != 2000 {
+			t.Errorf("%d: %d", i, use)
+		}
+	}
+}

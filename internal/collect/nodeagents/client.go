@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -50,6 +51,12 @@ type Credentials struct {
 	// Shown is the client's certificate, Authorities what agents are verified with, in PEM.
 	Shown       *tls.Certificate
 	Authorities []byte
+}
+
+// equal reports whether connections that were made with the one will do for the other.
+func (c *Credentials) equal(other *Credentials) bool {
+	return c != nil && slices.EqualFunc(c.Shown.Certificate, other.Shown.Certificate, bytes.Equal) &&
+		bytes.Equal(c.Authorities, other.Authorities)
 }
 
 // Authority has a client's credentials, and signs certificates of agents.
@@ -195,8 +202,7 @@ func (c *Client) connection(target kubelet.Target) (connected *http.Client, know
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.credentials == nil || c.credentials.Shown != credentials.Shown ||
-		!bytes.Equal(c.credentials.Authorities, credentials.Authorities) {
+	if !c.credentials.equal(credentials) {
 		config, err := tlsConfig(credentials)
 		if err != nil {
 			return nil, agent{}, err

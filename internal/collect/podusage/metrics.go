@@ -20,6 +20,9 @@ type metrics struct {
 	nodes    prometheus.Gauge
 	failing  prometheus.Gauge
 	unfound  prometheus.Gauge
+	// agents is how many nodes' samples come from agents.
+	agents       prometheus.Gauge
+	agentScrapes *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -44,6 +47,9 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		nodes:   gauge("kubelet_nodes", "Nodes with pods of targets that have resource metrics."),
 		failing: gauge("kubelet_failing_nodes", "Nodes of which the last scrape failed."),
 		unfound: gauge("kubelet_unfound_nodes", "Nodes that are not scraped because no address is known of their kubelets."),
+		agents:  gauge("agent_nodes", "Nodes whose samples come from their agents."),
+		agentScrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "agent_scrapes_total",
+			Help: "Scrapes of the agents of nodes. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
 	}
 	return m, errors.Join(
 		series.Register(registerer, &m.source),
@@ -54,6 +60,8 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		series.Register(registerer, &m.nodes),
 		series.Register(registerer, &m.failing),
 		series.Register(registerer, &m.unfound),
+		series.Register(registerer, &m.agents),
+		series.Register(registerer, &m.agentScrapes),
 	)
 }
 
@@ -68,13 +76,19 @@ func (m *metrics) from(source string) {
 }
 
 func (m *metrics) scraped(took, cpu time.Duration, err error) {
-	result := "success"
-	if err != nil {
-		result = "failure"
-	}
-	m.scrapes.WithLabelValues(result).Inc()
+	m.scrapes.WithLabelValues(resultOf(err)).Inc()
 	m.duration.Observe(took.Seconds())
 	m.cpu.Add(cpu.Seconds())
+}
+
+// agentScraped counts a scrape of an agent.
+func (m *metrics) agentScraped(err error) { m.agentScrapes.WithLabelValues(resultOf(err)).Inc() }
+
+func resultOf(err error) string {
+	if err != nil {
+		return "failure"
+	}
+	return "success"
 }
 
 // heldBack adds what the budget held back since before.
@@ -89,4 +103,5 @@ func (m *metrics) reset() {
 	m.nodes.Set(0)
 	m.failing.Set(0)
 	m.unfound.Set(0)
+	m.agents.Set(0)
 }

@@ -33,7 +33,7 @@ func (s *session) hurry(ctx context.Context) {
 				late = append(late, node)
 			}
 		}
-		if len(late) > 0 {
+		if late = s.agents.without(late, now); len(late) > 0 {
 			s.rounds.Urgent(late...)
 		}
 		totals := s.rounds.Totals()

@@ -35,12 +35,12 @@ type session struct {
 	nodes  cache.SharedIndexInformer
 	// kubelets are asked for what goes into store.
 	kubelets Scraper
+	// agents are asked before them; nil for none.
+	agents *agents
 	// readdressed has an element when a node's kubelet may be elsewhere.
 	readdressed chan struct{}
 	period      time.Duration
-	// grace is how long a node may fail before its samples are too old.
-	grace time.Duration
-	began time.Time
+	began       time.Time
 
 	// mu guards the following.
 	mu sync.RWMutex
@@ -86,11 +86,17 @@ func newSession(source *Source, watch Watch) (*session, error) {
 	if config.Period == 0 {
 		config.Period = scrape.DefaultPeriod
 	}
-	s.period, s.grace = config.Period, max(3*config.Period, 3*time.Second)
+	s.period = config.Period
 	s.store = rate.New(rate.Config{
-		Span: averaging.StableWindow, MaxAge: maxAge, MaxSampleAge: maxSampleAge(s.period),
+		Span: averaging.StableWindow, MaxAge: s.maxSilence(), MaxSampleAge: maxSampleAge(s.longestPeriod()),
 	})
 	var err error
+	if source.config.Agents != nil {
+		if s.agents, err = newAgents(source.config.Agents, s); err != nil {
+			return nil, err
+		}
+		config.Stretch = s.agents.stretch
+	}
 	if s.rounds, err = scrape.New(config); err == nil {
 		s.kubelets, err = source.config.Scraper(s.store)
 	}
@@ -117,6 +123,9 @@ func (s *session) run(ctx context.Context) {
 	}
 	running.Go(func() { s.rounds.Run(ctx) })
 	running.Go(func() { s.hurry(ctx) })
+	if s.agents != nil {
+		running.Go(func() { s.agents.run(ctx) })
+	}
 	for ctx.Err() == nil {
 		s.choose()
 		if timing.Pause(ctx, settle) != nil {
@@ -256,6 +265,20 @@ func (s *session) changed(state scrape.State[kubelet.Target]) {
 	log.Info("a kubelet can be read again", "node", node)
 }
 
+// longestPeriod is how often a kubelet is asked at least where the budget allows it.
+func (s *session) longestPeriod() time.Duration {
+	if s.source.config.Agents != nil {
+		return agentStretch * s.period
+	}
+	return s.period
+}
+
+// maxSilence is maxAge, and what is added to it by asking less often.
+func (s *session) maxSilence() time.Duration { return maxAge + s.longestPeriod() - s.period }
+
+// grace is how long a node may fail before its samples are too old.
+func (s *session) grace() time.Duration { return max(3*s.period, 3*time.Second) }
+
 // health says since when a node has brought something, or why what it brought
 // does not hold any more.
 func (s *session) health(node string, now time.Time) (hearing, error) {
@@ -270,13 +293,13 @@ func (s *session) health(node string, now time.Time) (hearing, error) {
 		return h, errNoNodes
 	case !isAsked:
 		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
-	case state.IsFailing() && now.Sub(state.Succeeded) > s.grace:
+	case state.IsFailing() && now.Sub(state.Succeeded) > s.grace():
 		return h, state.LastError
-	case state.Started.After(state.Succeeded) && now.Sub(state.Started) > s.grace:
+	case state.Started.After(state.Succeeded) && now.Sub(state.Started) > s.grace():
 		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errNoAnswer)
 	case h.first.IsZero():
 		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
-	case h.silence(now) > maxAge:
+	case h.silence(now) > s.maxSilence():
 		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errTooOld)
 	}
 	return h, nil

@@ -57,6 +57,8 @@ type Config struct {
 	// Access says which right is missing, if one is. Nil means that there is no
 	// doubt.
 	Access func(ctx context.Context) (missing string, err error)
+	// Agents are asked before kubelets; nil for none.
+	Agents *Agents
 	// Rounds has the period and the budget.
 	Rounds     scrape.Config[kubelet.Target]
 	Registerer prometheus.Registerer
@@ -216,7 +218,7 @@ func (s *Source) Prefer(atOnce bool, nodes ...string) {
 	switch {
 	case session == nil:
 	case atOnce:
-		session.rounds.Urgent(nodes...)
+		session.rounds.Urgent(session.agents.without(nodes, time.Now())...)
 	default:
 		session.prefer(time.Now(), nodes)
 	}

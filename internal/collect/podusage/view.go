@@ -98,15 +98,18 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
 		return nil
 	}
-	o := s.healthOf(now, node, v)
 	if pod.IsReady() {
 		v.unreadable.Ready++
 	}
+	if s.agents != nil && s.useAgent(now, pod, window, v) {
+		return nil
+	}
+	o := s.healthOf(now, node, v)
 	if o.err != nil {
 		return v.lack(now, pod, o)
 	}
 	from := len(v.containers)
-	readyFor, isKnown := s.use(now, pod, window, v)
+	readyFor, isKnown := v.use(now, pod, window, s.store.Usage)
 	v.refuse(from)
 	if isKnown && v.isWhole(from, pod) {
 		v.joint.Add(readyFor)
@@ -118,6 +121,25 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
 	}
 	return nil
+}
+
+// useAgent appends a pod's containers as the agent of its node knows them; false if it does not know enough.
+func (s *session) useAgent(now time.Time, pod *observe.Pod, window time.Duration, v *View) bool {
+	if !s.agents.want(now, pod) {
+		return false
+	}
+	from := len(v.containers)
+	readyFor, isKnown := v.use(now, pod, window,
+		func(q rate.Query, dst []rate.ContainerUsage) ([]rate.ContainerUsage, bool) {
+			return s.agents.usage(q, pod, dst)
+		})
+	if !isKnown || !v.isWhole(from, pod) {
+		v.containers = v.containers[:from]
+		return false
+	}
+	v.refuse(from)
+	v.joint.Add(readyFor)
+	return true
 }
 
 // healthOf is the node's, asked for once.
@@ -144,20 +166,23 @@ func (v *View) lack(now time.Time, pod *observe.Pod, o nodeHealth) error {
 	return nil
 }
 
-// use appends a pod's containers as the store knows them, and tells how long the pod
+// usageOf appends what a store knows of a pod; false if it knows nothing.
+type usageOf func(query rate.Query, dst []rate.ContainerUsage) ([]rate.ContainerUsage, bool)
+
+// use appends a pod's containers as a store knows them, and tells how long the pod
 // was ready when the oldest of their newest samples was taken: 0 if it is not.
-func (s *session) use(
-	now time.Time, pod *observe.Pod, window time.Duration, v *View,
+func (v *View) use(
+	now time.Time, pod *observe.Pod, window time.Duration, usage usageOf,
 ) (readyFor time.Duration, isKnown bool) {
 	from := len(v.containers)
 	query := rate.Query{Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: window, Now: now}
-	v.containers, isKnown = s.store.Usage(query, v.containers)
+	v.containers, isKnown = usage(query, v.containers)
 	if !isKnown || !pod.IsReady() {
 		return 0, isKnown
 	}
 	readyFor = v.readyFor(from, pod)
 	if query.Window = averaging.PodWindow(readyFor, window); query.Window < window {
-		v.containers, isKnown = s.store.Usage(query, v.containers[:from])
+		v.containers, isKnown = usage(query, v.containers[:from])
 	}
 	return readyFor, isKnown
 }

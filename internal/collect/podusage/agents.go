@@ -1,0 +1,335 @@
+package podusage
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+const (
+	// AgentPeriod is how often each agent is asked.
+	AgentPeriod = 250 * time.Millisecond
+	// agentGrace is for how long an agent may be silent before its node's kubelet stands in.
+	agentGrace = 1500 * time.Millisecond
+	// agentsPeriod is how often it is looked at which nodes have agents.
+	agentsPeriod = time.Second
+	// agentStretch is how many times less often a kubelet is asked while the agent of its node answers.
+	// Its samples are kept, so that it can stand in at once, and are seldom newer than this.
+	agentStretch = 5
+	// forgetAfter is for how long the containers of a pod are asked for that nobody has looked at.
+	forgetAfter = time.Minute
+)
+
+// Agents are asked before kubelets. A kubelet stands in where its node has no agent, where the agent
+// does not answer, and for pods of which it does not know all containers.
+type Agents struct {
+	// Scraper makes what asks agents and puts their answers into the store.
+	Scraper func(store *rate.Store) (AgentScraper, error)
+	// Find is where a node's agent listens; false if it has none.
+	Find func(node string) (address string, found bool)
+	// Run, if it is not nil, does what the others need until ctx ends.
+	Run func(ctx context.Context)
+	// Rounds has the budget. The period is AgentPeriod.
+	Rounds scrape.Config[kubelet.Target]
+}
+
+// AgentScraper asks one agent for the selected containers.
+type AgentScraper interface {
+	Scrape(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) (rate.Round, error)
+	Forget(node string)
+}
+
+// agents are the agents of a session's nodes.
+type agents struct {
+	config  *Agents
+	session *session
+	store   *rate.Store
+	scraper AgentScraper
+	rounds  *scrape.Rounds[kubelet.Target]
+
+	// mu guards the following.
+	mu sync.Mutex
+	// wanted are the pods of each node with an agent that somebody has looked at.
+	wanted map[string]*wantedPods
+	// heard is when each agent last answered with something new, answers whether its samples are used.
+	heard   map[string]time.Time
+	answers map[string]bool
+}
+
+// wantedPods are those of one node.
+type wantedPods struct {
+	pods map[podName]*wantedPod
+	// prepared is the selection of their containers; nil if it is another one by now.
+	prepared *selection.Prepared
+}
+
+type podName struct{ namespace, name string }
+
+// wantedPod is one, and when it was last looked at.
+type wantedPod struct {
+	running *observe.Running
+	looked  time.Time
+}
+
+func newAgents(config *Agents, s *session) (*agents, error) {
+	a := &agents{
+		config: config, session: s,
+		store: rate.New(rate.Config{
+			Span: averaging.StableWindow, MaxAge: maxAge, Interval: scrape.DefaultPeriod,
+		}),
+		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, answers: map[string]bool{},
+	}
+	rounds := config.Rounds
+	rounds.Period, rounds.Scrape, rounds.Forget = AgentPeriod, a.scrape, a.forget
+	var err error
+	if a.rounds, err = scrape.New(rounds); err != nil {
+		return nil, fmt.Errorf("agents of nodes: %w", err)
+	}
+	if a.scraper, err = config.Scraper(a.store); err != nil {
+		return nil, fmt.Errorf("agents of nodes: %w", err)
+	}
+	return a, nil
+}
+
+// run asks agents until ctx ends.
+func (a *agents) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { a.rounds.Run(ctx) })
+	if a.config.Run != nil {
+		running.Go(func() { a.config.Run(ctx) })
+	}
+	for ctx.Err() == nil {
+		a.choose()
+		a.judge(time.Now())
+		_ = timing.Pause(ctx, agentsPeriod/4) // The loop's condition ends it.
+	}
+}
+
+// choose makes the agents of the nodes that are wanted now those that are asked.
+func (a *agents) choose() {
+	var targets []kubelet.Target
+	for _, node := range a.session.watch.Nodes(nil) {
+		if address, found := a.config.Find(node); found {
+			targets = append(targets, kubelet.Target{Node: node, Address: address})
+		}
+	}
+	a.mu.Lock()
+	before := a.wanted
+	a.wanted = make(map[string]*wantedPods, len(targets))
+	for i := range targets {
+		node := targets[i].Node
+		if a.wanted[node] = before[node]; a.wanted[node] == nil {
+			a.wanted[node] = &wantedPods{pods: map[podName]*wantedPod{}}
+		}
+	}
+	a.mu.Unlock()
+	a.rounds.Set(targets)
+}
+
+// judge notes which agents answer. Where one ceases to, its node's kubelet is asked at once.
+func (a *agents) judge(now time.Time) {
+	var began, ended []string
+	a.mu.Lock()
+	for node, last := range a.heard {
+		answers := now.Sub(last) <= agentGrace
+		switch {
+		case answers && !a.answers[node]:
+			began = append(began, node)
+		case !answers && a.answers[node]:
+			ended = append(ended, node)
+		}
+		if !answers {
+			delete(a.heard, node)
+			delete(a.answers, node)
+			continue
+		}
+		a.answers[node] = true
+	}
+	count := len(a.answers)
+	a.mu.Unlock()
+	log := a.session.source.config.Log
+	a.session.source.metrics.agents.Set(float64(count))
+	for _, node := range began {
+		log.Info("resource metrics of a node come from its agent", "node", node)
+	}
+	for _, node := range ended {
+		why := "it is not asked any more"
+		if state, isAsked := a.rounds.State(node); isAsked && state.LastError != nil {
+			why = state.LastError.Error()
+		}
+		log.Info("resource metrics of a node come from its kubelet: the agent does not answer", "node", node, "why", why)
+	}
+	a.session.rounds.Urgent(ended...)
+}
+
+// isAnswering reports whether the agent's samples may be used.
+func (a *agents) isAnswering(node string, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.isHeard(node, now)
+}
+
+// isHeard needs the lock.
+func (a *agents) isHeard(node string, now time.Time) bool {
+	last, isHeard := a.heard[node]
+	return isHeard && now.Sub(last) <= agentGrace
+}
+
+// without are the nodes whose agents do not answer.
+func (a *agents) without(nodes []string, now time.Time) []string {
+	if a == nil {
+		return nodes
+	}
+	var left []string
+	for _, node := range nodes {
+		if !a.isAnswering(node, now) {
+			left = append(left, node)
+		}
+	}
+	return left
+}
+
+// stretch is how many times less often a kubelet is asked.
+func (a *agents) stretch(target kubelet.Target) float64 {
+	if a.isAnswering(target.Node, time.Now()) {
+		return agentStretch
+	}
+	return 1
+}
+
+// want has a pod's containers asked for, and reports whether the agent of its node answers.
+func (a *agents) want(now time.Time, pod *observe.Pod) (answers bool) {
+	if pod.Running == nil {
+		return false
+	}
+	node := pod.Node()
+	name := podName{pod.Namespace(), pod.Name}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := a.wanted[node]
+	if of == nil {
+		return false
+	}
+	known := of.pods[name]
+	if known == nil {
+		known = &wantedPod{}
+		of.pods[name] = known
+	}
+	known.looked = now
+	if known.running != pod.Running && !known.running.Equal(pod.Running) {
+		of.prepared = nil
+	}
+	known.running = pod.Running
+	return a.isHeard(node, now)
+}
+
+// selected is what the agent of a node is to be asked for; nil for nothing.
+func (a *agents) selected(node string, now time.Time) *selection.Prepared {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := a.wanted[node]
+	if of == nil {
+		return nil
+	}
+	for name, pod := range of.pods {
+		if now.Sub(pod.looked) > forgetAfter {
+			delete(of.pods, name)
+			of.prepared = nil
+		}
+	}
+	if len(of.pods) == 0 {
+		return nil
+	}
+	if of.prepared == nil {
+		of.prepared = selection.Prepare(of.containers())
+	}
+	return of.prepared
+}
+
+// containers are those of all pods, as many as an agent takes.
+func (w *wantedPods) containers() []selection.Container {
+	var all []selection.Container
+	for name, pod := range w.pods {
+		for _, c := range pod.running.Containers {
+			if len(all) == selection.MaxContainers {
+				return all
+			}
+			all = append(all, selection.Container{
+				PodUID: pod.running.PodUID, ID: c.ID, Namespace: name.namespace, Pod: name.name, Name: c.Name,
+			})
+		}
+	}
+	return all
+}
+
+// scrape asks one agent, if there is something to ask it for.
+func (a *agents) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
+	wanted := a.selected(target.Node, time.Now())
+	if wanted == nil {
+		return 0, nil
+	}
+	round, err := a.ask(ctx, target, wanted)
+	if ctx.Err() != nil {
+		return round.CPU, err
+	}
+	a.session.source.metrics.agentScraped(err)
+	if err != nil || round.Fresh == 0 {
+		return round.CPU, err
+	}
+	now := time.Now()
+	a.mu.Lock()
+	told := Sampled{Node: target.Node, At: now, Before: a.heard[target.Node]}
+	a.heard[target.Node] = now
+	a.mu.Unlock()
+	a.session.watch.Sampled(told)
+	return round.CPU, nil
+}
+
+// ask asks one agent. Reading what a stranger sent must not end the process.
+func (a *agents) ask(
+	ctx context.Context, target kubelet.Target, wanted *selection.Prepared,
+) (round rate.Round, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			a.session.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading an agent failed", "node", target.Node,
+				"stack", string(debug.Stack()))
+			round, err = rate.Round{}, fmt.Errorf("agent of node %s: reading its answer failed: %v", target.Node, r)
+		}
+	}()
+	return a.scraper.Scrape(ctx, target, wanted)
+}
+
+func (a *agents) forget(target kubelet.Target) {
+	a.scraper.Forget(target.Node)
+	a.store.Forget(target.Node)
+}
+
+// usage appends what the agent knows of a pod; false if that is not all of it, or too little for an average.
+func (a *agents) usage(
+	query rate.Query, pod *observe.Pod, dst []rate.ContainerUsage,
+) (all []rate.ContainerUsage, isEnough bool) {
+	from := len(dst)
+	dst, isKnown := a.store.Usage(query, dst)
+	if !isKnown || len(dst)-from != len(pod.Running.Containers) {
+		return dst[:from], false
+	}
+	// An interval may be missing at the window's begin.
+	shortest := min(query.Window, averaging.ShortestWindow) - scrape.DefaultPeriod
+	for i := range dst[from:] {
+		if c := &dst[from+i]; !c.HasCPU || !c.HasMemory || c.CPU.Span < shortest {
+			return dst[:from], false
+		}
+	}
+	return dst, true
+}

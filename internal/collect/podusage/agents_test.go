@@ -1,0 +1,289 @@
+package podusage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// cluster is nodes whose kubelets have samples every 10 s, as with their defaults, and whose agents have them at once.
+// Each container uses 100m.
+type cluster struct {
+	began    time.Time
+	world    *world
+	registry *prometheus.Registry
+
+	// mu guards the following.
+	mu sync.Mutex
+	// agents are the nodes with agents, with what is wrong with them.
+	agents map[string]error
+	// asked are the containers that agents were asked for last, kubelets how often kubelets were asked.
+	asked    map[string]string
+	kubelets int
+	// unknown are containers that agents do not find.
+	unknown string
+}
+
+// textOf is what a node's containers have used by a time.
+func (c *cluster) textOf(at time.Time, containers ...selection.Container) []byte {
+	node := &kubelettest.Node{}
+	for i := range containers {
+		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: containers[i].Pod,
+			Containers: []kubelettest.Container{{Name: containers[i].Name, Start: c.began.Add(-time.Hour),
+				CPUNanos: int64(at.Sub(c.began.Add(-time.Hour))) / 10, MemoryBytes: 1 << 20}}})
+	}
+	return node.Text(at)
+}
+
+// fromKubelets and fromAgents are what asks one or the other.
+type (
+	fromKubelets struct {
+		*cluster
+		store *rate.Store
+	}
+	fromAgents struct {
+		*cluster
+		store *rate.Store
+	}
+)
+
+// Scrape implements Scraper.
+func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+	f.mu.Lock()
+	f.kubelets++
+	f.mu.Unlock()
+	now := time.Now()
+	sampled := now.Truncate(10 * time.Second)
+	return f.store.Ingest(target.Node, now, f.textOf(sampled, selection.Container{Pod: "web-0", Name: "app"},
+		selection.Container{Pod: "web-0", Name: "proxy"}))
+}
+
+// Scrape implements AgentScraper.
+func (f fromAgents) Scrape(
+	_ context.Context, target kubelet.Target, wanted *selection.Prepared,
+) (rate.Round, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[target.Node] = string(wanted.Text)
+	if err := f.agents[target.Node]; err != nil {
+		if errors.Is(err, errMad) {
+			panic(err)
+		}
+		return rate.Round{}, err
+	}
+	containers, err := selection.Decode(wanted.Text)
+	if err != nil {
+		return rate.Round{}, err
+	}
+	containers = slices.DeleteFunc(containers, func(c selection.Container) bool { return c.Name == f.unknown })
+	return f.store.Ingest(target.Node, time.Now(), f.textOf(time.Now(), containers...))
+}
+
+// Forget implements AgentScraper.
+func (f fromAgents) Forget(string) {}
+
+func (c *cluster) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+// running is a source that reads a cluster with node a, where there is an agent, and the pod web-0 on it.
+func running(t *testing.T) (c *cluster, s *Source, pods []*observe.Pod) {
+	c = &cluster{began: time.Now(), agents: map[string]error{"a": nil}, asked: map[string]string{}, world: newWorld(t),
+		registry: prometheus.NewRegistry()}
+	c.world.node("a", 0)
+	s = c.world.start(func(config *Config) {
+		config.Registerer = c.registry
+		config.Scraper = func(store *rate.Store) (Scraper, error) { return fromKubelets{c, store}, nil }
+		config.Agents = &Agents{
+			Scraper: func(store *rate.Store) (AgentScraper, error) { return fromAgents{c, store}, nil },
+			Find: func(node string) (string, bool) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				_, found := c.agents[node]
+				return "10.1.0.1:8443", found
+			},
+		}
+	})
+	c.world.want("a")
+	p := pod("web-0", "a")
+	p.UID = "u-0"
+	for _, name := range []string{"app", "proxy"} {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: name,
+			ContainerID: "containerd://" + name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	}
+	pods = observe.PodsOf([]*corev1.Pod{p})
+	pods[0].Running = observe.RunningOf(p)
+	return c, s, pods
+}
+
+// age is how old the pod's sample is. It wants one, of all containers.
+func age(t *testing.T, s *Source, pods []*observe.Pod) time.Duration {
+	t.Helper()
+	var v View
+	if err := s.Look(time.Now(), pods, &v); err != nil {
+		t.Fatalf("%v", err)
+	}
+	got := v.Sample(0, cpuOfPod, arithmetic.Saturate)
+	if !got.Present || got.Milli != 200 || v.Unreadable().Pods != 0 {
+		t.Fatalf("CPU %+v, want 200m", got)
+	}
+	return time.Since(got.At)
+}
+
+// settled waits until the agent's samples span an average.
+func settled(t *testing.T, s *Source, pods []*observe.Pod) {
+	t.Helper()
+	pass(25 * time.Second)
+	for range 40 {
+		age(t, s, pods)
+		pass(250 * time.Millisecond)
+	}
+	if a := age(t, s, pods); a > 250*time.Millisecond {
+		t.Fatalf("samples are %s old", a)
+	}
+}
+
+// TestAgentBeforeKubelet: samples come from the agent, four times a second, and its node's kubelet is asked less often.
+func TestAgentBeforeKubelet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		c.set(func() { c.kubelets = 0 })
+		c.world.set(func() { c.world.sampled = nil })
+		for range 40 {
+			pass(250 * time.Millisecond)
+			if a := age(t, s, pods); a > 250*time.Millisecond {
+				t.Errorf("samples are %s old", a)
+			}
+		}
+		if told := len(c.world.sampled); c.kubelets < 1 || c.kubelets > 3 || told < 39 || told > 43 {
+			t.Errorf("in 10 s the kubelet was asked %d times, and there were samples %d times", c.kubelets, told)
+		}
+		wantLongIntervals(t, s, pods)
+		if got := strings.Count(c.asked["a"], "u-0 "); got != 2 || c.world.logged("come from its agent") != 1 {
+			t.Errorf("asked for %q, logged %v", c.asked["a"], c.world.logs)
+		}
+		want := "# HELP plimsoll_agent_nodes Nodes whose samples come from their agents.\n" +
+			"# TYPE plimsoll_agent_nodes gauge\nplimsoll_agent_nodes 1\n"
+		if err := testutil.GatherAndCompare(c.registry, bytes.NewBufferString(want), "plimsoll_agent_nodes"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// wantLongIntervals wants single intervals of a second or longer, however often there are samples.
+func wantLongIntervals(t *testing.T, s *Source, pods []*observe.Pod) {
+	t.Helper()
+	var v View
+	if err := s.Look(time.Now(), pods, &v); err != nil {
+		t.Fatal(err)
+	}
+	for k, r := range v.Recent(0, cpuOfPod, arithmetic.Saturate) {
+		if !r.Present || r.Milli != 200 || r.Window < time.Second || r.Window > 2*time.Second {
+			t.Errorf("interval %d: %+v", k, r)
+		}
+	}
+}
+
+// TestAgentEnds: within 3 s of an agent's end the samples are the kubelet's, there is no moment without any, and metrics
+// say so. When it is back, they are the agent's again.
+func TestAgentEnds(t *testing.T) {
+	for name, failure := range map[string]error{"killed": errors.New("connection refused"), "mad": errMad} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s, pods := running(t)
+				settled(t, s, pods)
+				c.set(func() { c.agents["a"], c.kubelets = failure, 0 })
+				for waited := time.Duration(0); waited < 20*time.Second; waited += 100 * time.Millisecond {
+					pass(100 * time.Millisecond)
+					a := age(t, s, pods)
+					// The kubelet's sample of the last ten seconds.
+					isKubelets := time.Now().Add(-a).UnixMilli()%10_000 == 0
+					if waited >= 3*time.Second && !isKubelets || a > 12*time.Second {
+						t.Fatalf("%s after the agent's end a sample is %s old", waited, a)
+					}
+				}
+				if c.kubelets < 15 || c.world.logged("come from its kubelet") != 1 {
+					t.Errorf("in 20 s the kubelet was asked %d times, logged %v", c.kubelets, c.world.logs)
+				}
+				c.set(func() { c.agents["a"] = nil })
+				pass(31 * time.Second)
+				settled(t, s, pods)
+			})
+		})
+	}
+}
+
+// TestNotFromAgent: where the agent does not know all of a pod, or the IDs of the pod's containers are not known, or
+// nobody looks at the pod any more, the kubelet is who knows it.
+func TestNotFromAgent(t *testing.T) {
+	for name, change := range map[string]func(c *cluster, pods []*observe.Pod){
+		"a container is not found": func(c *cluster, _ []*observe.Pod) { c.set(func() { c.unknown = "proxy" }) },
+		"no IDs are known":         func(_ *cluster, pods []*observe.Pod) { pods[0].Running = nil },
+		"the agent goes":           func(c *cluster, _ []*observe.Pod) { c.set(func() { delete(c.agents, "a") }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s, pods := running(t)
+				settled(t, s, pods)
+				change(c, pods)
+				pass(3 * time.Second)
+				for range 40 {
+					pass(250 * time.Millisecond)
+					if at := time.Now().Add(-age(t, s, pods)); at.UnixMilli()%10_000 != 0 {
+						t.Fatalf("a sample of %s is not the kubelet's", at)
+					}
+				}
+			})
+		})
+	}
+	t.Run("nobody looks at it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, s, pods := running(t)
+			settled(t, s, pods)
+			pass(forgetAfter + 3*time.Second)
+			c.set(func() { clear(c.asked) })
+			pass(10 * time.Second)
+			if len(c.asked) != 0 {
+				t.Errorf("asked for %v", slices.Collect(maps.Keys(c.asked)))
+			}
+		})
+	})
+}
+
+// TestContainerStartsAnew: the agent is asked for the new ID as soon as the pod's status has it.
+func TestContainerStartsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		pods[0].Running = &observe.Running{PodUID: "u-0", Containers: []observe.RunningContainer{
+			{Name: "app", ID: "second"}, {Name: "proxy", ID: "proxy"},
+		}}
+		age(t, s, pods)
+		pass(300 * time.Millisecond)
+		if asked := c.asked["a"]; !strings.Contains(asked, "u-0 second shop web-0 app\n") ||
+			strings.Contains(asked, "u-0 app ") {
+			t.Errorf("asked for %q", asked)
+		}
+	})
+}

@@ -188,10 +188,10 @@ func TestLimits(t *testing.T) {
 func TestCappedLoad(t *testing.T) {
 	s := New()
 	short := func(minute int) float64 {
-		switch m := minute % day; {
-		case m == 720:
+		switch minute % day {
+		case 720:
 			return 3
-		case m == 721:
+		case 721:
 			return 6
 		}
 		return jump(minute)

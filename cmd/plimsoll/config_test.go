@@ -55,6 +55,7 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 		"autoscaling horizontalpodautoscalers get list watch",
 		"autoscaling horizontalpodautoscalers/status update",
 		"plimsoll.dev workloadautoscalers get list watch", "plimsoll.dev workloadautoscalers/status update patch",
+		"plimsoll.dev autoscalercheckpoints get list create update delete",
 		"* */scale get update",
 		" pods list watch",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
@@ -54,7 +54,7 @@ type Config struct {
 	// this one acts on it; DefaultTakeoverDelay if it is 0.
 	TakeoverDelay time.Duration
 	// Metrics answers for the metrics APIs.
-	Metrics query.Source
+	Metrics readings.MetricsAPIs
 	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is
 	// asked for resource metrics too. It may be nil.
 	Direct readings.Direct
@@ -63,7 +63,12 @@ type Config struct {
 	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is
 	// empty if none does. Every decision calls it, from several goroutines, so it reads caches alone.
 	// It may be nil.
-	Conflict   func(*autoscalingv2.HorizontalPodAutoscaler) string
+	Conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
+	// Checkpoints keep what was learnt over restarts; it may be nil. MayWriteAtEnd reports, when the context of Run has
+	// ended, whether the process leads until Run returns.
+	Checkpoints   checkpoints.Client
+	MayWriteAtEnd func() bool
+
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer
 	Log        logr.Logger

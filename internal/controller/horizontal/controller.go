@@ -142,7 +142,7 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		Log:        cfg.Log,
 		SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
-	return &reconciler{
+	r := &reconciler{
 		Config: *cfg, queue: c.queue, workers: c.workers, records: c.records, triggers: c.triggers, observer: o,
 		status: writer,
 		contests: takeover.New(&takeover.Config{
@@ -151,7 +151,9 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		}),
 		comparer:   takeover.Comparer{SyncPeriod: cfg.SyncPeriod, Count: c.series.Shadow, Log: cfg.Log},
 		inspectors: c.inspectors, series: c.series,
-	}, nil
+	}
+	r.keeper, err = r.newKeeper()
+	return r, err
 }
 
 // Inspect has an inspector receive each decision on an HPA until it is stopped.
@@ -223,6 +225,9 @@ func (c *Controller) Run(ctx context.Context) error {
 		Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled, Own: c.triggers.watchOwn(),
 	})()
 	defer reader.Wait()
+	if c.reconciler.keeper != nil {
+		defer c.reconciler.keeper.Start(ctx)()
+	}
 	c.loop(ctx)
 	return nil
 }

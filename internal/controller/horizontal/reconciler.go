@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
@@ -34,6 +35,8 @@ type reconciler struct {
 	inspectors *inspectors
 	series     *monitor.Series
 	scratches  scratchPool
+	// keeper is nil if nothing is kept over restarts.
+	keeper *checkpoints.Keeper
 }
 
 // batchTime is for how long a worker goes on with what is due next, which then waits for no new
@@ -88,6 +91,9 @@ func (r *reconciler) forget(key observe.Key) {
 	r.contests.Forget(&record.contest)
 	r.observer.reader.Forget(key, &record.readings)
 	r.status.Forget(&record.status)
+	if r.keeper != nil {
+		r.keeper.Forget(key)
+	}
 	r.records.forget(key)
 }
 
@@ -107,6 +113,7 @@ func (r *reconciler) begin(hpa observehorizontal.Autoscaler) *hpaRecord {
 	record.scaling.Begin()
 	record.readings.Begin(now)
 	record.comparison.Reset()
+	record.loads.Reset()
 	r.status.Begin(&record.status, hpa, now)
 	r.series.Startup.Forget(hpa.Key())
 	return record
@@ -119,6 +126,7 @@ func (r *reconciler) reconcile(
 ) (due time.Time) {
 	now := time.Now()
 	p := &pass{hpa: hpa, record: r.begin(hpa), began: now, start: now}
+	r.restore(hpa, p.record)
 	p.observation.Trigger = item.Trigger()
 	due = item.Full
 	if p.isFull() {

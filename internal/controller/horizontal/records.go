@@ -53,6 +53,8 @@ type owned struct {
 	// isReleased says that the pods and metrics of an object that is left to another controller
 	// are not watched.
 	isReleased bool
+	// isRestored says that nothing more will be found that was saved of the object before.
+	isRestored bool
 }
 
 // policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be

@@ -22,7 +22,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
@@ -34,10 +33,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
+	"github.com/plimsoll-dev/plimsoll/internal/process/ownobjects"
 	"github.com/plimsoll-dev/plimsoll/internal/process/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical"
 )
@@ -62,7 +61,9 @@ type Config struct {
 	HPAs HPAMode
 	// TakeoverDelay is how long another controller must have written no status of an HPA before this one
 	// acts on it.
-	TakeoverDelay  time.Duration
+	TakeoverDelay time.Duration
+	// Checkpoints has what was learnt of autoscalers kept over restarts.
+	Checkpoints    bool
 	Workers        int
 	SyncPeriod     time.Duration
 	StatusInterval time.Duration
@@ -90,7 +91,8 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	loop, err := newLoop(config, cfg, log)
+	// A process that lost its Lease ends too, but not because it was told to.
+	loop, err := newLoop(config, cfg, func() bool { return ctx.Err() != nil }, log)
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,18 @@ var (
 	_ manager.LeaderElectionRunnable = (*loop)(nil)
 )
 
-func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
+// setCheckpoints has what is learnt kept, if the flags say so.
+func (c *Config) setCheckpoints(config *rest.Config, of *controllerhorizontal.Config) error {
+	if !c.Checkpoints {
+		return nil
+	}
+	client, err := ownobjects.Checkpoints(config)
+	of.Checkpoints = client
+	return err
+}
+
+// newLoop wires the loop. Once it has ended, isTold reports whether because the process was told to end.
+func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger) (*loop, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
@@ -180,7 +193,7 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := newWorkloads(config, log.WithName("horizontal"))
+	objects, err := ownobjects.WorkloadAutoscalers(config, log.WithName("horizontal"))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +209,10 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		HPAs:         c.HPAs, TakeoverDelay: c.TakeoverDelay,
 		SyncPeriod: c.SyncPeriod, Triggers: true, ScrapeInterval: c.Kubelets.Interval, Workers: c.Workers, Options: c.Options,
-		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval,
+		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isTold,
+	}
+	if err = c.setCheckpoints(config, &cfg); err != nil {
+		return nil, err
 	}
 	if cfg.Own, err = c.Sources.Own(cluster); err != nil {
 		return nil, err
@@ -241,15 +257,6 @@ func fieldManager(namespace, name string) string {
 		return fmt.Sprintf("%s-%x", manager[:most-17], sha256.Sum256([]byte(manager)))[:most]
 	}
 	return manager
-}
-
-// newWorkloads makes the cache of WorkloadAutoscalers.
-func newWorkloads(config *rest.Config, log logr.Logger) (*workloads.Cache, error) {
-	client, err := wla.New(config)
-	if err != nil {
-		return nil, err
-	}
-	return workloads.New(client, metav1.NamespaceAll, log), nil
 }
 
 // caches are those of both sides.

@@ -91,6 +91,9 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
 			"(docs/compatibility.md).")
+	fs.BoolVar(&f.config.Checkpoints, "autoscaler-checkpoints", true,
+		"Keep what was learnt of the load of each HPA and WorkloadAutoscaler in AutoscalerCheckpoints, written once an "+
+			"hour, so that a restart does not lose it.")
 	fs.BoolVar(&f.config.Vertical, "vertical", true,
 		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
 			"False where another vertical autoscaler does: two must not work on the same objects.")

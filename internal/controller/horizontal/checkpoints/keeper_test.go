@@ -391,7 +391,8 @@ func TestOversizedPartIsLeftOut(t *testing.T) {
 	})
 }
 
-// TestEndOfTheProcess: first what was never saved, then what was saved longest ago.
+// TestEndOfTheProcess: first what was never saved, then what was saved longest ago; what was saved just
+// now is not saved again.
 func TestEndOfTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -404,7 +405,9 @@ func TestEndOfTheProcess(t *testing.T) {
 		before := len(w.store.writes)
 		order := []string{"shop/hpa-web"}
 		for _, write := range w.store.writes {
-			order = append(order, write.name)
+			if time.Since(write.at) >= youngestFlushed {
+				order = append(order, write.name)
+			}
 		}
 		w.many(50)
 		began := time.Now()
@@ -422,7 +425,7 @@ func TestEndOfTheProcess(t *testing.T) {
 	})
 }
 
-// TestEndIsBounded: an API server that does not answer delays the end by ten seconds at most.
+// TestEndIsBounded: an API server that does not answer delays the end by seconds.
 func TestEndIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newStore())
@@ -434,7 +437,7 @@ func TestEndIsBounded(t *testing.T) {
 		if took := time.Since(began); took != flushTimeout {
 			t.Errorf("it took %s, want %s", took, flushTimeout)
 		}
-		if got, want := len(w.store.writes), flushWriters*3; got != want || w.store.most != flushWriters {
+		if got, want := len(w.store.writes), flushWriters; got != want || w.store.most != flushWriters {
 			t.Errorf("%d written, %d at a time; want %d", got, w.store.most, want)
 		}
 		if w.total(t, "writes_total", resultFailure) != 0 {

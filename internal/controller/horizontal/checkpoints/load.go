@@ -59,6 +59,13 @@ func (k *Keeper) keep(c *plimsollv1alpha1.AutoscalerCheckpoint) {
 	}
 }
 
+// Damaged notes that what was taken cannot be decoded.
+func (k *Keeper) Damaged(key observe.Key, err error) {
+	k.series.read(resultUnreadable)
+	k.problems.note("reading: "+resultUnreadable, err, "a checkpoint of an autoscaler cannot be decoded, and is not used",
+		"object", key.String())
+}
+
 // check is whose checkpoint it is, or why it is not used. The API server has checked it, if the definition is the one
 // that ships.
 func check(c *plimsollv1alpha1.AutoscalerCheckpoint) (key observe.Key, problem string) {

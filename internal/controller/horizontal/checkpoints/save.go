@@ -27,11 +27,12 @@ const (
 	// retryPause is when a write is repeated that failed for a reason which may pass.
 	retryPause = 5 * time.Minute
 
-	// The same at the end of the process, which lasts flushTimeout at most. The Lease lasts for 15 s without being
-	// renewed, unless flags shorten that.
-	flushTimeout            = 10 * time.Second
-	maxFlushWritesPerSecond = 50
-	flushWriters            = 8
+	// The same at the end of the process. The next leader begins only when that has ended, so it is short.
+	flushTimeout            = 5 * time.Second
+	maxFlushWritesPerSecond = 200
+	flushWriters            = 16
+	// youngestFlushed is how old what was saved is that is saved again then.
+	youngestFlushed = 5 * time.Minute
 )
 
 // saveDue writes each checkpoint when it is due, until ctx ends.
@@ -146,12 +147,16 @@ func (k *Keeper) flush(ctx context.Context) {
 func (k *Keeper) takeAll() []*entry {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	entries := slices.SortedFunc(maps.Values(k.entries), func(a, b *entry) int {
+	all := slices.SortedFunc(maps.Values(k.entries), func(a, b *entry) int {
 		return cmp.Or(a.saved.Compare(b.saved), cmp.Compare(a.key.Namespace, b.key.Namespace),
 			cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Kind, b.key.Kind))
 	})
-	for _, e := range entries {
-		k.forget(e.key)
+	now := time.Now()
+	var old []*entry
+	for _, e := range all {
+		if k.forget(e.key); now.Sub(e.saved) >= youngestFlushed {
+			old = append(old, e)
+		}
 	}
-	return entries
+	return old
 }

@@ -31,10 +31,20 @@ func (r *Loads) Add(o *horizontal.Observation, d *horizontal.Decision) {
 	r.history.Add(d.At, p)
 }
 
-// Encode is the history as package loadhistory encodes it.
+// Reset forgets what was recorded: it was another object's.
+func (r *Loads) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history = loadhistory.History{}
+}
+
+// Encode is the history as package loadhistory encodes it; nil if there is none.
 func (r *Loads) Encode() ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, isAny := r.history.First(); !isAny {
+		return nil, nil
+	}
 	return r.history.AppendBinary(nil)
 }
 

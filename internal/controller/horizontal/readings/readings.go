@@ -55,10 +55,13 @@ type (
 // SpecsOf are what the object's metrics need that Plimsoll reads itself; nil for an HPA.
 func SpecsOf(a observehorizontal.Autoscaler) Specs { return own.SpecsOf(a) }
 
+// MetricsAPIs answer for the metrics APIs.
+type MetricsAPIs = query.Source
+
 // Config is what a Reader needs.
 type Config struct {
 	// Source answers for the metrics APIs.
-	Source query.Source
+	Source MetricsAPIs
 	// Direct has the kubelets' samples; it may be nil.
 	Direct Direct
 	// Own are the sources of metrics that Plimsoll reads itself.

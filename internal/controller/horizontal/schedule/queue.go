@@ -217,6 +217,22 @@ func (q *Queue) Done(key observe.Key, full time.Time) {
 	q.wakeFor(e)
 }
 
+// Hold keeps workers from taking an HPA until Release, and reports whether none has it. When it is due stays as it is.
+func (q *Queue) Hold(key observe.Key) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, isThere := q.entries[key]
+	if !isThere || e.running {
+		return false
+	}
+	q.due.Remove(e)
+	e.running = true
+	return true
+}
+
+// Release ends Hold.
+func (q *Queue) Release(key observe.Key) { q.Done(key, time.Time{}) }
+
 // Forget removes a running item when its decision ends, unless a new HPA of its name was
 // added meanwhile.
 func (q *Queue) Forget(key observe.Key) (gone bool) {

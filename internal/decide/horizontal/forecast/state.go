@@ -76,6 +76,9 @@ func (s *State) Clone() *State {
 // After reports whether it has learnt more recent minutes than another state.
 func (s *State) After(other *State) bool { return s.v.Minute > other.v.Minute }
 
+// KnowsMore reports whether it has learnt more minutes than another state; of none there is nothing to know.
+func (s *State) KnowsMore(other *State) bool { return other == nil || s.v.Learnt > other.v.Learnt }
+
 // Observe takes in a moment. What it computes, it does once a minute.
 func (s *State) Observe(settings *Settings, in *Input) Result {
 	if settings.Mode == Off {

@@ -1,0 +1,93 @@
+package horizontal
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// newKeeper makes what keeps what was learnt over restarts; nil if nothing does.
+func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
+	if r.Checkpoints == nil {
+		return nil, nil
+	}
+	return checkpoints.New(&checkpoints.Config{
+		Client: r.Checkpoints, Encode: r.encode, MayFlush: r.MayWriteAtEnd, Registerer: r.Registerer, Log: r.Log,
+		IsKnown: func(key observe.Key, uid types.UID) bool {
+			found, err := r.observer.get(key)
+			return err == nil && found.UID == uid
+		},
+	})
+}
+
+// restore has what was saved of an object go into what was learnt since, once it is read. A worker has the object, and
+// its decisions do not wait for that.
+func (r *reconciler) restore(hpa observehorizontal.Autoscaler, record *hpaRecord) {
+	if r.keeper == nil || record.isRestored {
+		return
+	}
+	saved, isFound, isFinal := r.keeper.Take(hpa.Key(), hpa.UID)
+	record.isRestored = isFinal
+	if !isFound {
+		return
+	}
+	if err := errors.Join(record.mergeHistory(saved.History), record.mergeForecast(saved.Forecast)); err != nil {
+		r.keeper.Damaged(hpa.Key(), err)
+	}
+}
+
+func (r *hpaRecord) mergeHistory(encoded []byte) error {
+	if len(encoded) == 0 {
+		return nil
+	}
+	if err := r.loads.Merge(encoded); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	return nil
+}
+
+// mergeForecast goes on with what was saved, unless more has been learnt since the start.
+func (r *hpaRecord) mergeForecast(encoded []byte) error {
+	if len(encoded) == 0 {
+		return nil
+	}
+	learnt, err := checkpoints.MoreLearnt(encoded, r.state.Forecast)
+	if err != nil {
+		return fmt.Errorf("forecast: %w", err)
+	}
+	r.state.Forecast = learnt
+	return nil
+}
+
+// encode is what is saved of an object. What is compared with another controller's decisions alone is not saved: that
+// controller may be another Plimsoll, which saves it.
+func (r *reconciler) encode(key observe.Key, uid types.UID) (checkpoints.Data, error) {
+	record := r.records.find(key)
+	if record == nil || r.HPAs.Compares(key.Kind) {
+		return checkpoints.Data{}, nil
+	}
+	if !r.queue.Hold(key) {
+		return checkpoints.Data{}, checkpoints.ErrBusy
+	}
+	defer r.queue.Release(key)
+	if record.uid != uid {
+		return checkpoints.Data{}, nil
+	}
+	var data checkpoints.Data
+	var err error
+	if data.History, err = record.loads.Encode(); err != nil {
+		return data, fmt.Errorf("encoding the history: %w", err)
+	}
+	if record.state.Forecast == nil {
+		return data, nil
+	}
+	if data.Forecast, err = record.state.Forecast.AppendBinary(nil); err != nil {
+		return data, fmt.Errorf("encoding the forecast: %w", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,219 @@
+package horizontal
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// savedCheckpoints are those of an API server; with an error it answers nothing.
+type savedCheckpoints struct {
+	err error
+
+	mu      sync.Mutex
+	objects map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint
+	version int
+}
+
+var _ checkpoints.Client = (*savedCheckpoints)(nil)
+
+// Each implements checkpoints.Client.
+func (s *savedCheckpoints) Each(_ context.Context, visit func(*plimsollv1alpha1.AutoscalerCheckpoint)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.objects {
+		visit(o.DeepCopy())
+	}
+	return s.err
+}
+
+// Get implements checkpoints.Client.
+func (s *savedCheckpoints) Get(
+	_ context.Context, name types.NamespacedName,
+) (*plimsollv1alpha1.AutoscalerCheckpoint, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[name]
+	return &o, s.err
+}
+
+// Create implements checkpoints.Client.
+func (s *savedCheckpoints) Create(ctx context.Context, o *plimsollv1alpha1.AutoscalerCheckpoint) (string, error) {
+	if found, err := s.Get(ctx, types.NamespacedName{Namespace: o.Namespace, Name: o.Name}); err != nil || found.Name != "" {
+		return "", apierrors.NewAlreadyExists(plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints), o.Name)
+	}
+	return s.Replace(ctx, o)
+}
+
+// Replace implements checkpoints.Client.
+func (s *savedCheckpoints) Replace(_ context.Context, o *plimsollv1alpha1.AutoscalerCheckpoint) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	o = o.DeepCopy()
+	o.ResourceVersion = strconv.Itoa(s.version)
+	s.objects[types.NamespacedName{Namespace: o.Namespace, Name: o.Name}] = *o
+	return o.ResourceVersion, s.err
+}
+
+// Delete implements checkpoints.Client.
+func (s *savedCheckpoints) Delete(_ context.Context, name types.NamespacedName, _ types.UID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, name)
+	return s.err
+}
+
+// of is the checkpoint of an HPA.
+func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.AutoscalerCheckpointStatus {
+	t.Helper()
+	o, err := s.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "hpa-" + name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Status
+}
+
+// learning runs a controller that keeps what it learns in these checkpoints, until it is told to end.
+func (w *world) learning(saved checkpoints.Client) (controller *Controller) {
+	w.made = func(c *Controller) { controller = c }
+	w.start(func(c *Config) {
+		c.Checkpoints, c.MayWriteAtEnd, c.Options.Forecast = saved, func() bool { return true }, forecast.Preview
+	})
+	return controller
+}
+
+// learnt is what the forecast of an HPA has learnt.
+func (c *Controller) learnt(name string) *forecast.State {
+	if record := c.records.find(observe.HPA("shop", name)); record != nil {
+		return record.state.Forecast
+	}
+	return nil
+}
+
+// recordedSince is when the oldest point of the load of an HPA begins.
+func (c *Controller) recordedSince(t *testing.T, name string) time.Time {
+	t.Helper()
+	encoded, err := c.EncodedHistory(observe.HPA("shop", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var history loadhistory.History
+	if err := history.UnmarshalBinary(encoded); err != nil {
+		t.Fatal(err)
+	}
+	since, _ := history.First()
+	return since
+}
+
+// TestWhatIsLearntOutlivesTheProcess: the next one goes on with it, and saves more than that. Another HPA of the name
+// begins anew.
+func TestWhatIsLearntOutlivesTheProcess(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+		controller := w.learning(saved)
+		w.addHPA(w.web("web", 3))
+		w.pass(3 * time.Hour)
+		w.stop()
+		first, since := controller.learnt("web").Clone(), controller.recordedSince(t, "web")
+		encoded, err := first.MarshalBinary()
+		if err != nil || !bytes.Equal(saved.of(t, "web").Forecast, encoded) || !first.KnowsMore(forecast.New()) {
+			t.Fatalf("%d bytes are saved, want the %d at the end: %v", len(saved.of(t, "web").Forecast), len(encoded), err)
+		}
+		controller = w.learning(saved)
+		w.pass(2 * time.Minute)
+		if !controller.learnt("web").KnowsMore(first) || !controller.recordedSince(t, "web").Equal(since) {
+			t.Errorf("the next process begins anew: recorded since %s, want %s", controller.recordedSince(t, "web"), since)
+		}
+		w.pass(2 * time.Hour)
+		if again := forecast.New(); again.UnmarshalBinary(saved.of(t, "web").Forecast) != nil || !again.KnowsMore(first) {
+			t.Error("the next process saves nothing more")
+		}
+		w.deleteHPA("web")
+		other := externally(w.web("other", 3))
+		other.Name, other.UID = "web", "another"
+		added := time.Now()
+		w.addHPA(other)
+		w.pass(2 * time.Minute)
+		w.stop()
+		controller = w.learning(saved)
+		w.pass(2 * time.Minute)
+		third, since := controller.learnt("web"), controller.recordedSince(t, "web")
+		if third == nil || !first.KnowsMore(third) || since.Before(added.Truncate(5*time.Minute)) {
+			t.Errorf("another HPA goes on with what the first has learnt, since %s", since)
+		}
+	})
+}
+
+// TestDamagedForecastIsNotUsed, and is replaced by what is learnt since.
+func TestDamagedForecastIsNotUsed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+		hpa := w.web("web", 3)
+		damaged := plimsollv1alpha1.AutoscalerCheckpoint{}
+		damaged.Namespace, damaged.Name = "shop", "hpa-web"
+		damaged.Spec.Autoscaler = plimsollv1alpha1.CheckpointedAutoscaler{
+			Kind: "HorizontalPodAutoscaler", Name: "web", UID: hpa.UID,
+		}
+		damaged.Status.Forecast = []byte("damaged")
+		if _, err := saved.Replace(t.Context(), &damaged); err != nil {
+			t.Fatal(err)
+		}
+		controller := w.learning(saved)
+		w.addHPA(hpa)
+		w.pass(90 * time.Minute)
+		if got := w.metric("plimsoll_autoscaler_checkpoint_reads_total", "unreadable"); got != 1 {
+			t.Errorf("%v are unreadable, want 1", got)
+		}
+		if again := forecast.New(); controller.learnt("web") == nil || again.UnmarshalBinary(saved.of(t, "web").Forecast) != nil {
+			t.Error("it is not replaced")
+		}
+	})
+}
+
+// TestDecisionsDoNotNeedCheckpoints: where their definition is missing, or what they say cannot be read, everything
+// goes on.
+func TestDecisionsDoNotNeedCheckpoints(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		resource := plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints)
+		controller := w.learning(&savedCheckpoints{err: apierrors.NewNotFound(resource, "")})
+		w.addHPA(w.web("web", 3))
+		w.set(func() { w.usage = 400 })
+		w.pass(5 * time.Minute)
+		if got := w.replicas("web"); got <= 3 || controller.learnt("web") == nil {
+			t.Errorf("%d replicas, %v learnt", got, controller.learnt("web") != nil)
+		}
+		if failed := w.metric("plimsoll_autoscaler_checkpoint_reads_total", "list_failed"); failed < 5 {
+			t.Errorf("%v lists failed", failed)
+		}
+	})
+}
+
+// TestShadowSavesNothing: the controller that acts may be another Plimsoll, which saves what it learns.
+func TestShadowSavesNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+		w.start(func(c *Config) {
+			c.Checkpoints, c.MayWriteAtEnd, c.Options.Forecast = saved, func() bool { return true }, forecast.Preview
+			c.HPAs = takeover.Shadow
+		})
+		w.addHPA(w.web("web", 3))
+		w.pass(2 * time.Hour)
+		if len(saved.objects) != 0 {
+			t.Errorf("%d are saved", len(saved.objects))
+		}
+	})
+}

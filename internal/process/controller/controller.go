@@ -181,7 +181,11 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, err
 	}
-	all, err := newCaches(config, client, c.Vertical)
+	var keep []podcache.Keep
+	if c.Kubelets.ReadsAgents() {
+		keep = append(keep, podcache.Running)
+	}
+	all, err := newCaches(config, client, c.Vertical, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +275,7 @@ type caches struct {
 // newCaches makes the caches of both sides. They share those of pods and of workloads if both run.
 // While the cluster does not serve the vertical side's objects, the horizontal side has caches of
 // its own, which hold less of each object. The vertical side's begin beside them when it does.
-func newCaches(config *rest.Config, client kubernetes.Interface, both bool) (*caches, error) {
+func newCaches(config *rest.Config, client kubernetes.Interface, both bool, keep []podcache.Keep) (*caches, error) {
 	c := &caches{
 		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
 	}
@@ -282,12 +286,12 @@ func newCaches(config *rest.Config, client kubernetes.Interface, both bool) (*ca
 		}
 		// An API server that does not answer now may do so later.
 		if served, err := vpas.Served(context.Background()); err == nil && served {
-			c.whole, c.targets = podcache.NewShared(client), targets.Over(c.informers.Apps().V1())
+			c.whole, c.targets = podcache.NewShared(client, keep...), targets.Over(c.informers.Apps().V1())
 			c.pods = c.whole.Cache
 			return c, nil
 		}
 	}
-	c.pods, c.targets = podcache.New(client), targets.New(client)
+	c.pods, c.targets = podcache.New(client, keep...), targets.New(client)
 	c.whole = podcache.NewWhole(client, metav1.NamespaceAll)
 	return c, nil
 }

@@ -55,6 +55,8 @@ type Config struct {
 	// Account is the service account, as NAMESPACE/NAME, whose token kubelets are sent.
 	Account string
 	Options kubelet.Options
+	// Agents are asked before kubelets.
+	Agents Agents
 }
 
 // Reader is the service account whose token kubelets are sent; empty for none.
@@ -123,6 +125,9 @@ func (r *readerReviews) Create(
 // Reads reports whether kubelets may be read at all.
 func (c *Config) Reads() bool { return c.Source != API }
 
+// ReadsAgents reports whether agents of nodes are asked before kubelets.
+func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != "" }
+
 // NewSource makes a source of what pods use that scrapes the kubelets.
 func (c *Config) NewSource(
 	config *rest.Config, client kubernetes.Interface, registerer prometheus.Registerer, log logr.Logger,
@@ -143,6 +148,11 @@ func (c *Config) NewSource(
 		},
 		Registerer: registerer,
 		Log:        log,
+	}
+	if c.ReadsAgents() {
+		if cfg.Agents, err = newAgents(c, client, log); err != nil {
+			return nil, err
+		}
 	}
 	if c.Source == Auto {
 		cfg.Access = c.access(config, client)

@@ -54,6 +54,13 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "",
 		"Path to a client certificate for kubelets, instead of any token.")
 	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
+	fs.StringVar(&c.Agents.Namespace, "node-agent-namespace", "",
+		"The namespace of the agents of nodes, plimsoll-node-agent with config/node-agent. They are asked four times a "+
+			"second, before kubelets, which stand in where there is no agent or it does not answer. Empty for none.")
+	fs.IntVar(&c.Agents.Port, "node-agent-port", 8443, "The port of the agents of nodes.")
+	fs.StringVar(&c.Agents.Authority, "node-agent-authority", kubelets.DefaultAuthority,
+		"The Secret, as NAMESPACE/NAME, that keeps the authority of the certificates of agents and of the one that they are "+
+			"shown.")
 	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout,
 		"How long a kubelet may take to answer.")
 	fs.BoolVar(&o.DisableCompression, "kubelet-disable-compression", false,
@@ -65,6 +72,8 @@ func ValidateKubelets(c *kubelets.Config, check Check) {
 	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source, "must be "+sourceNames())
 	_, _, err := c.Reader()
 	check(err == nil, "kubelet-service-account", c.Account, fmt.Sprint(err))
+	err = c.Agents.Validate()
+	check(err == nil, "node-agent-namespace", c.Agents.Namespace, fmt.Sprint(err))
 	check(c.Interval > 0, "kubelet-scrape-interval", c.Interval, "must be greater than 0")
 	check(c.MaxPerSecond > 0, "kubelet-max-scrapes-per-second", c.MaxPerSecond, "must be greater than 0")
 	check(c.MaxCPU > 0 && !math.IsInf(c.MaxCPU, 1), "kubelet-max-cpu", c.MaxCPU,

@@ -63,6 +63,8 @@ func New(c *ProcessConfig) (*Process, error) {
 	if c.Kubelets.Reads() {
 		// A source of its own: the horizontal side's scrapes every second.
 		slow := *c.Kubelets
+		// Agents are for decisions that cannot wait for kubelets.
+		slow.Agents = kubelets.Agents{}
 		slow.Interval = max(slow.Interval, min(scrapeInterval, c.Recommender.Interval))
 		source, err := slow.NewSource(c.Caches.REST, c.Caches.Client,
 			prometheus.WrapRegistererWithPrefix("vertical_", ctrlmetrics.Registry), cfg.Log)

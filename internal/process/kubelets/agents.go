@@ -1,0 +1,273 @@
+package kubelets
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/nodeagents"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
+)
+
+// The names that config/node-agent has.
+const (
+	// agentName is the name of the agents' service account and of their label app.kubernetes.io/name.
+	agentName = "plimsoll-node-agent"
+	// authorityMap is the ConfigMap from which agents know the authority, under authorityKey.
+	authorityMap = "plimsoll-node-agent-authority"
+	authorityKey = certificate.AuthorityKey
+	// DefaultAuthority is the Secret that has the authority.
+	DefaultAuthority = "plimsoll-system/plimsoll-node-agent-authority"
+)
+
+const (
+	// certificateLifetime is that of the certificates of the controller and of agents.
+	certificateLifetime = 30 * 24 * time.Hour
+	// authoritySettles is for how long agents know an authority before it signs. The kubelet renews a
+	// ConfigMap within some two minutes.
+	authoritySettles = time.Hour
+	// upkeepPeriod is how often certificates are looked at, upkeepRetry how soon after a failure.
+	upkeepPeriod = 5 * time.Minute
+	upkeepRetry  = 10 * time.Second
+	byNode       = "node"
+)
+
+// Agents says where the agents of nodes are.
+type Agents struct {
+	// Namespace is theirs; empty if none are to be asked.
+	Namespace string
+	Port      int
+	// Authority is the Secret, as NAMESPACE/NAME, that has their authority.
+	Authority string
+}
+
+// Validate finds what cannot be meant.
+func (a *Agents) Validate() error {
+	_, err := namespacedName(a.Authority)
+	switch {
+	case a.Namespace == "":
+		return nil
+	case a.Port < 1 || a.Port > 65535:
+		return fmt.Errorf("--node-agent-port=%d is no port", a.Port)
+	case err != nil:
+		return fmt.Errorf("--node-agent-authority=%s %w", a.Authority, err)
+	}
+	return nil
+}
+
+// namespacedName is a namespace and a name.
+func namespacedName(text string) (parts [2]string, err error) {
+	namespace, name, _ := strings.Cut(text, "/")
+	if namespace == "" || name == "" || strings.Contains(name, "/") {
+		return parts, errors.New("must be NAMESPACE/NAME")
+	}
+	return [2]string{namespace, name}, nil
+}
+
+// agents keeps what requests to agents need: where they are, and the certificates.
+type agents struct {
+	config Agents
+	client kubernetes.Interface
+	kept   *certificate.Kept
+	log    logr.Logger
+	// pods are the agents' pods; nil before the first run.
+	pods atomic.Pointer[cache.SharedIndexInformer]
+}
+
+// newUpkeep makes what finds agents and keeps their certificates. It starts nothing.
+func newUpkeep(c *Config, client kubernetes.Interface, log logr.Logger) (*agents, error) {
+	if err := c.Agents.Validate(); err != nil {
+		return nil, err
+	}
+	secret, err := namespacedName(c.Agents.Authority)
+	if err != nil {
+		return nil, err
+	}
+	a := &agents{config: c.Agents, client: client, log: log}
+	a.kept, err = certificate.Keep(client.CoreV1().Secrets(secret[0]), secret[1], certificate.Terms{
+		Names: []string{"plimsoll-controller"}, Lifetime: certificateLifetime, Settle: authoritySettles,
+		Authority: "plimsoll-node-agents", Holder: "plimsoll-controller", IsClient: true,
+	})
+	return a, err
+}
+
+// newAgents makes what podusage needs to ask agents.
+func newAgents(c *Config, client kubernetes.Interface, log logr.Logger) (*podusage.Agents, error) {
+	a, err := newUpkeep(c, client, log)
+	if err != nil {
+		return nil, err
+	}
+	return &podusage.Agents{
+		Scraper: func(store *rate.Store) (podusage.AgentScraper, error) {
+			return nodeagents.New(nodeagents.Config{Authority: a, Review: a.review, Log: log}, store)
+		},
+		Find: a.find, Run: a.run,
+		Rounds: scrape.Config[kubelet.Target]{
+			MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
+		},
+	}, nil
+}
+
+// Credentials implements nodeagents.Authority.
+func (a *agents) Credentials() *nodeagents.Credentials {
+	shown := a.kept.Shown()
+	if shown == nil {
+		return nil
+	}
+	return &nodeagents.Credentials{Shown: shown.Certificate, Authorities: shown.Authorities}
+}
+
+// Sign implements nodeagents.Authority.
+func (a *agents) Sign(now time.Time, node string, key crypto.PublicKey) ([]byte, error) {
+	return a.kept.Sign(now, node, key)
+}
+
+// run follows the agents' pods and keeps certificates current, until ctx ends.
+func (a *agents) run(ctx context.Context) {
+	informer := coreinformers.NewFilteredPodInformer(a.client, a.config.Namespace, 0, cache.Indexers{byNode: nodeOf},
+		func(options *metav1.ListOptions) { options.LabelSelector = "app.kubernetes.io/name=" + agentName })
+	// It has not started, so that it takes a transform.
+	_ = informer.SetTransform(slimAgent)
+	a.pods.Store(&informer)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		informer.RunWithContext(ctx)
+	}()
+	complaint := ""
+	for ctx.Err() == nil {
+		wait, wrong := upkeepPeriod, ""
+		if err := a.upkeep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			wait, wrong = upkeepRetry, err.Error()
+		}
+		if wrong != complaint && wrong != "" {
+			a.log.Info("agents of nodes cannot be asked, or not for long", "why", wrong)
+		}
+		complaint = wrong
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	<-done
+}
+
+// upkeep renews certificates, and publishes the authority where agents read it.
+func (a *agents) upkeep(ctx context.Context, now time.Time) error {
+	if err := a.kept.Refresh(ctx, now); err != nil {
+		return err
+	}
+	authorities := a.kept.Shown().Authorities
+	maps := a.client.CoreV1().ConfigMaps(a.config.Namespace)
+	published, err := maps.Get(ctx, authorityMap, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading the authority that agents know (kubectl apply -k config/node-agent): %w", err)
+	}
+	if bytes.Equal([]byte(published.Data[authorityKey]), authorities) {
+		return nil
+	}
+	published = published.DeepCopy()
+	published.Data = map[string]string{authorityKey: string(authorities)}
+	if _, err = maps.Update(ctx, published, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("publishing the authority that agents know: %w", err)
+	}
+	return nil
+}
+
+// slimAgent keeps what is read of an agent's pod.
+func slimAgent(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			DeletionTimestamp: pod.DeletionTimestamp,
+		},
+		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, ServiceAccountName: pod.Spec.ServiceAccountName},
+		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIP: pod.Status.PodIP},
+	}, nil
+}
+
+func nodeOf(object any) ([]string, error) {
+	if pod, ok := object.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+		return []string{pod.Spec.NodeName}, nil
+	}
+	return nil, nil
+}
+
+// find is where the agent of a node listens. While a pod replaces another, it is the one that runs.
+func (a *agents) find(node string) (address string, found bool) {
+	informer := a.pods.Load()
+	if informer == nil {
+		return "", false
+	}
+	objects, err := (*informer).GetIndexer().ByIndex(byNode, node)
+	if err != nil {
+		return "", false
+	}
+	for _, object := range objects {
+		pod, ok := object.(*corev1.Pod)
+		if ok && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Status.PodIP != "" {
+			return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(a.config.Port)), true
+		}
+	}
+	return "", false
+}
+
+// The claims of a pod's token.
+const (
+	podNameClaim = "authentication.kubernetes.io/pod-name"
+	podUIDClaim  = "authentication.kubernetes.io/pod-uid"
+)
+
+var errNoAgent = errors.New("it is not the token of an agent's pod")
+
+// review is the name of the node that a token's pod is on. The token must be for this purpose alone, and of the pod of
+// an agent that there is now.
+func (a *agents) review(ctx context.Context, token string) (node string, err error) {
+	review, err := a.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{selection.Audience}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("the API server was asked: %w", err)
+	}
+	status := &review.Status
+	if !status.Authenticated || !slices.Contains(status.Audiences, selection.Audience) ||
+		status.User.Username != "system:serviceaccount:"+a.config.Namespace+":"+agentName {
+		return "", errNoAgent
+	}
+	names, uids := status.User.Extra[podNameClaim], status.User.Extra[podUIDClaim]
+	informer := a.pods.Load()
+	if len(names) != 1 || len(uids) != 1 || informer == nil {
+		return "", errNoAgent
+	}
+	object, exists, err := (*informer).GetStore().GetByKey(a.config.Namespace + "/" + names[0])
+	pod, ok := object.(*corev1.Pod)
+	if err != nil || !exists || !ok || string(pod.UID) != uids[0] || pod.Spec.NodeName == "" {
+		return "", errNoAgent
+	}
+	return pod.Spec.NodeName, nil
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/demo"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -194,5 +195,39 @@ func TestSaysWhatIsNotThere(t *testing.T) {
 	_, stderr, code = shared.Plimsoll(t).Run(t, "explain", "deployment/web")
 	if code == 0 || !strings.Contains(stderr, "say which object to explain: hpa/NAME, wla/NAME or vpa/NAME") {
 		t.Errorf("exit status %d: %s", code, stderr)
+	}
+}
+
+// TestLast: the controller answers with the load that it has recorded: 3.5 pods at the target, of which the rate policy
+// permitted one more.
+func TestLast(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	args := []string{"--last=10m", "--controller-address=" + shared.Plimsoll(t).Inspection()}
+	var out loadreport.Output
+	var last loadreport.OutputPoint
+	// The metric may have failed at first.
+	for deadline := time.Now().Add(30 * time.Second); last.Load == nil; {
+		stdout, stderr, code := explain(t, s, append(args, "-o=json")...)
+		if code == 0 {
+			if err := json.Unmarshal([]byte(stdout), &out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no load is recorded: exit status %d: %s%s", code, stdout, stderr)
+		}
+		if n := len(out.Points); n > 0 {
+			last = out.Points[n-1]
+		}
+	}
+	if out.Source != "Controller" || out.ResolutionSeconds != 1 || *last.Load < 3.4 || *last.Load > 3.6 ||
+		last.Wanted < 2 || last.Limit != "ScaleUpLimit" {
+		t.Errorf("%+v, at last %+v", out, last)
+	}
+	stdout, stderr, code := explain(t, s, args...)
+	if code != 0 || !strings.Contains(stdout, "  load      3.5 to 3.5 pods at the target") ||
+		!strings.Contains(stdout, "history   read from the controller\n") {
+		t.Errorf("exit status %d: %s%s", code, stdout, stderr)
 	}
 }

@@ -265,9 +265,12 @@ func (w *wantedPods) containers() []selection.Container {
 			if len(all) == selection.MaxContainers {
 				return all
 			}
-			all = append(all, selection.Container{
+			wanted := selection.Container{
 				PodUID: pod.running.PodUID, ID: c.ID, Namespace: name.namespace, Pod: name.name, Name: c.Name,
-			})
+			}
+			if wanted.IsValid() {
+				all = append(all, wanted)
+			}
 		}
 	}
 	return all

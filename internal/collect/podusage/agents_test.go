@@ -240,13 +240,19 @@ func TestNotFromAgent(t *testing.T) {
 	for name, change := range map[string]func(c *cluster, pods []*observe.Pod){
 		"a container is not found": func(c *cluster, _ []*observe.Pod) { c.set(func() { c.unknown = "proxy" }) },
 		"no IDs are known":         func(_ *cluster, pods []*observe.Pod) { pods[0].Running = nil },
-		"the agent goes":           func(c *cluster, _ []*observe.Pod) { c.set(func() { delete(c.agents, "a") }) },
+		"an ID is none": func(_ *cluster, pods []*observe.Pod) {
+			pods[0].Running = &observe.Running{PodUID: "u-0", Containers: []observe.RunningContainer{
+				{Name: "app", ID: "app"}, {Name: "proxy", ID: "x shop web-0 proxy\nu-0 y"},
+			}}
+		},
+		"the agent goes": func(c *cluster, _ []*observe.Pod) { c.set(func() { delete(c.agents, "a") }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, s, pods := running(t)
 				settled(t, s, pods)
 				change(c, pods)
+				age(t, s, pods)
 				pass(3 * time.Second)
 				for range 40 {
 					pass(250 * time.Millisecond)

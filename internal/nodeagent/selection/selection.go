@@ -49,6 +49,13 @@ type Container struct {
 	Namespace, Pod, Name string
 }
 
+// IsValid reports whether the container can be part of a selection.
+func (c *Container) IsValid() bool {
+	text := Encode([]Container{*c})
+	decoded, err := Decode(text)
+	return err == nil && len(decoded) == 1 && decoded[0] == *c && c.PodUID != "" && c.ID != ""
+}
+
 // ErrInvalid says that a selection is none.
 var ErrInvalid = errors.New("invalid selection")
 

@@ -48,3 +48,15 @@ func TestInvalid(t *testing.T) {
 		t.Errorf("as many as may be: %d, %v", len(got), err)
 	}
 }
+
+// TestIsValid: what a status has in place of an ID must not become a container of its own.
+func TestIsValid(t *testing.T) {
+	if c := (Container{"u-1", "abc", "shop", "web-0", "app"}); !c.IsValid() {
+		t.Errorf("%+v is invalid", c)
+	}
+	for _, id := range []string{"", " ", "a b", "a\n", "a\nu-1 abc shop other app", "a shop other app\nu-1 b"} {
+		if c := (Container{"u-1", id, "shop", "web-0", "app"}); c.IsValid() {
+			t.Errorf("%+v is valid", c)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, answers: map[string]bool{},
 	}
 	rounds := config.Rounds
-	rounds.Period, rounds.Scrape, rounds.Forget = AgentPeriod, a.scrape, a.forget
+	rounds.Period, rounds.Scrape, rounds.Forget, rounds.Changed = AgentPeriod, a.scrape, a.forget, a.changed
 	var err error
 	if a.rounds, err = scrape.New(rounds); err != nil {
 		return nil, fmt.Errorf("agents of nodes: %w", err)
@@ -171,6 +171,16 @@ func (a *agents) judge(now time.Time) {
 		log.Info("resource metrics of a node come from its kubelet: the agent does not answer", "node", node, "why", why)
 	}
 	a.session.rounds.Urgent(ended...)
+}
+
+// changed says when a node's agent begins or ceases to fail.
+func (a *agents) changed(state scrape.State[kubelet.Target]) {
+	log := a.session.source.config.Log.WithValues("node", state.Target.Node)
+	if state.IsFailing() {
+		log.Info("the agent of a node cannot be asked", "why", state.LastError.Error())
+		return
+	}
+	log.Info("the agent of a node can be asked again")
 }
 
 // isAnswering reports whether the agent's samples may be used.

@@ -179,7 +179,7 @@ func TestAgentBeforeKubelet(t *testing.T) {
 		if told := len(c.world.sampled); c.kubelets < 1 || c.kubelets > 3 || told < 39 || told > 43 {
 			t.Errorf("in 10 s the kubelet was asked %d times, and there were samples %d times", c.kubelets, told)
 		}
-		wantLongIntervals(t, s, pods)
+		wantIntervals(t, s, pods)
 		if got := strings.Count(c.asked["a"], "u-0 "); got != 2 || c.world.logged("come from its agent") != 1 {
 			t.Errorf("asked for %q, logged %v", c.asked["a"], c.world.logs)
 		}
@@ -191,15 +191,16 @@ func TestAgentBeforeKubelet(t *testing.T) {
 	})
 }
 
-// wantLongIntervals wants single intervals of a second or longer, however often there are samples.
-func wantLongIntervals(t *testing.T, s *Source, pods []*observe.Pod) {
+// wantIntervals wants single intervals of a quarter of a second, a second and another quarter.
+func wantIntervals(t *testing.T, s *Source, pods []*observe.Pod) {
 	t.Helper()
 	var v View
 	if err := s.Look(time.Now(), pods, &v); err != nil {
 		t.Fatal(err)
 	}
 	for k, r := range v.Recent(0, cpuOfPod, arithmetic.Saturate) {
-		if !r.Present || r.Milli != 200 || r.Window < time.Second || r.Window > 2*time.Second {
+		want := [...]time.Duration{AgentPeriod, time.Second, AgentPeriod}[k]
+		if !r.Present || r.Milli != 200 || r.Window != want {
 			t.Errorf("interval %d: %+v", k, r)
 		}
 	}

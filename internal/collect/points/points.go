@@ -9,8 +9,9 @@ const (
 	// Size is how many values are kept: at one second each they span the 15 s of the stable
 	// window.
 	Size = 16
-	// recent values are never thinned out: the surge window uses each of their intervals.
-	recent = 4
+	// recent values are never thinned out: the surge window uses their intervals. Where there are four a
+	// second, these are of a quarter, a second and another quarter, and one value more if a second takes five.
+	recent = 8
 )
 
 // History has the last values, the oldest first.
@@ -43,13 +44,6 @@ func (h *History[V]) Add(gapMillis uint32, value V, keptMillis int64) {
 	}
 	h.values[h.n], h.gapMillis[h.n] = value, gapMillis
 	h.n++
-	h.spanMillis += gapMillis
-}
-
-// Move puts the newest value, of at least two, somewhat later, as another value.
-func (h *History[V]) Move(gapMillis uint32, value V) {
-	h.values[h.n-1] = value
-	h.gapMillis[h.n-1] += gapMillis
 	h.spanMillis += gapMillis
 }
 

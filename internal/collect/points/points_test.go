@@ -65,7 +65,7 @@ func TestThinned(t *testing.T) {
 		if span := ago[0]; h.Len() != points.Size || span < kept-kept/points.Size {
 			t.Errorf("every %d ms: %d values over %d ms", gap, h.Len(), span)
 		}
-		if last := values[len(values)-4:]; !slices.Equal(last, []int64{997, 998, 999, 1000}) {
+		if last := values[len(values)-8:]; !slices.Equal(last, []int64{993, 994, 995, 996, 997, 998, 999, 1000}) {
 			t.Errorf("every %d ms: the last are %v", gap, last)
 		}
 	}

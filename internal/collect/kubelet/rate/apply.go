@@ -80,7 +80,7 @@ func (b *batch) observe(r *reading) effect {
 	case same:
 		return e
 	case continued:
-		c.add(r.cpuMillis, r.cpuNanos, b.spaced)
+		c.add(r.cpuMillis, r.cpuNanos, b.spanMillis)
 	default:
 		c.begin(r.cpuMillis, r.cpuNanos)
 	}

@@ -36,7 +36,8 @@ type batch struct {
 	parser   text.Parser
 	readings []reading
 	scratch  []byte
-	spaced   spacing
+	// spanMillis is what histories reach back.
+	spanMillis int64
 
 	node *node
 	// localMillis is when the text arrived, by the node's local clock.

@@ -7,12 +7,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 )
 
-// TestInterval: of texts each quarter of a second single intervals last a second at least, the newest up to two, and
-// the window reaches back as far as with texts each second. All end with the newest sample.
+// TestInterval: of texts each quarter of a second the newest interval and the third last that long, the one between
+// them a second, and the window reaches back as far as with texts each second. All end with the newest sample.
 func TestInterval(t *testing.T) {
 	const millis = 250
 	start := time.Unix(1_800_000_000, 0)
-	store := New(Config{Interval: time.Second})
+	store := New(Config{})
 	node := kubelettest.Filled(1, 1, start.Add(-time.Hour))
 	query := Query{Node: "node-1", Namespace: node.Pods[0].Namespace, Pod: node.Pods[0].Name, Window: DefaultSpan}
 	for i := range 200 {
@@ -42,25 +42,23 @@ func TestInterval(t *testing.T) {
 			t.Errorf("%d: %s", i, c.CPU.Span)
 		}
 		wantIntervals(t, c, now)
-		if use := c.Recent[0].MilliCores(); i <= 160 && use != 500 || i >= 168 && use != 2000 {
+		if use := c.Recent[0].MilliCores(); i <= 160 && use != 500 || i > 160 && use != 2000 {
 			t.Errorf("%d: %d", i, use)
 		}
 	}
 }
 
-// wantIntervals wants the last intervals, of a second each, the newest up to two.
+// wantIntervals wants the last intervals, one after the other.
 func wantIntervals(t *testing.T, c *ContainerUsage, end time.Time) {
 	t.Helper()
 	if c.RecentCount != RecentIntervals {
 		t.Errorf("%d intervals", c.RecentCount)
 	}
-	for k, interval := range c.Recent[:c.RecentCount] {
-		longest := time.Second
-		if k == 0 {
-			longest = 1750 * time.Millisecond
-		}
-		if !interval.End.Equal(end) || interval.Span < time.Second || interval.Span > longest {
-			t.Errorf("interval %d of %s ends %s before the one behind it begins", k, interval.Span, end.Sub(interval.End))
+	for k, want := range []time.Duration{250 * time.Millisecond, time.Second, 250 * time.Millisecond} {
+		interval := &c.Recent[k]
+		if !interval.End.Equal(end) || interval.Span != want {
+			t.Errorf("interval %d of %s, want %s, ends %s before the one behind it begins", k, interval.Span, want,
+				end.Sub(interval.End))
 		}
 		end = end.Add(-interval.Span)
 	}

@@ -110,7 +110,7 @@ func (c *truth) check(t *rapid.T, s *rate.Store, now time.Time) {
 	}
 	u := usages[0]
 	newest := len(c.millis) - 1
-	if u.HasCPU != (newest > 0) || u.RecentCount != min(newest, rate.RecentIntervals) {
+	if u.HasCPU != (newest > 0) || u.HasCPU != (u.RecentCount > 0) {
 		t.Fatalf("%d samples since the start, and %+v", newest+1, u)
 	}
 	if !u.HasCPU {
@@ -123,10 +123,16 @@ func (c *truth) check(t *rapid.T, s *rate.Store, now time.Time) {
 	if u.CPU.Span > window && first != newest-1 {
 		t.Fatalf("%+v is longer than the window of %s and more than one interval", u.CPU, window)
 	}
+	end := newest
 	for k, r := range u.Recent[:u.RecentCount] {
-		if first, last := c.holds(t, r); last != newest-k || first != last-1 {
+		first, last := c.holds(t, r)
+		if isLong := first != last-1; last != end || isLong && (k != 1 || r.Span >= 1500*time.Millisecond) {
 			t.Fatalf("the interval %d before the newest is %+v", k, r)
 		}
+		end = first
+	}
+	if u.RecentCount < rate.RecentIntervals && end > 0 {
+		t.Fatalf("%d samples since the start, and %+v", newest+1, u)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/points"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
 // The limits of one history.
@@ -37,21 +38,9 @@ func (s *series) begin(atMillis, cpuNanos int64) {
 	s.cpuNanos.Begin(cpuNanos)
 }
 
-// spacing is how far points are kept apart.
-type spacing struct {
-	// keptMillis is what histories reach back, intervalMillis how long an interval is at least: the newest point
-	// moves until it is that far from the one before.
-	keptMillis, intervalMillis int64
-}
-
 // add appends a point that is later than the newest by an allowed gap and not below it.
-func (s *series) add(atMillis, cpuNanos int64, spaced spacing) {
-	gap := millis32(atMillis - s.newestMillis)
-	if s.cpuNanos.Len() > 1 && s.lastGapMillis() < spaced.intervalMillis {
-		s.cpuNanos.Move(gap, cpuNanos)
-	} else {
-		s.cpuNanos.Add(gap, cpuNanos, spaced.keptMillis)
-	}
+func (s *series) add(atMillis, cpuNanos, keptMillis int64) {
+	s.cpuNanos.Add(millis32(atMillis-s.newestMillis), cpuNanos, keptMillis)
 	s.newestMillis = atMillis
 }
 
@@ -65,22 +54,22 @@ func (s *series) window(windowMillis int64) (Interval, bool) {
 	return s.interval(first, s.cpuNanos.Len()-1, s.newestMillis, span), true
 }
 
-// recent fills in the last intervals, the newest first. One that has just begun is part of the one before.
-func (s *series) recent(into *[RecentIntervals]Interval, intervalMillis int64) int {
+// recent fills in the last intervals, the newest first.
+func (s *series) recent(into *[RecentIntervals]Interval) int {
+	newest := s.cpuNanos.Len() - 1
+	intervals, n := averaging.Recent(s.cpuNanos.Len(), func(k int) time.Duration {
+		return time.Duration(s.cpuNanos.GapMillis(newest-k)) * time.Millisecond
+	})
 	end := s.newestMillis
-	k := 0
-	for last := s.cpuNanos.Len() - 1; last > 0 && k < len(into); last-- {
-		first, gap := last-1, s.cpuNanos.GapMillis(last)
-		if k == 0 && gap < intervalMillis && first > 0 {
-			gap += s.cpuNanos.GapMillis(first)
-			first--
+	for k, i := range intervals[:n] {
+		span := int64(0)
+		for last := i.Last; last < i.First; last++ {
+			span += s.cpuNanos.GapMillis(newest - last)
 		}
-		into[k] = s.interval(first, last, end, gap)
-		end -= gap
-		last = first + 1
-		k++
+		into[k] = s.interval(newest-i.First, newest-i.Last, end, span)
+		end -= span
 	}
-	return k
+	return n
 }
 
 func (s *series) interval(first, last int, endMillis, spanMillis int64) Interval {

@@ -24,9 +24,6 @@ type Config struct {
 	// MaxSampleAge how long ago the newest sample of a container may have arrived; 0 means
 	// MaxAge.
 	MaxAge, MaxSampleAge time.Duration
-	// Interval is how long a single interval is at least, where texts come more often than that; 0
-	// makes each distance of two samples one.
-	Interval time.Duration
 	// MaxTextBytes bounds one text; 0 means text.DefaultMaxBytes.
 	MaxTextBytes int
 }
@@ -87,15 +84,15 @@ func (s *Store) batch() *batch {
 	default:
 	}
 	return &batch{
-		parser: text.New(text.Config{Families: Families() | text.Of(text.ScrapeError), MaxBytes: s.config.MaxTextBytes}),
-		spaced: spacing{keptMillis: s.config.Span.Milliseconds(), intervalMillis: s.config.Interval.Milliseconds()},
+		parser:     text.New(text.Config{Families: Families() | text.Of(text.ScrapeError), MaxBytes: s.config.MaxTextBytes}),
+		spanMillis: s.config.Span.Milliseconds(),
 	}
 }
 
 // release lets go of everything that would keep texts and containers alive.
 func (s *Store) release(b *batch) {
 	clear(b.readings)
-	*b = batch{parser: b.parser, spaced: b.spaced, readings: b.readings[:0], scratch: b.scratch[:0]}
+	*b = batch{parser: b.parser, spanMillis: b.spanMillis, readings: b.readings[:0], scratch: b.scratch[:0]}
 	b.parser.Reset(nil)
 	select {
 	case s.batches <- b:
@@ -145,7 +142,7 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 		return dst, false
 	}
 	v := view{
-		round: n.round, windowMillis: q.Window.Milliseconds(), intervalMillis: s.config.Interval.Milliseconds(),
+		round: n.round, windowMillis: q.Window.Milliseconds(),
 		oldestMillis: now - s.config.MaxSampleAge.Milliseconds(),
 	}
 	start, isKnown := len(dst), false
@@ -164,8 +161,6 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 type view struct {
 	round        uint32
 	windowMillis int64
-	// intervalMillis is how long a single interval is at least.
-	intervalMillis int64
 	// oldestMillis is when a newest sample arrived at the earliest, by the node's
 	// local clock.
 	oldestMillis int64
@@ -177,7 +172,7 @@ func (v *view) of(c *container) ContainerUsage {
 		return usage
 	}
 	usage.CPU, usage.HasCPU = c.window(v.windowMillis)
-	usage.RecentCount = c.recent(&usage.Recent, v.intervalMillis)
+	usage.RecentCount = c.recent(&usage.Recent)
 	usage.MemoryBytes, usage.HasMemory = c.memoryBytes, c.memoryBytes > 0
 	usage.Refused = c.refused
 	return usage

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -134,6 +135,34 @@ func TestBurstOfASecond(t *testing.T) {
 		s := sceneOf(r)
 		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() {
 			t.Fatalf("asks on a burst at %v between scrapes at %v: %+v", begin, times, got)
+		}
+	})
+}
+
+// TestBurstOfASecondInDenseSamples: the same where samples come several times a second.
+func TestBurstOfASecondInDenseSamples(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		gap := rapid.SampledFrom([]float64{0.1, 0.2, 0.25, 0.33}).Draw(t, "gap")
+		times := []float64{0} // of the samples, the newest first, in seconds before it
+		for range 16 {
+			times = append(times, times[len(times)-1]+gap+rapid.SampledFrom([]float64{-0.003, 0, 0.003}).Draw(t, "late"))
+		}
+		begin, factor := rapid.Float64Range(-1, 3).Draw(t, "burst"), rapid.Float64Range(1, 5).Draw(t, "factor")
+		intervals, n := averaging.Recent(len(times), func(k int) time.Duration {
+			return time.Duration((times[k+1] - times[k]) * float64(time.Second))
+		})
+		var r metric.Recent
+		for k, i := range intervals[:n] {
+			from, to := times[i.Last], times[i.First]
+			inside := max(0, min(to, begin+1)-max(from, begin))
+			r[k] = metric.Sample{
+				Present: true, Milli: int64(500 * (1 + (factor-1)*inside/(to-from))), At: noon,
+				Window: time.Duration((to - from) * float64(time.Second)),
+			}
+		}
+		s := sceneOf(r, r)
+		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() {
+			t.Fatalf("asks on a burst at %v between samples at %v: %+v of %+v", begin, times, got, r)
 		}
 	})
 }

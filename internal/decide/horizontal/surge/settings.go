@@ -19,6 +19,7 @@ package surge
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
@@ -87,10 +88,15 @@ func counts(pod *metric.Pod, ready time.Time) bool {
 	return isReady(pod) && !pod.ReadyTransition.After(ready)
 }
 
-// shares reports whether a pod that does not count was ready during the interval.
+// shares reports whether a pod that does not count was ready during the interval. The API truncates
+// the time to seconds: a short interval may lie within the second before as a whole, and show
+// nothing but the pod's start.
 func shares(pod *metric.Pod, interval *metric.Sample) bool {
-	return isReady(pod) && interval.Present && interval.Milli >= 0 &&
-		!interval.At.Add(-interval.Window).Before(pod.ReadyTransition)
+	since := pod.ReadyTransition
+	if interval.Window < averaging.Dense {
+		since = since.Add(time.Second)
+	}
+	return isReady(pod) && interval.Present && interval.Milli >= 0 && !interval.At.Add(-interval.Window).Before(since)
 }
 
 func isReady(pod *metric.Pod) bool {
@@ -106,7 +112,7 @@ func (s *Settings) add(recent *metric.Recent, least float64, tallies *[2]tally) 
 		return
 	}
 	milli, span := min(newest.Milli, middle.Milli), newest.Window+middle.Window
-	if span >= shortest && span <= s.Window {
+	if span >= shortest && span <= s.Window && !isDense(recent) {
 		tallies[0].add(milli, span, least)
 	}
 	if !isUse(oldest) {
@@ -116,6 +122,12 @@ func (s *Settings) add(recent *metric.Recent, least float64, tallies *[2]tally) 
 	if middle.Window >= shortest && span <= s.Window {
 		tallies[1].add(min(milli, oldest.Milli), span, least)
 	}
+}
+
+// isDense reports whether the intervals are of samples that come several times a second. The first two span
+// hardly more than a burst of a second then, and three hardly more than two: three decide alone.
+func isDense(recent *metric.Recent) bool {
+	return isUse(&recent[2]) && recent[0].Window < averaging.Dense && recent[2].Window < averaging.Dense
 }
 
 func isUse(interval *metric.Sample) bool {

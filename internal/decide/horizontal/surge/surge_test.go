@@ -96,6 +96,13 @@ func spans(milli int64, millis ...int64) metric.Recent {
 	return r
 }
 
+// dense are the intervals of samples that come four times a second.
+func dense(milli ...int64) metric.Recent {
+	r := recent(milli...)
+	r[0].Window, r[2].Window = 250*time.Millisecond, 250*time.Millisecond
+	return r
+}
+
 func TestEvaluate(t *testing.T) {
 	ten, calm := recent(5000, 5000, 5000), recent(500, 500, 500)
 	only := func(r ...metric.Recent) func() *scene { return func() *scene { return sceneOf(r...) } }
@@ -130,6 +137,10 @@ func TestEvaluate(t *testing.T) {
 			surge.BelowThreshold, 0},
 		"short at the ends": {"it cannot, past a long one in the middle", only(spans(1500, 200, 1000, 200)), surge.Asking,
 			3},
+		"four times a second": {"the lowest of them is 6 times the target",
+			only(dense(4000, 3000, 3500), dense(4000, 3000, 3500)), surge.Asking, 12},
+		"a second of garbage collection": {"ten times the target in the newest two, which a second covers: the third decides",
+			only(dense(5500, 4500, 500), dense(5500, 4500, 500)), surge.BelowThreshold, 0},
 		"long intervals":       {"two of 5 s fit into the window", only(spans(5000, 5000, 5000)), surge.Asking, 10},
 		"too long intervals":   {"two of 6 s do not", only(spans(5000, 6000, 6000)), surge.NoData, 0},
 		"no span":              {"a sample that spans nothing is none", only(spans(5000, 0, 1000)), surge.NoData, 0},
@@ -222,6 +233,13 @@ func TestEvaluate(t *testing.T) {
 			}), surge.Asking, 20},
 		"does not share yet": {"it became ready within the interval", but(sceneOf(ten, recent(2000)), func(s *scene) {
 			s.context.Pods[1].ReadyTransition = noon.Add(-999 * time.Millisecond)
+		}), surge.Asking, 10},
+		"a short interval of it": {"a second after the time that the API has it certainly is after its start: 10 + 4",
+			but(sceneOf(ten, dense(2000, 0, 0)), func(s *scene) {
+				s.context.Pods[1].ReadyTransition = noon.Add(-1250 * time.Millisecond)
+			}), surge.Asking, 14},
+		"a short interval in its first second": {"it may be of its start", but(sceneOf(ten, dense(2000, 0, 0)), func(s *scene) {
+			s.context.Pods[1].ReadyTransition = noon.Add(-1249 * time.Millisecond)
 		}), surge.Asking, 10},
 		"not ready": {"what it uses is no load", but(sceneOf(ten, recent(2000)), func(s *scene) {
 			s.context.Pods[1].Ready = metric.ReadyFalse

@@ -43,6 +43,8 @@ func noiseCommand() *cobra.Command {
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each scenario is played.")
 	flags.IntVar(&config.WorkSeeds, "work-seeds", config.WorkSeeds,
 		"The same of the cases of work that each pod does by itself.")
+	flags.DurationVar(&config.Agents, "node-agent-interval", 0,
+		"How often agents of the nodes read what pods use; by default kubelets have new samples each second.")
 	flags.DurationVar(&window.Window, "surge-window", window.Window, "As of plimsoll controller, as the flags below.")
 	flags.Float64Var(&window.SteepFactor, "surge-steep-factor", window.SteepFactor, "")
 	flags.Float64Var(&window.Margin, "surge-margin", window.Margin, "")

@@ -189,3 +189,18 @@ func TestPlayStops(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestAgentErrors: agents that read too often or too seldom are refused.
+func TestAgentErrors(t *testing.T) {
+	for agents, isGood := range map[time.Duration]bool{
+		0: true, 250 * time.Millisecond: true, 100 * time.Millisecond: true, 10 * time.Second: true,
+		99 * time.Millisecond: false, 11 * time.Second: false, -time.Second: false,
+	} {
+		s := sceneOf(t, "poisson:5")
+		s.For, s.Timing.Plimsoll.Agents = time.Minute, agents
+		_, err := Play(t.Context(), s, Setting{Side: Plimsoll, HPA: autoscaler(50, 2, 20)}, Watch{})
+		if (err == nil) != isGood {
+			t.Errorf("agents that read every %v: %v", agents, err)
+		}
+	}
+}

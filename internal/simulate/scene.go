@@ -164,6 +164,8 @@ const (
 	mostHousekeeping    = defaultHousekeeping
 	// leastHousekeeping keeps samples so far apart that each is new.
 	leastHousekeeping = 100 * time.Millisecond
+	// leastAgents and mostAgents bound how often the agents of nodes read.
+	leastAgents, mostAgents = leastHousekeeping, 10 * time.Second
 	// defaultTarget is taken where no metric is about CPU.
 	defaultTarget = 0.7
 )
@@ -250,6 +252,9 @@ func (s *Scene) validate() error {
 		return errors.New("the metrics' lag must be shorter than their resolution")
 	case s.Timing.Plimsoll.Interval < 2*s.Timing.Plimsoll.Jitter || s.Timing.Plimsoll.Interval <= 0:
 		return errors.New("the scrape interval is too short")
+	case s.Timing.Plimsoll.Agents != 0 && (s.Timing.Plimsoll.Agents < leastAgents || s.Timing.Plimsoll.Agents > mostAgents):
+		return fmt.Errorf("agents that read every %v, want %v to %v, or 0 for none", s.Timing.Plimsoll.Agents, leastAgents,
+			mostAgents)
 	case s.Timing.Housekeeping != 0 &&
 		(s.Timing.Housekeeping < leastHousekeeping || s.Timing.Housekeeping > mostHousekeeping):
 		return fmt.Errorf("a housekeeping interval of %v, want %v to %v, or 0 for fresh samples",

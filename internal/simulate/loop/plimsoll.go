@@ -17,6 +17,9 @@ import (
 type PlimsollTiming struct {
 	// Interval is --kubelet-scrape-interval, Jitter how late a scrape is at most.
 	Interval, Jitter time.Duration
+	// Agents is how often the agents of nodes read what pods use, and how often they are asked; with 0
+	// there are none, and kubelets are.
+	Agents time.Duration
 	// Sync is how often custom and external metrics are asked for.
 	Sync time.Duration
 	// Aligned has all nodes scraped at whole seconds and never late.
@@ -36,6 +39,8 @@ type group struct {
 	last, next time.Duration
 	// reported is when a scrape brought something new the last time.
 	reported time.Duration
+	// agent is when the agents of the nodes read and are asked next.
+	agent agent
 }
 
 // Plimsoll is Plimsoll's controller.
@@ -88,7 +93,8 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 			g.phase = time.Duration(random.Int64N(int64(timing.Interval)))
 		}
 		g.last, g.reported, g.next = -time.Hour, -time.Hour, g.phase
-		if !p.readsKubelets && !p.readsPages {
+		g.agent = p.newAgent(random)
+		if !p.scrapesKubelets() && !p.readsPages {
 			g.next = never
 		}
 	}
@@ -99,7 +105,7 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 func (p *Plimsoll) Next() time.Duration {
 	next := min(p.sampled, p.event, p.sync, p.floor.next)
 	for i := range p.groups {
-		next = min(next, p.groups[i].next)
+		next = min(next, p.groups[i].next, p.groups[i].agent.reads, p.groups[i].agent.asked)
 	}
 	for i := range p.servers {
 		next = min(next, p.servers[i].next, p.servers[i].push)
@@ -111,6 +117,7 @@ func (p *Plimsoll) Next() time.Duration {
 func (p *Plimsoll) Act() {
 	now := p.World.Now()
 	for i := range p.groups {
+		p.serveAgent(i)
 		if p.groups[i].next <= now {
 			p.scrape(i)
 		}
@@ -158,12 +165,7 @@ func (p *Plimsoll) scrape(i int) {
 		}
 	}
 	if isNew {
-		due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes(),
-			trigger.RoundOf(p.timing.Interval))
-		if yes {
-			p.sampled = min(p.sampled, due.Sub(p.World.Epoch()))
-		}
-		g.reported = now
+		p.report(g)
 	}
 	g.last = now
 	// A group that was scraped early returns to its own offset in the period.
@@ -173,9 +175,20 @@ func (p *Plimsoll) scrape(i int) {
 	g.next = p.regular(i)
 }
 
+// report has new samples of a group lead to a decision.
+func (p *Plimsoll) report(g *group) {
+	now := p.World.Now()
+	due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes(),
+		trigger.RoundOf(p.timing.Interval))
+	if yes {
+		p.sampled = min(p.sampled, due.Sub(p.World.Epoch()))
+	}
+	g.reported = now
+}
+
 // readPod reads a pod's counters, and reports whether there is something new.
 func (p *Plimsoll) readPod(now time.Duration, pod *world.Pod) (isNew bool) {
-	if p.readsKubelets {
+	if p.scrapesKubelets() {
 		if r, isAny := pod.Scraped(now); isAny {
 			isNew = pod.Meter.Read(now, r)
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
@@ -14,8 +15,9 @@ const (
 	// freshContainer is how old a container must be at least for metrics-server to
 	// average over its whole life.
 	freshContainer = 10 * time.Second
-	// points at a second each span the stable window, one early one among them.
-	points = 18
+	// points at a second each span the stable window, one early one among them. More frequent ones are
+	// thinned out, as internal/collect/points does it, but for the newest.
+	points, newestPoints = 18, 8
 	// shortestGap is what two samples lie apart at least, so that the later one is new, and
 	// maxAge how long ago the newest may have arrived at the default scrape interval
 	// (internal/collect/kubelet/rate, and maxSampleAge of internal/collect/podusage).
@@ -53,13 +55,31 @@ func (m *Meter) Read(now time.Duration, r Reading) (isNew bool) {
 		return false
 	}
 	if m.n == points {
-		m.first = (m.first + 1) % points
-		m.n--
+		m.makeRoom(r.At)
 	}
 	m.kubelet[(m.first+m.n)%points] = r
 	m.n++
 	m.arrived = now
 	return true
+}
+
+// makeRoom removes the oldest reading, if the others span the stable window with the one to come; otherwise
+// an inner one, whose neighbours are the closest to each other.
+func (m *Meter) makeRoom(next time.Duration) {
+	out := m.n - 1
+	if next-m.at(out-1).At < averaging.StableWindow-averaging.StableWindow/points {
+		smallest := time.Duration(math.MaxInt64)
+		for k := newestPoints - 1; k < m.n-1; k++ {
+			if gap := m.at(k-1).At - m.at(k+1).At; gap <= smallest {
+				out, smallest = k, gap
+			}
+		}
+	}
+	for k := out; k < m.n-1; k++ {
+		*m.at(k) = *m.at(k + 1)
+	}
+	m.first = (m.first + 1) % points
+	m.n--
 }
 
 // at is the k-th newest reading.
@@ -99,11 +119,9 @@ func (m *Meter) longest(window time.Duration) int {
 
 // Recent are the last single intervals.
 func (m *Meter) Recent(epoch time.Time) (r metric.Recent) {
-	for k := range r {
-		if k+1 >= m.n {
-			break
-		}
-		r[k] = between(epoch, m.at(k+1), m.at(k))
+	intervals, n := averaging.Recent(m.n, func(k int) time.Duration { return m.at(k).At - m.at(k+1).At })
+	for k, i := range intervals[:n] {
+		r[k] = between(epoch, m.at(i.First), m.at(i.Last))
 	}
 	return r
 }

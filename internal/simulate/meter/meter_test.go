@@ -33,6 +33,31 @@ func TestKubelet(t *testing.T) {
 	}
 }
 
+// TestDense: of readings four times a second, older ones are left out so that averages span the stable window, and the
+// newest are all kept; the three intervals are of a quarter of a second, a second and another quarter.
+func TestDense(t *testing.T) {
+	var m Meter
+	used := 0.0
+	for i := range 200 {
+		at := time.Duration(i) * 250 * time.Millisecond
+		m.Read(at, Reading{At: at, CPUSeconds: used})
+		used += 0.025 * float64(i%4) // 0, 100, 200, 300, 0, … milli-cores
+		if i < 70 {
+			continue
+		}
+		if got := m.Average(noon, averaging.StableWindow); got.Window < 13*time.Second || got.Window > 15*time.Second ||
+			got.Milli < 145 || got.Milli > 156 {
+			t.Fatalf("reading %d: average %+v", i, got)
+		}
+		for k, want := range []time.Duration{250 * time.Millisecond, time.Second, 250 * time.Millisecond} {
+			milli := []int64{100 * int64((i+3)%4), 150, 100 * int64((i+2)%4)}[k]
+			if got := m.Recent(noon)[k]; got.Window != want || got.Milli < milli || got.Milli > milli+1 {
+				t.Fatalf("reading %d, interval %d: %+v, want %dm in %v", i, k, got, milli, want)
+			}
+		}
+	}
+}
+
 // TestWindows: an average is over the longest span in a window, and over the
 // last interval if that alone is longer.
 func TestWindows(t *testing.T) {

@@ -25,6 +25,9 @@ type Pod struct {
 	isDrained bool
 	// Meter has the kubelet's samples that were read, Page what the pod itself has answered.
 	Meter, Page meter.Meter
+	// Agent is what the agent of its node has read the last time; HasAgent says that there is such.
+	Agent    meter.Reading
+	HasAgent bool
 
 	node  *node
 	model *workloadmodel.Pod

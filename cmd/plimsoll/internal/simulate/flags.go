@@ -115,6 +115,9 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 		"How long it takes until what it was told can be asked for.")
 	fs.DurationVar(&f.timing.Plimsoll.Interval, "kubelet-scrape-interval", f.timing.Plimsoll.Interval,
 		"How often Plimsoll asks kubelets.")
+	fs.DurationVar(&f.timing.Plimsoll.Agents, "node-agent-interval", 0,
+		"How often an agent on each node (plimsoll node-agent) reads what pods use, 250ms for its default, and how "+
+			"often Plimsoll asks it; by default there are none, and Plimsoll asks kubelets.")
 	fs.DurationVar(&f.timing.Housekeeping, "housekeeping-interval", f.timing.Housekeeping,
 		"The kubelets' --housekeeping-interval: they sample each pod every one to two of these; 0 for a fresh sample "+
 			"at every scrape.")

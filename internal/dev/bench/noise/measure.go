@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
@@ -21,6 +22,9 @@ type Config struct {
 	WorkSeeds int
 	// Window is the surge window that is measured.
 	Window surge.Settings
+	// Agents is how often agents of the nodes read what pods use; 0 means that there are none, and that
+	// the kubelets have new samples each second.
+	Agents time.Duration
 	// Say is called with the progress; it may be nil.
 	Say func(format string, args ...any)
 }
@@ -30,10 +34,12 @@ type Results struct {
 	Machine   report.Machine `json:"machine"`
 	Seeds     int            `json:"seeds"`
 	WorkSeeds int            `json:"workSeeds"`
-	Window    Window         `json:"surgeWindow"`
-	Noises    []Noise        `json:"noise"`
-	Surges    []Surge        `json:"surges"`
-	Works     []Work         `json:"workInEachPod"`
+	// AgentsSeconds is how often agents of the nodes read; 0 if there are none.
+	AgentsSeconds float64 `json:"nodeAgentIntervalSeconds,omitempty"`
+	Window        Window  `json:"surgeWindow"`
+	Noises        []Noise `json:"noise"`
+	Surges        []Surge `json:"surges"`
+	Works         []Work  `json:"workInEachPod"`
 }
 
 // Window are the settings of the surge window, as flags.
@@ -75,19 +81,25 @@ type Surge struct {
 	MostWith  report.Spread `json:"mostOfNeedWith"`
 }
 
+// leastAgents keeps samples so far apart that each is new.
+const leastAgents = 100 * time.Millisecond
+
 // pair is one seed played both ways.
 type pair struct{ alone, with outcome }
 
 // Measure plays every scenario.
 func Measure(ctx context.Context, c Config) (Results, error) {
-	if c.Seeds < 1 || c.WorkSeeds < 1 {
+	switch {
+	case c.Seeds < 1 || c.WorkSeeds < 1:
 		return Results{}, fmt.Errorf("seeds: %d, of work in each pod %d, want at least 1", c.Seeds, c.WorkSeeds)
+	case c.Agents < 0 || c.Agents > 0 && c.Agents < leastAgents:
+		return Results{}, fmt.Errorf("agents that read every %v, want at least %v, or 0 for none", c.Agents, leastAgents)
 	}
 	say := c.Say
 	if say == nil {
 		say = func(string, ...any) {}
 	}
-	results := Results{Seeds: c.Seeds, WorkSeeds: c.WorkSeeds, Window: Window{
+	results := Results{Seeds: c.Seeds, WorkSeeds: c.WorkSeeds, AgentsSeconds: c.Agents.Seconds(), Window: Window{
 		WindowSeconds: c.Window.Window.Seconds(), SteepFactor: c.Window.SteepFactor, Margin: c.Window.Margin,
 		LeastCPUMilli: c.Window.LeastCPUMilli, ReadyForSeconds: c.Window.ReadyFor.Seconds(),
 	}}
@@ -109,7 +121,7 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 	}
 	for i := range works {
 		say("%s: %d seeds of %s", works[i].name, c.WorkSeeds, works[i].lasts)
-		work, err := measureWork(ctx, &works[i], c.WorkSeeds, c.Window)
+		work, err := measureWork(ctx, &works[i], c)
 		if err != nil {
 			return results, err
 		}
@@ -120,7 +132,7 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 
 // play plays all seeds of a scenario both ways.
 func play(ctx context.Context, s *scenario, c Config) ([]pair, error) {
-	return playSeeds(ctx, c.Seeds, func(seed uint64) (pair, error) { return playSeed(s, seed, c.Window) })
+	return playSeeds(ctx, c.Seeds, func(seed uint64) (pair, error) { return playSeed(s, seed, c) })
 }
 
 // playSeeds plays so many seeds, on all cores.
@@ -146,12 +158,12 @@ func playSeeds[T any](ctx context.Context, n int, playSeed func(seed uint64) (T,
 	return outcomes, errors.Join(ctx.Err(), errors.Join(errs...))
 }
 
-func playSeed(s *scenario, seed uint64, window surge.Settings) (pair, error) {
-	alone, err := newRun(s, seed, surge.Settings{})
+func playSeed(s *scenario, seed uint64, c Config) (pair, error) {
+	alone, err := newRunWithAgents(s, seed, surge.Settings{}, c.Agents)
 	if err != nil {
 		return pair{}, err
 	}
-	with, err := newRun(s, seed, window)
+	with, err := newRunWithAgents(s, seed, c.Window, c.Agents)
 	if err != nil {
 		return pair{}, err
 	}

@@ -19,10 +19,22 @@ import (
 // TestDefaultsMeetTheTargets keeps the surge window's defaults: with less of a
 // margin noise is taken for a surge, and the test says so.
 func TestDefaultsMeetTheTargets(t *testing.T) {
-	results, err := Measure(t.Context(), Config{Seeds: 6, WorkSeeds: 1, Window: surge.Defaults()})
-	if err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]Config{
+		"kubelets": {Seeds: 6}, "agents four times a second": {Seeds: 3, Agents: 250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.WorkSeeds, c.Window = 1, surge.Defaults()
+			results, err := Measure(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkTargets(t, &results)
+		})
 	}
+}
+
+func checkTargets(t *testing.T, results *Results) {
+	t.Helper()
 	for _, miss := range results.Misses() {
 		t.Error(miss)
 	}

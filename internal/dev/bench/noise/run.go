@@ -57,12 +57,17 @@ type outcome struct {
 
 // newRun is a run of Plimsoll.
 func newRun(s *scenario, seed uint64, window surge.Settings) (*run, error) {
+	return newRunWithAgents(s, seed, window, 0)
+}
+
+// newRunWithAgents is one whose nodes have agents that read so often; with 0 there are none.
+func newRunWithAgents(s *scenario, seed uint64, window surge.Settings, agents time.Duration) (*run, error) {
 	r, config, err := prepare(s, seed)
 	if err != nil {
 		return nil, err
 	}
 	timing := loop.DefaultPlimsollTiming()
-	timing.Aligned = s.aligned()
+	timing.Aligned, timing.Agents = s.aligned(), agents
 	config.Policy = s.policyWith(window)
 	r.loop = loop.NewPlimsoll(config, timing)
 	return r, nil

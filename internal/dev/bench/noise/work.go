@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
@@ -70,8 +69,8 @@ type Cost struct {
 type trio struct{ with, alone, upstream outcome }
 
 // measureWork plays one case.
-func measureWork(ctx context.Context, s *scenario, seeds int, window surge.Settings) (Work, error) {
-	trios, err := playSeeds(ctx, seeds, func(seed uint64) (trio, error) { return playTrio(s, seed, window) })
+func measureWork(ctx context.Context, s *scenario, c Config) (Work, error) {
+	trios, err := playSeeds(ctx, c.WorkSeeds, func(seed uint64) (trio, error) { return playTrio(s, seed, c) })
 	if err != nil {
 		return Work{}, err
 	}
@@ -87,8 +86,8 @@ func measureWork(ctx context.Context, s *scenario, seeds int, window surge.Setti
 	}, nil
 }
 
-func playTrio(s *scenario, seed uint64, window surge.Settings) (trio, error) {
-	p, err := playSeed(s, seed, window)
+func playTrio(s *scenario, seed uint64, c Config) (trio, error) {
+	p, err := playSeed(s, seed, c)
 	if err != nil {
 		return trio{}, err
 	}

@@ -1,0 +1,51 @@
+package loop
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// agent is when the agents of a group's nodes read what their pods use, and when they are asked for that.
+type agent struct{ reads, asked time.Duration }
+
+// newAgent has a group's agents read and asked at times of their own, so that what is answered is up to an
+// interval old.
+func (p *Plimsoll) newAgent(random *rand.Rand) agent {
+	interval := p.timing.Agents
+	switch {
+	case interval <= 0 || !p.readsKubelets:
+		return agent{never, never}
+	case p.timing.Aligned:
+		return agent{0, 0}
+	}
+	return agent{time.Duration(random.Int64N(int64(interval))), time.Duration(random.Int64N(int64(interval)))}
+}
+
+// scrapesKubelets reports whether what pods use comes from kubelets.
+func (p *Plimsoll) scrapesKubelets() bool { return p.readsKubelets && p.timing.Agents <= 0 }
+
+// serveAgent does what is due of a group's agents. What is new leads to a decision.
+func (p *Plimsoll) serveAgent(i int) {
+	g, now := &p.groups[i], p.World.Now()
+	if g.agent.reads <= now {
+		g.agent.reads += p.timing.Agents
+		for _, pod := range p.World.Pods() {
+			if pod.Group == i {
+				pod.Agent, pod.HasAgent = pod.Current(now)
+			}
+		}
+	}
+	if g.agent.asked > now {
+		return
+	}
+	g.agent.asked += p.timing.Agents
+	isNew := false
+	for _, pod := range p.World.Pods() {
+		if pod.Group == i && pod.HasAgent && pod.Meter.Read(now, pod.Agent) {
+			isNew = true
+		}
+	}
+	if isNew {
+		p.report(g)
+	}
+}

@@ -246,21 +246,30 @@ func (s *Scene) validate() error {
 		return fmt.Errorf("it is scored from %v on, and lasts %v", s.ScoreFrom, s.For)
 	case !(s.PodCapacity > 0) || math.IsInf(s.PodCapacity, 0):
 		return fmt.Errorf("a pod serves %v of the load, want a number above 0", s.PodCapacity)
-	case s.Timing.Upstream.Sync <= 0 || s.Timing.Upstream.Resolution <= 0 || s.Timing.Upstream.Lag < 0:
-		return errors.New("sync period and metric resolution must be above 0, and the lag not below")
-	case s.Timing.Upstream.Lag >= s.Timing.Upstream.Resolution:
-		return errors.New("the metrics' lag must be shorter than their resolution")
-	case s.Timing.Plimsoll.Interval < 2*s.Timing.Plimsoll.Jitter || s.Timing.Plimsoll.Interval <= 0:
-		return errors.New("the scrape interval is too short")
-	case s.Timing.Plimsoll.Agents != 0 && (s.Timing.Plimsoll.Agents < leastAgents || s.Timing.Plimsoll.Agents > mostAgents):
-		return fmt.Errorf("agents that read every %v, want %v to %v, or 0 for none", s.Timing.Plimsoll.Agents, leastAgents,
-			mostAgents)
-	case s.Timing.Housekeeping != 0 &&
-		(s.Timing.Housekeeping < leastHousekeeping || s.Timing.Housekeeping > mostHousekeeping):
-		return fmt.Errorf("a housekeeping interval of %v, want %v to %v, or 0 for fresh samples",
-			s.Timing.Housekeeping, leastHousekeeping, mostHousekeeping)
+	}
+	if err := s.Timing.validate(); err != nil {
+		return err
 	}
 	return s.Workload.validate()
+}
+
+func (t *Timing) validate() error {
+	switch {
+	case t.Upstream.Sync <= 0 || t.Upstream.Resolution <= 0 || t.Upstream.Lag < 0:
+		return errors.New("sync period and metric resolution must be above 0, and the lag not below")
+	case t.Upstream.Lag >= t.Upstream.Resolution:
+		return errors.New("the metrics' lag must be shorter than their resolution")
+	case t.Plimsoll.Interval < 2*t.Plimsoll.Jitter || t.Plimsoll.Interval <= 0:
+		return errors.New("the scrape interval is too short")
+	case t.Plimsoll.Agents != 0 && (t.Plimsoll.Agents < leastAgents || t.Plimsoll.Agents > mostAgents):
+		return fmt.Errorf("agents that read every %v, want %v to %v, or 0 for none", t.Plimsoll.Agents, leastAgents,
+			mostAgents)
+	case t.Housekeeping != 0 &&
+		(t.Housekeeping < leastHousekeeping || t.Housekeeping > mostHousekeeping):
+		return fmt.Errorf("a housekeeping interval of %v, want %v to %v, or 0 for fresh samples",
+			t.Housekeeping, leastHousekeeping, mostHousekeeping)
+	}
+	return nil
 }
 
 // options are the flags with which a side decides.

@@ -102,7 +102,7 @@ type entry struct {
 	uid types.UID
 	// version is the resource version of the checkpoint; empty if none is known.
 	version string
-	// saved is when it was last written, zero if it was not.
+	// saved is when it was last written, by this process or an earlier one; zero if it was not.
 	saved time.Time
 	due   time.Time
 	place int
@@ -155,7 +155,11 @@ func (k *Keeper) Take(key observe.Key, uid types.UID) (saved Saved, isFound, isF
 		}
 		one = kept{}
 	}
-	k.track(&entry{key: key, uid: uid, version: one.version})
+	e := &entry{key: key, uid: uid, version: one.version, saved: one.saved.SavedAt}
+	if now := time.Now(); e.saved.After(now) {
+		e.saved = now
+	}
+	k.track(e)
 	return one.saved, isFound, true
 }
 

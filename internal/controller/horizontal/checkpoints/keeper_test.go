@@ -425,6 +425,36 @@ func TestEndOfTheProcess(t *testing.T) {
 	})
 }
 
+// TestEndAfterARestart: what an earlier process saved longest ago is written first, and what it saved just now is not.
+func TestEndAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		ages := map[string]time.Duration{
+			"a": 10 * time.Minute, "b": time.Minute, "c": 50 * time.Minute, "d": 30 * time.Minute, "ahead": -2 * time.Minute,
+		}
+		w := newWorld(t, s)
+		var keys []observe.Key
+		for name, age := range ages {
+			key := observe.HPA("shop", name)
+			keys = append(keys, key)
+			s.put(checkpoint(key, uidOf(key), "old", "", time.Now().Add(-age)))
+			w.set(key, "new", "")
+		}
+		stop := w.run(t)
+		w.takeAllOf(t, keys)
+		w.set(web, "new", "")
+		w.takeAllOf(t, []observe.Key{web})
+		stop()
+		var got []string
+		for _, write := range s.writes {
+			got = append(got, write.name)
+		}
+		if want := "shop/hpa-web shop/hpa-c shop/hpa-d shop/hpa-a"; strings.Join(got, " ") != want {
+			t.Errorf("written %v, want %s", got, want)
+		}
+	})
+}
+
 // TestEndIsBounded: an API server that does not answer delays the end by seconds.
 func TestEndIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (r *ClusterReader) savedHistory(
 	case checkpoint.Unreadable != "":
 		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s cannot be read: %s", name.Name, checkpoint.Unreadable)
 	case of.UID != uid || of.Kind != object.Kind.String() || of.Name != object.Name:
-		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s is of another object: %s %s with UID %s", name.Name,
+		return nil, savedAt, fmt.Errorf("AutoscalerCheckpoint %s is of another object: %q %q with UID %q", name.Name,
 			of.Kind, of.Name, of.UID)
 	}
 	h = &loadhistory.History{}

@@ -111,6 +111,10 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 			api:   map[string]any{checkpointPath: checkpointOf("u-2", savedAt, encoded(t, 3))},
 			words: []string{"AutoscalerCheckpoint hpa-web is of another object", "u-2", "answers 404"},
 		},
+		"a UID that would write to the terminal": {
+			api:   map[string]any{checkpointPath: checkpointOf("u\x1b[2J\n", savedAt, encoded(t, 3))},
+			words: []string{`with UID "u\x1b[2J\n"`},
+		},
 		"damaged": {
 			api:   map[string]any{checkpointPath: checkpointOf("u-1", savedAt, []byte("no history"))},
 			words: []string{"AutoscalerCheckpoint hpa-web cannot be read", "answers 404"},

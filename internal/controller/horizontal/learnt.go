@@ -64,8 +64,8 @@ func (r *hpaRecord) mergeForecast(encoded []byte) error {
 	return nil
 }
 
-// encode is what is saved of an object. What is compared with another controller's decisions alone is not saved: that
-// controller may be another Plimsoll, which saves it.
+// encode is what is saved of an object. Nothing is while it is left to another controller, or compared with that one's
+// decisions alone: it may be another Plimsoll, which saves what it learns. Nor is what was restored and has nothing new.
 func (r *reconciler) encode(key observe.Key, uid types.UID) (checkpoints.Data, error) {
 	record := r.records.find(key)
 	if record == nil || r.HPAs.Compares(key.Kind) {
@@ -75,7 +75,7 @@ func (r *reconciler) encode(key observe.Key, uid types.UID) (checkpoints.Data, e
 		return checkpoints.Data{}, checkpoints.ErrBusy
 	}
 	defer r.queue.Release(key)
-	if record.uid != uid {
+	if record.uid != uid || !record.loads.HasNew() || record.contest.IsPaused() || r.contests.Why(&record.contest) != "" {
 		return checkpoints.Data{}, nil
 	}
 	var data checkpoints.Data

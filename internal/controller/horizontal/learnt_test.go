@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -214,6 +215,59 @@ func TestShadowSavesNothing(t *testing.T) {
 		w.pass(2 * time.Hour)
 		if len(saved.objects) != 0 {
 			t.Errorf("%d are saved", len(saved.objects))
+		}
+	})
+}
+
+// TestOtherControllersObjectIsNotSaved: the controller that acts may be another Plimsoll, which saves what it learns.
+func TestOtherControllersObjectIsNotSaved(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+		w.learning(saved)
+		w.addHPA(w.web("web", 3))
+		w.pass(2 * time.Hour)
+		name := types.NamespacedName{Namespace: "shop", Name: "hpa-web"}
+		others, err := saved.Get(t.Context(), name)
+		if err != nil || len(others.Status.History) == 0 {
+			t.Fatalf("nothing is saved: %v", err)
+		}
+		w.writeStatus("web", upstream, touch)
+		w.pass(time.Second)
+		others.Status.History = []byte("another controller's")
+		if _, err := saved.Replace(t.Context(), others); err != nil {
+			t.Fatal(err)
+		}
+		for range 120 {
+			w.writeStatus("web", upstream, touch)
+			w.pass(time.Minute)
+		}
+		w.stop()
+		w.stop = nil
+		if got := string(saved.of(t, "web").History); got != "another controller's" {
+			t.Errorf("it is overwritten with %d bytes", len(got))
+		}
+	})
+}
+
+// TestNothingNewIsNotSaved: what was restored is not written again, as if it were as new.
+func TestNothingNewIsNotSaved(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+		w.learning(saved)
+		w.addHPA(w.web("web", 3))
+		w.pass(2 * time.Hour)
+		w.stop()
+		at := saved.of(t, "web").SavedAt
+		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef.Name = "gone" })
+		controller := w.learning(saved)
+		w.pass(2 * time.Hour)
+		if controller.recordedSince(t, "web").IsZero() {
+			t.Error("nothing is restored")
+		}
+		w.stop()
+		w.stop = nil
+		if again := saved.of(t, "web").SavedAt; !again.Equal(&at) {
+			t.Errorf("saved at %s again, at %s before", again, at)
 		}
 	})
 }

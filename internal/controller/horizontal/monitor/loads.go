@@ -15,6 +15,8 @@ type Loads struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	history loadhistory.History
+	// hasNew says that something was recorded, other than merged.
+	hasNew bool
 }
 
 // Add records a decision on an observation. One for which the scale could not be read says nothing.
@@ -29,13 +31,21 @@ func (r *Loads) Add(o *horizontal.Observation, d *horizontal.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Add(d.At, p)
+	r.hasNew = true
+}
+
+// HasNew reports whether there is more than what was merged.
+func (r *Loads) HasNew() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hasNew
 }
 
 // Reset forgets what was recorded: it was another object's.
 func (r *Loads) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history = loadhistory.History{}
+	r.history, r.hasNew = loadhistory.History{}, false
 }
 
 // Encode is the history as package loadhistory encodes it; nil if there is none.

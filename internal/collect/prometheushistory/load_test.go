@@ -16,6 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // rangeServer answers range queries with a function of the time, or with a text.
@@ -128,6 +133,34 @@ func TestLoad(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSetMetric: the first CPU metric with a target counts, and what the pods request on average that request any.
+func TestSetMetric(t *testing.T) {
+	pod := func(milli int64) *observe.Pod {
+		return observe.PodOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)}}}}}})
+	}
+	none := observe.PodOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}}})
+	memory := source.Spec{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.Utilization, Percent: 50}}
+	cpu := memory
+	cpu.Name, cpu.Target.Percent = "cpu", 60
+	average := source.Spec{Type: source.ContainerResource, Name: "cpu", Container: "app",
+		Target: source.Target{Type: source.AverageValue, Milli: 300}}
+	var q Query
+	if err := q.SetMetric([]source.Spec{memory, cpu, average}, []*observe.Pod{pod(400), none, pod(200)}); err != nil ||
+		q.UtilizationPercent != 60 || q.AverageMilli != 0 || q.RequestMilli != 300 || q.Container != "" {
+		t.Errorf("%v, %+v", err, q)
+	}
+	if err := q.SetMetric([]source.Spec{average}, nil); err != nil || q.UtilizationPercent != 0 || q.AverageMilli != 300 ||
+		q.RequestMilli != 0 || q.Container != "app" {
+		t.Errorf("%v, %+v", err, q)
+	}
+	cpu.Target.Percent = 0
+	if err := q.SetMetric([]source.Spec{memory, cpu}, nil); !errors.Is(err, ErrNoCPU) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -3,11 +3,17 @@ package prometheushistory
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // MaxLoadDays is how long a time Load reads at most.
@@ -29,6 +35,47 @@ type Query struct {
 	// RequestMilli is what a pod, or the container, requests today, in thousandths of a core. It counts where
 	// Prometheus knows of no requests; 0 if it is not known.
 	RequestMilli int64
+}
+
+// ErrNoCPU says that the past of an autoscaler's metrics is not known here.
+var ErrNoCPU = errors.New("it has no CPU metric with a target")
+
+// SetMetric sets the container, the target and the request to those of the first CPU metric of an autoscaler with these
+// pods.
+func (q *Query) SetMetric(specs []source.Spec, pods []*observe.Pod) error {
+	for i := range specs {
+		spec := &specs[i]
+		percent, milli := spec.Target.Percent, spec.Target.Milli
+		switch {
+		case !spec.IsCPU():
+			continue
+		case spec.Target.Type == source.Utilization && percent > 0:
+			milli = 0
+		case spec.Target.Type == source.AverageValue && milli > 0:
+			percent = 0
+		default:
+			continue
+		}
+		q.Container, q.UtilizationPercent, q.AverageMilli = spec.Container, percent, milli
+		q.RequestMilli = meanRequest(observe.AppendRequests(nil, pods, spec, arithmetic.Saturate))
+		return nil
+	}
+	return ErrNoCPU
+}
+
+// meanRequest is that of the pods with one; 0 if there are none.
+func meanRequest(requests []metric.Request) int64 {
+	sum, n := 0.0, 0
+	for i := range requests {
+		if r := &requests[i]; r.Missing == metric.RequestSet && r.Milli > 0 {
+			sum += float64(r.Milli)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return int64(min(sum/float64(n), math.MaxInt64/2))
 }
 
 func (q *Query) validate() error {

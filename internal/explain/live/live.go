@@ -8,11 +8,13 @@ import (
 	"sync"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -97,22 +99,52 @@ func (r *Reader) Read(
 	if seen.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(&policy, &observation) {
 		return step, nil
 	}
-	pods, err := r.Client.CoreV1().Pods(hpa.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if step.Pods, err = r.pods(ctx, autoscaler, target.Scale, selector); err != nil {
+		return nil, err
+	}
+	return step, r.ask(ctx, step, &policy)
+}
+
+// Pods are those of the target; none where its scale has no selector.
+func (r *Reader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
+	hpa := autoscaler.HorizontalPodAutoscaler
+	ref := hpa.Spec.ScaleTargetRef
+	target, err := r.Scales.Get(ctx, hpa.Namespace, ref)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, apierror.Request{Verb: "get", Resource: "scale of " + ref.Kind + " " + ref.Name,
+			Namespace: hpa.Namespace}.Sentence(err)
+	case err != nil:
+		return nil, fmt.Errorf("reading the scale of %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	seen, selector := observehorizontal.Target(target.Scale)
+	if seen.Selector.Problem != podselector.Fine {
+		return nil, nil
+	}
+	return r.pods(ctx, autoscaler, target.Scale, selector)
+}
+
+func (r *Reader) pods(
+	ctx context.Context, autoscaler observehorizontal.Autoscaler, of *autoscalingv1.Scale, selector labels.Selector,
+) ([]*corev1.Pod, error) {
+	namespace := autoscaler.Namespace
+	pods, err := r.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
-		return nil, apierror.Request{Verb: "list", Resource: "pods", Namespace: hpa.Namespace}.Sentence(err)
+		return nil, apierror.Request{Verb: "list", Resource: "pods", Namespace: namespace}.Sentence(err)
 	}
 	owns := func(*corev1.Pod) bool { return true }
 	if autoscaler.SelectsByOwner() {
-		if owns, err = r.ownedBy(ctx, hpa.Namespace, target.Scale.UID); err != nil {
+		if owns, err = r.ownedBy(ctx, namespace, of.UID); err != nil {
 			return nil, err
 		}
 	}
+	var own []*corev1.Pod
 	for i := range pods.Items {
 		if pod := &pods.Items[i]; owns(pod) {
-			step.Pods = append(step.Pods, pod)
+			own = append(own, pod)
 		}
 	}
-	return step, r.ask(ctx, step, &policy)
+	return own, nil
 }
 
 // ownedBy reports whether an object controls a pod, or the ReplicaSet that does.

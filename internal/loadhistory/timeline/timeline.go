@@ -43,6 +43,15 @@ func (t *Timeline) Loads() []float64 {
 	return loads
 }
 
+// PerPodMilli is what one pod serves at the target in each cell; 0 where that is not known.
+func (t *Timeline) PerPodMilli() []float64 {
+	all := make([]float64, len(t.Cells))
+	for i := range all {
+		all[i] = t.Cells[i].PerPodMilli
+	}
+	return all
+}
+
 // stepOf is the finest resolution that histories have of all of a time as long as this.
 func stepOf(length time.Duration) time.Duration {
 	switch {
@@ -57,10 +66,33 @@ func stepOf(length time.Duration) time.Duration {
 // Of is what a history has of the time from one moment to another, of which the last part counts if it is longer than
 // Longest. It has no cells if nothing is recorded of that time.
 func Of(h *loadhistory.History, from, to time.Time) Timeline {
-	if to.Sub(from) > Longest {
-		from = to.Add(-Longest)
+	from = notTooEarly(from, to)
+	t, _ := of(h, from, to, stepOf(to.Sub(from)))
+	return t
+}
+
+// Minutes has a cell for each minute, also where the history has only longer points: several cells then have the same
+// values. How many cells these are is the second result.
+func Minutes(h *loadhistory.History, from, to time.Time) (t Timeline, coarse int) {
+	t, points := of(h, notTooEarly(from, to), to, time.Minute)
+	for i := range points {
+		if p := &points[i]; p.Every > time.Minute {
+			coarse += int(p.Every / time.Minute)
+		}
 	}
-	t := Timeline{Step: stepOf(to.Sub(from))}
+	return t, min(coarse, len(t.Cells))
+}
+
+func notTooEarly(from, to time.Time) time.Time {
+	if to.Sub(from) > Longest {
+		return to.Add(-Longest)
+	}
+	return from
+}
+
+// of is the timeline of a step, and the points that it is made of.
+func of(h *loadhistory.History, from, to time.Time, step time.Duration) (Timeline, []loadhistory.Point) {
+	t := Timeline{Step: step}
 	t.Start = from.Truncate(t.Step)
 	var points []loadhistory.Point
 	h.Points(t.Start, to, func(p loadhistory.Point) bool {
@@ -72,7 +104,7 @@ func Of(h *loadhistory.History, from, to time.Time) Timeline {
 		t.Cells[i].Load = math.NaN()
 	}
 	t.fill(points)
-	return t.trimmed()
+	return t.trimmed(), points
 }
 
 // fill puts points into the cells.

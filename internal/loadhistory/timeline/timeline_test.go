@@ -120,3 +120,24 @@ func TestNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestMinutes: there is a cell for each minute, also of the time of which only points of five minutes are left.
+func TestMinutes(t *testing.T) {
+	h := recorded(3*86400, 15, func(second int) (loadhistory.Point, bool) {
+		return loadhistory.Point{Load: 2 + float64(second)/86400, Wanted: 3, Ready: 3, PerPodMilli: 250}, true
+	})
+	line, coarse := Minutes(h, begin.AddDate(-1, 0, 0), after(3*86400))
+	if fine := len(line.Cells) - coarse; line.Step != time.Minute || len(line.Cells) < 3*1440-5 || fine < 1440 ||
+		fine > 36*60 {
+		t.Errorf("%d cells of %v, %d coarse", len(line.Cells), line.Step, coarse)
+	}
+	for i, load := range line.Loads() {
+		at := line.Start.Add(time.Duration(i) * time.Minute)
+		if want := 2 + at.Sub(begin).Hours()/24; math.Abs(load-want) > 0.02*want || line.PerPodMilli()[i] != 250 {
+			t.Fatalf("at %v: %g, want %g", at, load, want)
+		}
+	}
+	if _, coarse := Minutes(h, after(3*86400-3600), after(3*86400)); coarse != 0 {
+		t.Errorf("%d of the last 60 minutes are coarse", coarse)
+	}
+}

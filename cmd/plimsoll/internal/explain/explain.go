@@ -46,6 +46,9 @@ const explainExample = `  # Why does web have that many pods?
   # What was its load in the last hours, and what became of it?
   plimsoll explain hpa/web -n shop --last 6h
 
+  # What would a forecast have done in the last three weeks, if it had been turned on?
+  plimsoll explain hpa/web -n shop --forecast --prometheus-address=http://prometheus.monitoring.svc:9090
+
   # Why does the updater leave these pods alone?
   plimsoll explain vpa/web -n shop
 
@@ -59,6 +62,7 @@ type explainOptions struct {
 	interval, period   time.Duration
 	decider            string
 	last               time.Duration
+	forecast           forecastOptions
 	finder             leader.Finder
 	kube               *genericclioptions.ConfigFlags
 	out                io.Writer
@@ -95,6 +99,7 @@ func Command() *cobra.Command {
 		"how often that controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
 	flags.DurationVar(&o.last, "last", 0,
 		"instead of the decision, show the load and the replica counts of the last so long, as 6h")
+	o.forecast.add(flags)
 	commonflags.AddFinder(flags, &o.finder)
 	o.kube.AddFlags(flags)
 	return cmd
@@ -113,13 +118,13 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	case o.from != "" && len(args) > 0:
 		return subject{}, errors.New("--from has the object already: name none")
 	case o.from != "":
-		return subject{}, o.validateLast(observe.HorizontalPodAutoscaler)
+		return subject{}, o.validateOther(observe.HorizontalPodAutoscaler)
 	}
 	kind, name, err := commonflags.ParseAutoscaler(args)
 	if err != nil {
 		return subject{}, fmt.Errorf("say which object to explain: %w", err)
 	}
-	return subject{kind: kind, name: name}, o.validateLast(kind)
+	return subject{kind: kind, name: name}, o.validateOther(kind)
 }
 
 // subject is what to explain.
@@ -180,6 +185,9 @@ func (o *explainOptions) explain(
 ) error {
 	if o.last != 0 {
 		return o.showLast(ctx, reader, object)
+	}
+	if o.forecast.isAsked {
+		return o.showForecast(ctx, reader, object)
 	}
 	if object.Kind == observe.VerticalPodAutoscaler {
 		e, err := reader.Vertical(ctx, object.NamespacedName)

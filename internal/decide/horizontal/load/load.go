@@ -146,11 +146,16 @@ func (in *Input) target(i int) (perPodMilli, full float64) {
 	if target.Type != source.Utilization {
 		return float64(in.milli(i)), 0
 	}
-	part := float64(target.Percent) / 100
-	if in.Specs[i].IsCPU() && part > 0 && part < 1 {
-		full = 1 / part
+	return in.request(i) * float64(target.Percent) / 100, FullOf(&in.Specs[i])
+}
+
+// FullOf is how many times a metric's target a pod can carry; 0 if that is not known.
+func FullOf(spec *source.Spec) float64 {
+	part := float64(spec.Target.Percent) / 100
+	if spec.IsCPU() && spec.Target.Type == source.Utilization && part > 0 && part < 1 {
+		return 1 / part
 	}
-	return in.request(i) * part, full
+	return 0
 }
 
 // request is what a pod requests on average, of those that count.

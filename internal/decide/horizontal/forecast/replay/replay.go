@@ -59,8 +59,8 @@ type Result struct {
 // Play plays a load.
 func Play(load *Load, c *Config) Result {
 	r := Result{State: forecast.New()}
-	var played playback.State
-	for i, pods := range load.Pods {
+	var days Days
+	for i := range load.Pods {
 		at := load.Start.Add(time.Duration(i) * time.Minute)
 		in := c.input(load, i)
 		// Two observations make a whole minute: each holds since the one before.
@@ -68,20 +68,9 @@ func Play(load *Load, c *Config) Result {
 		r.Last = r.State.Observe(&c.Settings, in)
 		in.Now = in.Now.Add(time.Minute / 2)
 		r.Last = r.State.Observe(&c.Settings, in)
-		day := r.day(at)
-		day.Reason = r.Last.Reason
-		if !in.Load.IsKnown {
-			continue
-		}
-		played.SetFloor(0, r.Last.Replicas)
-		m := forecast.Minute(in)
-		m.Load = pods
-		counted := played.Play(&m)
-		day.add(&counted[0], &counted[1])
-		if day.MostReplicas = max(day.MostReplicas, r.Last.Replicas); float64(r.Last.Replicas) > math.Ceil(pods) {
-			day.RaisedMinutes++
-		}
+		days.Add(in, &r.Last)
 	}
+	r.Days = days.All
 	return r
 }
 
@@ -98,12 +87,36 @@ func (c *Config) input(load *Load, i int) *forecast.Input {
 	return in
 }
 
-func (r *Result) day(at time.Time) *Day {
-	date := at.UTC().Truncate(24 * time.Hour)
-	if n := len(r.Days); n == 0 || !r.Days[n-1].Date.Equal(date) {
-		r.Days = append(r.Days, Day{Date: date})
+// Days count what a forecast does, day by day.
+type Days struct {
+	All    []Day
+	played playback.State
+}
+
+// Add counts a minute: what there is to see in it, and the forecast from it on. Minutes are expected in their order,
+// each once.
+func (d *Days) Add(in *forecast.Input, r *forecast.Result) {
+	day := d.day(in.Now)
+	day.Reason = r.Reason
+	if !in.Load.IsKnown {
+		return
 	}
-	return &r.Days[len(r.Days)-1]
+	d.played.SetFloor(0, r.Replicas)
+	m := forecast.Minute(in)
+	m.Load = in.Load.Pods
+	counted := d.played.Play(&m)
+	day.add(&counted[0], &counted[1])
+	if day.MostReplicas = max(day.MostReplicas, r.Replicas); float64(r.Replicas) > math.Ceil(m.Load) {
+		day.RaisedMinutes++
+	}
+}
+
+func (d *Days) day(at time.Time) *Day {
+	date := at.UTC().Truncate(24 * time.Hour)
+	if n := len(d.All); n == 0 || !d.All[n-1].Date.Equal(date) {
+		d.All = append(d.All, Day{Date: date})
+	}
+	return &d.All[len(d.All)-1]
 }
 
 func (d *Day) add(without, with *playback.Tally) {

@@ -1,0 +1,86 @@
+package forecastreport
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
+)
+
+// Output is the form for programs. docs/explain.md has its fields.
+type Output struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Mode is that of today; the rest is about mode Active.
+	Mode         string    `json:"mode"`
+	Source       string    `json:"source"`
+	From         time.Time `json:"from"`
+	To           time.Time `json:"to"`
+	KnownMinutes int       `json:"knownMinutes"`
+	// CoarseMinutes are those that are recorded in points of five minutes.
+	CoarseMinutes     int                `json:"coarseMinutes"`
+	OtherMetrics      int                `json:"otherMetrics"`
+	StartUpSeconds    float64            `json:"startUpSeconds"`
+	IsStartUpAssumed  bool               `json:"isStartUpAssumed"`
+	MinReplicas       int32              `json:"minReplicas"`
+	MaxReplicas       int32              `json:"maxReplicas"`
+	Price             float64            `json:"price"`
+	WasteLimitPercent float64            `json:"wasteLimitPercent"`
+	Days              []replay.OutputDay `json:"days"`
+	AtEnd             OutputState        `json:"atEnd"`
+	// ToTurnOn is a command; absent where the mode is Active.
+	ToTurnOn string `json:"toTurnOn,omitempty"`
+}
+
+// OutputState is the forecast after the last minute, with the fields of status.forecast of a WorkloadAutoscaler.
+type OutputState struct {
+	Reason                  string  `json:"reason"`
+	Message                 string  `json:"message"`
+	Replicas                int32   `json:"replicas,omitempty"`
+	ExpectedPods            float64 `json:"expectedPods,omitempty"`
+	AvoidedPodMinutesPerDay float64 `json:"avoidedPodMinutesPerDay"`
+	WastedPodMinutesPerDay  float64 `json:"wastedPodMinutesPerDay"`
+}
+
+// Output is the report for programs.
+func (r *Report) Output() *Output {
+	last, c := &r.Result.Last, &r.Config
+	o := &Output{
+		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Mode: r.Mode.String(),
+		Source: r.Source, From: r.Load.Start.UTC(), To: r.end().UTC(), KnownMinutes: r.Known, CoarseMinutes: r.Coarse,
+		OtherMetrics: r.OtherMetrics, StartUpSeconds: last.StartUp.Seconds(), IsStartUpAssumed: c.StartUp <= 0,
+		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Price: c.Settings.Price,
+		WasteLimitPercent: c.Settings.WasteLimitPercent, Days: replay.Output(r.Result.Days),
+		AtEnd: OutputState{
+			Reason: last.Reason.String(), Message: last.Text(), Replicas: last.Replicas, ExpectedPods: last.Expected,
+			AvoidedPodMinutesPerDay: last.Day.AvoidedPodMinutes, WastedPodMinutesPerDay: last.Day.WastedPodMinutes,
+		},
+	}
+	if r.Mode != forecast.Active {
+		o.ToTurnOn = r.toTurnOn()
+	}
+	return o
+}
+
+// WriteJSON prints the report as JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(r.Output())
+}
+
+// WriteYAML prints the same as YAML.
+func (r *Report) WriteYAML(w io.Writer) error {
+	text, err := yaml.Marshal(r.Output())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte("---\n"), text...))
+	return err
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -130,6 +131,11 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 func (r *ClusterReader) Autoscaler(ctx context.Context, object observe.Key) (observehorizontal.Autoscaler, error) {
 	autoscaler, _, err := r.autoscaler(ctx, object)
 	return autoscaler, err
+}
+
+// Pods are those of the target; none where its scale has no selector.
+func (r *ClusterReader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
+	return r.reader.Pods(ctx, autoscaler)
 }
 
 // autoscaler is the object, and the controller that decides on it. Nothing but Plimsoll decides on

@@ -11,6 +11,7 @@ import (
 	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport/read"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -24,7 +25,7 @@ type forecastOptions struct {
 	prometheus commonflags.Prometheus
 	length     string
 
-	from explainer.PastLoad
+	from read.PastLoad
 }
 
 func (f *forecastOptions) add(fs *pflag.FlagSet) {
@@ -78,7 +79,7 @@ func (o *explainOptions) validateOther(kind observe.Kind) error {
 
 // showForecast prints what a forecast of an object would have done.
 func (o *explainOptions) showForecast(ctx context.Context, reader *explainer.ClusterReader, object observe.Key) error {
-	report, err := reader.Forecast(ctx, object, o.forecast.from, time.Now())
+	report, err := read.Forecast(ctx, reader, object, o.forecast.from, time.Now())
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,20 @@
-package explainer
+// Package read reads the past load of an autoscaler, and has a forecast played on it.
+package read
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/load"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -25,19 +30,26 @@ type PastLoad struct {
 	StartUp time.Duration
 }
 
+// Cluster has the object, its pods and what was recorded of it.
+type Cluster interface {
+	Autoscaler(ctx context.Context, object observe.Key) (observehorizontal.Autoscaler, error)
+	Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error)
+	History(ctx context.Context, object observe.Key) (*loadhistory.History, loadreport.Source, error)
+}
+
 // Forecast is what a forecast of an object would have done in mode Active.
-func (r *ClusterReader) Forecast(
-	ctx context.Context, object observe.Key, from PastLoad, now time.Time,
+func Forecast(
+	ctx context.Context, cluster Cluster, object observe.Key, from PastLoad, now time.Time,
 ) (*forecastreport.Report, error) {
-	autoscaler, err := r.Autoscaler(ctx, object)
+	autoscaler, err := cluster.Autoscaler(ctx, object)
 	if err != nil {
 		return nil, err
 	}
-	policy, refusal := observehorizontal.PolicyOf(autoscaler, r.reader.Options)
+	policy, refusal := observehorizontal.PolicyOf(autoscaler, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		return nil, fmt.Errorf("%s %s: %s", object.Kind, object.NamespacedName, refusal.Message)
 	}
-	found, err := r.reader.Pods(ctx, autoscaler)
+	found, err := cluster.Pods(ctx, autoscaler)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +69,7 @@ func (r *ClusterReader) Forecast(
 	if from.Prometheus != nil {
 		err = loadFromPrometheus(ctx, &past, from, loadOf{autoscaler: autoscaler, policy: &policy, pods: pods, now: now})
 	} else {
-		err = r.recordedLoad(ctx, &past, from, now)
+		err = recordedLoad(ctx, cluster, &past, from.Lasts, now)
 	}
 	if err != nil {
 		return nil, err
@@ -94,14 +106,14 @@ func loadFromPrometheus(ctx context.Context, past *forecastreport.Past, from Pas
 	return nil
 }
 
-func (r *ClusterReader) recordedLoad(
-	ctx context.Context, past *forecastreport.Past, from PastLoad, now time.Time,
+func recordedLoad(
+	ctx context.Context, cluster Cluster, past *forecastreport.Past, lasts time.Duration, now time.Time,
 ) error {
-	h, source, err := r.History(ctx, past.Object)
+	h, source, err := cluster.History(ctx, past.Object)
 	if err != nil {
 		return fmt.Errorf("%w; with --prometheus-address, the load is read from Prometheus", err)
 	}
-	line, coarse := timeline.Minutes(h, now.Add(-from.Lasts), now)
+	line, coarse := timeline.Minutes(h, now.Add(-lasts), now)
 	past.Load = replay.Load{Start: line.Start, Pods: line.Loads(), PerPodMilli: line.PerPodMilli()}
 	past.Source, past.Coarse = "recorded by Plimsoll, "+source.Text(now), coarse
 	return nil

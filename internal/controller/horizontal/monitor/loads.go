@@ -17,6 +17,8 @@ type Loads struct {
 	history loadhistory.History
 	// hasNew says that something was recorded, other than merged.
 	hasNew bool
+	// ready is how many pods were ready when they were last read.
+	ready int32
 }
 
 // Add records a decision on an observation. One for which the scale could not be read says nothing.
@@ -24,12 +26,17 @@ func (r *Loads) Add(o *horizontal.Observation, d *horizontal.Decision) {
 	if d.Branch == horizontal.BranchNoScale {
 		return
 	}
-	p := loadhistory.Point{Load: math.NaN(), Wanted: d.Desired, Ready: ready(o.Pods), Limit: limitOf(d)}
+	p := loadhistory.Point{Load: math.NaN(), Wanted: d.Desired, Limit: limitOf(d)}
 	if d.Load.IsKnown {
 		p.Load, p.PerPodMilli = d.Load.Pods, float32(d.Load.PerPodMilli)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(o.Pods) > 0 || o.Target.StatusReplicas == 0 {
+		r.ready = ready(o.Pods)
+	}
+	// A decision that needs no metrics reads no pods.
+	p.Ready = r.ready
 	r.history.Add(d.At, p)
 	r.hasNew = true
 }

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,28 @@ func TestLimits(t *testing.T) {
 			math.Abs(recorded[0].Load-5) > 0.05 || recorded[0].PerPodMilli != 250 {
 			t.Errorf("%v: %+v", want, recorded)
 		}
+	}
+}
+
+// TestPodsThatWereNotRead: a decision that reads no pods says nothing of how many are ready.
+func TestPodsThatWereNotRead(t *testing.T) {
+	var r Loads
+	ready := metric.Pod{Ready: metric.ReadyTrue, Phase: metric.PhaseRunning}
+	for i, o := range []horizontal.Observation{
+		{Pods: []metric.Pod{ready, ready}, Target: horizontal.Target{StatusReplicas: 2}},
+		{Target: horizontal.Target{StatusReplicas: 2}},
+		{Target: horizontal.Target{StatusReplicas: 0}},
+		{},
+	} {
+		r.Add(&o, &horizontal.Decision{At: begin.Add(time.Duration(i) * time.Second), Branch: horizontal.BranchAboveMax})
+	}
+	var recorded []int32
+	r.history.Points(begin, begin.Add(time.Minute), func(p loadhistory.Point) bool {
+		recorded = append(recorded, p.Ready)
+		return true
+	})
+	if !slices.Equal(recorded, []int32{2, 2, 0}) {
+		t.Errorf("%v ready, want 2, 2, 0", recorded)
 	}
 }
 

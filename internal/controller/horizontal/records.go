@@ -101,9 +101,10 @@ func (s *shared) ownTriggers() *ownTriggers {
 	return s.own
 }
 
-// reset forgets the history, where what happened to the HPA is not known.
+// reset forgets the history, where what happened to the HPA is not known. What was learnt of its load stays.
 func (r *hpaRecord) reset() {
-	r.state, r.followed, r.from = horizontal.State{}, takeover.Followed{}, observehorizontal.Autoscaler{}
+	r.state = horizontal.State{Forecast: r.state.Forecast}
+	r.followed, r.from = takeover.Followed{}, observehorizontal.Autoscaler{}
 	r.scaling.Reset()
 }
 

@@ -150,16 +150,20 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 // known.
 const learnPeriod = 30 * time.Second
 
+// renewalSpread is the time within which the forecasts of all objects are renewed, instead of all at once.
+const renewalSpread = 8 * time.Second
+
 // learn has an object decided when its forecast is renewed, and often enough to learn from. Most are decided more often
-// anyway. One that asks for rare decisions, and whose metrics are therefore seldom asked for, must ask for a forecast.
+// anyway. One that asks for rare decisions, and whose metrics are therefore seldom asked for, must ask for a forecast
+// that acts: one that is only shown changes no decision.
 func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 	if !t.isOn || !p.policy.Forecast.Learns() {
 		return
 	}
 	if !next.Forecast.IsZero() {
-		t.queue.AddEarly(p.hpa.Key(), next.Forecast, true)
+		t.queue.AddEarly(p.hpa.Key(), schedule.Following(p.hpa.UID, next.Forecast, renewalSpread), true)
 	}
-	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod && p.hpa.AsksForForecast() {
+	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod && p.hpa.AsksForForecast() && p.policy.Forecast.Acts() {
 		t.queue.AddEarly(p.hpa.Key(), p.start.Add(learnPeriod), true)
 	}
 }

@@ -53,8 +53,10 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 func (r *reconciler) findOut(ctx context.Context, p *pass) {
 	p.comparePeriodically()
 	now := time.Now()
+	learnt := p.record.state.Forecast
 	d, state := horizontal.Decide(now, &p.policy, p.record.state, &p.observation)
-	state.Pending = nil
+	// It is decided without a forecast, as another controller does. What was learnt stays.
+	state.Pending, state.Forecast = nil, learnt
 	p.record.state = state
 	report := d.Report(horizontal.Outcome{At: now})
 	after := observehorizontal.Status(p.hpa, &d, &report, now)

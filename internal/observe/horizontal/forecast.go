@@ -60,6 +60,18 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 	return errs
 }
 
+// identity is that of what the load is of: the target, and the metrics but for their targets' values.
+func identity(p *horizontal.Policy, a Autoscaler) uint64 {
+	target := a.Spec.ScaleTargetRef
+	parts := []string{target.APIVersion, target.Kind, target.Name}
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		parts = append(parts, string(m.Type), m.Name, m.Container, m.Object.Kind, m.Object.Name, m.SelectorText,
+			m.Identity, string(m.Target.Type))
+	}
+	return forecast.Identity(parts)
+}
+
 func setSpecForecast(s *forecast.Settings, f *plimsollv1alpha1.Forecast) field.ErrorList {
 	if f == nil {
 		return nil

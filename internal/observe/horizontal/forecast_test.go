@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -61,6 +62,7 @@ func TestForecast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, refusal := PolicyOf(c.object, c.options)
+			p.Forecast.Identity = 0 // TestForecastIdentity
 			if diff := cmp.Diff(c.want, p.Forecast); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -69,6 +71,29 @@ func TestForecast(t *testing.T) {
 				t.Errorf("%q, want %q", problem, c.problem)
 			}
 		})
+	}
+}
+
+// What was learnt is of one target and its metrics, whatever the metrics' targets are.
+func TestForecastIdentity(t *testing.T) {
+	of := func(target, metric string, percent int32) uint64 {
+		p, _ := PolicyOf(HPA(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: target},
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+					Name: corev1.ResourceName(metric), Target: autoscalingv2.MetricTarget{
+						Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent,
+					},
+				},
+			}},
+		}}), DefaultOptions())
+		return p.Forecast.Identity
+	}
+	if of("web", "cpu", 50) == 0 || of("web", "cpu", 50) != of("web", "cpu", 60) {
+		t.Error("another target value makes it the load of something else")
+	}
+	if of("web", "cpu", 50) == of("web", "memory", 50) || of("web", "cpu", 50) == of("other", "cpu", 50) {
+		t.Error("another metric or target has the same identity")
 	}
 }
 

@@ -28,6 +28,7 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 	p := Policy(a.HorizontalPodAutoscaler, o)
 	errs := setForecast(&p, a, o)
 	if a.Workload == nil {
+		p.Forecast.Identity = identity(&p, a)
 		return p, statusreport.Refusal{}
 	}
 	own, problems := workloadPolicyOf(a.Workload)
@@ -37,6 +38,7 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 	}
 	errs = append(errs, sources.CheckPages(a.Workload.Spec.Metrics, field.NewPath("spec", "metrics"))...)
 	p.WorkloadAutoscaler = own
+	p.Forecast.Identity = identity(&p, a)
 	switch {
 	case a.Workload.Unreadable != "":
 		return p, refusal("the spec cannot be read: " + a.Workload.Unreadable)

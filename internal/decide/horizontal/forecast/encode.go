@@ -61,13 +61,17 @@ func (s *State) UnmarshalText(text []byte) error {
 
 func (v *saved) isValid() bool {
 	const latest = math.MaxInt64 / 1_000_000_000 / 60
+	for _, minutes := range [...]int64{v.Minute, v.Learnt, v.LearntLast, v.Day} {
+		if minutes < 0 || minutes > latest {
+			return false
+		}
+	}
 	isFine := func(number, most float64) bool { return number >= 0 && number <= most }
 	for _, load := range v.Largest {
 		if !isFine(load, mostLoad*1e6) {
 			return false
 		}
 	}
-	return v.Minute >= 0 && v.Minute <= latest && v.At >= 0 && v.Learnt >= 0 && v.Day >= 0 && v.Day <= latest &&
-		isFine(v.Seconds, 120) && isFine(v.Sum, mostLoad*120) && isFine(v.PerPodMilli, math.MaxFloat64) &&
+	return v.At >= 0 && isFine(v.Seconds, 120) && isFine(v.Sum, mostLoad*120) && isFine(v.PerPodMilli, math.MaxFloat64) &&
 		v.Model.IsValid() && v.Played.IsValid()
 }

@@ -29,6 +29,9 @@ type Settings struct {
 	Mode Mode
 	// WasteLimitPercent is how many pod-minutes without need the forecast may add, in percent of those there are.
 	WasteLimitPercent float64
+	// Identity tells what the load is of: the target, and the metrics without their targets' values. Where it changes,
+	// what was learnt is of something else. 0 is any.
+	Identity uint64
 	// Price is how many wasted pod-minutes the owner gives to avoid that one pod is lacking for a minute.
 	Price float64
 }

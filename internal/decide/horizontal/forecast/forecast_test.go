@@ -101,24 +101,104 @@ func TestStopsWhenJumpsStop(t *testing.T) {
 
 func TestMissingLoadIsNotZero(t *testing.T) {
 	s := New()
-	feed(s, 0, 3*day+700, jump)
-	unknown := inputAt((3*day+700)*60, 0)
-	unknown.Load = Load{}
-	if r := s.Observe(&active, unknown); r.Reason != ReasonLoadUnknown || r.Replicas != 0 {
+	feed(s, 0, 3*day+719, jump)
+	twin := s.Clone()
+	var r Result
+	for second := (3*day + 719) * 60; second < (3*day+780)*60; second += 20 {
+		in := inputAt(second+1, 0)
+		in.Load = Load{}
+		r = s.Observe(&active, in)
+		isAsked := r.Reason == ReasonInUse && r.Replicas >= 7
+		if missing := second - (3*day+719)*60; missing <= 20 && !isAsked || missing > 140 && r.Reason != ReasonLoadUnknown {
+			t.Fatalf("after %d s without a load: %+v", missing, r)
+		}
+	}
+	if r.Replicas != 0 {
 		t.Errorf("while the load is not known: %+v", r)
 	}
-	twin := s.Clone()
-	for minute := 3*day + 700; minute < 3*day+760; minute++ {
-		in := inputAt(minute*60+1, 0)
-		in.Load = Load{}
-		s.Observe(&active, in)
-	}
-	feed(s, 3*day+760, 4*day+718, jump)
+	feed(s, 3*day+780, 4*day+718, jump)
 	if r := feed(s, 4*day+718, 4*day+719, jump); r.Replicas < 7 {
 		t.Errorf("the day after an hour without a load: %+v", r)
 	}
-	if r := feed(twin, 3*day+700, 3*day+719, jump); r.Replicas < 7 {
+	if r := feed(twin, 3*day+719, 3*day+720, jump); r.Replicas < 7 {
 		t.Errorf("the twin without a gap: %+v", r)
+	}
+}
+
+// TestGapWithDecisions: a gap is one of the load, whether or not there are decisions meanwhile.
+func TestGapWithDecisions(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day, jump)
+	for minute := 3 * day; minute < 5*day; minute++ {
+		in := inputAt(minute*60, 0)
+		in.Load = Load{}
+		s.Observe(&active, in)
+	}
+	if r := feed(s, 5*day, 5*day+719, jump); r.Reason != ReasonLearning || r.Replicas != 0 {
+		t.Errorf("after two days without a load: %+v", r)
+	}
+}
+
+// TestAnotherMetric: what was learnt of one metric says nothing of another one.
+func TestAnotherMetric(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day, jump)
+	other := active
+	other.Identity = 7
+	s.Observe(&other, inputAt(3*day*60, 2)) // what was learnt before there were identities is taken over
+	if r := s.Observe(&other, inputAt((3*day+1)*60+30, 2)); r.Reason != ReasonInUse {
+		t.Errorf("%+v", r)
+	}
+	other.Identity = 8
+	in := inputAt((3*day+2)*60, 2)
+	in.Load.PerPodMilli = 3
+	if r := s.Observe(&other, in); r.Reason != ReasonLearning || r.LearntFor != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSmallStepsOfTheTarget: a target that changes by little at a time, as in a rollout of new requests, is followed.
+func TestSmallStepsOfTheTarget(t *testing.T) {
+	s := New()
+	feed(s, 0, 3*day, jump)
+	perPod := 500.0
+	for minute := 3 * day; minute < 3*day+719; minute++ {
+		perPod = min(1000, perPod*1.0045)
+		for second := 0; second < 60; second += 15 {
+			in := inputAt(minute*60+second, jump(minute)*500/perPod)
+			in.Load.PerPodMilli = perPod
+			s.Observe(&active, in)
+		}
+	}
+	if got := s.v.Model.Expected(3*day + 725 + begin.Unix()/60); math.Abs(got-5) > 0.5 {
+		t.Errorf("%.2f pods are expected at noon, want 5 of twice the size", got)
+	}
+}
+
+// TestNearItsPrice: a forecast whose worth is near its price is not cut off between the raise and the load.
+func TestNearItsPrice(t *testing.T) {
+	for price := 0.8; price < 3; price += 0.05 {
+		settings := active
+		settings.Price = price
+		s, cut, raised := New(), 0, false
+		for minute := range 14 * day {
+			var r Result
+			for second := 20; second < 80; second += 30 {
+				r = s.Observe(&settings, inputAt(minute*60+second, jump(minute)))
+			}
+			switch m := minute % day; {
+			case m >= 715 && m < 720:
+				raised = raised || r.Replicas > 3
+			case m == 720:
+				if raised && r.Replicas <= 3 {
+					cut++
+				}
+				raised = false
+			}
+		}
+		if cut > 2 {
+			t.Errorf("price %.2f: raised and cut off before the load on %d of 14 days", price, cut)
+		}
 	}
 }
 
@@ -261,6 +341,10 @@ func TestDamagedStates(t *testing.T) {
 		"too long":        func(b []byte) []byte { return append(b, 0) },
 		"not a number":    func(b []byte) []byte { copy(b[17:25], "\xff\xff\xff\xff\xff\xff\xff\x7f"); return b },
 		"before 1970":     func(b []byte) []byte { b[8] = 0xff; return b },
+		"too many minutes played": func(b []byte) []byte {
+			copy(b[len(b)-16:], "\xff\xff\xff\xff\xff\xff\xff\x0f")
+			return b
+		},
 	} {
 		again := New()
 		if err := again.UnmarshalBinary(change(append([]byte(nil), good...))); err == nil {

@@ -14,8 +14,10 @@ var scales = [playback.Arms / 2]float64{0.7, 0.8, 0.9, 1, 1.15}
 // leeway is for what comes before the start-up and after it: a decision, a write, the first requests.
 const leeway = 10 * time.Second
 
-// doubt is how many times its waste a forecast has to be worth: what is played back is not what will be.
-const doubt = 1.5
+// doubt is how many times its waste a forecast has to be worth before it is used: what is played back is not what will
+// be. One that is in use stays while it is worth its waste, and up to limitSlack times the limit: what it wastes before
+// a jump is counted before what it avoids.
+const doubt, limitSlack = 1.5, 1.25
 
 // propose has each arm ask for what it would, and takes the best if it is worth it. The minute is the last one that is
 // over.
@@ -26,12 +28,9 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 		LearntFor: time.Duration(s.v.Learnt) * time.Minute, Needed: needed * time.Minute,
 	}
 	mean, upper, isKnown := s.v.Model.Peaks(minute, ahead)
-	if isKnown {
-		largest := s.largest()
-		mean, upper = min(mean, largest), min(upper, largest)
-	}
+	largest := min(s.largest(), float64(m.MaxReplicas))
 	for arm := range playback.Arms {
-		s.v.Played.SetFloor(arm, replicas(arm, mean, upper, m))
+		s.v.Played.SetFloor(arm, replicas(arm, mean, upper, largest))
 	}
 	if !isKnown || s.v.Learnt < needed {
 		return r
@@ -39,8 +38,8 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 	var arm int
 	arm, r.Reason = s.choose(settings)
 	r.Scale, r.Expected, r.Day = scales[arm%len(scales)], expected(arm, mean, upper), s.day(arm)
-	if r.Reason == ReasonInUse {
-		r.Replicas = replicas(arm, mean, upper, m)
+	if s.v.IsInUse = r.Reason == ReasonInUse; s.v.IsInUse {
+		r.Replicas = replicas(arm, mean, upper, largest)
 	}
 	return r
 }
@@ -54,15 +53,19 @@ func minutesAhead(startUp time.Duration) int {
 // choose is the arm with the largest gain of those that are worth it, or of all if none is.
 func (s *State) choose(settings *Settings) (best int, reason Reason) {
 	without, gain := s.v.Played.Without(), math.Inf(-1)
+	factor, limit := doubt, settings.WasteLimitPercent/100*without.Paid
+	if s.v.IsInUse {
+		factor, limit = 1, limitSlack*limit
+	}
 	reason = ReasonNotWorthItsPrice
 	for arm := range playback.Arms {
 		with := s.v.Played.With(arm)
 		worth := settings.Price * (without.Lacking - with.Lacking)
 		its := ReasonInUse
 		switch {
-		case worth <= doubt*with.Wasted:
+		case worth <= factor*with.Wasted:
 			its = ReasonNotWorthItsPrice
-		case with.Wasted > settings.WasteLimitPercent/100*without.Paid:
+		case with.Wasted > limit:
 			its = ReasonAboveWasteLimit
 		}
 		if its > reason || its == reason && worth-with.Wasted > gain {
@@ -96,7 +99,8 @@ func expected(arm int, mean, upper float64) float64 {
 	return upper
 }
 
-func replicas(arm int, mean, upper float64, m *playback.Minute) int32 {
-	wanted := math.Ceil(scales[arm%len(scales)]*expected(arm, mean, upper) - 1e-9)
-	return int32(max(0, min(wanted, float64(m.MaxReplicas))))
+// replicas is what an arm asks for, no more than for the largest load there was.
+func replicas(arm int, mean, upper, largest float64) int32 {
+	wanted := min(scales[arm%len(scales)]*expected(arm, mean, upper), largest)
+	return int32(max(0, math.Ceil(wanted-1e-9)))
 }

@@ -11,5 +11,8 @@ func Renewal(now time.Time, settings *Settings, r *Result) time.Time {
 	return now.Add(-Lag).Truncate(time.Minute).Add(time.Minute + Lag)
 }
 
+// Acts reports whether the forecast may raise the count.
+func (s *Settings) Acts() bool { return s.Mode == Active }
+
 // Learns reports whether the load is learnt.
 func (s *Settings) Learns() bool { return s.Mode != Off }

@@ -47,6 +47,10 @@ type saved struct {
 	Sum, Seconds float64
 	// Learnt is how many minutes were learnt.
 	Learnt int64
+	// LearntLast is the last minute that was.
+	LearntLast int64
+	// Identity is that of Settings.
+	Identity uint64
 	// PerPodMilli is the target of a pod that the load is in.
 	PerPodMilli float64
 	// Day is that of the last of Largest, in days of the epoch.
@@ -57,8 +61,10 @@ type saved struct {
 	// many minutes just before.
 	IsCapped      bool
 	CappedMinutes uint8
-	Model         season.Model
-	Played        playback.State
+	// IsInUse says that the forecast was worth its price in the last minute.
+	IsInUse bool
+	Model   season.Model
+	Played  playback.State
 }
 
 // New is a state that knows nothing.
@@ -84,6 +90,12 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 	if settings.Mode == Off {
 		return Result{}
 	}
+	if settings.Identity != 0 && settings.Identity != s.v.Identity {
+		if s.v.Identity != 0 {
+			*s = State{}
+		}
+		s.v.Identity = settings.Identity
+	}
 	minute := in.Now.Add(-Lag).Unix() / 60
 	switch passed := minute - s.v.Minute; {
 	case s.v.Minute == 0:
@@ -103,9 +115,6 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 	s.add(in)
 	r := s.result
 	r.Replicas = min(r.Replicas, max(0, in.MaxReplicas))
-	if r.Reason > ReasonLearning && !in.Load.IsKnown {
-		r.Reason, r.Replicas = ReasonLoadUnknown, 0
-	}
 	return r
 }
 
@@ -135,9 +144,12 @@ func (s *State) rescale(perPodMilli float64) {
 	if !(perPodMilli > 0) || math.IsInf(perPodMilli, 0) {
 		return
 	}
-	s.v.PerPodMilli = perPodMilli
 	factor := before / perPodMilli
-	if before == 0 || math.Abs(factor-1) <= sameTarget || !(factor > 1e-6 && factor < 1e6) {
+	if before > 0 && math.Abs(factor-1) <= sameTarget {
+		return
+	}
+	s.v.PerPodMilli = perPodMilli
+	if !(factor > 1e-6 && factor < 1e6) {
 		return
 	}
 	s.v.Sum *= factor
@@ -153,15 +165,15 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 		s.v.Model.Skip(passed)
 		s.v.CappedMinutes = 0
 	}
-	if passed > longestGap {
-		s.v.Learnt = 0
-	}
 	m := Minute(in)
 	if s.v.Seconds > 0 {
 		m.Load = s.v.Sum / s.v.Seconds
 		s.learn(&m)
 	}
 	s.result = s.propose(settings, &m, s.v.Minute+passed-1)
+	if s.result.Reason > ReasonLearning && s.v.Seconds == 0 {
+		s.result.Reason, s.result.Replicas = ReasonLoadUnknown, 0
+	}
 }
 
 // Minute is a minute as it is played, but for its load.
@@ -186,6 +198,10 @@ func (s *State) learn(m *playback.Minute) {
 		// What is expected says more about such a minute than what the pods could use.
 		m.Load = max(load, s.v.Model.Expected(minute))
 	}
+	if minute-s.v.LearntLast > longestGap {
+		s.v.Learnt = 0
+	}
+	s.v.LearntLast = minute
 	s.v.Played.Play(m)
 	s.v.Model.Learn(minute, load, s.v.IsCapped)
 	s.v.Learnt++

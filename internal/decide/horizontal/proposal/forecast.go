@@ -6,15 +6,12 @@ import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 // asks for none. It lowers no count by itself: what it asks for is no recommendation that a later one is compared with.
 //
 // A forecast moves a little each minute. Where it asks for one replica less than there are, or for less within the
-// tolerance, the count stays: otherwise a pod would go and come with each minute. It stays too for as long as the load
-// is not known of metrics that could be computed, which says nothing of the load to come.
+// tolerance, the count stays: otherwise a pod would go and come with each minute.
 func OfForecast(f *forecast.Result, current, stabilized int32, tolerance float64) int32 {
 	asked := f.Replicas
 	switch less := current - asked; {
 	case current == 0:
 		return 0
-	case f.Reason == forecast.ReasonLoadUnknown:
-		asked = current
 	case asked > stabilized && less > 0 && float64(less) <= max(1, tolerance*float64(current)):
 		asked = current
 	}

@@ -10,8 +10,9 @@ const (
 	// size is how many times are remembered, and lifetime for how long.
 	size     = 20
 	lifetime = 7 * 24 * time.Hour
-	// longest bounds a time. One that is beyond it is no start-up, but a pod that was repaired.
-	longest = 15 * time.Minute
+	// longest bounds a time: one that is longer counts as this. Beyond repaired it is no start-up, but a pod that was
+	// repaired.
+	longest, repaired = 15 * time.Minute, 40 * time.Minute
 )
 
 // Times are the last times from the creation of a pod until it was ready. The zero value has none.
@@ -30,9 +31,10 @@ type taken struct {
 
 // Add adds that a pod became ready then. The times of the API are whole seconds.
 func (t *Times) Add(readyAt time.Time, took time.Duration) {
-	if took < 0 || took > longest {
+	if took < 0 || took > repaired {
 		return
 	}
+	took = min(took, longest)
 	t.list[t.added%size] = taken{at: readyAt.Unix(), seconds: int32((took + time.Second - 1) / time.Second)}
 	t.added++
 }

@@ -35,6 +35,7 @@ func TestPercentile90(t *testing.T) {
 		"a week ago":                        {[]add{{week, 12 * time.Second}}, 12 * time.Second},
 		"longer ago":                        {[]add{{week + time.Second, 12 * time.Second}}, 0},
 		"a repaired pod":                    {[]add{{0, time.Hour}, {0, 3 * time.Second}}, 3 * time.Second},
+		"slow pods count":                   {[]add{{0, 20 * time.Minute}, {0, 3 * time.Second}}, 15 * time.Minute},
 		"ready before it was created":       {[]add{{0, -time.Second}}, 0},
 	} {
 		var times startup.Times

@@ -26,6 +26,8 @@ const (
 	delay, step = 20, 10
 	// halfLife is after how many minutes what was counted matters half.
 	halfLife = 3 * 24 * 60
+	// mostMinutes bounds what is read of how many were played: a hundred thousand years.
+	mostMinutes = 1 << 36
 )
 
 // keep is what is left of a tally after a minute.
@@ -117,7 +119,7 @@ func (s *State) IsValid() bool {
 			}
 		}
 	}
-	return s.Minutes >= 0 && isFine(s.Weight)
+	return s.Minutes >= 0 && s.Minutes <= mostMinutes && isFine(s.Weight)
 }
 
 // count is what a lane has in a minute.

@@ -65,7 +65,8 @@ func (r *hpaRecord) mergeForecast(encoded []byte) error {
 }
 
 // encode is what is saved of an object. Nothing is while it is left to another controller, or compared with that one's
-// decisions alone: it may be another Plimsoll, which saves what it learns. Nor is what was restored and has nothing new.
+// decisions alone: it may be another Plimsoll, which saves what it learns. Nor is what was restored, as long as nothing
+// is new.
 func (r *reconciler) encode(key observe.Key, uid types.UID) (checkpoints.Data, error) {
 	record := r.records.find(key)
 	if record == nil || r.HPAs.Compares(key.Kind) {

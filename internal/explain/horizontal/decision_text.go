@@ -124,6 +124,9 @@ func (r *Result) branchText() string {
 		}
 		return "metrics: none may scale down before all have a value newer than the last scale-up"
 	default:
+		if r.Decision.Ahead > 0 {
+			return "metrics, and a forecast of more"
+		}
 		return "metrics"
 	}
 }

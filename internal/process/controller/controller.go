@@ -181,11 +181,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, err
 	}
-	var keep []podcache.Keep
-	if c.Kubelets.ReadsAgents() {
-		keep = append(keep, podcache.Running)
-	}
-	all, err := newCaches(config, client, c.Vertical, keep)
+	all, err := newCaches(config, client, c)
 	if err != nil {
 		return nil, err
 	}
@@ -275,11 +271,15 @@ type caches struct {
 // newCaches makes the caches of both sides. They share those of pods and of workloads if both run.
 // While the cluster does not serve the vertical side's objects, the horizontal side has caches of
 // its own, which hold less of each object. The vertical side's begin beside them when it does.
-func newCaches(config *rest.Config, client kubernetes.Interface, both bool, keep []podcache.Keep) (*caches, error) {
+func newCaches(config *rest.Config, client kubernetes.Interface, of *Config) (*caches, error) {
+	var keep []podcache.Keep
+	if of.Kubelets.ReadsAgents() {
+		keep = append(keep, podcache.Running)
+	}
 	c := &caches{
 		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
 	}
-	if both {
+	if of.Vertical {
 		vpas, err := vpa.New(config)
 		if err != nil {
 			return nil, err

@@ -123,6 +123,12 @@ func (c *truth) check(t *rapid.T, s *rate.Store, now time.Time) {
 	if u.CPU.Span > window && first != newest-1 {
 		t.Fatalf("%+v is longer than the window of %s and more than one interval", u.CPU, window)
 	}
+	c.checkRecent(t, &u)
+}
+
+// checkRecent wants the last intervals, one after the other.
+func (c *truth) checkRecent(t *rapid.T, u *rate.ContainerUsage) {
+	newest := len(c.millis) - 1
 	end := newest
 	for k, r := range u.Recent[:u.RecentCount] {
 		first, last := c.holds(t, r)

@@ -1,0 +1,85 @@
+package horizontal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+)
+
+// forecastDocument is a minute before the jump of each day, with a load for two pods.
+const forecastDocument = `apiVersion: v1
+kind: List
+items:
+- apiVersion: plimsoll.dev/v1alpha1
+  kind: WorkloadAutoscaler
+  metadata: {name: web, namespace: shop}
+  spec:
+    scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+    maxReplicas: 20
+    metrics:
+      - type: External
+        external:
+          metric: {name: queue}
+          target: {type: AverageValue, averageValue: "10"}
+    forecast: {mode: Active}
+- apiVersion: autoscaling/v1
+  kind: Scale
+  metadata: {name: web, namespace: shop}
+  spec: {replicas: 2}
+  status: {replicas: 2, selector: app=web}
+- apiVersion: external.metrics.k8s.io/v1beta1
+  kind: ExternalMetricValueList
+  items: [{metricName: queue, metricLabels: {}, value: "20", timestamp: "2026-11-20T11:59:00Z"}]
+- apiVersion: plimsoll.dev/v1alpha1
+  kind: Snapshot
+  metadata: {name: web, namespace: shop}
+  time: "2026-11-20T11:59:00Z"`
+
+// jumps is what was learnt in three days with a load for ten pods from noon to one, and for two otherwise.
+func jumps(until time.Time) *forecast.State {
+	s := forecast.New()
+	settings := forecast.Settings{Mode: forecast.Active, WasteLimitPercent: 3, Price: 10}
+	for at := until.AddDate(0, 0, -3); at.Before(until); at = at.Add(30 * time.Second) {
+		pods := 2.0
+		if at.Hour() == 12 {
+			pods = 10
+		}
+		s.Observe(&settings, &forecast.Input{
+			Now: at, MinReplicas: 1, MaxReplicas: 20, Tolerance: .1,
+			Load: forecast.Load{Pods: pods, PerPodMilli: 10_000, Full: 1.5, IsKnown: true},
+		})
+	}
+	return s
+}
+
+// TestEvaluateForecast: a decision that a forecast raised is the same again from its snapshot, and says why.
+func TestEvaluateForecast(t *testing.T) {
+	step := stepOf(t, forecastDocument)
+	step.Snapshot.State = &horizontal.State{Version: horizontal.StateVersion, Forecast: jumps(step.Snapshot.Time)}
+	at := step.Snapshot.Time
+	step = again(t, step)
+	step.Snapshot.Time = at
+	result, _, err := Evaluate(step, horizontal.State{}, divergence.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := result.WriteText(&text, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"scale from 2 to 4: forecast of the load of earlier days", "raised         to 7, by the forecast",
+		"decided by     metrics, and a forecast of more", "pods take 30s to be ready",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &text)
+		}
+	}
+	if d := &result.Decision; d.Ahead != 7 || d.Desired != 4 {
+		t.Errorf("the forecast asks for %d, and the decision is %d, which the rate permits\n%s", d.Ahead, d.Desired, &text)
+	}
+}

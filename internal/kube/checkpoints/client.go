@@ -3,6 +3,7 @@ package checkpoints
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,6 +41,10 @@ func (c *Client) Each(ctx context.Context, visit func(*plimsollv1alpha1.Autoscal
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := c.page(ctx, &options)
+		if next := continuedAnew(err); next != "" {
+			options.Continue = next
+			page, err = c.page(ctx, &options)
+		}
 		if err != nil {
 			return fmt.Errorf("listing checkpoints: %w", err)
 		}
@@ -50,6 +55,16 @@ func (c *Client) Each(ctx context.Context, visit func(*plimsollv1alpha1.Autoscal
 			return nil
 		}
 	}
+}
+
+// continuedAnew is where a list goes on whose version the API server has compacted meanwhile, empty if the error is
+// another one. What follows is of a newer version: each object is as it was at some time of the list.
+func continuedAnew(err error) string {
+	var refused apierrors.APIStatus
+	if !errors.As(err, &refused) || !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		return ""
+	}
+	return refused.Status().Continue
 }
 
 func (c *Client) page(

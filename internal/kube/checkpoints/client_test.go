@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -90,6 +91,41 @@ func TestEach(t *testing.T) {
 	}
 	if forecast := string(found["first"].Status.Forecast); forecast != "\x03\x04" {
 		t.Errorf("%q", forecast)
+	}
+}
+
+// A list that takes longer than the API server keeps its version goes on where it was, once a page.
+func TestExpiredPage(t *testing.T) {
+	expired := func(next string) string {
+		return `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"metadata":{"continue":"` +
+			next + `"}}`
+	}
+	for why, c := range map[string]struct {
+		answers map[string]string
+		found   int
+		isError bool
+	}{
+		"goes on": {map[string]string{"": listed("b", stored("one", `{}`)), "b": expired("b2"),
+			"b2": listed("c", stored("two", `{}`)), "c": expired("c2"), "c2": listed("", stored("three", `{}`))}, 3, false},
+		"nowhere to go on":  {map[string]string{"": listed("b", stored("one", `{}`)), "b": expired("")}, 1, true},
+		"expired each time": {map[string]string{"": listed("b", stored("one", `{}`)), "b": expired("b")}, 1, true},
+	} {
+		client, calls := serve(t, func(got call) (int, string) {
+			query, err := url.ParseQuery(got.query)
+			if err != nil {
+				t.Error(err)
+			}
+			answer := c.answers[query.Get("continue")]
+			if strings.Contains(answer, "Expired") {
+				return http.StatusGone, answer
+			}
+			return http.StatusOK, answer
+		})
+		found := 0
+		err := client.Each(t.Context(), func(*plimsollv1alpha1.AutoscalerCheckpoint) { found++ })
+		if (err != nil) != c.isError || err != nil && !apierrors.IsResourceExpired(err) || found != c.found {
+			t.Errorf("%s: %d found after %d calls: %v", why, found, len(*calls), err)
+		}
 	}
 }
 

@@ -16,7 +16,12 @@ func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
 	if r.Checkpoints == nil {
 		return nil, nil
 	}
+	var filled <-chan struct{}
+	if r.WorkloadAutoscalers != nil {
+		filled = r.WorkloadAutoscalers.Settled()
+	}
 	return checkpoints.New(&checkpoints.Config{
+		Filled: filled,
 		Client: r.Checkpoints, Encode: r.encode, MayFlush: r.MayWriteAtEnd, Registerer: r.Registerer, Log: r.Log,
 		IsKnown: func(key observe.Key, uid types.UID) bool {
 			found, err := r.observer.get(key)

@@ -23,6 +23,8 @@ import (
 // savedCheckpoints are those of an API server; with an error it answers nothing.
 type savedCheckpoints struct {
 	err error
+	// listed is called before they are listed; it may be nil.
+	listed func()
 
 	mu      sync.Mutex
 	objects map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint
@@ -33,6 +35,9 @@ var _ checkpoints.Client = (*savedCheckpoints)(nil)
 
 // Each implements checkpoints.Client.
 func (s *savedCheckpoints) Each(_ context.Context, visit func(*plimsollv1alpha1.AutoscalerCheckpoint)) error {
+	if s.listed != nil {
+		s.listed()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.objects {
@@ -270,4 +275,35 @@ func TestNothingNewIsNotSaved(t *testing.T) {
 			t.Errorf("saved at %s again, at %s before", again, at)
 		}
 	})
+}
+
+// TestWorkloadAutoscalersAreKnownFirst: checkpoints are read when their cache is filled, or at once where there are none.
+func TestWorkloadAutoscalersAreKnownFirst(t *testing.T) {
+	for why, isNotServed := range map[string]bool{"served": false, "not served": true} {
+		t.Run(why, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				api := w.workloads()
+				api.isNotServed, api.lists = isNotServed, 20*time.Second
+				api.put(workloadOf(w.web("web", 3)))
+				var controller *Controller
+				begun, lists, known := time.Now(), 0, false
+				saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+				saved.listed = func() {
+					_, err := controller.config.WorkloadAutoscalers.Get(observe.WLA("shop", "web"))
+					lists, known = lists+1, err == nil
+					if isNotServed && time.Since(begun) > time.Second {
+						t.Errorf("they are listed after %v", time.Since(begun))
+					}
+				}
+				w.made = func(c *Controller) { controller = c }
+				w.start(api.serve, func(c *Config) {
+					c.Checkpoints, c.MayWriteAtEnd = saved, func() bool { return true }
+				})
+				w.pass(time.Minute - time.Second)
+				if lists != 1 || known == isNotServed {
+					t.Errorf("%d lists, the WorkloadAutoscaler is known: %v", lists, known)
+				}
+			})
+		})
+	}
 }

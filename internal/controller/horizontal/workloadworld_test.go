@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,10 @@ type workloadAPI struct {
 	// isBehind says that changes are held back.
 	isBehind bool
 	held     []byte
+	// lists is how long a list takes.
+	lists time.Duration
+	// isNotServed says that the definition is not installed.
+	isNotServed bool
 }
 
 var _ http.RoundTripper = (*workloadAPI)(nil)
@@ -159,11 +164,19 @@ func encoded(object any) []byte {
 
 // RoundTrip implements http.RoundTripper.
 func (a *workloadAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	if isList := r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, plimsollv1alpha1.WorkloadAutoscalers); isList {
+		time.Sleep(a.lists) //nolint:forbidigo // virtual time
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	path := strings.TrimPrefix(r.URL.Path, "/apis/plimsoll.dev/v1alpha1")
 	query := r.URL.Query()
 	switch {
+	case path == "" && a.isNotServed:
+		return answer(http.StatusNotFound, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+			Status:   metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound,
+		}), nil
 	case path == "":
 		return answer(http.StatusOK, metav1.APIResourceList{
 			APIResources: []metav1.APIResource{{Name: plimsollv1alpha1.WorkloadAutoscalers}},

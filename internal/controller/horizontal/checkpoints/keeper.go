@@ -26,6 +26,8 @@ const (
 	// maxUnknownBytes bounds what is kept for autoscalers that are not in the caches. Whoever may create checkpoints
 	// may name any.
 	maxUnknownBytes = 64 << 20
+	// fillTimeout is how long the caches are waited for: a cache that cannot be filled keeps nothing else from being read.
+	fillTimeout = time.Minute
 	// maxAhead is by how much another leader's clock may be ahead.
 	maxAhead = time.Hour
 )
@@ -62,6 +64,9 @@ type Config struct {
 	Encode func(key observe.Key, uid types.UID) (Data, error)
 	// IsKnown reports whether the autoscaler is in the caches.
 	IsKnown func(key observe.Key, uid types.UID) bool
+	// Filled is closed when the caches have what there is; nil if they have it from the start. What is read before that
+	// is of no known autoscaler.
+	Filled <-chan struct{}
 	// MayFlush reports whether the process still leads after its context has ended.
 	MayFlush   func() bool
 	Registerer prometheus.Registerer
@@ -93,6 +98,8 @@ type kept struct {
 	saved   Saved
 	uid     types.UID
 	version string
+	// unknown is its part of unknownBytes.
+	unknown int
 }
 
 // entry is an autoscaler whose checkpoint is written. Whoever took it out of the queue has it alone, but for isGone,
@@ -148,6 +155,7 @@ func (k *Keeper) Take(key observe.Key, uid types.UID) (saved Saved, isFound, isF
 	}
 	if isFound {
 		delete(k.kept, key)
+		k.unknownBytes -= one.unknown
 		k.series.read(resultRestored)
 	} else {
 		if isKept {
@@ -209,7 +217,7 @@ func (k *Keeper) forget(key observe.Key) {
 func (k *Keeper) Start(ctx context.Context) (finish func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
-		if !k.load(ctx) {
+		if !k.awaitCaches(ctx) || !k.load(ctx) {
 			return
 		}
 		running.Go(func() { k.saveDue(ctx) })
@@ -221,4 +229,20 @@ func (k *Keeper) Start(ctx context.Context) (finish func()) {
 		running.Wait()
 		k.flush(context.WithoutCancel(ctx))
 	}
+}
+
+// awaitCaches waits until the caches are filled, for some time; false if ctx ended.
+func (k *Keeper) awaitCaches(ctx context.Context) bool {
+	if k.config.Filled == nil {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(fillTimeout)
+	defer timer.Stop()
+	select {
+	case <-k.config.Filled:
+	case <-timer.C:
+		k.config.Log.Info("checkpoints of autoscalers are read before all caches are filled", "waited", fillTimeout.String())
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }

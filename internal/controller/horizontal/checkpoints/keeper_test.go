@@ -374,6 +374,53 @@ func TestUnknownAutoscalersAreBounded(t *testing.T) {
 	})
 }
 
+// TestUnknownAutoscalerThatIsTaken: one that comes into the caches later takes no more of the room for unknown ones.
+func TestUnknownAutoscalerThatIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := observe.WLA("shop", "other")
+		w := newWorld(t, newStore(checkpoint(web, uidOf(web), "loads", "", time.Now()),
+			checkpoint(other, uidOf(other), "loads", "", time.Now())))
+		w.run(t)
+		both := w.unknownBytes
+		w.takeAllOf(t, []observe.Key{web})
+		if left := len("loads" + "shop" + "other"); both <= left || w.unknownBytes != left {
+			t.Errorf("%d bytes of %d are unknown, want %d", w.unknownBytes, both, left)
+		}
+	})
+}
+
+// TestCachesAreFilledFirst: until then all autoscalers would be unknown. A cache that is never filled delays the reading
+// by a minute.
+func TestCachesAreFilledFirst(t *testing.T) {
+	for why, isFilled := range map[string]bool{"filled": true, "never filled": false} {
+		t.Run(why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, newStore(checkpoint(web, uidOf(web), "loads", "", time.Now())))
+				filled := make(chan struct{})
+				w.config.Filled = filled
+				w.run(t)
+				pass(fillTimeout - time.Second)
+				if _, _, isFinal := w.Take(web, uidOf(web)); isFinal || w.store.count("list") != 0 {
+					t.Errorf("%d lists before the caches are filled", w.store.count("list"))
+				}
+				w.set(web, "loads", "")
+				if isFilled {
+					close(filled)
+					synctest.Wait()
+				} else {
+					pass(time.Second)
+				}
+				if saved, isFound, _ := w.Take(web, uidOf(web)); !isFound || string(saved.History) != "loads" {
+					t.Errorf("%+v", saved)
+				}
+				if isFilled == (len(w.logged()) > 0) {
+					t.Errorf("the log:\n%s", strings.Join(w.logged(), "\n"))
+				}
+			})
+		})
+	}
+}
+
 // TestOversizedPartIsLeftOut: the other part is saved without an older form of it.
 func TestOversizedPartIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

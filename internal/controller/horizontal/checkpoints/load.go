@@ -107,10 +107,11 @@ func (k *Keeper) add(key observe.Key, c *plimsollv1alpha1.AutoscalerCheckpoint) 
 	}
 	if !isKnown {
 		size := len(one.saved.History) + len(one.saved.Forecast) + len(key.Namespace) + len(key.Name)
-		if k.unknownBytes += size; k.unknownBytes > maxUnknownBytes {
-			k.unknownBytes -= size
+		if k.unknownBytes+size > maxUnknownBytes {
 			return resultTooMany
 		}
+		k.unknownBytes += size
+		one.unknown = size
 	}
 	if one.saved.SavedAt.After(now.Add(maxAhead)) {
 		one.saved.SavedAt = now

@@ -21,6 +21,9 @@ type Cache struct {
 	Client   *wla.Client
 	informer cache.SharedIndexInformer
 	log      logr.Logger
+	// settled is closed by settle, when it is known what there is.
+	settled chan struct{}
+	settle  func()
 }
 
 // New makes a cache of the objects of a namespace; of all namespaces if it is empty. It starts nothing.
@@ -32,11 +35,17 @@ func New(client *wla.Client, namespace string, log logr.Logger) *Cache {
 		}
 		return object, nil
 	})
-	return &Cache{Client: client, informer: informer, log: log}
+	settled := make(chan struct{})
+	return &Cache{
+		Client: client, informer: informer, log: log, settled: settled, settle: sync.OnceFunc(func() { close(settled) }),
+	}
 }
 
 // Informer is the cache, for those who read it in other ways. Its objects are pointers to Autoscalers.
 func (w *Cache) Informer() cache.SharedIndexInformer { return w.informer }
+
+// Settled is closed when the cache has been filled, or the API server was found not to serve the objects.
+func (w *Cache) Settled() <-chan struct{} { return w.settled }
 
 // Get reads one from the cache.
 func (w *Cache) Get(key observe.Key) (observehorizontal.Autoscaler, error) {
@@ -72,6 +81,10 @@ func (w *Cache) Run(
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		// An error says nothing: it is asked again.
+		if isServed, err := w.Client.Served(ctx); err == nil && !isServed {
+			w.settle()
+		}
 		if w.Client.AwaitServed(ctx, w.log) != nil {
 			return
 		}
@@ -86,6 +99,7 @@ func (w *Cache) Run(
 		listing.Go(func() {
 			if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 				listed(w.keys())
+				w.settle()
 			}
 		})
 		w.informer.RunWithContext(ctx)

@@ -175,12 +175,15 @@ func (c *Controller) NotDecided(key observe.Key) string {
 }
 
 // EncodedHistory is what was recorded of an object's load, as package loadhistory encodes it; nil if there is nothing.
-func (c *Controller) EncodedHistory(key observe.Key) ([]byte, error) {
+// It is not whole before the object's checkpoint was read.
+func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bool, err error) {
 	record := c.records.find(key)
 	if record == nil {
-		return nil, nil
+		return nil, true, nil
 	}
-	return record.loads.Encode()
+	isWhole = c.reconciler.keeper == nil || record.isRestored.Load()
+	encoded, err = record.loads.Encode()
+	return encoded, isWhole, err
 }
 
 // Run starts the informers and decides until the context ends; decisions that

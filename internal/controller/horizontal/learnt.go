@@ -33,17 +33,17 @@ func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
 // restore has what was saved of an object go into what was learnt since, once it is read. A worker has the object, and
 // its decisions do not wait for that.
 func (r *reconciler) restore(hpa observehorizontal.Autoscaler, record *hpaRecord) {
-	if r.keeper == nil || record.isRestored {
+	if r.keeper == nil || record.isRestored.Load() {
 		return
 	}
 	saved, isFound, isFinal := r.keeper.Take(hpa.Key(), hpa.UID)
-	record.isRestored = isFinal
-	if !isFound {
-		return
+	if isFound {
+		err := errors.Join(record.mergeHistory(saved.History), record.mergeForecast(saved.Forecast))
+		if err != nil {
+			r.keeper.Damaged(hpa.Key(), err)
+		}
 	}
-	if err := errors.Join(record.mergeHistory(saved.History), record.mergeForecast(saved.Forecast)); err != nil {
-		r.keeper.Damaged(hpa.Key(), err)
-	}
+	record.isRestored.Store(isFinal)
 }
 
 func (r *hpaRecord) mergeHistory(encoded []byte) error {

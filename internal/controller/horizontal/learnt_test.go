@@ -113,7 +113,7 @@ func (c *Controller) learnt(name string) *forecast.State {
 // recordedSince is when the oldest point of the load of an HPA begins.
 func (c *Controller) recordedSince(t *testing.T, name string) time.Time {
 	t.Helper()
-	encoded, err := c.EncodedHistory(observe.HPA("shop", name))
+	encoded, _, err := c.EncodedHistory(observe.HPA("shop", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,4 +306,30 @@ func TestWorkloadAutoscalersAreKnownFirst(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNotRestoredIsSaid: while checkpoints cannot be read, a history is the time since the start alone.
+func TestNotRestoredIsSaid(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		saved := &savedCheckpoints{
+			objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{},
+			err:     apierrors.NewForbidden(plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints), "", nil),
+		}
+		controller := w.learning(saved)
+		w.addHPA(w.web("web", 3))
+		for _, isReadable := range []bool{false, true} {
+			w.set(func() {
+				saved.mu.Lock()
+				defer saved.mu.Unlock()
+				if isReadable {
+					saved.err = nil
+				}
+			})
+			w.pass(11 * time.Minute)
+			encoded, isWhole, err := controller.EncodedHistory(observe.HPA("shop", "web"))
+			if err != nil || len(encoded) == 0 || isWhole != isReadable {
+				t.Errorf("readable %v, whole %v: %d bytes, %v", isReadable, isWhole, len(encoded), err)
+			}
+		}
+	})
 }

@@ -31,7 +31,7 @@ func TestRecordsLoads(t *testing.T) {
 		key := observe.Key{
 			NamespacedName: types.NamespacedName{Namespace: hpa.Namespace, Name: "web"}, Kind: observe.HorizontalPodAutoscaler,
 		}
-		encoded, err := controller.EncodedHistory(key)
+		encoded, _, err := controller.EncodedHistory(key)
 		var history loadhistory.History
 		if err == nil {
 			err = history.UnmarshalBinary(encoded)
@@ -53,7 +53,7 @@ func TestRecordsLoads(t *testing.T) {
 			t.Errorf("%d points of the calm, %d of the high load", calm, high)
 		}
 		key.Name = "other"
-		if encoded, err := controller.EncodedHistory(key); encoded != nil || err != nil {
+		if encoded, _, err := controller.EncodedHistory(key); encoded != nil || err != nil {
 			t.Errorf("of an object that is not there: %d bytes, %v", len(encoded), err)
 		}
 	})

@@ -2,6 +2,7 @@ package horizontal
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -54,7 +55,7 @@ type owned struct {
 	// are not watched.
 	isReleased bool
 	// isRestored says that nothing more will be found that was saved of the object before.
-	isRestored bool
+	isRestored atomic.Bool
 }
 
 // policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be

@@ -9,9 +9,16 @@ import (
 
 // HistorySource has the recorded load of objects.
 type HistorySource interface {
-	// EncodedHistory is an object's history as internal/loadhistory encodes it; nil if there is none.
-	EncodedHistory(object observe.Key) ([]byte, error)
+	// EncodedHistory is an object's history as internal/loadhistory encodes it; nil if there is none. It is not whole if
+	// the object's checkpoint may have more.
+	EncodedHistory(object observe.Key) (encoded []byte, isWhole bool, err error)
 }
+
+// historyHeader is set to sinceStart where the object's checkpoint was not read, and may have what was before.
+const (
+	historyHeader = "Plimsoll-History"
+	sinceStart    = "since-start"
+)
 
 // historyOf answers with the recorded load of an object of the kind. It waits for nothing.
 func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
@@ -24,7 +31,7 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 			http.Error(w, "no history of loads is kept here", http.StatusNotFound)
 			return
 		}
-		encoded, err := s.history.EncodedHistory(observe.Key{NamespacedName: object, Kind: kind})
+		encoded, isWhole, err := s.history.EncodedHistory(observe.Key{NamespacedName: object, Kind: kind})
 		switch {
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -33,6 +40,9 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 				kind, object), http.StatusNotFound)
 		default:
 			w.Header().Set("Content-Type", "application/octet-stream")
+			if !isWhole {
+				w.Header().Set(historyHeader, sinceStart)
+			}
 			_, _ = w.Write(encoded) // nobody is left to tell
 		}
 	}

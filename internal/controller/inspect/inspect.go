@@ -108,7 +108,8 @@ func (s *Server) Start(ctx context.Context) error {
 // evaluate reads; RESOURCE is horizontalpodautoscalers or workloadautoscalers. An object on
 // which Plimsoll does not act is a 409 that says why. Elsewhere than in the leader nothing is
 // decided: 504. GET /RESOURCE/NAMESPACE/NAME/history is answered with the object's recorded load, as
-// internal/loadhistory encodes it; 404 if there is none. GET
+// internal/loadhistory encodes it, with a header Plimsoll-History: since-start where its checkpoint was
+// not read and may have what was before; 404 if there is none. GET
 // /verticalpodautoscalers/NAMESPACE/NAME/updater is answered with what the vertical side
 // remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {

@@ -189,14 +189,16 @@ func TestMemories(t *testing.T) {
 // recordedLoads has a history of WorkloadAutoscaler shop/web, and one of shop/broken that cannot be encoded.
 type recordedLoads struct{}
 
-func (recordedLoads) EncodedHistory(object observe.Key) ([]byte, error) {
+func (recordedLoads) EncodedHistory(object observe.Key) (encoded []byte, isWhole bool, err error) {
 	switch {
 	case object.Kind == observe.WorkloadAutoscaler && object.Name == "web":
-		return []byte{1, 0, 2}, nil
+		return []byte{1, 0, 2}, true, nil
+	case object.Kind == observe.WorkloadAutoscaler && object.Name == "new":
+		return []byte{1, 0, 3}, false, nil
 	case object.Name == "broken":
-		return nil, errors.New("it is broken")
+		return nil, true, errors.New("it is broken")
 	}
-	return nil, nil
+	return nil, true, nil
 }
 
 // TestHistory: the recorded load is answered as it is encoded, and what is not there is told from what cannot be read.
@@ -224,6 +226,22 @@ func TestHistory(t *testing.T) {
 		listening.Close()
 		if status != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%s: %d: %q", why, status, body)
+		}
+	}
+}
+
+// TestHistorySinceTheStart: it is said where a checkpoint may have more.
+func TestHistorySinceTheStart(t *testing.T) {
+	server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, History: recordedLoads{}}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"web": "", "new": "since-start"} {
+		answer := httptest.NewRecorder()
+		server.Handler().ServeHTTP(answer,
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/workloadautoscalers/shop/"+name+"/history", nil))
+		if got := answer.Header().Get("Plimsoll-History"); got != want || answer.Code != http.StatusOK {
+			t.Errorf("%s: %d, %q", name, answer.Code, got)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // History is what was recorded of the load of an object that is there: by the leader, or as its AutoscalerCheckpoint
-// has it.
+// has it. Of a leader that has not read the checkpoint only what is since its start is known; the rest is the
+// checkpoint's.
 func (r *ClusterReader) History(
 	ctx context.Context, object observe.Key,
 ) (*loadhistory.History, loadreport.Source, error) {
@@ -26,28 +27,39 @@ func (r *ClusterReader) History(
 	if err != nil {
 		return nil, loadreport.Source{}, err
 	}
-	h, noLeader := r.leaderHistory(ctx, object)
-	if noLeader == nil {
+	h, isWhole, noLeader := r.leaderHistory(ctx, object)
+	if noLeader == nil && isWhole {
 		return h, loadreport.Source{}, nil
 	}
-	h, savedAt, err := r.savedHistory(ctx, object, autoscaler.UID)
+	saved, savedAt, err := r.savedHistory(ctx, object, autoscaler.UID)
+	if noLeader == nil {
+		source := loadreport.Source{IsSinceStart: true, SavedAt: savedAt}
+		if err != nil {
+			source.NoCheckpoint = err.Error()
+		} else {
+			h.Merge(saved)
+		}
+		return h, source, nil
+	}
 	if err != nil {
 		return nil, loadreport.Source{}, fmt.Errorf("no history of %s %s: %w; and %w", object.Kind, object.NamespacedName,
 			noLeader, err)
 	}
-	return h, loadreport.Source{SavedAt: savedAt, NoLeader: noLeader.Error()}, nil
+	return saved, loadreport.Source{SavedAt: savedAt, NoLeader: noLeader.Error()}, nil
 }
 
-func (r *ClusterReader) leaderHistory(ctx context.Context, object observe.Key) (*loadhistory.History, error) {
-	encoded, err := r.finder.History(ctx, object)
+func (r *ClusterReader) leaderHistory(
+	ctx context.Context, object observe.Key,
+) (h *loadhistory.History, isWhole bool, err error) {
+	encoded, isWhole, err := r.finder.History(ctx, object)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	h := &loadhistory.History{}
+	h = &loadhistory.History{}
 	if err := h.UnmarshalBinary(encoded); err != nil {
-		return nil, fmt.Errorf("the controller's answer: %w", err)
+		return nil, false, fmt.Errorf("the controller's answer: %w", err)
 	}
-	return h, nil
+	return h, isWhole, nil
 }
 
 // savedHistory is that of the checkpoint. One of an earlier object of the same name is none.

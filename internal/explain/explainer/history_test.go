@@ -23,9 +23,14 @@ var recordedFrom = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 // encoded is a history of an hour with so many pods.
 func encoded(t *testing.T, pods int32) []byte {
 	t.Helper()
+	return encodedFrom(t, recordedFrom, pods)
+}
+
+// encodedFrom is the part of it from some time on.
+func encodedFrom(t *testing.T, from time.Time, pods int32) []byte {
+	t.Helper()
 	var h loadhistory.History
-	for second := range 3600 {
-		at := recordedFrom.Add(time.Duration(second) * time.Second)
+	for at := from; at.Before(recordedFrom.Add(time.Hour)); at = at.Add(time.Second) {
 		h.Add(at, loadhistory.Point{Load: float64(pods), Wanted: pods, Ready: pods})
 	}
 	b, err := h.AppendBinary(nil)
@@ -40,6 +45,9 @@ func answers(t *testing.T, all map[string]any) (address string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, found := all[r.URL.Path]
+		if _, isSinceStart := all["since-start"]; isSinceStart {
+			w.Header().Set("Plimsoll-History", "since-start")
+		}
 		w.Header().Set("Content-Type", "application/json")
 		switch b, isBytes := answer.([]byte); {
 		case !found:
@@ -94,6 +102,8 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 		pods  int32
 		words []string
 		saved time.Time
+		// last are those of its end, where they are others.
+		last int32
 	}{
 		"leader": {
 			api:    map[string]any{checkpointPath: checkpointOf("u-1", savedAt, encoded(t, 3))},
@@ -102,6 +112,15 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 		"checkpoint": {
 			api:  map[string]any{checkpointPath: checkpointOf("u-1", savedAt, encoded(t, 3))},
 			pods: 3, saved: savedAt, words: []string{"answers 404"},
+		},
+		"a leader since its start": {
+			api:    map[string]any{checkpointPath: checkpointOf("u-1", savedAt, encoded(t, 3))},
+			leader: map[string]any{leaderPath: encodedFrom(t, recordedFrom.Add(50*time.Minute), 7), "since-start": nil},
+			pods:   3, saved: savedAt, last: 7,
+		},
+		"a leader since its start, and no checkpoint": {
+			leader: map[string]any{leaderPath: encodedFrom(t, recordedFrom.Add(50*time.Minute), 7), "since-start": nil},
+			pods:   7, words: []string{"there is no AutoscalerCheckpoint of it"},
 		},
 		"checkpoint without a time": {
 			api:  map[string]any{checkpointPath: checkpointOf("u-1", time.Time{}, encoded(t, 3))},
@@ -139,7 +158,7 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 			if err != nil {
 				said = err.Error()
 			} else {
-				said = report.Source.NoLeader
+				said = report.Source.NoLeader + report.Source.NoCheckpoint
 			}
 			for _, words := range c.words {
 				if !strings.Contains(said, words) {
@@ -151,6 +170,11 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 				t.Fatalf("%+v, %v", report, err)
 			case err == nil && (report.Timeline.Cells[0].Wanted != c.pods || !report.Source.SavedAt.Equal(c.saved)):
 				t.Errorf("%d pods, saved at %v", report.Timeline.Cells[0].Wanted, report.Source.SavedAt)
+			}
+			if c.last > 0 {
+				if cells := report.Timeline.Cells; cells[len(cells)-1].Wanted != c.last || !report.Source.IsSinceStart {
+					t.Errorf("%d pods at the end", cells[len(cells)-1].Wanted)
+				}
 			}
 		})
 	}

@@ -59,7 +59,7 @@ type Finder struct {
 // Next has the inputs of the controller's next decision on the object. The error
 // is a short sentence about why they cannot be read.
 func (f *Finder) Next(ctx context.Context, object observe.Key) (step *snapshothorizontal.Step, err error) {
-	err = f.ask(ctx, object, "snapshot", func(body io.Reader) error {
+	err = f.ask(ctx, object, "snapshot", func(body io.Reader, _ http.Header) error {
 		step, err = snapshothorizontal.NewReader(body).Next()
 		return err
 	})
@@ -69,7 +69,7 @@ func (f *Finder) Next(ctx context.Context, object observe.Key) (step *snapshotho
 // UpdaterState is the updater's history of the object, and its flags.
 func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshotvertical.Snapshot, error) {
 	var state snapshotvertical.Snapshot
-	read := func(body io.Reader) error { return json.NewDecoder(body).Decode(&state) }
+	read := func(body io.Reader, _ http.Header) error { return json.NewDecoder(body).Decode(&state) }
 	err := f.ask(ctx, observe.VPA(object), "updater", read)
 	if err != nil {
 		return nil, err
@@ -80,20 +80,25 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 // maxHistoryBytes bounds an encoded history: several times what one has at most.
 const maxHistoryBytes = 64 << 10
 
-// History is the recorded load of the object, as internal/loadhistory encodes it.
-func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byte, err error) {
-	err = f.ask(ctx, object, "history", func(body io.Reader) error {
+// History is the recorded load of the object, as internal/loadhistory encodes it. It is not whole if the controller has
+// not read the object's checkpoint, which may have what was before.
+func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byte, isWhole bool, err error) {
+	err = f.ask(ctx, object, "history", func(body io.Reader, header http.Header) error {
+		isWhole = header.Get("Plimsoll-History") != "since-start"
 		encoded, err = io.ReadAll(io.LimitReader(body, maxHistoryBytes+1))
 		if err == nil && len(encoded) > maxHistoryBytes {
 			err = fmt.Errorf("a history of more than %d KiB", maxHistoryBytes>>10)
 		}
 		return err
 	})
-	return encoded, err
+	return encoded, isWhole, err
 }
 
+// reading reads a response.
+type reading func(body io.Reader, header http.Header) error
+
 // ask reads the leader's response.
-func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read func(io.Reader) error) error {
+func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read reading) error {
 	address, stop, err := f.reach(ctx)
 	if err != nil {
 		return err
@@ -209,7 +214,7 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
+func fetch(ctx context.Context, from string, read reading) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
@@ -228,7 +233,7 @@ func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 		text, _ := io.ReadAll(io.LimitReader(body, 1<<10)) // the status says enough
 		return errors.New(strings.TrimSpace(fmt.Sprintf("the controller answers %d: %s", response.StatusCode, text)))
 	}
-	if err := read(body); err != nil {
+	if err := read(body, response.Header); err != nil {
 		return fmt.Errorf("the controller's answer: %w", err)
 	}
 	return nil

@@ -66,19 +66,25 @@ func TestHistory(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
+		if length == 4 {
+			w.Header().Set("Plimsoll-History", "since-start")
+		}
 		_, _ = w.Write(make([]byte, length))
 	}))
 	defer server.Close()
 	finder := Finder{Address: strings.TrimPrefix(server.URL, "http://")}
-	if encoded, err := finder.History(t.Context(), observe.HPA("shop", "web")); err != nil || len(encoded) != length {
-		t.Errorf("%d bytes, %v", len(encoded), err)
+	for _, length = range []int{3, 4} {
+		encoded, isWhole, err := finder.History(t.Context(), observe.HPA("shop", "web"))
+		if err != nil || len(encoded) != length || isWhole != (length == 3) {
+			t.Errorf("%d bytes, whole: %v, %v", len(encoded), isWhole, err)
+		}
 	}
-	if _, err := finder.History(t.Context(), observe.HPA("shop", "api")); err == nil ||
+	if _, _, err := finder.History(t.Context(), observe.HPA("shop", "api")); err == nil ||
 		!strings.Contains(err.Error(), "answers 404") {
 		t.Errorf("of an object without one: %v", err)
 	}
 	length = maxHistoryBytes + 1
-	if _, err := finder.History(t.Context(), observe.HPA("shop", "web")); err == nil ||
+	if _, _, err := finder.History(t.Context(), observe.HPA("shop", "web")); err == nil ||
 		!strings.Contains(err.Error(), "more than 64 KiB") {
 		t.Errorf("too much of it: %v", err)
 	}

@@ -14,11 +14,13 @@ type Output struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Source is Controller or AutoscalerCheckpoint; SavedAt is the checkpoint's.
+	// Source is Controller, AutoscalerCheckpoint, or both; SavedAt is the checkpoint's.
 	Source  string     `json:"source"`
 	SavedAt *time.Time `json:"savedAt,omitempty"`
 	// NoController is why the controller did not answer.
-	NoController      string         `json:"noController,omitempty"`
+	NoController string `json:"noController,omitempty"`
+	// NoCheckpoint is why what the controller has not read of the time before its start is not read here either.
+	NoCheckpoint      string         `json:"noCheckpoint,omitempty"`
 	From              time.Time      `json:"from"`
 	To                time.Time      `json:"to"`
 	ResolutionSeconds int64          `json:"resolutionSeconds"`
@@ -54,12 +56,16 @@ type OutputChange struct {
 func (r *Report) Output() *Output {
 	o := &Output{
 		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Source: "Controller",
-		From: r.From.UTC(), To: r.To.UTC(), ResolutionSeconds: int64(r.Timeline.Step / time.Second),
+		NoCheckpoint: r.Source.NoCheckpoint,
+		From:         r.From.UTC(), To: r.To.UTC(), ResolutionSeconds: int64(r.Timeline.Step / time.Second),
 		Points: []OutputPoint{}, Changes: []OutputChange{},
 	}
 	if at := r.Source.SavedAt; !at.IsZero() {
 		at = at.UTC()
 		o.Source, o.SavedAt, o.NoController = "AutoscalerCheckpoint", &at, r.Source.NoLeader
+		if r.Source.IsSinceStart {
+			o.Source = "ControllerAndAutoscalerCheckpoint"
+		}
 	}
 	for i := range r.Timeline.Cells {
 		c := &r.Timeline.Cells[i]

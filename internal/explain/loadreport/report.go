@@ -14,10 +14,15 @@ import (
 
 // Source is where a history was read from.
 type Source struct {
-	// SavedAt is when the AutoscalerCheckpoint was written that it comes from; zero if the controller answered.
+	// SavedAt is when the AutoscalerCheckpoint was written that it, or its older part, comes from; zero if all is the
+	// controller's.
 	SavedAt time.Time
 	// NoLeader is why the controller did not answer.
 	NoLeader string
+	// IsSinceStart says that the controller answered, and has not read the checkpoint. NoCheckpoint is why that is not
+	// read here either.
+	IsSinceStart bool
+	NoCheckpoint string
 }
 
 // Report is what was recorded of one object in a time.
@@ -110,12 +115,19 @@ const codingError = 0.0051
 
 // Text is "read from the controller", or which checkpoint it is and why.
 func (s *Source) Text(now time.Time) string {
-	if s.SavedAt.IsZero() {
+	switch {
+	case s.IsSinceStart && s.NoCheckpoint != "":
+		return "read from the controller, which has not read what is saved of the time before its start; nor is that read " +
+			"here: " + s.NoCheckpoint
+	case s.SavedAt.IsZero():
 		return "read from the controller"
 	}
 	text := fmt.Sprintf("from the AutoscalerCheckpoint that was saved %s ago", ago(now.Sub(s.SavedAt)))
 	if s.SavedAt.After(now) {
 		text = "from an AutoscalerCheckpoint that was saved by a clock ahead of this one"
+	}
+	if s.IsSinceStart {
+		return "read from the controller, and before its start " + text + ", which the controller has not read"
 	}
 	if s.NoLeader != "" {
 		text += ", as the controller's own cannot be read: " + s.NoLeader

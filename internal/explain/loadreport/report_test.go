@@ -211,3 +211,28 @@ func TestPlotOfLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsAreNamed: where the controller knows the time since its start alone it is said what is from where.
+func TestPartsAreNamed(t *testing.T) {
+	at := begin.Add(3*time.Hour - 25*time.Minute)
+	for want, source := range map[string]Source{
+		"read from the controller, and before its start from the AutoscalerCheckpoint that was saved 25m0s ago, which the " +
+			"controller has not read\n": {IsSinceStart: true, SavedAt: at},
+		"read from the controller, which has not read what is saved of the time before its start; nor is that read here: " +
+			"there is none\n": {IsSinceStart: true, NoCheckpoint: "there is none"},
+	} {
+		r := report(t, source)
+		var text bytes.Buffer
+		if err := r.WriteText(&text, Style{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+		o := r.Output()
+		if isBoth := o.Source == "ControllerAndAutoscalerCheckpoint"; isBoth != (o.SavedAt != nil) ||
+			isBoth != (o.NoCheckpoint == "") {
+			t.Errorf("%+v", o)
+		}
+	}
+}

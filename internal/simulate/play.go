@@ -56,6 +56,8 @@ type Run struct {
 	// Limits are the fewest and the most replicas; more than one if schedules change them.
 	Limits []Limit
 	Series Series
+	// Minutes are all of it.
+	Minutes []Minute
 }
 
 // HasSchedules reports whether the limits may change with the time.
@@ -178,6 +180,9 @@ func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	if p.watch.Decision != nil {
 		p.watch.Decision(at, o, d)
 	}
+	if at >= 0 && at < p.scene.For {
+		(*minutes)(&p.run.Minutes).decided(at, &d.Forecast)
+	}
 	p.limit(Limit{At: max(0, at), Least: d.Bounds.MinReplicas, Most: d.Bounds.MaxReplicas})
 	if !d.Rescale || at < 0 {
 		return
@@ -229,6 +234,7 @@ func (p *player) second() {
 		})
 	}
 	p.run.Series.add(m)
+	(*minutes)(&p.run.Minutes).add(m)
 	if p.watch.Moment != nil {
 		p.watch.Moment(m)
 	}

@@ -55,6 +55,8 @@ type Setting struct {
 	// the load, in order, and may keep a state: a setting with a floor is played once. It may be nil; upstream's loop
 	// has none.
 	Floor func(at time.Duration) int32
+	// Forecast is what becomes of the forecast, whatever the object says; nil leaves it as the object says.
+	Forecast *forecast.Mode
 }
 
 // Autoscaler is the setting's object.
@@ -72,6 +74,8 @@ func (s *Setting) policy() (horizontal.Policy, error) {
 		return p, fmt.Errorf("%s: upstream's loop knows no WorkloadAutoscaler", s.Name)
 	case s.Floor != nil && s.Side == Upstream:
 		return p, fmt.Errorf("%s: upstream's loop has no floor", s.Name)
+	case s.Forecast != nil && s.Side == Upstream:
+		return p, fmt.Errorf("%s: upstream's loop has no forecast", s.Name)
 	}
 	for i := range p.Metrics {
 		if p.Metrics[i].IsOwnTarget {
@@ -81,6 +85,9 @@ func (s *Setting) policy() (horizontal.Policy, error) {
 	}
 	if own := p.WorkloadAutoscaler; own != nil {
 		own.Mode = mode.Active
+	}
+	if s.Forecast != nil {
+		p.Forecast.Mode = *s.Forecast
 	}
 	return p, nil
 }

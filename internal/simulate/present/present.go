@@ -36,7 +36,7 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 	if _, err := fmt.Fprintf(out, "%s\n\n%s", strings.Join(lines, "\n"), Table(runs)); err != nil {
 		return err
 	}
-	_, err := io.WriteString(out, limits(s.Start, runs))
+	_, err := io.WriteString(out, limits(s.Start, runs)+forecasts(s.Start, runs))
 	return err
 }
 
@@ -108,6 +108,8 @@ type document struct {
 	PodCapacity float64  `json:"podCapacity"`
 	Target      float64  `json:"target"`
 	Runs        []result `json:"runs"`
+	// Forecasts are what the forecasts of runs do.
+	Forecasts []forecast `json:"forecasts,omitempty"`
 }
 
 type result struct {
@@ -149,6 +151,7 @@ func JSON(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		}
 		d.Runs = append(d.Runs, r)
 	}
+	d.Forecasts = forecastsOf(s.Start, runs)
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(d)

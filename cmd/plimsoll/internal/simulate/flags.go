@@ -34,6 +34,7 @@ type simulateFlags struct {
 
 	start string
 
+	forecast bool
 	recordedFlags
 	// recorded is nil without --from.
 	recorded *recorded
@@ -80,6 +81,7 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.plot, "plot", "", "Draw a picture into this file, .svg or .png.")
 	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
 	f.addModel(fs)
+	f.addForecast(fs)
 	f.recordedFlags.add(fs)
 }
 
@@ -145,6 +147,9 @@ func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error
 		if settings, err = f.append(settings, &files[i], combinations); err != nil {
 			return nil, nil, err
 		}
+	}
+	if settings, err = f.withForecasts(settings); err != nil {
+		return nil, nil, err
 	}
 	if len(settings) > mostSettings {
 		return nil, nil, fmt.Errorf("these are %d settings, at most %d are compared", len(settings), mostSettings)

@@ -50,6 +50,9 @@ is accepted in its place, and played in mode Active; its schedules go by the tra
 time, or the --start of a shape. Setting a field twice with --set plays both, and so do several --hpa:
 they are compared.
 
+With --forecast each setting is played without a forecast and with one, and a table says
+what the forecast avoids and wastes on each day.
+
 docs/simulate.md explains the model and each line of the score.`
 
 const simulateExample = `  # Yesterday's load under both controllers, with a picture
@@ -59,6 +62,9 @@ const simulateExample = `  # Yesterday's load under both controllers, with a pic
   plimsoll simulate --from hpa/web -n shop --last 24h --as plimsoll \
     --set 'spec.metrics[0].resource.target.averageUtilization=70' \
     --set 'spec.metrics[0].resource.target.averageUtilization=50'
+
+  # What would a forecast have done in the last two weeks?
+  plimsoll simulate --from hpa/web -n shop --forecast --as plimsoll --ready-after 60s
 
   # Is a longer scale-down window worth its pod-hours?
   plimsoll simulate --hpa web.yaml --load generated:shop --as plimsoll \
@@ -75,6 +81,7 @@ func Command() *cobra.Command {
 		Example: simulateExample,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.completeForecast(cmd.Flags())
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -111,6 +118,9 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 		return err
 	}
 	f.recorded.writeNotes(errOut)
+	if err := f.checkForecast(scene); err != nil {
+		return err
+	}
 	runs, err := simulate.PlayAll(ctx, scene, settings, progressOn(errOut))
 	clearProgress(errOut)
 	if err != nil {

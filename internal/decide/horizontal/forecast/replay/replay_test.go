@@ -100,3 +100,20 @@ func TestTable(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// TestNeeded: before so much of a load is seen there is no proposal, and after it there may be.
+func TestNeeded(t *testing.T) {
+	if Needed() < 24*time.Hour {
+		t.Fatalf("%v, in which no day can recur", Needed())
+	}
+	minutes := int(Needed() / time.Minute)
+	load := Load{Start: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Pods: make([]float64, minutes+2)}
+	c := Config{Settings: forecast.Settings{Mode: forecast.Active, Price: 10}, MaxReplicas: 10}
+	if r := Play(&load, &c); r.Last.Reason == forecast.ReasonLearning {
+		t.Errorf("after %d minutes: %+v", minutes+2, r.Last)
+	}
+	load.Pods = load.Pods[:minutes-1]
+	if r := Play(&load, &c); r.Last.Reason != forecast.ReasonLearning {
+		t.Errorf("after %d minutes: %+v", minutes-1, r.Last)
+	}
+}

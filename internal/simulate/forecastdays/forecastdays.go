@@ -1,0 +1,99 @@
+// Package forecastdays compares runs with a forecast and without one, day by day.
+package forecastdays
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+)
+
+// Settings has each setting that can have a forecast twice: without one, and then with one in mode Active. Those of
+// upstream's loop stay as they are.
+func Settings(settings []simulate.Setting) ([]simulate.Setting, error) {
+	var both []simulate.Setting
+	off, active := forecast.Off, forecast.Active
+	for _, s := range settings {
+		if s.Side == simulate.Upstream {
+			both = append(both, s)
+			continue
+		}
+		without, with := s, s
+		without.Name, without.Forecast = s.Name+", no forecast", &off
+		with.Name, with.Forecast = s.Name+", forecast", &active
+		both = append(both, without, with)
+	}
+	if len(both) == len(settings) {
+		return nil, errors.New("upstream's loop has no forecast: ask for plimsoll's")
+	}
+	return both, nil
+}
+
+// Check reports why a load is of no use to a forecast. Missing is for how long it is not known.
+func Check(s *simulate.Scene, missing time.Duration) error {
+	needed := replay.Needed()
+	switch known := s.For - missing; {
+	case s.Load.IsSpedUp():
+		return errors.New("a load that is sped up does not recur each day")
+	case known <= needed && missing > 0:
+		return fmt.Errorf("%v of load are known, and a forecast needs more than %.0f hours of it: before that it proposes "+
+			"nothing", known.Round(time.Minute), needed.Hours())
+	case known <= needed:
+		return fmt.Errorf("%v of load are played, and a forecast needs more than %.0f hours of it: before that it proposes "+
+			"nothing", known.Round(time.Minute), needed.Hours())
+	}
+	return nil
+}
+
+// Compared is what a forecast did.
+type Compared struct {
+	// Name is that of the run with it.
+	Name string
+	Days []replay.Day
+}
+
+// Of compares each run with a forecast that comes after the same without one. The load begins at start.
+func Of(start time.Time, runs []*simulate.Run) (all []Compared) {
+	for i := 1; i < len(runs); i++ {
+		if hasMode(runs[i-1], forecast.Off) && hasMode(runs[i], forecast.Active) {
+			all = append(all, Compared{
+				Name: runs[i].Setting.Name, Days: days(start, runs[i-1].Minutes, runs[i].Minutes),
+			})
+		}
+	}
+	return all
+}
+
+func hasMode(r *simulate.Run, mode forecast.Mode) bool {
+	return r.Setting.Forecast != nil && *r.Setting.Forecast == mode
+}
+
+// days are the minutes of two runs by their day, in UTC.
+func days(start time.Time, without, with []simulate.Minute) (days []replay.Day) {
+	for i := range min(len(without), len(with)) {
+		date := start.Add(time.Duration(i) * time.Minute).UTC().Truncate(24 * time.Hour)
+		if n := len(days); n == 0 || !days[n-1].Date.Equal(date) {
+			days = append(days, replay.Day{Date: date})
+		}
+		add(&days[len(days)-1], &without[i], &with[i])
+	}
+	return slices.Clip(days)
+}
+
+// add adds a minute. What is paid for with the forecast is wasted where it is more than what is paid for without, and
+// more than what is needed.
+func add(day *replay.Day, without, with *simulate.Minute) {
+	day.KnownMinutes++
+	day.Lacking += float64(without.Lacking)
+	day.Avoided += float64(without.Lacking - with.Lacking)
+	day.Wasted += float64(max(0, with.Paid-max(without.Paid, with.Needed)))
+	day.Paid += float64(without.Paid)
+	if with.Forecast > 0 && float32(with.Forecast) > with.Needed {
+		day.RaisedMinutes++
+	}
+	day.MostReplicas, day.Reason = max(day.MostReplicas, with.Forecast), with.Reason
+}

@@ -1,0 +1,140 @@
+package forecastdays
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
+)
+
+// jumps has a load that jumps at noon for an hour, each day.
+const jumps = "step:12@0s,60@12h,12@13h,60@36h,12@37h,60@60h,12@61h,60@84h,12@85h"
+
+func hpa() *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		MinReplicas: ptr.To[int32](2), MaxReplicas: 8, Metrics: []autoscalingv2.MetricSpec{{
+			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+				Name:   "cpu",
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](70)},
+			},
+		}},
+	}}
+}
+
+func scene(t *testing.T, text string, lasts time.Duration) *simulate.Scene {
+	t.Helper()
+	l, err := load.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := simulate.DefaultWorkload()
+	w.ReadyAfter = time.Minute
+	w.Complete()
+	s, err := simulate.NewScene(l, w, observehorizontal.HPA(hpa()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PlayFor(lasts); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestDaysOfALoadThatRecurs: the days agree with the runs, and a forecast avoids what lacks once it has learnt.
+func TestDaysOfALoadThatRecurs(t *testing.T) {
+	s := scene(t, jumps, 86*time.Hour)
+	settings, err := Settings([]simulate.Setting{
+		{Name: "upstream", Side: simulate.Upstream, HPA: hpa()}, {Name: "plimsoll", Side: simulate.Plimsoll, HPA: hpa()},
+	})
+	if err != nil || len(settings) != 3 {
+		t.Fatalf("%d settings, %v", len(settings), err)
+	}
+	settings[0].Side, settings[0].Name = simulate.Plimsoll, "as it is"
+	runs, err := simulate.PlayAll(t.Context(), s, settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Of(s.Start, runs)
+	if len(all) != 1 || all[0].Name != "plimsoll, forecast" || len(all[0].Days) != 4 {
+		t.Fatalf("%+v", all)
+	}
+	days, sum := all[0].Days, replay.Sum(all[0].Days)
+	for i, want := range []forecast.Reason{forecast.ReasonLearning, forecast.ReasonInUse, forecast.ReasonInUse} {
+		if days[i].Reason != want {
+			t.Errorf("day %d ends with %v, want %v", i, days[i].Reason, want)
+		}
+	}
+	if first, third := &days[0], &days[2]; first.Lacking < 4 || first.Avoided != 0 || first.Wasted != 0 ||
+		first.MostReplicas != 0 || third.Avoided < 0.8*third.Lacking || third.MostReplicas < 5 || third.RaisedMinutes == 0 ||
+		third.Wasted <= 0 || third.Wasted > 0.03*third.Paid {
+		t.Errorf("%+v", days)
+	}
+	if paid := 60 * runs[1].Score.PodHours; sum.Paid < 0.999*paid || sum.Paid > 1.001*paid ||
+		sum.KnownMinutes != 86*60 {
+		t.Errorf("%v pod-minutes of %v, %d minutes", sum.Paid, paid, sum.KnownMinutes)
+	}
+	if without, with := runs[1].Score.ShortPercent, runs[2].Score.ShortPercent; with > 0.6*without {
+		t.Errorf("short of capacity for %v %% of the time, without a forecast for %v %%", with, without)
+	}
+	// What is asked for without a mode is a preview, which changes nothing.
+	if preview, off := runs[0].Score.PodHours, runs[1].Score.PodHours; preview != off {
+		t.Errorf("%v pod-hours with a preview, %v without", preview, off)
+	}
+}
+
+// TestDays: dates are those of the load's own clock, and what pods too many cost is wasted only beyond the need.
+func TestDays(t *testing.T) {
+	start := time.Date(2026, 3, 2, 23, 58, 0, 0, time.UTC)
+	without := []simulate.Minute{
+		{Lacking: 2, Paid: 4, Needed: 6}, {Paid: 4, Needed: 4}, {Paid: 4, Needed: 3}, {Paid: 9, Needed: 3},
+	}
+	with := []simulate.Minute{
+		{Lacking: 0.5, Paid: 7, Needed: 6, Forecast: 7, Reason: forecast.ReasonInUse}, {Paid: 4, Needed: 4, Forecast: 4},
+		{Paid: 6, Needed: 3, Forecast: 6, Reason: forecast.ReasonLoadUnknown}, {Paid: 8, Needed: 3},
+	}
+	got := days(start, without, with)
+	want := []replay.Day{
+		{Date: start.Truncate(24 * time.Hour), KnownMinutes: 2, Lacking: 2, Avoided: 1.5, Wasted: 1, Paid: 8,
+			RaisedMinutes: 1, MostReplicas: 7},
+		{Date: start.Add(2 * time.Minute), KnownMinutes: 2, Wasted: 2, Paid: 13, RaisedMinutes: 1, MostReplicas: 6},
+	}
+	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestNoUse: what a forecast cannot learn from is refused, with the reason.
+func TestNoUse(t *testing.T) {
+	long := scene(t, jumps, 40*time.Hour)
+	if err := Check(long, 0); err != nil {
+		t.Errorf("%v", err)
+	}
+	fast := scene(t, jumps, 40*time.Hour)
+	fast.Load = fast.Load.SpedUp(2)
+	for want, err := range map[string]error{
+		"30h0m0s of load are played, and a forecast needs more than 30 hours": Check(scene(t, jumps, 30*time.Hour), 0),
+		"28h0m0s of load are known, and a forecast needs more than 30 hours":  Check(long, 12*time.Hour),
+		"sped up": Check(fast, 0),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := Settings([]simulate.Setting{{Side: simulate.Upstream}}); err == nil {
+		t.Error("upstream's loop has a forecast")
+	}
+	on := forecast.Active
+	_, err := simulate.Play(t.Context(), long, simulate.Setting{Side: simulate.Upstream, HPA: hpa(), Forecast: &on},
+		simulate.Watch{})
+	if err == nil || !strings.Contains(err.Error(), "has no forecast") {
+		t.Errorf("upstream's loop plays it: %v", err)
+	}
+}

@@ -1,0 +1,38 @@
+package present
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/forecastdays"
+)
+
+// forecasts are the days of runs with a forecast, for people.
+func forecasts(start time.Time, runs []*simulate.Run) string {
+	compared := forecastdays.Of(start, runs)
+	if len(compared) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for _, c := range compared {
+		text.WriteString("\n" + c.Name + "\n" + replay.Table(c.Days))
+	}
+	text.WriteString("Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +
+		"of all.\nMOST is the most replicas that it asks for.\n")
+	return text.String()
+}
+
+// forecast is a run with a forecast in JSON, beside the one before it without.
+type forecast struct {
+	Name string             `json:"name"`
+	Days []replay.OutputDay `json:"days"`
+}
+
+func forecastsOf(start time.Time, runs []*simulate.Run) (all []forecast) {
+	for _, c := range forecastdays.Of(start, runs) {
+		all = append(all, forecast{Name: c.Name, Days: replay.Output(c.Days)})
+	}
+	return all
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +25,11 @@ type housekept struct {
 	random     *rand.Rand
 	containers []kubelettest.Container
 	milli      []float64
-	intervals  []time.Duration
 	next       []time.Time
+
+	// mu guards intervals. A container without one is not sampled any more.
+	mu        sync.Mutex
+	intervals []time.Duration
 }
 
 // newHousekept is one of a pod of which a container works and another is idle. It has run for long.
@@ -44,6 +48,8 @@ func newHousekept(store *rate.Store, seed uint64) *housekept {
 // Scrape implements Scraper.
 func (h *housekept) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	now := time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for i := range h.containers {
 		c := &h.containers[i]
 		for ; h.intervals[i] > 0 && !h.next[i].After(now); h.next[i] = h.next[i].Add(
@@ -54,6 +60,15 @@ func (h *housekept) Scrape(_ context.Context, target kubelet.Target) (rate.Round
 	}
 	node := kubelettest.Node{Pods: []kubelettest.Pod{{Namespace: "shop", Name: "web-0", Containers: h.containers}}}
 	return h.store.Ingest(target.Node, now, node.Text(now))
+}
+
+// stop has containers sampled no more.
+func (h *housekept) stop(containers []int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, i := range containers {
+		h.intervals[i] = 0
+	}
 }
 
 // TestIdleSidecar: an idle container is sampled every 15 to 30 s. Its pod has samples all the time, and before the
@@ -109,9 +124,7 @@ func TestSamplesStop(t *testing.T) {
 				})
 				w.want("a")
 				pass(time.Minute)
-				for _, i := range tt.stopped {
-					h.intervals[i] = 0
-				}
+				h.stop(tt.stopped)
 				var v View
 				pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a")})
 				look := func() (bool, error) {

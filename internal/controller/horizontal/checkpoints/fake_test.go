@@ -67,6 +67,27 @@ func (s *store) put(o *plimsollv1alpha1.AutoscalerCheckpoint) string {
 	return o.ResourceVersion
 }
 
+// replaced is put by somebody else, between calls.
+func (s *store) replaced(o *plimsollv1alpha1.AutoscalerCheckpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(o)
+}
+
+// remove is done by somebody else, between calls.
+func (s *store) remove(key observe.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, kubecheckpoints.NameOf(key))
+}
+
+// size is how many objects there are.
+func (s *store) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.objects)
+}
+
 // of is an autoscaler's checkpoint, nil if there is none.
 func (s *store) of(key observe.Key) *plimsollv1alpha1.AutoscalerCheckpoint {
 	s.mu.Lock()

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	kubecheckpoints "github.com/plimsoll-dev/plimsoll/internal/kube/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -176,10 +175,10 @@ func TestWholeReplacement(t *testing.T) {
 		if w.store.count("replace") != 1 || w.store.count("create")+w.store.count("get") != 0 {
 			t.Errorf("calls: %v", w.store.calls)
 		}
-		w.store.put(checkpoint(web, uidOf(web), "somebody's", "somebody's", time.Now()))
+		w.store.replaced(checkpoint(web, uidOf(web), "somebody's", "somebody's", time.Now()))
 		pass(savePeriod)
 		isNew("after somebody's write")
-		delete(w.store.objects, kubecheckpoints.NameOf(web))
+		w.store.remove(web)
 		pass(savePeriod)
 		isNew("after it was deleted")
 	})
@@ -286,8 +285,8 @@ func TestRefusedWrites(t *testing.T) {
 				}
 				w.store.refuseWith(nil)
 				pass(savePeriod)
-				if len(w.store.objects) != 20 {
-					t.Errorf("%d are written afterwards", len(w.store.objects))
+				if n := w.store.size(); n != 20 {
+					t.Errorf("%d are written afterwards", n)
 				}
 			})
 		})
@@ -564,7 +563,7 @@ func TestNextLeadersCheckpointIsLeft(t *testing.T) {
 		stop := w.run(t)
 		w.set(web, "own", "")
 		w.takeAllOf(t, []observe.Key{web})
-		w.store.put(checkpoint(web, uidOf(web), "the next leader's", "", time.Now()))
+		w.store.replaced(checkpoint(web, uidOf(web), "the next leader's", "", time.Now()))
 		stop()
 		if o := w.store.of(web); string(o.Status.History) != "the next leader's" || w.store.count("get") != 0 {
 			t.Errorf("%q is replaced", o.Status.History)

@@ -38,6 +38,8 @@ type cluster struct {
 	// asked are the containers that agents were asked for last, kubelets how often kubelets were asked.
 	asked    map[string]string
 	kubelets int
+	// kubeletFailure is what is wrong with kubelets.
+	kubeletFailure error
 	// unknown are containers that agents do not find.
 	unknown string
 }
@@ -69,7 +71,11 @@ type (
 func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	f.mu.Lock()
 	f.kubelets++
+	failure := f.kubeletFailure
 	f.mu.Unlock()
+	if failure != nil {
+		return rate.Round{}, failure
+	}
 	now := time.Now()
 	sampled := now.Truncate(10 * time.Second)
 	return f.store.Ingest(target.Node, now, f.textOf(sampled, selection.Container{Pod: "web-0", Name: "app"},
@@ -224,15 +230,58 @@ func TestAgentEnds(t *testing.T) {
 						t.Fatalf("%s after the agent's end a sample is %s old", waited, a)
 					}
 				}
+				wantSilent(t, s, pods, failure)
 				if c.kubelets < 15 || c.world.logged("come from its kubelet") != 1 {
 					t.Errorf("in 20 s the kubelet was asked %d times, logged %v", c.kubelets, c.world.logs)
 				}
 				c.set(func() { c.agents["a"] = nil })
 				pass(31 * time.Second)
 				settled(t, s, pods)
+				if o := originsOf(t, s, pods); o.AgentPods != 1 || o.KubeletPods != 0 || o.Silent != nil {
+					t.Errorf("when the agent is back: %+v", o)
+				}
 			})
 		})
 	}
+}
+
+// originsOf says where what is known of the pods is from.
+func originsOf(t *testing.T, s *Source, pods []*observe.Pod) Origins {
+	t.Helper()
+	var v View
+	if err := s.Look(time.Now(), pods, &v); err != nil {
+		t.Fatal(err)
+	}
+	o := v.Origins(time.Now(), pods)
+	if isAll := o.AgentPods > 0 && o.KubeletPods == 0; v.IsFromAgents() != isAll {
+		t.Errorf("all from agents: %v, of %+v", !isAll, o)
+	}
+	return o
+}
+
+// wantSilent wants the pod's samples to be the kubelet's, and to be told why the agent's are not.
+func wantSilent(t *testing.T, s *Source, pods []*observe.Pod, failure error) {
+	t.Helper()
+	o := originsOf(t, s, pods)
+	if o.AgentPods != 0 || o.KubeletPods != 1 || len(o.Silent) != 1 || o.Silent[0].Node != "a" ||
+		!strings.Contains(o.Silent[0].Err.Error(), failure.Error()) {
+		t.Errorf("while the agent does not answer: %+v", o)
+	}
+}
+
+// TestNeitherAnswers: where the kubelet cannot be read either, both reasons are told.
+func TestNeitherAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		c.set(func() { c.agents["a"], c.kubeletFailure = errors.New("agent is gone"), errors.New("kubelet is gone") })
+		pass(time.Minute)
+		var v View
+		err := s.Look(time.Now(), pods, &v)
+		if err == nil || !strings.Contains(err.Error(), "agent is gone") || !strings.Contains(err.Error(), "kubelet is gone") {
+			t.Errorf("neither answers: %v", err)
+		}
+	})
 }
 
 // TestNotFromAgent: where the agent does not know all of a pod, or the IDs of the pod's containers are not known, or

@@ -279,9 +279,22 @@ func (s *session) maxSilence() time.Duration { return maxAge + s.longestPeriod()
 // grace is how long a node may fail before its samples are too old.
 func (s *session) grace() time.Duration { return max(3*s.period, 3*time.Second) }
 
-// health says since when a node has brought something, or why what it brought
-// does not hold any more.
+// health says since when a node has brought something, or why what it brought does not hold any
+// more: neither its kubelet nor, if it has one, its agent answers.
 func (s *session) health(node string, now time.Time) (hearing, error) {
+	h, err := s.kubeletHealth(node, now)
+	if err == nil || s.agents == nil || errors.Is(err, ErrStarting) {
+		return h, err
+	}
+	if silence := s.agents.silence(node, now); silence != nil {
+		err = fmt.Errorf("%w; and its agent does not answer: %w", err, silence)
+	}
+	return h, err
+}
+
+// kubeletHealth says since when a kubelet has brought something, or why what it brought
+// does not hold any more.
+func (s *session) kubeletHealth(node string, now time.Time) (hearing, error) {
 	state, isAsked := s.rounds.State(node)
 	s.mu.RLock()
 	h, err := s.heard[node], s.unfound[node]

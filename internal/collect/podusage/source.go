@@ -187,7 +187,7 @@ func (s *Source) scrape(ctx context.Context, watch Watch) {
 // tell says where resource metrics come from.
 func (s *Source) tell(isGranted bool, missing string) {
 	if isGranted {
-		s.config.Log.Info("resource metrics come from the kubelets")
+		s.config.Log.Info("resource metrics come from the kubelets", "agents", s.config.Agents != nil)
 		s.metrics.from("kubelet")
 		return
 	}

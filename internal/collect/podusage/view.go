@@ -31,6 +31,9 @@ type View struct {
 	containers []rate.ContainerUsage
 	// ends is where each pod's containers end.
 	ends []int
+	// origins say from whom each pod is known. agents are asked before kubelets; nil for none.
+	origins []origin
+	agents  *agents
 	// refused are those of which something was said that cannot be.
 	refused []rate.ContainerUsage
 	nodes   map[string]nodeHealth
@@ -53,6 +56,7 @@ var _ observehorizontal.PodUsage = (*View)(nil)
 
 func (v *View) reset() {
 	v.containers, v.ends, v.refused = v.containers[:0], v.ends[:0], v.refused[:0]
+	v.origins, v.agents = v.origins[:0], nil
 	if v.nodes == nil {
 		v.nodes = map[string]nodeHealth{}
 	}
@@ -81,7 +85,9 @@ func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
 // lookOver fails where something will be known soon.
 func (s *session) lookOver(now time.Time, pods []*observe.Pod, window time.Duration, v *View) error {
 	v.reset()
+	v.agents = s.agents
 	for _, pod := range pods {
+		v.origins = append(v.origins, fromNobody)
 		if err := s.lookAt(now, pod, window, v); err != nil {
 			return err
 		}
@@ -113,6 +119,7 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 	v.refuse(from)
 	if isKnown && v.isWhole(from, pod) {
 		v.joint.Add(readyFor)
+		v.isFrom(fromKubelet)
 		return nil
 	}
 	v.containers = v.containers[:from]
@@ -139,8 +146,12 @@ func (s *session) useAgent(now time.Time, pod *observe.Pod, window time.Duration
 	}
 	v.refuse(from)
 	v.joint.Add(readyFor)
+	v.isFrom(fromAgent)
 	return true
 }
+
+// isFrom notes from whom the pod is known that is looked at.
+func (v *View) isFrom(known origin) { v.origins[len(v.origins)-1] = known }
 
 // healthOf is the node's, asked for once.
 func (s *session) healthOf(now time.Time, node string, v *View) nodeHealth {
@@ -310,5 +321,5 @@ func (v *View) interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) metr
 // Look looked at; none if the pod is not known. They are the view's.
 func (v *View) Containers(pod int) []rate.ContainerUsage { return v.of(pod) }
 
-// Refused are the containers of which a kubelet said what cannot be. They are the view's.
+// Refused are the containers of which a kubelet or an agent said what cannot be. They are the view's.
 func (v *View) Refused() []rate.ContainerUsage { return v.refused }

@@ -360,7 +360,7 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 		if n := w.decisions() - asked; n > 0 {
 			t.Errorf("healed, but metrics.k8s.io was asked %d times", n)
 		}
-		if n := w.metric("plimsoll_resource_stand_ins"); n != 0 || w.logged("come from the kubelets again") != 1 {
+		if n := w.metric("plimsoll_resource_stand_ins"); n != 0 || w.logged("come from the nodes again") != 1 {
 			t.Errorf("it stands in for %v objects, %q", n, w.logs)
 		}
 	})

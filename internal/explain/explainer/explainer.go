@@ -78,7 +78,7 @@ func (o Options) withoutHistory(
 		e.Controller = controller
 	}
 	if e != nil && controller == explainhorizontal.Plimsoll && e.Decision.Failed > 0 {
-		e.NoHistory += "; the controller reads CPU and memory from the kubelets, so a metric that fails here may work there"
+		e.NoHistory += "; the controller reads CPU and memory from the nodes, so a metric that fails here may work there"
 	}
 	return e, err
 }

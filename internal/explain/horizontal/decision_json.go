@@ -28,18 +28,20 @@ type DecisionOutput struct {
 
 // Trace is the way that a decision took.
 type Trace struct {
-	Time        time.Time        `json:"time"`
-	Divergences string           `json:"divergences"`
-	Branch      string           `json:"branch"`
-	Current     int32            `json:"currentReplicas"`
-	MinReplicas int32            `json:"minReplicas"`
-	MaxReplicas int32            `json:"maxReplicas"`
-	Metrics     []MetricTrace    `json:"metrics,omitempty"`
-	Surge       *SurgeTrace      `json:"surge,omitempty"`
-	Proposed    *ProposedTrace   `json:"proposed,omitempty"`
-	Stabilized  *StabilizedTrace `json:"stabilized,omitempty"`
-	Limited     *LimitedTrace    `json:"limited,omitempty"`
-	RaisedToMin bool             `json:"raisedToMin,omitempty"`
+	Time        time.Time     `json:"time"`
+	Divergences string        `json:"divergences"`
+	Branch      string        `json:"branch"`
+	Current     int32         `json:"currentReplicas"`
+	MinReplicas int32         `json:"minReplicas"`
+	MaxReplicas int32         `json:"maxReplicas"`
+	Metrics     []MetricTrace `json:"metrics,omitempty"`
+	// Samples says where CPU and memory were from.
+	Samples     *snapshothorizontal.Samples `json:"samples,omitempty"`
+	Surge       *SurgeTrace                 `json:"surge,omitempty"`
+	Proposed    *ProposedTrace              `json:"proposed,omitempty"`
+	Stabilized  *StabilizedTrace            `json:"stabilized,omitempty"`
+	Limited     *LimitedTrace               `json:"limited,omitempty"`
+	RaisedToMin bool                        `json:"raisedToMin,omitempty"`
 	// Forecast is absent where its mode is Off.
 	Forecast *ForecastTrace `json:"forecast,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
@@ -173,7 +175,7 @@ func (r *Result) trace() Trace {
 		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: d.Current,
 		MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas,
 		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error,
-		WorkloadAutoscaler: workload{r}.workloadTrace(), Forecast: r.forecastTrace(),
+		WorkloadAutoscaler: workload{r}.workloadTrace(), Forecast: r.forecastTrace(), Samples: r.Step.Snapshot.Samples,
 	}
 	for i := range d.Metrics {
 		t.Metrics = append(t.Metrics, r.metricTrace(i))

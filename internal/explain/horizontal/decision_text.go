@@ -69,6 +69,7 @@ func (r *Result) writeDetails(p *page) {
 		p.line("trigger", "%s", text)
 	}
 	p.line("decided by", "%s", r.branchText())
+	writeSamples(p, r.Step.Snapshot.Samples)
 	for i := range d.Metrics {
 		r.writeMetric(p, i)
 	}

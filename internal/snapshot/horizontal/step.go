@@ -91,6 +91,27 @@ type Snapshot struct {
 	NewerAwaited bool `json:"newerAwaited,omitempty"`
 	// StartUp is how long pods of the target take from their creation until they are ready; absent if it is not known.
 	StartUp *metav1.Duration `json:"startUp,omitempty"`
+	// Samples says where CPU and memory were from; absent if from metrics.k8s.io, or if it is not known.
+	Samples *Samples `json:"samples,omitempty"`
+}
+
+// MaxSilentAgents is how many agents are named.
+const MaxSilentAgents = 5
+
+// Samples says from whom pods' samples were.
+type Samples struct {
+	// AgentPods and KubeletPods are how many pods were known from agents of nodes and from kubelets.
+	AgentPods   int `json:"agentPods,omitempty"`
+	KubeletPods int `json:"kubeletPods,omitempty"`
+	// SilentAgents did not answer, of nodes with the object's pods. MoreSilentAgents are not named.
+	SilentAgents     []SilentAgent `json:"silentAgents,omitempty"`
+	MoreSilentAgents int           `json:"moreSilentAgents,omitempty"`
+}
+
+// SilentAgent is an agent that did not answer, and why.
+type SilentAgent struct {
+	Node    string `json:"node"`
+	Message string `json:"message"`
 }
 
 // Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode.
@@ -179,6 +200,11 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 	if s.Refusal != nil {
 		refusal := *s.Refusal
 		c.Refusal = &refusal
+	}
+	if s.Samples != nil {
+		samples := *s.Samples
+		samples.SilentAgents = append([]SilentAgent(nil), samples.SilentAgents...)
+		c.Samples = &samples
 	}
 	return &c
 }

@@ -21,9 +21,9 @@ import (
 
 // Texts of Plimsoll's log.
 const (
-	fromKubelets = "resource metrics come from the kubelets"
+	fromKubelets = "resource metrics come from the nodes"
 	meanwhile    = "resource metrics come from metrics.k8s.io meanwhile"
-	again        = "resource metrics come from the kubelets again"
+	again        = "resource metrics come from the nodes again"
 )
 
 // web makes two pods at half of their target, and waits until their kubelets are read.

@@ -23,6 +23,7 @@ const (
 
 // The values of the label source.
 const (
+	SourceAgent   = "agent"
 	SourceKubelet = "kubelet"
 	SourceAPI     = "api"
 )
@@ -144,17 +145,17 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', "+
 				"'replicas' or 'conditions', after what differs.", []string{"result"}),
 		Readings: counter(own, "resource_readings_total",
-			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or "+
-				"'api', after where these came from.", []string{"source"}),
+			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'agent' if all of these came "+
+				"from agents of nodes, 'kubelet' if some came from a kubelet, or 'api'.", []string{"source"}),
 		Reports: single("external_scaler_reports_total",
 			"Reports of external scalers that there is work, each of which has an object decided at once."),
 		decisions: newLastDecisions(),
 		Startup:   newPodStartup(),
 		Lateness:  newLateness(),
 		StandIns: gauge(own, "resource_stand_ins",
-			"Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
+			"Objects with resource metrics from metrics.k8s.io because a node cannot be read."),
 		Unreadable: gauge(own, "resource_unreadable_pods",
-			"Ready pods of objects that count as missing because the kubelets of their nodes cannot be read."),
+			"Ready pods of objects that count as missing because their nodes cannot be read."),
 	}
 	err := m.register(registerer)
 	return m, err

@@ -3,10 +3,11 @@ package readings
 import (
 	"errors"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// AddTo adds what was answered to each metric, or known from kubelets, to a snapshot of the
+// AddTo adds what was answered to each metric, or known from nodes, to a snapshot of the
 // decision. Answers that are on their way are not part of it, and the snapshot has the readings of
 // metrics that Plimsoll reads itself.
 func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
@@ -28,5 +29,20 @@ func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
 	}
 	if hasSamples {
 		step.AddPodMetrics(d.Scratch.view.PodMetrics(d.Pods, d.Policy.Metrics))
+		step.Snapshot.Samples = samplesOf(d.Scratch.view.Origins(d.Start, d.Pods))
 	}
+}
+
+// samplesOf writes down where samples come from. What is wrong with many agents is often the same.
+func samplesOf(o podusage.Origins) *snapshothorizontal.Samples {
+	samples := &snapshothorizontal.Samples{AgentPods: o.AgentPods, KubeletPods: o.KubeletPods}
+	for i := range o.Silent {
+		if i == snapshothorizontal.MaxSilentAgents {
+			samples.MoreSilentAgents = len(o.Silent) - i
+			break
+		}
+		samples.SilentAgents = append(samples.SilentAgents,
+			snapshothorizontal.SilentAgent{Node: o.Silent[i].Node, Message: o.Silent[i].Err.Error()})
+	}
+	return samples
 }

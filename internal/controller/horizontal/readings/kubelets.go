@@ -12,7 +12,7 @@ import (
 // other samples lead to decisions every second. Its answers change less often.
 const FallbackPeriod = 5 * time.Second
 
-// useSamples answers for resource metrics with the kubelets' samples, or says why that cannot
+// useSamples answers for resource metrics with the nodes' samples, or says why that cannot
 // be.
 func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbackReason, error) {
 	if !r.readsKubelets(d) {
@@ -41,8 +41,11 @@ func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbac
 // cease to.
 func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason, err error) {
 	from := monitor.SourceKubelet
-	if now != noFallback {
+	switch {
+	case now != noFallback:
 		from = monitor.SourceAPI
+	case d.Scratch.view.IsFromAgents():
+		from = monitor.SourceAgent
 	}
 	r.Series.Readings.WithLabelValues(from).Inc()
 	last := d.Record.fallback
@@ -54,9 +57,9 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 	switch {
 	case now == noFallback && *isReported:
 		*isReported = false
-		r.Log.Info("resource metrics come from the kubelets again", "object", object)
+		r.Log.Info("resource metrics come from the nodes again", "object", object, "source", from)
 	case now == noFallback:
-		r.Log.V(1).Info("resource metrics come from the kubelets", "object", object)
+		r.Log.V(1).Info("resource metrics come from the nodes", "object", object, "source", from)
 	case now == nodeUnreadable && !*isReported:
 		*isReported = true
 		r.Log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())

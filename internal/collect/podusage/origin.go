@@ -1,0 +1,85 @@
+package podusage
+
+import (
+	"errors"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// origin is where what is known of a pod comes from.
+type origin uint8
+
+const (
+	// fromNobody: nothing is known of the pod.
+	fromNobody origin = iota
+	fromKubelet
+	fromAgent
+)
+
+// Origins say where what a Look found comes from.
+type Origins struct {
+	// AgentPods and KubeletPods are how many pods are known from one or the other.
+	AgentPods, KubeletPods int
+	// Silent are the agents that do not answer, of nodes with pods that are not known from them.
+	Silent []SilentAgent
+}
+
+// SilentAgent is an agent that does not answer.
+type SilentAgent struct {
+	Node string
+	Err  error
+}
+
+// errNotAsked is why an agent is silent that has not been asked yet.
+var errNotAsked = errors.New("it has not answered yet")
+
+// IsFromAgents reports whether agents know all pods of which the last Look found something.
+func (v *View) IsFromAgents() bool {
+	isAny := false
+	for _, from := range v.origins {
+		if from == fromKubelet {
+			return false
+		}
+		isAny = isAny || from == fromAgent
+	}
+	return isAny
+}
+
+// Origins say where the last Look found what. The pods are those that it looked at.
+func (v *View) Origins(now time.Time, pods []*observe.Pod) Origins {
+	var o Origins
+	isNoted := map[string]bool{}
+	for i, from := range v.origins {
+		switch from {
+		case fromAgent:
+			o.AgentPods++
+			continue
+		case fromKubelet:
+			o.KubeletPods++
+		}
+		node := pods[i].Node()
+		if v.agents == nil || node == "" || isNoted[node] {
+			continue
+		}
+		isNoted[node] = true
+		if err := v.agents.silence(node, now); err != nil {
+			o.Silent = append(o.Silent, SilentAgent{Node: node, Err: err})
+		}
+	}
+	return o
+}
+
+// silence is why an agent does not answer; nil if it does, or if the node has none.
+func (a *agents) silence(node string, now time.Time) error {
+	a.mu.Lock()
+	isThere, answers := a.wanted[node] != nil, a.isHeard(node, now)
+	a.mu.Unlock()
+	if !isThere || answers {
+		return nil
+	}
+	if state, isAsked := a.rounds.State(node); isAsked && state.LastError != nil {
+		return state.LastError
+	}
+	return errNotAsked
+}

@@ -1,0 +1,38 @@
+package horizontal
+
+import (
+	"testing"
+
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+)
+
+// TestSamplesText: an explanation says where CPU and memory are from, and which agents do not answer.
+func TestSamplesText(t *testing.T) {
+	for name, c := range map[string]struct {
+		samples *snapshothorizontal.Samples
+		want    string
+	}{
+		"from metrics.k8s.io, or not known": {nil, ""},
+		"no pod is known":                   {&snapshothorizontal.Samples{}, "  samples        of no pod\n"},
+		"all from kubelets": {
+			&snapshothorizontal.Samples{KubeletPods: 2}, "  samples        of 2 pods from the kubelets of their nodes\n",
+		},
+		"some agents do not answer": {
+			&snapshothorizontal.Samples{
+				AgentPods: 9, KubeletPods: 1, MoreSilentAgents: 3,
+				SilentAgents: []snapshothorizontal.SilentAgent{{Node: "n3", Message: "connection refused"}},
+			},
+			"  samples        of 9 pods from the agents of their nodes, of 1 pod from the kubelets of their nodes\n" +
+				"    no agent     n3: connection refused\n" +
+				"    no agent     3 more nodes\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &page{}
+			writeSamples(p, c.samples)
+			if got := p.String(); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}

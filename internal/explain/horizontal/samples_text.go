@@ -1,0 +1,41 @@
+package horizontal
+
+import (
+	"fmt"
+	"strings"
+
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+)
+
+// writeSamples prints where CPU and memory were from, and which agents of nodes did not answer.
+func writeSamples(p *page, s *snapshothorizontal.Samples) {
+	if s == nil {
+		return
+	}
+	var parts []string
+	for _, from := range []struct {
+		pods int
+		name string
+	}{{s.AgentPods, "the agents of their nodes"}, {s.KubeletPods, "the kubelets of their nodes"}} {
+		if from.pods > 0 {
+			parts = append(parts, fmt.Sprintf("%s from %s", ofPods(from.pods), from.name))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"of no pod"}
+	}
+	p.line("samples", "%s", strings.Join(parts, ", "))
+	for i := range s.SilentAgents {
+		p.detail("no agent", s.SilentAgents[i].Node+": "+s.SilentAgents[i].Message)
+	}
+	if s.MoreSilentAgents > 0 {
+		p.detail("no agent", fmt.Sprintf("%d more nodes", s.MoreSilentAgents))
+	}
+}
+
+func ofPods(n int) string {
+	if n == 1 {
+		return "of 1 pod"
+	}
+	return fmt.Sprintf("of %d pods", n)
+}

@@ -18,7 +18,7 @@ func TestForecastText(t *testing.T) {
 			forecast.Result{Reason: forecast.ReasonLearning, Needed: 30 * time.Hour}},
 		"Preview; off: it would have wasted 120 pod-minutes a day to avoid 2": {forecast.Preview,
 			forecast.Result{Reason: forecast.ReasonNotWorthItsPrice, Day: forecast.Day{AvoidedPodMinutes: 2, WastedPodMinutes: 120}}},
-		"Active; it avoids 45 pod-minutes of lacking capacity a day and wastes 6; 7 replicas: 8.24 pods at the target are " +
+		"Active; played back, it avoids 45 pod-minutes of lacking capacity a day and wastes 6; 7 replicas: 8.24 pods at the target are " +
 			"expected within 2m0s, pods take 42s to be ready": {forecast.Active, forecast.Result{Reason: forecast.ReasonInUse,
 			Replicas: 7, Expected: 8.239, Horizon: 2 * time.Minute, StartUp: 42 * time.Second,
 			Day: forecast.Day{AvoidedPodMinutes: 45, WastedPodMinutes: 6}}},

@@ -22,7 +22,7 @@ func (r *Result) Text() string {
 		return fmt.Sprintf("off: it would have avoided %d pod-minutes a day, but the %d that it would have wasted are "+
 			"above the limit", avoided, wasted)
 	case ReasonInUse:
-		return fmt.Sprintf("it avoids %d pod-minutes of lacking capacity a day and wastes %d", avoided, wasted)
+		return fmt.Sprintf("played back, it avoids %d pod-minutes of lacking capacity a day and wastes %d", avoided, wasted)
 	default:
 		return "nothing is learnt"
 	}

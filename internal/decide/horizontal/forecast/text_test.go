@@ -15,7 +15,7 @@ func TestText(t *testing.T) {
 		"the load is not known at present: a metric cannot be read, or too few pods have samples":                   {Reason: ReasonLoadUnknown},
 		"off: it would have wasted 120 pod-minutes a day to avoid 2":                                                {Reason: ReasonNotWorthItsPrice, Day: day},
 		"off: it would have avoided 2 pod-minutes a day, but the 120 that it would have wasted are above the limit": {Reason: ReasonAboveWasteLimit, Day: day},
-		"it avoids 2 pod-minutes of lacking capacity a day and wastes 120":                                          {Reason: ReasonInUse, Day: day},
+		"played back, it avoids 2 pod-minutes of lacking capacity a day and wastes 120":                             {Reason: ReasonInUse, Day: day},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%v: %q, want %q", r.Reason, got, want)

@@ -46,7 +46,7 @@ func TestForecast(t *testing.T) {
 		"in use": {
 			decided(forecast.Active, inUse()),
 			&plimsollv1alpha1.ForecastStatus{Mode: "Active", Reason: "InUse", Replicas: ptr.To[int32](7),
-				Message:      "it avoids 120 pod-minutes of lacking capacity a day and wastes 4",
+				Message:      "played back, it avoids 120 pod-minutes of lacking capacity a day and wastes 4",
 				ExpectedPods: ptr.To[int32](9), StartUpSeconds: ptr.To[int32](42),
 				AvoidedPodMinutesPerDay: ptr.To[int32](120), WastedPodMinutesPerDay: ptr.To[int32](4)},
 		},

@@ -8,13 +8,13 @@ import (
 )
 
 // version is that of the encoding.
-const version = 1
+const version = 2
 
 // MaxEncodedBytes is the most that a history takes when it is encoded.
 const MaxEncodedBytes = 12 << 10
 
 // AppendBinary appends the history's encoding: a version, then of each tier the number of slots, and of each slot its
-// first step, its length and its bytes. The points that are not over are not saved.
+// first step, its length in bits and its bytes. The points that are not over are not saved.
 func (h *History) AppendBinary(dst []byte) ([]byte, error) {
 	dst = append(dst, version)
 	for i := range h.tiers {
@@ -22,8 +22,8 @@ func (h *History) AppendBinary(dst []byte) ([]byte, error) {
 		dst = binary.AppendUvarint(dst, uint64(len(slots)))
 		for k := range slots {
 			s := &slots[k]
-			dst = append(binary.AppendVarint(dst, s.first), s.used)
-			dst = append(dst, s.data[:s.used]...)
+			dst = binary.AppendUvarint(binary.AppendVarint(dst, s.first), uint64(s.used))
+			dst = append(dst, s.data[:s.bytes()]...)
 		}
 	}
 	return dst, nil
@@ -64,30 +64,24 @@ func (t *tier) read(b []byte, slots int) ([]byte, error) {
 	end := int64(math.MinInt64)
 	for range count {
 		first, n := binary.Varint(b)
-		if n <= 0 || n >= len(b) || first < max(end, 0) || first > math.MaxInt32*100 {
+		if n <= 0 || first < max(end, 0) || first > math.MaxInt32*100 {
 			return nil, errDamaged
 		}
-		s := slot{first: first, used: b[n]}
-		b = b[n+1:]
-		if int(s.used) > slotBytes || int(s.used) > len(b) {
+		b = b[n:]
+		used, n := binary.Uvarint(b)
+		if n <= 0 || used > 8*slotBytes {
 			return nil, errDamaged
 		}
-		b = b[copy(s.data[:s.used], b):]
-		if !s.recount() {
+		s := slot{first: first, used: uint16(used)}
+		if b = b[n:]; s.bytes() > len(b) {
 			return nil, errDamaged
 		}
-		end, t.slots = s.next, append(t.slots, s)
+		b = b[copy(s.data[:s.bytes()], b):]
+		isFine := false
+		if t.end, isFine = s.last(); !isFine {
+			return nil, errDamaged
+		}
+		end, t.slots = t.end.next, append(t.slots, s)
 	}
 	return b, nil
-}
-
-// recount finds where the slot's points end, and reports whether they are fine. There is one at least.
-func (s *slot) recount() bool {
-	r := reader{left: s.data[:s.used], step: s.first}
-	points := 0
-	for r.next() {
-		points++
-	}
-	s.next, s.end = r.step, r.values
-	return !r.isBroken && points > 0
 }

@@ -42,7 +42,7 @@ type Point struct {
 	// its end.
 	At    time.Time
 	Every time.Duration
-	// Load is in pods at the target, NaN if it was not known. It is kept to half a percent.
+	// Load is in pods at the target, NaN if it was not known. It is kept to one percent.
 	Load float64
 	// PerPodMilli is what one pod serves at the target, in thousandths of the metric's unit; 0 if that is not known.
 	PerPodMilli float32
@@ -65,9 +65,9 @@ func (g *grain) start(step int64) time.Time {
 	return time.Unix(step*int64(g.every/time.Second), 0).UTC()
 }
 
-// grains are the resolutions with the room for each, finest first. A slot holds about 200 points, fewer where counts
-// change all the time: 15 minutes of seconds, 28 hours of minutes, and two weeks of five minutes.
-var grains = [...]grain{{time.Second, 6}, {time.Minute, 11}, {5 * time.Minute, 25}}
+// grains are the resolutions with the room for each, finest first: 15 minutes of seconds, a day of minutes, and two
+// weeks of five minutes, if the load is noisy and the counts change all the time. A slot holds about 200 points then.
+var grains = [...]grain{{time.Second, 3}, {time.Minute, 6}, {5 * time.Minute, 21}}
 
 // History is that of one object. The zero value is empty.
 type History struct {

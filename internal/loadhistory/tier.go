@@ -10,6 +10,8 @@ import (
 type tier struct {
 	// slots are the oldest first. Each begins after the end of the one before.
 	slots []slot
+	// end is at the end of the last slot.
+	end coder
 	// now is the step that is not over.
 	now present
 }
@@ -53,7 +55,7 @@ func (t *tier) latest() (step int64, isAny bool) {
 	if t.now.isAny || len(t.slots) == 0 {
 		return t.now.step, t.now.isAny
 	}
-	return t.slots[len(t.slots)-1].next - 1, true
+	return t.end.next - 1, true
 }
 
 // flush makes a point of the step, if there is one.
@@ -66,14 +68,14 @@ func (t *tier) flush(g *grain) {
 	if n.known > 0 {
 		v.load = codeOf(n.sum / float64(n.known))
 	}
-	t.append(g, n.step, v)
+	t.append(g, n.step, &v)
 	*n = present{}
 }
 
 // append stores a point after all others.
-func (t *tier) append(g *grain, step int64, v values) {
+func (t *tier) append(g *grain, step int64, v *values) {
 	n := len(t.slots)
-	if n > 0 && t.slots[n-1].append(step, v) {
+	if n > 0 && t.slots[n-1].append(&t.end, step, v) {
 		return
 	}
 	switch {
@@ -83,25 +85,15 @@ func (t *tier) append(g *grain, step int64, v values) {
 		// No more than is needed: there are thousands of objects.
 		t.slots = append(make([]slot, 0, min(n+4, g.slots)), t.slots...)
 	}
-	t.slots = append(t.slots, slot{first: step, next: step})
-	t.slots[len(t.slots)-1].append(step, v)
+	t.slots, t.end = append(t.slots, slot{first: step}), coderAt(step)
+	t.slots[len(t.slots)-1].append(&t.end, step, v)
 }
 
 // forget drops what is from a step on.
 func (t *tier) forget(step int64) {
 	for len(t.slots) > 0 {
-		last := &t.slots[len(t.slots)-1]
-		if last.next <= step {
-			return
-		}
-		kept := slot{first: last.first, next: last.first}
-		last.each(func(at int64, v values) bool {
-			if at < step {
-				kept.append(at, v)
-			}
-			return at < step
-		})
-		if *last = kept; last.used > 0 {
+		var isAny bool
+		if t.end, isAny = t.slots[len(t.slots)-1].forget(step); isAny {
 			return
 		}
 		t.slots = t.slots[:len(t.slots)-1]
@@ -110,7 +102,7 @@ func (t *tier) forget(step int64) {
 
 // merge puts an earlier tier's points before this one's.
 func (t *tier) merge(g *grain, earlier *tier) {
-	own := t.slots
+	own, end := t.slots, t.end
 	t.slots = slices.Clone(earlier.slots)
 	begin := int64(math.MaxInt64)
 	if t.now.isAny {
@@ -120,7 +112,9 @@ func (t *tier) merge(g *grain, earlier *tier) {
 		begin = own[0].first
 	}
 	t.forget(begin)
-	t.slots = append(t.slots, own...)
+	if len(own) > 0 {
+		t.slots, t.end = append(t.slots, own...), end
+	}
 	if n := len(t.slots); n > g.slots {
 		t.slots = slices.Clone(t.slots[n-g.slots:])
 	}

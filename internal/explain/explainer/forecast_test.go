@@ -143,7 +143,9 @@ func TestForecastOfRecord(t *testing.T) {
 	const days = 4
 	for s := 0; s < days*86400; s += 15 {
 		at := recordedFrom.Add(time.Duration(s-days*86400) * time.Second)
-		h.Add(at, loadhistory.Point{Load: loadAt(at), Wanted: 2, Ready: 2, PerPodMilli: 250})
+		// If the counts did not change, all would be fine.
+		count := int32(2 + s/60%5)
+		h.Add(at, loadhistory.Point{Load: loadAt(at), Wanted: count, Ready: count, PerPodMilli: 250})
 	}
 	recorded, err := h.AppendBinary(nil)
 	if err != nil {

@@ -111,7 +111,7 @@ func summaryOf(cells []timeline.Cell) summary {
 }
 
 // codingError is how far a recorded load may be away from what it was, as a part of it.
-const codingError = 0.0051
+const codingError = 0.0101
 
 // Text is "read from the controller", or which checkpoint it is and why.
 func (s *Source) Text(now time.Time) string {

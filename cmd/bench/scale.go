@@ -29,6 +29,7 @@ const (
 	plimsoll         = "plimsoll"
 	plimsollHalf     = "plimsoll-half"
 	plimsollOwn      = "plimsoll-own"
+	plimsollLearnt   = "plimsoll-learnt"
 )
 
 // scaleOptions are the scale command's flags.
@@ -80,7 +81,8 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 		"for the control plane and the kubelets on the same processors")
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll},
 		"what to measure; "+plimsollHalf+" has every second HPA replaced by a WorkloadAutoscaler, "+plimsollOwn+
-			" each by one on metrics of the pods' own")
+			" each by one on metrics of the pods' own, "+plimsollLearnt+
+			" begins with full histories and forecasts that have learnt")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+
 		", with blanks between")
@@ -124,6 +126,9 @@ func (o *scaleOptions) chosen() ([]scale.Subject, error) {
 		plimsollOwn: {
 			Name: "Plimsoll, own metrics", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags), OwnMetrics: true,
 		},
+		plimsollLearnt: {
+			Name: "Plimsoll, all learnt", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags), HasLearnt: true,
+		},
 	}
 	return choose(o.subjects, known)
 }
@@ -152,7 +157,7 @@ func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
 	}
 	o.config.BinDir = built.BinDir
 	if o.config.Plimsoll != "" && !slices.ContainsFunc(o.subjects, func(name string) bool {
-		return name == plimsoll || name == plimsollHalf || name == plimsollOwn
+		return slices.Contains([]string{plimsoll, plimsollHalf, plimsollOwn, plimsollLearnt}, name)
 	}) {
 		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
 	}

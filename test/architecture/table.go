@@ -235,8 +235,8 @@ var layers = []wall{
 			"shell has its own tests",
 		ours: []string{
 			"internal/dev/bench", "internal/dev/devcluster", "internal/dev/realnode", "internal/dev/image",
-			"internal/workloadmodel", "internal/decide", "internal/observe",
-			"internal/snapshot", "internal/simulate", "internal/timing", "api",
+			"internal/workloadmodel", "internal/decide", "internal/observe", "internal/loadhistory",
+			"internal/kube/checkpoints", "internal/snapshot", "internal/simulate", "internal/timing", "api",
 		},
 		never: []string{"testing"},
 	},

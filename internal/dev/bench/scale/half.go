@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 )
 
-// installWorkloadAutoscalers installs the definition of WorkloadAutoscalers if a subject has some. It is there for all
-// subjects then.
-func (b *bench) installWorkloadAutoscalers(ctx context.Context) error {
-	if !slices.ContainsFunc(b.Subjects, func(s Subject) bool { return s.autoscalers() != population.HPAs }) {
+// installDefinitions installs those of WorkloadAutoscalers and AutoscalerCheckpoints if a subject has some. They are
+// there for all subjects then.
+func (b *bench) installDefinitions(ctx context.Context) error {
+	if !b.needDefinitions() {
 		return nil
 	}
 	return b.cluster.InstallDefinitions(ctx, plimsollv1alpha1.SchemeGroupVersion.Group)
@@ -43,15 +43,15 @@ func compared() []string {
 	}
 }
 
-// writeRatios prints what each subject with WorkloadAutoscalers takes of what the same flags take with HPAs alone: the
-// ratio of the medians, and that of each run to the same run.
+// writeRatios prints what each subject with WorkloadAutoscalers, or with what was learnt, takes of what the same flags
+// take with HPAs alone: the ratio of the medians, and that of each run to the same run.
 func (r *Result) writeRatios(w io.Writer) error {
 	for i := range r.Subjects {
 		other := &r.Subjects[i]
 		alone := slices.IndexFunc(r.Subjects, func(s SubjectResult) bool {
-			return s.Kind == other.Kind && s.autoscalers() == population.HPAs && slices.Equal(s.Flags, other.Flags)
+			return s.Kind == other.Kind && !s.isCompared() && slices.Equal(s.Flags, other.Flags)
 		})
-		if other.autoscalers() == population.HPAs || alone < 0 {
+		if !other.isCompared() || alone < 0 {
 			continue
 		}
 		if _, err := fmt.Fprintln(w); err != nil {

@@ -77,6 +77,8 @@ type observer struct {
 	asked     atomic.Int64 // questions to the metrics API
 	// isOwn says that the pods themselves are asked, not the kubelets.
 	isOwn bool
+	// hasLearnt says that each object begins with what was learnt of it.
+	hasLearnt bool
 }
 
 // waiting is a wait until a time has come and a count has reached what is wanted.
@@ -92,9 +94,12 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 	if err := b.replace(ctx, &subject); err != nil {
 		return measurement{}, err
 	}
+	if err := b.saveLearnt(ctx, &subject); err != nil {
+		return measurement{}, err
+	}
 	o := &observer{
 		journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title,
-		kind: subject.Kind, isOwn: subject.OwnMetrics,
+		kind: subject.Kind, isOwn: subject.OwnMetrics, hasLearnt: subject.HasLearnt,
 	}
 	if subject.Kind == Plimsoll {
 		o.window, o.decisions = b.PlimsollWindow, b.Decisions
@@ -148,6 +153,9 @@ func (b *bench) follow(ctx context.Context, from position, o *observer) (stop fu
 func (b *bench) observe(ctx context.Context, r *running, o *observer) (measurement, error) {
 	start, err := b.settle(ctx, r, o)
 	if err != nil {
+		return measurement{}, err
+	}
+	if err := b.awaitLearnt(ctx, r, o); err != nil {
 		return measurement{}, err
 	}
 	before, err := b.lookWhenQuiet(ctx, r, o)

@@ -143,7 +143,7 @@ func (b *bench) populate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.installWorkloadAutoscalers(ctx); err != nil {
+	if err := b.installDefinitions(ctx); err != nil {
 		return err
 	}
 	var made atomic.Int64

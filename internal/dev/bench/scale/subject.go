@@ -35,7 +35,12 @@ type Subject struct {
 	HalfWorkloadAutoscalers bool `json:"halfWorkloadAutoscalers,omitempty"`
 	// OwnMetrics gives every workload a WorkloadAutoscaler instead of its HPA, on what its pods serve themselves.
 	OwnMetrics bool `json:"ownMetrics,omitempty"`
+	// HasLearnt has each object begin with a full history and a forecast that has learnt.
+	HasLearnt bool `json:"hasLearnt,omitempty"`
 }
+
+// isCompared reports whether it is held against the same flags with HPAs alone.
+func (s *Subject) isCompared() bool { return s.HasLearnt || s.autoscalers() != population.HPAs }
 
 // autoscalers are those that the workloads have while the subject runs.
 func (s *Subject) autoscalers() population.Autoscalers {

@@ -32,6 +32,9 @@ func (r *ClusterReader) History(
 		return h, loadreport.Source{}, nil
 	}
 	saved, savedAt, err := r.savedHistory(ctx, object, autoscaler.UID)
+	if noLeader == nil && errors.Is(err, errNoCheckpoint) {
+		return h, loadreport.Source{}, nil // a new object: nothing is known of it from before the leader's start
+	}
 	if noLeader == nil {
 		source := loadreport.Source{IsSinceStart: true, SavedAt: savedAt}
 		if err != nil {
@@ -62,6 +65,8 @@ func (r *ClusterReader) leaderHistory(
 	return h, isWhole, nil
 }
 
+var errNoCheckpoint = errors.New("there is no AutoscalerCheckpoint of it")
+
 // savedHistory is that of the checkpoint. One of an earlier object of the same name is none.
 func (r *ClusterReader) savedHistory(
 	ctx context.Context, object observe.Key, uid types.UID,
@@ -70,7 +75,7 @@ func (r *ClusterReader) savedHistory(
 	checkpoint, err := r.checkpoints.Get(ctx, name)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, savedAt, errors.New("there is no AutoscalerCheckpoint of it")
+			return nil, savedAt, errNoCheckpoint
 		}
 		return nil, savedAt, apierror.Request{
 			Verb: "get", Resource: plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints).String(),

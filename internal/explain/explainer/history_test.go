@@ -120,7 +120,7 @@ func TestWhereHistoryIsFrom(t *testing.T) {
 		},
 		"a leader since its start, and no checkpoint": {
 			leader: map[string]any{leaderPath: encodedFrom(t, recordedFrom.Add(50*time.Minute), 7), "since-start": nil},
-			pods:   7, words: []string{"there is no AutoscalerCheckpoint of it"},
+			pods:   7,
 		},
 		"checkpoint without a time": {
 			api:  map[string]any{checkpointPath: checkpointOf("u-1", time.Time{}, encoded(t, 3))},

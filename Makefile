@@ -34,7 +34,7 @@ LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' to
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 
 # The modules with code of ours; the others under tools only name what they build.
-MODULES := . test/oracle tools/codegen
+MODULES := . test/oracle tools/codegen tools/e2e
 
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
@@ -131,6 +131,12 @@ oracle-vertical: ## compare recommender, updater and admission with upstream's o
 		-histories=$(or $(N),10000) -history-seed=$(or $(SEED),1) -history-divergences=50 \
 		-updater-timelines=$(or $(N),10000) -updater-seed=$(or $(SEED),1) \
 		-admission-pods=$(or $(N),10000) -admission-objects=$(or $(N),10000) -admission-seed=$(or $(SEED),1)
+
+.PHONY: e2e-upstream
+e2e-upstream: ## run Kubernetes' own end-to-end tests of HPAs, unmodified, on a real node (root; three hours; SUBJECT=upstream for its own loop, FOCUS='part of a name' RUNS=3 OUT=file.json FLAGS=...)
+	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
+	@$(GO) run ./cmd/bench e2e $(if $(SUBJECT),--subjects='$(SUBJECT)') $(if $(FOCUS),--focus='$(FOCUS)') \
+		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 ##@ Measure
 

@@ -28,6 +28,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(noiseCommand(), reactionCommand(), scaleCommand(), scoreboardCommand(), verticalCommand())
+	root.AddCommand(e2eCommand(), noiseCommand(), reactionCommand(), scaleCommand(), scoreboardCommand(),
+		verticalCommand())
 	return root
 }

@@ -224,6 +224,13 @@ var layers = []wall{
 		never:  []string{"testing"},
 	},
 	{
+		within: "internal/dev/deployed",
+		why:    "it is the product as it is deployed, on a real node",
+		ours: []string{"internal/dev/deployed", "internal/dev/realnode", "internal/dev/devcluster",
+			"internal/dev/image"},
+		never: []string{"testing"},
+	},
+	{
 		within: "internal/dev/demo",
 		why:    "it watches Plimsoll from outside, as a user does: through the API",
 		ours: []string{"internal/dev/demo", "internal/dev/devcluster", "internal/workloadmodel", "internal/decide",
@@ -234,8 +241,8 @@ var layers = []wall{
 		why: "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the " +
 			"shell has its own tests",
 		ours: []string{
-			"internal/dev/bench", "internal/dev/devcluster", "internal/dev/realnode", "internal/dev/image",
-			"internal/workloadmodel", "internal/decide", "internal/observe", "internal/loadhistory",
+			"internal/dev/bench", "internal/dev/deployed", "internal/dev/devcluster", "internal/dev/realnode",
+			"internal/dev/image", "internal/workloadmodel", "internal/decide", "internal/observe", "internal/loadhistory",
 			"internal/kube/checkpoints", "internal/snapshot", "internal/simulate", "internal/timing", "api",
 		},
 		never: []string{"testing"},
@@ -266,6 +273,6 @@ var layers = []wall{
 
 // neverRequired are modules that the product's go.mod does not name, not even indirectly.
 var neverRequired = map[string]string{
-	"k8s.io/kubernetes": "only tools/controlplane builds it and only test/oracle compares with it",
+	"k8s.io/kubernetes": "only tools/controlplane and tools/e2e build it and only test/oracle compares with it",
 	"k8s.io/autoscaler": "only test/oracle compares with it",
 }

@@ -4,28 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/autoscaler"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/images"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/podreader"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/deployed"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
-)
-
-// What config/ calls Plimsoll.
-const (
-	plimsollNamespace  = "plimsoll-system"
-	plimsollDeployment = "plimsoll-controller"
 )
 
 // RealConfig says how to build up a real node.
@@ -81,15 +71,7 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 }
 
 func (r *Real) importImages(ctx context.Context, config RealConfig) error {
-	program, err := os.ReadFile(config.Plimsoll)
-	if err != nil {
-		return fmt.Errorf("plimsoll's image: %w", err)
-	}
-	own, err := image.Build(program, "bench")
-	if err != nil {
-		return fmt.Errorf("plimsoll's image: %w", err)
-	}
-	if err := r.node.Import(ctx, image.DefaultTag, own); err != nil {
+	if err := deployed.Import(ctx, r.node, config.Plimsoll); err != nil {
 		return err
 	}
 	nginx, err := images.NewNginx(ctx)
@@ -171,25 +153,7 @@ func (r *Real) Begin(ctx context.Context, subject Subject) error {
 			return err
 		}
 	}
-	if err := r.cluster.DeployPlimsoll(ctx, func(object *unstructured.Unstructured) (bool, error) {
-		return keep(object, subject.Flags)
-	}); err != nil {
-		return err
-	}
-	err := poll(ctx, time.Minute, func(ctx context.Context) error {
-		d, err := r.Client().AppsV1().Deployments(plimsollNamespace).Get(ctx, plimsollDeployment, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		if d.Spec.Replicas == nil || d.Status.ReadyReplicas != *d.Spec.Replicas {
-			return fmt.Errorf("%d replicas are ready", d.Status.ReadyReplicas)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("plimsoll's pods: %w", err)
-	}
-	return nil
+	return deployed.Start(ctx, r.cluster, subject.Flags)
 }
 
 // beginReading makes the pods' requests a metric of the custom metrics API.
@@ -229,26 +193,7 @@ func (r *Real) End(ctx context.Context) error {
 	if r.subject.Kind == Upstream {
 		return endUpstream(ctx, r.cluster)
 	}
-	return endPlimsoll(ctx, r.Client())
-}
-
-// endPlimsoll returns when its pods are gone, too: what is deployed over a Deployment that is going, goes with it.
-func endPlimsoll(ctx context.Context, client kubernetes.Interface) error {
-	deployments, foreground := client.AppsV1().Deployments(plimsollNamespace), metav1.DeletePropagationForeground
-	err := poll(ctx, time.Minute, func(ctx context.Context) error {
-		err := deployments.Delete(ctx, plimsollDeployment, metav1.DeleteOptions{PropagationPolicy: &foreground})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil
-		case err != nil:
-			return err
-		}
-		return errors.New("its Deployment is still there")
-	})
-	if err != nil {
-		return fmt.Errorf("end plimsoll: %w", err)
-	}
-	return nil
+	return deployed.Stop(ctx, r.Client())
 }
 
 // beginUpstream turns on kube-controller-manager's loop and, for CPU, metrics-server, as the subject sets them.
@@ -270,47 +215,6 @@ func endUpstream(ctx context.Context, cluster *devcluster.Cluster) error {
 		return err
 	}
 	return cluster.RestartControllerManager(ctx)
-}
-
-// keep leaves out what does not scale horizontally, and makes config/'s Deployment one of an image that no registry
-// has, with more flags. All else stays.
-func keep(object *unstructured.Unstructured, flags []string) (bool, error) {
-	switch object.GetKind() {
-	case "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "PriorityClass":
-		return true, nil
-	case "Deployment":
-		if object.GetName() != plimsollDeployment {
-			return false, nil
-		}
-		return true, edit(object, flags)
-	default:
-		return false, nil
-	}
-}
-
-func edit(object *unstructured.Unstructured, flags []string) error {
-	path := []string{"spec", "template", "spec", "containers"}
-	containers, found, err := unstructured.NestedSlice(object.Object, path...)
-	if err != nil || !found || len(containers) != 1 {
-		return fmt.Errorf("it has no one container: %w", errors.Join(err))
-	}
-	container, ok := containers[0].(map[string]any)
-	if !ok {
-		return errors.New("its container is no object")
-	}
-	container["imagePullPolicy"] = string(corev1.PullNever)
-	args, ok := container["args"].([]any)
-	if !ok {
-		return errors.New("its container has no arguments")
-	}
-	for _, flag := range flags {
-		args = append(args, flag)
-	}
-	container["args"] = args
-	if err := unstructured.SetNestedSlice(object.Object, containers, path...); err != nil {
-		return fmt.Errorf("edit: %w", err)
-	}
-	return nil
 }
 
 // Load implements Stage.

@@ -49,6 +49,11 @@ var allParts = []part{
 	{name: KEDAOperator, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/operator", outName: "operator", apart: true},
 	{name: KEDAMetricsServer, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/adapter", outName: "adapter",
 		apart: true},
+	{name: KubeProxy, module: endToEnd, pkg: "k8s.io/kubernetes/cmd/kube-proxy", apart: true},
+	{name: Agnhost, module: endToEnd, pkg: endToEndImages + "agnhost", apart: true},
+	{name: ResourceConsumer, module: endToEnd, pkg: endToEndImages + "resource-consumer", apart: true},
+	{name: ConsumeCPU, module: endToEnd, pkg: endToEndImages + "resource-consumer/consume-cpu", apart: true},
+	{name: UpstreamSuite, module: endToEnd, pkg: "./suite", outName: "suite", ours: true},
 	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
 	{name: RequestExporter, module: ".", pkg: "./internal/dev/bench/reaction/requestexporter", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
@@ -60,9 +65,23 @@ const (
 	controlPlane = "tools/controlplane"
 	autoscaler   = "tools/autoscaler"
 	keda         = "tools/keda"
+	endToEnd     = "tools/e2e"
 )
 
 const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
+
+// endToEndImages is where Kubernetes has the programs of its end-to-end tests' images.
+const endToEndImages = "k8s.io/kubernetes/test/images/"
+
+// The parts of Kubernetes' end-to-end tests: the tests, what serves the addresses of Services, and the programs that
+// run in the tests' pods.
+const (
+	UpstreamSuite    = "upstream-e2e"
+	KubeProxy        = "kube-proxy"
+	Agnhost          = "agnhost"
+	ResourceConsumer = "resource-consumer"
+	ConsumeCPU       = "consume-cpu"
+)
 
 // The parts of a real node.
 const (
@@ -240,11 +259,10 @@ type builder struct {
 
 func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
 	b.result.BinDir = b.binDir
-	var ours []part
-	theirs := map[string][]part{} // by module
+	ours, theirs := map[string][]part{}, map[string][]part{} // by module
 	for _, p := range wanted {
 		if p.ours {
-			ours = append(ours, p)
+			ours[p.module] = append(ours[p.module], p)
 		} else {
 			theirs[p.module] = append(theirs[p.module], p)
 		}
@@ -254,10 +272,12 @@ func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
 			return b.result, err
 		}
 	}
-	if len(ours) == 0 {
-		return b.result, nil
+	for _, module := range slices.Sorted(maps.Keys(ours)) {
+		if err := b.build(ctx, ours[module]); err != nil {
+			return b.result, err
+		}
 	}
-	return b.result, b.build(ctx, ours)
+	return b.result, nil
 }
 
 // update builds those parts of a module that are not up to date.

@@ -53,7 +53,7 @@ func TestModuleGraphsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := requirements(t, filepath.Join(root, "tools", "controlplane"))
-	for dir, least := range map[string]int{"": 50, "tools/autoscaler": 30} {
+	for dir, least := range map[string]int{"": 50, "tools/autoscaler": 30, "tools/e2e": 100} {
 		agree(t, requirements(t, filepath.Join(root, dir)), theirs, least)
 	}
 }

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/klog/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e/isolation"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+)
+
+// e2eOptions are the e2e command's flags.
+type e2eOptions struct {
+	config   e2e.Config
+	subjects []string
+	beside   string
+	out      string
+	inside   bool
+}
+
+func e2eCommand() *cobra.Command {
+	o := &e2eOptions{}
+	command := &cobra.Command{
+		Use:   "e2e",
+		Short: "Kubernetes' own end-to-end tests of HPAs, unmodified, on a real node",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	flags, c := command.Flags(), &o.config
+	flags.StringSliceVar(&o.subjects, "subjects", []string{string(e2e.Plimsoll)},
+		"what decides: plimsoll, upstream or both, one after the other")
+	flags.IntVar(&c.Runs, "runs", 1, "how often each test is run for each subject")
+	flags.StringVar(&c.Focus, "focus", "", "part of the names of the tests to run, or several "+
+		"with | between them (default all)")
+	flags.StringVar(&c.LogDir, "logs", filepath.Join("dist", "e2e-upstream"), "folder for the output of each test")
+	flags.StringVar(&o.out, "out", "", "file for the results as JSON, written after each test")
+	flags.StringVar(&o.beside, "beside", "", "file that another call wrote, whose results of other subjects go "+
+		"into the same table")
+	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv),
+		"folder of ready binaries to use instead of building (default $"+devcluster.BinEnv+")")
+	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to test instead of building it")
+	flags.BoolVar(&o.inside, "inside", false, "")
+	if err := flags.MarkHidden("inside"); err != nil {
+		panic(err) // it was defined above
+	}
+	return command
+}
+
+// run builds what is not there, and then begins again in a network of its own.
+func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
+	// The clients' own log would go between the lines of progress.
+	klog.SetLogger(logr.Discard())
+	for _, name := range o.subjects {
+		subject := e2e.Subject(name)
+		if subject != e2e.Plimsoll && subject != e2e.Upstream {
+			return fmt.Errorf("--subjects: there is no %q, only %s, %s", name, e2e.Plimsoll, e2e.Upstream)
+		}
+		o.config.Subjects = append(o.config.Subjects, subject)
+	}
+	if o.config.Runs < 1 {
+		return errors.New("--runs: at least 1")
+	}
+	if o.inside {
+		return o.test(ctx, out, progress)
+	}
+	if err := e2e.Check(); err != nil {
+		return err
+	}
+	if err := o.build(ctx, progress); err != nil {
+		return err
+	}
+	return isolation.Run(ctx, append(os.Args[1:], "--inside", "--bin-dir="+o.config.BinDir,
+		"--plimsoll="+o.config.Plimsoll))
+}
+
+func (o *e2eOptions) test(ctx context.Context, out, progress io.Writer) (err error) {
+	beside, err := o.readBeside()
+	if err != nil {
+		return err
+	}
+	leave, err := isolation.Enter(ctx, netip.MustParseAddr(e2e.NameServer), netip.MustParsePrefix(e2e.ServiceRange),
+		e2e.CPUs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	o.config.Say = report.NewProgress(progress, time.Now()).Say
+	o.config.Done = func(result *e2e.Result) error {
+		if o.out == "" {
+			return nil
+		}
+		return report.WriteJSON(o.out, result)
+	}
+	result, err := e2e.Run(ctx, o.config)
+	if ctx.Err() != nil {
+		return errors.New("interrupted; everything that was made is removed")
+	}
+	if err != nil {
+		return err
+	}
+	result.Take(beside)
+	if err := publish(out, result, o.out); err != nil {
+		return err
+	}
+	return verdict(result, o.config.Subjects)
+}
+
+// verdict is an error if a test failed.
+func verdict(result *e2e.Result, subjects []e2e.Subject) error {
+	var errs []error
+	for _, subject := range subjects {
+		failed, starved := result.Failures(subject)
+		if len(failed) > 0 {
+			errs = append(errs, fmt.Errorf("%s: failed: %s", subject, strings.Join(failed, "; ")))
+		}
+		if len(starved) > 0 {
+			errs = append(errs, fmt.Errorf("%s: to be run again, the machine starved the load: %s", subject,
+				strings.Join(starved, "; ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *e2eOptions) readBeside() (*e2e.Result, error) {
+	result := &e2e.Result{}
+	if o.beside == "" {
+		return result, nil
+	}
+	text, err := os.ReadFile(o.beside)
+	if err == nil {
+		err = json.Unmarshal(text, result)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--beside: %w", err)
+	}
+	return result, nil
+}
+
+// build brings the binaries up to date.
+func (o *e2eOptions) build(ctx context.Context, progress io.Writer) error {
+	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
+	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "metrics-server",
+		build.Kubelet, build.KubeProxy, build.Agnhost, build.ResourceConsumer, build.ConsumeCPU}
+	ours := []string{build.Pause, build.UpstreamSuite}
+	if o.config.BinDir != "" {
+		parts, ours = slices.Concat(parts, ours), nil
+	}
+	built, err := build.Run(ctx, build.Config{BinDir: o.config.BinDir, Parts: parts, Out: progress, Terminal: isTerminal})
+	if err != nil {
+		return err
+	}
+	o.config.BinDir = built.BinDir
+	if o.config.Plimsoll == "" {
+		ours = append(ours, plimsoll)
+	}
+	if len(ours) == 0 {
+		return nil
+	}
+	built, err = build.Run(ctx, build.Config{Parts: ours, Out: progress, Terminal: isTerminal})
+	if o.config.Plimsoll == "" {
+		o.config.Plimsoll = filepath.Join(built.BinDir, plimsoll)
+	}
+	return err
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e/load"
+)
+
+const (
+	light = "[sig-autoscaling] [Feature:HPA] Horizontal pod autoscaling (scale resource: CPU) ReplicaSet light Should " +
+		"scale from 1 pod to 2 pods"
+	stable = "[sig-autoscaling] [Feature:HPA] [FeatureGate:HPAConfigurableTolerance] Horizontal pod autoscaling " +
+		"(configurable tolerance) with large configurable tolerance should not scale [Slow]"
+	dns = "[sig-autoscaling] [Feature:KubeDNSAutoscaler] DNS horizontal autoscaling kube-dns-autoscaler should scale " +
+		"kube-dns pods when cluster size changed [Serial] [Slow]"
+)
+
+func TestSpecOf(t *testing.T) {
+	for full, want := range map[string]Spec{
+		light:  {Name: "(scale resource: CPU) ReplicaSet light Should scale from 1 pod to 2 pods"},
+		stable: {Name: "(configurable tolerance) with large configurable tolerance should not scale"},
+		dns: {Name: "DNS horizontal autoscaling kube-dns-autoscaler should scale kube-dns pods when cluster size changed",
+			NotRun: elsewhere["[Feature:KubeDNSAutoscaler]"]},
+		"[sig-autoscaling] [Feature:Other] Something else": {Name: "Something else", NotRun: "no test of HPAs"},
+	} {
+		want.FullName = full
+		if diff := cmp.Diff(want, specOf(full)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	spec := specOf(stable)
+	for parts, want := range map[string]bool{"": true, "tolerance) with large": true, "memory|large": true,
+		"[Slow]": true, "memory|small": false} {
+		if got := spec.hasPart(strings.Split(parts, "|")); got != want {
+			t.Errorf("%q: got %v", parts, got)
+		}
+	}
+}
+
+func TestReadReport(t *testing.T) {
+	const skipped = `{"LeafNodeType": "It", "State": "skipped", "RunTime": 0}`
+	const around = `{"LeafNodeType": "ReportAfterSuite", "State": "passed", "RunTime": 5}`
+	for name, c := range map[string]struct {
+		text string
+		want Outcome
+	}{
+		"passed": {`[{"SpecReports": [` + skipped + `, {"LeafNodeType": "It", "State": "passed", "RunTime": 93500000000}, ` +
+			around + `]}]`, Outcome{State: Passed, Seconds: 93.5}},
+		"failed": {`[{"SpecReports": [{"LeafNodeType": "It", "State": "failed", "RunTime": 1000000000, ` +
+			`"Failure": {"Message": "timeout waiting"}}]}]`, Outcome{State: Failed, Seconds: 1, Message: "timeout waiting"}},
+		"panicked": {`[{"SpecReports": [{"LeafNodeType": "It", "State": "panicked", "RunTime": 1000000000}]}]`,
+			Outcome{State: Failed, Seconds: 1}},
+		"skipped by itself": {`[{"SpecReports": [{"LeafNodeType": "It", "State": "skipped", "RunTime": 1000000000, ` +
+			`"Failure": {"Message": "no such feature"}}]}]`,
+			Outcome{State: Failed, Seconds: 1, Message: "no such feature"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := readReport(written(t, c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for name, text := range map[string]string{
+		"none ran": `[{"SpecReports": [` + skipped + `]}]`, "no report": "", "no suite": "[]",
+	} {
+		if _, err := readReport(written(t, text)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func written(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestResult(t *testing.T) {
+	passed := Outcome{State: Passed, Seconds: 93}
+	failed := Outcome{State: Failed, Seconds: 120, Message: "timeout"}
+	gaps := load.Report{Requests: 4, Late: 1, LongestGapSeconds: 60}
+	starved, survived := failed, passed
+	starved.Load, survived.Load = gaps, gaps
+	result := &Result{Specs: []SpecResult{
+		{Spec: specOf(light), Outcomes: map[Subject][]Outcome{Plimsoll: {passed, starved, survived}}},
+		{Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Plimsoll: {failed}}},
+		{Spec: specOf(dns)},
+	}}
+	other := &Result{Specs: []SpecResult{{Spec: specOf(light), Outcomes: map[Subject][]Outcome{
+		Upstream: {passed}, Plimsoll: {failed},
+	}}}}
+	result.Take(other)
+	if got := result.runnable(); got != 2 {
+		t.Errorf("%d can be run", got)
+	}
+	wantFailed, wantStarved := []string{result.Specs[1].Name}, []string{result.Specs[0].Name}
+	gotFailed, gotStarved := result.Failures(Plimsoll)
+	if diff := cmp.Diff([][]string{wantFailed, wantStarved}, [][]string{gotFailed, gotStarved}); diff != "" {
+		t.Error(diff)
+	}
+	if gotFailed, gotStarved = result.Failures(Upstream); len(gotFailed)+len(gotStarved) > 0 {
+		t.Errorf("upstream: %v, %v", gotFailed, gotStarved)
+	}
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"passed 93 s, failed 120 s (starved), passed 93 s  passed 93 s\n",
+		"failed 120 s      not run\n",
+		"light Should scale from 1 pod to 2 pods, plimsoll, run 2, failed: the machine starved the load: 1 of 4 requests for " +
+			"load came late, up to 60 s after the one before instead of 30; 0 failed.",
+		"when cluster size changed: not run: about cluster-proportional-autoscaler",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, out.String())
+		}
+	}
+}

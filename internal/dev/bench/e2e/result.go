@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+)
+
+// Result is what Run measured.
+type Result struct {
+	Benchmark  string         `json:"benchmark"`
+	Machine    report.Machine `json:"machine"`
+	Kubernetes string         `json:"kubernetes"`
+	Focus      string         `json:"focus,omitempty"`
+	Specs      []SpecResult   `json:"specs"`
+}
+
+// SpecResult is what became of one test.
+type SpecResult struct {
+	Spec
+	Outcomes map[Subject][]Outcome `json:"outcomes"`
+}
+
+func (r *Result) runnable() int {
+	count := 0
+	for i := range r.Specs {
+		if r.Specs[i].NotRun == "" {
+			count++
+		}
+	}
+	return count
+}
+
+// Take adds the outcomes of subjects that another call ran and this one did not, so that both are in one table.
+func (r *Result) Take(other *Result) {
+	for i := range r.Specs {
+		spec := &r.Specs[i]
+		at := slices.IndexFunc(other.Specs, func(s SpecResult) bool { return s.FullName == spec.FullName })
+		if at < 0 {
+			continue
+		}
+		for subject, outcomes := range other.Specs[at].Outcomes {
+			if len(spec.Outcomes[subject]) == 0 {
+				spec.Outcomes[subject] = outcomes
+			}
+		}
+	}
+}
+
+// Failures are the tests that failed in any run of a subject, but for those whose load was not what they asked for.
+func (r *Result) Failures(subject Subject) (failed, starved []string) {
+	for i := range r.Specs {
+		for _, outcome := range r.Specs[i].Outcomes[subject] {
+			switch {
+			case outcome.State == Passed:
+			case outcome.Starved():
+				starved = append(starved, r.Specs[i].Name)
+			default:
+				failed = append(failed, r.Specs[i].Name)
+			}
+		}
+	}
+	return failed, starved
+}
+
+// String is for a line of progress.
+func (o Outcome) String() string {
+	text := fmt.Sprintf("%s after %.0f s", o.State, o.Seconds)
+	if o.Starved() {
+		text += "; the load had gaps, so this says nothing of the autoscaler"
+	}
+	if o.Load.Starved() {
+		text += ": " + o.Load.String()
+	}
+	if o.State != Passed {
+		text += "\n" + strings.TrimSpace(o.Message)
+	}
+	return text
+}
+
+// cell is for a table: the outcomes of a subject's runs.
+func cell(outcomes []Outcome) string {
+	texts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		texts[i] = fmt.Sprintf("%s %.0f s", o.State, o.Seconds)
+		if o.Starved() {
+			texts[i] += " (starved)"
+		}
+	}
+	if len(texts) == 0 {
+		return "not run"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Write prints the table, and below it what may make it doubtful.
+func (r *Result) Write(w io.Writer) error {
+	table := &report.Table{
+		Title: fmt.Sprintf("Kubernetes %s, test/e2e/autoscaling, on %d CPUs (%s): result and seconds of each run",
+			r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
+		Head: []string{"spec", string(Plimsoll), string(Upstream)},
+	}
+	var notes []string
+	for i := range r.Specs {
+		spec := &r.Specs[i]
+		if spec.NotRun != "" {
+			table.Add(spec.Name, "not run", "not run")
+			notes = append(notes, fmt.Sprintf("%s: not run: %s.", spec.Name, spec.NotRun))
+			continue
+		}
+		table.Add(spec.Name, cell(spec.Outcomes[Plimsoll]), cell(spec.Outcomes[Upstream]))
+		notes = append(notes, spec.notes()...)
+	}
+	return table.WriteNotes(w, notes)
+}
+
+func (s *SpecResult) notes() []string {
+	var notes []string
+	for _, subject := range []Subject{Plimsoll, Upstream} {
+		for run, outcome := range s.Outcomes[subject] {
+			if outcome.Load.Starved() {
+				notes = append(notes, fmt.Sprintf("%s, %s, run %d, %s: the machine starved the load: %s.", s.Name, subject, run+1,
+					outcome.State, outcome.Load))
+			}
+		}
+	}
+	return notes
+}

@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+)
+
+// Subject is what decides.
+type Subject string
+
+// The subjects.
+const (
+	Plimsoll Subject = "plimsoll"
+	Upstream Subject = "upstream"
+)
+
+// Config says what Run runs.
+type Config struct {
+	// BinDir is the folder of the control plane's parts, the real node's and those of the tests.
+	BinDir string
+	// Plimsoll is the program to pack.
+	Plimsoll string
+	// Subjects are run one after the other.
+	Subjects []Subject
+	// Runs is how often each test is run for each subject.
+	Runs int
+	// Focus is part of the names of the tests to run, or several with | between them; empty means all.
+	Focus string
+	// LogDir gets the output of each test.
+	LogDir string
+	// Say prints a line of progress.
+	Say func(format string, args ...any)
+	// Done is called after each test, with all results so far.
+	Done func(*Result) error
+}
+
+// Run builds up a cluster, runs the tests one after the other, and takes everything down.
+func Run(ctx context.Context, config Config) (result *Result, err error) {
+	began := time.Now()
+	specs, err := listSpecs(ctx, config.BinDir)
+	if err != nil {
+		return nil, err
+	}
+	result = &Result{
+		Benchmark: "e2e-upstream", Machine: report.ThisMachine(began), Kubernetes: build.KubernetesVersion,
+		Focus: config.Focus,
+	}
+	for _, spec := range specs {
+		if spec.hasPart(strings.Split(config.Focus, "|")) {
+			result.Specs = append(result.Specs, SpecResult{Spec: spec, Outcomes: map[Subject][]Outcome{}})
+		}
+	}
+	if result.runnable() == 0 {
+		return nil, fmt.Errorf("no test that can be run has %q in its name", config.Focus)
+	}
+	s, err := startStage(ctx, &config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		config.Say("taking everything down")
+		err = errors.Join(err, s.close())
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case failure := <-s.cluster.Failed():
+			cancel(failure)
+		case <-ctx.Done():
+		}
+	}()
+	for _, subject := range config.Subjects {
+		if err := config.runAll(ctx, s, subject, result); err != nil {
+			return result, fmt.Errorf("%s: %w", subject, errors.Join(err, context.Cause(ctx)))
+		}
+	}
+	return result, nil
+}
+
+// runAll runs each test with a subject, and then each again.
+func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *Result) error {
+	c.Say("%s: starting", subject)
+	if err := s.begin(ctx, subject); err != nil {
+		return err
+	}
+	for run := range c.Runs {
+		number := 0
+		for i := range result.Specs {
+			spec := &result.Specs[i]
+			if spec.NotRun != "" {
+				continue
+			}
+			number++
+			c.Say("%s, run %d of %d, test %d of %d: %s", subject, run+1, c.Runs, number, result.runnable(), spec.Name)
+			log := filepath.Join(c.LogDir, string(subject), fmt.Sprintf("run-%d", run+1), fmt.Sprintf("%02d.log", i+1))
+			outcome, err := runSpec(ctx, filepath.Join(c.BinDir, build.UpstreamSuite), s.cluster.KubeconfigPath(),
+				spec.Spec, log)
+			if err != nil {
+				return err
+			}
+			spec.Outcomes[subject] = append(spec.Outcomes[subject], outcome)
+			c.Say("  %s", outcome)
+			if err := c.Done(result); err != nil {
+				return err
+			}
+		}
+	}
+	return s.end(ctx, subject)
+}

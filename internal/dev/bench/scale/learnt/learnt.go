@@ -24,8 +24,8 @@ import (
 // days are more than histories keep and forecasts need.
 const days = 17
 
-// encoded is what a leader has of an object after weeks with a noisy load that goes by the hour of the day, encoded as it
-// saves it.
+// encoded is what a leader has of an object after weeks with a noisy load that goes by the hour of the day, in the form
+// in which it saves it.
 func encoded(now time.Time) (history, forecasts []byte, err error) {
 	const pods, noise, nightPart = 100, 0.2, 0.5
 	random := rand.New(rand.NewPCG(1, 2))

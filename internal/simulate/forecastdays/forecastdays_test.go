@@ -66,17 +66,8 @@ func TestDaysOfALoadThatRecurs(t *testing.T) {
 	if len(all) != 1 || all[0].Name != "plimsoll, forecast" || len(all[0].Days) != 4 {
 		t.Fatalf("%+v", all)
 	}
-	days, sum := all[0].Days, replay.Sum(all[0].Days)
-	for i, want := range []forecast.Reason{forecast.ReasonLearning, forecast.ReasonInUse, forecast.ReasonInUse} {
-		if days[i].Reason != want {
-			t.Errorf("day %d ends with %v, want %v", i, days[i].Reason, want)
-		}
-	}
-	if first, third := &days[0], &days[2]; first.Lacking < 4 || first.Avoided != 0 || first.Wasted != 0 ||
-		first.MostReplicas != 0 || third.Avoided < 0.8*third.Lacking || third.MostReplicas < 5 || third.RaisedMinutes == 0 ||
-		third.Wasted <= 0 || third.Wasted > 0.03*third.Paid {
-		t.Errorf("%+v", days)
-	}
+	checkDays(t, all[0].Days)
+	sum := replay.Sum(all[0].Days)
 	if paid := 60 * runs[1].Score.PodHours; sum.Paid < 0.999*paid || sum.Paid > 1.001*paid ||
 		sum.KnownMinutes != 86*60 {
 		t.Errorf("%v pod-minutes of %v, %d minutes", sum.Paid, paid, sum.KnownMinutes)
@@ -87,6 +78,24 @@ func TestDaysOfALoadThatRecurs(t *testing.T) {
 	// What is asked for without a mode is a preview, which changes nothing.
 	if preview, off := runs[0].Score.PodHours, runs[1].Score.PodHours; preview != off {
 		t.Errorf("%v pod-hours with a preview, %v without", preview, off)
+	}
+}
+
+// checkDays wants days on which the forecast learns, and then avoids what lacks.
+func checkDays(t *testing.T, days []replay.Day) {
+	t.Helper()
+	for i, want := range []forecast.Reason{forecast.ReasonLearning, forecast.ReasonInUse, forecast.ReasonInUse} {
+		if days[i].Reason != want {
+			t.Errorf("day %d ends with %v, want %v", i, days[i].Reason, want)
+		}
+	}
+	if first := &days[0]; first.Lacking < 4 || first.Avoided != 0 || first.Wasted != 0 || first.MostReplicas != 0 {
+		t.Errorf("the first day: %+v", first)
+	}
+	third := &days[2]
+	if third.Avoided < 0.8*third.Lacking || third.MostReplicas < 5 || third.RaisedMinutes == 0 ||
+		third.Wasted <= 0 || third.Wasted > 0.03*third.Paid {
+		t.Errorf("the third day: %+v", third)
 	}
 }
 

@@ -84,6 +84,10 @@ func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
 	if err := e2e.Check(); err != nil {
 		return err
 	}
+	// config/ is read when the cluster is up, minutes from here.
+	if _, err := build.Root(); err != nil {
+		return err
+	}
 	if err := o.build(ctx, progress); err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		source: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: "resource_metrics_source",
-			Help: "1 for where resource metrics come from: the label 'source' is 'kubelet', also where agents are asked first, " +
-				"or 'api'."}, []string{"source"}),
+			Help: "1 for where resource metrics come from: the label 'source' is 'kubelet', also where agents are " +
+				"asked first, or 'api'."}, []string{"source"}),
 		scrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrapes_total",
 			Help: "Scrapes of kubelets. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll",

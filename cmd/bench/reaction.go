@@ -26,6 +26,7 @@ import (
 const (
 	upstreamTuned = "upstream-tuned"
 	plimsollTuned = "plimsoll-tuned"
+	plimsollAgent = "plimsoll-agent"
 	// by the requests that the pods count themselves
 	upstreamRequests = "upstream-requests"
 	plimsollRequests = "plimsoll-requests"
@@ -36,6 +37,7 @@ type reactionOptions struct {
 	config        reaction.Config
 	simulated     bool
 	housekeeping  time.Duration
+	load          reaction.Load
 	subjects      []string
 	plimsollFlags string
 	binDir        string
@@ -44,7 +46,7 @@ type reactionOptions struct {
 }
 
 func reactionCommand() *cobra.Command {
-	o := &reactionOptions{}
+	o := &reactionOptions{load: reaction.Article}
 	command := &cobra.Command{
 		Use:   "reaction",
 		Short: "Seconds from the begin of a load to more replicas, on a real node or on simulated ones",
@@ -57,13 +59,15 @@ func reactionCommand() *cobra.Command {
 	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
 	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval "+
 		"for all subjects: how old its samples of CPU may be (default 10s, the kubelet's, and 1s for what is tuned)")
+	flags.Var(&o.load, "load", "the real node's workload: article, sidecar with an idle container in each pod, or "+
+		"slow-readiness with pods that are ready 10 s after their start")
 	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
 	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
 	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest,
 		"least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
 	flags.StringSliceVar(&o.subjects, "subjects", nil, "what to measure of upstream, upstream-tuned, plimsoll, "+
-		"plimsoll-tuned, upstream-requests, plimsoll-requests (default all; on simulated nodes, which need no tuning, "+
-		"without plimsoll-tuned)")
+		"plimsoll-tuned, plimsoll-agent, upstream-requests, plimsoll-requests (default all; on simulated nodes, which need "+
+		"no tuning and have no cgroups, without plimsoll-tuned and plimsoll-agent)")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv),
 		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
@@ -142,7 +146,7 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 	if names == nil {
 		names = []string{upstreamDefaults, upstreamTuned, plimsoll}
 		if !o.simulated {
-			names = append(names, plimsollTuned)
+			names = append(names, plimsollTuned, plimsollAgent)
 		}
 		names = append(names, upstreamRequests, plimsollRequests)
 	}
@@ -152,6 +156,7 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 		upstreamTuned:    reaction.UpstreamTuned(),
 		plimsoll:         reaction.PlimsollDefaults(flags...),
 		plimsollTuned:    reaction.PlimsollTuned(flags...),
+		plimsollAgent:    reaction.PlimsollAgent(flags...),
 		upstreamRequests: reaction.UpstreamRequests(),
 		plimsollRequests: reaction.PlimsollRequests(flags...),
 	}
@@ -159,6 +164,9 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 	for i := range chosen {
 		if o.housekeeping > 0 {
 			chosen[i].Housekeeping = o.housekeeping
+		}
+		if chosen[i].Load = o.load; o.simulated && (chosen[i].NodeAgent || o.load != reaction.Article) {
+			return nil, errors.New("simulated nodes have neither cgroups nor containers: no agent, and the article's load alone")
 		}
 	}
 	return chosen, err

@@ -8,6 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/manifests"
@@ -52,27 +53,39 @@ func (a *access) InstallPlimsoll(ctx context.Context) (kubeconfig string, err er
 
 // DeployPlimsoll applies what keep is true of in the repository's config/, as `kubectl apply -k` would, for a cluster
 // whose nodes can run it. Keep may change an object before, such as the image's pull policy.
-func (a *access) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Unstructured) (bool, error)) error {
+func (a *access) DeployPlimsoll(ctx context.Context, keep Keep) error {
+	return deploy(ctx, a.rest, "config", keep)
+}
+
+// DeployNodeAgent does the same with config/node-agent.
+func DeployNodeAgent(ctx context.Context, cluster *Cluster, keep Keep) error {
+	return deploy(ctx, cluster.RESTConfig(), "config/node-agent", keep)
+}
+
+// Keep reports whether an object is to be applied. It may change it before.
+type Keep func(*unstructured.Unstructured) (bool, error)
+
+func deploy(ctx context.Context, config *rest.Config, folder string, keep Keep) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
 	}
-	objects, err := manifests.Kustomization(filepath.Join(root, "config"))
+	objects, err := manifests.Kustomization(filepath.Join(root, folder))
 	if err != nil {
-		return fmt.Errorf("devcluster: config/: %w", err)
+		return fmt.Errorf("devcluster: %s: %w", folder, err)
 	}
 	var kept []*unstructured.Unstructured
 	for _, object := range objects {
 		wanted, err := keep(object)
 		if err != nil {
-			return fmt.Errorf("devcluster: config/: %s %s: %w", object.GetKind(), object.GetName(), err)
+			return fmt.Errorf("devcluster: %s: %s %s: %w", folder, object.GetKind(), object.GetName(), err)
 		}
 		if wanted {
 			kept = append(kept, object)
 		}
 	}
-	if err := manifests.Apply(ctx, a.rest, kept); err != nil {
-		return fmt.Errorf("devcluster: apply config/: %w", err)
+	if err := manifests.Apply(ctx, config, kept); err != nil {
+		return fmt.Errorf("devcluster: apply %s: %w", folder, err)
 	}
 	return nil
 }

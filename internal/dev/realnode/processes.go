@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// cgroupName is the cgroup of all pods, below the root of every hierarchy.
-const cgroupName = "/" + networkName
+// CgroupRoot is the cgroup of all pods, below the root of every hierarchy: the kubelet's --cgroup-root.
+const CgroupRoot = "/" + networkName
 
 // clockTicks is how many parts of a second /proc counts processor time in: 100 on every architecture that Go knows.
 const clockTicks = 100
@@ -57,12 +57,12 @@ func parseStat(text string) (time.Duration, error) {
 
 // cgroupFolders are those of a cgroup in all hierarchies of the machine, the deepest first.
 func cgroupFolders() ([]string, error) {
-	tops, err := filepath.Glob("/sys/fs/cgroup/*" + cgroupName)
+	tops, err := filepath.Glob("/sys/fs/cgroup/*" + CgroupRoot)
 	if err != nil {
 		return nil, fmt.Errorf("cgroups: %w", err)
 	}
 	var folders []string
-	for _, top := range append(tops, "/sys/fs/cgroup"+cgroupName) {
+	for _, top := range append(tops, "/sys/fs/cgroup"+CgroupRoot) {
 		err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return ignoreGone(err)
@@ -89,7 +89,7 @@ func createCgroup() error {
 		}
 	}
 	for _, root := range roots {
-		if err := os.Mkdir(root+cgroupName, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.Mkdir(root+CgroupRoot, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("cgroups: %w", err)
 		}
 	}

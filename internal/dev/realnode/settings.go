@@ -98,7 +98,7 @@ func (l layout) kubeletConfig(s kubeletSettings) ([]byte, error) {
 		},
 		"authorization":            map[string]any{"mode": "Webhook"},
 		"containerRuntimeEndpoint": "unix://" + l.socket(),
-		"cgroupDriver":             "cgroupfs", "cgroupRoot": cgroupName,
+		"cgroupDriver":             "cgroupfs", "cgroupRoot": CgroupRoot,
 		"failCgroupV1": false, "failSwapOn": false, "enforceNodeAllocatable": []string{},
 		"podLogsDir": l.path("pod-logs"), "volumePluginDir": l.path("volume-plugins"),
 		"makeIPTablesUtilChains": false,

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/deployed"
 )
 
 // Kind is an autoscaler.
@@ -34,6 +36,10 @@ type Subject struct {
 	// OnRequests scales by the requests that the pods count themselves instead of their CPU: Plimsoll reads their pages,
 	// upstream an adapter that reads them every second.
 	OnRequests bool `json:"onRequests,omitempty"`
+	// NodeAgent has Plimsoll's agent on the node, as config/node-agent runs it.
+	NodeAgent bool `json:"nodeAgent,omitempty"`
+	// Load is what the workload is like, the article's if it is empty.
+	Load Load `json:"load,omitempty"`
 	// Flags are more flags of Plimsoll.
 	Flags []string `json:"flags,omitempty"`
 }
@@ -69,6 +75,13 @@ func PlimsollDefaults(flags ...string) Subject {
 func PlimsollTuned(flags ...string) Subject {
 	subject := PlimsollDefaults(flags...)
 	subject.Name, subject.Housekeeping = "Plimsoll, kubelet at 1 s", often
+	return subject
+}
+
+// PlimsollAgent is Plimsoll with its agent on the node. The kubelet has its defaults.
+func PlimsollAgent(flags ...string) Subject {
+	subject := PlimsollDefaults(append([]string{deployed.AgentFlag}, flags...)...)
+	subject.Name, subject.NodeAgent = "Plimsoll, node agent", true
 	return subject
 }
 

@@ -271,3 +271,55 @@ func TestResultOfSimulatedNodes(t *testing.T) {
 		t.Errorf("got %s", out.String())
 	}
 }
+
+// TestAgentTargets: with an agent on the node the slowest run counts too, and a run in which it did not happen.
+func TestAgentTargets(t *testing.T) {
+	quick := trial{moments: moments{0.5, 1.5, 2.5, 4}}
+	slow := trial{moments: moments{1.5, 2, 3, 5}}
+	never := trial{moments: moments{0.5, 1.5, math.NaN(), math.NaN()}}
+	result := Config{Stage: &stage{}}.newResult(report.Machine{})
+	for _, trials := range [][]trial{{quick, quick}, {quick, quick, slow}, {quick, quick, never}} {
+		result.Subjects = append(result.Subjects, resultOf(PlimsollAgent(), trials, 0))
+	}
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for text, times := range map[string]int{
+		"first scale write within 0.800 s, median: met.":                   3,
+		"first scale write within 1.20 s, slowest run: MISSED by 0.300 s.": 1,
+		"10 wanted within 3.50 s, slowest run: met.":                       2,
+		"10 wanted within 3.50 s, slowest run: MISSED, it did not happen.": 1,
+		"10 wanted within 3.00 s, median: met.":                            3,
+		"first scale write within 1.20 s, slowest run: met.":               2,
+	} {
+		if n := strings.Count(out.String(), text); n != times {
+			t.Errorf("%q is there %d times, not %d:\n%s", text, n, times, out.String())
+		}
+	}
+}
+
+// TestLoads: each makes the pods what it says, and there is no other.
+func TestLoads(t *testing.T) {
+	pods := map[Load]corev1.PodSpec{}
+	for _, name := range []string{"article", "sidecar", "slow-readiness"} {
+		var load Load
+		if err := load.Set(name); err != nil || load.String() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+		pod := (&Real{}).Template(Subject{Load: load}).Spec
+		pods[load] = pod
+	}
+	if len(pods[Article].Containers) != 1 || pods[Article].Containers[0].ReadinessProbe.InitialDelaySeconds != 0 {
+		t.Errorf("the article's: %+v", pods[Article])
+	}
+	if len(pods[Sidecar].Containers) != 2 {
+		t.Errorf("with a sidecar: %+v", pods[Sidecar])
+	}
+	if pods[SlowReadiness].Containers[0].ReadinessProbe.InitialDelaySeconds != slowReadinessSeconds {
+		t.Errorf("slow: %+v", pods[SlowReadiness])
+	}
+	if err := new(Load).Set("other"); err == nil {
+		t.Error("another load was taken")
+	}
+}

@@ -130,6 +130,7 @@ func (r *Real) Template(subject Subject) corev1.PodTemplateSpec {
 		template.Spec.Containers = append(template.Spec.Containers,
 			corev1.Container{Name: "exporter", Image: images.Exporter, ImagePullPolicy: corev1.PullNever})
 	}
+	subject.Load.apply(&template.Spec)
 	return template
 }
 
@@ -153,7 +154,10 @@ func (r *Real) Begin(ctx context.Context, subject Subject) error {
 			return err
 		}
 	}
-	return deployed.Start(ctx, r.cluster, subject.Flags)
+	if err := deployed.Start(ctx, r.cluster, subject.Flags); err != nil || !subject.NodeAgent {
+		return err
+	}
+	return deployed.StartAgent(ctx, r.cluster)
 }
 
 // beginReading makes the pods' requests a metric of the custom metrics API.
@@ -192,6 +196,11 @@ func (r *Real) End(ctx context.Context) error {
 	r.endReading()
 	if r.subject.Kind == Upstream {
 		return endUpstream(ctx, r.cluster)
+	}
+	if r.subject.NodeAgent {
+		if err := deployed.StopAgent(ctx, r.Client()); err != nil {
+			return err
+		}
 	}
 	return deployed.Stop(ctx, r.Client())
 }

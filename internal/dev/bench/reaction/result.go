@@ -4,17 +4,21 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
-// targets are those of Plimsoll, in seconds.
-type targets struct{ firstWrite, allWanted float64 }
+// targets are those of Plimsoll, in seconds: of the median and, unless they are 0, of the slowest run.
+type targets struct{ firstWrite, allWanted, worstFirstWrite, worstAllWanted float64 }
 
 func (s *Subject) targets() targets {
-	if s.OnRequests {
+	switch {
+	case s.OnRequests:
 		return targets{firstWrite: 1.2, allWanted: 3.5}
+	case s.NodeAgent:
+		return targets{firstWrite: 0.8, allWanted: 3, worstFirstWrite: 1.2, worstAllWanted: 3.5}
 	}
 	return targets{firstWrite: 1.5, allWanted: 4}
 }
@@ -115,8 +119,14 @@ func (r *Result) notes() []string {
 	for i := range r.Subjects {
 		s := &r.Subjects[i]
 		if s.Kind == Plimsoll {
-			notes = append(notes, judged(s.Name, "first scale write", s.FirstWriteSeconds.Median(), s.targets().firstWrite),
-				judged(s.Name, "10 wanted", s.AllWantedSeconds.Median(), s.targets().allWanted))
+			t := s.targets()
+			notes = append(notes, judged(s.Name, "first scale write", "median", s.FirstWriteSeconds.Median(), t.firstWrite),
+				judged(s.Name, "10 wanted", "median", s.AllWantedSeconds.Median(), t.allWanted))
+			if t.worstFirstWrite > 0 {
+				notes = append(notes,
+					judged(s.Name, "first scale write", "slowest run", s.worst(s.FirstWriteSeconds), t.worstFirstWrite),
+					judged(s.Name, "10 wanted", "slowest run", s.worst(s.AllWantedSeconds), t.worstAllWanted))
+			}
 		}
 		if missing := s.Runs - len(s.AllReadySeconds.Runs); missing > 0 {
 			notes = append(notes,
@@ -131,14 +141,22 @@ func (r *Result) notes() []string {
 	return notes
 }
 
-func judged(subject, what string, median, target float64) string {
-	text := fmt.Sprintf("Target of %s: %s within %s s, median: ", subject, what, report.Number(target))
+// worst is the slowest run's; NaN if it did not happen in all of them.
+func (s *SubjectResult) worst(spread report.Spread) float64 {
+	if len(spread.Runs) < s.Runs {
+		return math.NaN()
+	}
+	return slices.Max(spread.Runs)
+}
+
+func judged(subject, what, of string, measured, target float64) string {
+	text := fmt.Sprintf("Target of %s: %s within %s s, %s: ", subject, what, report.Number(target), of)
 	switch {
-	case math.IsNaN(median):
+	case math.IsNaN(measured):
 		return text + "MISSED, it did not happen."
-	case median <= target:
+	case measured <= target:
 		return text + "met."
 	default:
-		return text + fmt.Sprintf("MISSED by %s s.", report.Number(median-target))
+		return text + fmt.Sprintf("MISSED by %s s.", report.Number(measured-target))
 	}
 }

@@ -17,10 +17,12 @@ import (
 )
 
 const (
-	// AgentPeriod is how often each agent is asked.
+	// AgentPeriod is how often each agent is asked, unless something else is configured.
 	AgentPeriod = 250 * time.Millisecond
-	// agentGrace is for how long an agent may be silent before its node's kubelet stands in.
-	agentGrace = 1500 * time.Millisecond
+	// agentGrace is for how long an agent may be silent before its node's kubelet stands in, gracePeriods how many periods
+	// that is at least.
+	agentGrace   = 1500 * time.Millisecond
+	gracePeriods = 3
 	// agentsPeriod is how often it is looked at which nodes have agents.
 	agentsPeriod = time.Second
 	// agentStretch is how many times less often a kubelet is asked while the agent of its node answers.
@@ -39,7 +41,7 @@ type Agents struct {
 	Find func(node string) (address string, found bool)
 	// Run, if it is not nil, does what the others need until ctx ends.
 	Run func(ctx context.Context)
-	// Rounds has the budget. The period is AgentPeriod.
+	// Rounds has the budget, and the period if it is not AgentPeriod.
 	Rounds scrape.Config[kubelet.Target]
 }
 
@@ -56,6 +58,8 @@ type agents struct {
 	store   *rate.Store
 	scraper AgentScraper
 	rounds  *scrape.Rounds[kubelet.Target]
+	// grace is for how long an agent may be silent.
+	grace time.Duration
 
 	// mu guards the following.
 	mu sync.Mutex
@@ -88,7 +92,11 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, answers: map[string]bool{},
 	}
 	rounds := config.Rounds
-	rounds.Period, rounds.Scrape, rounds.Forget, rounds.Changed = AgentPeriod, a.scrape, a.forget, a.changed
+	rounds.Scrape, rounds.Forget, rounds.Changed = a.scrape, a.forget, a.changed
+	if rounds.Period == 0 {
+		rounds.Period = AgentPeriod
+	}
+	a.grace = max(agentGrace, gracePeriods*rounds.Period)
 	var err error
 	if a.rounds, err = scrape.New(rounds); err != nil {
 		return nil, fmt.Errorf("agents of nodes: %w", err)
@@ -140,7 +148,7 @@ func (a *agents) judge(now time.Time) {
 	var began, ended []string
 	a.mu.Lock()
 	for node, last := range a.heard {
-		answers := now.Sub(last) <= agentGrace
+		answers := now.Sub(last) <= a.grace
 		switch {
 		case answers && !a.answers[node]:
 			began = append(began, node)
@@ -191,7 +199,7 @@ func (a *agents) isAnswering(node string, now time.Time) bool {
 // isHeard needs the lock.
 func (a *agents) isHeard(node string, now time.Time) bool {
 	last, isHeard := a.heard[node]
-	return isHeard && now.Sub(last) <= agentGrace
+	return isHeard && now.Sub(last) <= a.grace
 }
 
 // without are the nodes whose agents do not answer.

@@ -40,6 +40,8 @@ type cluster struct {
 	kubelets int
 	// kubeletFailure is what is wrong with kubelets.
 	kubeletFailure error
+	// peak is the most memory that a container has, for 3 s of each minute; 0 for none.
+	peak int64
 	// unknown are containers that agents do not find.
 	unknown string
 }
@@ -50,9 +52,17 @@ func (c *cluster) textOf(at time.Time, containers ...selection.Container) []byte
 	for i := range containers {
 		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: containers[i].Pod,
 			Containers: []kubelettest.Container{{Name: containers[i].Name, Start: c.began.Add(-time.Hour),
-				CPUNanos: int64(at.Sub(c.began.Add(-time.Hour))) / 10, MemoryBytes: 1 << 20}}})
+				CPUNanos: int64(at.Sub(c.began.Add(-time.Hour))) / 10, MemoryBytes: c.memoryAt(at)}}})
 	}
 	return node.Text(at)
+}
+
+// memoryAt is what a container has: most of it between two samples of the kubelet.
+func (c *cluster) memoryAt(at time.Time) int64 {
+	if second := at.Unix() % 60; c.peak > 0 && second >= 3 && second < 6 {
+		return c.peak
+	}
+	return 1 << 20
 }
 
 // fromKubelets and fromAgents are what asks one or the other.
@@ -113,7 +123,7 @@ func (c *cluster) set(change func()) {
 }
 
 // running is a source that reads a cluster with node a, where there is an agent, and the pod web-0 on it.
-func running(t *testing.T) (c *cluster, s *Source, pods []*observe.Pod) {
+func running(t *testing.T, change ...func(*Agents)) (c *cluster, s *Source, pods []*observe.Pod) {
 	c = &cluster{began: time.Now(), agents: map[string]error{"a": nil}, asked: map[string]string{}, world: newWorld(t),
 		registry: prometheus.NewRegistry()}
 	c.world.node("a", 0)
@@ -128,6 +138,9 @@ func running(t *testing.T) (c *cluster, s *Source, pods []*observe.Pod) {
 				_, found := c.agents[node]
 				return "10.1.0.1:8443", found
 			},
+		}
+		for _, apply := range change {
+			apply(config.Agents)
 		}
 	})
 	c.world.want("a")
@@ -342,4 +355,41 @@ func TestContainerStartsAnew(t *testing.T) {
 			t.Errorf("asked for %q", asked)
 		}
 	})
+}
+
+// TestShortPeak: who looks every 15 s, as the recommender does, learns of a peak of memory of 3 s from an agent that is
+// asked every second, and when it was. From the kubelet, with its samples every 10 s, never.
+func TestShortPeak(t *testing.T) {
+	const peak = 512 << 20
+	for name, test := range map[string]struct {
+		failure error
+		want    int64
+	}{"agent": {nil, peak}, "kubelet": {errors.New("connection refused"), 1 << 20}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s, pods := running(t, func(a *Agents) { a.Rounds.Period = time.Second })
+				c.set(func() { c.peak, c.agents["a"] = peak, test.failure })
+				pass(35 * time.Second)
+				seen := int64(0)
+				for range 8 {
+					pass(15 * time.Second)
+					var v View
+					if err := s.Look(time.Now(), pods, &v); err != nil || len(v.Containers(0)) != 2 {
+						t.Fatalf("%d containers: %v", len(v.Containers(0)), err)
+					}
+					most := v.Containers(0)[0]
+					if second := most.MostMemoryAt.Unix() % 60; most.MostMemoryBytes == peak && (second < 3 || second >= 6) {
+						t.Errorf("the peak is said to have been in second %d", second)
+					}
+					seen = max(seen, most.MostMemoryBytes)
+				}
+				if seen != test.want {
+					t.Errorf("the most is %d, not %d", seen, test.want)
+				}
+				if isAgents := test.failure == nil; (originsOf(t, s, pods).AgentPods == 1) != isAgents {
+					t.Errorf("from the agent: %v", !isAgents)
+				}
+			})
+		})
+	}
 }

@@ -60,6 +60,8 @@ type Agents struct {
 	Port      int
 	// Authority is the Secret, as NAMESPACE/NAME, that has their authority.
 	Authority string
+	// Period is how often each is asked; 0 for as often as decisions of the horizontal side need it.
+	Period time.Duration
 }
 
 // Validate finds what cannot be meant.
@@ -124,7 +126,7 @@ func newAgents(c *Config, client kubernetes.Interface, log logr.Logger) (*podusa
 		},
 		Find: a.find, Run: a.run,
 		Rounds: scrape.Config[kubelet.Target]{
-			MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
+			Period: c.Agents.Period, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
 		},
 	}, nil
 }

@@ -49,6 +49,8 @@ func (s *Recommender) Run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
+	// Its pods are those of the API: it does not know by which IDs agents find their containers.
+	s.Kubelets.Agents = kubelets.Agents{Authority: s.Kubelets.Agents.Authority}
 	loop := New(Config{
 		REST: config, Client: client, Scales: scales, Metrics: metrics, Recommender: s.Recommender, Conflict: s.Conflict,
 		Kubelets: &s.Kubelets, Log: log,

@@ -24,6 +24,9 @@ func (b *batch) apply() {
 		c := r.container
 		n.order = append(n.order, c)
 		c.seen, c.memoryBytes, c.refused = n.round, r.memoryBytes, r.refused
+		if r.memoryBytes > 0 {
+			c.memory.add(r.memoryMillis, r.memoryBytes)
+		}
 		if r.hasCPU {
 			b.count(b.observe(r))
 			newest = max(newest, r.cpuMillis)

@@ -27,6 +27,7 @@ type reading struct {
 	cpuNanos, cpuMillis int64
 	// memoryBytes and startMillis are 0 where they are not known.
 	memoryBytes, startMillis int64
+	memoryMillis             int64
 	hasCPU                   bool
 	refused                  Refused
 }
@@ -142,9 +143,9 @@ func (b *batch) take(r *reading, s *text.Sample) {
 		}
 		r.judge(s.Value*1e9, RefusedCPU)
 	case text.ContainerMemory:
-		bytes := whole(s.Value)
-		if ok = r.memoryBytes == 0 && bytes > 0 && b.timestamp(s) > 0; ok {
-			r.memoryBytes = bytes
+		bytes, at := whole(s.Value), b.timestamp(s)
+		if ok = r.memoryBytes == 0 && bytes > 0 && at > 0; ok {
+			r.memoryBytes, r.memoryMillis = bytes, at
 		}
 		r.judge(s.Value, RefusedMemory)
 	case text.ContainerStart:

@@ -20,6 +20,8 @@ type container struct {
 	// startMillis and memoryBytes are 0 where they are not known, the latter each
 	// time that a round lacks it.
 	startMillis, memoryBytes int64
+	// memory is the most of it lately.
+	memory peak
 	// seen is the last round that had the container; mark the last attempt that
 	// met it in the text, and slot its place among those.
 	seen, mark, slot uint32

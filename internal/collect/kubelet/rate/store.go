@@ -174,6 +174,9 @@ func (v *view) of(c *container) ContainerUsage {
 	usage.CPU, usage.HasCPU = c.window(v.windowMillis)
 	usage.RecentCount = c.recent(&usage.Recent)
 	usage.MemoryBytes, usage.HasMemory = c.memoryBytes, c.memoryBytes > 0
+	if usage.HasMemory {
+		usage.MostMemoryBytes, usage.MostMemoryAt = c.memory.most()
+	}
 	usage.Refused = c.refused
 	return usage
 }

@@ -37,6 +37,10 @@ type ContainerUsage struct {
 	// MemoryBytes is the working set in the newest round.
 	MemoryBytes int64
 	HasMemory   bool
+	// MostMemoryBytes is the most of the last PeakWindow, or up to twice as long, and MostMemoryAt when it was
+	// sampled. Both are set if HasMemory is.
+	MostMemoryBytes int64
+	MostMemoryAt    time.Time
 
 	// Refused is what the newest round said that cannot be. It is missing above.
 	Refused Refused

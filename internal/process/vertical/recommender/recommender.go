@@ -27,6 +27,8 @@ const (
 	// scrapeInterval is how often kubelets are asked for the recommender: often enough for
 	// the windows that it averages over.
 	scrapeInterval = 10 * time.Second
+	// agentPeriod is how often agents of nodes are asked for it: as often as they read memory, whose peaks it is after.
+	agentPeriod = time.Second
 )
 
 // ProcessConfig is what a Process is made of.
@@ -63,8 +65,7 @@ func New(c *ProcessConfig) (*Process, error) {
 	if c.Kubelets.Reads() {
 		// A source of its own: the horizontal side's scrapes every second.
 		slow := *c.Kubelets
-		// Agents are for decisions that cannot wait for kubelets.
-		slow.Agents = kubelets.Agents{}
+		slow.Agents.Period = agentPeriod
 		slow.Interval = max(slow.Interval, min(scrapeInterval, c.Recommender.Interval))
 		source, err := slow.NewSource(c.Caches.REST, c.Caches.Client,
 			prometheus.WrapRegistererWithPrefix("vertical_", ctrlmetrics.Registry), cfg.Log)

@@ -261,6 +261,8 @@ func (s *Sampler) take(now time.Time, o *object, from Source, c *rate.ContainerU
 		s.add(now, o, from, Measured{vertical.CPU, vertical.Amount(c.CPU.MilliCores()), c.CPU.Span, c.CPU.End})
 	}
 	if c.HasMemory {
+		// First what it was between two rounds, where samples are denser: a summary takes none that is older than its last.
+		s.add(now, o, from, Measured{vertical.Memory, vertical.Amount(c.MostMemoryBytes), 0, c.MostMemoryAt})
 		s.add(now, o, from, Measured{vertical.Memory, vertical.Amount(c.MemoryBytes), 0, c.CPU.End})
 	}
 }

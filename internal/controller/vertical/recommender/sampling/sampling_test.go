@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -39,5 +42,25 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 		if len(metrics) != want || want == 1 && metrics[0] != "" {
 			t.Errorf("%d namespaces are requested as %q", namespaces, metrics)
 		}
+	}
+}
+
+// TestPeakBetweenRounds: the most memory since the round before counts, at its own time, and not what it is now.
+func TestPeakBetweenRounds(t *testing.T) {
+	s := New(Config{Policy: &recommend.Policy{}, Log: logr.Discard()})
+	name, from := types.NamespacedName{Namespace: "shop", Name: "web"}, Source{Pod: "u-0", Container: "app"}
+	s.Follow(name)
+	now := time.Now()
+	peakAt := now.Add(-9 * time.Second)
+	s.take(now, s.objects[name], from, &rate.ContainerUsage{
+		CPU: rate.Interval{End: now.Add(-time.Second), Span: 15 * time.Second}, HasCPU: true,
+		MemoryBytes: 100 << 20, HasMemory: true, MostMemoryBytes: 500 << 20, MostMemoryAt: peakAt,
+	})
+	samples, refused := s.Take(name, func(string) bool { return true })
+	if len(samples) != 1 || len(refused) != 0 {
+		t.Fatalf("%+v, refused %+v", samples, refused)
+	}
+	if amount, ok := samples[0].Use.Get(vertical.Memory); !ok || amount != 500<<20 {
+		t.Errorf("memory %d, %t", amount, ok)
 	}
 }

@@ -31,6 +31,7 @@ type e2eOptions struct {
 	subjects []string
 	beside   string
 	out      string
+	resume   bool
 	inside   bool
 }
 
@@ -52,6 +53,7 @@ func e2eCommand() *cobra.Command {
 		"with | between them (default all)")
 	flags.StringVar(&c.LogDir, "logs", filepath.Join("dist", "e2e-upstream"), "folder for the output of each test")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON, written after each test")
+	flags.BoolVar(&o.resume, "resume", false, "do not run again what --out has results of, and add to it")
 	flags.StringVar(&o.beside, "beside", "", "file that another call wrote, whose results of other subjects go "+
 		"into the same table")
 	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv),
@@ -78,6 +80,9 @@ func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
 	if o.config.Runs < 1 {
 		return errors.New("--runs: at least 1")
 	}
+	if o.resume && o.out == "" {
+		return errors.New("--resume needs --out")
+	}
 	if o.inside {
 		return o.test(ctx, out, progress)
 	}
@@ -96,9 +101,14 @@ func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
 }
 
 func (o *e2eOptions) test(ctx context.Context, out, progress io.Writer) (err error) {
-	beside, err := o.readBeside()
+	beside, err := readResult(o.beside)
 	if err != nil {
 		return err
+	}
+	if o.resume {
+		if o.config.Earlier, err = readResult(o.out); err != nil {
+			return err
+		}
 	}
 	leave, err := isolation.Enter(ctx, netip.MustParseAddr(e2e.NameServer), netip.MustParsePrefix(e2e.ServiceRange),
 		e2e.CPUs)
@@ -143,17 +153,18 @@ func verdict(result *e2e.Result, subjects []e2e.Subject) error {
 	return errors.Join(errs...)
 }
 
-func (o *e2eOptions) readBeside() (*e2e.Result, error) {
+// readResult reads what another call wrote; without a name there is nothing.
+func readResult(path string) (*e2e.Result, error) {
 	result := &e2e.Result{}
-	if o.beside == "" {
+	if path == "" {
 		return result, nil
 	}
-	text, err := os.ReadFile(o.beside)
+	text, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(text, result)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--beside: %w", err)
+		return nil, fmt.Errorf("earlier results in %s: %w", path, err)
 	}
 	return result, nil
 }

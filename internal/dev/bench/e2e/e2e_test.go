@@ -129,3 +129,26 @@ func TestResult(t *testing.T) {
 		}
 	}
 }
+
+// What was run earlier is kept, and what is not wanted now is not run.
+func TestChoose(t *testing.T) {
+	specs := []Spec{specOf(light), specOf(stable), specOf(dns)}
+	config := Config{Focus: "large|kube-dns"}
+	got := config.choose(specs)
+	if len(got) != 2 || got[0].FullName != stable || !got[0].canRun() || got[1].FullName != dns || got[1].canRun() {
+		t.Errorf("got %+v", got)
+	}
+	outcomes := map[Subject][]Outcome{Upstream: {{State: Passed, Seconds: 93}}}
+	config.Earlier = &Result{Specs: []SpecResult{{Spec: specs[0], Outcomes: outcomes}}}
+	got = config.choose(specs)
+	if len(got) != 3 || got[0].canRun() || !got[1].canRun() || len(got[1].Outcomes) > 0 {
+		t.Errorf("with earlier results: got %+v", got)
+	}
+	if diff := cmp.Diff(outcomes, got[0].Outcomes); diff != "" {
+		t.Error(diff)
+	}
+	config.Focus = ""
+	if got = config.choose(specs); len(got) != 3 || !got[0].canRun() || len(got[0].Outcomes[Upstream]) != 1 {
+		t.Errorf("all: got %+v", got)
+	}
+}

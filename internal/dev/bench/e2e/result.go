@@ -22,12 +22,16 @@ type Result struct {
 type SpecResult struct {
 	Spec
 	Outcomes map[Subject][]Outcome `json:"outcomes"`
+	// alone says that it is shown and not run.
+	alone bool
 }
+
+func (s *SpecResult) canRun() bool { return s.NotRun == "" && !s.alone }
 
 func (r *Result) runnable() int {
 	count := 0
 	for i := range r.Specs {
-		if r.Specs[i].NotRun == "" {
+		if r.Specs[i].canRun() {
 			count++
 		}
 	}

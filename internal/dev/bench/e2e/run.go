@@ -33,6 +33,8 @@ type Config struct {
 	Runs int
 	// Focus is part of the names of the tests to run, or several with | between them; empty means all.
 	Focus string
+	// Earlier are results of another call; what was run then is not run again. Nil means none.
+	Earlier *Result
 	// LogDir gets the output of each test.
 	LogDir string
 	// Say prints a line of progress.
@@ -52,11 +54,7 @@ func Run(ctx context.Context, config Config) (result *Result, err error) {
 		Benchmark: "e2e-upstream", Machine: report.ThisMachine(began), Kubernetes: build.KubernetesVersion,
 		Focus: config.Focus,
 	}
-	for _, spec := range specs {
-		if spec.hasPart(strings.Split(config.Focus, "|")) {
-			result.Specs = append(result.Specs, SpecResult{Spec: spec, Outcomes: map[Subject][]Outcome{}})
-		}
-	}
+	result.Specs = config.choose(specs)
 	if result.runnable() == 0 {
 		return nil, fmt.Errorf("no test that can be run has %q in its name", config.Focus)
 	}
@@ -85,6 +83,23 @@ func Run(ctx context.Context, config Config) (result *Result, err error) {
 	return result, nil
 }
 
+// choose takes the tests that are wanted, and those that were run earlier, which are shown alone.
+func (c *Config) choose(specs []Spec) []SpecResult {
+	var chosen []SpecResult
+	for _, spec := range specs {
+		of := SpecResult{Spec: spec, Outcomes: map[Subject][]Outcome{}}
+		if c.Earlier != nil {
+			all := Result{Specs: []SpecResult{of}}
+			all.Take(c.Earlier)
+		}
+		of.alone = !spec.hasPart(strings.Split(c.Focus, "|"))
+		if !of.alone || len(of.Outcomes) > 0 {
+			chosen = append(chosen, of)
+		}
+	}
+	return chosen
+}
+
 // runAll runs each test with a subject, and then each again.
 func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *Result) error {
 	c.Say("%s: starting", subject)
@@ -95,10 +110,13 @@ func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *
 		number := 0
 		for i := range result.Specs {
 			spec := &result.Specs[i]
-			if spec.NotRun != "" {
+			if !spec.canRun() {
 				continue
 			}
 			number++
+			if len(spec.Outcomes[subject]) > run {
+				continue // earlier
+			}
 			c.Say("%s, run %d of %d, test %d of %d: %s", subject, run+1, c.Runs, number, result.runnable(), spec.Name)
 			log := filepath.Join(c.LogDir, string(subject), fmt.Sprintf("run-%d", run+1), fmt.Sprintf("%02d.log", i+1))
 			outcome, err := runSpec(ctx, filepath.Join(c.BinDir, build.UpstreamSuite), s.cluster.KubeconfigPath(),

@@ -43,8 +43,8 @@ func (d *Decision) bound(s *State, proposed int32) {
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
 	w.Replicas = d.Stabilized.Replicas
-	if d.policy.Forecast.Mode == forecast.Active && d.Failed+d.Pending == 0 {
-		// It is remembered as no recommendation: once it has passed, what the metrics asked for counts.
+	if d.policy.Forecast.Mode == forecast.Active && d.Failed-d.Fallbacks.Failed+d.Pending == 0 {
+		// By itself it is remembered as no recommendation: once it has passed, what the metrics asked for counts.
 		d.Ahead = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.policy.Tolerance.Down)
 		w.Replicas, w.Fresh, lasting = max(w.Replicas, d.Ahead), max(w.Fresh, d.Ahead), max(lasting, d.Ahead)
 	}

@@ -16,8 +16,8 @@ type Output struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Mode is that of today; the rest is about mode Active.
-	Mode         string    `json:"mode"`
+	// Mode is that of today, absent if the object has none of its own; the rest is about mode Active.
+	Mode         string    `json:"mode,omitempty"`
 	Source       string    `json:"source"`
 	From         time.Time `json:"from"`
 	To           time.Time `json:"to"`
@@ -51,7 +51,7 @@ type OutputState struct {
 func (r *Report) Output() *Output {
 	last, c := &r.Result.Last, &r.Config
 	o := &Output{
-		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Mode: r.Mode.String(),
+		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Mode: r.mode(),
 		Source: r.Source, From: r.Load.Start.UTC(), To: r.end().UTC(), KnownMinutes: r.Known, CoarseMinutes: r.Coarse,
 		OtherMetrics: r.OtherMetrics, StartUpSeconds: last.StartUp.Seconds(), IsStartUpAssumed: c.StartUp <= 0,
 		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Price: c.Settings.Price,
@@ -65,6 +65,14 @@ func (r *Report) Output() *Output {
 		o.ToTurnOn = r.toTurnOn()
 	}
 	return o
+}
+
+// mode is that of the object, empty if it has none.
+func (r *Report) mode() string {
+	if r.IsModeDefault {
+		return ""
+	}
+	return r.Mode.String()
 }
 
 // WriteJSON prints the report as JSON.

@@ -16,9 +16,11 @@ import (
 // Past is a load of the past, and what it was played with.
 type Past struct {
 	Object observe.Key
-	// Mode is that of the object's forecast today.
-	Mode forecast.Mode
-	Load replay.Load
+	// Mode is that of the object's forecast today. IsModeDefault says that the object has none, and Mode is what the
+	// controller takes then, unless its flag says otherwise.
+	Mode          forecast.Mode
+	IsModeDefault bool
+	Load          replay.Load
 	// Source says where the load is from; Coarse is how many of its minutes are a part of longer points.
 	Source string
 	Coarse int

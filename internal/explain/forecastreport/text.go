@@ -42,7 +42,12 @@ func (r *Report) advice() string {
 	if r.Mode == forecast.Active {
 		return "It is turned on: its mode is Active.\n"
 	}
-	on := fmt.Sprintf("Its mode is %s. To turn it on:\n  %s\n", r.Mode, r.toTurnOn())
+	mode := "Its mode is " + r.Mode.String()
+	if r.IsModeDefault {
+		mode = fmt.Sprintf("It has no mode of its own, which means %s unless the controller's flag "+
+			"--horizontal-pod-autoscaler-forecast says otherwise", r.Mode)
+	}
+	on := fmt.Sprintf("%s. To turn it on:\n  %s\n", mode, r.toTurnOn())
 	switch r.Result.Last.Reason {
 	case forecast.ReasonNotWorthItsPrice, forecast.ReasonAboveWasteLimit:
 		return "Turned on, it changes nothing as long as that is so. " + on

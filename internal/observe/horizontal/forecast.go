@@ -7,6 +7,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
@@ -41,6 +42,9 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 	p.Forecast = forecast.Settings{
 		Mode: o.Forecast, WasteLimitPercent: forecast.DefaultWasteLimitPercent, Price: forecast.DefaultPrice,
 	}
+	if p.Forecast.Down = (&behavior.Rules{Stabilization: p.DownscaleStabilization}); p.Behavior != nil {
+		p.Forecast.Down = p.Behavior.Rules(false)
+	}
 	var errs field.ErrorList
 	text, isAnnotated := a.Annotations[ForecastAnnotation]
 	switch {
@@ -49,7 +53,10 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 	case isAnnotated:
 		mode, err := ParseForecastMode(text)
 		if err != nil {
-			p.ForecastProblem = fmt.Sprintf("the annotation %s is ignored: %v", ForecastAnnotation, err)
+			// It may have been meant to switch the forecast off.
+			p.Forecast.Mode = min(p.Forecast.Mode, forecast.Preview)
+			p.ForecastProblem = fmt.Sprintf("the annotation %s is ignored, and the forecast does not act: %v",
+				ForecastAnnotation, err)
 			break
 		}
 		p.Forecast.Mode = mode

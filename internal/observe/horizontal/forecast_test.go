@@ -51,7 +51,7 @@ func TestForecast(t *testing.T) {
 		"the flag":                     {HPA(&autoscalingv2.HorizontalPodAutoscaler{}), off, settings(forecast.Off), ""},
 		"an annotation":                {annotated("Active"), off, settings(forecast.Active), ""},
 		"one that switches it off":     {annotated("Off"), DefaultOptions(), settings(forecast.Off), ""},
-		"a mode in lower case":         {annotated("active"), DefaultOptions(), settings(forecast.Preview), `plimsoll.dev/forecast is ignored: "active" is not`},
+		"a mode in lower case":         {annotated("active"), DefaultOptions(), settings(forecast.Preview), `plimsoll.dev/forecast is ignored, and the forecast does not act: "active" is not`},
 		"an empty annotation":          {annotated(""), off, settings(forecast.Off), `"" is not Off, Preview or Active`},
 		"as upstream":                  {annotated("Active"), upstream, settings(forecast.Off), ""},
 		"an object that says nothing":  {specified(nil), DefaultOptions(), settings(forecast.Preview), ""},
@@ -62,7 +62,10 @@ func TestForecast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, refusal := PolicyOf(c.object, c.options)
-			p.Forecast.Identity = 0 // TestForecastIdentity
+			if p.Forecast.Down == nil || p.Forecast.Down.Stabilization != c.options.DownscaleStabilization {
+				t.Errorf("the playback scales down by %+v", p.Forecast.Down)
+			}
+			p.Forecast.Identity, p.Forecast.Down = 0, nil // TestForecastIdentity
 			if diff := cmp.Diff(c.want, p.Forecast); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -103,6 +106,7 @@ func TestForecastDefaults(t *testing.T) {
 	before, _ := PolicyOf(specified(spec.Forecast), DefaultOptions())
 	plimsollv1alpha1.SetDefaults(&spec)
 	after, _ := PolicyOf(specified(spec.Forecast), DefaultOptions())
+	before.Forecast.Down, after.Forecast.Down = nil, nil
 	if before.Forecast != after.Forecast {
 		t.Errorf("%+v, with the API's defaults %+v", before.Forecast, after.Forecast)
 	}

@@ -63,7 +63,12 @@ type Plimsoll struct {
 	joint                averaging.CommonWindow
 	servers              []server
 	floor                floor
+	// renewal is how long after it is due a forecast is renewed: the controller spreads that over all objects.
+	renewal time.Duration
 }
+
+// The least and the most of a renewal.
+const leastRenewal, mostRenewal = 4 * time.Second, 8 * time.Second
 
 var _ Loop = (*Plimsoll)(nil)
 
@@ -73,6 +78,7 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 		desk: newDesk(c), timing: timing, groups: make([]group, c.World.Groups()),
 		hasPods: make([]bool, c.World.Groups()),
 		sampled: never, event: never, decidedAt: -time.Hour, floor: newFloor(&c),
+		renewal: leastRenewal + time.Duration(scatter(c.Seed)%uint64(mostRenewal-leastRenewal)),
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
 	p.servers = newServers(&p.Config, random)
@@ -312,9 +318,10 @@ func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
 		g := &p.groups[pods[place].Group]
 		g.next = min(g.next, max(p.World.Now(), g.last+trigger.EarlyScrapeGap))
 	}
-	for _, again := range []time.Time{next.DecideAt, next.Forecast} {
-		if !again.IsZero() {
-			p.sampled = min(p.sampled, again.Sub(p.World.Epoch()))
-		}
+	if !next.DecideAt.IsZero() {
+		p.sampled = min(p.sampled, next.DecideAt.Sub(p.World.Epoch()))
+	}
+	if !next.Forecast.IsZero() {
+		p.sampled = min(p.sampled, next.Forecast.Sub(p.World.Epoch())+p.renewal)
 	}
 }

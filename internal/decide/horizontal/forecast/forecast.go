@@ -6,7 +6,11 @@
 // wasted.
 package forecast
 
-import "time"
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+)
 
 // Mode is what a forecast does.
 type Mode uint8
@@ -32,6 +36,8 @@ type Settings struct {
 	// Identity tells what the load is of: the target, and the metrics without their targets' values. Where it changes,
 	// what was learnt is of something else. 0 is any.
 	Identity uint64
+	// Down are the rules of scaling down, by which the playback gives pods back; nil are the default ones.
+	Down *behavior.Rules
 	// Price is how many wasted pod-minutes the owner gives to avoid that one pod is lacking for a minute.
 	Price float64
 }

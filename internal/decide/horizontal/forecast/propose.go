@@ -33,6 +33,7 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 		s.v.Played.SetFloor(arm, replicas(arm, mean, upper, largest))
 	}
 	if !isKnown || s.v.Learnt < needed {
+		s.v.IsInUse = false
 		return r
 	}
 	var arm int

@@ -109,7 +109,7 @@ func (s *State) Observe(settings *Settings, in *Input) Result {
 		s.begin(minute)
 	}
 	if s.result.Reason == ReasonOff {
-		m := Minute(in)
+		m := Minute(settings, in)
 		s.result = s.propose(settings, &m, s.v.Minute-1)
 	}
 	s.add(in)
@@ -165,7 +165,7 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 		s.v.Model.Skip(passed)
 		s.v.CappedMinutes = 0
 	}
-	m := Minute(in)
+	m := Minute(settings, in)
 	if s.v.Seconds > 0 {
 		m.Load = s.v.Sum / s.v.Seconds
 		s.learn(&m)
@@ -177,10 +177,10 @@ func (s *State) finish(settings *Settings, in *Input, passed int64) {
 }
 
 // Minute is a minute as it is played, but for its load.
-func Minute(in *Input) playback.Minute {
+func Minute(settings *Settings, in *Input) playback.Minute {
 	m := playback.Minute{
 		Full: in.Load.Full, StartUp: in.StartUp, Tolerance: in.Tolerance,
-		MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas,
+		MinReplicas: in.MinReplicas, MaxReplicas: in.MaxReplicas, Down: settings.Down,
 	}
 	if !(m.Full >= 1) {
 		m.Full = defaultFull

@@ -55,7 +55,7 @@ func Forecast(
 	}
 	pods := observe.PodsOf(found)
 	past := forecastreport.Past{
-		Object: object, Mode: policy.Forecast.Mode,
+		Object: object, Mode: policy.Forecast.Mode, IsModeDefault: !autoscaler.AsksForForecast(),
 		Config: replay.Config{
 			Settings: policy.Forecast, MinReplicas: policy.MinReplicas, MaxReplicas: policy.MaxReplicas,
 			StartUp: from.StartUp, Tolerance: policy.Tolerance.Up,

@@ -8,6 +8,8 @@ package playback
 import (
 	"math"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 )
 
 // Arms is how many forecasts are played.
@@ -16,8 +18,10 @@ const Arms = 10
 const (
 	// lanes are the metrics alone, and each forecast.
 	lanes = Arms + 1
-	// window is for how many minutes the highest count is kept: the default stabilization window of scaling down.
-	window = 5
+	// defaultWindow is for how many minutes the highest count is kept: the default stabilization window of scaling down.
+	defaultWindow = 5
+	// buckets hold what was asked for in the window. Of a longer window, one holds several minutes.
+	buckets = 5
 	// span is for how many minutes counts are kept.
 	span = 16
 	// Longest is the longest start-up that is played.
@@ -42,6 +46,8 @@ type Minute struct {
 	// Tolerance is how far the load may be from what the count serves at the target, as a part of it.
 	Tolerance                float64
 	MinReplicas, MaxReplicas int32
+	// Down are the rules of scaling down; nil is a window of five minutes, and any rate.
+	Down *behavior.Rules
 }
 
 // Tally is what was counted, in pod-minutes that count half after three days.
@@ -54,9 +60,9 @@ type Tally struct {
 // Lane are the replica counts of one way to scale.
 type Lane struct {
 	Tally
-	// Counts are those of the last minutes, and Asked what metrics asked for; both by the minute.
+	// Counts are those of the last minutes, and Asked is what metrics asked for in the stabilization window.
 	Counts [span]int32
-	Asked  [window]int32
+	Asked  [buckets]int32
 	// Floor is the least count in the next minute.
 	Floor int32
 }
@@ -77,7 +83,7 @@ func (s *State) Play(in *Minute) (counted [lanes]Tally) {
 		if s.Minutes == 0 {
 			l.begin(in.bounded(need))
 		}
-		l.Counts[s.Minutes%span] = max(l.react(s.Minutes, in), min(l.Floor, in.MaxReplicas))
+		l.play(s.Minutes, in)
 	}
 	for i := range s.Lanes {
 		l := &s.Lanes[i]
@@ -145,20 +151,86 @@ func (l *Lane) begin(count int32) {
 	}
 }
 
-// react is the count that metrics lead to, without rate policies.
-func (l *Lane) react(minute int64, in *Minute) int32 {
+// play sets the count of a minute.
+func (l *Lane) play(minute int64, in *Minute) {
 	before := l.Counts[(minute+span-1)%span]
+	count := max(l.react(minute, in, before), min(l.Floor, in.MaxReplicas))
+	if count > before {
+		// The pods that are created have no samples. Metrics take them for busy, and propose the count that there is now.
+		l.remember(minute, in, count)
+	}
+	l.Counts[minute%span] = count
+}
+
+// react is the count that metrics lead to, without the rate policies of scaling up.
+func (l *Lane) react(minute int64, in *Minute, before int32) int32 {
 	asked := before
 	if beside := in.Load - float64(before); math.Abs(beside) > in.Tolerance*float64(before) {
 		asked = whole(in.Load)
 	}
 	asked = in.bounded(asked)
-	l.Asked[minute%window] = asked
-	most := asked
-	for _, earlier := range l.Asked {
-		most = max(most, earlier)
+	if _, each := in.window(); minute%each == 0 {
+		l.Asked[minute/each%buckets] = 0
 	}
-	return max(asked, min(before, most))
+	l.remember(minute, in, asked)
+	return max(asked, min(before, max(l.most(minute, in), before-in.fall(minute, before))))
+}
+
+// remember takes in what metrics ask for in a minute.
+func (l *Lane) remember(minute int64, in *Minute, asked int32) {
+	_, each := in.window()
+	bucket := &l.Asked[minute/each%buckets]
+	*bucket = max(*bucket, asked)
+}
+
+// most is the most that metrics have asked for in the stabilization window.
+func (l *Lane) most(minute int64, in *Minute) (most int32) {
+	minutes, each := in.window()
+	for k := range min(minutes, buckets) {
+		most = max(most, l.Asked[(minute/each+buckets-k)%buckets])
+	}
+	return most
+}
+
+// window is how many minutes the stabilization window of scaling down has, the present one included, and how many of
+// them there are in a bucket.
+func (m *Minute) window() (minutes, each int64) {
+	minutes = defaultWindow
+	if m.Down != nil {
+		minutes = max(1, int64((m.Down.Stabilization+time.Minute-1)/time.Minute))
+	}
+	return minutes, (minutes + buckets - 1) / buckets
+}
+
+// fall is by how much the rate policies of scaling down let a count fall in a minute. Where that is less than a pod, it
+// falls by one every so many minutes.
+func (m *Minute) fall(minute int64, count int32) int32 {
+	switch {
+	case m.Down == nil || len(m.Down.Policies) == 0:
+		return count
+	case m.Down.Select == behavior.SelectDisabled:
+		return 0
+	}
+	var chosen float64
+	for i, policy := range m.Down.Policies {
+		change := float64(policy.Value)
+		if policy.Type == behavior.RatePercent {
+			change = math.Ceil(float64(count) * change / 100)
+		}
+		rate := change / max(1, policy.Period.Minutes())
+		if m.Down.Select == behavior.SelectMax {
+			chosen = max(chosen, rate)
+		} else if chosen = min(chosen, rate); i == 0 {
+			chosen = rate
+		}
+	}
+	if chosen > 0 && chosen < 1 {
+		if minute%int64(math.Ceil(1/chosen)) != 0 {
+			return 0
+		}
+		return 1
+	}
+	return int32(min(chosen, math.MaxInt32))
 }
 
 // at is the count at a second.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 )
 
 func minute(load float64) *Minute {
@@ -48,6 +50,46 @@ func TestJump(t *testing.T) {
 			t.Errorf("floor %d from %d to %d: lacking %.1f, avoided %.1f, wasted %.1f, want %v, %v, %v: %s", c.floor, c.from, c.to,
 				lacking, lacking-with.Lacking, with.Wasted, c.lacking, c.avoided, c.wasted, c.why)
 		}
+	}
+}
+
+// TestDown: what was raised without need is given back as behavior.scaleDown has it.
+func TestDown(t *testing.T) {
+	pods := func(value int32, period time.Duration) []behavior.RatePolicy {
+		return []behavior.RatePolicy{{Type: behavior.RatePods, Value: value, Period: period}}
+	}
+	for name, c := range map[string]struct {
+		down *behavior.Rules
+		// want is how many minutes the 16 pods too many of a minute are paid for.
+		want float64
+	}{
+		"by default":             {nil, 16 * 5},
+		"the same":               {&behavior.Rules{Stabilization: 5 * time.Minute}, 16 * 5},
+		"no window":              {&behavior.Rules{}, 16},
+		"a window of 20 minutes": {&behavior.Rules{Stabilization: 20 * time.Minute}, 16 * 20},
+		"a pod a minute":         {&behavior.Rules{Policies: pods(1, time.Minute)}, 16 * 17 / 2},
+		"a pod in two minutes":   {&behavior.Rules{Policies: pods(1, 2*time.Minute)}, 16 * 17},
+		"half in a minute": {&behavior.Rules{Policies: []behavior.RatePolicy{
+			{Type: behavior.RatePercent, Value: 50, Period: time.Minute}}}, 16 + 6 + 1},
+		"the least of two": {&behavior.Rules{Select: behavior.SelectMin, Policies: append(pods(8, time.Minute),
+			pods(1, time.Minute)...)}, 16 * 17 / 2},
+		"the most of two": {&behavior.Rules{Policies: append(pods(8, time.Minute), pods(1, time.Minute)...)}, 16 + 8},
+		"never":           {&behavior.Rules{Select: behavior.SelectDisabled, Policies: pods(1, time.Minute)}, 16 * 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s State
+			for i := range 80 {
+				if s.SetFloor(0, 0); i == 20 {
+					s.SetFloor(0, 20)
+				}
+				m := minute(4)
+				m.Down = c.down
+				s.Play(m)
+			}
+			if got := s.With(0).Wasted; got < 0.8*c.want-1 || got > 1.1*c.want+1 {
+				t.Errorf("%.1f pod-minutes, want about %v", got, c.want)
+			}
+		})
 	}
 }
 

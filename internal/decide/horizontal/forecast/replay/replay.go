@@ -68,7 +68,7 @@ func Play(load *Load, c *Config) Result {
 		r.Last = r.State.Observe(&c.Settings, in)
 		in.Now = in.Now.Add(time.Minute / 2)
 		r.Last = r.State.Observe(&c.Settings, in)
-		days.Add(in, &r.Last)
+		days.Add(&c.Settings, in, &r.Last)
 	}
 	r.Days = days.All
 	return r
@@ -101,14 +101,14 @@ type Days struct {
 
 // Add counts a minute: what there is to see in it, and the forecast from it on. Minutes are expected in their order,
 // each once.
-func (d *Days) Add(in *forecast.Input, r *forecast.Result) {
+func (d *Days) Add(settings *forecast.Settings, in *forecast.Input, r *forecast.Result) {
 	day := d.day(in.Now)
 	day.Reason = r.Reason
 	if !in.Load.IsKnown {
 		return
 	}
 	d.played.SetFloor(0, r.Replicas)
-	m := forecast.Minute(in)
+	m := forecast.Minute(settings, in)
 	m.Load = in.Load.Pods
 	counted := d.played.Play(&m)
 	day.add(&counted[0], &counted[1])

@@ -25,12 +25,14 @@ const (
 	Paused
 	// MetricsFailed: metrics could not be computed.
 	MetricsFailed
+	// NotRecorded: the load is known from elsewhere, and nothing is known of the wanted and the ready count.
+	NotRecorded
 	limits
 )
 
 var limitNames = [limits]string{
 	"None", "ScaleUpStabilized", "ScaleDownStabilized", "ScaleUpLimit", "ScaleDownLimit", "TooFewReplicas",
-	"TooManyReplicas", "Paused", "MetricsFailed",
+	"TooManyReplicas", "Paused", "MetricsFailed", "NotRecorded",
 }
 
 // String is the name of a limit.
@@ -69,6 +71,9 @@ func (g *grain) start(step int64) time.Time {
 // weeks of five minutes, if the load is noisy and the counts change all the time. A slot holds about 200 points then.
 var grains = [...]grain{{time.Second, 3}, {time.Minute, 6}, {5 * time.Minute, 21}}
 
+// minutes is the place of minutes among the grains.
+const minutes = 1
+
 // History is that of one object. The zero value is empty.
 type History struct {
 	tiers [len(grains)]tier
@@ -76,7 +81,13 @@ type History struct {
 
 // Add adds what was seen at a moment. Moments are expected in their order; an earlier one by less than two minutes is
 // left out, and one before that begins anew there: the clock was wrong.
-func (h *History) Add(at time.Time, p Point) {
+func (h *History) Add(at time.Time, p Point) { h.add(0, at, &p) }
+
+// AddMinute adds what was seen in a minute of which no seconds are known. Minutes are expected in their order.
+func (h *History) AddMinute(at time.Time, p Point) { h.add(minutes, at, &p) }
+
+// add adds a moment to the resolutions from one on.
+func (h *History) add(finest int, at time.Time, p *Point) {
 	if p.Load < 0 || math.IsInf(p.Load, 0) {
 		p.Load = math.NaN()
 	}
@@ -84,8 +95,8 @@ func (h *History) Add(at time.Time, p Point) {
 		p.PerPodMilli = 0
 	}
 	p.Wanted, p.Ready = max(0, p.Wanted), max(0, p.Ready)
-	for i := range h.tiers {
-		h.tiers[i].add(&grains[i], at, &p)
+	for i := finest; i < len(h.tiers); i++ {
+		h.tiers[i].add(&grains[i], at, p)
 	}
 }
 

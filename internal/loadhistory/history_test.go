@@ -198,6 +198,32 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMinutes: what is known by the minute has no seconds, and lies before what is recorded by the second.
+func TestMinutes(t *testing.T) {
+	var past, now History
+	for minute := range 15 * 24 * 60 {
+		past.AddMinute(after(60*minute), Point{Load: 3, PerPodMilli: 350, Limit: NotRecorded})
+	}
+	const start = 14 * 86400
+	for second := range 300 {
+		now.Add(after(start+second), Point{Load: 5, Wanted: 6, Ready: 6})
+	}
+	now.Merge(&past)
+	checkSize(t, &now)
+	points := all(&now)
+	if first := &points[0]; !first.At.Equal(begin) || first.Every != 5*time.Minute || first.Limit != NotRecorded {
+		t.Errorf("%+v", *first)
+	}
+	for i := range points {
+		p := &points[i]
+		isPast := p.At.Before(after(start))
+		if isPast != (p.Limit == NotRecorded) || isPast && (p.Every < time.Minute || math.Abs(p.Load-3) > 0.04) ||
+			!isPast && p.Wanted != 6 {
+			t.Fatalf("%+v", *p)
+		}
+	}
+}
+
 func TestClockThatJumps(t *testing.T) {
 	point := Point{Load: 3, Wanted: 3, Ready: 3}
 	var h History

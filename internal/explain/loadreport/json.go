@@ -35,9 +35,10 @@ type OutputPoint struct {
 	// Load is in pods at the target, absent where it was not known.
 	Load        *float64 `json:"load,omitempty"`
 	PerPodMilli *float64 `json:"perPodMilli,omitempty"`
-	Wanted      int32    `json:"wanted"`
-	Ready       int32    `json:"ready"`
-	Limit       string   `json:"limit"`
+	// Wanted and Ready are absent where the limit is NotRecorded.
+	Wanted *int32 `json:"wanted,omitempty"`
+	Ready  *int32 `json:"ready,omitempty"`
+	Limit  string `json:"limit"`
 }
 
 // OutputChange is a change of the wanted count.
@@ -73,8 +74,10 @@ func (r *Report) Output() *Output {
 			continue
 		}
 		p := OutputPoint{
-			Time: r.Timeline.Start.Add(time.Duration(i) * r.Timeline.Step).UTC(), Load: known(c.Load), Wanted: c.Wanted,
-			Ready: c.Ready, Limit: c.Limit.String(),
+			Time: r.Timeline.Start.Add(time.Duration(i) * r.Timeline.Step).UTC(), Load: known(c.Load), Limit: c.Limit.String(),
+		}
+		if c.HasCounts() {
+			p.Wanted, p.Ready = &c.Wanted, &c.Ready
 		}
 		if c.PerPodMilli > 0 {
 			p.PerPodMilli = &c.PerPodMilli

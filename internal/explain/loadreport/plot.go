@@ -111,6 +111,9 @@ func columnOf(cells []timeline.Cell) column {
 		if !(c.load >= cell.Load) && !math.IsNaN(cell.Load) {
 			c.load = cell.Load
 		}
+		if !cell.HasCounts() {
+			continue
+		}
 		if wanted := float64(cell.Wanted); !(c.wanted >= wanted) {
 			c.wanted = wanted
 		}

@@ -63,8 +63,12 @@ func New(object observe.Key, h *loadhistory.History, source Source, from, to tim
 // changesOf are the changes in the finest resolution there is.
 func changesOf(h *loadhistory.History, from, to time.Time) []Change {
 	var changes []Change
-	wanted := int32(-1) // before the first point it is not known
+	wanted := int32(-1) // not known
 	h.Points(from, to, func(p loadhistory.Point) bool {
+		if p.Limit == loadhistory.NotRecorded {
+			wanted = -1
+			return true
+		}
 		if wanted >= 0 && p.Wanted != wanted {
 			changes = append(changes, Change{
 				At: p.At, Every: p.Every, From: wanted, To: p.Wanted, Load: p.Load, Ready: p.Ready, Limit: p.Limit,
@@ -78,10 +82,12 @@ func changesOf(h *loadhistory.History, from, to time.Time) []Change {
 
 // summary is what the cells have in common.
 type summary struct {
-	leastLoad, mostLoad, meanLoad  float64
-	leastWanted, mostWanted        int32
-	leastReady, mostReady          int32
-	knownLoads, recorded, lacking  int
+	leastLoad, mostLoad, meanLoad float64
+	leastWanted, mostWanted       int32
+	leastReady, mostReady         int32
+	knownLoads, recorded, lacking int
+	// counted are those whose counts are known.
+	counted                        int
 	isAnyUnknown, isAnyNotRecorded bool
 }
 
@@ -94,8 +100,11 @@ func summaryOf(cells []timeline.Cell) summary {
 			continue
 		}
 		s.recorded++
-		s.leastWanted, s.mostWanted = min(s.leastWanted, c.Wanted), max(s.mostWanted, c.Wanted)
-		s.leastReady, s.mostReady = min(s.leastReady, c.Ready), max(s.mostReady, c.Ready)
+		if c.HasCounts() {
+			s.counted++
+			s.leastWanted, s.mostWanted = min(s.leastWanted, c.Wanted), max(s.mostWanted, c.Wanted)
+			s.leastReady, s.mostReady = min(s.leastReady, c.Ready), max(s.mostReady, c.Ready)
+		}
 		if math.IsNaN(c.Load) {
 			s.isAnyUnknown = true
 			continue
@@ -103,7 +112,7 @@ func summaryOf(cells []timeline.Cell) summary {
 		s.knownLoads++
 		s.leastLoad, s.mostLoad = min(s.leastLoad, c.Load), max(s.mostLoad, c.Load)
 		s.meanLoad += (c.Load - s.meanLoad) / float64(s.knownLoads)
-		if c.Load > float64(c.Ready)*(1+codingError) {
+		if c.HasCounts() && c.Load > float64(c.Ready)*(1+codingError) {
 			s.lacking++
 		}
 	}

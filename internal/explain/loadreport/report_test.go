@@ -154,7 +154,7 @@ func checkPoints(t *testing.T, points []OutputPoint) {
 		case minute >= 125 && minute < 135:
 			t.Errorf("a point of minute %d: %+v", minute, p)
 		case minute >= 120 && minute < 125:
-			if p.Load != nil || p.Limit != "MetricsFailed" || p.Wanted != 5 {
+			if p.Load != nil || p.Limit != "MetricsFailed" || *p.Wanted != 5 {
 				t.Errorf("minute %d: %+v", minute, p)
 			}
 		case p.Load == nil || *p.Load < 1.9 || p.PerPodMilli == nil || *p.PerPodMilli != 350:
@@ -189,6 +189,48 @@ func TestManyChanges(t *testing.T) {
 		!strings.Contains(table, "the last 40\n") ||
 		!strings.HasSuffix(table, "\n  Mar 03 07:50:00      3    4    4.0       4   None\n") {
 		t.Errorf("%d changes\n%s", len(r.Changes), table)
+	}
+}
+
+// TestCountsNotRecorded: of a time of which only the load is known there are no counts, and no changes of them.
+func TestCountsNotRecorded(t *testing.T) {
+	h := &loadhistory.History{}
+	for minute := range 60 {
+		at := begin.Add(time.Duration(minute) * time.Minute)
+		h.AddMinute(at, loadhistory.Point{Load: 7, Limit: loadhistory.NotRecorded})
+	}
+	r, err := New(observe.HPA("shop", "web"), h, Source{}, begin, begin.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := r.WriteText(&text, Style{Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "wanted    not recorded") || strings.Contains(text.String(), "ready pods for") ||
+		strings.Contains(text.String(), "did not change") {
+		t.Error(text.String())
+	}
+	h.Add(begin.Add(time.Hour), loadhistory.Point{Load: 7, Wanted: 8, Ready: 6})
+	h.Add(begin.Add(time.Hour+time.Minute), loadhistory.Point{Load: 7, Wanted: 9, Ready: 9})
+	h.Add(begin.Add(time.Hour+2*time.Minute), loadhistory.Point{Load: 7, Wanted: 9, Ready: 9})
+	if r, err = New(observe.HPA("shop", "web"), h, Source{}, begin, begin.Add(2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	o := r.Output()
+	first, last := &o.Points[0], &o.Points[len(o.Points)-1]
+	if first.Wanted != nil || first.Ready != nil || first.Limit != "NotRecorded" || *first.Load < 6.9 {
+		t.Errorf("%+v", first)
+	}
+	if last.Wanted == nil || *last.Wanted != 9 || len(o.Changes) != 1 || o.Changes[0].From != 8 {
+		t.Errorf("%+v, changes %+v", last, o.Changes)
+	}
+	text.Reset()
+	if err := r.WriteText(&text, Style{Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "wanted    8 to 9 pods") || !strings.Contains(text.String(), "counts are not recorded for") {
+		t.Error(text.String())
 	}
 }
 

@@ -44,14 +44,30 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 	} else {
 		line("load", "%s to %s pods at the target, on average %s%s", pods(s.leastLoad), pods(s.mostLoad), pods(s.meanLoad),
 			r.unknown(&s))
+	}
+	r.writeCounts(line, &s)
+	text.WriteString("\n" + plot(&r.Timeline, style, zone) + "\n")
+	if s.counted > 0 {
+		text.WriteString(r.table(zone))
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// writeCounts says what is known of the wanted and the ready count.
+func (r *Report) writeCounts(line func(name, format string, values ...any), s *summary) {
+	if s.counted == 0 {
+		line("wanted", "not recorded: the load is from Prometheus")
+		return
+	}
+	if s.knownLoads > 0 {
 		line("", "more than the ready pods for %s", r.lasts(s.lacking))
 	}
 	line("wanted", "%d to %d pods", s.leastWanted, s.mostWanted)
 	line("ready", "%d to %d pods", s.leastReady, s.mostReady)
-	text.WriteString("\n" + plot(&r.Timeline, style, zone) + "\n")
-	text.WriteString(r.table(zone))
-	_, err := io.WriteString(w, text.String())
-	return err
+	if before := s.recorded - s.counted; before > 0 {
+		line("", "counts are not recorded for %s: the load is from Prometheus", r.lasts(before))
+	}
 }
 
 // lasts is how long so many cells last.

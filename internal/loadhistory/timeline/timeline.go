@@ -19,10 +19,13 @@ type Cell struct {
 	// Load is the mean in pods at the target, NaN if it was not known. PerPodMilli is what one pod serves at the target,
 	// in thousandths of the metric's unit; 0 if that is not known.
 	Load, PerPodMilli float64
-	// Wanted, Ready and Limit are those at the end of the step.
+	// Wanted, Ready and Limit are those at the end of the step. With the limit NotRecorded the counts are not known.
 	Wanted, Ready int32
 	Limit         loadhistory.Limit
 }
+
+// HasCounts reports whether the wanted and the ready count are known.
+func (c *Cell) HasCounts() bool { return c.IsRecorded && c.Limit != loadhistory.NotRecorded }
 
 // Timeline has a cell for each step from its start on. The first and the last cell are recorded ones.
 type Timeline struct {

@@ -47,7 +47,7 @@ const (
 // have run for five minutes have a rate. Where the requests of a minute are unknown, the ones before count, and before
 // the first the workload's of today.
 func (c *Client) Load(ctx context.Context, q Query) (Series, error) {
-	if err := q.validate(); err != nil {
+	if err := q.Validate(); err != nil {
 		return Series{}, fmt.Errorf("load of %s %s/%s: %w", q.Kind, q.Namespace, q.Name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.QueryTimeout)

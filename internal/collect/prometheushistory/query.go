@@ -78,7 +78,8 @@ func meanRequest(requests []metric.Request) int64 {
 	return int64(min(sum/float64(n), math.MaxInt64/2))
 }
 
-func (q *Query) validate() error {
+// Validate finds what cannot be asked. It asks nobody.
+func (q *Query) Validate() error {
 	var found []error
 	check := func(fine bool, format string, args ...any) {
 		if !fine {

@@ -68,6 +68,8 @@ type Config struct {
 	// ended, whether the process leads until Run returns.
 	Checkpoints   checkpoints.Client
 	MayWriteAtEnd func() bool
+	// Past has what was before an object was decided here; it may be nil.
+	Past Past
 
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer

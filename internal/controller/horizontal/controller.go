@@ -231,6 +231,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	if c.reconciler.keeper != nil {
 		defer c.reconciler.keeper.Start(ctx)()
 	}
+	if c.config.Past != nil {
+		defer c.config.Past.Start(ctx)()
+	}
 	c.loop(ctx)
 	return nil
 }

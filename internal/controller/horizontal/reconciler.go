@@ -94,6 +94,9 @@ func (r *reconciler) forget(key observe.Key) {
 	if r.keeper != nil {
 		r.keeper.Forget(key)
 	}
+	if r.Past != nil {
+		r.Past.Forget(key)
+	}
 	r.records.forget(key)
 }
 
@@ -204,6 +207,9 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.record.readings.Complete(p.start)
+	if p.purpose != toFindOut {
+		r.fillPast(p)
+	}
 	switch p.purpose {
 	case toCompare:
 		r.compare(p)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
@@ -56,6 +57,8 @@ type owned struct {
 	isReleased bool
 	// isRestored says that nothing more will be found that was saved of the object before.
 	isRestored atomic.Bool
+	// past is what was asked about the time before.
+	past checkpoints.AskedPast
 }
 
 // policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be

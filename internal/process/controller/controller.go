@@ -22,6 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/backfill"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
@@ -63,7 +64,10 @@ type Config struct {
 	// acts on it.
 	TakeoverDelay time.Duration
 	// Checkpoints has what was learnt of autoscalers kept over restarts.
-	Checkpoints    bool
+	Checkpoints bool
+	// Past has the past loads of autoscalers, of which PastLength is read at the start; nil reads none.
+	Past           backfill.Source
+	PastLength     time.Duration
 	Workers        int
 	SyncPeriod     time.Duration
 	StatusInterval time.Duration
@@ -158,14 +162,26 @@ var (
 	_ manager.LeaderElectionRunnable = (*loop)(nil)
 )
 
-// setCheckpoints has what is learnt kept, if the flags say so.
-func (c *Config) setCheckpoints(config *rest.Config, of *controllerhorizontal.Config) error {
-	if !c.Checkpoints {
+// setPast has what is learnt kept, and what is not known of the time before read, if the flags say so.
+func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) error {
+	if c.Checkpoints {
+		client, err := ownobjects.Checkpoints(config)
+		if err != nil {
+			return err
+		}
+		of.Checkpoints = client
+	}
+	if c.Past == nil {
 		return nil
 	}
-	client, err := ownobjects.Checkpoints(config)
-	of.Checkpoints = client
-	return err
+	filler, err := backfill.New(&backfill.Config{
+		Source: c.Past, Length: c.PastLength, Registerer: of.Registerer, Log: of.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("reading past loads: %w", err)
+	}
+	of.Past = filler
+	return nil
 }
 
 // newLoop wires the loop. Once it has ended, isTold reports whether because the process was told to end.
@@ -211,7 +227,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 		SyncPeriod: c.SyncPeriod, Triggers: true, ScrapeInterval: c.Kubelets.Interval, Workers: c.Workers, Options: c.Options,
 		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isTold,
 	}
-	if err = c.setCheckpoints(config, &cfg); err != nil {
+	if err = c.setPast(config, &cfg); err != nil {
 		return nil, err
 	}
 	if cfg.Own, err = c.Sources.Own(cluster); err != nil {

@@ -222,7 +222,7 @@ func TestLast(t *testing.T) {
 		}
 	}
 	if out.Source != "Controller" || out.ResolutionSeconds != 1 || *last.Load < 3.4 || *last.Load > 3.6 ||
-		last.Wanted == nil || *last.Wanted < 2 || last.Limit != "ScaleUpLimit" {
+		*last.Wanted < 2 || last.Limit != "ScaleUpLimit" {
 		t.Errorf("%+v, at last %+v", out, last)
 	}
 	stdout, stderr, code := explain(t, s, args...)

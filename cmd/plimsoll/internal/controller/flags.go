@@ -24,6 +24,7 @@ type Flags struct {
 	workers     int32
 	divergences string
 	forecast    string
+	past        pastFlags
 	recommender vertical.RecommenderFlags
 	updater     vertical.UpdaterFlags
 }
@@ -33,10 +34,12 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.config.Options = observehorizontal.DefaultOptions()
 	f.addHorizontal(fs)
 	f.addSurge(fs)
+	f.past.add(fs)
 	flags.AddKubelets(fs, &f.config.Kubelets)
 	flags.AddSources(fs, &f.config.Sources)
 	f.recommender.Add(fs)
 	f.recommender.AddOwn(fs, "vertical-")
+	f.recommender.AddLoadHistory(fs)
 	f.updater.Add(fs, updaterPrefix)
 	f.config.LeaderElection = process.LeaderElection{
 		Enabled: true, ResourceName: controller.DefaultLeaseName, ResourceNamespace: controller.DefaultLeaseNamespace,
@@ -126,6 +129,7 @@ func (f *Flags) Validate() error {
 	flags.ValidateKubelets(&f.config.Kubelets, check)
 	flags.ValidateSources(&f.config.Sources, check)
 	f.recommender.Validate(check)
+	f.past.validate(check, &f.recommender)
 	f.updater.Validate(check, updaterPrefix)
 	check(f.config.TakeoverDelay > 0, prefix+"takeover-delay", f.config.TakeoverDelay, "must be greater than 0")
 	check(f.config.StatusInterval >= 0, "status-interval", f.config.StatusInterval, "must not be negative")
@@ -160,5 +164,6 @@ func (f *Flags) Config() *controller.Config {
 	cfg.Workers = int(f.workers)
 	cfg.Recommender, cfg.Updater = f.recommender.Config(), f.updater.Config()
 	cfg.VerticalDivergences, cfg.Conflict = f.recommender.Divergences(), f.recommender.Conflict
+	f.past.set(&cfg)
 	return &cfg
 }

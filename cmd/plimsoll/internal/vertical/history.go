@@ -40,6 +40,18 @@ func (f *historyFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&c.PodNameLabel, "pod-name-label", c.PodNameLabel, "The label with the pod's name there.")
 }
 
+// AddLoadHistory adds the flags about Prometheus that only those who read past loads need.
+func (f *RecommenderFlags) AddLoadHistory(fs *pflag.FlagSet) { f.history.prometheus.AddLoad(fs) }
+
+// LoadHistory makes a client of Prometheus for past loads, by the same flags as the recommender's.
+func (f *RecommenderFlags) LoadHistory(check flags.Check) *prometheushistory.Client {
+	prometheus := f.history.prometheus
+	prometheus.Parse(check)
+	client, err := prometheushistory.New(prometheus.Config)
+	check(err == nil, "prometheus-address", prometheus.Config.Address, fmt.Sprint(err))
+	return client
+}
+
 // validate makes the client, if one is asked for.
 func (f *historyFlags) validate(check flags.Check) {
 	check(slices.Contains([]string{"", "checkpoint", "prometheus"}, f.storage), "storage", f.storage,

@@ -3,6 +3,7 @@ package monitor
 import (
 	"math"
 	"sync"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -46,6 +47,13 @@ func (r *Loads) HasNew() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hasNew
+}
+
+// Since is when the oldest point begins.
+func (r *Loads) Since() (at time.Time, isAny bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.history.First()
 }
 
 // Reset forgets what was recorded: it was another object's.

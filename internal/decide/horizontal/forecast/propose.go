@@ -25,7 +25,7 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 	ahead := minutesAhead(m.StartUp)
 	r := Result{
 		Reason: ReasonLearning, StartUp: m.StartUp, Horizon: time.Duration(ahead) * time.Minute,
-		LearntFor: time.Duration(s.v.Learnt) * time.Minute, Needed: needed * time.Minute,
+		LearntFor: time.Duration(s.v.Learnt) * time.Minute, Needed: Needed,
 	}
 	mean, upper, isKnown := s.v.Model.Peaks(minute, ahead)
 	largest := min(s.largest(), float64(m.MaxReplicas))

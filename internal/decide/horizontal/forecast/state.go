@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	// needed is how many minutes are learnt before a forecast is used: a day for the season, and six hours in which it
+	// Needed is how much of a load is learnt before a forecast is used: a day for the season, and six hours in which it
 	// is played.
-	needed = 30 * 60
+	Needed = 30 * time.Hour
+	// needed are its minutes.
+	needed = int64(Needed / time.Minute)
 	// longestGap is after how many minutes without a load learning begins anew.
 	longestGap = 24 * 60
 	// defaultStartUp is taken while no pod's start-up was observed, and defaultFull where it is not known how much a pod
@@ -84,6 +86,11 @@ func (s *State) After(other *State) bool { return s.v.Minute > other.v.Minute }
 
 // KnowsMore reports whether it has learnt more minutes than another state; of none there is nothing to know.
 func (s *State) KnowsMore(other *State) bool { return other == nil || s.v.Learnt > other.v.Learnt }
+
+// IsLearning reports whether it has seen too little to be used, of what the settings are about. Of nil that is so.
+func (s *State) IsLearning(settings *Settings) bool {
+	return s == nil || s.v.Learnt < needed || settings.Identity != 0 && settings.Identity != s.v.Identity
+}
 
 // Observe takes in a moment. What it computes, it does once a minute.
 func (s *State) Observe(settings *Settings, in *Input) Result {

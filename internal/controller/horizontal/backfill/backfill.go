@@ -1,0 +1,190 @@
+// Package backfill has the history and the forecast of an autoscaler begin with the load that Prometheus knows of the
+// time before: the loads of one autoscaler after the other, in the background.
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/load"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// The bounds of Config.Length.
+const (
+	// MinLength is what a forecast needs.
+	MinLength = forecast.Needed
+	// MaxLength is more than is kept.
+	MaxLength = 21 * 24 * time.Hour
+)
+
+// Source is where loads are read.
+type Source interface {
+	Load(ctx context.Context, q prometheushistory.Query) (prometheushistory.Series, error)
+}
+
+var _ Source = (*prometheushistory.Client)(nil)
+
+// Config is what a Filler is made of.
+type Config struct {
+	Source Source
+	// Length is how far back loads are read.
+	Length     time.Duration
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+// Filler reads the past of autoscalers.
+type Filler struct {
+	config Config
+	series *prometheus.CounterVec
+	// wake holds a token when something was asked for.
+	wake chan struct{}
+
+	// mu guards what follows, and in each job what says so.
+	mu sync.Mutex
+	// jobs are all that were neither taken nor dropped, queue are those that are to be read, in their order.
+	jobs  map[observe.Key]*job
+	queue []*job
+	// noted are the kinds of problems that were logged and are not over.
+	noted map[string]bool
+}
+
+// job is an autoscaler whose past is read.
+type job struct {
+	key observe.Key
+	uid types.UID
+	// query says whose load it is. Its time is set when it is read.
+	query  prometheushistory.Query
+	replay replay.Config
+	// full is how many times its target a pod can carry.
+	full  float64
+	asked time.Time
+
+	// isGone and isOver, with the data, need the Filler's lock.
+	isGone, isOver bool
+	data           checkpoints.Data
+}
+
+// New makes a Filler. It starts nothing.
+func New(c *Config) (*Filler, error) {
+	if c.Source == nil || c.Registerer == nil {
+		return nil, errors.New("a source and a registerer are needed")
+	}
+	if c.Length < MinLength || c.Length > MaxLength {
+		return nil, fmt.Errorf("the length of %s is not within %s and %s", c.Length, MinLength, MaxLength)
+	}
+	series, err := newSeries(c.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	return &Filler{
+		config: *c, series: series, wake: make(chan struct{}, 1), jobs: map[observe.Key]*job{}, noted: map[string]bool{},
+	}, nil
+}
+
+// Ask has the past of an autoscaler read that has this policy and these pods. It waits for nothing. It returns false
+// where Prometheus cannot know it.
+func (f *Filler) Ask(
+	of observehorizontal.Autoscaler, policy *horizontal.Policy, pods []*observe.Pod, startUp time.Duration,
+) bool {
+	f.Forget(of.Key())
+	j, err := newJob(of, policy, pods, startUp)
+	if err != nil {
+		f.series.WithLabelValues(resultLeftOut).Inc()
+		f.note(resultLeftOut, j, err, "the past load of an autoscaler is not read from Prometheus")
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.jobs[j.key] = j
+	f.push(j)
+	return true
+}
+
+// errOtherMetrics says why the CPU load alone is not learnt: a forecast would take it for that of all metrics.
+var errOtherMetrics = errors.New("it has other metrics than CPU, and the largest of all loads counts")
+
+func newJob(
+	of observehorizontal.Autoscaler, policy *horizontal.Policy, pods []*observe.Pod, startUp time.Duration,
+) (*job, error) {
+	ref := of.Spec.ScaleTargetRef
+	j := &job{
+		key: of.Key(), uid: of.UID, asked: time.Now(),
+		query: prometheushistory.Query{Namespace: of.Namespace, Kind: ref.Kind, Name: ref.Name},
+		replay: replay.Config{
+			Settings: policy.Forecast, MinReplicas: policy.MinReplicas, MaxReplicas: policy.MaxReplicas, StartUp: startUp,
+			Tolerance: policy.Tolerance.Up,
+		},
+	}
+	if err := j.query.SetMetric(policy.Metrics, pods); err != nil {
+		return j, err
+	}
+	if len(policy.Metrics) > 1 {
+		return j, errOtherMetrics
+	}
+	j.full = load.FullOf(&policy.Metrics[0])
+	q := j.query
+	q.From, q.To = j.asked.Add(-MinLength), j.asked
+	return j, q.Validate()
+}
+
+// push puts a job at the end of the queue. It needs the lock.
+func (f *Filler) push(j *job) {
+	f.queue = append(f.queue, j)
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Take is what was read of an autoscaler, once. It is over if nothing more will come.
+func (f *Filler) Take(key observe.Key, uid types.UID) (data checkpoints.Data, isOver bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j := f.jobs[key]
+	if j == nil || j.uid != uid {
+		return data, true
+	}
+	if !j.isOver {
+		return data, false
+	}
+	delete(f.jobs, key)
+	return j.data, true
+}
+
+// Forget drops an autoscaler.
+func (f *Filler) Forget(key observe.Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if j := f.jobs[key]; j != nil {
+		j.isGone = true
+		delete(f.jobs, key)
+	}
+}
+
+// settle notes what came of a job: it is over, or is read again after the others.
+func (f *Filler) settle(j *job, data checkpoints.Data, isOver bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case j.isGone:
+	case isOver:
+		j.data, j.isOver = data, true
+	default:
+		f.push(j)
+	}
+}

@@ -1,0 +1,50 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// Past reads what was before an object was decided here. None of its methods waits for that.
+type Past interface {
+	// Ask has the past of an object read that has this policy and these pods. It is false if that cannot be known.
+	Ask(of observehorizontal.Autoscaler, policy *horizontal.Policy, pods []*observe.Pod, startUp time.Duration) bool
+	// Take is what was read, once; it is over if nothing more will come.
+	Take(key observe.Key, uid types.UID) (data checkpoints.Data, isOver bool)
+	// Forget drops an object.
+	Forget(key observe.Key)
+	// Start reads until ctx ends; wait waits for the end of that.
+	Start(ctx context.Context) (wait func())
+}
+
+// fillPast has what is lacking of an object's past read, once its checkpoint has been, and goes on with it where that
+// knows more. A worker has the object, and its decisions wait for none of that.
+func (r *reconciler) fillPast(p *pass) {
+	record, settings := p.record, &p.policy.Forecast
+	if r.Past == nil || r.keeper != nil && !record.isRestored.Load() {
+		return
+	}
+	asked := &record.past
+	if asked.Begin(settings) {
+		since, _ := record.loads.Since()
+		asked.IsOver = !checkpoints.LacksPast(record.state.Forecast, settings, since, p.start) ||
+			!r.Past.Ask(p.hpa, &p.policy, p.pods, p.observation.StartUp)
+		return
+	}
+	if asked.IsOver {
+		return
+	}
+	data, isOver := r.Past.Take(p.hpa.Key(), p.hpa.UID)
+	asked.IsOver = isOver
+	if err := errors.Join(record.mergeHistory(data.History), record.mergeForecast(data.Forecast)); err != nil {
+		r.Log.Error(err, "the past of an autoscaler is not used", "object", p.hpa.Key().String())
+	}
+}

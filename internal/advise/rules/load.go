@@ -29,7 +29,8 @@ func loadRules() []*Rule {
 		Name: "recurring-jump", Level: Advice, Title: "The load jumps at the same time of day",
 		Why: "An autoscaler asks for pods after the load has come, and they are ready a start-up time later. Where the " +
 			"load jumps at the same time every day, on working days, at weekends, on one weekday or every hour, a " +
-			"schedule has them ready. The rule plays the load of earlier days (--history, --prometheus-address) back. " +
+			"schedule has them ready. The rule plays the load of earlier days back (--history, --prometheus-address, or what " +
+			"Plimsoll's controller recorded). " +
 			"It fits schedules to all days but the last third, and reports those that help on that third, for much " +
 			"less than they cost: a pod-minute that lacks counts as ten of those that are added. Where a forecast is " +
 			"active, nothing is reported.",

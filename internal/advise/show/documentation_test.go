@@ -49,6 +49,9 @@ guides warn about. This page lists its rules. A test generates it from the rules
   nothing. ` + "`--history [[NAMESPACE/]NAME=]FILE`" + ` is a trace as [simulate](simulate.md) reads it: a line of
   ` + "`timestamp,value`" + ` each minute. ` + "`--pod-capacity`" + ` says how much of it one pod serves; without it the peak asks for 70 % of
   maxReplicas. With ` + "`--prometheus-address`" + ` the load is the CPU use of the target's pods, of autoscalers with a CPU metric.
+  On a cluster without it, it is what Plimsoll's controller [recorded](history.md) of up to 100 autoscalers: two weeks, of
+  which all but the last day is by five minutes, so a schedule's start may be off by those. That takes the
+  [permissions](explain.md#required-permissions) of ` + "`explain --last`" + `.
   How long pods take to become ready is ` + "`--startup-time`" + `, or what a cluster's own pods took, or a minute. Schedules start by the
   clock of ` + "`--time-zone`" + `. A load that is larger than what the pods can serve is seen only as what they served.
 

@@ -16,12 +16,14 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 )
 
 const adviseLong = `Advise checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers
@@ -34,7 +36,8 @@ An object's annotation plimsoll.dev/ignore names rules not to be told of it. On 
 cluster it reads with your rights; rules that need what you may not read are left
 out and named. What containers use is taken from metrics.k8s.io, which shows one
 moment only, or from --usage. The load of earlier days, of which it proposes
-schedules, is taken from --history or --prometheus-address.
+schedules, is taken from --history or --prometheus-address, and on a cluster
+otherwise from what Plimsoll's controller recorded.
 
 What cannot be read of the files, such as a template that was not rendered, is a
 finding of level warning, and the rest is looked at.
@@ -70,6 +73,9 @@ type adviseOptions struct {
 	usage         string
 	history       historyOptions
 	kube          *genericclioptions.ConfigFlags
+	finder        leader.Finder
+	// recorded has the loads that the controller recorded; nil if they are not read.
+	recorded      recordings
 	version       string
 	in            io.Reader
 	out, progress io.Writer
@@ -93,17 +99,18 @@ func Command(version string) *cobra.Command {
 			return o.run(cmd.Context())
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringSliceVarP(&o.files, "filename", "f", nil,
+	fs := cmd.Flags()
+	fs.StringSliceVarP(&o.files, "filename", "f", nil,
 		"files, folders or - for standard input, instead of a cluster")
-	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "look at the whole cluster")
-	flags.StringVarP(&o.output, "output", "o", "text", "text, json or sarif (2.1.0)")
-	flags.StringVar(&o.failOn, "fail-on", "error",
+	fs.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "look at the whole cluster")
+	fs.StringVarP(&o.output, "output", "o", "text", "text, json or sarif (2.1.0)")
+	fs.StringVar(&o.failOn, "fail-on", "error",
 		"the lowest level that makes the exit status 1: error, warning, advice or never")
-	flags.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
-	flags.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
-	o.history.add(flags)
-	o.kube.AddFlags(flags)
+	fs.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
+	fs.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
+	o.history.add(fs)
+	flags.AddFinder(fs, &o.finder)
+	o.kube.AddFlags(fs)
 	return cmd
 }
 
@@ -158,6 +165,12 @@ func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
 	}
 	if err := o.readPrometheus(ctx, c); err != nil {
 		return err
+	}
+	// Reading is for nothing unless a rule needs it.
+	if slices.ContainsFunc(chosen, func(r *rules.Rule) bool { return r.NeedsLoad }) {
+		if err := o.readRecorded(ctx, c); err != nil {
+			return err
+		}
 	}
 	o.doing.Store(fmt.Sprintf("looking at %d objects", c.Objects))
 	report := rules.Run(c, chosen)
@@ -256,6 +269,9 @@ func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, s
 	reader := cluster.Reader{Client: client, Namespace: namespace}
 	c, err := reader.Read(ctx, time.Now())
 	if err != nil {
+		return nil, "", err
+	}
+	if err := o.openRecordings(config); err != nil {
 		return nil, "", err
 	}
 	why := ""

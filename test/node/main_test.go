@@ -31,7 +31,9 @@ const (
 	own        = "plimsoll-system"
 	controller = "plimsoll-controller"
 	admission  = "plimsoll-admission-controller"
-	loadImage  = "plimsoll.local/load:1"
+	// agents is the namespace of config/node-agent, its DaemonSet and its pods' label.
+	agents    = "plimsoll-node-agent"
+	loadImage = "plimsoll.local/load:1"
 	// startTimeout bounds the building up, with what has to be built for it.
 	startTimeout = 40 * time.Minute
 )
@@ -43,8 +45,10 @@ var moreFlags = map[string][]string{
 		"--horizontal-pod-autoscalers=act",
 		"--recommender-interval=10s", "--updater-interval=10s", "--pod-recommendation-min-memory-mb=10",
 		"--updater-feature-gates=InPlace=true", "--feature-gates=InPlace=true", "--v=1",
+		"--node-agent-namespace=" + agents,
 	},
 	admission: {"--feature-gates=InPlace=true"},
+	agents:    {"--kubelet-cgroup-root=" + realnode.CgroupRoot, "--v=1"},
 }
 
 // stage is the control plane with its node, for all tests.
@@ -116,7 +120,10 @@ func buildUp(ctx context.Context) error {
 	if err := stage.cluster.DeployPlimsoll(ctx, adjust); err != nil {
 		return err
 	}
-	for name := range moreFlags {
+	if err := devcluster.DeployNodeAgent(ctx, stage.cluster, adjust); err != nil {
+		return err
+	}
+	for _, name := range []string{controller, admission} {
 		if _, err := stage.cluster.Kubectl(ctx, "-n", own, "rollout", "status", "deployment/"+name,
 			"--timeout=5m"); err != nil {
 			return errors.Join(err, describe(ctx))
@@ -198,14 +205,14 @@ func importLoad(ctx context.Context) (err error) {
 	return stage.node.Import(ctx, loadImage, packed)
 }
 
-// adjust takes all of config/ as it is, but for an image that no registry has, and more flags.
+// adjust takes all of config/ and config/node-agent as it is, but for an image that no registry has, and more flags.
 func adjust(object *unstructured.Unstructured) (bool, error) {
 	flags := moreFlags[object.GetName()]
-	if object.GetKind() != "Deployment" {
+	if kind := object.GetKind(); kind != "Deployment" && kind != "DaemonSet" {
 		return true, nil
 	}
 	if flags == nil {
-		return false, fmt.Errorf("unknown Deployment %s", object.GetName())
+		return false, fmt.Errorf("unknown %s %s", object.GetKind(), object.GetName())
 	}
 	path := []string{"spec", "template", "spec", "containers"}
 	containers, found, err := unstructured.NestedSlice(object.Object, path...)

@@ -65,6 +65,8 @@ func (s *space) show(ctx context.Context) {
 		{"-n", own, "get", "pods", "-o", "wide"},
 		{"-n", own, "logs", "-l", "app.kubernetes.io/name=plimsoll-controller", "--tail=40"},
 		{"-n", own, "logs", "-l", "app.kubernetes.io/name=plimsoll-admission-controller", "--tail=20"},
+		{"-n", agents, "get", "pods", "-o", "wide"},
+		{"-n", agents, "logs", "-l", "app.kubernetes.io/name=" + agents, "--tail=20"},
 	} {
 		out, err := stage.cluster.Kubectl(ctx, args...)
 		s.t.Logf("kubectl %s (%v)\n%s", strings.Join(args, " "), err, out)

@@ -2,6 +2,7 @@ package loadhistory
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,50 @@ func TestMinutes(t *testing.T) {
 		if isPast != (p.Limit == NotRecorded) || isPast && (p.Every < time.Minute || math.Abs(p.Load-3) > 0.04) ||
 			!isPast && p.Wanted != 6 {
 			t.Fatalf("%+v", *p)
+		}
+	}
+}
+
+// TestReachThroughRestarts: what docs/history.md says is kept of busy loads, is kept if the controller starts anew all the
+// time, and each time has what was saved only after it has decided for a while.
+func TestReachThroughRestarts(t *testing.T) {
+	const hour, every, unread = 3600, 17 * 60, 40
+	b := &busy{random: rand.New(rand.NewPCG(1, 2)), peak: 200, noise: 0.05, correlation: 0.8, startUp: 60}
+	h := &History{}
+	// A minute ends before the saved history is there.
+	restarts := 40*hour + 30
+	for second := 0; second < restarts; second += 15 {
+		h.Add(after(second), b.at(second))
+	}
+	now := restarts
+	for range 24 {
+		saved, _ := h.AppendBinary(nil)
+		h = &History{}
+		for second := now; second < now+every; second++ {
+			h.Add(after(second), b.at(second))
+			if second == now+unread {
+				var earlier History
+				if err := earlier.UnmarshalBinary(saved); err != nil {
+					t.Fatal(err)
+				}
+				h.Merge(&earlier)
+				checkSize(t, h)
+			}
+		}
+		now += every
+	}
+	for i, least := range []time.Duration{15 * time.Minute, 24 * time.Hour, time.Duration(now-300) * time.Second} {
+		first, _ := h.tiers[i].first(&grains[i])
+		kept := after(now).Sub(first)
+		t.Logf("%v of points of %v", kept, grains[i].every)
+		if kept < least {
+			t.Errorf("%v of points of %v, want %v", kept, grains[i].every, least)
+		}
+	}
+	points := all(h)
+	for i := range points[1:] {
+		if points[i+1].At.Before(points[i].At.Add(points[i].Every)) {
+			t.Fatalf("%v after %v: they overlap", points[i+1].At, points[i].At)
 		}
 	}
 }

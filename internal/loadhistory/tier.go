@@ -100,26 +100,25 @@ func (t *tier) forget(step int64) {
 	}
 }
 
-// merge puts an earlier tier's points before this one's.
+// merge puts an earlier tier's points before this one's. They are packed together: if each start of a controller began
+// a slot, those of a day full of starts would push out the points of weeks.
 func (t *tier) merge(g *grain, earlier *tier) {
-	own, end := t.slots, t.end
-	t.slots = slices.Clone(earlier.slots)
-	begin := int64(math.MaxInt64)
-	if t.now.isAny {
-		begin = t.now.step
-	}
+	own, now := t.slots, t.now
+	begin, isAny := now.step, now.isAny
 	if len(own) > 0 {
-		begin = own[0].first
+		begin, isAny = own[0].first, true
+	}
+	t.slots, t.end = slices.Clone(earlier.slots), earlier.end
+	if !isAny {
+		t.now = earlier.now
+		return
 	}
 	t.forget(begin)
-	if len(own) > 0 {
-		t.slots, t.end = append(t.slots, own...), end
-	}
-	if n := len(t.slots); n > g.slots {
-		t.slots = slices.Clone(t.slots[n-g.slots:])
-	}
-	if !t.now.isAny {
-		t.now = earlier.now
+	for i := range own {
+		own[i].each(func(step int64, v values) bool {
+			t.append(g, step, &v)
+			return true
+		})
 	}
 }
 

@@ -18,7 +18,12 @@ func (v *values) point() Point {
 const (
 	unknownCode, zeroCode, firstCode = 0, 1, 2
 	leastLoad, codeStep              = 1e-3, 0.02
+	// mostLoad is the most that a load of pods can be: counts have no more.
+	mostLoad = math.MaxInt32
 )
+
+// mostCode is the largest code that is written.
+var mostCode = codeOf(mostLoad)
 
 func codeOf(load float64) uint16 {
 	switch {
@@ -27,7 +32,7 @@ func codeOf(load float64) uint16 {
 	case load < leastLoad/2:
 		return zeroCode
 	}
-	return uint16(firstCode + math.Round(max(0, min(math.MaxUint16-firstCode, math.Log(load/leastLoad)/codeStep))))
+	return uint16(firstCode + math.Round(max(0, math.Log(min(load, mostLoad)/leastLoad)/codeStep)))
 }
 
 func loadOf(code uint16) float64 {
@@ -37,7 +42,7 @@ func loadOf(code uint16) float64 {
 	case zeroCode:
 		return 0
 	}
-	return leastLoad * math.Exp(codeStep*float64(code-firstCode))
+	return min(mostLoad, leastLoad*math.Exp(codeStep*float64(code-firstCode)))
 }
 
 // coder writes and reads the points of a slot, each as what is different from the one before.
@@ -113,7 +118,7 @@ func (c *coder) code(s *stream, step int64, to *values) {
 	if (changes&knownChanges != 0) == (c.load == unknownCode) {
 		difference := unsigned(c.loads.code(s, signed(int64(to.load)-int64(c.known))))
 		known := int64(c.known) + difference
-		s.isBroken = s.isBroken || known < zeroCode || known > math.MaxUint16
+		s.isBroken = s.isBroken || known < zeroCode || known > int64(mostCode)
 		c.known = uint16(known)
 		c.load = c.known
 	} else {

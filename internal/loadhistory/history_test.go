@@ -269,6 +269,43 @@ func TestReachThroughRestarts(t *testing.T) {
 	}
 }
 
+// TestHighLoads: no load is read that no decision has, not even an infinite one.
+func TestHighLoads(t *testing.T) {
+	var h History
+	for second, load := range []float64{math.MaxInt32, math.MaxFloat64, 1} {
+		h.Add(after(second), Point{Load: load})
+	}
+	b, err := h.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read History
+	if err := read.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all(&read) {
+		if math.Abs(p.Load/mostLoad-1) > 0.011 || p.Load > mostLoad {
+			t.Errorf("%+v, want a load of %d", p, mostLoad)
+		}
+	}
+	if n := len(all(&read)); n != 2 {
+		t.Errorf("%d points, want 2", n)
+	}
+	for _, code := range []uint16{codeOf(1), mostCode, mostCode + 1, 40000, math.MaxUint16} {
+		s := slot{first: 1}
+		end := coderAt(1)
+		s.append(&end, 1, &values{load: codeOf(1)})
+		// Only the load changes.
+		to := stream{data: s.data[:], at: int(s.used), end: 8 * slotBytes}
+		end.codeChanges(&to, 0)
+		end.loads.code(&to, signed(int64(code)-int64(end.known)))
+		s.used = uint16(to.at)
+		if _, isFine := s.last(); isFine != (code <= mostCode) {
+			t.Errorf("whether a load with the code %d is read: %v", code, isFine)
+		}
+	}
+}
+
 func TestClockThatJumps(t *testing.T) {
 	point := Point{Load: 3, Wanted: 3, Ready: 3}
 	var h History
@@ -400,7 +437,7 @@ func TestDamaged(t *testing.T) {
 			read.Add(after(36000+second), Point{Load: 1})
 		}
 		for _, p := range all(&read) {
-			if p.Load < 0 || p.Wanted < 0 || p.Ready < 0 || p.Limit >= limits {
+			if p.Load < 0 || p.Load > mostLoad || p.Wanted < 0 || p.Ready < 0 || p.Limit >= limits {
 				t.Fatalf("%+v", p)
 			}
 		}

@@ -77,6 +77,40 @@ const minutes = 1
 // History is that of one object. The zero value is empty.
 type History struct {
 	tiers [len(grains)]tier
+	// before is the last moment that was added.
+	before moment
+}
+
+// moment is when a load was seen.
+type moment struct {
+	isAny bool
+	load  float64
+	// second is since the Unix epoch. The load holds from then until another, and interval is since the moment before.
+	second, until, interval int64
+}
+
+// shortestHold is how many seconds a load holds at least, if the next one is late. Objects are decided every 15 seconds
+// by default, longestInterval is the longest time between two decisions that is expected.
+const shortestHold, longestInterval = 30, 3600
+
+// isLate reports whether a moment is before the last one without the clock having been wrong.
+func (m *moment) isLate(second int64) bool {
+	return m.isAny && second < m.second && m.second-second <= int64(stray/time.Second)
+}
+
+// endAt has the load hold until the next moment, or for twice the usual time between two: after a longer time nobody
+// decided, and nothing is known.
+func (m *moment) endAt(second, every int64) {
+	m.until = min(second, m.second+max(shortestHold, every, 2*m.interval))
+}
+
+// next is a moment after the one before.
+func (m *moment) next(second int64, load float64) moment {
+	next := moment{isAny: true, second: second, load: load}
+	if m.isAny {
+		next.interval = max(0, min(longestInterval, second-m.second))
+	}
+	return next
 }
 
 // Add adds what was seen at a moment. Moments are expected in their order; an earlier one by less than two minutes is
@@ -95,9 +129,15 @@ func (h *History) add(finest int, at time.Time, p *Point) {
 		p.PerPodMilli = 0
 	}
 	p.Wanted, p.Ready = max(0, p.Wanted), max(0, p.Ready)
-	for i := finest; i < len(h.tiers); i++ {
-		h.tiers[i].add(&grains[i], at, p)
+	second := at.Unix()
+	if h.before.isLate(second) {
+		return
 	}
+	h.before.endAt(second, int64(grains[finest].every/time.Second))
+	for i := finest; i < len(h.tiers); i++ {
+		h.tiers[i].add(&grains[i], at, p, &h.before)
+	}
+	h.before = h.before.next(second, p.Load)
 }
 
 // Points calls yield with the points from a time on and before another, oldest first, each time in the finest
@@ -139,5 +179,8 @@ func (h *History) First() (at time.Time, found bool) {
 func (h *History) Merge(earlier *History) {
 	for i := range h.tiers {
 		h.tiers[i].merge(&grains[i], &earlier.tiers[i])
+	}
+	if !h.before.isAny {
+		h.before = earlier.before
 	}
 }

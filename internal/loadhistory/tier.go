@@ -19,23 +19,33 @@ type tier struct {
 // present is a step that points are added to.
 type present struct {
 	step int64
-	// isAny says that there was a point, sum and known are of the loads that were known.
-	isAny bool
-	known int32
-	sum   float64
-	last  values
+	// isAny says that there was a point. seconds are those of the step whose load is known, sum is that of their loads.
+	isAny        bool
+	seconds, sum float64
+	last         values
+}
+
+// hold counts a load for the seconds of the step that it held.
+func (n *present) hold(g *grain, m *moment) {
+	every := int64(g.every / time.Second)
+	begin := n.step * every
+	if held := min(m.until, begin+every) - max(m.second, begin); held > 0 && m.isAny && !math.IsNaN(m.load) {
+		n.seconds += float64(held)
+		n.sum += float64(held) * m.load
+	}
 }
 
 // stray is how long before the last step a moment may be without the clock having been wrong.
 const stray = 2 * time.Minute
 
-func (t *tier) add(g *grain, at time.Time, p *Point) {
+// add adds a moment. The load of the one before counts for the time that it held.
+func (t *tier) add(g *grain, at time.Time, p *Point, before *moment) {
 	n, step := &t.now, g.step(at)
 	latest, isAny := t.latest()
 	switch {
 	case !isAny || n.isAny && step == n.step:
 	case step > latest:
-		t.flush(g)
+		t.flush(g, before)
 	case g.start(latest).Sub(at) <= stray:
 		return
 	default:
@@ -43,10 +53,7 @@ func (t *tier) add(g *grain, at time.Time, p *Point) {
 		t.forget(step)
 	}
 	n.step, n.isAny = step, true
-	if !math.IsNaN(p.Load) {
-		n.sum += p.Load
-		n.known++
-	}
+	n.hold(g, before)
 	n.last = values{perPod: p.PerPodMilli, wanted: p.Wanted, ready: p.Ready, limit: p.Limit}
 }
 
@@ -59,14 +66,15 @@ func (t *tier) latest() (step int64, isAny bool) {
 }
 
 // flush makes a point of the step, if there is one.
-func (t *tier) flush(g *grain) {
+func (t *tier) flush(g *grain, before *moment) {
 	n := &t.now
 	if !n.isAny {
 		return
 	}
+	n.hold(g, before)
 	v := n.last
-	if n.known > 0 {
-		v.load = codeOf(n.sum / float64(n.known))
+	if n.seconds > 0 {
+		v.load = codeOf(n.sum / n.seconds)
 	}
 	t.append(g, n.step, &v)
 	*n = present{}

@@ -113,7 +113,7 @@ func of(h *loadhistory.History, from, to time.Time, step time.Duration) (Timelin
 // fill puts points into the cells.
 func (t *Timeline) fill(points []loadhistory.Point) {
 	holds := holdsFor(points)
-	known := make([]int32, len(t.Cells))
+	known := make([]time.Duration, len(t.Cells))
 	for i := range points {
 		p := &points[i]
 		lasts := p.Every
@@ -123,13 +123,14 @@ func (t *Timeline) fill(points []loadhistory.Point) {
 				lasts = max(lasts, next)
 			}
 		}
-		first := t.index(p.At)
+		end := p.At.Add(lasts)
 		// A point that ends within a cell belongs to that cell, too, unless the next one says otherwise.
-		for k := first; k == first || k < t.index(p.At.Add(lasts)); k++ {
-			if k < 0 || k >= len(t.Cells) {
+		for k := t.index(p.At); k >= 0 && k < len(t.Cells); k++ {
+			begin := t.Start.Add(time.Duration(k) * t.Step)
+			if !begin.Before(end) {
 				break
 			}
-			t.Cells[k].add(p, &known[k])
+			t.Cells[k].add(p, min(t.Step, end.Sub(begin), end.Sub(p.At), begin.Add(t.Step).Sub(p.At)), &known[k])
 		}
 	}
 }
@@ -143,15 +144,15 @@ func (t *Timeline) index(at time.Time) int {
 	return int(since / t.Step)
 }
 
-// add takes a point into the cell, which has as many points with a load.
-func (c *Cell) add(p *loadhistory.Point, known *int32) {
+// add takes a point into the cell, of which it lasts a time. The load of the cell is known for another time already.
+func (c *Cell) add(p *loadhistory.Point, lasts time.Duration, known *time.Duration) {
 	if !math.IsNaN(p.Load) {
-		*known++
-		if *known == 1 {
+		if *known == 0 {
 			c.Load = p.Load
 		} else {
-			c.Load += (p.Load - c.Load) / float64(*known)
+			c.Load += (p.Load - c.Load) * float64(lasts) / float64(*known+lasts)
 		}
+		*known += lasts
 	}
 	c.IsRecorded = true
 	c.PerPodMilli, c.Wanted, c.Ready, c.Limit = float64(p.PerPodMilli), p.Wanted, p.Ready, p.Limit

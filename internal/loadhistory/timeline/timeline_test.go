@@ -108,6 +108,28 @@ func TestMeans(t *testing.T) {
 	}
 }
 
+// TestMeansOfTime: where decisions come each second in one half of a minute, that half counts as much as the other.
+func TestMeansOfTime(t *testing.T) {
+	h := &loadhistory.History{}
+	for second := 0; second < 3600; second++ {
+		switch {
+		case second%60 >= 30:
+			h.Add(after(second), loadhistory.Point{Load: 20, Wanted: 20})
+		case second%15 == 0:
+			h.Add(after(second), loadhistory.Point{Load: 2, Wanted: 20})
+		}
+	}
+	line := Of(h, begin, after(3600))
+	if len(line.Cells) != 60 {
+		t.Errorf("%d minutes, want 60", len(line.Cells))
+	}
+	for i, c := range line.Cells[:len(line.Cells)-1] {
+		if math.Abs(c.Load-11) > 0.2 {
+			t.Errorf("minute %d: a load of %g, want 11", i, c.Load)
+		}
+	}
+}
+
 // TestNothing: of a time of which nothing is recorded there are no cells.
 func TestNothing(t *testing.T) {
 	h := recorded(3600, 1, ramp)

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e/load"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+)
+
+// The target fails with a test, and says which were only starved.
+func TestVerdict(t *testing.T) {
+	of := func(name string, outcomes ...e2e.Outcome) e2e.SpecResult {
+		return e2e.SpecResult{Spec: e2e.Spec{Name: name}, Outcomes: map[e2e.Subject][]e2e.Outcome{e2e.Plimsoll: outcomes}}
+	}
+	passed, failed := e2e.Outcome{State: e2e.Passed}, e2e.Outcome{State: e2e.Failed}
+	starved := e2e.Outcome{State: e2e.Failed, Load: load.Report{Late: 1}}
+	result := &e2e.Result{Specs: []e2e.SpecResult{of("good", passed, passed)}}
+	if err := verdict(result, []e2e.Subject{e2e.Plimsoll, e2e.Upstream}); err != nil {
+		t.Errorf("all pass: %v", err)
+	}
+	result.Specs = append(result.Specs, of("bad", passed, failed), of("hungry", starved))
+	err := verdict(result, []e2e.Subject{e2e.Plimsoll, e2e.Upstream})
+	if err == nil || !strings.Contains(err.Error(), "plimsoll: failed: bad\n") ||
+		!strings.Contains(err.Error(), "starved the load: hungry") || strings.Contains(err.Error(), "upstream") {
+		t.Errorf("got %v", err)
+	}
+	if err := verdict(result, []e2e.Subject{e2e.Upstream}); err != nil {
+		t.Errorf("another subject's results count: %v", err)
+	}
+}
+
+// What is written can be gone on from.
+func TestReadResult(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.json")
+	want := &e2e.Result{Specs: []e2e.SpecResult{{
+		Spec:     e2e.Spec{Name: "light", FullName: "[a] light"},
+		Outcomes: map[e2e.Subject][]e2e.Outcome{e2e.Upstream: {{State: e2e.Passed, Seconds: 93}}},
+	}}}
+	if err := report.WriteJSON(path, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readResult(path)
+	if err != nil || len(got.Specs) != 1 || got.Specs[0].FullName != "[a] light" ||
+		got.Specs[0].Outcomes[e2e.Upstream][0].Seconds != 93 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := readResult(""); err != nil || len(got.Specs) > 0 {
+		t.Errorf("without a file: %+v, %v", got, err)
+	}
+	if _, err := readResult(path + "x"); err == nil {
+		t.Error("a file that is not there is no error")
+	}
+}

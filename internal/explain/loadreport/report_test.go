@@ -195,30 +195,19 @@ func TestManyChanges(t *testing.T) {
 // TestCountsNotRecorded: of a time of which only the load is known there are no counts, and no changes of them.
 func TestCountsNotRecorded(t *testing.T) {
 	h := &loadhistory.History{}
-	text := func() (*Report, string) {
-		r, err := New(observe.HPA("shop", "web"), h, Source{}, begin, begin.Add(2*time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		if err := r.WriteText(&text, Style{Width: 60}); err != nil {
-			t.Fatal(err)
-		}
-		return r, text.String()
-	}
 	for minute := range 60 {
 		at := begin.Add(time.Duration(minute) * time.Minute)
 		h.AddMinute(at, loadhistory.Point{Load: 7, Limit: loadhistory.NotRecorded})
 	}
-	_, got := text()
+	_, got := textOf(t, h)
 	if !strings.Contains(got, "wanted    not recorded") || strings.Contains(got, "ready pods for") ||
 		strings.Contains(got, "did not change") {
 		t.Error(got)
 	}
-	h.Add(begin.Add(time.Hour), loadhistory.Point{Load: 7, Wanted: 8, Ready: 6})
-	h.Add(begin.Add(time.Hour+time.Minute), loadhistory.Point{Load: 7, Wanted: 9, Ready: 9})
-	h.Add(begin.Add(time.Hour+2*time.Minute), loadhistory.Point{Load: 7, Wanted: 9, Ready: 9})
-	r, got := text()
+	for minute, wanted := range []int32{8, 9, 9} {
+		h.Add(begin.Add(time.Hour+time.Duration(minute)*time.Minute), loadhistory.Point{Load: 7, Wanted: wanted, Ready: wanted})
+	}
+	r, got := textOf(t, h)
 	if !strings.Contains(got, "wanted    8 to 9 pods") || !strings.Contains(got, "counts are not recorded for") {
 		t.Error(got)
 	}
@@ -235,6 +224,20 @@ func checkNotRecorded(t *testing.T, o *Output) {
 	if last.Wanted == nil || *last.Wanted != 9 || len(o.Changes) != 1 || o.Changes[0].From != 8 {
 		t.Errorf("%+v, changes %+v", last, o.Changes)
 	}
+}
+
+// textOf is the report of two hours, and its text.
+func textOf(t *testing.T, h *loadhistory.History) (*Report, string) {
+	t.Helper()
+	r, err := New(observe.HPA("shop", "web"), h, Source{}, begin, begin.Add(2*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := r.WriteText(&text, Style{Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	return r, text.String()
 }
 
 func TestPlotOfLittle(t *testing.T) {

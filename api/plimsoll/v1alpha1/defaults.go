@@ -11,7 +11,7 @@ const (
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
-	DefaultWasteLimitPercent      = 3
+	DefaultWasteLimitPercent      = 5
 	DefaultForecastPrice          = 10
 )
 

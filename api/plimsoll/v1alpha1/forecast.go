@@ -13,7 +13,7 @@ type Forecast struct {
 	// The most that the forecast may waste, in percent of all pod-minutes. A forecast that
 	// would have wasted more on the last days raises nothing.
 	// +optional
-	// +kubebuilder:default=3
+	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	WasteLimitPercent *int32 `json:"wasteLimitPercent,omitempty"`

@@ -44,7 +44,7 @@ type Settings struct {
 
 // The defaults of Settings.
 const (
-	DefaultWasteLimitPercent = 3
+	DefaultWasteLimitPercent = 5
 	DefaultPrice             = 10
 )
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -13,33 +14,16 @@ import (
 
 // BenchmarkDecide is a decision a second on an object with a utilization metric
 // and the API server's default behavior, whose usage wanders around its target.
-func BenchmarkDecide(b *testing.B) {
-	for _, n := range []int{10, 1000} {
-		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
-			p := policy(1, 2000)
-			p.Behavior = defaults()
-			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
-			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
-				Target: source.Target{Type: source.Utilization, Percent: 50}}}
-			s, o := horizontal.State{}, steady(n)
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				now := noon.Add(time.Duration(i) * time.Second)
-				o.Readings[0].Samples[0].Milli = int64(500 + i%7*40*n)
-				i++
-				_, s = horizontal.Decide(now, &p, s, &o)
-			}
-		})
-	}
-}
+func BenchmarkDecide(b *testing.B) { benchmarkDecide(b, forecast.Settings{}) }
 
 // BenchmarkDecideWithForecast is the same with a forecast: each decision adds to what is learnt, and each 60th uses it.
-func BenchmarkDecideWithForecast(b *testing.B) {
+func BenchmarkDecideWithForecast(b *testing.B) { benchmarkDecide(b, active()) }
+
+func benchmarkDecide(b *testing.B, settings forecast.Settings) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
 			p := policy(1, 2000)
-			p.Behavior, p.Forecast = defaults(), active()
+			p.Behavior, p.Forecast = defaults(), settings
 			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
 				Target: source.Target{Type: source.Utilization, Percent: 50}}}

@@ -131,6 +131,11 @@ func edit(object *unstructured.Unstructured, flags []string) error {
 func poll(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	return Poll(ctx, check)
+}
+
+// Poll repeats a check until it succeeds or the context ends. Then it returns the cause, and how the check failed last.
+func Poll(ctx context.Context, check func(context.Context) error) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	var last error

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/autoscaler"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/deployed"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
@@ -164,21 +165,5 @@ func ready(pod *corev1.Pod) bool {
 func poll(ctx context.Context, patience time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTooLong)
 	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	var last error
-	for {
-		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil {
-			last = err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", context.Cause(ctx), errors.Join(last))
-		case <-ticker.C:
-		}
-	}
+	return deployed.Poll(ctx, check)
 }

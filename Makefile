@@ -133,7 +133,7 @@ oracle-vertical: ## compare recommender, updater and admission with upstream's o
 		-admission-pods=$(or $(N),10000) -admission-objects=$(or $(N),10000) -admission-seed=$(or $(SEED),1)
 
 .PHONY: e2e-upstream
-e2e-upstream: ## run Kubernetes' own end-to-end tests of HPAs, unmodified, on a real node (root; three hours; SUBJECT=upstream for its own loop, FOCUS='part of a name' RUNS=3 OUT=file.json FLAGS=...)
+e2e-upstream: ## run Kubernetes' own end-to-end tests of HPAs, unmodified, on a real node (root; an hour and a half; SUBJECT=upstream for its own loop, FOCUS='part of a name' RUNS=3 OUT=file.json FLAGS=...)
 	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
 	@$(GO) run ./cmd/bench e2e $(if $(SUBJECT),--subjects='$(SUBJECT)') $(if $(FOCUS),--focus='$(FOCUS)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)

@@ -49,6 +49,7 @@ func e2eCommand() *cobra.Command {
 	flags.StringSliceVar(&o.subjects, "subjects", []string{string(e2e.Plimsoll)},
 		"what decides: plimsoll, upstream or both, one after the other")
 	flags.IntVar(&c.Runs, "runs", 1, "how often each test is run for each subject")
+	flags.IntVar(&c.AtATime, "at-a-time", 1, "how many tests run beside each other; each needs up to 0.7 cores")
 	flags.StringVar(&c.Focus, "focus", "", "part of the names of the tests to run, or several "+
 		"with | between them (default all)")
 	flags.StringVar(&c.LogDir, "logs", filepath.Join("dist", "e2e-upstream"), "folder for the output of each test")
@@ -79,6 +80,9 @@ func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
 	}
 	if o.config.Runs < 1 {
 		return errors.New("--runs: at least 1")
+	}
+	if o.config.AtATime < 1 {
+		return errors.New("--at-a-time: at least 1")
 	}
 	if o.resume && o.out == "" {
 		return errors.New("--resume needs --out")

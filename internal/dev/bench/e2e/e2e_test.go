@@ -94,32 +94,36 @@ func TestResult(t *testing.T) {
 	starved, survived := failed, passed
 	starved.Load, survived.Load = gaps, gaps
 	result := &Result{Specs: []SpecResult{
-		{Spec: specOf(light), Outcomes: map[Subject][]Outcome{Plimsoll: {passed, starved, survived}}},
+		{Spec: specOf(light), Outcomes: map[Subject][]Outcome{Plimsoll: {passed, starved, survived}, Upstream: {starved}}},
 		{Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Plimsoll: {failed}}},
 		{Spec: specOf(dns)},
 	}}
 	other := &Result{Specs: []SpecResult{{Spec: specOf(light), Outcomes: map[Subject][]Outcome{
 		Upstream: {passed}, Plimsoll: {failed},
-	}}}}
+	}}, {Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Upstream: {passed}}}}}
 	result.Take(other)
 	if got := result.runnable(); got != 2 {
 		t.Errorf("%d can be run", got)
 	}
-	wantFailed, wantStarved := []string{result.Specs[1].Name}, []string{result.Specs[0].Name}
-	gotFailed, gotStarved := result.Failures(Plimsoll)
-	if diff := cmp.Diff([][]string{wantFailed, wantStarved}, [][]string{gotFailed, gotStarved}); diff != "" {
-		t.Error(diff)
+	for subject, want := range map[Subject][][]string{
+		Plimsoll: {{result.Specs[1].Name}, nil}, // what was starved passed later
+		Upstream: {nil, {result.Specs[0].Name}},
+	} {
+		failed, starved := result.Failures(subject)
+		if diff := cmp.Diff(want, [][]string{failed, starved}); diff != "" {
+			t.Errorf("%s: %s", subject, diff)
+		}
 	}
-	if gotFailed, gotStarved = result.Failures(Upstream); len(gotFailed)+len(gotStarved) > 0 {
-		t.Errorf("upstream: %v, %v", gotFailed, gotStarved)
+	if own, other := result.Specs[0].judged(Plimsoll), result.Specs[0].judged(Upstream); own != 2 || other != 0 {
+		t.Errorf("%d and %d runs were judged", own, other)
 	}
 	var out strings.Builder
 	if err := result.Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"passed 93 s, failed 120 s (starved), passed 93 s  passed 93 s\n",
-		"failed 120 s      not run\n",
+		"passed 93 s, failed 120 s (starved), passed 93 s  failed 120 s (starved)\n",
+		"failed 120 s             passed 93 s\n",
 		"light Should scale from 1 pod to 2 pods, plimsoll, run 2, failed: the machine starved the load: 1 of 4 requests for " +
 			"load came late, up to 60 s after the one before instead of 30; 0 failed.",
 		"when cluster size changed: not run: about cluster-proportional-autoscaler",

@@ -28,6 +28,17 @@ type SpecResult struct {
 
 func (s *SpecResult) canRun() bool { return s.NotRun == "" && !s.alone }
 
+// judged is how often the test was run with a load that it asked for.
+func (s *SpecResult) judged(subject Subject) int {
+	count := 0
+	for _, outcome := range s.Outcomes[subject] {
+		if !outcome.Starved() {
+			count++
+		}
+	}
+	return count
+}
+
 func (r *Result) runnable() int {
 	count := 0
 	for i := range r.Specs {
@@ -55,11 +66,14 @@ func (r *Result) Take(other *Result) {
 }
 
 // Failures are the tests that failed in any run of a subject, but for those whose load was not what they asked for.
+// Those are starved, unless they were run again since.
 func (r *Result) Failures(subject Subject) (failed, starved []string) {
 	for i := range r.Specs {
-		for _, outcome := range r.Specs[i].Outcomes[subject] {
+		outcomes := r.Specs[i].Outcomes[subject]
+		for run, outcome := range outcomes {
 			switch {
 			case outcome.State == Passed:
+			case outcome.Starved() && run < len(outcomes)-1:
 			case outcome.Starved():
 				starved = append(starved, r.Specs[i].Name)
 			default:

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
@@ -29,8 +32,10 @@ type Config struct {
 	Plimsoll string
 	// Subjects are run one after the other.
 	Subjects []Subject
-	// Runs is how often each test is run for each subject.
+	// Runs is how often each test is run for each subject. Those whose load was not what they asked for do not count.
 	Runs int
+	// AtATime is how many tests run beside each other, each with a namespace of its own; 0 means one.
+	AtATime int
 	// Focus is part of the names of the tests to run, or several with | between them; empty means all.
 	Focus string
 	// Earlier are results of another call; what was run then is not run again. Nil means none.
@@ -43,7 +48,7 @@ type Config struct {
 	Done func(*Result) error
 }
 
-// Run builds up a cluster, runs the tests one after the other, and takes everything down.
+// Run builds up a cluster, runs the tests, and takes everything down.
 func Run(ctx context.Context, config Config) (result *Result, err error) {
 	began := time.Now()
 	specs, err := listSpecs(ctx, config.BinDir)
@@ -106,30 +111,61 @@ func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *
 	if err := s.begin(ctx, subject); err != nil {
 		return err
 	}
+	r := &runner{Config: c, stage: s, subject: subject, result: result}
 	for run := range c.Runs {
-		number := 0
-		for i := range result.Specs {
-			spec := &result.Specs[i]
-			if !spec.canRun() {
-				continue
-			}
-			number++
-			if len(spec.Outcomes[subject]) > run {
-				continue // earlier
-			}
-			c.Say("%s, run %d of %d, test %d of %d: %s", subject, run+1, c.Runs, number, result.runnable(), spec.Name)
-			log := filepath.Join(c.LogDir, string(subject), fmt.Sprintf("run-%d", run+1), fmt.Sprintf("%02d.log", i+1))
-			outcome, err := runSpec(ctx, filepath.Join(c.BinDir, build.UpstreamSuite), s.cluster.KubeconfigPath(),
-				spec.Spec, log)
-			if err != nil {
-				return err
-			}
-			spec.Outcomes[subject] = append(spec.Outcomes[subject], outcome)
-			c.Say("  %s", outcome)
-			if err := c.Done(result); err != nil {
-				return err
-			}
+		if err := r.runEach(ctx, run); err != nil {
+			return err
 		}
 	}
 	return s.end(ctx, subject)
+}
+
+// runner runs tests with one subject.
+type runner struct {
+	*Config
+
+	stage   *stage
+	subject Subject
+
+	mu     sync.Mutex // for result, and for the progress that is said of it
+	result *Result
+}
+
+// runEach runs each test that has not been run so often yet.
+func (r *runner) runEach(ctx context.Context, run int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(r.AtATime, 1))
+	number := 0
+	for i := range r.result.Specs {
+		if !r.result.Specs[i].canRun() {
+			continue
+		}
+		number++
+		name := fmt.Sprintf("test %d of %d", number, r.result.runnable())
+		group.Go(func() error { return r.runOne(ctx, run, i, name) })
+	}
+	return group.Wait()
+}
+
+func (r *runner) runOne(ctx context.Context, run, i int, name string) error {
+	r.mu.Lock()
+	spec := &r.result.Specs[i]
+	earlier := len(spec.Outcomes[r.subject])
+	if ctx.Err() != nil || spec.judged(r.subject) > run {
+		r.mu.Unlock()
+		return nil
+	}
+	r.Say("%s, run %d of %d, %s: %s", r.subject, run+1, r.Runs, name, spec.Name)
+	r.mu.Unlock()
+	log := filepath.Join(r.LogDir, string(r.subject), fmt.Sprintf("run-%d", earlier+1), fmt.Sprintf("%02d.log", i+1))
+	outcome, err := runSpec(ctx, filepath.Join(r.BinDir, build.UpstreamSuite), r.stage.cluster.KubeconfigPath(),
+		spec.Spec, log)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	spec.Outcomes[r.subject] = append(spec.Outcomes[r.subject], outcome)
+	r.Say("  %s: %s", name, outcome)
+	return r.Done(r.result)
 }

@@ -200,6 +200,7 @@ func (i *Identity) take(now time.Time, text []byte) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.shown = &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: i.key, Leaf: leaf}
-	i.config.Log.Info("a certificate names this agent's node", "names", leaf.DNSNames, "until", leaf.NotAfter)
+	i.config.Log.Info("a certificate names this agent's node", "names", leaf.DNSNames, "addresses", leaf.IPAddresses,
+		"until", leaf.NotAfter)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"time"
 )
 
@@ -61,7 +62,12 @@ func (a *Authority) Pool() *x509.CertPool {
 // Sign is a certificate of a key for this use, in PEM.
 func (a *Authority) Sign(name string, key crypto.PublicKey, usage x509.ExtKeyUsage) ([]byte, error) {
 	template := certificate(name)
-	template.DNSNames, template.ExtKeyUsage = []string{name}, []x509.ExtKeyUsage{usage}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{usage}
+	if address := net.ParseIP(name); address != nil {
+		template.IPAddresses = []net.IP{address}
+	} else {
+		template.DNSNames = []string{name}
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key, a.key)
 	return encode(der), err
 }

@@ -110,8 +110,11 @@ func outlives(p *pair, lifetime time.Duration) bool {
 }
 
 // names are the names, and those of them that are addresses.
-func (t Terms) names() (names []string, addresses []net.IP) {
-	for _, name := range t.Names {
+func (t Terms) names() (names []string, addresses []net.IP) { return split(t.Names...) }
+
+// split separates addresses from names.
+func split(all ...string) (names []string, addresses []net.IP) {
+	for _, name := range all {
 		if ip := net.ParseIP(name); ip != nil {
 			addresses = append(addresses, ip)
 		} else {

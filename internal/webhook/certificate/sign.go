@@ -32,12 +32,13 @@ func (k *Kept) Sign(now time.Time, name string, key crypto.PublicKey) ([]byte, e
 	template := &x509.Certificate{
 		SerialNumber: number,
 		Subject:      pkix.Name{CommonName: shown.authority.cert.Subject.CommonName + "-server"},
-		DNSNames:     []string{name},
 		NotBefore:    now.Add(-k.terms.backdate()),
 		NotAfter:     now.Add(k.terms.Lifetime),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
+	// Nodes may be named by their addresses, and clients look for an address among the addresses alone.
+	template.DNSNames, template.IPAddresses = split(name)
 	der, err := x509.CreateCertificate(rand.Reader, template, shown.authority.cert, key, shown.authority.key)
 	if err != nil {
 		return nil, fmt.Errorf("signing a certificate: %w", err)

@@ -73,3 +73,34 @@ func TestSign(t *testing.T) {
 		}
 	}
 }
+
+// TestSignAddress: nodes may be named by their addresses.
+func TestSignAddress(t *testing.T) {
+	kept, err := Keep(fake.NewClientset().CoreV1().Secrets("plimsoll-system"), "agents", terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Refresh(t.Context(), began); err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"10.0.0.1", "fd00::1", "node-1", "10.0.0.1.example.com", "010.0.0.1"} {
+		text, err := kept.Sign(began, node, key.Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		signed, err := cert.ParseCertsPEM(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := signed[0].VerifyHostname(node); err != nil {
+			t.Errorf("%s: %v", node, err)
+		}
+		if err := signed[0].VerifyHostname("10.0.0.2"); err == nil {
+			t.Errorf("%s: good for another node", node)
+		}
+	}
+}

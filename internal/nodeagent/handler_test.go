@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -400,3 +401,30 @@ func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
 
 // WriteHeader implements http.ResponseWriter.
 func (d *discarded) WriteHeader(int) {}
+
+// TestMaxAnswerBytes: the bound that clients have for an answer has room for the longest names and numbers, and for no
+// containers.
+func TestMaxAnswerBytes(t *testing.T) {
+	long := selection.Container{PodUID: strings.Repeat("u", 36), ID: strings.Repeat("c", 64),
+		Namespace: strings.Repeat("n", 63), Pod: strings.Repeat("p", 253), Name: strings.Repeat("a", 63)}
+	for _, count := range []int{0, 1, 500} {
+		wanted := slices.Repeat([]selection.Container{long}, count)
+		usages, stalled := make([]usage, count), make([]stalls, count)
+		labels := make([]string, count)
+		for i := range wanted {
+			at := time.UnixMilli(253_402_300_799_999)
+			labels[i] = labelsOf(&wanted[i])
+			usages[i] = usage{cpuAt: at, memoryAt: at, began: at, cpuNanos: math.MaxInt64 - 1e3, memoryBytes: math.MaxInt64,
+				hasCPU: true, hasMemory: true}
+			stalled[i] = stalls{at: at, pressure: math.MaxInt64, hasThrottling: true, hasPressure: true,
+				throttling: cgroup.Throttling{Periods: math.MaxInt64, Throttled: math.MaxInt64, Time: math.MaxInt64}}
+		}
+		limit := selection.Prepare(wanted).MaxAnswerBytes()
+		var used, missed page
+		used.usages(labels, usages)
+		missed.stalls(labels, stalled)
+		if len(used.text) > limit || len(missed.text) > limit {
+			t.Errorf("%d containers: %d and %d bytes, at most %d", count, len(used.text), len(missed.text), limit)
+		}
+	}
+}

@@ -43,8 +43,8 @@ var ErrNotReady = errors.New("there is no certificate for agents yet")
 // errUntrusted stands for an error that repeats what is in the other side's certificate.
 var errUntrusted = errors.New("its certificate is not of its node")
 
-// errTooLarge is the reason of an answer that is longer than any agent's.
-var errTooLarge = errors.New("the answer is too large")
+// errTooLarge is the reason of an answer that is longer than that of an agent can be.
+var errTooLarge = errors.New("the answer is longer than what it was asked for")
 
 // Credentials are what a client shows and signs with.
 type Credentials struct {
@@ -140,7 +140,7 @@ func (c *Client) Scrape(ctx context.Context, target kubelet.Target, wanted *sele
 		round.CPU = reading
 		return round, fmt.Errorf("agent of node %s at %s: %w", target.Node, target.Address, explain(err))
 	}
-	parsing := cputime.Spend(func() { round, err = c.store.Ingest(target.Node, time.Now(), answer) })
+	parsing := cputime.Spend(func() { round, err = c.store.IngestOf(target.Node, time.Now(), answer, wanted.Has()) })
 	c.giveBack(answer)
 	round.CPU = reading + parsing
 	return round, err
@@ -168,7 +168,7 @@ func (c *Client) fetch(ctx context.Context, target kubelet.Target, wanted *selec
 		return nil, 0, fmt.Errorf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	buffer := c.take()
-	cpu = cputime.Spend(func() { answer, err = read(buffer, response) })
+	cpu = cputime.Spend(func() { answer, err = read(buffer, response, wanted.MaxAnswerBytes()) })
 	if err != nil {
 		return answer, cpu, err
 	}
@@ -263,7 +263,7 @@ func newHTTP(config *tls.Config, dial func(ctx context.Context, network, host st
 var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
 // read appends an answer's body to dst, decompressed.
-func read(dst []byte, response *http.Response) ([]byte, error) {
+func read(dst []byte, response *http.Response, maxBytes int) ([]byte, error) {
 	body := io.Reader(response.Body)
 	if response.Header.Get("Content-Encoding") == "gzip" {
 		z, _ := unzippers.Get().(*gzip.Reader)
@@ -274,9 +274,10 @@ func read(dst []byte, response *http.Response) ([]byte, error) {
 		body = z
 	}
 	into := bytes.NewBuffer(dst)
-	n, err := io.CopyN(into, body, text.DefaultMaxBytes+1)
+	limit := int64(min(maxBytes, text.DefaultMaxBytes))
+	n, err := io.CopyN(into, body, limit+1)
 	switch {
-	case n > text.DefaultMaxBytes:
+	case n > limit:
 		return into.Bytes(), errTooLarge
 	case errors.Is(err, io.EOF):
 		return into.Bytes(), nil

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -224,6 +225,41 @@ func TestStranger(t *testing.T) {
 	}
 	if a.signed != 0 || asked != 1 {
 		t.Errorf("%d certificates, asked %d times", a.signed, asked)
+	}
+}
+
+// startTaken makes a server that has the certificate of a node's agent, and answers what it likes.
+func startTaken(t *testing.T, node string, a *authority, answer http.HandlerFunc) (address string) {
+	t.Helper()
+	shown, err := a.Issue(node, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(answer)
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*shown}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+// TestTakenOver: who has taken a node over cannot fill the client's memory: neither with containers that were not asked
+// for, nor with text.
+func TestTakenOver(t *testing.T) {
+	a := newAuthority(t)
+	c, store := newClient(t, a)
+	sample := func(namespace, pod string) string {
+		return `container_memory_working_set_bytes{container="app",namespace="` + namespace + `",pod="` + pod + `"} 1` + "\n"
+	}
+	answer := sample("shop", "web-0") + sample("shop", "web-1") + sample("other", "web-0") + "resource_scrape_error 0\n"
+	target := kubelet.Target{Node: "node-1", Address: startTaken(t, "node-1", a,
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })}
+	round, err := c.Scrape(t.Context(), target, wanted(1))
+	if err != nil || round.Containers != 1 || store.Sizes().Containers != 1 {
+		t.Errorf("%+v, %+v: %v", round, store.Sizes(), err)
+	}
+	answer += strings.Repeat("# \n", 4<<10)
+	if _, err := c.Scrape(t.Context(), target, wanted(1)); !errors.Is(err, errTooLarge) {
+		t.Errorf("a long answer: %v", err)
 	}
 }
 

@@ -135,3 +135,42 @@ func Prepare(containers []Container) *Prepared {
 	text := Encode(containers)
 	return &Prepared{Text: text, Key: Key(text)}
 }
+
+// The bounds of an answer: some lines for each family, and four samples for each container, which have its names once
+// more, those of labels, a value and a time.
+const (
+	familiesBytes       = 4 << 10
+	samplesPerContainer = 4
+	sampleBytes         = 128
+)
+
+// MaxAnswerBytes is how long the answer of an agent can be.
+func (p *Prepared) MaxAnswerBytes() int {
+	return familiesBytes + samplesPerContainer*(len(p.Text)+sampleBytes*bytes.Count(p.Text, []byte{'\n'}))
+}
+
+// Has makes a function that reports whether a container is part of the selection. It is for one goroutine, and does
+// nothing before it is called: where all containers are known already, that is never.
+func (p *Prepared) Has() func(namespace, pod, name []byte) bool {
+	var names map[string]struct{}
+	var key []byte
+	return func(namespace, pod, name []byte) bool {
+		if names == nil {
+			names = p.names()
+		}
+		key = append(append(append(append(append(key[:0], namespace...), ' '), pod...), ' '), name...)
+		_, has := names[string(key)]
+		return has
+	}
+}
+
+// names are what stands behind the UID and the ID of each line: a namespace, a pod and a name.
+func (p *Prepared) names() map[string]struct{} {
+	names := make(map[string]struct{}, bytes.Count(p.Text, []byte{'\n'}))
+	for line := range strings.Lines(string(p.Text)) {
+		if parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3); len(parts) == 3 {
+			names[parts[2]] = struct{}{}
+		}
+	}
+	return names
+}

@@ -60,3 +60,16 @@ func TestIsValid(t *testing.T) {
 		}
 	}
 }
+
+// TestHas: a container is part of the selection by its three names, whatever its pod's UID and its ID.
+func TestHas(t *testing.T) {
+	has := Prepare([]Container{{"u-1", "abc", "shop", "web-0", "app"}, {"u-2", "abd", "shop", "web-1", "proxy"}}).Has()
+	for names, want := range map[[3]string]bool{
+		{"shop", "web-0", "app"}: true, {"shop", "web-1", "proxy"}: true, {"shop", "web-0", "proxy"}: false,
+		{"bank", "web-0", "app"}: false, {"shop", "web", "0"}: false, {"shop", "web-0 app", ""}: false, {"", "", ""}: false,
+	} {
+		if got := has([]byte(names[0]), []byte(names[1]), []byte(names[2])); got != want {
+			t.Errorf("%q: %t", names, got)
+		}
+	}
+}

@@ -35,4 +35,6 @@
 //
 // A container that two rounds in a row do not have is forgotten, as is its pod
 // with its last container. A scrape that fails or cannot be read changes nothing.
+// At most [MaxContainers] of a node are remembered; more are left out, as are those
+// that are not [Wanted].
 package rate

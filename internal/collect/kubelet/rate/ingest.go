@@ -41,6 +41,8 @@ type batch struct {
 	spanMillis int64
 
 	node *node
+	// wanted are the containers that are taken in; nil for all.
+	wanted Wanted
 	// localMillis is when the text arrived, by the node's local clock.
 	localMillis int64
 	// scrapedMillis stands in for a timestamp that is missing.
@@ -188,7 +190,7 @@ func whole(value float64) int64 {
 }
 
 // containerOf finds or makes the container that the labels name; nil without the
-// three that it takes.
+// three that it takes, and for one that is not wanted or too many.
 func (b *batch) containerOf(labels syntax.Labels) *container {
 	var s subject
 	b.scratch = b.scratch[:0]
@@ -212,6 +214,10 @@ func (b *batch) containerOf(labels syntax.Labels) *container {
 	}
 	if c := b.node.find(s); c != nil {
 		return c
+	}
+	if b.node.known >= MaxContainers || len(labels) > maxLabelBytes ||
+		b.wanted != nil && !b.wanted(s.namespace, s.pod, s.container) {
+		return nil
 	}
 	return b.node.make(s, labels)
 }

@@ -15,6 +15,14 @@ const (
 	DefaultMaxAge = 30 * time.Second
 )
 
+// MaxContainers is how many containers of one node are remembered, those of the round before included. A node with 500
+// pods of four containers has 2000. A node that names others all the time cannot fill this process's memory.
+const MaxContainers = 4096
+
+// maxLabelBytes is how long the labels of a container may be: the longest names of a container, a namespace and a pod
+// have 379 bytes together.
+const maxLabelBytes = 1 << 10
+
 // Config says what a store keeps.
 type Config struct {
 	// Span is the longest window that will be asked for. Whatever the scrape
@@ -57,8 +65,17 @@ func New(config Config) *Store {
 // Ingest takes in what a kubelet answered; scraped is when the answer arrived.
 // After an error (*text.Error, ErrNoStatistics, both wrapped) nothing has changed.
 func (s *Store) Ingest(nodeName string, scraped time.Time, input []byte) (Round, error) {
+	return s.IngestOf(nodeName, scraped, input, nil)
+}
+
+// Wanted reports whether samples of a container are wanted. It keeps none of the bytes.
+type Wanted func(namespace, pod, container []byte) bool
+
+// IngestOf is Ingest of those containers alone that are wanted, or that were wanted before and are in the text still.
+func (s *Store) IngestOf(nodeName string, scraped time.Time, input []byte, wanted Wanted) (Round, error) {
 	b := s.batch()
 	defer s.release(b)
+	b.wanted = wanted
 	n := s.node(nodeName)
 	n.mu.Lock()
 	defer n.mu.Unlock()

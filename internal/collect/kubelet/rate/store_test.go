@@ -474,3 +474,65 @@ func TestManyAtATime(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// named is a text about so many containers, whose names begin with a prefix.
+func named(prefix string, from, to int) []byte {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "container_memory_working_set_bytes{container=\"app\",namespace=\"shop\",pod=\"%s-%d\"} 1\n", prefix, i)
+	}
+	b.WriteString("resource_scrape_error 0\n")
+	return []byte(b.String())
+}
+
+// TestMostContainers: a node that names others each time fills no memory. What it named first stays known.
+func TestMostContainers(t *testing.T) {
+	s := rate.New(rate.Config{})
+	for second, prefix := range []string{"a", "b", "c", "d"} {
+		round, err := s.Ingest("node-1", at(float64(second)), named(prefix, 0, 3000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known := s.Sizes().Containers; known > rate.MaxContainers || round.Containers+round.Ignored != 3000 {
+			t.Errorf("%s: %d containers, %+v", prefix, known, round)
+		}
+	}
+	if _, err := s.Ingest("node-2", at(0), named("a", 0, rate.MaxContainers+100)); err != nil {
+		t.Fatal(err)
+	}
+	if round, err := s.Ingest("node-2", at(1), named("a", 0, 100)); err != nil || round.Containers != 100 || round.Gone != 0 {
+		t.Errorf("%+v, %v", round, err)
+	}
+	long := strings.ReplaceAll(string(named("a", 0, 1)), "a-0", strings.Repeat("x", 2000))
+	if round, err := s.Ingest("node-3", at(0), []byte(long)); err != nil || round.Containers != 0 || round.Ignored != 1 {
+		t.Errorf("a long name: %+v, %v", round, err)
+	}
+}
+
+// TestWanted: containers that nobody asked for are left out. One that is known stays so while the text has it.
+func TestWanted(t *testing.T) {
+	s := rate.New(rate.Config{})
+	of := func(pods string) rate.Wanted {
+		return func(namespace, pod, container []byte) bool {
+			return string(namespace) == "shop" && strings.Contains(pods, string(pod)) && string(container) == "app"
+		}
+	}
+	for second, step := range []struct {
+		from, to int
+		wanted   rate.Wanted
+		known    int
+	}{
+		{0, 9, of("a-0 a-1"), 2},
+		{0, 9, of("a-1"), 2},
+		{1, 9, of("a-1"), 2}, // until two rounds have not had it
+		{1, 9, of("a-1"), 1},
+		{0, 9, nil, 9},
+	} {
+		if _, err := s.IngestOf("node-1", at(float64(second)), named("a", step.from, step.to), step.wanted); err != nil {
+			t.Fatal(err)
+		}
+		if known := s.Sizes().Containers; known != step.known {
+			t.Errorf("%d: %d containers are known, want %d", second, known, step.known)
+		}
+	}
+}

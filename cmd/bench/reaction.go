@@ -59,15 +59,17 @@ func reactionCommand() *cobra.Command {
 	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
 	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval "+
 		"for all subjects: how old its samples of CPU may be (default 10s, the kubelet's, and 1s for what is tuned)")
-	flags.Var(&o.load, "load", "the real node's workload: article, sidecar with an idle container in each pod, or "+
-		"slow-readiness with pods that are ready 10 s after their start")
+	flags.Var(&o.load, "load", "the real node's workload: article, sidecar with an idle container in each pod, "+
+		"slow-readiness with pods that are ready 10 s after their start, two-containers scaled by one that is hot beside an "+
+		"idle one with a large request, or memory scaled by the memory of connections")
 	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
 	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
 	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest,
 		"least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
 	flags.StringSliceVar(&o.subjects, "subjects", nil, "what to measure of upstream, upstream-tuned, plimsoll, "+
 		"plimsoll-tuned, plimsoll-agent, upstream-requests, plimsoll-requests (default all; on simulated nodes, which need "+
-		"no tuning and have no cgroups, without plimsoll-tuned and plimsoll-agent)")
+		"no tuning and have no cgroups, without plimsoll-tuned and plimsoll-agent; with the loads two-containers and "+
+		"memory, which have metrics of their own, without those by requests)")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv),
 		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
@@ -125,7 +127,9 @@ func (o *reactionOptions) measure(ctx context.Context) (result reaction.Result, 
 		stage, err = reaction.StartSimulated(ctx,
 			reaction.SimulatedConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
 	} else {
-		stage, err = reaction.StartReal(ctx, reaction.RealConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
+		stage, err = reaction.StartReal(ctx, reaction.RealConfig{
+			BinDir: o.binDir, Plimsoll: o.plimsoll, Load: o.load, Log: o.config.Say,
+		})
 	}
 	if err != nil {
 		return reaction.Result{}, err
@@ -148,7 +152,9 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 		if !o.simulated {
 			names = append(names, plimsollTuned, plimsollAgent)
 		}
-		names = append(names, upstreamRequests, plimsollRequests)
+		if !o.load.HasMetric() {
+			names = append(names, upstreamRequests, plimsollRequests)
+		}
 	}
 	flags := strings.Fields(o.plimsollFlags)
 	known := map[string]reaction.Subject{
@@ -168,6 +174,9 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 		if chosen[i].Load = o.load; o.simulated && (chosen[i].NodeAgent || o.load != reaction.Article) {
 			return nil, errors.New("simulated nodes have neither cgroups nor containers: no agent, and the article's load alone")
 		}
+		if chosen[i].OnRequests && o.load.HasMetric() {
+			return nil, fmt.Errorf("the load %s is not scaled by requests", o.load)
+		}
 	}
 	return chosen, err
 }
@@ -180,6 +189,9 @@ func (o *reactionOptions) build(ctx context.Context, progress io.Writer) error {
 		parts = append(parts, "kwok")
 	} else {
 		parts, ours = append(parts, build.Kubelet), append(ours, build.Pause, build.RequestExporter)
+	}
+	if o.load == reaction.Memory {
+		ours = append(ours, build.MemoryServer)
 	}
 	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
 	if o.binDir != "" {

@@ -34,7 +34,7 @@ func run(ctx context.Context) error {
 	ours := []string{"devcluster", "plimsoll"}
 	theirs := build.ControlPlane()
 	if *only != "" {
-		ours, theirs = append(ours, build.Pause, build.RequestExporter),
+		ours, theirs = append(ours, build.Pause, build.RequestExporter, build.MemoryServer),
 			append(theirs, build.Kubelet, build.UpstreamRecommender, build.UpstreamUpdater)
 		wanted := strings.Split(*only, ",")
 		keep := func(name string) bool { return !slices.Contains(wanted, name) }

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/autoscaler"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/images"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
@@ -299,10 +301,53 @@ func TestAgentTargets(t *testing.T) {
 	}
 }
 
+// TestLoadsReachTheMost: what a load's pods use asks for the most replicas as soon as it is seen in the first of them,
+// and at rest for no more than the least. With two containers the whole pod's use asks for none.
+func TestLoadsReachTheMost(t *testing.T) {
+	requests := func(load Load, of corev1.ResourceName, container string) (sum int64) {
+		for _, c := range deployment((&Real{}).Template(Subject{Load: load})).Spec.Template.Spec.Containers {
+			if amount := c.Resources.Requests[of]; container == "" || c.Name == container {
+				sum += amount.MilliValue()
+			}
+		}
+		return sum
+	}
+	wanted := func(usedMilli, requestedMilli int64, percent int32) int64 {
+		target := requestedMilli * int64(percent) / 100
+		return (minReplicas*usedMilli + target - 1) / target
+	}
+	hot, whole := TwoContainers.metric(), requests(TwoContainers, corev1.ResourceCPU, "")
+	if got := wanted(hotLimitMilli, requests(TwoContainers, hot.Name, hot.Container), hot.Percent); got < maxReplicas {
+		t.Errorf("two containers: the hot one asks for %d", got)
+	}
+	if got := wanted(hotLimitMilli, whole, hot.Percent); got > minReplicas {
+		t.Errorf("two containers: both together ask for %d", got)
+	}
+	// A node of two CPUs also has Plimsoll's two pods of 250m, its agent's of 10m and metrics-server outside.
+	if all := maxReplicas * whole; all > 2000-510 {
+		t.Errorf("two containers: the pods request %dm", all)
+	}
+	memory := Memory.metric()
+	requested := requests(Memory, memory.Name, memory.Container)
+	const underLoad, atRest = connectionsPerPod * images.MiBPerConnection << 20 * 1000, 16 << 20 * 1000
+	if got := wanted(underLoad, requested, memory.Percent); got < maxReplicas {
+		t.Errorf("memory: under load %d", got)
+	}
+	if got := wanted(atRest, requested, memory.Percent); got > minReplicas {
+		t.Errorf("memory: at rest %d", got)
+	}
+	for _, load := range []Load{"", Article, Sidecar, SlowReadiness} {
+		if m := load.metric(); m != (autoscaler.Resource{Name: corev1.ResourceCPU, Percent: targetPercent}) ||
+			requests(load, corev1.ResourceCPU, server) != requestMilli {
+			t.Errorf("%s: %+v", load, m)
+		}
+	}
+}
+
 // TestLoads: each makes the pods what it says, and there is no other.
 func TestLoads(t *testing.T) {
 	pods := map[Load]corev1.PodSpec{}
-	for _, name := range []string{"article", "sidecar", "slow-readiness"} {
+	for _, name := range []string{"article", "sidecar", "slow-readiness", "two-containers", "memory"} {
 		var load Load
 		if err := load.Set(name); err != nil || load.String() != name {
 			t.Errorf("%s: %v", name, err)
@@ -318,6 +363,9 @@ func TestLoads(t *testing.T) {
 	}
 	if pods[SlowReadiness].Containers[0].ReadinessProbe.InitialDelaySeconds != slowReadinessSeconds {
 		t.Errorf("slow: %+v", pods[SlowReadiness])
+	}
+	if probe := pods[Memory].Containers[0].ReadinessProbe.HTTPGet; probe.Path == "/" {
+		t.Error("a probe would take memory")
 	}
 	if err := new(Load).Set("other"); err == nil {
 		t.Error("another load was taken")

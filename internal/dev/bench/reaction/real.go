@@ -24,6 +24,8 @@ type RealConfig struct {
 	BinDir string
 	// Plimsoll is the program to pack and measure.
 	Plimsoll string
+	// Load is what the workload is like; the folder need not have the programs of the others.
+	Load Load
 	// Log is called at every step.
 	Log func(format string, args ...any)
 }
@@ -39,6 +41,7 @@ func CheckReal() error {
 
 // Real is the experiment's stage on a real node.
 type Real struct {
+	load    Load
 	cluster *devcluster.Cluster
 	node    *realnode.Node
 	subject Subject
@@ -59,7 +62,7 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Real{cluster: cluster}
+	r := &Real{load: config.Load, cluster: cluster}
 	if r.node,
 		err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
 		err = r.importImages(ctx, config)
@@ -85,7 +88,14 @@ func (r *Real) importImages(ctx context.Context, config RealConfig) error {
 	if err != nil {
 		return err
 	}
-	return r.node.Import(ctx, images.Exporter, exporter)
+	if err := r.node.Import(ctx, images.Exporter, exporter); err != nil || config.Load != Memory {
+		return err
+	}
+	memory, err := images.NewMemoryServer(config.BinDir)
+	if err != nil {
+		return err
+	}
+	return r.node.Import(ctx, images.MemoryServer, memory)
 }
 
 // Close takes down the node and then the control plane.
@@ -99,7 +109,7 @@ func (r *Real) Close() error {
 }
 
 // Title implements Stage.
-func (r *Real) Title() string { return "nginx and ab on a real node" }
+func (r *Real) Title() string { return r.load.title() + " on a real node" }
 
 // Client implements Stage.
 func (r *Real) Client() kubernetes.Interface { return r.cluster.Client() }
@@ -119,7 +129,7 @@ func (r *Real) Template(subject Subject) corev1.PodTemplateSpec {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		TerminationGracePeriodSeconds: &grace,
 		Containers: []corev1.Container{{
-			Name: "nginx", Image: images.Nginx, ImagePullPolicy: corev1.PullNever,
+			Name: server, Image: images.Nginx, ImagePullPolicy: corev1.PullNever,
 			ReadinessProbe: &corev1.Probe{
 				ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(80)}},
 				PeriodSeconds: 1,

@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
@@ -54,8 +53,8 @@ func awaitAccount(ctx context.Context, client kubernetes.Interface) error {
 func deployment(template corev1.PodTemplateSpec) *appsv1.Deployment {
 	template.Labels = podLabels
 	for i := range template.Spec.Containers {
-		template.Spec.Containers[i].Resources.Requests = corev1.ResourceList{
-			corev1.ResourceCPU: *resource.NewMilliQuantity(requestMilli, resource.DecimalSI),
+		if of := &template.Spec.Containers[i].Resources; of.Requests == nil {
+			of.Requests = milliCPU(requestMilli)
 		}
 	}
 	return &appsv1.Deployment{
@@ -83,7 +82,7 @@ func createAutoscaler(ctx context.Context, a Autoscaler, patience time.Duration)
 func autoscalerOf(cluster *devcluster.Cluster, subject Subject, metricsPort int) (Autoscaler, error) {
 	c := autoscaler.Config{
 		REST: cluster.RESTConfig(), Namespace: namespace, Name: workload, MinReplicas: minReplicas, MaxReplicas: maxReplicas,
-		CPUPercent: targetPercent,
+		Resource: subject.Load.metric(),
 	}
 	if subject.OnRequests {
 		c.Requests = targetRequests

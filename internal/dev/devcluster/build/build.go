@@ -56,6 +56,7 @@ var allParts = []part{
 	{name: UpstreamSuite, module: endToEnd, pkg: "./suite", outName: "suite", ours: true},
 	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
 	{name: RequestExporter, module: ".", pkg: "./internal/dev/bench/reaction/requestexporter", ours: true},
+	{name: MemoryServer, module: ".", pkg: "./internal/dev/bench/reaction/memoryserver", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
 	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
 }
@@ -95,8 +96,11 @@ const (
 	KEDAMetricsServer = "keda-metrics-server"
 )
 
-// RequestExporter runs beside nginx in the pods of a benchmark.
-const RequestExporter = "requestexporter"
+// What runs in the pods of a benchmark: a counter of requests beside nginx, and a server that needs memory.
+const (
+	RequestExporter = "requestexporter"
+	MemoryServer    = "memoryserver"
+)
 
 // The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.
 const (

@@ -31,13 +31,39 @@ type Config struct {
 	// Namespace and Name are the object's; the Deployment has the same name.
 	Namespace, Name          string
 	MinReplicas, MaxReplicas int32
-	// CPUPercent is the target by CPU.
-	CPUPercent int32
-	// Requests is the target per pod and second instead; 0 scales by CPU.
+	// Resource is the target by what the pods use.
+	Resource Resource
+	// Requests is the target per pod and second instead; 0 scales by Resource.
 	Requests int64
 	// MetricsPort is where the pods count their requests. With it a WorkloadAutoscaler reads them there, as an HPA cannot.
 	// Without it an HPA asks the custom metrics API.
 	MetricsPort int
+}
+
+// Resource is a target by what the pods use of a resource, or one container of each.
+type Resource struct {
+	Name corev1.ResourceName
+	// Container is the container's name; empty means the whole pod.
+	Container string
+	// Percent is the target of what is requested.
+	Percent int32
+}
+
+// metric is of type ContainerResource for one container.
+func (r *Resource) metric() autoscalingv2.MetricSpec {
+	target := autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &r.Percent}
+	if r.Container != "" {
+		return autoscalingv2.MetricSpec{
+			Type: autoscalingv2.ContainerResourceMetricSourceType,
+			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+				Name: r.Name, Container: r.Container, Target: target,
+			},
+		}
+	}
+	return autoscalingv2.MetricSpec{
+		Type:     autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricSource{Name: r.Name, Target: target},
+	}
 }
 
 // Autoscaler is an HPA or a WorkloadAutoscaler.
@@ -75,15 +101,7 @@ func New(c Config) (*Autoscaler, error) {
 }
 
 func (c *Config) hpa() autoscalingv2.HorizontalPodAutoscalerSpec {
-	metric := autoscalingv2.MetricSpec{
-		Type: autoscalingv2.ResourceMetricSourceType,
-		Resource: &autoscalingv2.ResourceMetricSource{
-			Name: corev1.ResourceCPU,
-			Target: autoscalingv2.MetricTarget{
-				Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &c.CPUPercent,
-			},
-		},
-	}
+	metric := c.Resource.metric()
 	if c.Requests != 0 {
 		metric = autoscalingv2.MetricSpec{
 			Type: autoscalingv2.PodsMetricSourceType,

@@ -34,8 +34,12 @@ func TestAutoscalers(t *testing.T) {
 		path   []string // to the target
 		want   any
 	}{
-		"CPU": {Config{CPUPercent: 20}, "HorizontalPodAutoscaler", []string{"resource", "target", "averageUtilization"},
-			int64(20)},
+		"CPU": {Config{Resource: Resource{Name: "cpu", Percent: 20}}, "HorizontalPodAutoscaler",
+			[]string{"resource", "target", "averageUtilization"}, int64(20)},
+		"memory": {Config{Resource: Resource{Name: "memory", Percent: 50}}, "HorizontalPodAutoscaler",
+			[]string{"resource", "name"}, "memory"},
+		"a container's CPU": {Config{Resource: Resource{Name: "cpu", Container: "nginx", Percent: 50}},
+			"HorizontalPodAutoscaler", []string{"containerResource", "container"}, "nginx"},
 		"by the API": {Config{Requests: 50}, "HorizontalPodAutoscaler", []string{"pods", "target", "averageValue"}, "50"},
 		"by the pods": {Config{Requests: 50, MetricsPort: 9113}, "WorkloadAutoscaler",
 			[]string{"podEndpoint", "target", "averageValue"}, "50"},

@@ -30,6 +30,7 @@ const (
 	plimsollHalf     = "plimsoll-half"
 	plimsollOwn      = "plimsoll-own"
 	plimsollLearnt   = "plimsoll-learnt"
+	plimsollAgents   = "plimsoll-agents"
 )
 
 // scaleOptions are the scale command's flags.
@@ -82,7 +83,7 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll},
 		"what to measure; "+plimsollHalf+" has every second HPA replaced by a WorkloadAutoscaler, "+plimsollOwn+
 			" each by one on metrics of the pods' own, "+plimsollLearnt+
-			" begins with full histories and forecasts that have learnt")
+			" begins with full histories and forecasts that have learnt, "+plimsollAgents+" requests agents of the nodes")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+
 		", with blanks between")
@@ -129,6 +130,9 @@ func (o *scaleOptions) chosen() ([]scale.Subject, error) {
 		plimsollLearnt: {
 			Name: "Plimsoll, all learnt", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags), HasLearnt: true,
 		},
+		plimsollAgents: {
+			Name: "Plimsoll, node agents", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags), NodeAgents: true,
+		},
 	}
 	return choose(o.subjects, known)
 }
@@ -157,7 +161,7 @@ func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
 	}
 	o.config.BinDir = built.BinDir
 	if o.config.Plimsoll != "" && !slices.ContainsFunc(o.subjects, func(name string) bool {
-		return slices.Contains([]string{plimsoll, plimsollHalf, plimsollOwn, plimsollLearnt}, name)
+		return slices.Contains([]string{plimsoll, plimsollHalf, plimsollOwn, plimsollLearnt, plimsollAgents}, name)
 	}) {
 		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
 	}

@@ -244,6 +244,7 @@ var layers = []wall{
 			"internal/dev/bench", "internal/dev/deployed", "internal/dev/devcluster", "internal/dev/realnode",
 			"internal/dev/image", "internal/workloadmodel", "internal/decide", "internal/observe", "internal/loadhistory",
 			"internal/kube/checkpoints", "internal/snapshot", "internal/simulate", "internal/timing", "api",
+			"internal/nodeagent", "internal/collect/cputime",
 		},
 		never: []string{"testing"},
 	},

@@ -131,6 +131,9 @@ func (c *Config) validateSubjects() error {
 		if s.HasLearnt && (s.Kind != Plimsoll || s.autoscalers() != population.HPAs) {
 			return fmt.Errorf("%s: only Plimsoll goes on from what was learnt, here of HPAs alone", s.Name)
 		}
+		if s.NodeAgents && (s.Kind != Plimsoll || s.OwnMetrics) {
+			return fmt.Errorf("%s: only Plimsoll requests agents of nodes, for what they measure", s.Name)
+		}
 		if s.OwnMetrics && (c.Size.PodsPer > population.MostPods || c.Size.Objects > population.MostObjects) {
 			return fmt.Errorf("%s: there are addresses for %d objects with %d pods", s.Name, population.MostObjects,
 				population.MostPods)

@@ -12,6 +12,8 @@ type decision struct {
 	// age is how old the newest sample was that it had; meaningless if not aged.
 	age  time.Duration
 	aged bool
+	// oldest is how old the newest sample was of the pod of which it was oldest; 0 if that is not known.
+	oldest time.Duration
 }
 
 // journal is when each object was decided. It is safe for concurrent use.
@@ -92,6 +94,8 @@ type stretch struct {
 	periods []float64
 	// ages are those of the newest samples at the decisions, in seconds.
 	ages []float64
+	// oldest are those of the pods of which they were oldest, where that is known.
+	oldest []float64
 	// waiting counts the objects without a period that ended.
 	waiting int
 }
@@ -117,6 +121,9 @@ func (s *stretch) add(all []decision, from, to, began time.Time) {
 		if d.at.After(from) {
 			if d.aged {
 				s.ages = append(s.ages, d.age.Seconds())
+			}
+			if d.oldest > 0 {
+				s.oldest = append(s.oldest, d.oldest.Seconds())
 			}
 			if i > 0 {
 				s.periods = append(s.periods, d.at.Sub(last).Seconds())

@@ -67,8 +67,12 @@ func TestAgesOfAStretch(t *testing.T) {
 	j := journalOf([]float64{5, 15})
 	j.note(0, decision{at: at(16), age: time.Second, aged: true})
 	j.note(0, decision{at: at(17)})
+	j.note(0, decision{at: at(18), age: time.Second, aged: true, oldest: 3 * time.Second})
 	got := j.between(at(10), at(30))
-	if diff := cmp.Diff([]float64{0.5, 1}, got.ages); diff != "" {
+	if diff := cmp.Diff([]float64{0.5, 1, 1}, got.ages); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{3}, got.oldest); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -23,6 +23,8 @@ type measurement struct {
 	perSecond float64
 	// Periods and ages in seconds; NaN where single decisions are not seen.
 	periodP50, periodP99, sampleAgeP99 float64
+	// oldestAgeP50 and oldestAgeP99 are of the pod of which the newest sample is oldest.
+	oldestAgeP50, oldestAgeP99 float64
 	// waiting counts objects of which no period ended.
 	waiting int
 	// CPU in seconds of one core.
@@ -36,6 +38,7 @@ type measurement struct {
 	statusWritesPerObjectMinute float64
 	scaleWrites                 float64
 	start                       beginning
+	agents                      agentNumbers
 }
 
 // server is what the API server says of itself at one time.
@@ -77,8 +80,8 @@ type observer struct {
 	asked     atomic.Int64 // questions to the metrics API
 	// isOwn says that the pods themselves are asked, not the kubelets.
 	isOwn bool
-	// hasLearnt says that each object begins with what was learnt of it.
-	hasLearnt bool
+	// hasLearnt says that each object begins with what was learnt of it, hasAgents that nodes' agents are requested.
+	hasLearnt, hasAgents bool
 }
 
 // waiting is a wait until a time has come and a count has reached what is wanted.
@@ -99,7 +102,7 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 	}
 	o := &observer{
 		journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title,
-		kind: subject.Kind, isOwn: subject.OwnMetrics, hasLearnt: subject.HasLearnt,
+		kind: subject.Kind, isOwn: subject.OwnMetrics, hasLearnt: subject.HasLearnt, hasAgents: subject.NodeAgents,
 	}
 	if subject.Kind == Plimsoll {
 		o.window, o.decisions = b.PlimsollWindow, b.Decisions
@@ -131,16 +134,20 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 
 // follow notes the decisions of a log until stop is called.
 func (b *bench) follow(ctx context.Context, from position, o *observer) (stop func() error) {
-	newestSample := b.telemetry.NewestScrape
+	samplesOf := b.telemetry.SamplesOf
 	if o.isOwn {
-		newestSample = b.telemetry.NewestPage
+		samplesOf = b.telemetry.PagesOf
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- followLog(ctx, from, b.Size, func(object int, at time.Time) {
-			newest, found := newestSample(object, at)
-			o.journal.note(object, decision{at: at, age: at.Sub(newest), aged: found})
+			times, found := samplesOf(object, at)
+			d := decision{at: at, age: at.Sub(times.Newest), aged: found}
+			if !times.Oldest.IsZero() {
+				d.oldest = at.Sub(times.Oldest)
+			}
+			o.journal.note(object, d)
 		})
 	}()
 	return func() error {
@@ -151,6 +158,9 @@ func (b *bench) follow(ctx context.Context, from position, o *observer) (stop fu
 
 // observe waits until the subject is at rest, and measures it for a while.
 func (b *bench) observe(ctx context.Context, r *running, o *observer) (measurement, error) {
+	if err := b.awaitAgents(ctx, r, o); err != nil {
+		return measurement{}, err
+	}
 	start, err := b.settle(ctx, r, o)
 	if err != nil {
 		return measurement{}, err
@@ -214,6 +224,9 @@ type numbers struct {
 	asked   int64
 	pages   int64
 	seen    int
+	// answers of agents, and the CPU that those took.
+	answers  int64
+	agentCPU time.Duration
 }
 
 // Upstream decides all objects in bursts as long as its limits do not spread them: whatever is counted begins and ends
@@ -243,6 +256,9 @@ func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, err
 		return n, err
 	}
 	n.asked, n.pages, n.seen = o.asked.Load(), b.telemetry.Pages(), o.journal.total()
+	if o.hasAgents {
+		n.answers, n.agentCPU = b.launcher.agents.Answers()
+	}
 	n.subject, err = b.launcher.process(ctx, r)
 	return n, err
 }
@@ -251,6 +267,7 @@ func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, err
 func (m *measurement) see(s stretch) {
 	m.periodP50, m.periodP99 = report.Quantile(s.periods, 0.5), report.Quantile(s.periods, 0.99)
 	m.sampleAgeP99 = report.Quantile(s.ages, 0.99)
+	m.oldestAgeP50, m.oldestAgeP99 = report.Quantile(s.oldest, 0.5), report.Quantile(s.oldest, 0.99)
 	m.waiting = s.waiting
 }
 
@@ -264,6 +281,7 @@ func (b *bench) compare(before, after numbers) measurement {
 	m := measurement{
 		seconds: seconds, seen: float64(after.seen), counted: after.subject.decisions,
 		periodP50: math.NaN(), periodP99: math.NaN(), sampleAgeP99: math.NaN(),
+		oldestAgeP50: math.NaN(), oldestAgeP99: math.NaN(), agents: agentsBetween(before, after),
 		perSecond:      (after.subject.decisions - before.subject.decisions) / seconds,
 		cpuPerThousand: cpu / thousands, cores: cpu / seconds,
 		serverCPUPerThousand: max(served.cores-b.idle.cores, 0) * served.seconds / thousands,

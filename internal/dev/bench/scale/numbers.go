@@ -19,6 +19,9 @@ type process struct {
 	residentBytes, liveHeapBytes float64
 	// decisions is upstream's own count of them, which Plimsoll keeps too.
 	decisions float64
+	// readings counts Plimsoll's decisions on resource metrics, agentReadings those for which all samples were from
+	// agents.
+	readings, agentReadings float64
 }
 
 // defaultGOGC is how much a heap may grow, in percent, before the next collection, unless the program says otherwise.
@@ -29,11 +32,18 @@ func (p page) process(at time.Time) process {
 	if growth == 1 {
 		growth = 1 + defaultGOGC/100
 	}
-	return process{
+	n := process{
 		at: at, cpuSeconds: p.Sum("process_cpu_seconds_total"), residentBytes: p.Sum("process_resident_memory_bytes"),
 		liveHeapBytes: p.Sum("go_memstats_next_gc_bytes") / growth,
 		decisions:     p.Sum("horizontal_pod_autoscaler_controller_reconciliations_total"),
 	}
+	p.Each("plimsoll_resource_readings_total", func(labels map[string]string, count float64) {
+		n.readings += count
+		if labels["source"] == "agent" {
+			n.agentReadings += count
+		}
+	})
+	return n
 }
 
 // requests are what an API server has answered.

@@ -22,6 +22,9 @@ go_gc_gogc_percent 50
 # TYPE horizontal_pod_autoscaler_controller_reconciliations_total counter
 horizontal_pod_autoscaler_controller_reconciliations_total{action="none",error="none"} 40
 horizontal_pod_autoscaler_controller_reconciliations_total{action="none",error="internal"} 2
+# TYPE plimsoll_resource_readings_total counter
+plimsoll_resource_readings_total{source="agent"} 30
+plimsoll_resource_readings_total{source="kubelet"} 9
 # TYPE apiserver_request_total counter
 apiserver_request_total{verb="GET",group="",resource="",subresource="/readyz",code="200"} 999
 apiserver_request_total{verb="GET",group="apps",resource="deployments",subresource="scale",code="200"} 30
@@ -45,7 +48,9 @@ func parsed(t *testing.T, text string) page {
 func TestProcessOfAPage(t *testing.T) {
 	got := parsed(t, somePage).process(start)
 	// With GOGC=50 the next collection comes at one and a half times what the last one left.
-	want := process{at: start, cpuSeconds: 12.5, residentBytes: 5e7, liveHeapBytes: 2e7, decisions: 42}
+	want := process{
+		at: start, cpuSeconds: 12.5, residentBytes: 5e7, liveHeapBytes: 2e7, decisions: 42, readings: 39, agentReadings: 30,
+	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

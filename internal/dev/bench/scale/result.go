@@ -37,6 +37,8 @@ type SubjectResult struct {
 	PeriodP50Seconds    report.Spread `json:"periodP50Seconds"`
 	PeriodP99Seconds    report.Spread `json:"periodP99Seconds"`
 	SampleAgeP99Seconds report.Spread `json:"sampleAgeP99Seconds"`
+	OldestAgeP50Seconds report.Spread `json:"oldestSampleAgeP50Seconds"`
+	OldestAgeP99Seconds report.Spread `json:"oldestSampleAgeP99Seconds"`
 	DecisionsPerSecond  report.Spread `json:"decisionsPerSecond"`
 
 	CPUSecondsPerThousandDecisions       report.Spread `json:"cpuSecondsPerThousandDecisions"`
@@ -53,6 +55,12 @@ type SubjectResult struct {
 	ObjectsWithoutPeriod        report.Spread            `json:"objectsWithoutPeriod"`
 	CountedPerSeen              report.Spread            `json:"decisionsCountedPerSeen"`
 	MeasuredSeconds             report.Spread            `json:"measuredSeconds"`
+
+	// AgentAnswersPerSecond are those of the agents of nodes, AgentCPUCores what those took, and AgentDecisionShare the
+	// part of the decisions for which all samples were from agents.
+	AgentAnswersPerSecond report.Spread `json:"agentAnswersPerSecond"`
+	AgentCPUCores         report.Spread `json:"agentCPUCores"`
+	AgentDecisionShare    report.Spread `json:"agentDecisionShare"`
 
 	// AllDecidedSeconds and AtRestSeconds are since the start: until each object had been decided once, and until the
 	// measurement began. RestlessRuns are those that were measured before they came to rest.
@@ -87,6 +95,8 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		PeriodP50Seconds:    over(func(m *measurement) float64 { return m.periodP50 }),
 		PeriodP99Seconds:    over(func(m *measurement) float64 { return m.periodP99 }),
 		SampleAgeP99Seconds: over(func(m *measurement) float64 { return m.sampleAgeP99 }),
+		OldestAgeP50Seconds: over(known(func(m *measurement) float64 { return m.oldestAgeP50 })),
+		OldestAgeP99Seconds: over(known(func(m *measurement) float64 { return m.oldestAgeP99 })),
 		DecisionsPerSecond:  over(func(m *measurement) float64 { return m.perSecond }),
 
 		CPUSecondsPerThousandDecisions:       over(func(m *measurement) float64 { return m.cpuPerThousand }),
@@ -95,13 +105,11 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		ResidentBytes:                        over(func(m *measurement) float64 { return m.residentBytes }),
 		LiveHeapBytes:                        over(func(m *measurement) float64 { return m.liveHeapBytes }),
 
-		MetricsRequestsPerSecond: over(func(m *measurement) float64 { return m.metricsRequestsPerSecond }),
-		PodPagesPerSecond: over(func(m *measurement) float64 {
-			if m.pagesPerSecond == 0 {
-				return math.NaN() // is left out
-			}
-			return m.pagesPerSecond
-		}),
+		MetricsRequestsPerSecond:    over(func(m *measurement) float64 { return m.metricsRequestsPerSecond }),
+		PodPagesPerSecond:           over(known(func(m *measurement) float64 { return m.pagesPerSecond })),
+		AgentAnswersPerSecond:       over(known(func(m *measurement) float64 { return m.agents.answersPerSecond })),
+		AgentCPUCores:               over(known(func(m *measurement) float64 { return m.agents.cores })),
+		AgentDecisionShare:          over(known(func(m *measurement) float64 { return m.agents.decisionShare })),
 		StatusWritesPerObjectMinute: over(func(m *measurement) float64 { return m.statusWritesPerObjectMinute }),
 		ScaleWrites:                 over(func(m *measurement) float64 { return m.scaleWrites }),
 		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
@@ -124,13 +132,36 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 	return r
 }
 
+// known leaves out what is 0 because there was nothing to measure.
+func known(of func(*measurement) float64) func(*measurement) float64 {
+	return func(m *measurement) float64 {
+		if value := of(m); value != 0 {
+			return value
+		}
+		return math.NaN()
+	}
+}
+
 type row = report.Row[SubjectResult]
+
+// someRows are those of which a subject has something.
+func someRows(subjects []SubjectResult, all ...row) []row {
+	return slices.DeleteFunc(all, func(one row) bool {
+		return !slices.ContainsFunc(subjects, func(s SubjectResult) bool { return len(one.Of(&s).Runs) > 0 })
+	})
+}
 
 func rows(subjects []SubjectResult, verbs []string) []row {
 	all := []row{
 		{Name: "decision period p50, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP50Seconds }},
 		{Name: "decision period p99, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
 		{Name: "newest sample's age p99, s", Of: func(r *SubjectResult) report.Spread { return r.SampleAgeP99Seconds }},
+	}
+	all = append(all, someRows(subjects,
+		row{Name: "oldest sample's age p50, s", Of: func(r *SubjectResult) report.Spread { return r.OldestAgeP50Seconds }},
+		row{Name: "oldest sample's age p99, s",
+			Of: func(r *SubjectResult) report.Spread { return r.OldestAgeP99Seconds }})...)
+	all = append(all, []row{
 		{Name: "decisions a second", Of: func(r *SubjectResult) report.Spread { return r.DecisionsPerSecond }},
 		{Name: "CPU s per 1000 decisions",
 			Of: func(r *SubjectResult) report.Spread { return r.CPUSecondsPerThousandDecisions }},
@@ -145,11 +176,14 @@ func rows(subjects []SubjectResult, verbs []string) []row {
 			Of: func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
 		{Name: "metrics API requests a second",
 			Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
-	}
-	if slices.ContainsFunc(subjects, func(s SubjectResult) bool { return len(s.PodPagesPerSecond.Runs) > 0 }) {
-		all = append(all, row{Name: "pods' own pages a second",
-			Of: func(r *SubjectResult) report.Spread { return r.PodPagesPerSecond }})
-	}
+	}...)
+	all = append(all, someRows(subjects,
+		row{Name: "pods' own pages a second", Of: func(r *SubjectResult) report.Spread { return r.PodPagesPerSecond }},
+		row{Name: "agents' answers a second",
+			Of: func(r *SubjectResult) report.Spread { return r.AgentAnswersPerSecond }},
+		row{Name: "all agents' CPU, cores", Of: func(r *SubjectResult) report.Spread { return r.AgentCPUCores }},
+		row{Name: "decided on agents alone, %",
+			Of: func(r *SubjectResult) report.Spread { return r.AgentDecisionShare.Times(100) }})...)
 	all = append(all,
 		row{Name: "start: each decided once, s", Of: func(r *SubjectResult) report.Spread { return r.AllDecidedSeconds }},
 		row{Name: "start: at rest, s", Of: func(r *SubjectResult) report.Spread { return r.AtRestSeconds }})

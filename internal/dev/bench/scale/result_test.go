@@ -91,6 +91,32 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// What agents of nodes did is shown where a subject had some, beside how old the oldest samples were.
+func TestAgentRows(t *testing.T) {
+	runs := twoMeasurements()
+	for i := range runs {
+		runs[i].oldestAgeP50, runs[i].oldestAgeP99 = 0.21, 0.27
+		runs[i].agents = agentNumbers{answersPerSecond: 40, cores: 0.02, decisionShare: 0.995}
+	}
+	config := Config{Size: someSize(t), Subjects: []Subject{
+		{Name: "Plimsoll", Kind: Plimsoll}, {Name: "agents", Kind: Plimsoll, NodeAgents: true},
+	}}
+	result := config.result(report.Machine{}, [][]measurement{twoMeasurements(), runs})
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"oldest sample's age p50, s - 0.210", "oldest sample's age p99, s - 0.270",
+		"agents' answers a second - 40.0", "all agents' CPU, cores - 0.020", "decided on agents alone, % - 99.5",
+		"agents in relation to Plimsoll: 1 is the same.",
+	} {
+		if !strings.Contains(squeezed(out.String()), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+}
+
 // Half of the objects as WorkloadAutoscalers are compared with HPAs alone and the same flags, run by run.
 func TestRatios(t *testing.T) {
 	alone, half := twoMeasurements(), twoMeasurements()

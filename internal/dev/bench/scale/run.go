@@ -71,6 +71,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 
 func (b *bench) close() error {
 	var errs []error
+	if b.launcher != nil && b.launcher.agents != nil {
+		errs = append(errs, b.launcher.agents.Close())
+	}
 	if b.telemetry != nil {
 		errs = append(errs, b.telemetry.Close())
 	}
@@ -103,6 +106,9 @@ func (b *bench) prepare(ctx context.Context) error {
 		return fmt.Errorf("client of the API server: %w", err)
 	}
 	if b.launcher, err = newLauncher(ctx, b.cluster, &b.Config); err != nil {
+		return err
+	}
+	if err := b.startAgents(ctx); err != nil {
 		return err
 	}
 	return b.watchIdle(ctx)

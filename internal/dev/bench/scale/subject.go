@@ -3,16 +3,14 @@ package scale
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/agents"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
@@ -37,10 +35,14 @@ type Subject struct {
 	OwnMetrics bool `json:"ownMetrics,omitempty"`
 	// HasLearnt has each object begin with a full history and a forecast that has learnt.
 	HasLearnt bool `json:"hasLearnt,omitempty"`
+	// NodeAgents has the controller request the agents of nodes.
+	NodeAgents bool `json:"nodeAgents,omitempty"`
 }
 
 // isCompared reports whether it is held against the same flags with HPAs alone.
-func (s *Subject) isCompared() bool { return s.HasLearnt || s.autoscalers() != population.HPAs }
+func (s *Subject) isCompared() bool {
+	return s.HasLearnt || s.NodeAgents || s.autoscalers() != population.HPAs
+}
 
 // autoscalers are those that the workloads have while the subject runs.
 func (s *Subject) autoscalers() population.Autoscalers {
@@ -75,6 +77,7 @@ type launcher struct {
 	rights     string // kubeconfig of Plimsoll's service account
 	serving    files  // certificate of upstream's own pages
 	client     *http.Client
+	agents     *agents.Agents // nil without
 }
 
 // files are a certificate and its key.
@@ -85,12 +88,8 @@ func newLauncher(ctx context.Context, cluster *devcluster.Cluster, c *Config) (*
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := cluster.CA().ServerCertificate("127.0.0.1")
-	if err != nil {
-		return nil, err
-	}
-	serving, err := save(certificate, filepath.Join(cluster.Dir(), "upstream-serving"))
-	if err != nil {
+	var serving files
+	if serving.certificate, serving.key, err = cluster.ServingFiles("upstream-serving", "127.0.0.1"); err != nil {
 		return nil, err
 	}
 	return &launcher{
@@ -101,25 +100,6 @@ func newLauncher(ctx context.Context, cluster *devcluster.Cluster, c *Config) (*
 			TLSClientConfig:   &tls.Config{RootCAs: cluster.CA().Pool(), MinVersion: tls.VersionTLS12},
 		}},
 	}, nil
-}
-
-// save writes a certificate and its key for a program that reads them from files.
-func save(certificate tls.Certificate, path string) (files, error) {
-	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
-	if err != nil {
-		return files{}, fmt.Errorf("serving key: %w", err)
-	}
-	f := files{certificate: path + ".crt", key: path + ".key"}
-	for _, part := range []struct {
-		path, kind string
-		der        []byte
-	}{{f.certificate, "CERTIFICATE", certificate.Certificate[0]}, {f.key, "PRIVATE KEY", key}} {
-		text := pem.EncodeToMemory(&pem.Block{Type: part.kind, Bytes: part.der})
-		if err := os.WriteFile(part.path, text, 0o600); err != nil {
-			return files{}, fmt.Errorf("serving certificate: %w", err)
-		}
-	}
-	return f, nil
 }
 
 func (l *launcher) logPath(subject Subject) string { return l.cluster.LogPath(string(subject.Kind)) }
@@ -143,6 +123,10 @@ func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*
 	}
 	if subject.OwnMetrics {
 		command = append(command, "--pod-endpoint-allowed-cidr=127.0.0.0/8")
+	}
+	if subject.NodeAgents {
+		command = append(command, "--node-agent-namespace="+agents.Namespace,
+			"--node-agent-port="+strconv.Itoa(l.agents.Port()))
 	}
 	command = niced(l.nice, append(append(command, subject.Flags...), more...))
 	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind),

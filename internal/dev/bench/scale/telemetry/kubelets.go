@@ -65,14 +65,14 @@ func (k *kubelet) families() []family {
 		{"container_cpu_usage_seconds_total", "counter",
 			"[STABLE] Cumulative cpu time consumed by the container in core-seconds", cpu, true, false},
 		{"container_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the container in bytes",
-			constant(memoryBytes), true, false},
+			constant(MemoryBytes), true, false},
 		{"container_start_time_seconds", "gauge", "[STABLE] Start time of the container since unix epoch in seconds",
 			constant(start), true, true},
 		{"container_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the container swap usage in bytes. Reported " +
 			"only on non-windows systems", constant(0), true, false},
 		{"pod_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the pod in core-seconds", cpu,
 			false, false},
-		{"pod_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the pod in bytes", constant(memoryBytes),
+		{"pod_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the pod in bytes", constant(MemoryBytes),
 			false, false},
 		{"pod_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on " +
 			"non-windows systems", constant(0), false, false},
@@ -116,7 +116,7 @@ func nodeLines() []line {
 		}
 		return total
 	}
-	memory := func(k *kubelet, _ time.Time, _ []float64) float64 { return float64(len(k.pods) * memoryBytes) }
+	memory := func(k *kubelet, _ time.Time, _ []float64) float64 { return float64(len(k.pods) * MemoryBytes) }
 	return []line{
 		{text: head("node_cpu_usage_seconds_total", "counter",
 			"[STABLE] Cumulative cpu time consumed by the node in core-seconds")},

@@ -109,7 +109,7 @@ func (a *metricsAPI) podMetrics(object int, now time.Time) (list *metricsv1beta1
 			Timestamp: metav1.NewTime(at), Window: metav1.Duration{Duration: window.Round(time.Millisecond)},
 			Containers: []metricsv1beta1.ContainerMetrics{{Name: population.Container, Usage: corev1.ResourceList{
 				corev1.ResourceCPU:    *resource.NewScaledQuantity(nanoCores, resource.Nano),
-				corev1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
+				corev1.ResourceMemory: *resource.NewQuantity(MemoryBytes, resource.BinarySI),
 			}}},
 		}
 	}

@@ -24,7 +24,8 @@ const (
 // of 0.1, so that nothing is scaled, and moves the numbers that status shows.
 const DefaultNoise = 0.05
 
-const memoryBytes = 96 << 20
+// MemoryBytes is what each pod uses.
+const MemoryBytes = 96 << 20
 
 // Config says what is to be known.
 type Config struct {

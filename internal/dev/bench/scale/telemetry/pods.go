@@ -12,8 +12,8 @@ import (
 // pages are those that the pods gave of their own metrics.
 type pages struct {
 	mu    sync.Mutex
-	count int64   // guarded by mu
-	times []times // guarded by mu: of the last that the pods of each object gave
+	count int64    // guarded by mu
+	given []givens // guarded by mu: the last that the pods of each object gave
 }
 
 // appendPage appends the page of the pod with an address. Its requests are in proportion to its CPU, so that they swing
@@ -27,7 +27,7 @@ func (m *model) appendPage(page []byte, address netip.Addr) ([]byte, bool) {
 		(population.RequestCPUMilli * population.TargetUtilizationPercent / 100 / 1000.0)
 	used := m.usedSeconds(place, time.Now())
 	return podmetrics.AppendPage(page, podmetrics.Values{
-		ServedTotal: used * requestsPerCPUSecond, CPUSeconds: used, MemoryBytes: memoryBytes, Began: m.Began,
+		ServedTotal: used * requestsPerCPUSecond, CPUSeconds: used, MemoryBytes: MemoryBytes, Began: m.Began,
 	}), true
 }
 
@@ -41,7 +41,7 @@ func (s *Server) read(address netip.Addr) {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()
 	s.pages.count++
-	s.pages.times[place.Object] = s.pages.times[place.Object].with(now)
+	s.pages.given[place.Object] = s.pages.given[place.Object].with(given{sampled: now, at: now})
 }
 
 // PodMetricsPort is where the pods serve their own metrics, each on its address.
@@ -54,9 +54,11 @@ func (s *Server) Pages() int64 {
 	return s.pages.count
 }
 
-// NewestPage is the time of the newest page that one of an object's pods had given before t; false if none had.
-func (s *Server) NewestPage(object int, t time.Time) (newest time.Time, found bool) {
+// PagesOf is when the newest page was given that one of an object's pods had given before t; false if none had. Those
+// of its other pods are not known.
+func (s *Server) PagesOf(object int, t time.Time) (times SampleTimes, found bool) {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()
-	return s.pages.times[object].before(t)
+	times.Newest, found = s.pages.given[object].before(t)
+	return times, found
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
 )
 
@@ -28,10 +29,10 @@ type Server struct {
 
 	mu      sync.Mutex
 	asked   func(Asked) // guarded by mu; nil without a listener
-	scrapes []times     // guarded by mu: of the last samples that each node's kubelet gave
+	scrapes []givens    // guarded by mu: the last samples that each node's kubelet or agent gave
 }
 
-// kept is how many scrapes of a kubelet are remembered.
+// kept is how many samples of a node are remembered.
 const kept = 64
 
 // Start serves on free ports of this machine until Close: the metrics API with one certificate, the kubelets with
@@ -41,7 +42,7 @@ func Start(ctx context.Context, config Config, apiCertificate, kubeletCertificat
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{model: newModel(config), scrapes: make([]times, config.Size.Nodes())}
+	s := &Server{model: newModel(config), scrapes: make([]givens, config.Size.Nodes())}
 	api, err := newMetricsAPI(&s.model, s.answered)
 	if err != nil {
 		return nil, err
@@ -51,13 +52,13 @@ func Start(ctx context.Context, config Config, apiCertificate, kubeletCertificat
 	}
 	for node := range config.Size.Nodes() {
 		kubelet := newKubelet(&s.model, node)
-		port, err := s.serve(ctx, kubelet.handler(func(at time.Time) { s.scraped(node, at) }), kubeletCertificate)
+		port, err := s.serve(ctx, kubelet.handler(func(at time.Time) { s.Given(node, at) }), kubeletCertificate)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 		s.kubelets = append(s.kubelets, port)
 	}
-	s.pages.times = make([]times, config.Size.Objects)
+	s.pages.given = make([]givens, config.Size.Objects)
 	if s.pods, err = podmetrics.Serve(ctx, podmetrics.Config{Append: s.model.appendPage, Answered: s.read}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -105,45 +106,63 @@ func (s *Server) answered(a Asked) {
 	}
 }
 
-func (s *Server) scraped(node int, at time.Time) {
+// Given notes that samples of a node's pods, taken at a time, have just been given.
+func (s *Server) Given(node int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.scrapes[node] = s.scrapes[node].with(at)
+	s.scrapes[node] = s.scrapes[node].with(given{sampled: at, at: time.Now()})
 }
 
-// times are the last moments of something, in order.
-type times []time.Time
+// given are samples: when they were taken, and when the answer with them was written.
+type given struct{ sampled, at time.Time }
 
-func (t times) with(at time.Time) times {
-	t = append(t, at)
-	if len(t) > 2*kept {
-		t = slices.Delete(t, 0, kept)
+// givens are the last of a node or an object, in order.
+type givens []given
+
+func (g givens) with(next given) givens {
+	g = append(g, next)
+	if len(g) > 2*kept {
+		g = slices.Delete(g, 0, kept)
 	}
-	return t
+	return g
 }
 
-// NewestScrape is the time of the newest sample of an object's pods that a kubelet had given before t; false if none
-// had.
-func (s *Server) NewestScrape(object int, t time.Time) (newest time.Time, found bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for pod := range s.model.Size.PodsPer {
-		scraped, given := s.scrapes[s.model.Size.NodeOf(object, pod)].before(t)
-		if given && scraped.After(newest) {
-			newest, found = scraped, true
-		}
-	}
-	return newest, found
-}
-
-// before is the last of the times before another.
-func (t times) before(end time.Time) (time.Time, bool) {
-	for _, at := range slices.Backward(t) {
-		if at.Before(end) {
-			return at, true
+// before is when the last samples were taken that had been given before a time.
+func (g givens) before(end time.Time) (sampled time.Time, found bool) {
+	for _, one := range slices.Backward(g) {
+		if one.at.Before(end) {
+			return one.sampled, true
 		}
 	}
 	return time.Time{}, false
+}
+
+// SampleTimes are of the newest sample of each of an object's pods: of those the newest, and the oldest.
+type SampleTimes struct{ Newest, Oldest time.Time }
+
+// SamplesOf are those of an object's pods that nodes had given before t; false if none had.
+func (s *Server) SamplesOf(object int, t time.Time) (times SampleTimes, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for pod := range s.model.Size.PodsPer {
+		sampled, isGiven := s.scrapes[s.model.Size.NodeOf(object, pod)].before(t)
+		if !isGiven {
+			continue
+		}
+		if sampled.After(times.Newest) {
+			times.Newest = sampled
+		}
+		if !found || sampled.Before(times.Oldest) {
+			times.Oldest = sampled
+		}
+		found = true
+	}
+	return times, found
+}
+
+// UsedSeconds is the CPU time that a pod has used until t.
+func (s *Server) UsedSeconds(place population.Place, t time.Time) float64 {
+	return s.model.usedSeconds(place, t)
 }
 
 // Close ends all servers.

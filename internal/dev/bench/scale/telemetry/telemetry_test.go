@@ -14,7 +14,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -264,7 +263,7 @@ func families(t *testing.T, text []byte) map[string]*dto.MetricFamily {
 func TestKubeletAnswersForItsPods(t *testing.T) {
 	size := population.Size{Objects: 30, PodsPer: 3, ObjectsPerNamespace: 20, PodsPerNode: 40}
 	server, client := startServer(t, size)
-	if _, found := server.NewestScrape(23, time.Now()); found {
+	if _, found := server.SamplesOf(23, time.Now()); found {
 		t.Error("no scrape")
 	}
 	pods := map[string]float64{}
@@ -287,11 +286,11 @@ func TestKubeletAnswersForItsPods(t *testing.T) {
 	if used := pods["shop-1/web-23-5d8f7c6b9-00002"]; math.Abs(used-180) > 2 {
 		t.Errorf("used %v s", used)
 	}
-	newest, found := server.NewestScrape(23, time.Now())
-	if age := time.Since(newest); !found || age > time.Minute {
+	times, found := server.SamplesOf(23, time.Now())
+	if age := time.Since(times.Newest); !found || age > time.Minute {
 		t.Errorf("newest scrape %s ago, found %t", age, found)
 	}
-	if _, found := server.NewestScrape(23, newest.Add(-time.Minute)); found {
+	if _, found := server.SamplesOf(23, times.Newest.Add(-time.Minute)); found {
 		t.Error("a scrape before the first")
 	}
 }
@@ -299,7 +298,7 @@ func TestKubeletAnswersForItsPods(t *testing.T) {
 // TestPodsAnswerForThemselves: the requests are in proportion to the CPU.
 func TestPodsAnswerForThemselves(t *testing.T) {
 	server, _ := startServer(t, population.Size{Objects: 300, PodsPer: 3, ObjectsPerNamespace: 20, PodsPerNode: 100})
-	if _, found := server.NewestPage(257, time.Now()); found || server.Pages() != 0 {
+	if _, found := server.PagesOf(257, time.Now()); found || server.Pages() != 0 {
 		t.Error("no pod has answered yet")
 	}
 	url := fmt.Sprintf("http://127.2.1.3:%d/metrics", server.PodMetricsPort()) // the third pod of object 257
@@ -321,7 +320,7 @@ func TestPodsAnswerForThemselves(t *testing.T) {
 			t.Errorf("%v requests served within an hour, not about %v", served, want)
 		}
 	}
-	if _, found := server.NewestPage(257, time.Now()); !found || server.Pages() == 0 {
+	if _, found := server.PagesOf(257, time.Now()); !found || server.Pages() == 0 {
 		t.Errorf("%d pages, found %t", server.Pages(), found)
 	}
 }
@@ -400,14 +399,41 @@ func TestKubeletCompressesForThoseWhoAsk(t *testing.T) {
 }
 
 func TestScrapesAreForgotten(t *testing.T) {
-	s := &Server{scrapes: make([]times, 1)}
+	s := &Server{scrapes: make([]givens, 1)}
 	for second := range 1000 {
-		s.scraped(0, began.Add(time.Duration(second)*time.Second))
+		s.Given(0, began.Add(time.Duration(second)*time.Second))
 	}
-	times := s.scrapes[0]
-	if len(times) > 2*kept || len(times) < kept || !slices.IsSortedFunc(times, time.Time.Compare) ||
-		!times[len(times)-1].Equal(began.Add(999*time.Second)) {
-		t.Errorf("%d kept, last %s", len(times), times[len(times)-1])
+	last := s.scrapes[0]
+	if len(last) > 2*kept || len(last) < kept || !last[len(last)-1].sampled.Equal(began.Add(999*time.Second)) {
+		t.Errorf("%d kept, last %s", len(last), last[len(last)-1].sampled)
+	}
+}
+
+// TestSamplesOf: of each pod the newest sample counts whose answer had been written, and of those the newest and the
+// oldest.
+func TestSamplesOf(t *testing.T) {
+	size, err := population.Size{Objects: 1, PodsPer: 3, PodsPerNode: 1}.Completed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{model: newModel(Config{Size: size, Began: began}), scrapes: make([]givens, size.Nodes())}
+	after := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
+	for node, all := range []givens{
+		{{after(1), after(2)}, {after(5), after(6)}},
+		{{after(3), after(4)}, {after(7), after(12)}},
+		{{after(2), after(3)}, {after(8), after(9)}},
+	} {
+		s.scrapes[node] = all
+	}
+	for at, want := range map[int]SampleTimes{
+		3: {after(1), after(1)}, 5: {after(3), after(1)}, 10: {after(8), after(3)}, 20: {after(8), after(5)},
+	} {
+		if got, found := s.SamplesOf(0, after(at)); !found || got != want {
+			t.Errorf("at %d: %v, %t, want %v", at, got, found, want)
+		}
+	}
+	if _, found := s.SamplesOf(0, after(1)); found {
+		t.Error("samples before the first answer was written")
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	// that is at least.
 	agentGrace   = 1500 * time.Millisecond
 	gracePeriods = 3
+	// agentWait is for how long an agent is waited for that is not asked, as the budget has no room for it. With a
+	// kubelet's defaults its own samples are older.
+	agentWait = 5 * time.Second
 	// agentsPeriod is how often it is looked at which nodes have agents.
 	agentsPeriod = time.Second
 	// agentStretch is how many times less often a kubelet is asked while the agent of its node answers.
@@ -65,9 +68,10 @@ type agents struct {
 	mu sync.Mutex
 	// wanted are the pods of each node with an agent that somebody has looked at.
 	wanted map[string]*wantedPods
-	// heard is when each agent last answered with something new, answers whether its samples are used.
-	heard   map[string]time.Time
-	answers map[string]bool
+	// heard is when each agent last answered with something new, asked when it was asked for the first time since, answers
+	// whether its samples are used.
+	heard, asked map[string]time.Time
+	answers      map[string]bool
 }
 
 // wantedPods are those of one node.
@@ -89,7 +93,8 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 	a := &agents{
 		config: config, session: s,
 		store:  rate.New(rate.Config{Span: averaging.StableWindow, MaxAge: maxAge}),
-		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, answers: map[string]bool{},
+		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, asked: map[string]time.Time{},
+		answers: map[string]bool{},
 	}
 	rounds := config.Rounds
 	rounds.Scrape, rounds.Forget, rounds.Changed = a.scrape, a.forget, a.changed
@@ -147,8 +152,8 @@ func (a *agents) choose() {
 func (a *agents) judge(now time.Time) {
 	var began, ended []string
 	a.mu.Lock()
-	for node, last := range a.heard {
-		answers := now.Sub(last) <= a.grace
+	for node := range a.heard {
+		answers := a.isHeard(node, now)
 		switch {
 		case answers && !a.answers[node]:
 			began = append(began, node)
@@ -157,6 +162,7 @@ func (a *agents) judge(now time.Time) {
 		}
 		if !answers {
 			delete(a.heard, node)
+			delete(a.asked, node)
 			delete(a.answers, node)
 			continue
 		}
@@ -196,10 +202,13 @@ func (a *agents) isAnswering(node string, now time.Time) bool {
 	return a.isHeard(node, now)
 }
 
-// isHeard needs the lock.
+// isHeard needs the lock. An agent that is not asked, as the budget has no room for it, is not silent.
 func (a *agents) isHeard(node string, now time.Time) bool {
 	last, isHeard := a.heard[node]
-	return isHeard && now.Sub(last) <= a.grace
+	if asked := a.asked[node]; asked.After(last) {
+		return isHeard && now.Sub(asked) <= a.grace && now.Sub(last) <= a.grace+agentWait
+	}
+	return isHeard && now.Sub(last) <= max(a.grace, agentWait)
 }
 
 // without are the nodes whose agents do not answer.
@@ -298,6 +307,7 @@ func (a *agents) scrape(ctx context.Context, target kubelet.Target) (cpu time.Du
 	if wanted == nil {
 		return 0, nil
 	}
+	a.asks(target.Node, time.Now())
 	round, err := a.ask(ctx, target, wanted)
 	if ctx.Err() != nil {
 		return round.CPU, err
@@ -313,6 +323,15 @@ func (a *agents) scrape(ctx context.Context, target kubelet.Target) (cpu time.Du
 	a.mu.Unlock()
 	a.session.watch.Sampled(told)
 	return round.CPU, nil
+}
+
+// asks notes that an agent is asked.
+func (a *agents) asks(node string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last, isHeard := a.heard[node]; isHeard && !a.asked[node].After(last) {
+		a.asked[node] = now
+	}
 }
 
 // ask asks one agent. Reading what a stranger sent must not end the process.

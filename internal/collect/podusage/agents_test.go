@@ -258,6 +258,32 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
+// TestBudgetForAgents: an agent whose turn comes seldom, as there are more than the budget has room for, is not silent.
+// Without a turn for longer its node's kubelet stands in.
+func TestBudgetForAgents(t *testing.T) {
+	for perSecond, isAgents := range map[float64]bool{0.4: true, 0.1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s, pods := running(t, func(a *Agents) { a.Rounds.MaxPerSecond = perSecond })
+			pass(25 * time.Second)
+			for range 60 {
+				age(t, s, pods)
+				pass(500 * time.Millisecond)
+			}
+			fromAgents := 0
+			for range 80 {
+				age(t, s, pods)
+				pass(250 * time.Millisecond)
+				fromAgents += originsOf(t, s, pods).AgentPods
+			}
+			ended := c.world.logged("come from its kubelet")
+			if isAgents && (fromAgents < 80 || ended > 0) || !isAgents && (fromAgents > 60 || ended == 0) {
+				t.Errorf("%g requests a second: samples from the agent in %d of 80 looks, gone %d times", perSecond, fromAgents,
+					ended)
+			}
+		})
+	}
+}
+
 // originsOf says where what is known of the pods is from.
 func originsOf(t *testing.T, s *Source, pods []*observe.Pod) Origins {
 	t.Helper()

@@ -115,7 +115,7 @@ func (o *e2eOptions) test(ctx context.Context, out, progress io.Writer) (err err
 		}
 	}
 	leave, err := isolation.Enter(ctx, netip.MustParseAddr(e2e.NameServer), netip.MustParsePrefix(e2e.ServiceRange),
-		e2e.CPUs)
+		e2e.CPUs(o.config.AtATime))
 	if err != nil {
 		return err
 	}

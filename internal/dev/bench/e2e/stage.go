@@ -24,9 +24,9 @@ const NameServer = "10.96.0.10"
 // ServiceRange is where Services of the development cluster get their addresses.
 const ServiceRange = "10.96.0.0/16"
 
-// CPUs is how many processors the kubelet is to count at least. The tests' pods request up to 2.5 cores together, and
-// the node's own pods some, of which they use a part.
-const CPUs = 8
+// CPUs is how many processors the kubelet is to count at least. The pods of one test request up to 2.5 cores together,
+// and the node's own pods some, of which they use a part.
+func CPUs(atATime int) int { return 4 * max(atATime, 2) }
 
 // healthAddress is kube-proxy's usual one, in a network of its own.
 const healthAddress = "127.0.0.1:10256"

@@ -59,7 +59,7 @@ var layers = []wall{
 		within: "internal/simulate",
 		why: "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core " +
 			"does not",
-		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "api",
+		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "internal/output", "api",
 			"internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
@@ -74,6 +74,12 @@ var layers = []wall{
 		why:    "it registers series for the packages that set them",
 		ours:   []string{"internal/series"},
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
+	},
+	{
+		within: "internal/output",
+		why:    "it prints values that commands computed, and reads nothing",
+		ours:   []string{"internal/output", "internal/decide"},
+		never:  []string{"k8s.io", "log", "net", "os", "testing"},
 	},
 	{
 		within: "internal/loadhistory",
@@ -124,14 +130,14 @@ var layers = []wall{
 		why:    "it reads with the permissions of its user, decides with the core and writes nothing to a cluster",
 		ours: []string{
 			"internal/explain", "internal/collect", "internal/kube", "internal/loadhistory", "internal/observe",
-			"internal/decide", "internal/snapshot", "api", "internal/quantity",
+			"internal/decide", "internal/snapshot", "internal/output", "api", "internal/quantity",
 		},
 		never: []string{"testing"},
 	},
 	{
 		within: "internal/explain/horizontal",
 		why:    "plimsoll evaluate decides again offline, from a file alone",
-		ours: []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "api",
+		ours: []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "internal/output", "api",
 			"internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync",
 			"testing"},
@@ -140,8 +146,9 @@ var layers = []wall{
 	{
 		within: "internal/advise",
 		why:    "it reads objects, and writes nothing to a cluster",
-		ours:   []string{"internal/advise", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"testing"},
+		ours: []string{"internal/advise", "internal/observe", "internal/decide", "internal/output", "api",
+			"internal/quantity"},
+		never: []string{"testing"},
 	},
 	{
 		within: "internal/advise/rules",

@@ -1,11 +1,11 @@
 package show
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Report is what -o json prints.
@@ -65,10 +65,7 @@ func JSON(w io.Writer, report *rules.Report) error {
 	for _, s := range report.Skipped {
 		out.Skipped = append(out.Skipped, Skipped{Rule: s.Rule.Name, Why: s.Why})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(out)
+	return output.JSON(w, out)
 }
 
 func objectOf(o *objects.Object) Object {

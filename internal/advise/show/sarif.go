@@ -1,13 +1,13 @@
 package show
 
 import (
-	"encoding/json"
 	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // The few fields of SARIF 2.1.0 that a finding fills.
@@ -118,10 +118,7 @@ func SARIF(w io.Writer, report *rules.Report, known []*rules.Rule, version strin
 				Level: "note", Message: sarifText{"Not looked for, as " + s.Why + "."}, AssociatedRule: &sarifRuleLink{s.Rule.Name},
 			})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(sarifLog{
+	return output.JSON(w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
 	})
 }

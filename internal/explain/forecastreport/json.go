@@ -1,14 +1,12 @@
 package forecastreport
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
+	"github.com/plimsoll-dev/plimsoll/internal/output/days"
 )
 
 // Output is the form for programs. docs/explain.md has its fields.
@@ -23,16 +21,16 @@ type Output struct {
 	To           time.Time `json:"to"`
 	KnownMinutes int       `json:"knownMinutes"`
 	// CoarseMinutes are those that are recorded in points of five minutes.
-	CoarseMinutes     int                `json:"coarseMinutes"`
-	OtherMetrics      int                `json:"otherMetrics"`
-	StartUpSeconds    float64            `json:"startUpSeconds"`
-	IsStartUpAssumed  bool               `json:"isStartUpAssumed"`
-	MinReplicas       int32              `json:"minReplicas"`
-	MaxReplicas       int32              `json:"maxReplicas"`
-	Price             float64            `json:"price"`
-	WasteLimitPercent float64            `json:"wasteLimitPercent"`
-	Days              []replay.OutputDay `json:"days"`
-	AtEnd             OutputState        `json:"atEnd"`
+	CoarseMinutes     int         `json:"coarseMinutes"`
+	OtherMetrics      int         `json:"otherMetrics"`
+	StartUpSeconds    float64     `json:"startUpSeconds"`
+	IsStartUpAssumed  bool        `json:"isStartUpAssumed"`
+	MinReplicas       int32       `json:"minReplicas"`
+	MaxReplicas       int32       `json:"maxReplicas"`
+	Price             float64     `json:"price"`
+	WasteLimitPercent float64     `json:"wasteLimitPercent"`
+	Days              []days.Day  `json:"days"`
+	AtEnd             OutputState `json:"atEnd"`
 	// ToTurnOn is a command; absent where the mode is Active.
 	ToTurnOn string `json:"toTurnOn,omitempty"`
 }
@@ -55,7 +53,7 @@ func (r *Report) Output() *Output {
 		Source: r.Source, From: r.Load.Start.UTC(), To: r.end().UTC(), KnownMinutes: r.Known, CoarseMinutes: r.Coarse,
 		OtherMetrics: r.OtherMetrics, StartUpSeconds: last.StartUp.Seconds(), IsStartUpAssumed: c.StartUp <= 0,
 		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Price: c.Settings.Price,
-		WasteLimitPercent: c.Settings.WasteLimitPercent, Days: replay.Output(r.Result.Days),
+		WasteLimitPercent: c.Settings.WasteLimitPercent, Days: days.Output(r.Result.Days),
 		AtEnd: OutputState{
 			Reason: last.Reason.String(), Message: last.Text(), Replicas: last.Replicas, ExpectedPods: last.Expected,
 			AvoidedPodMinutesPerDay: last.Day.AvoidedPodMinutes, WastedPodMinutesPerDay: last.Day.WastedPodMinutes,
@@ -76,19 +74,7 @@ func (r *Report) mode() string {
 }
 
 // WriteJSON prints the report as JSON.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r.Output())
-}
+func (r *Report) WriteJSON(w io.Writer) error { return output.JSON(w, r.Output()) }
 
 // WriteYAML prints the same as YAML.
-func (r *Report) WriteYAML(w io.Writer) error {
-	text, err := yaml.Marshal(r.Output())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append([]byte("---\n"), text...))
-	return err
-}
+func (r *Report) WriteYAML(w io.Writer) error { return output.YAML(w, r.Output()) }

@@ -52,8 +52,8 @@ func always(int) bool { return true }
 // monday is the first day of the loads.
 var monday = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-// days are as they are printed, with these reasons.
-func days(reasons ...forecast.Reason) (all []replay.Day) {
+// daysWith are as they are printed, with these reasons.
+func daysWith(reasons ...forecast.Reason) (all []replay.Day) {
 	for i, reason := range reasons {
 		d := replay.Day{Date: monday.AddDate(0, 0, i), KnownMinutes: day, Lacking: 10.67, Paid: 3380, Reason: reason}
 		if reason == forecast.ReasonInUse {
@@ -69,14 +69,14 @@ func results() map[string]replay.Result {
 	const needed = 30 * time.Hour
 	learning, not, in := forecast.ReasonLearning, forecast.ReasonNotWorthItsPrice, forecast.ReasonInUse
 	return map[string]replay.Result{
-		"recurring": {Days: days(learning, learning, in, in, in), Last: forecast.Result{
+		"recurring": {Days: daysWith(learning, learning, in, in, in), Last: forecast.Result{
 			Reason: in, Replicas: 2, Expected: 2.04, Horizon: 3 * time.Minute, StartUp: 62 * time.Second,
 			Day: forecast.Day{AvoidedPodMinutes: 9.2, WastedPodMinutes: 7.1},
 		}},
-		"once": {Days: days(learning, not, not), Last: forecast.Result{
+		"once": {Days: daysWith(learning, not, not), Last: forecast.Result{
 			Reason: not, StartUp: 30 * time.Second, Day: forecast.Day{WastedPodMinutes: 2},
 		}},
-		"short": {Days: days(learning), Last: forecast.Result{
+		"short": {Days: daysWith(learning), Last: forecast.Result{
 			Reason: learning, StartUp: 62 * time.Second, LearntFor: 23 * time.Hour, Needed: needed,
 		}},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -155,11 +156,7 @@ func (r ratio) MarshalJSON() ([]byte, error) {
 }
 
 // WriteJSON writes the result as one line of JSON.
-func (r *Result) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r.Output())
-}
+func (r *Result) WriteJSON(w io.Writer) error { return output.JSONLine(w, r.Output()) }
 
 // Output is the decision as JSON prints it.
 func (r *Result) Output() DecisionOutput {

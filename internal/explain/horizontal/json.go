@@ -1,14 +1,12 @@
 package horizontal
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -94,18 +92,7 @@ func scaleDownOf(s *projection.Step) *ScaleDown {
 }
 
 // WriteJSON writes the explanation as one line of JSON.
-func (e *Explanation) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(e.output())
-}
+func (e *Explanation) WriteJSON(w io.Writer) error { return output.JSONLine(w, e.output()) }
 
 // WriteYAML writes it as a YAML document.
-func (e *Explanation) WriteYAML(w io.Writer) error {
-	document, err := yaml.Marshal(e.output())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append([]byte("---\n"), document...))
-	return err
-}
+func (e *Explanation) WriteYAML(w io.Writer) error { return output.YAML(w, e.output()) }

@@ -1,12 +1,11 @@
 package loadreport
 
 import (
-	"encoding/json"
 	"io"
 	"math"
 	"time"
 
-	"sigs.k8s.io/yaml"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Output is the form for programs. docs/history.md has its fields.
@@ -104,18 +103,7 @@ func known(load float64) *float64 {
 }
 
 // WriteJSON prints the report as JSON.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r.Output())
-}
+func (r *Report) WriteJSON(w io.Writer) error { return output.JSON(w, r.Output()) }
 
 // WriteYAML prints the same as YAML.
-func (r *Report) WriteYAML(w io.Writer) error {
-	text, err := yaml.Marshal(r.Output())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append([]byte("---\n"), text...))
-	return err
-}
+func (r *Report) WriteYAML(w io.Writer) error { return output.YAML(w, r.Output()) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Style is how text looks.
@@ -120,32 +121,7 @@ func (r *Report) table(zone *time.Location) string {
 		heading = fmt.Sprintf("changes of the wanted count: %d, of which -o json has all; the last %d\n", len(shown),
 			mostChanges)
 	}
-	return heading + aligned(rows)
-}
-
-// aligned puts rows into columns: numbers to the right, the first and the last column to the left.
-func aligned(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	var text strings.Builder
-	for _, row := range rows {
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-len(cell))
-			switch i {
-			case 0:
-				text.WriteString("  " + cell + pad)
-			case len(row) - 1:
-				text.WriteString("   " + cell + "\n")
-			default:
-				text.WriteString("   " + pad + cell)
-			}
-		}
-	}
-	return text.String()
+	return heading + output.Columns(rows)
 }
 
 // topOf is the largest count and load.

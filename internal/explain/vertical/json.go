@@ -1,18 +1,17 @@
 package vertical
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
@@ -178,18 +177,7 @@ func resourceOf(t *estimate.Trace, r vertical.Resource) Resource {
 }
 
 // WriteJSON writes the explanation as one line of JSON.
-func (e *Explanation) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(e.Output())
-}
+func (e *Explanation) WriteJSON(w io.Writer) error { return output.JSONLine(w, e.Output()) }
 
 // WriteYAML writes it as a YAML document.
-func (e *Explanation) WriteYAML(w io.Writer) error {
-	document, err := yaml.Marshal(e.Output())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append([]byte("---\n"), document...))
-	return err
-}
+func (e *Explanation) WriteYAML(w io.Writer) error { return output.YAML(w, e.Output()) }

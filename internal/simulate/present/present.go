@@ -2,7 +2,6 @@ package present
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 )
@@ -152,9 +152,7 @@ func JSON(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		d.Runs = append(d.Runs, r)
 	}
 	d.Forecasts = forecastsOf(s.Start, runs)
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(d)
+	return output.JSON(out, d)
 }
 
 // CSV writes a line for each run.

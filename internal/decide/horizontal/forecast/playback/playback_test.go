@@ -97,20 +97,24 @@ func TestDown(t *testing.T) {
 func near(got, want float64) bool { return math.Abs(got-want) <= 4.1 }
 
 // TestProperties: no floor lacks more than none while it lasts, nothing is negative, and a lane without a floor equals
-// the metrics alone.
+// the metrics alone. With a tolerance, a count that the floor raised may be kept where a smaller one would have been
+// raised above it, so that the floor can pay less, and then lack more.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s State
 		floor := rapid.Int32Range(0, 30).Draw(t, "floor")
+		tolerance := rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "tolerance")
 		startUp := time.Duration(rapid.IntRange(0, 1200).Draw(t, "start-up")) * time.Second
 		for range rapid.IntRange(1, 60).Draw(t, "minutes") {
 			m := minute(rapid.Float64Range(0, 40).Draw(t, "load"))
 			m.StartUp, m.MaxReplicas = startUp, rapid.Int32Range(1, 30).Draw(t, "max")
+			m.Tolerance = tolerance
 			s.SetFloor(1, floor)
 			s.Play(m)
 		}
 		without, with := s.Without(), s.With(1)
-		if with.Lacking > without.Lacking+1e-6 || with.Paid < without.Paid-1e-6 || with.Wasted < 0 || without.Wasted != 0 {
+		isLess := with.Lacking > without.Lacking+1e-6 || with.Paid < without.Paid-1e-6
+		if tolerance == 0 && isLess || with.Wasted < 0 || without.Wasted != 0 {
 			t.Fatalf("without %+v, with %+v", without, with)
 		}
 		if *s.With(2) != *without {

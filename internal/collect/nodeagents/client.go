@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -23,7 +22,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
@@ -32,9 +30,7 @@ const (
 	// requestTimeout is how long one request may take, connecting included. An agent answers
 	// within milliseconds; its node's kubelet stands in soon.
 	requestTimeout = time.Second
-	// keptBytes is how large a buffer may be to be used again.
-	keptBytes = 1 << 20
-	idle      = 90 * time.Second
+	idle           = 90 * time.Second
 )
 
 // ErrNotReady says that there is no certificate yet to show.
@@ -76,11 +72,10 @@ type Config struct {
 	Log    logr.Logger
 }
 
-// Client requests samples. It may be used by many goroutines, for each node by one at a time.
+// Client has a connection to each agent, and the agents' certificates, for all [Scraper]s that request
+// something of them. It may be used by many goroutines.
 type Client struct {
-	config  Config
-	store   *rate.Store
-	buffers chan []byte
+	config Config
 
 	// mu guards the following.
 	mu sync.Mutex
@@ -99,66 +94,72 @@ type agent struct {
 	// host is the node with a number that differs with the address: connections are kept by it, and
 	// one to an agent that was before goes unused.
 	host string
-	// key is that of the selection that the agent knows.
-	key string
-	// enrolled is when it was last to get a certificate.
-	enrolled time.Time
+	// keys are those of the selections that the agent knows, of each scraper that requests something of it.
+	keys map[*Scraper]string
+	// enrolling is closed when the agent has got a certificate, or did not get one; nil if it is not getting one.
+	enrolling chan struct{}
+	// began and ended are when it was last to get a certificate.
+	began, ended time.Time
 }
 
-// New makes a client whose samples go into a store.
-func New(config Config, store *rate.Store) (*Client, error) {
-	if config.Authority == nil || config.Review == nil || store == nil {
-		return nil, errors.New("a client of agents needs an authority, reviews of tokens and a store")
+// New makes a client.
+func New(config Config) (*Client, error) {
+	if config.Authority == nil || config.Review == nil {
+		return nil, errors.New("a client of agents needs an authority and reviews of tokens")
 	}
-	return &Client{
-		config: config, store: store, buffers: make(chan []byte, 2*runtime.NumCPU()), nodes: map[string]*agent{},
-	}, nil
+	return &Client{config: config, nodes: map[string]*agent{}}, nil
 }
 
-// Forget closes what is kept of a node.
-func (c *Client) Forget(node string) {
+// leave notes that a scraper requests nothing of a node any more. What nobody requests anything of is forgotten.
+func (c *Client) leave(node string, by *Scraper) {
 	c.mu.Lock()
-	delete(c.nodes, node)
-	c.mu.Unlock()
-	c.store.Forget(node)
+	defer c.mu.Unlock()
+	a := c.nodes[node]
+	if a == nil {
+		return
+	}
+	if delete(a.keys, by); len(a.keys) == 0 {
+		delete(c.nodes, node)
+	}
 }
 
-// Scrape requests samples of the selected containers, and stores them. After an error the store is
-// as it was.
-func (c *Client) Scrape(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) (rate.Round, error) {
-	round := rate.Round{Node: target.Node}
+// request is what is requested of an agent.
+type request struct {
+	by     *Scraper
+	target kubelet.Target
+	path   string
+	wanted *selection.Prepared
+}
+
+// fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
+func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	answer, reading, err := c.fetch(ctx, target, wanted)
+	began := time.Now()
+	answer, cpu, err = c.try(ctx, r)
 	if isUntrusted(err) {
-		if err = c.enroll(ctx, target); err == nil {
-			answer, reading, err = c.fetch(ctx, target, wanted)
+		if err = c.enroll(ctx, r.target, began); err == nil {
+			answer, cpu, err = c.try(ctx, r)
 		}
 	}
 	if err != nil {
-		c.giveBack(answer)
-		round.CPU = reading
-		return round, fmt.Errorf("agent of node %s at %s: %w", target.Node, target.Address, explain(err))
+		err = fmt.Errorf("agent of node %s at %s: %w", r.target.Node, r.target.Address, explain(err))
 	}
-	parsing := cputime.Spend(func() { round, err = c.store.IngestOf(target.Node, time.Now(), answer, wanted.Has()) })
-	c.giveBack(answer)
-	round.CPU = reading + parsing
-	return round, err
+	return answer, cpu, err
 }
 
-// fetch is the text of an answer, in a buffer to give back.
-func (c *Client) fetch(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) (
-	answer []byte, cpu time.Duration, err error,
-) {
-	connected, a, err := c.connection(target)
+// try is fetch with the certificate that the agent has.
+func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
+	to, err := c.connection(r)
 	if err != nil {
 		return nil, 0, err
 	}
-	response, err := c.ask(ctx, connected, a.host, wanted, a.key == wanted.Key)
+	response, err := r.send(ctx, to)
 	if err == nil && response.StatusCode == http.StatusPreconditionFailed {
 		// The agent was started anew, or others have asked it for much.
 		drain(response)
-		response, err = c.ask(ctx, connected, a.host, wanted, false)
+		to.isKnown = false
+		response, err = r.send(ctx, to)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -167,67 +168,78 @@ func (c *Client) fetch(ctx context.Context, target kubelet.Target, wanted *selec
 	if response.StatusCode != http.StatusOK {
 		return nil, 0, fmt.Errorf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
-	buffer := c.take()
-	cpu = cputime.Spend(func() { answer, err = read(buffer, response, wanted.MaxAnswerBytes()) })
+	buffer := r.by.take()
+	cpu = cputime.Spend(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
 	if err != nil {
 		return answer, cpu, err
 	}
-	c.knows(target.Node, wanted.Key)
+	c.knows(r)
 	return answer, cpu, ctx.Err()
 }
 
-// ask sends a request: with the selection's key if the agent knows that.
-func (c *Client) ask(
-	ctx context.Context, connected *http.Client, host string, wanted *selection.Prepared, isKnown bool,
-) (*http.Response, error) {
-	where := url.URL{Scheme: "https", Host: host, Path: selection.UsagePath}
-	method, body := http.MethodPost, io.Reader(bytes.NewReader(wanted.Text))
-	if isKnown {
+// destination is how to reach an agent now, and whether it knows the selection.
+type destination struct {
+	http    *http.Client
+	host    string
+	isKnown bool
+}
+
+// send sends a request: with the selection's key if the agent knows that.
+func (r *request) send(ctx context.Context, to destination) (*http.Response, error) {
+	where := url.URL{Scheme: "https", Host: to.host, Path: r.path}
+	method, body := http.MethodPost, io.Reader(bytes.NewReader(r.wanted.Text))
+	if to.isKnown {
 		method, body = http.MethodGet, http.NoBody
-		where.RawQuery = url.Values{selection.Parameter: {wanted.Key}}.Encode()
+		where.RawQuery = url.Values{selection.Parameter: {r.wanted.Key}}.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, method, where.String(), body)
+	sent, err := http.NewRequestWithContext(ctx, method, where.String(), body)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept-Encoding", "gzip")
-	return connected.Do(request)
+	sent.Header.Set("Accept-Encoding", "gzip")
+	return to.http.Do(sent)
 }
 
-// connection is how to reach agents now, and what is known of this one.
-func (c *Client) connection(target kubelet.Target) (connected *http.Client, known agent, err error) {
+// connection is where a request goes.
+func (c *Client) connection(r *request) (to destination, err error) {
 	credentials := c.config.Authority.Credentials()
 	if credentials == nil {
-		return nil, agent{}, ErrNotReady
+		return to, ErrNotReady
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.credentials.equal(credentials) {
 		config, err := tlsConfig(credentials)
 		if err != nil {
-			return nil, agent{}, err
+			return to, err
 		}
 		if c.http != nil {
 			c.http.CloseIdleConnections()
 		}
 		c.http, c.credentials = newHTTP(config, c.dial), credentials
 	}
-	a := c.nodes[target.Node]
-	if a == nil || a.address != target.Address {
+	a := c.nodes[r.target.Node]
+	if a == nil || a.address != r.target.Address {
 		c.addresses++
-		host := net.JoinHostPort(target.Node, strconv.Itoa(1+c.addresses%math.MaxUint16))
-		a = &agent{address: target.Address, host: host}
-		c.nodes[target.Node] = a
+		host := net.JoinHostPort(r.target.Node, strconv.Itoa(1+c.addresses%math.MaxUint16))
+		a = &agent{address: r.target.Address, host: host, keys: map[*Scraper]string{}}
+		c.nodes[r.target.Node] = a
 	}
-	return c.http, *a, nil
+	key := a.keys[r.by]
+	a.keys[r.by] = key
+	return destination{http: c.http, host: a.host, isKnown: key == r.wanted.Key}, nil
 }
 
 // knows notes that an agent knows a selection.
-func (c *Client) knows(node, key string) {
+func (c *Client) knows(r *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.nodes[node]; a != nil {
-		a.key = key
+	a := c.nodes[r.target.Node]
+	if a == nil || a.address != r.target.Address {
+		return
+	}
+	if _, isUsed := a.keys[r.by]; isUsed {
+		a.keys[r.by] = r.wanted.Key
 	}
 }
 
@@ -244,15 +256,16 @@ func (c *Client) dial(ctx context.Context, network, host string) (net.Conn, erro
 	if a == nil {
 		return nil, errors.New("the node has no agent any more")
 	}
-	return (&net.Dialer{}).DialContext(ctx, network, a.address)
+	// The transport goes on connecting when the request has ended.
+	return (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, a.address)
 }
 
-// newHTTP makes connections that are kept, one to each agent.
+// newHTTP makes connections that are kept, one to each agent: requests to one agent wait for each other.
 func newHTTP(config *tls.Config, dial func(ctx context.Context, network, host string) (net.Conn, error)) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: config, DialContext: dial, TLSHandshakeTimeout: requestTimeout, DisableCompression: true,
-			MaxIdleConnsPerHost: 1, IdleConnTimeout: idle, MaxResponseHeaderBytes: 16 << 10,
+			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idle, MaxResponseHeaderBytes: 16 << 10,
 			WriteBufferSize: 2 << 10, ReadBufferSize: 1 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -289,25 +302,6 @@ func read(dst []byte, response *http.Response, maxBytes int) ([]byte, error) {
 func drain(response *http.Response) {
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	_ = response.Body.Close()
-}
-
-func (c *Client) take() []byte {
-	select {
-	case b := <-c.buffers:
-		return b[:0]
-	default:
-		return nil
-	}
-}
-
-func (c *Client) giveBack(buffer []byte) {
-	if cap(buffer) == 0 || cap(buffer) > keptBytes {
-		return
-	}
-	select {
-	case c.buffers <- buffer:
-	default:
-	}
 }
 
 // explain leaves out the URL, which is named already.

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +73,13 @@ func reviewed(_ context.Context, token string) (string, error) {
 // startAgent makes one that serves on this machine.
 func startAgent(t *testing.T, node string, a *authority) (address string) {
 	t.Helper()
+	address, _ = startCounted(t, node, a)
+	return address
+}
+
+// startCounted is startAgent, with how many connections there were.
+func startCounted(t *testing.T, node string, a *authority) (address string, connections *atomic.Int64) {
+	t.Helper()
 	text, err := os.ReadFile("../../nodeagent/cgroup/testdata/v2-systemd-containerd.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -103,15 +112,20 @@ func startAgent(t *testing.T, node string, a *authority) (address string) {
 		t.Fatal(err)
 	}
 	server := nodeagent.NewServer(handler, identity, logr.Discard())
+	connections = &atomic.Int64{}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
 	go func() { _ = server.ServeTLS(listener, "", "") }()
 	t.Cleanup(func() { _ = errors.Join(server.Close(), tree.Close()) })
-	return listener.Addr().String()
+	return listener.Addr().String(), connections
 }
 
-func newClient(t *testing.T, a *authority) (*Client, *rate.Store) {
+func newClient(t *testing.T, a *authority) *Client {
 	t.Helper()
-	store := rate.New(rate.Config{})
-	c, err := New(Config{Authority: a, Review: reviewed, Log: logr.Discard()}, store)
+	c, err := New(Config{Authority: a, Review: reviewed, Log: logr.Discard()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +134,17 @@ func newClient(t *testing.T, a *authority) (*Client, *rate.Store) {
 			c.http.CloseIdleConnections()
 		}
 	})
-	return c, store
+	return c
+}
+
+func newScraper(t *testing.T, of *Client) (*Scraper, *rate.Store) {
+	t.Helper()
+	store := rate.New(rate.Config{})
+	s, err := NewScraper(of, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, store
 }
 
 // wanted selects the containers of so many pods.
@@ -137,7 +161,7 @@ func wanted(pods int) *selection.Prepared {
 // what else is wanted later.
 func TestScrape(t *testing.T) {
 	a := newAuthority(t)
-	c, store := newClient(t, a)
+	c, store := newScraper(t, newClient(t, a))
 	target := kubelet.Target{Node: "node-1", Address: startAgent(t, "node-1", a)}
 	for i, pods := range []int{1, 1, 2, 2, 1} {
 		round, err := c.Scrape(t.Context(), target, wanted(pods))
@@ -155,7 +179,7 @@ func TestScrape(t *testing.T) {
 		t.Errorf("%+v", sizes)
 	}
 	// Another controller, which has not asked this agent before, takes its certificate.
-	second, _ := newClient(t, a)
+	second, _ := newScraper(t, newClient(t, a))
 	if _, err := second.Scrape(t.Context(), target, wanted(2)); err != nil || a.signed != 1 {
 		t.Errorf("%d certificates: %v", a.signed, err)
 	}
@@ -165,10 +189,78 @@ func TestScrape(t *testing.T) {
 	}
 }
 
+// TestShared: two sides that request something of an agent at the same time, with selections of their own, have one
+// certificate made and one connection. It stays when one of them leaves.
+func TestShared(t *testing.T) {
+	a := newAuthority(t)
+	c := newClient(t, a)
+	address, connections := startCounted(t, "node-1", a)
+	target := kubelet.Target{Node: "node-1", Address: address}
+	scrapers, stores := make([]*Scraper, 2), make([]*rate.Store, 2)
+	for i := range scrapers {
+		scrapers[i], stores[i] = newScraper(t, c)
+	}
+	rounds := func(pods ...int) {
+		t.Helper()
+		var both sync.WaitGroup
+		for i, n := range pods {
+			both.Go(func() {
+				for range 5 {
+					if round, err := scrapers[i].Scrape(t.Context(), target, wanted(n)); err != nil || round.Containers != n {
+						t.Errorf("%d: %+v: %v", i, round, err)
+					}
+				}
+			})
+		}
+		both.Wait()
+	}
+	rounds(1, 2)
+	had := connections.Load()
+	rounds(1, 2)
+	// A connection without a certificate, perhaps one of each side, and one for it.
+	if now := connections.Load(); a.signed != 1 || now != had || now > 4 {
+		t.Errorf("%d certificates, %d connections, then %d", a.signed, had, now)
+	}
+	for i, store := range stores {
+		if pods := store.Sizes().Pods; pods != i+1 {
+			t.Errorf("side %d knows %d pods", i, pods)
+		}
+	}
+	scrapers[0].Forget("node-1")
+	scrapers[0].Forget("node-1")
+	if rounds(0, 2); connections.Load() != had || stores[0].Sizes().Pods != 0 || stores[1].Sizes().Pods != 2 {
+		t.Errorf("when one has left: %d connections, %+v, %+v", connections.Load(), stores[0].Sizes(), stores[1].Sizes())
+	}
+	scrapers[0].Forget("node-1")
+	if scrapers[1].Forget("node-1"); len(c.nodes) != 0 {
+		t.Errorf("when both have left, %d nodes are known", len(c.nodes))
+	}
+}
+
+// TestContention: the counters of what containers did not get, of the selection that usage is requested of too.
+func TestContention(t *testing.T) {
+	a := newAuthority(t)
+	s, store := newScraper(t, newClient(t, a))
+	target := kubelet.Target{Node: "node-1", Address: startAgent(t, "node-1", a)}
+	for range 2 {
+		answer, err := s.Contention(t.Context(), target, wanted(2))
+		if n := strings.Count(string(answer), "\ncontainer_cpu_cfs_throttled_periods_total{"); err != nil || n != 2 {
+			t.Errorf("%d containers: %v\n%s", n, err, answer)
+		}
+	}
+	if store.Sizes().Nodes != 0 {
+		t.Error("it is stored as usage")
+	}
+	target.Node = "node-2"
+	if answer, err := s.Contention(t.Context(), target, wanted(2)); err == nil || answer != nil {
+		t.Errorf("of another node's agent: %s", answer)
+	}
+}
+
 // TestStartedAnew: an agent that was started anew has another key and another address, and knows no selection.
 func TestStartedAnew(t *testing.T) {
 	a := newAuthority(t)
-	c, _ := newClient(t, a)
+	c, _ := newScraper(t, newClient(t, a))
 	for range 2 {
 		target := kubelet.Target{Node: "node-1", Address: startAgent(t, "node-1", a)}
 		for range 2 {
@@ -185,7 +277,7 @@ func TestStartedAnew(t *testing.T) {
 // TestOtherNode: the agent of another node is not believed, with its token or with its certificate.
 func TestOtherNode(t *testing.T) {
 	a := newAuthority(t)
-	c, store := newClient(t, a)
+	c, store := newScraper(t, newClient(t, a))
 	address := startAgent(t, "node-2", a)
 	for range 2 {
 		_, err := c.Scrape(t.Context(), kubelet.Target{Node: "node-1", Address: address}, wanted(1))
@@ -209,7 +301,7 @@ func TestOtherNode(t *testing.T) {
 // errors of its own words.
 func TestStranger(t *testing.T) {
 	a := newAuthority(t)
-	c, _ := newClient(t, a)
+	c, _ := newScraper(t, newClient(t, a))
 	asked := 0
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -246,7 +338,7 @@ func startTaken(t *testing.T, node string, a *authority, answer http.HandlerFunc
 // for, nor with text.
 func TestTakenOver(t *testing.T) {
 	a := newAuthority(t)
-	c, store := newClient(t, a)
+	c, store := newScraper(t, newClient(t, a))
 	sample := func(namespace, pod string) string {
 		return `container_memory_working_set_bytes{container="app",namespace="` + namespace + `",pod="` + pod + `"} 1` + "\n"
 	}
@@ -265,11 +357,12 @@ func TestTakenOver(t *testing.T) {
 
 // TestNotReady: without credentials nobody is asked.
 func TestNotReady(t *testing.T) {
-	c, err := New(Config{Authority: none{}, Review: reviewed}, rate.New(rate.Config{}))
+	c, err := New(Config{Authority: none{}, Review: reviewed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Scrape(t.Context(), kubelet.Target{Node: "node-1", Address: "127.0.0.1:1"}, wanted(1))
+	s, _ := newScraper(t, c)
+	_, err = s.Scrape(t.Context(), kubelet.Target{Node: "node-1", Address: "127.0.0.1:1"}, wanted(1))
 	if !errors.Is(err, ErrNotReady) {
 		t.Error(err)
 	}

@@ -1,7 +1,8 @@
 // Package nodeagents requests samples from the agents of nodes ([nodeagent]), and stores them as
 // those of kubelets.
 //
-// A [Client] keeps a connection to each agent. It shows a certificate of Plimsoll's own
+// A [Client] keeps a connection to each agent, which all [Scraper]s of a process use: the horizontal side's and the
+// vertical side's have samples and selections of their own. It shows a certificate of Plimsoll's own
 // authority, and expects one that names the node. An agent without one gets it: the client takes
 // the token of the agent's pod, has the API server review it, and signs a certificate for the key
 // of that very connection if the token's pod is on that node. The token is shown to nobody but

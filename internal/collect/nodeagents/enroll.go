@@ -52,17 +52,42 @@ func isUntrusted(err error) bool {
 	return errors.As(err, &untrusted)
 }
 
-// enroll gives an agent a certificate, if it proves that it is on its node.
-func (c *Client) enroll(ctx context.Context, target kubelet.Target) error {
-	now := time.Now()
+// enroll gives an agent a certificate, if it proves that it is on its node. A request that finds none while another has
+// one made waits for that.
+func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.Time) error {
 	c.mu.Lock()
-	a, credentials := c.nodes[target.Node], c.credentials
-	if a == nil || now.Sub(a.enrolled) < enrollGap {
+	a, credentials, now := c.nodes[target.Node], c.credentials, time.Now()
+	switch {
+	case a != nil && a.enrolling != nil:
+		done := a.enrolling
+		c.mu.Unlock()
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	case a != nil && a.ended.After(found):
+		c.mu.Unlock()
+		return nil
+	case a == nil || !a.began.IsZero() && now.Sub(a.began) < enrollGap:
 		c.mu.Unlock()
 		return errTooSoon
 	}
-	a.enrolled = now
+	done := make(chan struct{})
+	a.began, a.enrolling = now, done
 	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		a.ended, a.enrolling = time.Now(), nil
+		c.mu.Unlock()
+		close(done)
+	}()
+	return c.exchange(ctx, target, credentials)
+}
+
+// exchange has an agent's token reviewed, and gives it a certificate for that.
+func (c *Client) exchange(ctx context.Context, target kubelet.Target, credentials *Credentials) error {
 	// The API server may take longer than an agent.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enrollTimeout)
 	defer cancel()
@@ -73,7 +98,7 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target) error {
 	// Whoever answers sees no secret, and has to prove below who he is.
 	config.InsecureSkipVerify = true
 	own := newHTTP(config, func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, target.Address)
+		return (&net.Dialer{Timeout: enrollTimeout}).DialContext(ctx, network, target.Address)
 	})
 	defer own.CloseIdleConnections()
 	token, key, err := c.proof(ctx, own, target.Node)
@@ -87,7 +112,7 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target) error {
 	case node != target.Node:
 		return errOtherNode
 	}
-	signed, err := c.config.Authority.Sign(now, target.Node, key)
+	signed, err := c.config.Authority.Sign(time.Now(), target.Node, key)
 	if err != nil {
 		return err
 	}

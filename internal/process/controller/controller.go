@@ -190,7 +190,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	if err := c.Kubelets.IssueTokens(client); err != nil {
+	if err := c.Kubelets.Share(client, log.WithName("node-agents")); err != nil {
 		return nil, err
 	}
 	scales, err := scale.NewAccess(config)

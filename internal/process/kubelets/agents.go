@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,9 @@ type Agents struct {
 	Authority string
 	// Period is how often each is asked; 0 for as often as decisions of the horizontal side need it.
 	Period time.Duration
+
+	// shared is what all sources ask them with; nil before Share.
+	shared *agents
 }
 
 // Validate finds what cannot be meant.
@@ -93,42 +97,90 @@ type agents struct {
 	client kubernetes.Interface
 	kept   *certificate.Kept
 	log    logr.Logger
+	// requests keeps the connections.
+	requests *nodeagents.Client
 	// pods are the agents' pods; nil before the first run.
 	pods atomic.Pointer[cache.SharedIndexInformer]
+
+	// mu guards the following.
+	mu sync.Mutex
+	// users is how many need what runs, and stop ends that.
+	users int
+	stop  func()
 }
 
-// newUpkeep makes what finds agents and keeps their certificates. It starts nothing.
-func newUpkeep(c *Config, client kubernetes.Interface, log logr.Logger) (*agents, error) {
-	if err := c.Agents.Validate(); err != nil {
+// newAgents makes what finds agents, keeps their certificates and connects to them. It starts nothing.
+func newAgents(c *Agents, client kubernetes.Interface, log logr.Logger) (*agents, error) {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	secret, err := namespacedName(c.Agents.Authority)
+	secret, err := namespacedName(c.Authority)
 	if err != nil {
 		return nil, err
 	}
-	a := &agents{config: c.Agents, client: client, log: log}
+	a := &agents{config: *c, client: client, log: log}
 	a.kept, err = certificate.Keep(client.CoreV1().Secrets(secret[0]), secret[1], certificate.Terms{
 		Names: []string{"plimsoll-controller"}, Lifetime: certificateLifetime, Settle: authoritySettles,
 		Authority: "plimsoll-node-agents", Holder: "plimsoll-controller", IsClient: true,
 	})
-	return a, err
-}
-
-// newAgents makes what podusage needs to ask agents.
-func newAgents(c *Config, client kubernetes.Interface, log logr.Logger) (*podusage.Agents, error) {
-	a, err := newUpkeep(c, client, log)
 	if err != nil {
 		return nil, err
 	}
+	a.requests, err = nodeagents.New(nodeagents.Config{Authority: a, Review: a.review, Log: log})
+	return a, err
+}
+
+// ofAgents is what podusage needs to ask agents: the period and the budget are of one source alone.
+func (c *Config) ofAgents() (*podusage.Agents, error) {
+	shared := c.Agents.shared
+	if shared == nil {
+		return nil, errors.New("agents of nodes are asked with a client that all share")
+	}
 	return &podusage.Agents{
 		Scraper: func(store *rate.Store) (podusage.AgentScraper, error) {
-			return nodeagents.New(nodeagents.Config{Authority: a, Review: a.review, Log: log}, store)
+			return nodeagents.NewScraper(shared.requests, store)
 		},
-		Find: a.find, Run: a.run,
+		Find: shared.find, Run: shared.use,
 		Rounds: scrape.Config[kubelet.Target]{
 			Period: c.Agents.Period, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
 		},
 	}, nil
+}
+
+// use has run running until ctx ends. It runs once, for all users.
+func (a *agents) use(ctx context.Context) {
+	a.join(ctx)
+	<-ctx.Done()
+	a.leave()
+}
+
+func (a *agents) join(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.users++
+	if a.users > 1 {
+		return
+	}
+	// It does not end with who began it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.run(ctx)
+	}()
+	a.stop = func() {
+		cancel()
+		<-done
+	}
+}
+
+// leave waits for the end of what nobody needs any more; who joins meanwhile waits too.
+func (a *agents) leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.users--; a.users == 0 {
+		a.stop()
+	}
 }
 
 // Credentials implements nodeagents.Authority.

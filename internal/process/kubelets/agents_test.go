@@ -1,6 +1,7 @@
 package kubelets
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -40,10 +42,10 @@ func runningAgents(t *testing.T, client *fake.Clientset) (a *agents, logged func
 		Source: Auto, MaxPerSecond: 1000, MaxCPU: 1, MaxConcurrent: 8,
 		Agents: Agents{Namespace: "agents", Port: 8443, Authority: DefaultAuthority},
 	}
-	a, err := newUpkeep(config, client, log)
-	if err != nil || !config.ReadsAgents() {
+	if err := config.Share(client, log); err != nil || !config.ReadsAgents() {
 		t.Fatal(err)
 	}
+	a = config.Agents.shared
 	go a.run(t.Context())
 	synctest.Wait()
 	return a, func(part string) bool {
@@ -79,6 +81,61 @@ func TestAuthority(t *testing.T) {
 			}
 			<-time.After(24 * time.Hour)
 			synctest.Wait()
+		}
+	})
+}
+
+// TestUsers: both sides use what follows agents, which runs once, until neither needs it. It begins again with the next.
+func TestUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(published(), agentPod("1", "a", "10.0.0.1"))
+		config := &Config{Source: Auto, Agents: Agents{Namespace: "agents", Port: 8443, Authority: DefaultAuthority}}
+		if _, err := config.ofAgents(); err == nil {
+			t.Error("agents can be asked with no client")
+		}
+		if err := config.Share(client, logr.Discard()); err != nil {
+			t.Fatal(err)
+		}
+		slow := *config
+		horizontal, err1 := config.ofAgents()
+		vertical, err2 := slow.ofAgents()
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		watches := func() (count int) {
+			for _, action := range client.Actions() {
+				if action.Matches("watch", "pods") {
+					count++
+				}
+			}
+			return count
+		}
+		for i, want := range []int{1, 2} {
+			first, endFirst := context.WithCancel(t.Context())
+			second, endSecond := context.WithCancel(t.Context())
+			go horizontal.Run(first)
+			synctest.Wait()
+			go vertical.Run(second)
+			synctest.Wait()
+			endFirst()
+			synctest.Wait()
+			if err := client.CoreV1().Pods("agents").Delete(t.Context(), "1", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if _, found := vertical.Find("a"); found || watches() != want {
+				t.Errorf("%d: %d watches, an agent that is gone: %t", i, watches(), found)
+			}
+			endSecond()
+			synctest.Wait()
+			if _, err := client.CoreV1().Pods("agents").Create(t.Context(), agentPod("1", "a", "10.0.0.1"),
+				metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if _, found := vertical.Find("a"); found {
+				t.Errorf("%d: agents are followed although nobody asks them", i)
+			}
 		}
 	})
 }

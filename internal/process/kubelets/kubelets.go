@@ -71,8 +71,18 @@ func (c *Config) Reader() (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// IssueTokens lets all clients of kubelets share one token.
-func (c *Config) IssueTokens(client kubernetes.Interface) error {
+// Share lets all sources that are made afterwards share one token for kubelets and one client of agents: each agent
+// gets one connection and one certificate, whoever asks it. It starts nothing.
+func (c *Config) Share(client kubernetes.Interface, log logr.Logger) (err error) {
+	if c.ReadsAgents() {
+		if c.Agents.shared, err = newAgents(&c.Agents, client, log); err != nil {
+			return err
+		}
+	}
+	return c.issueTokens(client)
+}
+
+func (c *Config) issueTokens(client kubernetes.Interface) error {
 	namespace, name, err := c.Reader()
 	if err != nil || name == "" {
 		return err
@@ -128,7 +138,8 @@ func (c *Config) Reads() bool { return c.Source != API }
 // ReadsAgents reports whether agents of nodes are asked before kubelets.
 func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != "" }
 
-// NewSource makes a source of what pods use that scrapes the kubelets.
+// NewSource makes a source of what pods use that scrapes the kubelets. Where agents are asked before them, Share
+// comes first.
 func (c *Config) NewSource(
 	config *rest.Config, client kubernetes.Interface, registerer prometheus.Registerer, log logr.Logger,
 ) (*podusage.Source, error) {
@@ -150,7 +161,7 @@ func (c *Config) NewSource(
 		Log:        log,
 	}
 	if c.ReadsAgents() {
-		if cfg.Agents, err = newAgents(c, client, log); err != nil {
+		if cfg.Agents, err = c.ofAgents(); err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Recommender) Run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
-	if err := s.Kubelets.IssueTokens(client); err != nil {
+	if err := s.Kubelets.Share(client, log.WithName("node-agents")); err != nil {
 		return err
 	}
 	scales, err := scale.NewAccess(config)

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/nodeagent"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
@@ -136,6 +138,44 @@ func TestNodeAgentRights(t *testing.T) {
 		if s := binding.Subjects[0]; s.Namespace+"/"+s.Name != "plimsoll-system/plimsoll-controller" {
 			t.Errorf("bound to %+v", s)
 		}
+	}
+}
+
+// TestNodeAgentRecommender: with config/node-agent/recommender the recommender's account gets what the controller has of
+// agents, and its pods may connect to them as the controller's may.
+func TestNodeAgentRecommender(t *testing.T) {
+	bindings := func(objects []runtime.Object) (found []string) {
+		for _, object := range objects {
+			switch b := object.(type) {
+			case *rbacv1.RoleBinding:
+				found = append(found, fmt.Sprint(b.Namespace, b.RoleRef, b.Subjects))
+			case *rbacv1.ClusterRoleBinding:
+				found = append(found, fmt.Sprint(b.RoleRef, b.Subjects))
+			}
+		}
+		slices.Sort(found)
+		return found
+	}
+	policies := func(objects []runtime.Object) (found []networkingv1.NetworkPolicyIngressRule) {
+		for _, object := range objects {
+			if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
+				found = append(found, policy.Spec.Ingress...)
+			}
+		}
+		return found
+	}
+	ours, theirs := rendered(t, agentsDir), rendered(t, agentsDir+"/recommender")
+	want := bindings(ours)
+	for i := range want {
+		want[i] = strings.ReplaceAll(want[i], "plimsoll-controller", "plimsoll-recommender")
+	}
+	if got := bindings(theirs); !slices.Equal(got, want) || len(got) != 3 || len(theirs) != 4 {
+		t.Errorf("%d objects grant %q, want %q", len(theirs), got, want)
+	}
+	admitted := policies(ours)
+	admitted[0].From[0].PodSelector.MatchLabels["app.kubernetes.io/name"] = "plimsoll-recommender"
+	if diff := cmp.Diff(admitted, policies(theirs)); diff != "" {
+		t.Errorf("who may connect: (-want +got)\n%s", diff)
 	}
 }
 

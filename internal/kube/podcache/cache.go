@@ -34,6 +34,14 @@ type Keep int
 // Running keeps observe.Pod's Running.
 const Running Keep = 1
 
+// RunningIf keeps observe.Pod's Running if that is needed, and nothing otherwise.
+func RunningIf(isNeeded bool) []Keep {
+	if isNeeded {
+		return []Keep{Running}
+	}
+	return nil
+}
+
 // New makes a cache of all namespaces that only the horizontal side reads. It starts nothing.
 func New(client kubernetes.Interface, keep ...Keep) *Cache {
 	return newCache(client, metav1.NamespaceAll, transformOf(toObserved, keep))

@@ -17,9 +17,10 @@ import (
 
 // forms are all caches that both sides can read.
 var forms = map[string]func(kubernetes.Interface) *Whole{
-	"shared":  func(client kubernetes.Interface) *Whole { return NewShared(client) },
-	"running": func(client kubernetes.Interface) *Whole { return NewShared(client, Running) },
-	"whole":   func(client kubernetes.Interface) *Whole { return NewWhole(client, "shop") },
+	"shared":         func(client kubernetes.Interface) *Whole { return NewShared(client) },
+	"running":        func(client kubernetes.Interface) *Whole { return NewShared(client, Running) },
+	"whole":          func(client kubernetes.Interface) *Whole { return NewWhole(client, "shop") },
+	"whole, running": func(client kubernetes.Interface) *Whole { return NewWhole(client, "shop", Running) },
 	"an informer without a transform": func(client kubernetes.Interface) *Whole {
 		same := func(object any) (any, error) { return object, nil }
 		return FromInformer(newCache(client, metav1.NamespaceAll, same).informer)
@@ -76,7 +77,8 @@ func TestRunning(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			pod := typical(1)
 			client := fake.NewClientset(pod)
-			for name, c := range map[string]*Cache{"observed": New(client, keep...), "shared": NewShared(client, keep...).Cache} {
+			for name, c := range map[string]*Cache{"observed": New(client, keep...), "shared": NewShared(client, keep...).Cache,
+				"whole": NewWhole(client, "shop", keep...).Cache} {
 				c.Start(t.Context())
 				synctest.Wait()
 				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: "containerd://" + name,

@@ -20,8 +20,11 @@ func NewShared(client kubernetes.Interface, keep ...Keep) *Whole {
 }
 
 // NewWhole makes a cache of a namespace, or of all if it is empty, that only the vertical side
-// reads. It holds the pods of the API. It starts nothing.
-func NewWhole(client kubernetes.Interface, namespace string) *Whole {
+// reads. It holds the pods of the API, unless it keeps what these have no place for. It starts nothing.
+func NewWhole(client kubernetes.Interface, namespace string, keep ...Keep) *Whole {
+	if len(keep) > 0 {
+		return &Whole{newCache(client, namespace, transformOf(toShared, keep))}
+	}
 	return &Whole{newCache(client, namespace, toSlim)}
 }
 

@@ -288,10 +288,7 @@ type caches struct {
 // While the cluster does not serve the vertical side's objects, the horizontal side has caches of
 // its own, which hold less of each object. The vertical side's begin beside them when it does.
 func newCaches(config *rest.Config, client kubernetes.Interface, of *Config) (*caches, error) {
-	var keep []podcache.Keep
-	if of.Kubelets.ReadsAgents() {
-		keep = append(keep, podcache.Running)
-	}
+	keep := podcache.RunningIf(of.Kubelets.ReadsAgents())
 	c := &caches{
 		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
 	}
@@ -308,7 +305,7 @@ func newCaches(config *rest.Config, client kubernetes.Interface, of *Config) (*c
 		}
 	}
 	c.pods, c.targets = podcache.New(client, keep...), targets.New(client)
-	c.whole = podcache.NewWhole(client, metav1.NamespaceAll)
+	c.whole = podcache.NewWhole(client, metav1.NamespaceAll, keep...)
 	return c, nil
 }
 

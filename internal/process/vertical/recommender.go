@@ -49,14 +49,12 @@ func (s *Recommender) Run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	// Its pods are those of the API: it does not know by which IDs agents find their containers.
-	s.Kubelets.Agents = kubelets.Agents{Authority: s.Kubelets.Agents.Authority}
 	loop := New(Config{
 		REST: config, Client: client, Scales: scales, Metrics: metrics, Recommender: s.Recommender, Conflict: s.Conflict,
 		Kubelets: &s.Kubelets, Log: log,
 		Informers: informers.NewSharedInformerFactoryWithOptions(client, 0,
 			informers.WithTransform(slim.Transform), informers.WithNamespace(s.Recommender.Namespace)),
-		Pods: podcache.NewWhole(client, s.Recommender.Namespace),
+		Pods: podcache.NewWhole(client, s.Recommender.Namespace, podcache.RunningIf(s.Kubelets.ReadsAgents())...),
 	})
 	go scales.Rediscover(ctx)
 	// Checkpoints are written at the end.

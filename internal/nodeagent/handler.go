@@ -80,7 +80,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.page.usages(wanted.labels, a.usages)
 	case selection.ContentionPath:
 		a.stalls = h.samples.stalls(wanted.containers, a.stalls[:0])
-		a.page.stalls(wanted.labels, a.stalls)
+		a.page.stalls(wanted, a.stalls)
 	default:
 		http.Error(w, "there is no such page", http.StatusNotFound)
 		return

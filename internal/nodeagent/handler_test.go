@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -145,17 +146,18 @@ resource_scrape_error 0
 		got = post(h, selection.ContentionPath, all[:1]).Body.String()
 		want = `# HELP container_cpu_cfs_periods_total Number of elapsed enforcement period intervals.
 # TYPE container_cpu_cfs_periods_total counter
-container_cpu_cfs_periods_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000"} 4711 946684800000
+container_cpu_cfs_periods_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000",id="ID"} 4711 946684800000
 # HELP container_cpu_cfs_throttled_periods_total Number of throttled period intervals.
 # TYPE container_cpu_cfs_throttled_periods_total counter
-container_cpu_cfs_throttled_periods_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000"} 42 946684800000
+container_cpu_cfs_throttled_periods_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000",id="ID"} 42 946684800000
 # HELP container_cpu_cfs_throttled_seconds_total Total time duration the container has been throttled.
 # TYPE container_cpu_cfs_throttled_seconds_total counter
-container_cpu_cfs_throttled_seconds_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000"} 3.141592 946684800000
+container_cpu_cfs_throttled_seconds_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000",id="ID"} 3.141592 946684800000
 # HELP container_pressure_cpu_waiting_seconds_total Total time duration tasks in the container have waited due to CPU congestion.
 # TYPE container_pressure_cpu_waiting_seconds_total counter
-container_pressure_cpu_waiting_seconds_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000"} 0.271828 946684800000
+container_pressure_cpu_waiting_seconds_total{container="app",namespace="team-production",pod="checkout-service-00000000-00000",id="ID"} 0.271828 946684800000
 `
+		want = strings.ReplaceAll(want, `"ID"`, strconv.Quote(all[0].ID))
 		if got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
@@ -422,7 +424,7 @@ func TestMaxAnswerBytes(t *testing.T) {
 		limit := selection.Prepare(wanted).MaxAnswerBytes()
 		var used, missed page
 		used.usages(labels, usages)
-		missed.stalls(labels, stalled)
+		missed.stalls(&remembered{containers: wanted, labels: labels}, stalled)
 		if len(used.text) > limit || len(missed.text) > limit {
 			t.Errorf("%d containers: %d and %d bytes, at most %d", count, len(used.text), len(missed.text), limit)
 		}

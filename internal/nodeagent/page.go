@@ -73,8 +73,16 @@ func (p *page) usages(labels []string, all []usage) {
 	p.sample(errorFamily, "", 0, time.Time{})
 }
 
+// withID are the labels that counters of stalls have: a container that is started again has series of its own, as with
+// a kubelet. An ID needs no escapes.
+func withID(labels string, c *selection.Container) string { return labels + `,id="` + c.ID + `"` }
+
 // stalls writes what containers did not get of the CPU.
-func (p *page) stalls(labels []string, all []stalls) {
+func (p *page) stalls(wanted *remembered, all []stalls) {
+	labels := make([]string, len(all))
+	for i := range all {
+		labels[i] = withID(wanted.labels[i], &wanted.containers[i])
+	}
 	p.family(periodsFamily, "counter", "Number of elapsed enforcement period intervals.")
 	for i := range all {
 		if s := &all[i]; s.hasThrottling {

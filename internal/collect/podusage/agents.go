@@ -51,6 +51,8 @@ type Agents struct {
 // AgentScraper asks one agent for the selected containers.
 type AgentScraper interface {
 	Scrape(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) (rate.Round, error)
+	// Contention is the answer about CPU that they did not get, as a kubelet's /metrics/cadvisor has it.
+	Contention(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) ([]byte, error)
 	Forget(node string)
 }
 

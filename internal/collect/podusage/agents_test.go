@@ -113,6 +113,13 @@ func (f fromAgents) Scrape(
 	return f.store.Ingest(target.Node, time.Now(), f.textOf(time.Now(), containers...))
 }
 
+// Contention implements AgentScraper.
+func (f fromAgents) Contention(_ context.Context, target kubelet.Target, wanted *selection.Prepared) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return wanted.Text, f.agents[target.Node]
+}
+
 // Forget implements AgentScraper.
 func (f fromAgents) Forget(string) {}
 
@@ -380,6 +387,33 @@ func TestContainerStartsAnew(t *testing.T) {
 			strings.Contains(asked, "u-0 app ") {
 			t.Errorf("asked for %q", asked)
 		}
+	})
+}
+
+// TestContentionOfAgent: the agent is asked what the containers did not get that it is asked for anyway. It is said whether
+// these are all.
+func TestContentionOfAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		want := func(what, words string, isAll bool) {
+			t.Helper()
+			answer, isWhole, err := s.Contention(t.Context(), "a")
+			if isWhole != isAll || (answer == nil) != (words == "") || !strings.Contains(string(answer), words) {
+				t.Errorf("%s: %q, all of it: %t, %v", what, answer, isWhole, err)
+			}
+		}
+		want("before any pod was looked at", "", false)
+		settled(t, s, pods)
+		want("while it answers", "u-0 proxy shop web-0 proxy\n", true)
+		c.set(func() { c.unknown = "proxy" })
+		pass(2 * time.Second)
+		want("a container is not found", "u-0 proxy shop web-0 proxy\n", false)
+		c.set(func() { c.agents["a"] = errors.New("connection refused") })
+		pass(3 * time.Second)
+		want("it does not answer", "", false)
+		c.set(func() { delete(c.agents, "a") })
+		pass(3 * time.Second)
+		want("there is none", "", false)
 	})
 }
 

@@ -16,10 +16,10 @@ import (
 // contentionTimeout is how long a kubelet may take: the answer has all of cAdvisor.
 const contentionTimeout = 15 * time.Second
 
-// NewContention makes what asks the kubelets that the source scrapes what containers did
-// not get of the CPU.
+// NewContention makes what asks the agents and the kubelets that the source scrapes what
+// containers did not get of the CPU.
 func (c *Config) NewContention(config *rest.Config, source *podusage.Source, log logr.Logger) (
-	func(context.Context) (map[contention.Key]contention.Shares, error), error,
+	func(context.Context) (contention.Seen, error), error,
 ) {
 	if source == nil {
 		return nil, errors.New("contention is known of nodes that are scraped")
@@ -31,11 +31,11 @@ func (c *Config) NewContention(config *rest.Config, source *podusage.Source, log
 	if err != nil {
 		return nil, err
 	}
-	reader, err := contention.NewReader(client)
+	reader, err := contention.NewReader(client, source)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (map[contention.Key]contention.Shares, error) {
+	return func(ctx context.Context) (contention.Seen, error) {
 		return reader.Read(ctx, source.Targets())
 	}, nil
 }

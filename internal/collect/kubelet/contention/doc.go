@@ -1,5 +1,5 @@
-// Package contention knows how much CPU containers did not get, from the kubelets'
-// /metrics/cadvisor: use alone cannot show what a limit cuts off.
+// Package contention knows how much CPU containers did not get, from the agents of nodes or the
+// kubelets' /metrics/cadvisor: use alone cannot show what a limit cuts off.
 //
 // Throttled is the share of CFS periods in which a container's limit stopped it,
 // Pressure the share of time in which some of its tasks waited for a CPU (PSI, "some"),

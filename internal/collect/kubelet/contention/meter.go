@@ -26,12 +26,14 @@ type Shares struct {
 	HasPressure  bool
 }
 
-// Meter compares one node's counters from look to look. The zero value has seen
+// Meter compares one node's counters from look to look, of one source. The zero value has seen
 // none. One goroutine uses it at a time.
 type Meter struct {
 	// before are the counters of the last look, by the labels of a series as they
 	// stand in the text: a container that was started again is another series.
 	before map[string]counters
+	// at is when that was.
+	at time.Time
 }
 
 // counters are those of one series of labels.
@@ -66,7 +68,7 @@ func (m *Meter) Look(now time.Time, answer []byte) (map[Key]Shares, error) {
 			join(found, c.key, c.since(&before))
 		}
 	}
-	m.before = after
+	m.before, m.at = after, now
 	return found, nil
 }
 

@@ -17,23 +17,29 @@ import (
 func TestContentionIsSaid(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var mu sync.Mutex
-		throttled := 0.5
+		throttled, isRead := 0.5, true
 		w.deployment("web", 1)
 		w.autoscaler("web")
 		w.start(func(cfg *Config) {
 			cfg.Policy.CountContention = true
-			cfg.Contention = func(context.Context) (map[contention.Key]contention.Shares, error) {
+			cfg.Contention = func(context.Context) (contention.Seen, error) {
 				mu.Lock()
 				defer mu.Unlock()
-				shares := map[contention.Key]contention.Shares{}
+				if !isRead {
+					return nil, errors.New("no node answers")
+				}
+				seen := contention.Seen{}
 				w.do(func() {
 					for name, pod := range w.running {
-						shares[contention.Key{
-							Namespace: pod.Namespace, Pod: name, Container: "app",
-						}] = contention.Shares{Throttled: throttled, HasThrottled: true}
+						look := contention.Look{Shares: map[contention.Key]contention.Shares{}, IsWhole: true}
+						if throttled > 0 {
+							key := contention.Key{Namespace: pod.Namespace, Pod: name, Container: "app"}
+							look.Shares[key] = contention.Shares{Throttled: throttled, HasThrottled: true}
+						}
+						seen[pod.Spec.NodeName] = look
 					}
 				})
-				return shares, errors.New("one node does not answer")
+				return seen, errors.New("one node does not answer")
 			}
 		})
 		w.pass(5 * time.Minute)
@@ -52,7 +58,17 @@ func TestContentionIsSaid(t *testing.T) {
 		if c := w.condition("web", finding.CPUContended.String()); c == nil || c.LastTransitionTime != since {
 			t.Errorf("a little less, and the condition is %+v", c)
 		}
-		set(0.01)
+		mu.Lock()
+		isRead = false
+		mu.Unlock()
+		w.pass(5 * time.Minute)
+		if c := w.condition("web", finding.CPUContended.String()); c == nil || c.LastTransitionTime != since {
+			t.Errorf("while no node is read, nothing is known, and the condition is %+v", c)
+		}
+		mu.Lock()
+		isRead = true
+		mu.Unlock()
+		set(0) // without a limit there are no periods
 		w.pass(5 * time.Minute)
 		if c := w.condition("web", finding.CPUContended.String()); c != nil {
 			t.Errorf("when it is over the condition is still there: %+v", c)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Shares are how much of the time a container wanted CPU and got none. Unknown shares are
+// Shares are how much of the time a container wanted CPU and got none. A share that there is not is
 // zero: on cgroup v1 there is no pressure.
 //
 // As demand, they raise the sample of CPU:
@@ -24,6 +24,8 @@ type Shares struct {
 	Throttled float64
 	// Pressure is the share of time in which some of its tasks waited for a CPU.
 	Pressure float64
+	// IsKnown is false where the container's node could not be read.
+	IsKnown bool
 }
 
 // Factor is by how much demand is above usage.
@@ -31,9 +33,12 @@ func (s Shares) Factor() float64 {
 	return 1 + min(1, max(0, finite(s.Throttled), finite(s.Pressure)))
 }
 
-// Max is the higher of each share.
+// Max is the higher of each share. It is known if one of both is.
 func (s Shares) Max(other Shares) Shares {
-	return Shares{Throttled: max(s.Throttled, finite(other.Throttled)), Pressure: max(s.Pressure, finite(other.Pressure))}
+	return Shares{
+		Throttled: max(s.Throttled, finite(other.Throttled)), Pressure: max(s.Pressure, finite(other.Pressure)),
+		IsKnown: s.IsKnown || other.IsKnown,
+	}
 }
 
 func finite(x float64) float64 {
@@ -56,9 +61,12 @@ type Contended struct {
 	throttled, pressed map[string]bool
 }
 
-// Update takes in the highest shares of containers. One without keeps what was known.
+// Update takes in the highest shares of containers. One without, or whose shares are not known, stays as it was.
 func (c *Contended) Update(highest map[string]Shares) {
 	for container, s := range highest {
+		if !s.IsKnown {
+			continue
+		}
 		mark(&c.throttled, container, isContended(c.throttled[container], s.Throttled))
 		mark(&c.pressed, container, isContended(c.pressed[container], s.Pressure))
 	}

@@ -23,7 +23,7 @@ func TestFactor(t *testing.T) {
 }
 
 // TestContended: a container stays contended until its share is low, and one without
-// samples as it was.
+// samples, or of which nothing is known, as it was.
 func TestContended(t *testing.T) {
 	const limit, pressure = "container app wants more CPU than it gets: its limit stops it in many of its CFS periods",
 		"container app wants more CPU than it gets: its tasks wait for a CPU for much of the time"
@@ -38,14 +38,16 @@ func TestContended(t *testing.T) {
 		{Shares{Throttled: 0.09, Pressure: 0.2}, pressure},
 		{Shares{}, ""},
 	} {
+		step.shares.IsKnown = true
 		c.Update(map[string]Shares{"app": step.shares})
 		c.Update(nil)
+		c.Update(map[string]Shares{"app": {Throttled: 1 - step.shares.Throttled}})
 		if got := c.Message(); got != step.want {
 			t.Errorf("%+v: %q, want %q", step.shares, got, step.want)
 		}
 	}
-	if high := (Shares{Throttled: 0.5}).Max(Shares{Throttled: math.NaN(), Pressure: 0.1}); high != (Shares{
-		Throttled: 0.5, Pressure: 0.1,
+	if high := (Shares{Throttled: 0.5}).Max(Shares{Throttled: math.NaN(), Pressure: 0.1, IsKnown: true}); high != (Shares{
+		Throttled: 0.5, Pressure: 0.1, IsKnown: true,
 	}) {
 		t.Errorf("%+v", high)
 	}

@@ -17,7 +17,7 @@ import (
 
 // Contention is what containers did not get since it was last read. What it cannot
 // read is in the error, beside the rest.
-type Contention = func(ctx context.Context) (map[contention.Key]contention.Shares, error)
+type Contention = func(ctx context.Context) (contention.Seen, error)
 
 // contended is what containers did not get, as last read.
 type contended struct {
@@ -25,8 +25,8 @@ type contended struct {
 	pods *podindex.Index
 	log  logr.Logger
 
-	mu     sync.Mutex
-	shares map[contention.Key]contention.Shares // guarded by mu
+	mu   sync.Mutex
+	seen contention.Seen // guarded by mu
 }
 
 // run reads once in an interval until ctx ends.
@@ -35,13 +35,13 @@ func (c *contended) run(ctx context.Context, interval time.Duration) {
 	defer ticker.Stop()
 	failed := false
 	for {
-		shares, err := c.read(ctx)
+		seen, err := c.read(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
 			c.log.Info("throttling and pressure of CPU are not seen everywhere", "why", err.Error())
 		}
 		failed = err != nil
 		c.mu.Lock()
-		c.shares = shares
+		c.seen = seen
 		c.mu.Unlock()
 		select {
 		case <-ctx.Done():
@@ -51,20 +51,26 @@ func (c *contended) run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// addTo adds to the samples of an object's pods what their containers did not get.
+// addTo adds to the samples of an object's pods what their containers did not get. Where that is not known, a sample
+// says so.
 func (c *contended) addTo(samples []recommend.Sample, name types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.shares) == 0 || len(samples) == 0 {
+	if len(c.seen) == 0 || len(samples) == 0 {
 		return
 	}
-	names := map[string]string{}
+	pods := map[string]*observe.Pod{}
 	for _, pod := range c.pods.Pods(observe.VPA(name)) {
-		names[pod.Whole.UID()] = pod.Name
+		pods[pod.Whole.UID()] = pod
 	}
 	for i := range samples {
 		one := &samples[i]
-		shares := c.shares[contention.Key{Namespace: name.Namespace, Pod: names[one.Pod], Container: one.Container}]
-		one.Contention = cpucontention.Shares{Throttled: shares.Throttled, Pressure: shares.Pressure}
+		pod := pods[one.Pod]
+		if pod == nil {
+			continue
+		}
+		key := contention.Key{Namespace: name.Namespace, Pod: pod.Name, Container: one.Container}
+		shares, isKnown := c.seen.Of(pod.Node(), key)
+		one.Contention = cpucontention.Shares{Throttled: shares.Throttled, Pressure: shares.Pressure, IsKnown: isKnown}
 	}
 }

@@ -75,6 +75,7 @@ func reactionCommand() *cobra.Command {
 		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
 	flags.StringVar(&o.plimsoll, "plimsoll", "", "program to measure instead of building it")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
+	command.AddCommand(pictureCommand())
 	return command
 }
 

@@ -148,7 +148,7 @@ bench: ## run the benchmarks, upstream's calculator beside the core too; ends in
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
 
 .PHONY: bench-scale
-bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers, plimsoll,plimsoll-own for metrics of the pods' own, plimsoll,plimsoll-learnt for full histories and forecasts that have learnt)
+bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers, plimsoll,plimsoll-own for metrics of the pods' own, plimsoll,plimsoll-learnt for full histories and forecasts that have learnt, plimsoll,plimsoll-agents for agents of the nodes)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \

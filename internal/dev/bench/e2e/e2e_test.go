@@ -33,6 +33,11 @@ func TestSpecOf(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+	for full, want := range map[string]bool{light: false, dns: true} {
+		if spec := specOf(full); spec.isSerial() != want {
+			t.Errorf("%s: serial %v", full, !want)
+		}
+	}
 	spec := specOf(stable)
 	for parts, want := range map[string]bool{"": true, "tolerance) with large": true, "memory|large": true,
 		"[Slow]": true, "memory|small": false} {

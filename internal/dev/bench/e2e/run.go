@@ -131,23 +131,28 @@ type runner struct {
 	result *Result
 }
 
-// runEach runs each test that has not been run so often yet.
+// runEach runs each test that has not been run so often yet: beside each other, and then those that must be alone.
 func (r *runner) runEach(ctx context.Context, run int) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(r.AtATime, 1))
-	number := 0
-	for i := range r.result.Specs {
-		if !r.result.Specs[i].canRun() {
-			continue
+	for _, serial := range []bool{false, true} {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(max(r.AtATime, 1))
+		if serial {
+			group.SetLimit(1)
 		}
-		number++
-		name := fmt.Sprintf("test %d of %d", number, r.result.runnable())
-		group.Go(func() error { return r.runOne(ctx, run, i, name) })
+		for i := range r.result.Specs {
+			if spec := &r.result.Specs[i]; spec.canRun() && spec.isSerial() == serial {
+				group.Go(func() error { return r.runOne(ctx, run, i) })
+			}
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
 	}
-	return group.Wait()
+	return nil
 }
 
-func (r *runner) runOne(ctx context.Context, run, i int, name string) error {
+func (r *runner) runOne(ctx context.Context, run, i int) error {
+	name := fmt.Sprintf("test %d of %d", i+1, len(r.result.Specs))
 	r.mu.Lock()
 	spec := &r.result.Specs[i]
 	earlier := len(spec.Outcomes[r.subject])

@@ -63,6 +63,9 @@ func (s *Spec) hasPart(parts []string) bool {
 	})
 }
 
+// isSerial says that the test changes what is the whole cluster's, such as an APIService.
+func (s *Spec) isSerial() bool { return strings.Contains(s.FullName, "[Serial]") }
+
 // listSpecs asks the tests for their names. They come in another order each time.
 func listSpecs(ctx context.Context, binDir string) ([]Spec, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, build.UpstreamSuite), "-list")

@@ -47,7 +47,7 @@ func SVG(out io.Writer, result *reaction.Result) error {
 		{Value: 2, Label: "2"}, {Value: 4, Label: "4"}, {Value: 8, Label: "8"}, {Value: 10, Label: "10"},
 	}
 	// Browsers have no serif of the same widths; right of the legend there is room for wider letters.
-	p.Legend.Left, p.Legend.XOffs, p.Legend.YOffs = true, width/2, 6*margin
+	p.Legend.Left, p.Legend.XOffs, p.Legend.YOffs = true, 0.45*width, 2*margin
 	for _, style := range []*text.Style{
 		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
 	} {

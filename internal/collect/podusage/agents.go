@@ -323,7 +323,7 @@ func (a *agents) scrape(ctx context.Context, target kubelet.Target) (cpu time.Du
 	told := Sampled{Node: target.Node, At: now, Before: a.heard[target.Node]}
 	a.heard[target.Node] = now
 	a.mu.Unlock()
-	a.session.watch.Sampled(told)
+	a.session.sampled(told, a.store)
 	return round.CPU, nil
 }
 

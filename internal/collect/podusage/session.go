@@ -217,8 +217,25 @@ func (s *session) scrape(ctx context.Context, target kubelet.Target) (cpu time.D
 	h.add(now)
 	s.heard[target.Node] = h
 	s.mu.Unlock()
-	s.watch.Sampled(told)
+	s.sampled(told, s.store)
 	return round.CPU, nil
+}
+
+// uses are lists of what pods use, to be used again.
+var uses = sync.Pool{New: func() any { return new([]rate.PodUse) }}
+
+// sampled reports new samples, which are in a store.
+func (s *session) sampled(of Sampled, store *rate.Store) {
+	buffer, isList := uses.Get().(*[]rate.PodUse)
+	if !isList {
+		buffer = new([]rate.PodUse)
+	}
+	of.Use = store.Newest(of.Node, (*buffer)[:0])
+	s.watch.Sampled(of)
+	// What the buffer holds would keep the names of pods alive that are gone.
+	clear(of.Use)
+	*buffer = of.Use
+	uses.Put(buffer)
 }
 
 // ask asks one kubelet. Reading what a stranger sent must not end the process.

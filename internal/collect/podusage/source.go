@@ -86,6 +86,8 @@ type Sampled struct {
 	Node string
 	// At is now, Before when this was so the last time; zero if never.
 	At, Before time.Time
+	// Use is what the node's pods use by these samples alone. It is only good until Sampled returns.
+	Use []rate.PodUse
 }
 
 // Source scrapes kubelets and answers from what they said.

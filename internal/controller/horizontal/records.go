@@ -16,7 +16,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -192,10 +191,27 @@ func (s *hpaRecords) add(change int, then func(present int)) {
 	then(s.present)
 }
 
-// sampled appends the HPAs that are to be decided because of a node's new samples, and when.
-func (s *hpaRecords) sampled(at, before time.Time, subscriptions []podindex.Subscription, due []dueHPA) []dueHPA {
+// hpaUse is what a pod of an HPA uses by new samples.
+type hpaUse struct {
+	record *hpaRecord
+	use    trigger.Use
+}
+
+// calm notes what a decision has left for the samples after it.
+func (s *hpaRecords) calm(r *hpaRecord, c trigger.Calm) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.round.Calm(c)
+}
+
+// sampled are the HPAs that are to be decided because of a node's new samples, and when.
+func (s *hpaRecords) sampled(at, before time.Time, of *sampleBuffer) []dueHPA {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range of.uses {
+		of.uses[i].record.round.Compare(of.uses[i].use)
+	}
+	subscriptions, due := of.subscriptions, of.due[:0]
 	for i := range subscriptions {
 		// Looking up a record for each HPA on each node was a tenth of all CPU.
 		if r, isRecord := subscriptions[i].Follower.(*hpaRecord); isRecord {

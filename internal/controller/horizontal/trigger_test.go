@@ -210,6 +210,35 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 	})
 }
 
+// TestFourSamplesASecond: where samples come four times a second, an object far below its threshold is decided about once
+// a second, on samples that are as fresh as ever; a load that rises is decided on at once.
+func TestFourSamplesASecond(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a", "b")
+		k.rounds.Period = 250 * time.Millisecond
+		hpa := w.web("web", 4)
+		w.onto("web", 4, "a", "b")
+		w.addHPA(hpa)
+		w.start(k.direct)
+		w.pass(30 * time.Second)
+		k.decisions()
+		w.pass(time.Minute)
+		if n := len(k.decisions()); n < 50 || n > 70 {
+			t.Errorf("%d decisions in a minute in which nothing changes", n)
+		}
+		for range 20 {
+			w.set(func() { k.milli = 400 })
+			w.pass(350 * time.Millisecond)
+			if len(k.decisions()) == 0 {
+				t.Error("no decision in the first 350 ms of a load of four times the target")
+			}
+			w.set(func() { k.milli = 40 })
+			w.pass(15350 * time.Millisecond)
+			k.decisions()
+		}
+	})
+}
+
 // TestSurgeIsConfirmedEarly: a first sample far above the target has its node
 // scraped again at once, and the second one decides.
 func TestSurgeIsConfirmedEarly(t *testing.T) {

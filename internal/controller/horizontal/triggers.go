@@ -36,12 +36,12 @@ type triggers struct {
 // sampleBuffer is the memory that new samples of a node need; it is used again.
 type sampleBuffer struct {
 	subscriptions []podindex.Subscription
+	uses          []hpaUse
 	due           []dueHPA
 }
 
-// sampled has the HPAs with pods on a node decided on its new samples; before is when it had some
-// the last time.
-func (t *triggers) sampled(node string, at, before time.Time) {
+// sampled has the HPAs with pods on a node decided on its new samples.
+func (t *triggers) sampled(of readings.NodeSampled) {
 	if !t.isOn {
 		return
 	}
@@ -49,13 +49,22 @@ func (t *triggers) sampled(node string, at, before time.Time) {
 	if !isUsed {
 		b = &sampleBuffer{}
 	}
-	b.subscriptions = t.pods.On(node, b.subscriptions[:0])
-	b.due = t.records.sampled(at, before, b.subscriptions, b.due[:0])
+	b.subscriptions, b.uses = t.pods.On(of.Node, b.subscriptions[:0]), b.uses[:0]
+	podindex.Followers(t.pods, len(of.Use),
+		func(i int) (namespace, pod string) { return of.Use[i].Namespace, of.Use[i].Pod },
+		func(i int, follower any) {
+			if r, isRecord := follower.(*hpaRecord); isRecord {
+				use := trigger.Use{CPUMilli: of.Use[i].CPUMilli, MemoryMilli: of.Use[i].MemoryMilli}
+				b.uses = append(b.uses, hpaUse{r, use})
+			}
+		})
+	b.due = t.records.sampled(of.At, of.Before, b)
 	for i := range b.due {
 		t.queue.AddEarly(b.due[i].key, b.due[i].at, true)
 	}
 	// What the buffer holds would keep removed records alive.
 	clear(b.subscriptions)
+	clear(b.uses)
 	t.buffers.Put(b)
 }
 
@@ -129,6 +138,7 @@ func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 // decided again where the decision asks for it.
 func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	next := d.FollowUp(&p.record.state, &p.observation, nil)
+	t.records.calm(p.record, next.Calm)
 	t.learn(p, &next)
 	if !p.result.HasSamples && p.hpa.Workload == nil {
 		return

@@ -26,15 +26,24 @@ type FollowUp struct {
 	// NearThreshold says that a metric of the pods that Plimsoll scrapes has come halfway through the tolerance
 	// above its target, or further: they are scraped before others.
 	NearThreshold bool
+	// Calm is what new samples are compared with before the next decision on them.
+	Calm trigger.Calm
 }
 
 // FollowUp is what the decision asks for. The observation is the decision's own, the state
 // the one that came with it, and the suspects are appended to dst.
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
-	again := d.again(s)
+	again, c := d.again(s), d.context(o)
+	in := surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}
+	next := surge.FollowUp{Suspects: dst}
+	if d.Branch == BranchMetrics {
+		next = in.FollowUp(&d.policy.Surge, &d.Surge, surge.Change{
+			IsMost: d.Desired >= d.Bounds.MaxReplicas, IsRaised: d.Desired > d.Current,
+		}, dst)
+	}
 	return FollowUp{
 		Forecast: forecast.Renewal(d.At, &d.policy.Forecast, &d.Forecast), DecideAt: again.At, Reason: again.Reason,
-		Schedule: again.Schedule, Metric: again.Metric, Suspects: d.suspects(o, dst),
+		Schedule: again.Schedule, Metric: again.Metric, Suspects: next.Suspects, Calm: next.Calm,
 		NearThreshold: surge.IsNear(d.policy.Metrics, d.Metrics, d.policy.Tolerance),
 	}
 }
@@ -55,16 +64,6 @@ func (d *Decision) again(s *State) (again trigger.Again) {
 		again = again.OrEarlier(trigger.Again{At: d.Zero.CooldownEnd, Reason: trigger.CooldownEnd})
 	}
 	return again
-}
-
-// suspects are none where nothing more could be asked for.
-func (d *Decision) suspects(o *Observation, dst []int) []int {
-	if !d.Surge.Suspicious || d.Surge.Asks() || d.Branch != BranchMetrics || d.Desired >= d.Bounds.MaxReplicas {
-		return dst
-	}
-	c := d.context(o)
-	return surge.Suspects(&d.policy.Surge,
-		&surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
 }
 
 // isDeferred reports whether a lower count was left to a later decision.

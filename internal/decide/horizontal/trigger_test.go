@@ -78,3 +78,18 @@ func TestFollowUp(t *testing.T) {
 		t.Errorf("again at %v, with nothing to raise", next.DecideAt)
 	}
 }
+
+// TestCalmAtTheMost: an object that may have no more pods is calm whatever these use; one that was just raised is not.
+func TestCalmAtTheMost(t *testing.T) {
+	p := policy(1, 4)
+	for _, tt := range []struct {
+		current, asks int32
+		want          bool
+	}{{4, 9, true}, {2, 4, false}, {2, 2, true}} {
+		o := see(tt.current, sampled(tt.asks, 0))
+		d, state := horizontal.Decide(noon.Add(time.Minute), &p, horizontal.State{}, &o)
+		if got := d.FollowUp(&state, &o, nil).Calm; got.Is != tt.want {
+			t.Errorf("%d pods that need %d: %+v", tt.current, tt.asks, got)
+		}
+	}
+}

@@ -66,6 +66,29 @@ func (x *Index) On(name string, dst []Subscription) []Subscription {
 	return dst
 }
 
+// Followers yields, for each of n pods that is ready, who follows the nodes of the objects that it belongs to. Yield is
+// called under the index's lock.
+func Followers(x *Index, n int, name func(i int) (namespace, pod string), yield func(i int, follower any)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range n {
+		namespace, pod := name(i)
+		ns := x.namespaces[namespace]
+		if ns == nil {
+			continue
+		}
+		m := ns.pods[pod]
+		if m == nil || !m.pod.IsReady() {
+			continue
+		}
+		for _, g := range m.groups {
+			if g.follower != nil {
+				yield(i, g.follower)
+			}
+		}
+	}
+}
+
 // NodesOf appends the nodes of a followed object's pods, in no order.
 func (x *Index) NodesOf(object observe.Key, dst []string) []string {
 	x.mu.Lock()

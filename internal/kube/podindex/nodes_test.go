@@ -238,3 +238,27 @@ func (p *plan) nodesOf(name string) map[string]bool {
 	}
 	return mine
 }
+
+// TestFollowersOfPods: a pod that is ready has the followers of all objects that it belongs to, others have none.
+func TestFollowersOfPods(t *testing.T) {
+	x := New()
+	for name, ready := range map[string]corev1.ConditionStatus{"web-1": corev1.ConditionTrue, "web-2": corev1.ConditionFalse} {
+		p := on(pod(name, map[string]string{"app": "web"}), "a")
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+		x.Put(observe.PodOf(p))
+	}
+	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "web's")
+	x.Watch(object("both"), SelectorOf(selector(t, "app in (web,api)")), "both's")
+	x.SetSelector(object("unfollowed"), SelectorOf(selector(t, "app=web")))
+	names := []string{"web-1", "web-2", "web-3"}
+	var got []string
+	Followers(x, len(names), func(i int) (namespace, pod string) { return "shop", names[i] }, func(i int, follower any) {
+		got = append(got, fmt.Sprint(names[i], " ", follower))
+	})
+	slices.Sort(got)
+	if want := []string{"web-1 both's", "web-1 web's"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	Followers(x, 1, func(int) (namespace, pod string) { return "elsewhere", "web-1" },
+		func(int, any) { t.Error("a namespace without pods has followers") })
+}

@@ -184,12 +184,26 @@ func (p *Plimsoll) scrape(i int) {
 // report has new samples of a group lead to a decision.
 func (p *Plimsoll) report(g *group) {
 	now := p.World.Now()
+	for _, pod := range p.World.Pods() {
+		if &p.groups[pod.Group] == g && pod.IsReady {
+			p.round.Compare(use(pod, p.World.Epoch()))
+		}
+	}
 	due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes(),
 		trigger.RoundOf(p.timing.Interval))
 	if yes {
 		p.sampled = min(p.sampled, due.Sub(p.World.Epoch()))
 	}
 	g.reported = now
+}
+
+// use is what a pod uses by its newest samples alone.
+func use(pod *world.Pod, epoch time.Time) (u trigger.Use) {
+	if newest, found := pod.Meter.Newest(); found {
+		u.MemoryMilli = int64(newest.MemoryBytes) * 1000
+	}
+	u.CPUMilli = pod.Meter.Last(epoch).Milli
+	return u
 }
 
 // readPod reads a pod's counters, and reports whether there is something new.
@@ -313,6 +327,9 @@ func readyFor(pod *world.Pod, m *meter.Meter) (age time.Duration, isKnown bool) 
 func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
 	next := d.FollowUp(&p.state, &p.observation, p.suspects[:0])
 	p.suspects = next.Suspects
+	if p.readsKubelets && !p.readsPages {
+		p.round.Calm(next.Calm)
+	}
 	pods := p.World.Pods()
 	for _, place := range p.suspects {
 		g := &p.groups[pods[place].Group]

@@ -117,6 +117,14 @@ func (m *Meter) longest(window time.Duration) int {
 	return k
 }
 
+// Last is the average of the last interval.
+func (m *Meter) Last(epoch time.Time) metric.Sample {
+	if !m.HasAverage() {
+		return metric.Sample{}
+	}
+	return between(epoch, m.at(1), m.at(0))
+}
+
 // Recent are the last single intervals.
 func (m *Meter) Recent(epoch time.Time) (r metric.Recent) {
 	intervals, n := averaging.Recent(m.n, func(k int) time.Duration { return m.at(k).At - m.at(k+1).At })

@@ -30,9 +30,8 @@ type Watch struct {
 	// Nodes appends the nodes to scrape; Moved has an element when they are others.
 	Nodes func(dst []string) []string
 	Moved <-chan struct{}
-	// Sampled is called for each scrape of a node that brought new samples; before is when this
-	// was so the last time, zero if never.
-	Sampled func(node string, at, before time.Time)
+	// Sampled is called for each scrape of a node that brought new samples.
+	Sampled func(NodeSampled)
 	// Own is called for what is new of the metrics that Plimsoll reads itself.
 	Own own.Watch
 }
@@ -43,9 +42,7 @@ func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 	var collecting sync.WaitGroup
 	if r.Direct != nil {
 		collecting.Go(func() {
-			r.Direct.Run(ctx, podusage.Watch{
-				Nodes: w.Nodes, Moved: w.Moved, Sampled: func(s podusage.Sampled) { w.Sampled(s.Node, s.At, s.Before) },
-			})
+			r.Direct.Run(ctx, podusage.Watch{Nodes: w.Nodes, Moved: w.Moved, Sampled: w.Sampled})
 		})
 	}
 	collecting.Go(func() { r.Own.Run(ctx, w.Own) })

@@ -48,6 +48,8 @@ type (
 	Specs = own.Specs
 	// OwnWatch is called for what is new of them.
 	OwnWatch = own.Watch
+	// NodeSampled is a scrape of a node.
+	NodeSampled = podusage.Sampled
 	// PodSampled is a scrape of a pod's own endpoint.
 	PodSampled = own.PodSampled
 )

@@ -1,8 +1,12 @@
 package surge
 
 import (
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // IsNear reports whether a metric of the pods that Plimsoll scrapes has come halfway through the tolerance above its
@@ -15,4 +19,88 @@ func IsNear(specs []source.Spec, results []metric.Result, tolerance metric.Toler
 		}
 	}
 	return false
+}
+
+// FollowUp is what the next samples are for.
+type FollowUp struct {
+	// Suspects are the indices of the pods whose nodes are worth an early scrape.
+	Suspects []int
+	Calm     trigger.Calm
+}
+
+// Change is what became of the replica count: it was raised, and it is the most that there may be.
+type Change struct{ IsRaised, IsMost bool }
+
+// FollowUp is what a decision by the metrics asks for. The suspects are appended to dst. Where nothing more could be
+// asked for there are none, and pods may use anything.
+func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) FollowUp {
+	next := FollowUp{Suspects: dst}
+	if change.IsMost {
+		next.Calm.Is = !change.IsRaised
+		return next
+	}
+	if r.Suspicious && !r.Asks() {
+		next.Suspects = Suspects(s, in, dst)
+	}
+	if !change.IsRaised {
+		next.Calm = Calm(s, in, r)
+	}
+	return next
+}
+
+// Calm is what pods may use by new samples without leading to more replicas within about a second. There is none where
+// a metric is near its threshold, has failed or is suspicious, and while the pods' averages are over less than the
+// whole stable window.
+func Calm(s *Settings, in *Input, r *Result) (calm trigger.Calm) {
+	if r.Suspicious || r.Asks() || IsNear(in.Specs, in.Results, in.Context.Tolerance) {
+		return trigger.Calm{}
+	}
+	for i := range in.Specs {
+		if kind := in.Specs[i].Type; kind != source.Resource && kind != source.ContainerResource {
+			continue
+		}
+		result := &in.Results[i]
+		if result.Failure != nil || result.Pending || result.Newest > 0 {
+			return trigger.Calm{}
+		}
+		wanted := in.wantedOnAverage(i)
+		if !(wanted > 0) {
+			return trigger.Calm{}
+		}
+		if in.Specs[i].Name == source.CPU {
+			lower(&calm.CPUMilli, wanted*s.rise(in.Context.Tolerance.Up))
+			continue
+		}
+		lower(&calm.MemoryMilli, wanted*(1+in.Context.Tolerance.Up/2))
+	}
+	calm.Is = true
+	return calm
+}
+
+// rise is the multiple of its target beyond which new CPU use matters: the surge window's margin, or less if an average
+// that IsNear does not find comes to the end of the tolerance within a second of it.
+func (s *Settings) rise(up float64) float64 {
+	return min(max(s.Margin, 1), 1+up/2+up/2*averaging.StableWindow.Seconds())
+}
+
+// wantedOnAverage is what a pod is to use, 0 if that is not known.
+func (in *Input) wantedOnAverage(i int) float64 {
+	sum, n := 0.0, 0
+	for pod := range in.Context.Pods {
+		if in.Specs[i].Target.Type == source.Utilization && pod >= len(in.Readings[i].Requests) {
+			break
+		}
+		if !in.lacks(i, pod) {
+			sum += in.wanted(i, pod)
+			n++
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// lower makes a limit this one, if that is less or the first.
+func lower(limit *int64, to float64) {
+	if rounded := int64(math.Ceil(min(to, math.MaxInt64/2))); *limit == 0 || rounded < *limit {
+		*limit = rounded
+	}
 }

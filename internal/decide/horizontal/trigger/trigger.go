@@ -80,15 +80,23 @@ const shortestRound = time.Second
 // RoundOf is how long a round of scrapes lasts at most where each node is scraped at an interval.
 func RoundOf(scrapeInterval time.Duration) time.Duration { return max(shortestRound, scrapeInterval) }
 
+// roundSlack is how much shorter a round is where its first node has new samples a little before it is over: what comes
+// every second does not come exactly then.
+const roundSlack = 100 * time.Millisecond
+
 // Round is one round of scrapes over the nodes of an object's pods. It begins with new samples of a node
 // that already had some in the round before, or when that has lasted for long enough: kubelets have new
-// samples of the pods of an object every 10 to 20 s, each at another time.
+// samples of the pods of an object every 10 to 20 s, each at another time. Where samples come several times
+// a second, those of a calm object do not begin one before the last is over.
 type Round struct {
 	began time.Time
-	// reported is how many of the nodes have had new samples in it.
+	// reported is how many times nodes have had new samples in it.
 	reported int
 	// decided says that a decision has begun since, and waits that there have been new samples after it.
 	decided, waits bool
+	// calm is what the last decision has left, and isExceeded that new samples are beyond it.
+	calm       Calm
+	isExceeded bool
 }
 
 // Report takes in new samples of one of so many nodes, taken at a time, after those before; a round lasts
@@ -96,8 +104,8 @@ type Round struct {
 // have reported, otherwise a little after the first. What comes after the decision has another one when
 // the round is over.
 func (r *Round) Report(at, before time.Time, nodes int, lasts time.Duration) (due time.Time, yes bool) {
-	if r.began.IsZero() || !before.Before(r.began) || at.Sub(r.began) >= lasts {
-		*r = Round{began: at}
+	if r.isOver(at, before, lasts) {
+		r.begin(at)
 	}
 	r.reported++
 	switch {
@@ -114,6 +122,26 @@ func (r *Round) Report(at, before time.Time, nodes int, lasts time.Duration) (du
 	return time.Time{}, false
 }
 
+// isOver reports whether new samples are those of another round.
+func (r *Round) isOver(at, before time.Time, lasts time.Duration) bool {
+	lasted := at.Sub(r.began)
+	if r.began.IsZero() || lasted >= lasts {
+		return true
+	}
+	isRepeated := !before.Before(r.began)
+	return isRepeated && (!r.calm.Is || r.isExceeded || lasted >= lasts-roundSlack)
+}
+
+func (r *Round) begin(at time.Time) {
+	*r = Round{began: at, calm: r.calm, isExceeded: r.isExceeded}
+}
+
+// Calm notes what a decision has left. Before the first, an object is not calm.
+func (r *Round) Calm(c Calm) { r.calm = c }
+
+// Compare takes in what a pod uses by new samples, before they are reported.
+func (r *Round) Compare(u Use) { r.isExceeded = r.isExceeded || r.calm.isExceeded(u) }
+
 // following is when what waits is decided.
 func (r *Round) following(lasts time.Duration) time.Time { return r.began.Add(lasts + SampleDelay) }
 
@@ -121,7 +149,7 @@ func (r *Round) following(lasts time.Duration) time.Time { return r.began.Add(la
 // (EventGap), it is that of the next round.
 func (r *Round) Decided(now time.Time, lasts time.Duration) {
 	if r.waits && !now.Before(r.following(lasts).Add(-EventGap)) {
-		*r = Round{began: now.Add(-SampleDelay)}
+		r.begin(now.Add(-SampleDelay))
 	}
-	r.decided = true
+	r.decided, r.isExceeded = true, false
 }

@@ -1,0 +1,45 @@
+package rate
+
+import (
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+)
+
+// PodUse is what the containers of a pod use together by their newest samples alone.
+type PodUse struct {
+	Namespace, Pod        string
+	CPUMilli, MemoryMilli int64
+}
+
+// Newest appends what the pods of a node use by the newest round, in no order. Containers without an interval, or that
+// the round did not have, count with what is known of them.
+func (s *Store) Newest(nodeName string, dst []PodUse) []PodUse {
+	n := s.known(nodeName)
+	if n == nil {
+		return dst
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key, c := range n.pods {
+		use := PodUse{Namespace: key.namespace, Pod: key.name}
+		for ; c != nil; c = c.next {
+			if c.seen != n.round {
+				continue
+			}
+			use.CPUMilli = arithmetic.Saturate.Add(use.CPUMilli, c.newestMilliCores())
+			use.MemoryMilli = arithmetic.Saturate.Add(use.MemoryMilli, min(c.memoryBytes, math.MaxInt64/1000)*1000)
+		}
+		dst = append(dst, use)
+	}
+	return dst
+}
+
+// newestMilliCores is of the last interval, 0 without one.
+func (s *series) newestMilliCores() int64 {
+	newest := s.cpuNanos.Len() - 1
+	if newest < 1 {
+		return 0
+	}
+	return s.interval(newest-1, newest, s.newestMillis, s.lastGapMillis()).MilliCores()
+}

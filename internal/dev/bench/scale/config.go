@@ -131,13 +131,26 @@ func (c *Config) validateSubjects() error {
 		if s.HasLearnt && (s.Kind != Plimsoll || s.autoscalers() != population.HPAs) {
 			return fmt.Errorf("%s: only Plimsoll goes on from what was learnt, here of HPAs alone", s.Name)
 		}
-		if s.NodeAgents && (s.Kind != Plimsoll || s.OwnMetrics) {
-			return fmt.Errorf("%s: only Plimsoll requests agents of nodes, for what they measure", s.Name)
+		if err := c.validateAgents(&s); err != nil {
+			return err
 		}
 		if s.OwnMetrics && (c.Size.PodsPer > population.MostPods || c.Size.Objects > population.MostObjects) {
 			return fmt.Errorf("%s: there are addresses for %d objects with %d pods", s.Name, population.MostObjects,
 				population.MostPods)
 		}
+	}
+	return nil
+}
+
+func (c *Config) validateAgents(s *Subject) error {
+	switch {
+	case !s.NodeAgents:
+		return nil
+	case s.Kind != Plimsoll || s.OwnMetrics:
+		return fmt.Errorf("%s: only Plimsoll requests agents of nodes, for what they measure", s.Name)
+	case c.VerticalObjects > 0:
+		return fmt.Errorf("%s: agents would answer the recommender too, and its samples be taken for those of decisions",
+			s.Name)
 	}
 	return nil
 }

@@ -253,6 +253,10 @@ func TestConfigIsChecked(t *testing.T) {
 		"WorkloadAutoscalers for upstream": func(c *Config) {
 			c.Subjects = []Subject{{Kind: Upstream, HalfWorkloadAutoscalers: true}}
 		},
+		"agents for upstream": func(c *Config) { c.Subjects = []Subject{{Kind: Upstream, NodeAgents: true}} },
+		"agents that the recommender requests too": func(c *Config) {
+			c.Subjects, c.VerticalObjects = []Subject{{Kind: Plimsoll, NodeAgents: true}}, 1
+		},
 	} {
 		bad := good
 		change(&bad)

@@ -26,6 +26,9 @@ const (
 	// agentWait is for how long an agent is waited for that is not asked, as the budget has no room for it. With a
 	// kubelet's defaults its own samples are older.
 	agentWait = 5 * time.Second
+	// agentBackoff is how long an agent that fails is left alone at most. Where the pods of a node take all of its CPU,
+	// an agent may miss an answer or two: left alone for longer, it would miss the load itself.
+	agentBackoff = time.Second
 	// agentsPeriod is how often it is looked at which nodes have agents.
 	agentsPeriod = time.Second
 	// agentStretch is how many times less often a kubelet is asked while the agent of its node answers.
@@ -102,6 +105,9 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 	rounds.Scrape, rounds.Forget, rounds.Changed = a.scrape, a.forget, a.changed
 	if rounds.Period == 0 {
 		rounds.Period = AgentPeriod
+	}
+	if rounds.MaxBackoff == 0 {
+		rounds.MaxBackoff = max(agentBackoff, rounds.Period)
 	}
 	a.grace = max(agentGrace, gracePeriods*rounds.Period)
 	var err error

@@ -255,12 +255,49 @@ func TestAgentEnds(t *testing.T) {
 					t.Errorf("in 20 s the kubelet was asked %d times, logged %v", c.kubelets, c.world.logs)
 				}
 				c.set(func() { c.agents["a"] = nil })
-				pass(31 * time.Second)
+				pass(agentBackoff)
 				settled(t, s, pods)
 				if o := originsOf(t, s, pods); o.AgentPods != 1 || o.KubeletPods != 0 || o.Silent != nil {
 					t.Errorf("when the agent is back: %+v", o)
 				}
 			})
+		})
+	}
+}
+
+// TestAgentReturns: one that missed answers, as the pods of its node took all CPU, is used again soon, however long it
+// was silent. Without a sample of the last seconds before, it has too little for an average until it has some seconds of
+// them.
+func TestAgentReturns(t *testing.T) {
+	for _, silent := range []time.Duration{2 * time.Second, 5 * time.Second, 20 * time.Second, 5 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			c, s, pods := running(t)
+			settled(t, s, pods)
+			c.set(func() { c.agents["a"] = context.DeadlineExceeded })
+			for end := time.Now().Add(silent); time.Now().Before(end); pass(250 * time.Millisecond) {
+				age(t, s, pods)
+			}
+			c.set(func() { c.agents["a"], c.asked["a"] = nil, "" })
+			isAsked := func() bool {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return c.asked["a"] != ""
+			}
+			began := time.Now()
+			for !isAsked() && time.Since(began) < time.Minute {
+				age(t, s, pods)
+				pass(50 * time.Millisecond)
+			}
+			if waited := time.Since(began); waited > agentBackoff+agentBackoff/4 {
+				t.Errorf("silent for %s: it was asked again after %s", silent, waited)
+			}
+			for range 25 {
+				originsOf(t, s, pods)
+				pass(250 * time.Millisecond)
+			}
+			if o := originsOf(t, s, pods); o.AgentPods != 1 {
+				t.Errorf("silent for %s: some seconds later: %+v", silent, o)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/admission"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/advise"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/controller"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/doctor"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/evaluate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/migrate"
@@ -29,8 +31,17 @@ func main() {
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
+		os.Exit(exitStatus(err))
 	}
+}
+
+// exitStatus is 1, unless the error has one of its own.
+func exitStatus(err error) int {
+	var own interface{ ExitCode() int }
+	if errors.As(err, &own) {
+		return own.ExitCode()
+	}
+	return 1
 }
 
 func rootCommand() *cobra.Command {
@@ -45,7 +56,7 @@ func rootCommand() *cobra.Command {
 		controller.Command(), vertical.RecommenderCommand(), vertical.UpdaterCommand(), admission.Command(),
 		nodeagent.Command(),
 		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), migrate.Command(),
-		versionCommand(),
+		doctor.Command(buildVersion()), versionCommand(),
 	)
 	return root
 }

@@ -167,6 +167,19 @@ var layers = []wall{
 		except: []string{modulePath + "/internal/advise/recurring"},
 	},
 	{
+		within: "internal/doctor",
+		why:    "it reads with the permissions of its user, and writes nothing to a cluster",
+		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/collect/kubelet/text",
+			"internal/collect/page", "config"},
+		never: []string{"testing", development, simulator, tests},
+	},
+	{
+		within: "internal/doctor/judge",
+		why:    "a check is a function of facts: it calls no API, and reads no clock",
+		ours:   []string{"internal/doctor", "internal/doctor/facts"},
+		never:  []string{"k8s.io/client-go", "context", "log", "net", "os", "sync", "testing"},
+	},
+	{
 		within: "internal/migrate",
 		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
 		ours: []string{"internal/migrate", "internal/advise/objects", "internal/advise/read",

@@ -1,0 +1,288 @@
+// Package facts has what is known of a cluster when it is examined, as plain values.
+package facts
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Unread says why something was not read.
+type Unread struct {
+	// Right is what the caller may not do, such as "list nodes"; empty if that is not the reason.
+	Right string
+	// Command grants or shows that right.
+	Command string
+	// Why is a sentence for all other reasons.
+	Why string
+}
+
+// Reading is something that was read, or why it was not.
+type Reading[T any] struct {
+	Value  T
+	Unread *Unread
+}
+
+// Facts are everything that is known of the cluster.
+type Facts struct {
+	Program Program
+	// Now is the time on this machine when all was read.
+	Now time.Time
+
+	Server             Reading[Server]
+	ControllerManager  Reading[ControllerManager]
+	HPAs               Reading[[]Autoscaler]
+	WLAs               Reading[[]Autoscaler]
+	VPAs               Reading[[]Autoscaler]
+	ScaledObjects      Reading[ScaledObjects]
+	Leases             Reading[[]Lease]
+	Deployments        Reading[[]Deployment]
+	Others             Reading[[]Deployment]
+	APIServices        Reading[[]APIService]
+	Samples            Reading[Samples]
+	Nodes              Reading[[]Node]
+	Kubelets           []Kubelet
+	Definitions        Reading[[]Definition]
+	Rights             Reading[Rights]
+	InstallationRights Reading[[]string]
+	Webhooks           Reading[[]Webhook]
+}
+
+// ServerNow is Now by the API server's clock.
+func (f *Facts) ServerNow() time.Time { return f.Now.Add(f.Server.Value.Ahead) }
+
+// Controllers are the Deployments of Plimsoll's controller.
+func (f *Facts) Controllers() []Deployment {
+	return slices.DeleteFunc(slices.Clone(f.Deployments.Value), func(d Deployment) bool {
+		return d.Component != Controller
+	})
+}
+
+// IsVertical reports whether an installation autoscales vertically.
+func (f *Facts) IsVertical() bool {
+	return slices.ContainsFunc(f.Controllers(), func(d Deployment) bool { return d.Flag("vertical") != "false" })
+}
+
+// Program is what examines the cluster.
+type Program struct {
+	// Version is this program's.
+	Version string
+	// Namespace and Lease are those in which the controller is expected.
+	Namespace, Lease string
+}
+
+// Server is the API server.
+type Server struct {
+	// Version is as v1.37.1.
+	Version string
+	// HasClock says that its clock was compared with that of this machine.
+	HasClock bool
+	// Ahead is how far its clock is ahead of this machine's, give or take Uncertainty.
+	Ahead, Uncertainty time.Duration
+}
+
+// Object is an object of the API.
+type Object struct{ Kind, Namespace, Name string }
+
+// String is as "Deployment shop/web".
+func (o Object) String() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// Write is the newest write of a status by a field manager, by the API server's clock.
+type Write struct {
+	By string
+	At time.Time
+}
+
+// Target is what an autoscaler scales.
+type Target struct{ Group, Kind, Namespace, Name string }
+
+// Autoscaler is a HorizontalPodAutoscaler, a WorkloadAutoscaler or a VerticalPodAutoscaler.
+type Autoscaler struct {
+	Object
+	Target  Target
+	Created time.Time
+	// Mode is that of a WorkloadAutoscaler, and the update mode of a VerticalPodAutoscaler.
+	Mode string
+	// Resources are those of its Resource metrics with a utilization target, or those that a VerticalPodAutoscaler
+	// controls.
+	Resources []string
+	// UsesResources, UsesCustom and UsesExternal say which metrics APIs it needs.
+	UsesResources, UsesCustom, UsesExternal bool
+	// ScaledObject is the name of the one that made it; empty if none did.
+	ScaledObject string
+	// HasStatus says that some controller has written conditions into it.
+	HasStatus bool
+	// Writes are those of its status.
+	Writes []Write
+}
+
+// ControllerManager is what kube-controller-manager shows of itself.
+type ControllerManager struct {
+	// Pods is how many there are; none on clusters that are managed by others.
+	Pods int
+	// IsHPALoopOn is known only of pods.
+	IsHPALoopOn bool
+	// Lease is its Lease; nil if it has none.
+	Lease *Lease
+}
+
+// Lease is one for leader election.
+type Lease struct {
+	Object
+	Holder  string
+	Renewed time.Time
+	// Duration is for how long it holds.
+	Duration time.Duration
+	ReadAt   time.Time
+}
+
+// ScaledObjects are KEDA's.
+type ScaledObjects struct {
+	IsServed bool
+	All      []Autoscaler
+}
+
+// Component is what a Deployment runs.
+type Component string
+
+// Plimsoll's components, by their label app.kubernetes.io/name, and those of others, by their names.
+const (
+	Controller          Component = "plimsoll-controller"
+	AdmissionController Component = "plimsoll-admission-controller"
+	KEDAOperator        Component = "keda-operator"
+	VPARecommender      Component = "vpa-recommender"
+	VPAUpdater          Component = "vpa-updater"
+	VPAAdmissionServer  Component = "vpa-admission-controller"
+)
+
+// NameLabel is the label with the name of a component of Plimsoll.
+const NameLabel = "app.kubernetes.io/name"
+
+// Deployment runs a component.
+type Deployment struct {
+	Object
+	Component     Component
+	Wanted, Ready int32
+	// Account is its service account.
+	Account string
+	Image   string
+	Args    []string
+}
+
+// Flag is the value of a flag in the form --name=value; empty without it.
+func (d *Deployment) Flag(name string) string {
+	value := ""
+	for _, arg := range d.Args {
+		if after, isIt := strings.CutPrefix(arg, "--"+name+"="); isIt {
+			value = after
+		}
+	}
+	return value
+}
+
+// APIService is a version of an API group that the API server forwards.
+type APIService struct {
+	Name, Group, Version string
+	// Service is where to, as namespace/name.
+	Service         string
+	IsAvailable     bool
+	Reason, Message string
+}
+
+// Samples are those of metrics.k8s.io.
+type Samples struct {
+	// IsServed says that there is such an API.
+	IsServed bool
+	ReadAt   time.Time
+	Pods     int
+	// Newest and Oldest are the ends of their windows; zero if there are none.
+	Newest, Oldest time.Time
+	// OldestPod has the oldest.
+	OldestPod string
+	// Window is the longest over which a sample was measured.
+	Window time.Duration
+}
+
+// Node is one.
+type Node struct {
+	Name    string
+	IsReady bool
+	// Why is the reason for which it is not.
+	Why string
+}
+
+// Kubelet is what the kubelet of a node serves.
+type Kubelet struct {
+	Node   string
+	Unread *Unread
+	ReadAt time.Time
+	// Date is its clock when it answered; zero if the answer had none.
+	Date time.Time
+	// Newest is its newest sample of CPU use; zero without one.
+	Newest time.Time
+	// HasFailed says that it could not measure its containers.
+	HasFailed bool
+}
+
+// Definition is a CustomResourceDefinition.
+type Definition struct {
+	Name string
+	// IsVertical says that only vertical autoscaling needs it.
+	IsVertical bool
+	Exists     bool
+	// IsEstablished says that the API server serves it.
+	IsEstablished bool
+	// Served are the versions that it serves, Stored those of stored objects, Wanted those of this program.
+	Served, Stored, Wanted []string
+	// HasOwnSchema says that its schemas are those of this program.
+	HasOwnSchema bool
+}
+
+// Right is what an account needs.
+type Right struct {
+	// Account is namespace/name.
+	Account string
+	// Role is the one in config/ that grants it.
+	Role                                   string
+	Verb, Group, Resource, Name, Namespace string
+}
+
+// Rights are those of Plimsoll's accounts.
+type Rights struct {
+	// Checked is how many were; none if Plimsoll is not installed.
+	Checked int
+	Denied  []Right
+}
+
+// Authority is what a webhook's caBundle has.
+type Authority struct {
+	IsMissing, IsUnreadable bool
+	// Expires is when the last of its certificates does.
+	Expires time.Time
+}
+
+// Webhook is one of a configuration.
+type Webhook struct {
+	// Configuration is the object that has it.
+	Configuration Object
+	Name          string
+	// Fails says that requests are refused while it does not answer.
+	Fails bool
+	// IsAskedAboutPods and IsAskedAboutAutoscalers say about which requests the API server asks it.
+	IsAskedAboutPods, IsAskedAboutAutoscalers bool
+	// IsOwn says that it is Plimsoll's or upstream's of VPAs.
+	IsOwn bool
+	// Service is namespace/name; empty if it has a URL.
+	Service   string
+	Authority Authority
+	// HasService says that the Service exists, and IsExternal that it has no endpoints because it is a name.
+	HasService, IsExternal bool
+	ReadyEndpoints         int
+	// Unread is why the Service's endpoints are not known.
+	Unread *Unread
+}

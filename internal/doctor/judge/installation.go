@@ -1,0 +1,135 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// leaseGrace is how long after its end a Lease may wait for the next leader.
+const leaseGrace = 15 * time.Second
+
+func installation(f *facts.Facts) []doctor.Finding {
+	if f.Deployments.Unread != nil {
+		return unknown("whether Plimsoll is installed", f.Deployments.Unread)
+	}
+	all := f.Controllers()
+	if len(all) == 0 {
+		return ok("Plimsoll is not installed as a Deployment")
+	}
+	var found []doctor.Finding
+	if len(all) > 1 {
+		found = append(found, twice(all))
+	}
+	for i := range f.Deployments.Value {
+		d := &f.Deployments.Value[i]
+		found = append(found, notReady(d)...)
+		found = append(found, skew(f, d)...)
+		if d.Component == facts.Controller {
+			found = append(found, leader(f, d)...)
+		}
+	}
+	if len(found) == 0 {
+		return ok("Plimsoll runs in namespace %s", all[0].Namespace)
+	}
+	return bounded(found)
+}
+
+func twice(all []facts.Deployment) doctor.Finding {
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Namespace+"/"+all[i].Name)
+	}
+	return doctor.Finding{
+		Level: doctor.Warning, What: "Plimsoll is installed more than once: " + listed(names),
+		Why: "each object is left to the first installation, so that the others do nothing and cost the same",
+		Do:  "delete all but one, or give each namespaces of its own (docs/acting.md)",
+	}
+}
+
+func notReady(d *facts.Deployment) []doctor.Finding {
+	if d.Ready >= d.Wanted && d.Wanted > 0 {
+		return nil
+	}
+	found := doctor.Finding{
+		Level: doctor.Warning, Object: d.String(),
+		What:    fmt.Sprintf("%d of %d pods are ready", d.Ready, d.Wanted),
+		Why:     "the other pods cannot stand in for one that ends",
+		Do:      "see why pods do not start or are not ready",
+		Command: fmt.Sprintf("kubectl describe pods -n %s -l %s=%s", d.Namespace, facts.NameLabel, d.Component),
+	}
+	if d.Ready == 0 {
+		found.Level, found.Why = doctor.Problem, "nothing is scaled"
+		if d.Component != facts.Controller {
+			found.Why = "new pods start without their recommended requests"
+		}
+	}
+	if d.Wanted == 0 {
+		found.What = "it is scaled to 0"
+		found.Do = "scale it up"
+		found.Command = fmt.Sprintf("kubectl scale deployment %s -n %s --replicas=2", d.Name, d.Namespace)
+	}
+	return []doctor.Finding{found}
+}
+
+// leader says whether some replica leads.
+func leader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+	if d.Ready == 0 || d.Flag("leader-elect") == "false" {
+		return nil
+	}
+	if f.Leases.Unread != nil {
+		return unknown("whether a replica leads", f.Leases.Unread)
+	}
+	for i := range f.Leases.Value {
+		if l := &f.Leases.Value[i]; l.Namespace == d.Namespace {
+			return expired(f, l)
+		}
+	}
+	return []doctor.Finding{{
+		Level: doctor.Problem, Object: d.String(),
+		What:    fmt.Sprintf("no replica leads: there is no Lease %s", f.Program.Lease),
+		Why:     "replicas wait until they lead, and decide nothing before",
+		Do:      "read the controller's log; if its Lease has another name, name it with --controller-lease",
+		Command: fmt.Sprintf("kubectl logs -n %s deployment/%s", d.Namespace, d.Name),
+	}}
+}
+
+func expired(f *facts.Facts, l *facts.Lease) []doctor.Finding {
+	silent := l.ReadAt.Add(f.Server.Value.Ahead).Sub(l.Renewed) - f.Server.Value.Uncertainty
+	if l.Holder != "" && silent <= l.Duration+leaseGrace {
+		return nil
+	}
+	found := doctor.Finding{
+		Level: doctor.Problem, Object: l.String(),
+		What:    fmt.Sprintf("no replica leads: %s renewed the Lease %s ago, and it holds for %s", l.Holder, short(silent), short(l.Duration)),
+		Why:     "nothing is decided while no replica leads",
+		Do:      "read the controller's log, and check that its pods reach the API server",
+		Command: fmt.Sprintf("kubectl logs -n %s -l %s=%s", l.Namespace, facts.NameLabel, facts.Controller),
+	}
+	if l.Holder == "" {
+		found.What = "no replica leads: nobody holds the Lease"
+	}
+	return []doctor.Finding{found}
+}
+
+// skew compares the version of an image with this program's, where both have one.
+func skew(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+	image, _, _ := strings.Cut(d.Image, "@")
+	_, tag, hasTag := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	there, err := version.ParseSemantic(tag)
+	here, errHere := version.ParseSemantic(f.Program.Version)
+	if !hasTag || err != nil || errHere != nil || there.Major() == here.Major() && there.Minor() == here.Minor() {
+		return nil
+	}
+	return []doctor.Finding{{
+		Level: doctor.Warning, Object: d.String(),
+		What: fmt.Sprintf("it runs version %s, and this program is %s", tag, f.Program.Version),
+		Why:  "explanations and simulations of this program may differ from what the controller does",
+		Do:   "use this program in the version of the cluster, or upgrade the installation",
+	}}
+}

@@ -1,0 +1,76 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+func keda(f *facts.Facts) []doctor.Finding {
+	if f.ScaledObjects.Unread != nil {
+		return unknown("whether KEDA is there", f.ScaledObjects.Unread)
+	}
+	operator := slices.IndexFunc(f.Others.Value, func(d facts.Deployment) bool {
+		return d.Component == facts.KEDAOperator && d.Wanted > 0
+	})
+	if !f.ScaledObjects.Value.IsServed && operator < 0 {
+		return ok("KEDA is not installed")
+	}
+	found := doctor.Finding{
+		Level: doctor.Warning,
+		What:  fmt.Sprintf("KEDA is installed, with %s", count(len(f.ScaledObjects.Value.All), "ScaledObject")),
+		Why: "KEDA makes an HPA of each ScaledObject and scales to and from zero itself; Plimsoll treats that HPA as any " +
+			"other, and a WorkloadAutoscaler of the same target waits",
+		Do: "leave these workloads to KEDA, or migrate them (docs/migrate.md); make no WorkloadAutoscaler for them",
+	}
+	if operator >= 0 {
+		found.Object = f.Others.Value[operator].String()
+	}
+	if all := f.ScaledObjects.Value.All; len(all) > 0 {
+		found.Command = fmt.Sprintf("plimsoll migrate scaledobject/%s -n %s", all[0].Name, all[0].Namespace)
+	}
+	return []doctor.Finding{found}
+}
+
+func upstreamVPA(f *facts.Facts) []doctor.Finding {
+	if f.Others.Unread != nil {
+		return unknown("whether upstream's vertical autoscaler is there", f.Others.Unread)
+	}
+	var found []doctor.Finding
+	idle := 0
+	for i := range f.Others.Value {
+		d := &f.Others.Value[i]
+		if d.Component == facts.KEDAOperator {
+			continue
+		}
+		if d.Wanted == 0 {
+			idle++
+			continue
+		}
+		finding := doctor.Finding{
+			Level: doctor.Warning, Object: d.String(), What: "upstream's vertical autoscaler runs",
+			Why: "once Plimsoll is installed with vertical autoscaling, both would write recommendations and change pods",
+			Do: "scale it to 0 before you install Plimsoll, or install config/horizontal, which leaves " +
+				"VerticalPodAutoscalers alone",
+			Command: fmt.Sprintf("kubectl scale deployment %s -n %s --replicas=0", d.Name, d.Namespace),
+		}
+		switch {
+		case f.IsVertical():
+			finding.Level, finding.What = doctor.Problem, "upstream's vertical autoscaler runs beside Plimsoll's"
+			finding.Why = "both write recommendations and change pods"
+			finding.Do = "scale it to 0, or start Plimsoll's controller with --vertical=false"
+		case len(f.Controllers()) > 0:
+			continue // Plimsoll leaves VPAs to it
+		}
+		found = append(found, finding)
+	}
+	switch {
+	case len(found) > 0:
+		return found
+	case idle > 0:
+		return ok("upstream's vertical autoscaler is there, and scaled to 0")
+	}
+	return ok("nothing of upstream's vertical autoscaler is in Plimsoll's way")
+}

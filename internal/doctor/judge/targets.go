@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// Kinds of autoscalers, as they are in the API.
+const (
+	hpaKind = "HorizontalPodAutoscaler"
+	wlaKind = "WorkloadAutoscaler"
+)
+
+// horizontal are those that scale replicas. A ScaledObject counts as the HPA that it made.
+func horizontal(f *facts.Facts) map[facts.Target][]facts.Autoscaler {
+	all := map[facts.Target][]facts.Autoscaler{}
+	made := map[string]bool{}
+	for _, h := range f.HPAs.Value {
+		all[h.Target] = append(all[h.Target], h)
+		if h.ScaledObject != "" {
+			made[h.Namespace+"/"+h.ScaledObject] = true
+		}
+	}
+	for _, w := range f.WLAs.Value {
+		if w.Mode == "" || w.Mode == "Active" {
+			all[w.Target] = append(all[w.Target], w)
+		}
+	}
+	for _, s := range f.ScaledObjects.Value.All {
+		if !made[s.Namespace+"/"+s.Name] {
+			all[s.Target] = append(all[s.Target], s)
+		}
+	}
+	return all
+}
+
+func targets(f *facts.Facts) []doctor.Finding {
+	if f.HPAs.Unread != nil {
+		return unknown("whether workloads have several autoscalers", f.HPAs.Unread)
+	}
+	all := horizontal(f)
+	var found []doctor.Finding
+	for target, autoscalers := range all {
+		if len(autoscalers) > 1 {
+			found = append(found, several(target, autoscalers))
+		}
+	}
+	for i := range f.VPAs.Value {
+		found = append(found, sameResource(&f.VPAs.Value[i], all)...)
+	}
+	slices.SortFunc(found, func(a, b doctor.Finding) int {
+		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.What, b.What))
+	})
+	for _, other := range []struct {
+		kind   string
+		unread *facts.Unread
+	}{
+		{wlaKind, f.WLAs.Unread}, {"VerticalPodAutoscaler", f.VPAs.Unread}, {"ScaledObject", f.ScaledObjects.Unread},
+	} {
+		if other.unread != nil {
+			found = append(found, unread("which workloads have a "+other.kind, other.unread))
+		}
+	}
+	if len(found) == 0 {
+		return ok("no workload of %d has several autoscalers", len(all))
+	}
+	return bounded(found)
+}
+
+// several is the finding about autoscalers that change the same replica count.
+func several(target facts.Target, autoscalers []facts.Autoscaler) doctor.Finding {
+	var names []string
+	kinds := map[string]int{}
+	for i := range autoscalers {
+		names = append(names, autoscalers[i].String())
+		kinds[autoscalers[i].Kind]++
+	}
+	slices.Sort(names)
+	found := doctor.Finding{
+		Level:  doctor.Problem,
+		Object: fmt.Sprintf("%s %s/%s", target.Kind, target.Namespace, target.Name),
+		What:   fmt.Sprintf("%d autoscalers scale it: %s", len(names), listed(names)),
+		Why:    "their decisions undo each other",
+		Do:     "delete all but one",
+	}
+	if kinds[wlaKind] > 0 {
+		found.Why = "a WorkloadAutoscaler does nothing while another autoscaler has its target"
+		found.Do = "delete all but one; plimsoll migrate replaces an HPA without a moment in which both act"
+	}
+	if kinds[hpaKind] > 1 {
+		found.Command = fmt.Sprintf("kubectl get hpa -n %s", target.Namespace)
+	}
+	return found
+}
+
+// sameResource finds a VPA that changes the requests by which an HPA divides.
+func sameResource(v *facts.Autoscaler, all map[facts.Target][]facts.Autoscaler) []doctor.Finding {
+	if v.Mode == "Off" {
+		return nil
+	}
+	for _, h := range all[v.Target] {
+		shared := slices.DeleteFunc(slices.Clone(h.Resources), func(r string) bool {
+			return !slices.Contains(v.Resources, r)
+		})
+		if len(shared) == 0 {
+			continue
+		}
+		return []doctor.Finding{{
+			Level: doctor.Warning, Object: v.String(),
+			What: fmt.Sprintf("it changes requests of %s, by which %s divides", strings.Join(shared, ", "), h.String()),
+			Why:  "a changed request looks like a changed load, so that the two drive each other",
+			Do: "let the VerticalPodAutoscaler control other resources (controlledResources), or give the other one a " +
+				"target of type AverageValue",
+		}}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// reference is how an autoscaler names its target.
+type reference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+}
+
+func (r *reference) target(namespace string) facts.Target {
+	group, _, hasGroup := strings.Cut(r.APIVersion, "/")
+	if !hasGroup {
+		group = ""
+	}
+	if group == "" && r.Kind != "ReplicationController" {
+		group = "apps" // an HPA without apiVersion, and KEDA's default
+	}
+	return facts.Target{Group: group, Kind: r.Kind, Namespace: namespace, Name: r.Name}
+}
+
+// resourceSource is a metric of type Resource or ContainerResource.
+type resourceSource struct {
+	Name   string `json:"name"`
+	Target struct {
+		Type string `json:"type"`
+	} `json:"target"`
+}
+
+// horizontal is an HPA or a WorkloadAutoscaler.
+type horizontal struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		ScaleTargetRef reference `json:"scaleTargetRef"`
+		Mode           string    `json:"mode"`
+		Metrics        []struct {
+			Type              string          `json:"type"`
+			Resource          *resourceSource `json:"resource"`
+			ContainerResource *resourceSource `json:"containerResource"`
+		} `json:"metrics"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+func (h *horizontal) autoscaler(kind string) facts.Autoscaler {
+	m := &h.Metadata
+	a := facts.Autoscaler{
+		Object: facts.Object{Kind: kind, Namespace: m.Namespace, Name: m.Name}, Created: m.CreationTimestamp,
+		Target: h.Spec.ScaleTargetRef.target(m.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
+	}
+	for i := range h.Spec.Metrics {
+		metric := &h.Spec.Metrics[i]
+		for _, source := range []*resourceSource{metric.Resource, metric.ContainerResource} {
+			if source == nil {
+				continue
+			}
+			a.UsesResources = true
+			if source.Target.Type == "Utilization" {
+				a.Resources = append(a.Resources, source.Name)
+			}
+		}
+		a.UsesCustom = a.UsesCustom || metric.Type == "Pods" || metric.Type == "Object"
+		a.UsesExternal = a.UsesExternal || metric.Type == "External"
+	}
+	if kind == "HorizontalPodAutoscaler" && len(h.Spec.Metrics) == 0 {
+		a.UsesResources, a.Resources = true, []string{"cpu"} // the default
+	}
+	for i := range m.ManagedFields {
+		if f := &m.ManagedFields[i]; f.Subresource == "status" && f.Time != nil {
+			a.Writes = append(a.Writes, facts.Write{By: f.Manager, At: *f.Time})
+		}
+	}
+	for i := range m.OwnerReferences {
+		if m.OwnerReferences[i].Kind == "ScaledObject" {
+			a.ScaledObject = m.OwnerReferences[i].Name
+		}
+	}
+	return a
+}
+
+// vertical is a VPA.
+type vertical struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		TargetRef    *reference `json:"targetRef"`
+		UpdatePolicy struct {
+			UpdateMode string `json:"updateMode"`
+		} `json:"updatePolicy"`
+		ResourcePolicy struct {
+			ContainerPolicies []struct {
+				Mode                string    `json:"mode"`
+				ControlledResources *[]string `json:"controlledResources"`
+			} `json:"containerPolicies"`
+		} `json:"resourcePolicy"`
+	} `json:"spec"`
+}
+
+func (v *vertical) autoscaler() facts.Autoscaler {
+	m := &v.Metadata
+	a := facts.Autoscaler{
+		Object:  facts.Object{Kind: "VerticalPodAutoscaler", Namespace: m.Namespace, Name: m.Name},
+		Created: m.CreationTimestamp, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"),
+	}
+	if v.Spec.TargetRef != nil {
+		a.Target = v.Spec.TargetRef.target(m.Namespace)
+	}
+	both := []string{"cpu", "memory"}
+	policies := v.Spec.ResourcePolicy.ContainerPolicies
+	if len(policies) == 0 {
+		a.Resources = both
+	}
+	for i := range policies {
+		switch p := &policies[i]; {
+		case p.Mode == "Off":
+		case p.ControlledResources == nil:
+			a.Resources = append(a.Resources, both...)
+		default:
+			a.Resources = append(a.Resources, *p.ControlledResources...)
+		}
+	}
+	return a
+}
+
+// autoscalers reads all three kinds side by side.
+func (r *reader) autoscalers(ctx context.Context) {
+	each([]func(){
+		func() {
+			r.facts.HPAs = listed(ctx, r, request{verb: "list", group: "autoscaling", resource: "horizontalpodautoscalers"},
+				"/apis/autoscaling/v2/horizontalpodautoscalers",
+				func(h *horizontal) facts.Autoscaler { return h.autoscaler("HorizontalPodAutoscaler") })
+		},
+		func() {
+			r.facts.WLAs = listed(ctx, r, request{verb: "list", group: "plimsoll.dev", resource: "workloadautoscalers"},
+				"/apis/plimsoll.dev/v1alpha1/workloadautoscalers",
+				func(h *horizontal) facts.Autoscaler { return h.autoscaler("WorkloadAutoscaler") })
+		},
+		func() {
+			r.facts.VPAs = listed(ctx, r,
+				request{verb: "list", group: "autoscaling.k8s.io", resource: "verticalpodautoscalers"},
+				"/apis/autoscaling.k8s.io/v1/verticalpodautoscalers",
+				func(v *vertical) facts.Autoscaler { return v.autoscaler() })
+		},
+	}, func(_ int, read *func()) { (*read)() })
+}
+
+// listed reads all objects of a kind; there are none of one that is not served.
+func listed[From, To any](
+	ctx context.Context, r *reader, what request, path string, convert func(*From) To,
+) facts.Reading[[]To] {
+	return reading(ctx, r, what, func(ctx context.Context) ([]To, error) {
+		var all []To
+		err := list(ctx, r.api, path, nil, func(from *From) { all = append(all, convert(from)) })
+		if isUnserved(err) {
+			return nil, nil
+		}
+		return all, err
+	})
+}
+
+// scaledObject is one of KEDA's.
+type scaledObject struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		ScaleTargetRef reference `json:"scaleTargetRef"`
+	} `json:"spec"`
+}
+
+func (r *reader) scaledObjects(ctx context.Context) {
+	what := request{verb: "list", group: "keda.sh", resource: "scaledobjects"}
+	r.facts.ScaledObjects = reading(ctx, r, what, func(ctx context.Context) (facts.ScaledObjects, error) {
+		read := facts.ScaledObjects{IsServed: true}
+		err := list(ctx, r.api, "/apis/keda.sh/v1alpha1/scaledobjects", nil, func(s *scaledObject) {
+			ref := s.Spec.ScaleTargetRef
+			ref.Kind = cmp.Or(ref.Kind, "Deployment")
+			read.All = append(read.All, facts.Autoscaler{
+				Object: facts.Object{Kind: "ScaledObject", Namespace: s.Metadata.Namespace, Name: s.Metadata.Name},
+				Target: ref.target(s.Metadata.Namespace), Created: s.Metadata.CreationTimestamp,
+			})
+		})
+		if isUnserved(err) {
+			return facts.ScaledObjects{}, nil
+		}
+		return read, err
+	})
+}

@@ -1,0 +1,188 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// lease is one for leader election.
+type lease struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		HolderIdentity       string     `json:"holderIdentity"`
+		LeaseDurationSeconds int64      `json:"leaseDurationSeconds"`
+		RenewTime            *time.Time `json:"renewTime"`
+	} `json:"spec"`
+}
+
+func (l *lease) facts() facts.Lease {
+	read := facts.Lease{
+		Object: facts.Object{Kind: "Lease", Namespace: l.Metadata.Namespace, Name: l.Metadata.Name},
+		Holder: l.Spec.HolderIdentity, Duration: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second,
+		ReadAt: time.Now(),
+	}
+	if l.Spec.RenewTime != nil {
+		read.Renewed = *l.Spec.RenewTime
+	}
+	return read
+}
+
+// leases are those of Plimsoll's controllers, in all namespaces.
+func (r *reader) leases(ctx context.Context) {
+	what := request{verb: "list", group: "coordination.k8s.io", resource: "leases"}
+	r.facts.Leases = reading(ctx, r, what, func(ctx context.Context) ([]facts.Lease, error) {
+		var all []facts.Lease
+		err := list(ctx, r.api, "/apis/coordination.k8s.io/v1/leases", named(r.facts.Program.Lease),
+			func(l *lease) { all = append(all, l.facts()) })
+		return all, err
+	})
+}
+
+func named(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }
+
+// pod is one of kube-controller-manager.
+type pod struct {
+	Spec struct {
+		Containers []struct {
+			Command []string `json:"command"`
+			Args    []string `json:"args"`
+		} `json:"containers"`
+	} `json:"spec"`
+}
+
+// controllerManager reads what kube-controller-manager shows of itself where it runs as a pod, and its Lease.
+func (r *reader) controllerManager(ctx context.Context) {
+	what := request{verb: "list", resource: "pods", namespace: "kube-system"}
+	r.facts.ControllerManager = reading(ctx, r, what, func(ctx context.Context) (facts.ControllerManager, error) {
+		var read facts.ControllerManager
+		err := list(ctx, r.api, "/api/v1/namespaces/kube-system/pods",
+			url.Values{"labelSelector": {"component=kube-controller-manager"}}, func(p *pod) {
+				read.Pods++
+				for i := range p.Spec.Containers {
+					c := &p.Spec.Containers[i]
+					read.IsHPALoopOn = read.IsHPALoopOn || isHPALoopOn(append(c.Command[:len(c.Command):len(c.Command)], c.Args...))
+				}
+			})
+		return read, err
+	})
+	own := request{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: "kube-system"}
+	there := reading(ctx, r, own, func(ctx context.Context) (lease, error) {
+		var l lease
+		err := r.api.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", nil, &l)
+		return l, err
+	})
+	// Where kube-controller-manager runs elsewhere there is none, and nothing depends on it.
+	if there.Unread == nil {
+		found := there.Value.facts()
+		r.facts.ControllerManager.Value.Lease = &found
+	}
+}
+
+// hpaLoops are the names of the loop in --controllers; the second is the older one.
+var hpaLoops = []string{"horizontal-pod-autoscaler-controller", "horizontalpodautoscaling"}
+
+// isHPALoopOn reads --controllers of kube-controller-manager.
+func isHPALoopOn(command []string) bool {
+	controllers := "*"
+	for i, arg := range command {
+		if value, isIt := strings.CutPrefix(arg, "--controllers="); isIt {
+			controllers = value
+		} else if arg == "--controllers" && i+1 < len(command) {
+			controllers = command[i+1]
+		}
+	}
+	isOn := false
+	for name := range strings.SplitSeq(controllers, ",") {
+		isOn = isOn || name == "*"
+		for _, loop := range hpaLoops {
+			if name == "-"+loop {
+				return false
+			}
+			isOn = isOn || name == loop
+		}
+	}
+	return isOn
+}
+
+// deployment is what is used of one.
+type deployment struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Replicas *int32 `json:"replicas"`
+		Template struct {
+			Spec struct {
+				ServiceAccountName string `json:"serviceAccountName"`
+				Containers         []struct {
+					Image   string   `json:"image"`
+					Command []string `json:"command"`
+					Args    []string `json:"args"`
+				} `json:"containers"`
+			} `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
+	Status struct {
+		ReadyReplicas int32 `json:"readyReplicas"`
+	} `json:"status"`
+}
+
+func (d *deployment) facts(component facts.Component) facts.Deployment {
+	read := facts.Deployment{
+		Object:    facts.Object{Kind: "Deployment", Namespace: d.Metadata.Namespace, Name: d.Metadata.Name},
+		Component: component, Wanted: 1, Ready: d.Status.ReadyReplicas, Account: d.Spec.Template.Spec.ServiceAccountName,
+	}
+	if d.Spec.Replicas != nil {
+		read.Wanted = *d.Spec.Replicas
+	}
+	for i := range d.Spec.Template.Spec.Containers {
+		c := &d.Spec.Template.Spec.Containers[i]
+		if i == 0 {
+			read.Image = c.Image
+		}
+		read.Args = append(append(read.Args, c.Command...), c.Args...)
+	}
+	return read
+}
+
+var listDeployments = request{verb: "list", group: "apps", resource: "deployments"}
+
+const deploymentsPath = "/apis/apps/v1/deployments"
+
+// installation reads Plimsoll's Deployments, then the rights of their accounts.
+func (r *reader) installation(ctx context.Context) {
+	selector := fmt.Sprintf("%s in (%s,%s)", facts.NameLabel, facts.Controller, facts.AdmissionController)
+	r.facts.Deployments = reading(ctx, r, listDeployments, func(ctx context.Context) ([]facts.Deployment, error) {
+		var all []facts.Deployment
+		err := list(ctx, r.api, deploymentsPath, url.Values{"labelSelector": {selector}}, func(d *deployment) {
+			all = append(all, d.facts(facts.Component(d.Metadata.Labels[facts.NameLabel])))
+		})
+		return all, err
+	})
+	if unread := r.facts.Deployments.Unread; unread != nil {
+		r.facts.Rights.Unread = unread
+		return
+	}
+	r.rights(ctx)
+}
+
+// others reads the Deployments of other autoscalers, which have upstream's names.
+func (r *reader) others(ctx context.Context) {
+	components := []facts.Component{
+		facts.KEDAOperator, facts.VPARecommender, facts.VPAUpdater, facts.VPAAdmissionServer,
+	}
+	r.facts.Others = reading(ctx, r, listDeployments, func(ctx context.Context) ([]facts.Deployment, error) {
+		var all []facts.Deployment
+		for _, component := range components {
+			err := list(ctx, r.api, deploymentsPath, named(string(component)),
+				func(d *deployment) { all = append(all, d.facts(component)) })
+			if err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	})
+}

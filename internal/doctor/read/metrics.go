@@ -1,0 +1,87 @@
+package read
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// apiService is what is used of one.
+type apiService struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Group   string `json:"group"`
+		Version string `json:"version"`
+		Service *struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"service"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// metricsGroups are those of metrics.
+var metricsGroups = map[string]bool{
+	"metrics.k8s.io": true, "custom.metrics.k8s.io": true, "external.metrics.k8s.io": true,
+}
+
+func (r *reader) apiServices(ctx context.Context) {
+	what := request{verb: "list", group: "apiregistration.k8s.io", resource: "apiservices", isOfCluster: true}
+	r.facts.APIServices = reading(ctx, r, what, func(ctx context.Context) ([]facts.APIService, error) {
+		var all []facts.APIService
+		err := list(ctx, r.api, "/apis/apiregistration.k8s.io/v1/apiservices", nil, func(s *apiService) {
+			if metricsGroups[s.Spec.Group] {
+				all = append(all, s.facts())
+			}
+		})
+		return all, err
+	})
+}
+
+func (s *apiService) facts() facts.APIService {
+	read := facts.APIService{Name: s.Metadata.Name, Group: s.Spec.Group, Version: s.Spec.Version}
+	if s.Spec.Service != nil {
+		read.Service = s.Spec.Service.Namespace + "/" + s.Spec.Service.Name
+	}
+	for i := range s.Status.Conditions {
+		if c := &s.Status.Conditions[i]; c.Type == "Available" {
+			read.IsAvailable, read.Reason, read.Message = c.Status == "True", c.Reason, c.Message
+		}
+	}
+	return read
+}
+
+// podMetrics is a sample without its amounts.
+type podMetrics struct {
+	Metadata  meta            `json:"metadata"`
+	Timestamp time.Time       `json:"timestamp"`
+	Window    metav1.Duration `json:"window"`
+}
+
+// samples reads the times of all samples of metrics.k8s.io. metrics-server knows no pages.
+func (r *reader) samples(ctx context.Context) {
+	what := request{verb: "list", group: "metrics.k8s.io", resource: "pods"}
+	r.facts.Samples = reading(ctx, r, what, func(ctx context.Context) (facts.Samples, error) {
+		read := facts.Samples{IsServed: true}
+		err := list(ctx, r.api, "/apis/metrics.k8s.io/v1beta1/pods", nil, func(m *podMetrics) {
+			read.Pods++
+			read.Window = max(read.Window, m.Window.Duration)
+			if m.Timestamp.After(read.Newest) {
+				read.Newest = m.Timestamp
+			}
+			if read.Oldest.IsZero() || m.Timestamp.Before(read.Oldest) {
+				read.Oldest, read.OldestPod = m.Timestamp, m.Metadata.Namespace+"/"+m.Metadata.Name
+			}
+		})
+		read.ReadAt = time.Now()
+		if isUnserved(err) {
+			return facts.Samples{}, nil
+		}
+		return read, err
+	})
+}

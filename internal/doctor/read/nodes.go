@@ -1,0 +1,103 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// maxKubelets is how many kubelets are read.
+const maxKubelets = 10
+
+// node is what is used of one.
+type node struct {
+	Metadata meta `json:"metadata"`
+	Status   struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+func (n *node) facts() facts.Node {
+	read := facts.Node{Name: n.Metadata.Name, IsReady: isTrue(n.Status.Conditions, "Ready"), Why: "it reports nothing"}
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == "Ready" {
+			read.Why = cmp.Or(c.Reason, c.Message)
+		}
+	}
+	return read
+}
+
+// nodes reads the nodes, then the kubelets of some that are ready.
+func (r *reader) nodes(ctx context.Context) {
+	what := request{verb: "list", resource: "nodes", isOfCluster: true}
+	r.facts.Nodes = reading(ctx, r, what, func(ctx context.Context) ([]facts.Node, error) {
+		var all []facts.Node
+		err := list(ctx, r.api, "/api/v1/nodes", nil, func(n *node) { all = append(all, n.facts()) })
+		return all, err
+	})
+	var ready []string
+	for _, n := range r.facts.Nodes.Value {
+		if n.IsReady {
+			ready = append(ready, n.Name)
+		}
+	}
+	slices.Sort(ready)
+	for _, name := range sampled(ready, maxKubelets) {
+		r.facts.Kubelets = append(r.facts.Kubelets, facts.Kubelet{Node: name})
+	}
+	each(r.facts.Kubelets, func(_ int, k *facts.Kubelet) { r.kubelet(ctx, k) })
+}
+
+// sampled are at most so many of the names, spread over all of them.
+func sampled(names []string, most int) []string {
+	if len(names) <= most {
+		return names
+	}
+	some := make([]string, most)
+	for i := range some {
+		some[i] = names[i*len(names)/most]
+	}
+	return some
+}
+
+// kubelet reads the samples of a kubelet through the API server. The Date of the answer is the kubelet's own: the API
+// server passes it on.
+func (r *reader) kubelet(ctx context.Context, k *facts.Kubelet) {
+	what := request{verb: "get", resource: "nodes/proxy", name: k.Node, isOfCluster: true}
+	k.Unread = what.unread(r.within(ctx, func(ctx context.Context) error {
+		read, err := r.api.do(ctx, http.MethodGet,
+			"/api/v1/nodes/"+url.PathEscape(k.Node)+"/proxy/metrics/resource", nil, nil)
+		if err != nil {
+			return err
+		}
+		k.ReadAt = read.sent.Add(read.received.Sub(read.sent) / 2).Round(0)
+		if date, err := http.ParseTime(read.header.Get("Date")); err == nil {
+			k.Date = date
+		}
+		return newestSample(read.body, k)
+	}))
+}
+
+// newestSample finds the newest sample of CPU use on the kubelet's page.
+func newestSample(page []byte, k *facts.Kubelet) error {
+	parser := text.New(text.Config{MaxBytes: maxBytes})
+	parser.Reset(page)
+	for parser.Next("") {
+		sample := parser.Sample()
+		switch sample.Family {
+		case text.ScrapeError:
+			k.HasFailed = sample.Value != 0
+		case text.NodeCPU, text.PodCPU, text.ContainerCPU:
+			if at := time.UnixMilli(sample.TimestampMillis); sample.HasTimestamp && at.After(k.Newest) {
+				k.Newest = at
+			}
+		}
+	}
+	return parser.Err()
+}

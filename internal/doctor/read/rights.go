@@ -1,0 +1,154 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+// rights finds out which rights of config/ the accounts of the installation lack; without an installation, whether the
+// caller may make one.
+func (r *reader) rights(ctx context.Context) {
+	all, err := manifests()
+	if err != nil {
+		r.facts.Rights.Unread = &facts.Unread{Why: err.Error()}
+		return
+	}
+	needed, err := r.needed(all)
+	if err != nil {
+		r.facts.Rights.Unread = &facts.Unread{Why: err.Error()}
+		return
+	}
+	if len(needed) == 0 {
+		r.mayInstall(ctx, all)
+		return
+	}
+	isAllowed, failed := make([]bool, len(needed)), make([]*facts.Unread, len(needed))
+	what := request{verb: "create", group: "authorization.k8s.io", resource: "subjectaccessreviews", isOfCluster: true}
+	each(needed, func(i int, right *facts.Right) {
+		failed[i] = what.unread(r.within(ctx, func(ctx context.Context) (err error) {
+			isAllowed[i], err = r.isGranted(ctx, right)
+			return err
+		}))
+	})
+	r.facts.Rights.Value.Checked = len(needed)
+	for i := range needed {
+		switch {
+		case failed[i] != nil:
+			r.facts.Rights.Unread = failed[i]
+		case !isAllowed[i]:
+			r.facts.Rights.Value.Denied = append(r.facts.Rights.Value.Denied, needed[i])
+		}
+	}
+}
+
+// needed are the rights of config/ under the names of the installation; none if there is no controller.
+func (r *reader) needed(all []manifest) ([]facts.Right, error) {
+	controllers := r.facts.Controllers()
+	if len(controllers) == 0 {
+		return nil, nil
+	}
+	granted, err := grants(all)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(controllers, func(d facts.Deployment) bool { return d.Namespace == r.facts.Program.Namespace })
+	controller := &controllers[max(at, 0)]
+	accounts := map[string]string{
+		shippedController: controller.Namespace + "/" + controller.Account,
+		shippedReader:     readerOf(controller),
+	}
+	for i := range r.facts.Deployments.Value {
+		if d := &r.facts.Deployments.Value[i]; d.Component == facts.AdmissionController &&
+			d.Namespace == controller.Namespace {
+			accounts[shippedAdmission] = d.Namespace + "/" + d.Account
+		}
+	}
+	isVertical := controller.Flag("vertical") != "false"
+	var needed []facts.Right
+	for _, g := range granted {
+		account := accounts[g.account]
+		if account == "" || g.isVertical && g.account == shippedController && !isVertical {
+			continue
+		}
+		g.Account = account
+		if g.Namespace == shippedNamespace {
+			g.Namespace = controller.Namespace
+		}
+		switch {
+		case g.Resource == "serviceaccounts/token":
+			_, g.Name, _ = strings.Cut(accounts[shippedReader], "/")
+		case g.Resource == "leases" && g.Name == shippedController:
+			g.Name = r.facts.Program.Lease
+		}
+		needed = append(needed, g.Right)
+	}
+	return needed, nil
+}
+
+// readerOf is the account whose token kubelets receive.
+func readerOf(controller *facts.Deployment) string {
+	account := cmp.Or(controller.Flag("kubelet-service-account"), controller.Namespace+"/"+shippedReader)
+	return strings.ReplaceAll(account, "$(POD_NAMESPACE)", controller.Namespace)
+}
+
+func attributes(right *facts.Right) *authorizationv1.ResourceAttributes {
+	resource, subresource, _ := strings.Cut(right.Resource, "/")
+	return &authorizationv1.ResourceAttributes{
+		Namespace: right.Namespace, Verb: right.Verb, Group: right.Group, Resource: resource, Subresource: subresource,
+		Name: right.Name,
+	}
+}
+
+// isGranted asks the API server whether an account has a right.
+func (r *reader) isGranted(ctx context.Context, right *facts.Right) (bool, error) {
+	namespace, name, _ := strings.Cut(right.Account, "/")
+	review := authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		ResourceAttributes: attributes(right), User: "system:serviceaccount:" + namespace + ":" + name,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}}
+	review.APIVersion, review.Kind = authorizationv1.SchemeGroupVersion.String(), "SubjectAccessReview"
+	var answered authorizationv1.SubjectAccessReview
+	err := r.api.create(ctx, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &review, &answered)
+	return answered.Status.Allowed, err
+}
+
+// mayInstall finds out which kinds of config/ the caller may not create.
+func (r *reader) mayInstall(ctx context.Context, all []manifest) {
+	what := request{verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews", isOfCluster: true}
+	r.facts.InstallationRights = reading(ctx, r, what, func(ctx context.Context) ([]string, error) {
+		var missing, asked []string
+		for i := range all {
+			m := &all[i]
+			kind := schema.FromAPIVersionAndKind(m.kind.APIVersion, m.kind.Kind)
+			resource, _ := apimeta.UnsafeGuessKindToResource(kind)
+			right := facts.Right{Verb: "create", Group: resource.Group, Resource: resource.Resource,
+				Namespace: m.kind.Metadata.Namespace}
+			name := "create " + resource.GroupResource().String()
+			if slices.Contains(asked, name) {
+				continue
+			}
+			asked = append(asked, name)
+			review := authorizationv1.SelfSubjectAccessReview{
+				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes(&right)},
+			}
+			review.APIVersion, review.Kind = authorizationv1.SchemeGroupVersion.String(), "SelfSubjectAccessReview"
+			var answered authorizationv1.SelfSubjectAccessReview
+			if err := r.api.create(ctx, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &review,
+				&answered); err != nil {
+				return nil, err
+			}
+			if !answered.Status.Allowed {
+				missing = append(missing, name)
+			}
+		}
+		return missing, nil
+	})
+}

@@ -1,0 +1,80 @@
+package read
+
+import (
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+)
+
+// request is what was requested, as RBAC has it.
+type request struct {
+	verb, group, resource string
+	// namespace is empty for all namespaces and for objects that have none.
+	namespace, name string
+	// isOfCluster says that the objects have no namespace.
+	isOfCluster bool
+}
+
+// kind is the resource with its group, without a subresource.
+func (r *request) kind() (resource, subresource string) {
+	resource, subresource, _ = strings.Cut(r.resource, "/")
+	if r.group != "" {
+		resource += "." + r.group
+	}
+	return resource, subresource
+}
+
+// right is as "list nodes" or "get leases.coordination.k8s.io in namespace kube-system".
+func (r *request) right() string {
+	resource, subresource := r.kind()
+	if subresource != "" {
+		resource += "/" + subresource
+	}
+	text := r.verb + " " + resource
+	switch {
+	case r.namespace != "":
+		text += " in namespace " + r.namespace
+	case !r.isOfCluster:
+		text += " in all namespaces"
+	}
+	return text
+}
+
+// command asks whether the caller has the right.
+func (r *request) command() string {
+	resource, subresource := r.kind()
+	command := fmt.Sprintf("kubectl auth can-i %s %s", r.verb, resource)
+	if subresource != "" {
+		command += " --subresource=" + subresource
+	}
+	switch {
+	case r.namespace != "":
+		command += " -n " + r.namespace
+	case !r.isOfCluster:
+		command += " -A"
+	}
+	return command
+}
+
+// unread says why something was not read; nil for no error.
+func (r *request) unread(err error) *facts.Unread {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return &facts.Unread{Right: r.right(), Command: r.command(), Why: err.Error()}
+	case isAnswer(err) && !apierrors.IsTimeout(err):
+		return &facts.Unread{Why: err.Error()}
+	}
+	resource, _ := r.kind()
+	namespace := r.namespace
+	if namespace == "" {
+		namespace = "all"
+	}
+	sentence := apierror.Request{Verb: r.verb, Resource: resource, Namespace: namespace, Name: r.name}.Sentence(err)
+	return &facts.Unread{Why: sentence.Error()}
+}

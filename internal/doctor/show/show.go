@@ -1,0 +1,82 @@
+// Package show prints the findings of `plimsoll doctor`: as text, as JSON and as YAML.
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
+)
+
+// Text writes a line for each finding, and below it why it matters and what to do.
+func Text(w io.Writer, report *doctor.Report) error {
+	var out strings.Builder
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		line := f.What
+		if f.Object != "" {
+			line = f.Object + ": " + f.What
+		}
+		fmt.Fprintf(&out, "%-8s  %-18s  %s\n", f.Level, f.Check, line)
+		for _, detail := range [][2]string{{"why", f.Why}, {"do", f.Do}, {"", f.Command}} {
+			if detail[1] != "" {
+				fmt.Fprintf(&out, "%30s%-4s %s\n", "", detail[0], detail[1])
+			}
+		}
+	}
+	fmt.Fprintf(&out, "problems: %d, warnings: %d, unknown: %d, ok: %d.\n", report.Count(doctor.Problem),
+		report.Count(doctor.Warning), report.Count(doctor.Unknown), report.Count(doctor.OK))
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// Report is what -o json and -o yaml print.
+type Report struct {
+	// Worst is the worst level of all findings: ok, unknown, warning or problem.
+	Worst    string    `json:"worst"`
+	Findings []Finding `json:"findings"`
+}
+
+// Finding is one of them.
+type Finding struct {
+	Check   string `json:"check"`
+	Level   string `json:"level"`
+	Object  string `json:"object,omitempty"`
+	What    string `json:"what"`
+	Why     string `json:"why,omitempty"`
+	Do      string `json:"do,omitempty"`
+	Command string `json:"command,omitempty"`
+}
+
+func output(report *doctor.Report) *Report {
+	out := &Report{Worst: report.Worst().String(), Findings: []Finding{}}
+	for i := range report.Findings {
+		f := &report.Findings[i]
+		out.Findings = append(out.Findings, Finding{
+			Check: f.Check, Level: f.Level.String(), Object: f.Object, What: f.What, Why: f.Why, Do: f.Do, Command: f.Command,
+		})
+	}
+	return out
+}
+
+// JSON writes the report as one document.
+func JSON(w io.Writer, report *doctor.Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(output(report))
+}
+
+// YAML writes the same as YAML.
+func YAML(w io.Writer, report *doctor.Report) error {
+	text, err := yaml.Marshal(output(report))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte("---\n"), text...))
+	return err
+}

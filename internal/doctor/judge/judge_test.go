@@ -1,0 +1,307 @@
+package judge
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+func hpa(name string, writes ...facts.Write) facts.Autoscaler {
+	return facts.Autoscaler{
+		Object:    facts.Object{Kind: hpaKind, Namespace: "shop", Name: name},
+		Target:    facts.Target{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: name},
+		Resources: []string{"cpu"}, UsesResources: true, HasStatus: true, Created: ago(time.Hour), Writes: writes,
+	}
+}
+
+// good is a cluster with Plimsoll in which nothing is wrong.
+func good() *facts.Facts {
+	f := &facts.Facts{Now: now, Program: facts.Program{
+		Version: "v1.2.0", Namespace: "plimsoll-system", Lease: "plimsoll-controller"}}
+	f.Server.Value = facts.Server{Version: "v1.37.1", HasClock: true, Uncertainty: 510 * time.Millisecond}
+	f.HPAs.Value = []facts.Autoscaler{hpa("web", facts.Write{By: "plimsoll", At: ago(time.Minute)})}
+	f.Deployments.Value = []facts.Deployment{{
+		Object:    facts.Object{Kind: "Deployment", Namespace: "plimsoll-system", Name: "plimsoll-controller"},
+		Component: facts.Controller, Wanted: 2, Ready: 2, Account: "plimsoll-controller",
+		Image: "ghcr.io/plimsoll-dev/plimsoll:v1.2.3",
+	}}
+	f.Leases.Value = []facts.Lease{{
+		Object: facts.Object{Kind: "Lease", Namespace: "plimsoll-system", Name: "plimsoll-controller"}, Holder: "a",
+		Renewed: ago(2 * time.Second), Duration: 15 * time.Second, ReadAt: now,
+	}}
+	f.APIServices.Value = []facts.APIService{{Name: "v1beta1.metrics.k8s.io", Group: "metrics.k8s.io", IsAvailable: true}}
+	f.Samples.Value = facts.Samples{IsServed: true, ReadAt: now, Pods: 9, Newest: ago(15 * time.Second),
+		Oldest: ago(40 * time.Second), OldestPod: "shop/web-1", Window: 15 * time.Second}
+	f.Nodes.Value = []facts.Node{{Name: "a", IsReady: true}}
+	f.Kubelets = []facts.Kubelet{{Node: "a", ReadAt: now, Date: now, Newest: ago(8 * time.Second)}}
+	f.Definitions.Value = []facts.Definition{{
+		Name: "workloadautoscalers.plimsoll.dev", Exists: true, IsEstablished: true, HasOwnSchema: true,
+		Wanted: []string{"v1alpha1"}, Served: []string{"v1alpha1"}, Stored: []string{"v1alpha1"},
+	}}
+	f.Rights.Value.Checked = 90
+	f.Webhooks.Value = []facts.Webhook{{
+		Configuration: facts.Object{Kind: "MutatingWebhookConfiguration", Name: "inject"}, Name: "inject.example",
+		Fails: true, IsAskedAboutPods: true, Service: "mesh/inject", HasService: true, ReadyEndpoints: 1,
+		Authority: facts.Authority{Expires: now.Add(time.Hour)},
+	}}
+	return f
+}
+
+// TestGood: nothing is wrong on a good cluster, and each check says something.
+func TestGood(t *testing.T) {
+	for name, change := range map[string]func(*facts.Facts){
+		"as it is": func(*facts.Facts) {},
+		"before an installation": func(f *facts.Facts) {
+			f.Deployments.Value, f.Leases.Value, f.Definitions.Value[0] = nil, nil, facts.Definition{Name: "x"}
+			f.Rights.Value.Checked = 0
+			f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
+		},
+		"HPAs left to kube-controller-manager": func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Hour)}}
+		},
+		"an HPA that has just been made": func(f *facts.Facts) {
+			f.HPAs.Value[0].HasStatus, f.HPAs.Value[0].Created = false, ago(time.Minute)
+		},
+		"HPAs taken over an hour ago": func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
+				facts.Write{By: "kube-controller-manager", At: ago(time.Hour)})
+		},
+		"clocks that differ by less than can be measured": func(f *facts.Facts) {
+			f.Server.Value.Ahead, f.Server.Value.Uncertainty = 11*time.Second, 2*time.Second
+			f.Leases.Value[0].Renewed, f.Kubelets[0].Date = now.Add(9*time.Second), now.Add(11*time.Second)
+			f.Kubelets[0].Newest = now
+		},
+		"a preview beside an HPA": func(f *facts.Facts) {
+			w := hpa("web")
+			w.Kind, w.Mode = wlaKind, "Preview"
+			f.WLAs.Value = []facts.Autoscaler{w}
+		},
+		"a VPA that only recommends": func(f *facts.Facts) {
+			v := hpa("web")
+			v.Kind, v.Mode = "VerticalPodAutoscaler", "Off"
+			f.VPAs.Value = []facts.Autoscaler{v}
+		},
+		"a development image": func(f *facts.Facts) { f.Deployments.Value[0].Image = "plimsoll:dev" },
+	} {
+		f := good()
+		change(f)
+		report := Judge(f)
+		for _, found := range report.Findings {
+			if found.Level != doctor.OK {
+				t.Errorf("%s: %+v", name, found)
+			}
+		}
+		for _, check := range All() {
+			if !slices.ContainsFunc(report.Findings, func(d doctor.Finding) bool { return d.Check == check.Name }) {
+				t.Errorf("%s: %s says nothing", name, check.Name)
+			}
+		}
+	}
+}
+
+// TestBroken: what is broken is named by its check, with what to do, and by no other check.
+func TestBroken(t *testing.T) {
+	for name, tt := range map[string]struct {
+		check  string
+		level  doctor.Level
+		object string
+		says   string
+		change func(*facts.Facts)
+	}{
+		"old Kubernetes": {"kubernetes-version", doctor.Problem, "", "v1.29.4-gke.1 is too old", func(f *facts.Facts) {
+			f.Server.Value.Version = "v1.29.4-gke.1"
+		}},
+		"new Kubernetes": {"kubernetes-version", doctor.Warning, "", "newer", func(f *facts.Facts) {
+			f.Server.Value.Version = "v1." + strconv.Itoa(NewestMinor+1) + ".0"
+		}},
+		"no version": {"kubernetes-version", doctor.Unknown, "", "no version", func(f *facts.Facts) {
+			f.Server.Value.Version = "x"
+		}},
+		"this machine's clock": {"clock", doctor.Problem, "", "this machine's is wrong", func(f *facts.Facts) {
+			f.Server.Value.Ahead = time.Minute
+			f.Leases.Value[0].Renewed, f.Kubelets[0].Date = now.Add(time.Minute), now.Add(time.Minute)
+			f.Kubelets[0].Newest, f.Samples.Value.Newest = now.Add(52*time.Second), now.Add(time.Minute)
+			f.Samples.Value.Oldest = now.Add(time.Minute)
+		}},
+		"a node's clock": {"clock", doctor.Problem, "Node a", "1m0s behind the API server's", func(f *facts.Facts) {
+			f.Kubelets[0].Date, f.Kubelets[0].Newest = ago(time.Minute), ago(70*time.Second)
+		}},
+		"a leader's clock": {"clock", doctor.Problem, "Lease plimsoll-system/plimsoll-controller", "in the future",
+			func(f *facts.Facts) { f.Leases.Value[0].Renewed = now.Add(time.Minute) }},
+		"both loops": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
+				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+		}},
+		"a handover": {"hpa-loop", doctor.Warning, "", "has taken HPAs over", func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
+				facts.Write{By: "kube-controller-manager", At: ago(4 * time.Minute)})
+		}},
+		"both loops by their flags": {"hpa-loop", doctor.Problem, "", "--horizontal-pod-autoscalers=act",
+			func(f *facts.Facts) {
+				f.ControllerManager.Value = facts.ControllerManager{Pods: 1, IsHPALoopOn: true}
+				f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
+			}},
+		"nobody acts": {"hpa-loop", doctor.Problem, "", "no controller acts on 1 HPA: shop/web", func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes, f.HPAs.Value[0].HasStatus = nil, false
+		}},
+		"not ready": {"installation", doctor.Warning, "Deployment plimsoll-system/plimsoll-controller", "1 of 2",
+			func(f *facts.Facts) { f.Deployments.Value[0].Ready = 1 }},
+		"no leader": {"installation", doctor.Problem, "Lease plimsoll-system/plimsoll-controller", "no replica leads",
+			func(f *facts.Facts) { f.Leases.Value[0].Renewed = ago(time.Minute) }},
+		"no Lease": {"installation", doctor.Problem, "Deployment plimsoll-system/plimsoll-controller", "there is no Lease",
+			func(f *facts.Facts) { f.Leases.Value = nil }},
+		"installed twice": {"installation", doctor.Warning, "", "more than once", func(f *facts.Facts) {
+			second := f.Deployments.Value[0]
+			second.Namespace = "other"
+			lease := f.Leases.Value[0]
+			lease.Namespace = "other"
+			f.Deployments.Value, f.Leases.Value = append(f.Deployments.Value, second), append(f.Leases.Value, lease)
+		}},
+		"another version": {"installation", doctor.Warning, "Deployment plimsoll-system/plimsoll-controller",
+			"runs version v1.1.0", func(f *facts.Facts) {
+				f.Deployments.Value[0].Image = "registry:5000/plimsoll:v1.1.0@sha256:00"
+			}},
+		"a right": {"rights", doctor.Problem, "ServiceAccount plimsoll-system/plimsoll-controller",
+			"update horizontalpodautoscalers.autoscaling/status", func(f *facts.Facts) {
+				f.Rights.Value.Denied = []facts.Right{{Account: "plimsoll-system/plimsoll-controller", Role: "ClusterRole x",
+					Verb: "update", Group: "autoscaling", Resource: "horizontalpodautoscalers/status"}}
+			}},
+		"no right to install": {"rights", doctor.Warning, "", "create clusterroles", func(f *facts.Facts) {
+			f.Rights.Value.Checked, f.InstallationRights.Value = 0, []string{"create clusterroles"}
+		}},
+		"no definition": {"definitions", doctor.Problem, "CustomResourceDefinition workloadautoscalers.plimsoll.dev",
+			"missing", func(f *facts.Facts) { f.Definitions.Value[0].Exists = false }},
+		"another version served": {"definitions", doctor.Problem,
+			"CustomResourceDefinition workloadautoscalers.plimsoll.dev", "v1alpha1",
+			func(f *facts.Facts) { f.Definitions.Value[0].Served = []string{"v1"} }},
+		"another schema": {"definitions", doctor.Warning, "CustomResourceDefinition workloadautoscalers.plimsoll.dev",
+			"schema", func(f *facts.Facts) { f.Definitions.Value[0].HasOwnSchema = false }},
+		"no metrics-server": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io", "not installed",
+			func(f *facts.Facts) { f.APIServices.Value = nil }},
+		"metrics-server is down": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io",
+			"MissingEndpoints", func(f *facts.Facts) {
+				f.APIServices.Value[0].IsAvailable, f.APIServices.Value[0].Reason = false, "MissingEndpoints"
+			}},
+		"old samples": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io", "4m0s old",
+			func(f *facts.Facts) {
+				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
+			}},
+		"no adapter": {"metric-adapters", doctor.Problem, "APIService v1beta1.external.metrics.k8s.io", "shop/web",
+			func(f *facts.Facts) { f.HPAs.Value[0].UsesExternal = true }},
+		"an adapter that nobody needs": {"metric-adapters", doctor.Warning, "APIService v1beta1.custom.metrics.k8s.io",
+			"not available", func(f *facts.Facts) {
+				f.APIServices.Value = append(f.APIServices.Value,
+					facts.APIService{Name: "v1beta1.custom.metrics.k8s.io", Group: customMetrics})
+			}},
+		"a node": {"nodes", doctor.Warning, "Node b", "KubeletStopped", func(f *facts.Facts) {
+			f.Nodes.Value = append(f.Nodes.Value, facts.Node{Name: "b", Why: "KubeletStopped"})
+		}},
+		"stale kubelet": {"kubelet-samples", doctor.Problem, "Node a", "2m0s old", func(f *facts.Facts) {
+			f.Kubelets[0].Newest = ago(2 * time.Minute)
+		}},
+		"kubelet without the right": {"kubelet-samples", doctor.Unknown, "", "get nodes/proxy", func(f *facts.Facts) {
+			f.Kubelets[0].Unread = &facts.Unread{Right: "get nodes/proxy", Command: "kubectl auth can-i get nodes"}
+		}},
+		"webhook unreachable": {"webhooks", doctor.Problem, "MutatingWebhookConfiguration inject", "no pod behind",
+			func(f *facts.Facts) { f.Webhooks.Value[0].ReadyEndpoints = 0 }},
+		"webhook that may fail": {"webhooks", doctor.Warning, "MutatingWebhookConfiguration inject", "there is no Service",
+			func(f *facts.Facts) { f.Webhooks.Value[0].HasService, f.Webhooks.Value[0].Fails = false, false }},
+		"expired authority": {"webhooks", doctor.Problem, "MutatingWebhookConfiguration inject", "expired on 2026-11-23",
+			func(f *facts.Facts) { f.Webhooks.Value[0].Authority.Expires = ago(24 * time.Hour) }},
+		"two autoscalers": {"targets", doctor.Problem, "Deployment shop/web", "WorkloadAutoscaler shop/web",
+			func(f *facts.Facts) {
+				w := hpa("web")
+				w.Kind = wlaKind
+				f.WLAs.Value = []facts.Autoscaler{w}
+			}},
+		"a VPA of the same resource": {"targets", doctor.Warning, "VerticalPodAutoscaler shop/web", "cpu",
+			func(f *facts.Facts) {
+				v := hpa("web")
+				v.Kind, v.Mode = "VerticalPodAutoscaler", "Auto"
+				f.VPAs.Value = []facts.Autoscaler{v}
+			}},
+		"KEDA": {"keda", doctor.Warning, "", "1 ScaledObject", func(f *facts.Facts) {
+			// The HPA that KEDA made of it is no second autoscaler.
+			f.HPAs.Value[0].ScaledObject = "web"
+			s := hpa("web")
+			s.Kind = "ScaledObject"
+			f.ScaledObjects.Value = facts.ScaledObjects{IsServed: true, All: []facts.Autoscaler{s}}
+		}},
+		"upstream's VPA": {"upstream-vpa", doctor.Problem, "Deployment kube-system/vpa-updater", "beside Plimsoll's",
+			func(f *facts.Facts) {
+				f.Others.Value = []facts.Deployment{{Component: facts.VPAUpdater, Wanted: 1,
+					Object: facts.Object{Kind: "Deployment", Namespace: "kube-system", Name: "vpa-updater"}}}
+			}},
+	} {
+		f := good()
+		tt.change(f)
+		report := Judge(f)
+		named := false
+		for _, found := range report.Findings {
+			switch {
+			case found.Level == doctor.OK:
+			case found.Check != tt.check || found.Object != tt.object || found.Level != tt.level ||
+				!strings.Contains(found.What, tt.says):
+				t.Errorf("%s: %+v", name, found)
+			case found.Level > doctor.Unknown && (found.Why == "" || found.Do == ""):
+				t.Errorf("%s: it is not said why it matters and what to do: %+v", name, found)
+			default:
+				named = true
+			}
+		}
+		if !named {
+			t.Errorf("%s: not named", name)
+		}
+	}
+}
+
+// TestUnread: what could not be read is unknown, and named with the right that is missing.
+func TestUnread(t *testing.T) {
+	why := &facts.Unread{Right: "list everything", Command: "kubectl auth can-i list everything"}
+	f := good()
+	f.Server.Unread, f.HPAs.Unread, f.Deployments.Unread, f.Rights.Unread = why, why, why, why
+	f.Definitions.Unread, f.APIServices.Unread, f.Nodes.Unread, f.Webhooks.Unread = why, why, why, why
+	f.ScaledObjects.Unread, f.Others.Unread = why, why
+	for _, found := range Judge(f).Findings {
+		if found.Level != doctor.Unknown || !strings.Contains(found.What, "list everything") || found.Command == "" {
+			t.Errorf("%+v", found)
+		}
+	}
+}
+
+// TestBounded: the worst of many findings are shown, and the others counted.
+func TestBounded(t *testing.T) {
+	f := good()
+	for i := range 30 {
+		f.Kubelets = append(f.Kubelets, facts.Kubelet{Node: "n", ReadAt: now, Date: now, Newest: ago(40 * time.Second)})
+		f.Kubelets[i].Date = now
+	}
+	f.Kubelets[30].Newest = ago(time.Hour)
+	found := kubelets(f)
+	if len(found) != most+1 || found[0].Level != doctor.Problem || !strings.Contains(found[most].What, "20 more") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestNewestMinor: the newest version is that of the modules.
+func TestNewestMinor(t *testing.T) {
+	text, err := os.ReadFile("../../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`k8s\.io/client-go v0\.(\d+)\.`).FindSubmatch(text)
+	if found == nil || string(found[1]) != strconv.Itoa(NewestMinor) {
+		t.Errorf("go.mod has %s, NewestMinor is %d", found, NewestMinor)
+	}
+}

@@ -1,5 +1,5 @@
-// Package config has the manifests of an installation. `plimsoll doctor` compares clusters with them, so that the rights
-// and the definitions that it looks for are those that are installed.
+// Package config has the manifests of an installation. `plimsoll doctor` compares clusters with them, so that the
+// rights and the definitions that it looks for are those that are installed.
 package config
 
 import "embed"

@@ -106,7 +106,8 @@ func expired(f *facts.Facts, l *facts.Lease) []doctor.Finding {
 	}
 	found := doctor.Finding{
 		Level: doctor.Problem, Object: l.String(),
-		What:    fmt.Sprintf("no replica leads: %s renewed the Lease %s ago, and it holds for %s", l.Holder, short(silent), short(l.Duration)),
+		What: fmt.Sprintf("no replica leads: %s renewed the Lease %s ago, and it holds for %s", l.Holder, short(silent),
+			short(l.Duration)),
 		Why:     "nothing is decided while no replica leads",
 		Do:      "read the controller's log, and check that its pods reach the API server",
 		Command: fmt.Sprintf("kubectl logs -n %s -l %s=%s", l.Namespace, facts.NameLabel, facts.Controller),

@@ -117,7 +117,7 @@ func rightsOf(rules []rbacv1.PolicyRule) []facts.Right {
 		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				all = append(all, each2(rule.Verbs, names, func(verb, name string) facts.Right {
+				all = append(all, pairs(rule.Verbs, names, func(verb, name string) facts.Right {
 					return facts.Right{Verb: verb, Group: group, Resource: resource, Name: name}
 				})...)
 			}
@@ -126,12 +126,12 @@ func rightsOf(rules []rbacv1.PolicyRule) []facts.Right {
 	return all
 }
 
-// each2 makes something of each pair.
-func each2[T any](first, second []string, make func(a, b string) T) []T {
+// pairs makes something of each pair.
+func pairs[T any](first, second []string, of func(a, b string) T) []T {
 	var all []T
 	for _, a := range first {
 		for _, b := range second {
-			all = append(all, make(a, b))
+			all = append(all, of(a, b))
 		}
 	}
 	return all

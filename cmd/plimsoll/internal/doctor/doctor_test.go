@@ -1,0 +1,84 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
+)
+
+// run runs the command against a server, and returns what it prints and its exit status.
+func run(t *testing.T, server string, args ...string) (out string, status int) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var stdout bytes.Buffer
+	cmd := Command("v1.2.3")
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetOut(&stdout)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(append([]string{"--server=" + server}, args...))
+	err := cmd.ExecuteContext(t.Context())
+	var coded *Error
+	if err != nil && !errors.As(err, &coded) {
+		t.Fatal(err)
+	}
+	if coded != nil {
+		status = coded.ExitCode()
+	}
+	return stdout.String(), status
+}
+
+// TestExitStatus: 0, 1 or 2, whatever the output.
+func TestExitStatus(t *testing.T) {
+	version := "v1.37.0"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			_, _ = io.WriteString(w, `{"gitVersion": "`+version+`"}`)
+			return
+		}
+		// Nothing else may be read.
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403}`)
+	}))
+	defer server.Close()
+	for _, output := range []string{"text", "json", "yaml"} {
+		if out, status := run(t, server.URL, "-o", output); status != 0 || out == "" {
+			t.Errorf("%s: exit status %d, %q", output, status, out)
+		}
+	}
+	if _, status := run(t, server.URL, "--fail-on=unknown"); status != 1 {
+		t.Errorf("what is unknown: exit status %d", status)
+	}
+	version = "v1.20.0"
+	out, status := run(t, server.URL, "-o", "json", "--quiet")
+	var report show.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if status != 1 || report.Worst != "problem" || report.Findings[0].Check != "kubernetes-version" {
+		t.Errorf("exit status %d, %+v", status, report)
+	}
+	for _, finding := range report.Findings {
+		if finding.Level == "ok" {
+			t.Errorf("--quiet: %+v", finding)
+		}
+	}
+	if _, status := run(t, server.URL, "--fail-on=never"); status != 0 {
+		t.Errorf("--fail-on=never: exit status %d", status)
+	}
+	for _, args := range [][]string{{"--fail-on=ok"}, {"-o", "xml"}, {"--check-timeout=0s"}, {"--nonsense"}} {
+		if _, status := run(t, server.URL, args...); status != 2 {
+			t.Errorf("%q: exit status %d", args, status)
+		}
+	}
+	server.Close()
+	if _, status := run(t, server.URL); status != 2 {
+		t.Errorf("nobody answers: exit status %d", status)
+	}
+}

@@ -52,7 +52,7 @@ var wanted = text.Config{
 // Look reads a node's answer that came at this time, and returns the shares of the
 // containers that were there at the last look too. After an error the meter is as it
 // was.
-func (m *Meter) Look(now time.Time, answer []byte) (map[Key]Shares, error) {
+func (m *Meter) Look(now time.Time, answer []byte) (Look, error) {
 	after := make(map[string]counters, len(m.before))
 	parser := text.New(wanted)
 	parser.Reset(answer)
@@ -60,12 +60,19 @@ func (m *Meter) Look(now time.Time, answer []byte) (map[Key]Shares, error) {
 		take(after, parser.Sample(), now)
 	}
 	if err := parser.Err(); err != nil {
-		return nil, err
+		return Look{}, err
 	}
-	found := map[Key]Shares{}
+	found := Look{
+		Shares: map[Key]Shares{}, Same: map[Key]struct{}{}, IsWhole: m.before != nil && now.Sub(m.at) <= longest,
+	}
 	for labels, c := range after {
-		if before, known := m.before[labels]; known {
-			join(found, c.key, c.since(&before))
+		before, known := m.before[labels]
+		switch {
+		case !known:
+		case c.at.Equal(before.at):
+			found.Same[c.key] = struct{}{}
+		default:
+			join(found.Shares, c.key, c.since(&before))
 		}
 	}
 	m.before, m.at = after, now

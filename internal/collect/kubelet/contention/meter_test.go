@@ -70,10 +70,10 @@ func TestLook(t *testing.T) {
 			t.Fatalf("%s: %v", why, err)
 		}
 		got, err := m.Look(noon.Add(time.Minute), c.after)
-		if err != nil {
-			t.Fatalf("%s: %v", why, err)
+		if err != nil || !got.IsWhole || len(got.Same) != 0 {
+			t.Fatalf("%s: %+v, %v", why, got, err)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, got.Shares); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
 	}
@@ -90,7 +90,31 @@ func TestAnAnswerThatCannotBeReadChangesNothing(t *testing.T) {
 		t.Error("half a line is no error")
 	}
 	got, err := m.Look(noon, answer(series(periods, "app", 200, 60), series(throttled, "app", 100, 60)))
-	if err != nil || got[Key{"shop", "web-1", "app"}].Throttled != 1 {
+	if err != nil || got.Shares[web1].Throttled != 1 {
 		t.Errorf("%v, %v: want all periods throttled", got, err)
+	}
+}
+
+// TestNothingNew: of a container that the kubelet has not sampled since the last look nothing is known. The next sample
+// is compared with the last.
+func TestNothingNew(t *testing.T) {
+	var m Meter
+	for i, step := range []struct {
+		second        int
+		p, th, want   float64
+		isKnown, isIn bool
+	}{
+		{0, 100, 0, 0, false, false}, {0, 100, 0, 0, false, false}, {20, 300, 50, 0.25, true, true},
+		{40, 300, 50, 0, true, false}, // It ran in none of the periods.
+	} {
+		look, err := m.Look(noon.Add(time.Duration(i)*10*time.Second),
+			answer(series(periods, "app", step.p, step.second), series(throttled, "app", step.th, step.second)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, isKnown := Seen{"a": look}.Of("a", web1)
+		if got.Throttled != step.want || isKnown != step.isKnown || got.HasThrottled != step.isIn {
+			t.Errorf("look %d: %+v, known: %t", i, got, isKnown)
+		}
 	}
 }

@@ -38,7 +38,9 @@ type Seen map[string]Look
 // Look is what one look at a node found.
 type Look struct {
 	Shares map[Key]Shares
-	// IsWhole: all containers were compared. One without shares got all that it wanted.
+	// Same are containers of which there is nothing new: a kubelet's samples are up to 30 s apart.
+	Same map[Key]struct{}
+	// IsWhole: all others were compared. One without shares got all that it wanted.
 	IsWhole bool
 }
 
@@ -46,7 +48,8 @@ type Look struct {
 func (s Seen) Of(node string, container Key) (shares Shares, isKnown bool) {
 	look := s[node]
 	shares, isSeen := look.Shares[container]
-	return shares, isSeen || look.IsWhole
+	_, isSame := look.Same[container]
+	return shares, isSeen || look.IsWhole && !isSame
 }
 
 // Reader looks at nodes now and then. One goroutine uses it at a time.
@@ -126,7 +129,7 @@ func (r *Reader) fromAgent(ctx context.Context, node string, of *meters) (found 
 	if err != nil || answer == nil {
 		return Look{}, false, err
 	}
-	found, err = of.agent.compare(answer)
+	found, err = of.agent.Look(time.Now(), answer)
 	found.IsWhole = found.IsWhole && knowsAll
 	return found, knowsAll && err == nil, err
 }
@@ -136,13 +139,5 @@ func (r *Reader) fromKubelet(ctx context.Context, target kubelet.Target, of *met
 	if err != nil {
 		return Look{}, err
 	}
-	return of.kubelet.compare(answer)
-}
-
-// compare looks at an answer. Counters from long ago are compared with nothing.
-func (m *Meter) compare(answer []byte) (Look, error) {
-	now := time.Now()
-	isKnown := m.before != nil && now.Sub(m.at) <= longest
-	shares, err := m.Look(now, answer)
-	return Look{Shares: shares, IsWhole: isKnown && err == nil}, err
+	return of.kubelet.Look(time.Now(), answer)
 }

@@ -56,7 +56,8 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
 	fs.StringVar(&c.Agents.Namespace, "node-agent-namespace", "",
 		"The namespace of the agents of nodes, plimsoll-node-agent with config/node-agent. They are asked four times a "+
-			"second, before kubelets, which stand in where there is no agent or it does not answer. Empty for none.")
+			"second, once for VerticalPodAutoscalers, before kubelets, which stand in where there is no agent or it does not "+
+			"answer. Empty for none.")
 	fs.IntVar(&c.Agents.Port, "node-agent-port", 8443, "The port of the agents of nodes.")
 	fs.StringVar(&c.Agents.Authority, "node-agent-authority", kubelets.DefaultAuthority,
 		"The Secret, as NAMESPACE/NAME, that keeps the authority of the certificates of agents and of the one that they are "+

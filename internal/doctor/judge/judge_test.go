@@ -301,7 +301,7 @@ func TestNewestMinor(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`k8s\.io/client-go v0\.(\d+)\.`).FindSubmatch(text)
-	if found == nil || string(found[1]) != strconv.Itoa(NewestMinor) {
+	if len(found) != 2 || string(found[1]) != strconv.Itoa(NewestMinor) {
 		t.Errorf("go.mod has %s, NewestMinor is %d", found, NewestMinor)
 	}
 }

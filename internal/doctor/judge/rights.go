@@ -80,7 +80,8 @@ func canI(r *facts.Right) string {
 		resource += "/" + r.Name
 	}
 	namespace, name, _ := strings.Cut(r.Account, "/")
-	command := fmt.Sprintf("kubectl auth can-i %s '%s' --as=system:serviceaccount:%s:%s", r.Verb, resource, namespace, name)
+	command := fmt.Sprintf("kubectl auth can-i %s '%s' --as=system:serviceaccount:%s:%s", r.Verb, resource, namespace,
+		name)
 	if hasSubresource {
 		command += " --subresource=" + subresource
 	}

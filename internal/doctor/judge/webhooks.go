@@ -29,7 +29,7 @@ func webhooks(f *facts.Facts) []doctor.Finding {
 		}
 	}
 	if len(found) == 0 {
-		return ok("%s that are asked about pods or autoscalers can answer", count(len(f.Webhooks.Value), "webhook"))
+		return ok("nothing is in the way of %s about pods or autoscalers", count(len(f.Webhooks.Value), "webhook"))
 	}
 	return bounded(found)
 }

@@ -59,7 +59,9 @@ func (r *reader) within(ctx context.Context, call func(context.Context) error) e
 }
 
 // reading reads one thing within the timeout.
-func reading[T any](ctx context.Context, r *reader, what request, call func(context.Context) (T, error)) facts.Reading[T] {
+func reading[T any](
+	ctx context.Context, r *reader, what request, call func(context.Context) (T, error),
+) facts.Reading[T] {
 	var read facts.Reading[T]
 	err := r.within(ctx, func(ctx context.Context) (err error) {
 		read.Value, err = call(ctx)

@@ -72,13 +72,15 @@ func TestExitStatus(t *testing.T) {
 	if _, status := run(t, server.URL, "--fail-on=never"); status != 0 {
 		t.Errorf("--fail-on=never: exit status %d", status)
 	}
-	for _, args := range [][]string{{"--fail-on=ok"}, {"-o", "xml"}, {"--check-timeout=0s"}, {"--nonsense"}} {
+}
+
+// TestNotExamined: the exit status is 2 for flags that cannot work, and if nobody answers.
+func TestNotExamined(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	for _, args := range [][]string{{"--fail-on=ok"}, {"-o", "xml"}, {"--check-timeout=0s"}, {"--nonsense"}, {}} {
 		if _, status := run(t, server.URL, args...); status != 2 {
 			t.Errorf("%q: exit status %d", args, status)
 		}
-	}
-	server.Close()
-	if _, status := run(t, server.URL); status != 2 {
-		t.Errorf("nobody answers: exit status %d", status)
 	}
 }

@@ -1,0 +1,141 @@
+package read
+
+import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+)
+
+const forbidden = `{"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403}`
+
+// TestOneHangs: what does not answer is unread, and what is forbidden is named with its right. The rest is read.
+func TestOneHangs(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/version":
+			_, _ = io.WriteString(w, `{"gitVersion": "v1.37.1"}`)
+		case "/apis/metrics.k8s.io/v1beta1/pods":
+			<-r.Context().Done()
+		case "/apis/apiregistration.k8s.io/v1/apiservices":
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, forbidden)
+		case "/api/v1/nodes":
+			if r.URL.Query().Get("continue") == "" {
+				_, _ = io.WriteString(w, `{"metadata": {"continue": "b"}, "items": [{"metadata": {"name": "a"}}]}`)
+				return
+			}
+			_, _ = io.WriteString(w, `{"items": [{"metadata": {"name": "b"}}]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	read, err := Read(t.Context(), Config{REST: &rest.Config{Host: server.URL}, Timeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.Server.Value.Version != "v1.37.1" || !read.Server.Value.HasClock ||
+		read.Server.Value.Ahead.Abs() > read.Server.Value.Uncertainty {
+		t.Errorf("%+v", read.Server)
+	}
+	if read.Samples.Unread == nil || read.Samples.Unread.Right != "" {
+		t.Errorf("%+v", read.Samples)
+	}
+	if unread := read.APIServices.Unread; unread == nil || unread.Right != "list apiservices.apiregistration.k8s.io" {
+		t.Errorf("%+v", read.APIServices)
+	}
+	if len(read.Nodes.Value) != 2 || read.Nodes.Unread != nil {
+		t.Errorf("%+v", read.Nodes)
+	}
+	if read.ScaledObjects.Value.IsServed || read.ScaledObjects.Unread != nil {
+		t.Errorf("%+v", read.ScaledObjects)
+	}
+}
+
+// TestNobodyAnswers: then nothing is examined.
+func TestNobodyAnswers(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	if read, err := Read(t.Context(), Config{REST: &rest.Config{Host: server.URL}, Timeout: time.Minute}); err == nil {
+		t.Errorf("%+v", read)
+	}
+}
+
+// TestGrants: each account of config/ has rights, and the names of the installation replace those of config/.
+func TestGrants(t *testing.T) {
+	all, err := manifests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployed := func(name, account string, component facts.Component, args ...string) facts.Deployment {
+		return facts.Deployment{Object: facts.Object{Namespace: "autoscaling", Name: name}, Account: account,
+			Component: component, Args: args}
+	}
+	controller := deployed("c", "robot", facts.Controller,
+		"--kubelet-service-account=$(POD_NAMESPACE)/nobody", "--vertical=false")
+	r := &reader{facts: &facts.Facts{Program: facts.Program{Lease: "leader"}}}
+	for name, tt := range map[string]struct {
+		deployments []facts.Deployment
+		want        []string
+	}{
+		"nothing installed": {nil, nil},
+		"horizontal":        {[]facts.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
+		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller), deployed("a", "gate", facts.AdmissionController)},
+			[]string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
+	} {
+		r.facts.Deployments.Value = tt.deployments
+		needed, err := r.needed(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts := map[string]bool{}
+		isResized, isLed := false, false
+		for _, right := range needed {
+			accounts[right.Account] = true
+			isResized = isResized || right.Resource == "pods/resize"
+			isLed = isLed || right.Resource == "leases" && right.Name == "leader" && right.Namespace == "autoscaling"
+			if right.Namespace == shippedNamespace {
+				t.Errorf("%s: %+v", name, right)
+			}
+		}
+		if diff := cmp.Diff(tt.want, slices.Sorted(maps.Keys(accounts))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if isResized != (name == "both") || isLed != (tt.want != nil) {
+			t.Errorf("%s: resizes: %v, leads: %v", name, isResized, isLed)
+		}
+	}
+}
+
+// TestIsHPALoopOn reads the flag as kube-controller-manager does.
+func TestIsHPALoopOn(t *testing.T) {
+	for flag, want := range map[string]bool{
+		"--v=2": true, "--controllers=*": true, "--controllers=*,bootstrapsigner,tokencleaner": true,
+		"--controllers=*,-horizontal-pod-autoscaler-controller": false, "--controllers=*,-horizontalpodautoscaling": false,
+		"--controllers=deployment-controller": false, "--controllers=horizontal-pod-autoscaler-controller": true,
+	} {
+		if got := isHPALoopOn([]string{"kube-controller-manager", flag}); got != want {
+			t.Errorf("%s: %v", flag, got)
+		}
+	}
+}
+
+// TestSampled: the nodes that are read are spread over all.
+func TestSampled(t *testing.T) {
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = string(rune('a' + i/10))
+	}
+	if got := sampled(names, 10); !slices.Equal(got, []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -89,8 +89,8 @@ func TestGrants(t *testing.T) {
 	}{
 		"nothing installed": {nil, nil},
 		"horizontal":        {[]facts.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
-		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller), deployed("a", "gate", facts.AdmissionController)},
-			[]string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
+		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller),
+			deployed("a", "gate", facts.AdmissionController)}, []string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 	} {
 		r.facts.Deployments.Value = tt.deployments
 		needed, err := r.needed(all)

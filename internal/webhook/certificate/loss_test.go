@@ -125,6 +125,33 @@ func TestDeletedSecret(t *testing.T) {
 	}
 }
 
+// TestEmptiedSecret: a Secret without an authority, as a manifest that is applied again has, is like one that is gone:
+// what is shown stays until the new authority has been published for long enough.
+func TestEmptiedSecret(t *testing.T) {
+	r := twoReplicas(t)
+	_ = r.look(0, began)
+	_ = r.look(1, began)
+	before := r.kept[0].Shown().Certificate.Leaf
+	secret, err := r.secrets.Get(t.Context(), "tls", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.Data = nil
+	if _, err := r.secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for half := range 12 {
+		now := began.Add(time.Duration(half+2) * 30 * time.Second)
+		if unknown := r.look(half%2, now); unknown != nil {
+			t.Fatalf("what is shown is not believed until the API server learns of it: %v", unknown)
+		}
+		r.check(now, "after the Secret was emptied")
+	}
+	if r.kept[0].Shown().Certificate.Leaf.Equal(before) {
+		t.Error("the new authority never signs")
+	}
+}
+
 // TestClockBehind: a replica whose clock is years behind, or a little, makes nothing anew in turns with the other. It
 // shows what the other made.
 func TestClockBehind(t *testing.T) {

@@ -96,8 +96,11 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 		now = now.Add(k.Offset())
 	}
 	var before held
+	isLost := false
 	if !isNew {
-		before = decode(secret.Data)
+		if before, isLost, err = k.found(now, secret.Data); err != nil {
+			return err
+		}
 	} else {
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.name}, Type: corev1.SecretTypeOpaque}
 		if before, err = k.remembered(ctx, now); err != nil {
@@ -117,7 +120,7 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if changed || isNew || !pathIsKept {
+	if changed || isNew || isLost || !pathIsKept {
 		secret.Data = data
 		if isNew {
 			_, err = k.secrets.Create(ctx, secret, metav1.CreateOptions{})
@@ -138,6 +141,17 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 		authority:   renewed.authority,
 	})
 	return nil
+}
+
+// found is what the Secret has. Who applies the empty Secret of a manifest again takes the authority away,
+// as who deletes it does: then it is what to go on with.
+func (k *Kept) found(now time.Time, data map[string][]byte) (h held, isLost bool, err error) {
+	h = decode(data)
+	if h.authority != nil || k.last.authority == nil {
+		return h, false, nil
+	}
+	h, err = k.terms.succeeded(now, k.last)
+	return h, true, err
 }
 
 // remembered is what to go on with where there is no Secret.

@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -229,4 +230,52 @@ func signed(t *testing.T, by *agenttest.Authority, usage x509.ExtKeyUsage, of *t
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestStrangers: who connects and says nothing, however often, locks no client out: neither one that is connected nor a
+// new one. A stranger has a second.
+func TestStrangers(t *testing.T) {
+	own := authority(t)
+	directory, _ := filled(t, 1)
+	credentials := t.TempDir()
+	a := &agent{authorityFile: filepath.Join(credentials, "ca.crt")}
+	a.writeAuthority(t, own.PEM())
+	identity, err := NewIdentity(IdentityConfig{AuthorityFile: a.authorityFile, TokenFile: "none", Log: logr.Discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := Listen(listener, identity)
+	server := NewServer(handlerOf(t, directory), identity, logr.Discard())
+	go func() { _ = server.Serve(limited) }()
+	t.Cleanup(func() { _ = server.Close() })
+	a.address = listener.Addr().String()
+	shown := issued(t, own, "plimsoll-controller", x509.ExtKeyUsageClientAuth)
+	var strangers []net.Conn
+	for range 3 {
+		for range 2 * maxStrangers {
+			stranger, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", a.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = stranger.Close() })
+			strangers = append(strangers, stranger)
+		}
+		code, _, err := a.call(t, client(t, shown, nil), http.MethodPost, selection.UsagePath, "")
+		if err != nil || code != http.StatusOK {
+			t.Errorf("a client gets %d: %v", code, err)
+		}
+	}
+	for _, stranger := range strangers {
+		if err := stranger.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := stranger.Read(make([]byte, 1))
+		if timeout := net.Error(nil); err == nil || errors.As(err, &timeout) && timeout.Timeout() {
+			t.Fatalf("a stranger stays: %v", err)
+		}
+	}
 }

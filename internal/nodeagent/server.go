@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/net/netutil"
 
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
@@ -28,11 +27,17 @@ func NewServer(handler *Handler, identity *Identity, log logr.Logger) *http.Serv
 	}
 }
 
-// maxConnections is how many clients are connected at a time. The controller and the
-// recommender have one connection each: the others are for handshakes of whoever else tries.
-const maxConnections = 64
+const (
+	// maxStrangers is how many connections there are at a time on which nobody has shown yet who he is, and
+	// maxClients how many there are of clients. The controller has one.
+	maxStrangers = 32
+	maxClients   = 32
+	// handshakeTimeout is how long a stranger has to show who he is.
+	handshakeTimeout = time.Second
+)
 
-// Limit accepts so many connections at a time that no stranger can fill the agent's memory.
-func Limit(listener net.Listener) net.Listener {
-	return netutil.LimitListener(listener, maxConnections)
+// Listen accepts TLS connections of clients that the identity knows. Whoever else connects cannot lock
+// them out: a new connection takes the place of the stranger who has been there for longest.
+func Listen(listener net.Listener, identity *Identity) net.Listener {
+	return newAdmission(listener, identity.TLS())
 }

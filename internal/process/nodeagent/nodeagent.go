@@ -3,7 +3,6 @@ package nodeagent
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 
@@ -48,5 +47,5 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	server := nodeagent.NewServer(handler, identity, log)
 	log.Info("answering requests", "address", listener.Addr().String(), "cgroups", cfg.Cgroups.Directory,
 		"version", int(tree.Version()))
-	return process.Serve(ctx, server, tls.NewListener(nodeagent.Limit(listener), server.TLSConfig))
+	return process.Serve(ctx, server, nodeagent.Listen(listener, identity))
 }

@@ -5,7 +5,6 @@ package agents
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -161,8 +160,8 @@ func (a *Agents) add(ctx context.Context, number int, containers []container, li
 	}
 	n.server = nodeagent.NewServer(handler, identity, logr.Discard())
 	n.sound, n.server.Handler = n.server.Handler, a.handler(n)
-	encrypted := tls.NewListener(nodeagent.Limit(listener), n.server.TLSConfig)
-	a.serving.Go(func() { _ = n.server.Serve(encrypted) }) // ends with Close
+	admitted := nodeagent.Listen(listener, identity)
+	a.serving.Go(func() { _ = n.server.Serve(admitted) }) // ends with Close
 	return nil
 }
 

@@ -1,0 +1,121 @@
+package nodeagent
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+)
+
+// admission has the handshakes of a listener. Accept returns connections whose handshake has succeeded, so that
+// strangers count apart from clients, and those that say nothing fill no place that a client needs.
+type admission struct {
+	net.Listener
+	config *tls.Config
+	// ready has connections of clients.
+	ready chan net.Conn
+	// once starts accepting with the first Accept.
+	once sync.Once
+	// ctx ends with Close.
+	ctx   context.Context //nolint:containedctx // handshakes end when the listener is closed
+	close context.CancelCauseFunc
+
+	// mu guards the following.
+	mu sync.Mutex
+	// strangers are connections, the one that came first in front.
+	strangers *list.List
+	clients   int
+}
+
+func newAdmission(listener net.Listener, config *tls.Config) *admission {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &admission{
+		Listener: listener, config: config, ready: make(chan net.Conn), ctx: ctx, close: cancel, strangers: list.New(),
+	}
+}
+
+// Accept implements net.Listener.
+func (a *admission) Accept() (net.Conn, error) {
+	a.once.Do(func() { go a.run() })
+	select {
+	case connection := <-a.ready:
+		return connection, nil
+	case <-a.ctx.Done():
+		return nil, context.Cause(a.ctx)
+	}
+}
+
+// Close implements net.Listener.
+func (a *admission) Close() error {
+	a.close(net.ErrClosed)
+	return a.Listener.Close()
+}
+
+// run accepts whoever connects.
+func (a *admission) run() {
+	for {
+		connection, err := a.Listener.Accept()
+		if err != nil {
+			a.close(err)
+			return
+		}
+		go a.admit(connection, a.enter(connection))
+	}
+}
+
+// enter counts a stranger. Where there are too many, the one that came first has to go.
+func (a *admission) enter(connection net.Conn) *list.Element {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.strangers.Len() >= maxStrangers {
+		oldest, _ := a.strangers.Remove(a.strangers.Front()).(net.Conn)
+		_ = oldest.Close()
+	}
+	return a.strangers.PushBack(connection)
+}
+
+// admit hands out a connection if its handshake succeeds, and there is room for a client.
+func (a *admission) admit(connection net.Conn, stranger *list.Element) {
+	client := &admitted{Conn: connection, of: a}
+	secured := tls.Server(client, a.config)
+	ctx, cancel := context.WithTimeout(a.ctx, handshakeTimeout)
+	defer cancel()
+	err := secured.HandshakeContext(ctx)
+	a.mu.Lock()
+	a.strangers.Remove(stranger)
+	if err == nil && a.clients < maxClients {
+		client.isCounted = true
+		a.clients++
+	}
+	isAdmitted := client.isCounted
+	a.mu.Unlock()
+	if !isAdmitted {
+		_ = connection.Close()
+		return
+	}
+	select {
+	case a.ready <- secured:
+	case <-a.ctx.Done():
+		_ = client.Close()
+	}
+}
+
+// admitted is the connection of a client, once it is counted.
+type admitted struct {
+	net.Conn
+	of *admission
+	// isCounted is guarded by the admission's mu.
+	isCounted bool
+}
+
+// Close implements net.Conn.
+func (c *admitted) Close() error {
+	c.of.mu.Lock()
+	if c.isCounted {
+		c.isCounted = false
+		c.of.clients--
+	}
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -33,15 +33,6 @@ const (
 	idle           = 90 * time.Second
 )
 
-// ErrNotReady says that there is no certificate yet to show.
-var ErrNotReady = errors.New("there is no certificate for agents yet")
-
-// errUntrusted stands for an error that repeats what is in the other side's certificate.
-var errUntrusted = errors.New("its certificate is not of its node")
-
-// errTooLarge is the reason of an answer that is longer than that of an agent can be.
-var errTooLarge = errors.New("the answer is longer than what it was asked for")
-
 // Credentials are what a client shows and signs with.
 type Credentials struct {
 	// Shown is the client's certificate, Authorities what agents are verified with, in PEM.
@@ -86,6 +77,9 @@ type Client struct {
 	nodes map[string]*agent
 	// addresses is how many addresses there were.
 	addresses int
+	// enrolling is how many agents get a certificate now, and nextEnrollment when the next one may, or earlier.
+	enrolling      int
+	nextEnrollment time.Time
 }
 
 // agent is one as the client knows it.
@@ -100,6 +94,17 @@ type agent struct {
 	enrolling chan struct{}
 	// began and ended are when it was last to get a certificate.
 	began, ended time.Time
+	// fruitless is how many certificates it got since it last answered.
+	fruitless int
+	// connection is the newest.
+	connection net.Conn
+}
+
+// close ends the agent's connection once requests that are under way have ended.
+func (a *agent) close() {
+	if connection := a.connection; connection != nil {
+		time.AfterFunc(requestTimeout, func() { _ = connection.Close() })
+	}
 }
 
 // New makes a client.
@@ -119,6 +124,7 @@ func (c *Client) leave(node string, by *Scraper) {
 		return
 	}
 	if delete(a.keys, by); len(a.keys) == 0 {
+		a.close()
 		delete(c.nodes, node)
 	}
 }
@@ -133,8 +139,6 @@ type request struct {
 
 // fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
 func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	began := time.Now()
 	answer, cpu, err = c.try(ctx, r)
 	if isUntrusted(err) {
@@ -150,6 +154,8 @@ func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, cpu time
 
 // try is fetch with the certificate that the agent has.
 func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	to, err := c.connection(r)
 	if err != nil {
 		return nil, 0, err
@@ -166,7 +172,7 @@ func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.D
 	}
 	defer drain(response)
 	if response.StatusCode != http.StatusOK {
-		return nil, 0, fmt.Errorf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+		return nil, 0, own(fmt.Sprintf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	}
 	buffer := r.by.take()
 	cpu = cputime.Spend(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
@@ -220,6 +226,9 @@ func (c *Client) connection(r *request) (to destination, err error) {
 	}
 	a := c.nodes[r.target.Node]
 	if a == nil || a.address != r.target.Address {
+		if a != nil {
+			a.close()
+		}
 		c.addresses++
 		host := net.JoinHostPort(r.target.Node, strconv.Itoa(1+c.addresses%math.MaxUint16))
 		a = &agent{address: r.target.Address, host: host, keys: map[*Scraper]string{}}
@@ -238,6 +247,7 @@ func (c *Client) knows(r *request) {
 	if a == nil || a.address != r.target.Address {
 		return
 	}
+	a.fruitless = 0
 	if _, isUsed := a.keys[r.by]; isUsed {
 		a.keys[r.by] = r.wanted.Key
 	}
@@ -254,10 +264,16 @@ func (c *Client) dial(ctx context.Context, network, host string) (net.Conn, erro
 	a := c.nodes[node]
 	c.mu.Unlock()
 	if a == nil {
-		return nil, errors.New("the node has no agent any more")
+		return nil, errGone
 	}
 	// The transport goes on connecting when the request has ended.
-	return (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, a.address)
+	connection, err := (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, a.address)
+	if err == nil {
+		c.mu.Lock()
+		a.connection = connection
+		c.mu.Unlock()
+	}
+	return connection, err
 }
 
 // newHTTP makes connections that are kept, one to each agent: requests to one agent wait for each other.
@@ -302,19 +318,4 @@ func read(dst []byte, response *http.Response, maxBytes int) ([]byte, error) {
 func drain(response *http.Response) {
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	_ = response.Body.Close()
-}
-
-// explain leaves out the URL, which is named already.
-func explain(err error) error {
-	var request *url.Error
-	if errors.As(err, &request) {
-		err = request.Err
-	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %s: %w", requestTimeout, context.DeadlineExceeded)
-	case isUntrusted(err):
-		return errUntrusted
-	}
-	return err
 }

@@ -355,6 +355,75 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
+// TestOwnWords: errors have nothing of what an agent wrote.
+func TestOwnWords(t *testing.T) {
+	a := newAuthority(t)
+	hijacked := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			connection, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(connection, text)
+				_ = connection.Close()
+			}
+		}
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"no HTTP":          hijacked("evil evil evil\r\n\r\n"),
+		"a status":         hijacked("HTTP/1.1 500 evil\r\nContent-Length: 4\r\n\r\nevil"),
+		"an encoding":      hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: evil\r\n\r\n"),
+		"a length":         hijacked("HTTP/1.1 200 OK\r\nContent-Length: evil\r\n\r\n"),
+		"half an answer":   hijacked("HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\nevil"),
+		"nothing":          hijacked(""),
+		"no gzip":          hijacked("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nevil"),
+		"a place to go to": hijacked("HTTP/1.1 302 Found\r\nLocation: evil:evil\r\nContent-Length: 0\r\n\r\n"),
+	} {
+		c, _ := newScraper(t, newClient(t, a))
+		target := kubelet.Target{Node: "node-1", Address: startTaken(t, "node-1", a, answer)}
+		if _, err := c.Scrape(t.Context(), target, wanted(1)); err == nil || strings.Contains(err.Error(), "evil") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestFruitless: an agent that shows no valid certificate, although it got two, gets no more for long.
+func TestFruitless(t *testing.T) {
+	now := time.Now()
+	c := newClient(t, newAuthority(t))
+	target := kubelet.Target{Node: "node-1"}
+	for _, step := range []struct {
+		fruitless int
+		ago       time.Duration
+		want      error
+	}{
+		{1, enrollGap / 2, errTooSoon}, {2, enrollGap / 2, errFruitless}, {2, fruitlessGap - time.Minute, errFruitless},
+		{1, 2 * enrollGap, errBusy}, {2, fruitlessGap + time.Minute, errBusy},
+	} {
+		c.nodes["node-1"] = &agent{began: now.Add(-step.ago), fruitless: step.fruitless}
+		c.enrolling = maxEnrolling // Whoever could get one finds no place.
+		if err := c.enroll(t.Context(), target, now); !errors.Is(err, step.want) {
+			t.Errorf("%+v: %v", step, err)
+		}
+	}
+}
+
+// TestManyEnroll: of many agents without a certificate, some get one at once, and the others are told to come later.
+func TestManyEnroll(t *testing.T) {
+	a := newAuthority(t)
+	c, taken := newClient(t, a), 0
+	c.credentials = a.Credentials()
+	target := kubelet.Target{Node: "node-1", Address: "127.0.0.1:1"}
+	for range 100 {
+		c.nodes["node-1"] = &agent{}
+		// No agent is there: the exchange fails at once.
+		if err := c.enroll(t.Context(), target, time.Now()); !errors.Is(err, errBusy) {
+			taken++
+		}
+	}
+	if taken < maxEnrolling || taken > 3*maxEnrolling {
+		t.Errorf("%d of 100 are tried at once", taken)
+	}
+}
+
 // TestNotReady: without credentials nobody is asked.
 func TestNotReady(t *testing.T) {
 	c, err := New(Config{Authority: none{}, Review: reviewed})

@@ -6,7 +6,6 @@ import (
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -22,15 +21,24 @@ const (
 	// enrollGap is how long an agent gets no other certificate after one: one that shows another
 	// each time must not keep the API server busy.
 	enrollGap = 30 * time.Second
-	// enrollTimeout is how long that may take, the API server's review included.
-	enrollTimeout = 10 * time.Second
+	// An agent that got maxFruitless certificates, and answered nobody with them, waits for fruitlessGap.
+	maxFruitless = 2
+	fruitlessGap = 30 * time.Minute
+	// maxEnrolling is how many agents get a certificate at a time, and enrollmentsPerSecond how many each second:
+	// the API server reviews a token for each.
+	maxEnrolling         = 8
+	enrollmentsPerSecond = 20
+	// reviewTimeout is how long that may take.
+	reviewTimeout = 10 * time.Second
 	maxTokenBytes = 16 << 10
 )
 
 // The reasons for not giving a certificate.
 var (
-	errTooSoon   = errors.New("its certificate is not of its node, and it got one a short while ago")
-	errOtherNode = errors.New("the token that it shows is not of a pod on this node")
+	errTooSoon   = own("its certificate is not of its node, and it got one a short while ago")
+	errFruitless = own("it got two certificates, and shows none that is valid: it gets another after half an hour")
+	errBusy      = own("it has no certificate of its node, and others get theirs now")
+	errOtherNode = own("the token that it shows is not of a pod on this node")
 )
 
 // tlsConfig verifies agents: their certificates must name their nodes.
@@ -46,14 +54,9 @@ func tlsConfig(credentials *Credentials) (*tls.Config, error) {
 	}, nil
 }
 
-// isUntrusted tells that an agent has no certificate of its node, or none that is valid any more.
-func isUntrusted(err error) bool {
-	var untrusted *tls.CertificateVerificationError
-	return errors.As(err, &untrusted)
-}
-
-// enroll gives an agent a certificate, if it proves that it is on its node. A request that finds none while another has
-// one made waits for that.
+// enroll gives an agent a certificate, if it proves that it is on its node. A request that finds none
+// while another has one made waits for that. Where many agents have none, as after an installation, most
+// are told to come later: who waits here holds a place that other agents need. It ends with ctx.
 func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.Time) error {
 	c.mu.Lock()
 	a, credentials, now := c.nodes[target.Node], c.credentials, time.Now()
@@ -61,6 +64,8 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 	case a != nil && a.enrolling != nil:
 		done := a.enrolling
 		c.mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
 		select {
 		case <-done:
 			return nil
@@ -70,66 +75,103 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 	case a != nil && a.ended.After(found):
 		c.mu.Unlock()
 		return nil
-	case a == nil || !a.began.IsZero() && now.Sub(a.began) < enrollGap:
-		c.mu.Unlock()
+	case a == nil || !a.began.IsZero() && now.Sub(a.began) < a.enrollGap():
+		defer c.mu.Unlock()
+		if a != nil && a.fruitless >= maxFruitless {
+			return errFruitless
+		}
 		return errTooSoon
+	case !c.mayEnroll(now):
+		c.mu.Unlock()
+		return errBusy
 	}
 	done := make(chan struct{})
 	a.began, a.enrolling = now, done
 	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		a.ended, a.enrolling = time.Now(), nil
-		c.mu.Unlock()
-		close(done)
-	}()
-	return c.exchange(ctx, target, credentials)
+	err := c.exchange(ctx, target, credentials)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.enrolling--
+	a.ended, a.enrolling = time.Now(), nil
+	if err == nil {
+		a.fruitless++
+	}
+	close(done)
+	return err
+}
+
+// mayEnroll takes a place, if there is one. It needs the lock.
+func (c *Client) mayEnroll(now time.Time) bool {
+	const gap = time.Second / enrollmentsPerSecond
+	if earliest := now.Add(-maxEnrolling * gap); c.nextEnrollment.Before(earliest) {
+		c.nextEnrollment = earliest
+	}
+	if c.enrolling >= maxEnrolling || c.nextEnrollment.After(now) {
+		return false
+	}
+	c.nextEnrollment = c.nextEnrollment.Add(gap)
+	c.enrolling++
+	return true
+}
+
+// enrollGap is how long the agent gets no other certificate.
+func (a *agent) enrollGap() time.Duration {
+	if a.fruitless >= maxFruitless {
+		return fruitlessGap
+	}
+	return enrollGap
 }
 
 // exchange has an agent's token reviewed, and gives it a certificate for that.
 func (c *Client) exchange(ctx context.Context, target kubelet.Target, credentials *Credentials) error {
-	// The API server may take longer than an agent.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enrollTimeout)
-	defer cancel()
 	config, err := tlsConfig(credentials)
 	if err != nil {
 		return err
 	}
 	// Whoever answers sees no secret, and has to prove below who he is.
 	config.InsecureSkipVerify = true
-	own := newHTTP(config, func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{Timeout: enrollTimeout}).DialContext(ctx, network, target.Address)
+	unverified := newHTTP(config, func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, target.Address)
 	})
-	defer own.CloseIdleConnections()
-	token, key, err := c.proof(ctx, own, target.Node)
+	defer unverified.CloseIdleConnections()
+	token, key, err := c.proof(ctx, unverified, target.Node)
 	if err != nil {
-		return fmt.Errorf("asking for its token: %w", err)
+		return &described{fmt.Errorf("asking for its token: %w", explain(err))}
 	}
-	node, err := c.config.Review(ctx, token)
+	node, err := c.review(ctx, token)
 	switch {
 	case err != nil:
-		return fmt.Errorf("reviewing its token: %w", err)
+		return &described{fmt.Errorf("reviewing its token: %w", err)}
 	case node != target.Node:
 		return errOtherNode
 	}
 	signed, err := c.config.Authority.Sign(time.Now(), target.Node, key)
 	if err != nil {
-		return err
+		return &described{err}
 	}
-	if err := put(ctx, own, target.Node, signed); err != nil {
-		return fmt.Errorf("giving it a certificate: %w", err)
+	if err := put(ctx, unverified, target.Node, signed); err != nil {
+		return &described{fmt.Errorf("giving it a certificate: %w", explain(err))}
 	}
 	c.config.Log.Info("the agent of a node has a certificate of it", "node", target.Node)
 	return nil
 }
 
+// review may take longer than an agent.
+func (c *Client) review(ctx context.Context, token string) (node string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	return c.config.Review(ctx, token)
+}
+
 // proof is the agent's token, and the key that it has proved to have by that connection.
-func (c *Client) proof(ctx context.Context, own *http.Client, node string) (string, crypto.PublicKey, error) {
+func (c *Client) proof(ctx context.Context, unverified *http.Client, node string) (string, crypto.PublicKey, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	request, err := newRequest(ctx, node, http.MethodGet, selection.TokenPath, nil)
 	if err != nil {
 		return "", nil, err
 	}
-	response, err := own.Do(request)
+	response, err := unverified.Do(request)
 	if err != nil {
 		return "", nil, err
 	}
@@ -139,23 +181,25 @@ func (c *Client) proof(ctx context.Context, own *http.Client, node string) (stri
 	case err != nil:
 		return "", nil, err
 	case response.StatusCode != http.StatusOK || len(token) == 0:
-		return "", nil, fmt.Errorf("it answered %d without one", response.StatusCode)
+		return "", nil, own(fmt.Sprintf("it answered %d without one", response.StatusCode))
 	}
 	return string(token), response.TLS.PeerCertificates[0].PublicKey, nil
 }
 
-func put(ctx context.Context, own *http.Client, node string, certificate []byte) error {
+func put(ctx context.Context, unverified *http.Client, node string, certificate []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	request, err := newRequest(ctx, node, http.MethodPut, selection.CertificatePath, certificate)
 	if err != nil {
 		return err
 	}
-	response, err := own.Do(request)
+	response, err := unverified.Do(request)
 	if err != nil {
 		return err
 	}
 	defer drain(response)
 	if response.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("it answered %d", response.StatusCode)
+		return own(fmt.Sprintf("it answered %d", response.StatusCode))
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ const (
 	// authorityMap is the ConfigMap from which agents know the authority, under authorityKey.
 	authorityMap = "plimsoll-node-agent-authority"
 	authorityKey = certificate.AuthorityKey
+	// authorityOwner is the annotation that names the Secret from which the ConfigMap is filled: two installations
+	// would overwrite each other's authority.
+	authorityOwner = "plimsoll.dev/authority"
 	// DefaultAuthority is the Secret that has the authority.
 	DefaultAuthority = "plimsoll-system/plimsoll-node-agent-authority"
 )
@@ -107,6 +110,8 @@ type agents struct {
 	// users is how many need what runs, and stop ends that.
 	users int
 	stop  func()
+	// chosen is the pod that each node's agent was found in.
+	chosen map[string]string
 }
 
 // newAgents makes what finds agents, keeps their certificates and connects to them. It starts nothing.
@@ -118,7 +123,7 @@ func newAgents(c *Agents, client kubernetes.Interface, log logr.Logger) (*agents
 	if err != nil {
 		return nil, err
 	}
-	a := &agents{config: *c, client: client, log: log}
+	a := &agents{config: *c, client: client, log: log, chosen: map[string]string{}}
 	a.kept, err = certificate.Keep(client.CoreV1().Secrets(secret[0]), secret[1], certificate.Terms{
 		Names: []string{"plimsoll-controller"}, Lifetime: certificateLifetime, Settle: authoritySettles,
 		Authority: "plimsoll-node-agents", Holder: "plimsoll-controller", IsClient: true,
@@ -238,10 +243,16 @@ func (a *agents) upkeep(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading the authority that agents know (kubectl apply -k config/node-agent): %w", err)
 	}
-	if bytes.Equal([]byte(published.Data[authorityKey]), authorities) {
+	switch owner := published.Annotations[authorityOwner]; {
+	case owner != "" && owner != a.config.Authority:
+		return fmt.Errorf("the agents know the authority in Secret %s already, of another installation "+
+			"(if there is none, remove the annotation %s from ConfigMap %s/%s)",
+			owner, authorityOwner, a.config.Namespace, authorityMap)
+	case owner != "" && bytes.Equal([]byte(published.Data[authorityKey]), authorities):
 		return nil
 	}
 	published = published.DeepCopy()
+	metav1.SetMetaDataAnnotation(&published.ObjectMeta, authorityOwner, a.config.Authority)
 	published.Data = map[string]string{authorityKey: string(authorities)}
 	if _, err = maps.Update(ctx, published, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("publishing the authority that agents know: %w", err)
@@ -258,10 +269,15 @@ func slimAgent(object any) (any, error) {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-			DeletionTimestamp: pod.DeletionTimestamp,
+			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
 		},
-		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, ServiceAccountName: pod.Spec.ServiceAccountName},
-		Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIP: pod.Status.PodIP},
+		Spec: corev1.PodSpec{NodeName: pod.Spec.NodeName, ServiceAccountName: pod.Spec.ServiceAccountName},
+		Status: corev1.PodStatus{
+			Phase: pod.Status.Phase, PodIP: pod.Status.PodIP,
+			Conditions: slices.DeleteFunc(slices.Clone(pod.Status.Conditions), func(c corev1.PodCondition) bool {
+				return c.Type != corev1.PodReady
+			}),
+		},
 	}, nil
 }
 
@@ -272,7 +288,8 @@ func nodeOf(object any) ([]string, error) {
 	return nil, nil
 }
 
-// find is where the agent of a node listens. While a pod replaces another, it is the one that runs.
+// find is where the agent of a node listens. Where it has several pods, it is the one that was found before, while that
+// runs: an address that changed all the time would be another agent each time. Otherwise it is a ready one, the newest.
 func (a *agents) find(node string) (address string, found bool) {
 	informer := a.pods.Load()
 	if informer == nil {
@@ -282,13 +299,52 @@ func (a *agents) find(node string) (address string, found bool) {
 	if err != nil {
 		return "", false
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var chosen *corev1.Pod
 	for _, object := range objects {
 		pod, ok := object.(*corev1.Pod)
-		if ok && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && pod.Status.PodIP != "" {
-			return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(a.config.Port)), true
+		switch {
+		case !ok || !isAgent(pod):
+		case string(pod.UID) == a.chosen[node]:
+			return a.addressOf(pod), true
+		case chosen == nil || isBefore(pod, chosen):
+			chosen = pod
 		}
 	}
-	return "", false
+	if chosen == nil {
+		delete(a.chosen, node)
+		return "", false
+	}
+	a.chosen[node] = string(chosen.UID)
+	return a.addressOf(chosen), true
+}
+
+// isAgent reports whether a pod is that of an agent, and runs.
+func isAgent(pod *corev1.Pod) bool {
+	return pod.Spec.ServiceAccountName == agentName && pod.Status.Phase == corev1.PodRunning &&
+		pod.DeletionTimestamp == nil && nodeagents.CanBeAt(pod.Status.PodIP)
+}
+
+func (a *agents) addressOf(pod *corev1.Pod) string {
+	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(a.config.Port))
+}
+
+// isBefore reports whether a pod is asked rather than another.
+func isBefore(pod, other *corev1.Pod) bool {
+	if ready := isReady(pod); ready != isReady(other) {
+		return ready
+	}
+	if !pod.CreationTimestamp.Equal(&other.CreationTimestamp) {
+		return other.CreationTimestamp.Before(&pod.CreationTimestamp)
+	}
+	return pod.UID < other.UID
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // The claims of a pod's token.

@@ -28,7 +28,7 @@ func agentPod(name, node, address string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: name, UID: types.UID("uid-" + name),
 			Labels: map[string]string{"app.kubernetes.io/name": agentName}},
-		Spec:   corev1.PodSpec{NodeName: node},
+		Spec:   corev1.PodSpec{NodeName: node, ServiceAccountName: agentName},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address},
 	}
 }
@@ -173,6 +173,87 @@ func TestFind(t *testing.T) {
 		if address, found := a.find("c"); found {
 			t.Errorf("%q", address)
 		}
+	})
+}
+
+// TestTwoInstallations: the second one on the agents of the first leaves their authority as it is, and says why.
+func TestTwoInstallations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(published())
+		known := func() *corev1.ConfigMap {
+			t.Helper()
+			found, err := client.CoreV1().ConfigMaps("agents").Get(t.Context(), authorityMap, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+		_, _ = runningAgents(t, client)
+		before := known()
+		if before.Data[authorityKey] == "" || before.Annotations[authorityOwner] != DefaultAuthority {
+			t.Errorf("%v, %v", before.Annotations, before.Data)
+		}
+		other := &Config{Source: Auto, Agents: Agents{Namespace: "agents", Port: 8443, Authority: "other/authority"}}
+		if err := other.Share(client, logr.Discard()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			err := other.Agents.shared.upkeep(t.Context(), time.Now())
+			if err == nil || !strings.Contains(err.Error(), DefaultAuthority) {
+				t.Errorf("%v", err)
+			}
+		}
+		if after := known(); after.Data[authorityKey] != before.Data[authorityKey] {
+			t.Error("the other one's authority is published")
+		}
+	})
+}
+
+// TestFindKeeps: of several pods that run on a node, the newest that is ready is asked, and goes on to be while it runs.
+// Pods of other accounts, and addresses that no pod has, are left out.
+func TestFindKeeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pods := map[string]*corev1.Pod{}
+		for i, name := range []string{"old", "young", "starting", "account", "linklocal", "metadata"} {
+			pod := agentPod(name, "a", "10.0.0."+string(rune('1'+i)))
+			pod.CreationTimestamp = metav1.Time{Time: time.Now().Add(time.Duration(i) * time.Minute)}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			pods[name] = pod
+		}
+		pods["starting"].Status.Conditions = nil
+		pods["account"].Spec.ServiceAccountName = "default"
+		pods["linklocal"].Status.PodIP, pods["metadata"].Status.PodIP = "fe80::1", "169.254.169.254"
+		client := fake.NewClientset(published())
+		a, _ := runningAgents(t, client)
+		api := client.CoreV1().Pods("agents")
+		add := func(names ...string) {
+			t.Helper()
+			for _, name := range names {
+				if _, err := api.Create(t.Context(), pods[name], metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		want := func(what, address string) {
+			t.Helper()
+			for range 20 {
+				if got, found := a.find("a"); got != address || found != (address != "") {
+					t.Fatalf("%s: %q, want %q", what, got, address)
+				}
+			}
+		}
+		add("account", "linklocal", "metadata")
+		want("none of the agents", "")
+		add("starting")
+		want("one that is not ready yet", "10.0.0.3:8443")
+		add("old", "young")
+		want("the one before runs on", "10.0.0.3:8443")
+		if err := api.Delete(t.Context(), "starting", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want("it is gone", "10.0.0.2:8443")
 	})
 }
 

@@ -95,17 +95,12 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	if k.Offset != nil {
 		now = now.Add(k.Offset())
 	}
-	var before held
-	isLost := false
-	if !isNew {
-		if before, isLost, err = k.found(now, secret.Data); err != nil {
-			return err
-		}
-	} else {
+	before, isLost, err := k.found(ctx, now, secret, isNew)
+	if err != nil {
+		return err
+	}
+	if isNew {
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.name}, Type: corev1.SecretTypeOpaque}
-		if before, err = k.remembered(ctx, now); err != nil {
-			return err
-		}
 	}
 	if before.path == "" {
 		// A replica of a version that knows of none has written it.
@@ -120,7 +115,7 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if changed || isNew || isLost || !pathIsKept {
+	if changed || isLost || !pathIsKept {
 		secret.Data = data
 		if isNew {
 			_, err = k.secrets.Create(ctx, secret, metav1.CreateOptions{})
@@ -143,10 +138,16 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// found is what the Secret has. Who applies the empty Secret of a manifest again takes the authority away,
-// as who deletes it does: then it is what to go on with.
-func (k *Kept) found(now time.Time, data map[string][]byte) (h held, isLost bool, err error) {
-	h = decode(data)
+// found is what the Secret has, or what to go on with where there is none. Who applies the empty Secret of a
+// manifest again takes the authority away, as who deletes it does: then isLost.
+func (k *Kept) found(ctx context.Context, now time.Time, secret *corev1.Secret, isNew bool) (
+	h held, isLost bool, err error,
+) {
+	if isNew {
+		h, err = k.remembered(ctx, now)
+		return h, true, err
+	}
+	h = decode(secret.Data)
 	if h.authority != nil || k.last.authority == nil {
 		return h, false, nil
 	}

@@ -35,20 +35,43 @@ func hpa() *autoscalingv2.HorizontalPodAutoscaler {
 }
 
 // decode is an encoded history, which has a point at least.
-func decode(encoded []byte) (since time.Time, err error) {
-	var history loadhistory.History
+func decode(encoded []byte) (*loadhistory.History, error) {
+	history := new(loadhistory.History)
 	if err := history.UnmarshalBinary(encoded); err != nil {
-		return since, err
+		return nil, err
 	}
-	since, isAny := history.First()
-	if !isAny {
-		return since, errors.New("nothing is recorded")
+	if _, isAny := history.First(); !isAny {
+		return nil, errors.New("nothing is recorded")
 	}
-	return since, nil
+	return history, nil
 }
 
-// recordedSince waits until the oldest point of what the controller has of "web" begins at a time that fits.
-func recordedSince(t *testing.T, s *harness.Namespace, p *harness.Plimsoll, fits func(since time.Time) bool) {
+// reachesBack holds for a history with what was recorded at a time. Its first point may begin earlier: minutes become
+// points of a minute and of five, whatever the time is at which the test runs.
+func reachesBack(at time.Time) func(*loadhistory.History) error {
+	return func(history *loadhistory.History) error {
+		if first, _ := history.First(); first.After(at) {
+			return fmt.Errorf("recorded since %s only, not since %s", first, at)
+		}
+		return nil
+	}
+}
+
+// beginsAfter holds for a history that has no point of the time before another.
+func beginsAfter(at time.Time) func(*loadhistory.History) error {
+	return func(history *loadhistory.History) (err error) {
+		history.Points(time.Time{}, at, func(p loadhistory.Point) bool {
+			if end := p.At.Add(p.Every); end.Before(at.Add(-time.Second)) {
+				err = fmt.Errorf("recorded from %s until %s, before %s", p.At, end, at)
+			}
+			return err == nil
+		})
+		return err
+	}
+}
+
+// awaitHistory waits until what the controller has recorded of "web" is as it should be.
+func awaitHistory(t *testing.T, s *harness.Namespace, p *harness.Plimsoll, check func(*loadhistory.History) error) {
 	t.Helper()
 	url := fmt.Sprintf("http://%s/horizontalpodautoscalers/%s/web/history", p.Inspection(), s.Name)
 	s.Eventually("the history", func(ctx context.Context) error {
@@ -68,11 +91,11 @@ func recordedSince(t *testing.T, s *harness.Namespace, p *harness.Plimsoll, fits
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s: %s", response.Status, encoded)
 		}
-		since, err := decode(encoded)
-		if err == nil && !fits(since) {
-			err = fmt.Errorf("recorded since %s", since)
+		history, err := decode(encoded)
+		if err != nil {
+			return err
 		}
-		return err
+		return check(history)
 	})
 }
 
@@ -104,8 +127,7 @@ func TestHistoryOutlivesTheController(t *testing.T) {
 	s, p := shared.Namespace(t), shared.Plimsoll(t)
 	create(s)
 	s.AwaitDecisions("web", 5)
-	anyTime := func(time.Time) bool { return true }
-	recordedSince(t, s, p, anyTime)
+	awaitHistory(t, s, p, reachesBack(time.Now()))
 	p.Stop(t.Context())
 	if lines, err := s.LogLines("checkpoints of autoscalers cannot be read"); err != nil || len(lines) != 1 {
 		t.Errorf("the log says %d times that there are no checkpoints: %v", len(lines), err)
@@ -117,29 +139,30 @@ func TestHistoryOutlivesTheController(t *testing.T) {
 	began := time.Now()
 	start(t, p)
 	s.AwaitDecisions("web", 5)
-	recordedSince(t, s, p, began.Add(-time.Second).Before)
+	awaitHistory(t, s, p, beginsAfter(began))
 	p.Stop(t.Context())
 	first := saved(t, s)
-	since, err := decode(first.Status.History)
+	history, err := decode(first.Status.History)
 	if err != nil || first.Spec.Autoscaler.UID != s.HPA("web").UID || first.OwnerReferences[0].UID != s.HPA("web").UID {
 		t.Fatalf("%+v: %v", first, err)
 	}
 	if err := forecast.New().UnmarshalBinary(first.Status.Forecast); err != nil {
 		t.Errorf("what the forecast has learnt: %v", err)
 	}
-	isFirst := func(at time.Time) bool { return at.Equal(since) }
+	since, _ := history.First()
 	start(t, p)
-	recordedSince(t, s, p, isFirst)
+	awaitHistory(t, s, p, reachesBack(since))
 	p.Kill()
 	start(t, p)
-	recordedSince(t, s, p, isFirst)
+	awaitHistory(t, s, p, reachesBack(since))
 	p.Stop(t.Context())
 
 	s.Kubectl("delete", "hpa", "web")
+	anew := time.Now()
 	s.Create(hpa())
 	start(t, p)
 	s.AwaitDecisions("web", 5)
-	recordedSince(t, s, p, since.Before)
+	awaitHistory(t, s, p, beginsAfter(anew))
 	p.Stop(t.Context())
 	if second := saved(t, s); second.Spec.Autoscaler.UID != s.HPA("web").UID ||
 		second.Spec.Autoscaler.UID == first.Spec.Autoscaler.UID {

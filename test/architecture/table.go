@@ -59,8 +59,8 @@ var layers = []wall{
 		within: "internal/simulate",
 		why: "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core " +
 			"does not",
-		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "internal/output", "api",
-			"internal/quantity"},
+		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "internal/output",
+			"api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
 	{
@@ -137,8 +137,8 @@ var layers = []wall{
 	{
 		within: "internal/explain/horizontal",
 		why:    "plimsoll evaluate decides again offline, from a file alone",
-		ours: []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "internal/output", "api",
-			"internal/quantity"},
+		ours: []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "internal/output",
+			"api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync",
 			"testing"},
 		except: []string{"k8s.io/client-go/kubernetes/scheme"},

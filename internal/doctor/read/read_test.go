@@ -17,27 +17,30 @@ import (
 
 const forbidden = `{"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403}`
 
+// oneHangs is an API server that never answers about usage, and forbids lists of APIServices.
+func oneHangs(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/version":
+		_, _ = io.WriteString(w, `{"gitVersion": "v1.37.1"}`)
+	case "/apis/metrics.k8s.io/v1beta1/pods":
+		<-r.Context().Done()
+	case "/apis/apiregistration.k8s.io/v1/apiservices":
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, forbidden)
+	case "/api/v1/nodes":
+		if r.URL.Query().Get("continue") == "" {
+			_, _ = io.WriteString(w, `{"metadata": {"continue": "b"}, "items": [{"metadata": {"name": "a"}}]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"items": [{"metadata": {"name": "b"}}]}`)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
 // TestOneHangs: what does not answer is unread, and what is forbidden is named with its right. The rest is read.
 func TestOneHangs(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/version":
-			_, _ = io.WriteString(w, `{"gitVersion": "v1.37.1"}`)
-		case "/apis/metrics.k8s.io/v1beta1/pods":
-			<-r.Context().Done()
-		case "/apis/apiregistration.k8s.io/v1/apiservices":
-			w.WriteHeader(http.StatusForbidden)
-			_, _ = io.WriteString(w, forbidden)
-		case "/api/v1/nodes":
-			if r.URL.Query().Get("continue") == "" {
-				_, _ = io.WriteString(w, `{"metadata": {"continue": "b"}, "items": [{"metadata": {"name": "a"}}]}`)
-				return
-			}
-			_, _ = io.WriteString(w, `{"items": [{"metadata": {"name": "b"}}]}`)
-		default:
-			http.NotFound(w, r)
-		}
-	}))
+	server := httptest.NewServer(http.HandlerFunc(oneHangs))
 	defer server.Close()
 	read, err := Read(t.Context(), Config{REST: &rest.Config{Host: server.URL}, Timeout: 2 * time.Second})
 	if err != nil {

@@ -173,8 +173,8 @@ bench-vertical: ## many vertical autoscalers, upstream's recommender and updater
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-noise
-bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
-	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')
+bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json FLAGS=--node-agent-interval=250ms)
+	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: scoreboard
 scoreboard: ## upstream's loop against Plimsoll's and forecasts on many loads, in virtual time (TRACES=dir OUT=file.json FLAGS=...)

@@ -76,6 +76,12 @@ var layers = []wall{
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
 	},
 	{
+		within: "internal/cmderror",
+		why:    "errors as commands print them are values: it knows no API and no command",
+		ours:   []string{"internal/cmderror"},
+		never:  []string{"k8s.io", "sigs.k8s.io", "github.com/spf13", "log", "net", "os", "testing"},
+	},
+	{
 		within: "internal/output",
 		why:    "it prints values that commands computed, and reads nothing",
 		ours:   []string{"internal/output", "internal/decide"},
@@ -130,7 +136,7 @@ var layers = []wall{
 		why:    "it reads with the permissions of its user, decides with the core and writes nothing to a cluster",
 		ours: []string{
 			"internal/explain", "internal/collect", "internal/kube", "internal/loadhistory", "internal/observe",
-			"internal/decide", "internal/snapshot", "internal/output", "api", "internal/quantity",
+			"internal/decide", "internal/snapshot", "internal/output", "internal/cmderror", "api", "internal/quantity",
 		},
 		never: []string{"testing"},
 	},
@@ -169,8 +175,8 @@ var layers = []wall{
 	{
 		within: "internal/doctor",
 		why:    "it reads with the permissions of its user, and writes nothing to a cluster",
-		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/collect/kubelet/text",
-			"internal/collect/page", "config"},
+		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/cmderror",
+			"internal/collect/kubelet/text", "internal/collect/page", "config"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{

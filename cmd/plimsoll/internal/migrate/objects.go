@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/names"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
@@ -37,6 +40,14 @@ func (s *selection) kind() string {
 		return keda.Kind
 	}
 	return input.HPA
+}
+
+// resource is that of the objects, with its API group.
+func (s *selection) resource() string {
+	if s.isScaledObject {
+		return names.ScaledObjects.GroupResource().String()
+	}
+	return names.HPAs.GroupResource().String()
 }
 
 var (
@@ -133,7 +144,8 @@ func (o *migrateOptions) objects(
 	for _, name := range what.names {
 		object, err := get(ctx, types.NamespacedName{Namespace: what.namespace, Name: name})
 		if err != nil {
-			return nil, err
+			return nil, apierror.Request{Verb: "get", Resource: what.resource(), Namespace: what.namespace,
+				Name: name}.Sentence(err)
 		}
 		all = append(all, object)
 	}
@@ -252,14 +264,15 @@ const poll = 2 * time.Second
 // write replaces objects on the cluster, or restores them.
 func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what *selection) error {
 	if info, err := os.Stat(o.backupDir); err != nil || !info.IsDir() {
-		return fmt.Errorf("--backup-dir: %s is not a folder", o.backupDir)
+		return cmderror.Usagef("--backup-dir=%s: it is not a folder", o.backupDir)
 	}
 	served, err := client.Served(ctx)
 	if err != nil {
 		return err
 	}
 	if !served {
-		return errors.New("the cluster does not serve WorkloadAutoscalers: install Plimsoll first")
+		return &cmderror.Error{What: "the cluster does not serve WorkloadAutoscalers",
+			Why: "their CustomResourceDefinition is not installed", Next: "install Plimsoll first: kubectl apply -k config/"}
 	}
 	find := o.namesForward
 	if o.back {
@@ -270,7 +283,8 @@ func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what
 		return err
 	}
 	if len(names) == 0 {
-		return errors.New("there is nothing to migrate")
+		return &cmderror.Error{What: "there is nothing to migrate",
+			Next: "see what there is with kubectl get hpa -A; -n names another namespace"}
 	}
 	namespaces := sets.New[string]()
 	for _, name := range names {

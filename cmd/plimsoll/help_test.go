@@ -37,7 +37,7 @@ func TestHelp(t *testing.T) {
 		if cmd.HasParent() && cmd.Parent() == root && cmd.GroupID == "" {
 			t.Errorf("%s is in no group of commands", cmd.CommandPath())
 		}
-		for line := range strings.SplitSeq(cmd.Long+cmd.Example, "\n") {
+		for line := range strings.SplitSeq(cmd.Long+"\n"+cmd.Example, "\n") {
 			if len(line) > 130 {
 				t.Errorf("%s: a line of %d columns: %s", cmd.CommandPath(), len(line), line)
 			}
@@ -57,8 +57,7 @@ func TestExamples(t *testing.T) {
 		own := 0
 		for _, line := range commandLines(cmd.Example) {
 			// Each line is parsed by a command of its own: flags remember.
-			if parsed := parseExample(t, rootCommand("plimsoll"), line); cmd.HasParent() && parsed == cmd.CommandPath() ||
-				!cmd.HasParent() {
+			if strings.HasPrefix(parseExample(t, rootCommand("plimsoll"), line), cmd.CommandPath()) {
 				own++
 			}
 		}
@@ -69,7 +68,7 @@ func TestExamples(t *testing.T) {
 }
 
 var (
-	continuation = regexp.MustCompile(`\\\\\n\s*`)
+	continuation = regexp.MustCompile(`\\\n\s*`)
 	// called is plimsoll with its arguments: at the beginning, after a pipe, or in the parentheses of a shell.
 	called = regexp.MustCompile(`(?m)(?:^\s*|\| *|<\()(plimsoll [^|>)\n]*)`)
 	word   = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)

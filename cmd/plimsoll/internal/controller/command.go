@@ -19,7 +19,7 @@ permissions that it needs. By default it acts on WorkloadAutoscalers, on HPAs on
 controller acts, and on VerticalPodAutoscalers once their definitions are installed. Flags that
 kube-controller-manager has too have its names and defaults.`,
 		Example: `  # Compare with kube-controller-manager on the cluster of a kubeconfig, and write nothing about HPAs
-  plimsoll controller --kubeconfig=$HOME/.kube/config --horizontal-pod-autoscalers=shadow --vertical=false \\
+  plimsoll controller --kubeconfig=$HOME/.kube/config --horizontal-pod-autoscalers=shadow --vertical=false \
     --leader-elect=false
 
   # Act on all HPAs, where kube-controller-manager's own loop is off

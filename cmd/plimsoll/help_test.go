@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
 )
 
@@ -112,6 +113,28 @@ func TestCommandLines(t *testing.T) {
 	want := []string{"plimsoll doctor -q", "plimsoll advise -f -", "plimsoll a --b", "plimsoll completion bash"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestValues: each value that completion offers for a flag is one that the flag takes, and so is its default.
+func TestValues(t *testing.T) {
+	count := 0
+	usage.Walk(rootCommand("plimsoll"), func(cmd *cobra.Command) {
+		for name, values := range flags.AllValues(cmd.Flags()) {
+			count++
+			f := cmd.Flags().Lookup(name)
+			if !values.IsList && !slices.Contains(values.All, f.DefValue) {
+				t.Errorf("%s --%s: the default %s is none of %q", cmd.CommandPath(), name, f.DefValue, values.All)
+			}
+			for _, value := range values.All {
+				if err := f.Value.Set(value); err != nil {
+					t.Errorf("%s --%s=%s: %v", cmd.CommandPath(), name, value, err)
+				}
+			}
+		}
+	})
+	if count < 20 {
+		t.Errorf("%d flags have values", count)
 	}
 }
 

@@ -115,9 +115,10 @@ func TestRedact(t *testing.T) {
 		`parse "http://me:p%zzw@prometheus:9090": invalid URL escape`: `parse "http://REDACTED@prometheus:9090": invalid URL escape`,
 		"Authorization: Basic bWU6cGFzc3dvcmQ=":                       "Authorization: Basic REDACTED",
 		"token eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln is expired":  "token REDACTED is expired",
-		"a basic error":                     "a basic error",
-		"https://10.0.0.1:6443/apis?a=b@c":  "https://10.0.0.1:6443/apis?a=b@c",
-		"plimsoll.dev/x@sha256:00 is there": "plimsoll.dev/x@sha256:00 is there",
+		"a basic authentication error":                                "a basic authentication error",
+		"Bearer abcdefghijklmnopqrstuvwxyz":                           "Bearer REDACTED",
+		"https://10.0.0.1:6443/apis?a=b@c":                            "https://10.0.0.1:6443/apis?a=b@c",
+		"plimsoll.dev/x@sha256:00 is there":                           "plimsoll.dev/x@sha256:00 is there",
 	} {
 		if got := Redact(text, nil); got != want {
 			t.Errorf("%s: %s", text, got)

@@ -12,12 +12,13 @@ const redacted = "REDACTED"
 // an Authorization header. What is left of each match is in the first group.
 var secretForms = []*regexp.Regexp{
 	regexp.MustCompile(`(://)[^/@\s"']+@`),
-	regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`),
+	regexp.MustCompile(`(?i)(\bauthorization:?\s+(?:bearer|basic)\s+)\S+`),
+	regexp.MustCompile(`(\b[Bb]earer\s+)[A-Za-z0-9._~+/=-]{20,}`),                  // longer than a word
 	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*()`), // a JSON Web Token
 }
 
 // replacements are what stands for each form.
-var replacements = []string{"${1}" + redacted + "@", "${1}" + redacted, redacted}
+var replacements = []string{"${1}" + redacted + "@", "${1}" + redacted, "${1}" + redacted, redacted}
 
 // Redact leaves out these secrets, and what has the form of one.
 func Redact(text string, secrets []string) string {

@@ -152,7 +152,7 @@ var layers = []wall{
 	{
 		within: "internal/advise",
 		why:    "it reads objects, and writes nothing to a cluster",
-		ours: []string{"internal/advise", "internal/observe", "internal/decide", "internal/output", "api",
+		ours: []string{"internal/cmderror", "internal/advise", "internal/observe", "internal/decide", "internal/output", "api",
 			"internal/quantity"},
 		never: []string{"testing"},
 	},
@@ -188,7 +188,7 @@ var layers = []wall{
 	{
 		within: "internal/migrate",
 		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
-		ours: []string{"internal/migrate", "internal/advise/objects", "internal/advise/read",
+		ours: []string{"internal/cmderror", "internal/migrate", "internal/advise/objects", "internal/advise/read",
 			"internal/advise/containerusage", "internal/kube", "internal/observe", "internal/decide", "api",
 			"internal/quantity"},
 		never: []string{"testing", development, simulator, tests},

@@ -117,7 +117,7 @@ func both(f *facts.Facts, own, other *writes) doctor.Finding {
 		Do: "start kube-controller-manager with " + loopOffFlag + ", or Plimsoll with --" + modeFlag +
 			"=auto, which leaves HPAs to it (docs/acting.md)",
 	}
-	if mode(f) != "auto" {
+	if len(f.Controllers()) == 0 || mode(f) != "auto" {
 		return found
 	}
 	// With auto, Plimsoll leaves HPAs to another controller that writes them, and takes over from one that is silent.

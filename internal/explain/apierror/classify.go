@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
@@ -17,6 +18,10 @@ func Classify(err error) error {
 	var own *cmderror.Error
 	if err == nil || errors.As(err, &own) {
 		return err
+	}
+	if errors.Is(err, rest.ErrNotInCluster) {
+		return &cmderror.Error{What: "no cluster is configured", Why: "this process does not run in a pod of a cluster",
+			Next: "name a cluster with --kubeconfig=FILE", Cause: err}
 	}
 	inner := innermost(err)
 	if inner == nil {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
@@ -77,6 +78,15 @@ func TestClassify(t *testing.T) {
 				t.Errorf("%s: exit status %d", name, cmderror.ExitStatus(err))
 			}
 		}
+	}
+}
+
+// TestNoPod: who starts a process of a cluster by hand sees how to name the cluster.
+func TestNoPod(t *testing.T) {
+	err := Classify(fmt.Errorf("--kubeconfig=: %w", rest.ErrNotInCluster))
+	want := "no cluster is configured: this process does not run in a pod of a cluster: name a cluster with --kubeconfig=FILE"
+	if err.Error() != want || !errors.Is(err, rest.ErrNotInCluster) {
+		t.Error(err)
 	}
 }
 

@@ -139,7 +139,7 @@ func (o *migrateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return complete.Similar(ctx, config, o.migrate(ctx, client, what))
+	return complete.Similar(ctx, config, what.missing(o.migrate(ctx, client, what)))
 }
 
 func (o *migrateOptions) migrate(ctx context.Context, client *cluster.Client, what *selection) error {

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -48,6 +49,32 @@ func (s *selection) resource() string {
 		return names.ScaledObjects.GroupResource().String()
 	}
 	return names.HPAs.GroupResource().String()
+}
+
+// workloadAutoscalers is the resource of what replaces the objects.
+var workloadAutoscalers = names.WLAs
+
+// notFound is the error about an object that the user names and that is not there.
+func notFound(kind schema.GroupVersionResource, name types.NamespacedName) error {
+	resource := kind.GroupResource().String()
+	return &cmderror.Error{
+		What:    fmt.Sprintf("%s %q not found in namespace %s", resource, name.Name, name.Namespace),
+		Next:    fmt.Sprintf("see kubectl get %s -n %s", resource, name.Namespace),
+		Missing: &cmderror.Object{Resource: resource, Namespace: name.Namespace, Name: name.Name},
+	}
+}
+
+// missing is the error with the object that it is about, where that is the only one and is not there.
+func (s *selection) missing(err error) error {
+	if len(s.names) != 1 || !errors.Is(err, steps.ErrNone) {
+		return err
+	}
+	kind := names.HPAs
+	if s.isScaledObject {
+		kind = names.ScaledObjects
+	}
+	found := notFound(kind, types.NamespacedName{Namespace: s.namespace, Name: s.names[0]})
+	return fmt.Errorf("%w; %w", err, found)
 }
 
 var (
@@ -177,7 +204,7 @@ func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, 
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if state.WorkloadAutoscaler == nil {
-			return fmt.Errorf("%s: there is no WorkloadAutoscaler of this name", name)
+			return notFound(workloadAutoscalers, name)
 		}
 		original, err := convert.ToManifest(state.WorkloadAutoscaler)
 		if err != nil {

@@ -23,6 +23,9 @@ func Apply(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(flagError)
 	Walk(cmd, func(each *cobra.Command) {
 		complete.Values(each)
+		if each.ValidArgsFunction == nil && !each.HasSubCommands() {
+			each.ValidArgsFunction = cobra.NoFileCompletions // arguments are objects, not files
+		}
 		each.Args = checked(each.Args)
 	})
 }

@@ -85,6 +85,8 @@ func addHelp(root *cobra.Command) {
 		case "completion":
 			each.Short = "Print the script by which a shell completes commands and names"
 			each.Long, each.Example = completionLong, completionExample
+			// Otherwise the name of another shell is none to cobra.
+			each.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, shell := range each.Commands() {
 				shell.Short = fmt.Sprintf("Print the completion script for %s", shell.Name())
 				shell.Long = fmt.Sprintf("%s prints the completion script for %[1]s.\n\nUse it once, in the form that "+

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
 // isDocumented reports whether help shows the command.
@@ -174,6 +175,16 @@ func TestArguments(t *testing.T) {
 		if got := arguments([]string{name, "explain", "hpa/"}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// TestUnknownShell: a shell that there is no script for is an error.
+func TestUnknownShell(t *testing.T) {
+	if got, err := run(t, "", "completion", "tcsh"); err == nil || cmderror.ExitStatus(err) != cmderror.Misused {
+		t.Errorf("%v: %s", err, got)
+	}
+	if got, err := run(t, "", "completion"); err != nil || !strings.Contains(got, "plimsoll completion bash") {
+		t.Errorf("%v: %s", err, got)
 	}
 }
 

@@ -101,27 +101,36 @@ func refused(err error) *cmderror.Error {
 		return &cmderror.Error{What: "the API server refuses it", Why: err.Error(),
 			Next: "ask whoever operates the cluster: a webhook or a policy may have refused", Cause: err}
 	}
-	resource, group := parts[2], parts[3]
+	verb, resource, group, namespace := parts[1], parts[2], parts[3], parts[5]
+	right, command := verb+" "+resource, "kubectl auth can-i "+verb+" "+resource
+	if !strings.HasPrefix(resource, "/") { // no path, such as /version
+		right, command = resourceRight(verb, resource, group)
+	}
+	kind := "ClusterRole"
+	switch {
+	case namespace != "":
+		kind = "Role"
+		right += " in namespace " + namespace
+		command += " -n " + namespace
+	case strings.Contains(err.Error(), "at the cluster scope"):
+		command += " -A"
+	}
+	return &cmderror.Error{What: "you may not " + right, Why: knownAs(err),
+		Next: "ask for a " + kind + " that grants it (" + command + ")", Cause: err}
+}
+
+// resourceRight is a right as people write it, and the command that asks for it.
+func resourceRight(verb, resource, group string) (right, command string) {
 	base, subresource, hasSubresource := strings.Cut(resource, "/")
 	if group != "" {
 		base += "." + group
 	}
-	right, command := parts[1]+" "+base, "kubectl auth can-i "+parts[1]+" "+base
-	if hasSubresource && !strings.HasPrefix(resource, "/") {
+	right, command = verb+" "+base, "kubectl auth can-i "+verb+" "+base
+	if hasSubresource {
 		right += "/" + subresource
 		command += " --subresource=" + subresource
 	}
-	if strings.HasPrefix(resource, "/") { // a path, such as /version
-		right, command = parts[1]+" "+resource, "kubectl auth can-i "+parts[1]+" "+resource
-	}
-	kind := "ClusterRole"
-	if parts[5] != "" {
-		kind = "Role"
-		right += " in namespace " + parts[5]
-		command += " -n " + parts[5]
-	}
-	return &cmderror.Error{What: "you may not " + right, Why: knownAs(err),
-		Next: "ask for a " + kind + " that grants it (" + command + ")", Cause: err}
+	return right, command
 }
 
 // user is the name by which the API server knows the caller, in its message.

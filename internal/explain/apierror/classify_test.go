@@ -39,7 +39,7 @@ func TestClassify(t *testing.T) {
 		"right in the cluster": {
 			forbidden(`x is forbidden: User "jane" cannot list resource "deployments" in API group "apps" at the cluster scope`),
 			"you may not list deployments.apps", "jane",
-			"ask for a ClusterRole that grants it (kubectl auth can-i list deployments.apps)"},
+			"ask for a ClusterRole that grants it (kubectl auth can-i list deployments.apps -A)"},
 		"subresource": {
 			forbidden(`x is forbidden: User "jane" cannot create resource "pods/portforward" in API group "" in the namespace "a"`),
 			"you may not create pods/portforward in namespace a", "jane",

@@ -142,8 +142,12 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	}
 	kind, name, err := commonflags.ParseAutoscaler(args)
 	if err != nil {
-		return subject{}, &cmderror.Error{What: strings.TrimSpace("explain " + strings.Join(args, " ")),
-			Why: "say which object to explain: " + err.Error(), Next: "plimsoll explain hpa/NAME -n NAMESPACE", Cause: err}
+		what := "no object is named"
+		if len(args) > 0 {
+			what = fmt.Sprintf("%q names no autoscaler", strings.Join(args, " "))
+		}
+		return subject{}, &cmderror.Error{What: what, Why: "say which object to explain: " + err.Error(),
+			Next: "plimsoll explain hpa/NAME -n NAMESPACE", Cause: err}
 	}
 	return subject{kind: kind, name: name}, o.validateOther(kind)
 }

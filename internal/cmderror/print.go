@@ -79,7 +79,7 @@ func separate(err error) []error {
 	if own, is := err.(*status); is { //nolint:errorlint // the tree is walked here
 		return separate(own.error)
 	}
-	joined, is := err.(interface{ Unwrap() []error }) //nolint:errorlint // the tree is walked here
+	joined, is := err.(interface{ Unwrap() []error })
 	if !is {
 		return []error{err}
 	}

@@ -152,8 +152,8 @@ var layers = []wall{
 	{
 		within: "internal/advise",
 		why:    "it reads objects, and writes nothing to a cluster",
-		ours: []string{"internal/cmderror", "internal/advise", "internal/observe", "internal/decide", "internal/output", "api",
-			"internal/quantity"},
+		ours: []string{"internal/cmderror", "internal/advise", "internal/observe", "internal/decide", "internal/output",
+			"api", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{

@@ -162,6 +162,11 @@ func TestBroken(t *testing.T) {
 				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
 			f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
 		}},
+		"both loops where kube-controller-manager is not shown": {"hpa-loop", doctor.Problem, "",
+			"kube-controller-manager writes the statuses of HPAs, and Plimsoll runs with", func(f *facts.Facts) {
+				f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
+				f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
+			}},
 		"both loops, and no Deployment": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
 				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})

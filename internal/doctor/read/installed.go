@@ -33,8 +33,8 @@ func (l *lease) facts() facts.Lease {
 	return read
 }
 
-// leases are those of Plimsoll's controllers, in all namespaces: by the name that is expected, and by those in the flags
-// of their Deployments.
+// leases are those of Plimsoll's controllers, in all namespaces: by the name that is expected, and by those in the
+// flags of their Deployments.
 func (r *reader) leases(ctx context.Context) {
 	wanted := []string{r.facts.Program.Lease}
 	for _, d := range r.facts.Controllers() {

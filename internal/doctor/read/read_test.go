@@ -77,7 +77,7 @@ func TestNothingCanBeRead(t *testing.T) {
 		http.StatusUnauthorized: "does not accept your credentials", http.StatusNotFound: "there is no API server of Kubernetes",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
-		defer server.Close()
+		t.Cleanup(server.Close)
 		read, err := Read(t.Context(), Config{REST: &rest.Config{Host: server.URL}, Timeout: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %+v, %v", code, read, err)

@@ -16,8 +16,8 @@ import (
 // clockReadings is how often the API server's clock is read. The fastest answer says most.
 const clockReadings = 3
 
-// isRefusal reports that the API server refuses this one thing, and may answer others. With credentials that it does not
-// accept, and at an address where there is no Kubernetes, nothing can be read.
+// isRefusal reports that the API server refuses this one thing, and may answer others. With credentials that it does
+// not accept, and at an address where there is no Kubernetes, nothing can be read.
 func isRefusal(err error) bool {
 	return isAnswer(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsNotFound(err)
 }

@@ -76,7 +76,8 @@ func classify(err error) *cmderror.Error {
 	case apierrors.IsNotFound(err) && name != "":
 		return Request{Resource: resource, Name: name}.notFoundSomewhere(err)
 	case apierrors.IsServiceUnavailable(err) && metricsGroups[group] != "":
-		return &cmderror.Error{What: group + " does not answer", Why: metricsGroups[group] + ", which serves it, is not ready",
+		return &cmderror.Error{What: group + " does not answer",
+			Why:  metricsGroups[group] + ", which serves it, is not ready",
 			Next: "kubectl get apiservices | grep " + group + " says why", Cause: err}
 	}
 	return connection(err)

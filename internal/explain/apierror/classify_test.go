@@ -63,7 +63,8 @@ func TestClassify(t *testing.T) {
 		"network": {&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/x", Err: syscall.EHOSTUNREACH},
 			"the API server at 10.0.0.1:6443 cannot be reached", "", "VPN"},
 	} {
-		for prefix, wrapped := range map[string]error{"": tt.err, "listing: ": fmt.Errorf("listing: %w", tt.err)} {
+		const before = "listing: "
+		for prefix, wrapped := range map[string]error{"": tt.err, before: fmt.Errorf("%s%w", before, tt.err)} {
 			var got *cmderror.Error
 			err := Classify(wrapped)
 			if !errors.As(err, &got) {

@@ -8,11 +8,14 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
@@ -26,10 +29,10 @@ const (
 
 // The kinds whose names are listed.
 var (
-	HPAs          = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
-	VPAs          = schema.GroupVersionResource{Group: "autoscaling.k8s.io", Version: "v1", Resource: "verticalpodautoscalers"}
+	HPAs          = autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
+	VPAs          = vpav1.SchemeGroupVersion.WithResource("verticalpodautoscalers")
 	ScaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
-	Namespaces    = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	Namespaces    = corev1.SchemeGroupVersion.WithResource("namespaces")
 	WLAs          = plimsollv1alpha1.SchemeGroupVersion.WithResource("workloadautoscalers")
 )
 

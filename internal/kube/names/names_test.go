@@ -1,11 +1,13 @@
 package names
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,59 +31,62 @@ func page(w http.ResponseWriter, next string, names ...string) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-// TestList: pages are read up to a bound, and what does not answer ends in time.
-func TestList(t *testing.T) {
-	reads := 0
+// serve serves lists: HPAs in two pages, namespaces without end, and ScaledObjects that never come. What it returns is
+// how many requests there were.
+func serve(t *testing.T) (config *rest.Config, reads *atomic.Int32) {
+	t.Helper()
+	reads = &atomic.Int32{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reads++
-		switch {
-		case r.Method != http.MethodGet:
-			t.Errorf("%s %s", r.Method, r.URL)
-		case r.URL.Path == "/api/v1/namespaces":
+		n := reads.Add(1)
+		switch r.Method + " " + r.URL.Path {
+		case "GET /api/v1/namespaces":
 			var many []string
 			for i := range pageSize {
-				many = append(many, fmt.Sprintf("n%d-%d", reads, i))
+				many = append(many, fmt.Sprintf("n%d-%d", n, i))
 			}
 			page(w, "more", many...)
-		case r.URL.Path == "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers":
+		case "GET /apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers":
 			if r.URL.Query().Get("continue") == "" {
 				page(w, "b", "api", "web")
-			} else {
-				page(w, "", "web-2", "worker")
+				return
 			}
-		case r.URL.Path == "/apis/keda.sh/v1alpha1/namespaces/shop/scaledobjects":
+			page(w, "", "web-2", "worker")
+		case "GET /apis/keda.sh/v1alpha1/namespaces/shop/scaledobjects":
 			<-r.Context().Done()
 		default:
 			http.NotFound(w, r)
 		}
 	}))
-	defer server.Close()
-	config := &rest.Config{Host: server.URL}
-	list := func(q Query) ([]string, error) {
-		q.Timeout = time.Minute
-		return List(t.Context(), config, q)
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}, reads
+}
+
+// TestList: pages are read up to a bound, and what does not answer ends in time.
+func TestList(t *testing.T) {
+	config, reads := serve(t)
+	for name, tt := range map[string]struct {
+		query   Query
+		want    []string
+		isError bool
+	}{
+		"prefix":     {Query{Kind: HPAs, Namespace: "shop", Prefix: "we"}, []string{"web", "web-2"}, false},
+		"annotation": {Query{Kind: HPAs, Namespace: "shop", Annotation: "made-by"}, []string{"web"}, false},
+		"not served": {Query{Kind: VPAs, Namespace: "shop"}, nil, true},
+		"it hangs":   {Query{Kind: ScaledObjects, Namespace: "shop", Timeout: 50 * time.Millisecond}, nil, true},
+	} {
+		tt.query.Timeout = cmp.Or(tt.query.Timeout, time.Minute)
+		if got, err := List(t.Context(), config, tt.query); !slices.Equal(got, tt.want) || (err != nil) != tt.isError {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
-	if got, err := list(Query{Kind: HPAs, Namespace: "shop", Prefix: "we"}); err != nil ||
-		!slices.Equal(got, []string{"web", "web-2"}) {
-		t.Errorf("%q, %v", got, err)
-	}
-	if got, err := list(Query{Kind: HPAs, Namespace: "shop", Annotation: "made-by"}); err != nil ||
-		!slices.Equal(got, []string{"web"}) {
-		t.Errorf("%q, %v", got, err)
-	}
-	if got, err := list(Query{Kind: VPAs, Namespace: "shop"}); err == nil || len(got) > 0 {
-		t.Errorf("not served: %q, %v", got, err)
-	}
-	if got, err := list(Query{Kind: Namespaces}); err != nil || len(got) != Most {
+	if got, err := List(t.Context(), config, Query{Kind: Namespaces, Timeout: time.Minute}); err != nil ||
+		len(got) != Most {
 		t.Errorf("%d names, %v", len(got), err)
 	}
-	reads = 0
-	if got, err := list(Query{Kind: Namespaces, Prefix: "z"}); err != nil || len(got) > 0 || reads != maxPages {
-		t.Errorf("%d names in %d pages, %v", len(got), reads, err)
-	}
-	q := Query{Kind: ScaledObjects, Namespace: "shop", Timeout: 50 * time.Millisecond}
-	if got, err := List(t.Context(), config, q); err == nil || len(got) > 0 {
-		t.Errorf("a server that hangs: %q, %v", got, err)
+	reads.Store(0)
+	got, err := List(t.Context(), config, Query{Kind: Namespaces, Prefix: "z", Timeout: time.Minute})
+	if err != nil || len(got) > 0 || reads.Load() != maxPages {
+		t.Errorf("%d names in %d pages, %v", len(got), reads.Load(), err)
 	}
 }
 

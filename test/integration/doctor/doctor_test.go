@@ -247,6 +247,35 @@ func (p *patient) writeStatus(name, manager string, replicas int) {
 			replicas, replicas, replicas))
 }
 
+// actFlag makes Plimsoll act on HPAs whoever else does.
+const actFlag = "/spec/template/spec/containers/0/args/1"
+
+// turnLoopOn lets kube-controller-manager act on HPAs, and configures Plimsoll to do so too.
+func (p *patient) turnLoopOn() {
+	p.t.Helper()
+	p.kubectl("patch", "deployment", "plimsoll-controller", "-n", "plimsoll-system", "--type=json", "-p",
+		`[{"op": "add", "path": "`+actFlag+`", "value": "--horizontal-pod-autoscalers=act"}]`)
+	// Nothing makes endpoints in this cluster.
+	err := p.cluster.RestartControllerManager(p.t.Context(), "--horizontal-pod-autoscaler-sync-period=2s",
+		"--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// turnLoopOff undoes that.
+func (p *patient) turnLoopOff() {
+	p.t.Helper()
+	if err := p.cluster.RestartControllerManager(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.kubectl("patch", "deployment", "plimsoll-controller", "-n", "plimsoll-system", "--type=json", "-p",
+		`[{"op": "remove", "path": "`+actFlag+`"}]`)
+	p.kubectl("delete", "hpa", "web", "-n", "default")
+	p.applyWorkload()
+	p.writeStatus("web", "plimsoll", 2)
+}
+
 // findings are the levels, checks and objects of everything that is not as it should be.
 func (p *patient) findings(ctx context.Context) (found []string, printed string, err error) {
 	config := p.cluster.RESTConfig()
@@ -409,6 +438,8 @@ func TestDoctor(t *testing.T) {
 				p.writeStatus("web", "plimsoll", 2)
 			},
 			[]string{"warning hpa-loop"}},
+		{"both loops, as configured", func() { p.turnLoopOn() }, func() { p.turnLoopOff() },
+			[]string{"problem hpa-loop"}},
 		{"no metrics-server",
 			func() {
 				if err := p.cluster.StopMetricsServer(t.Context()); err != nil {

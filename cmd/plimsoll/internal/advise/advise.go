@@ -33,10 +33,10 @@ const adviseLong = `Advise finds mistakes of autoscalers and of what they scale,
 Use it in a pipeline before manifests are applied, and on a cluster before a load shows what is
 wrong.
 
-It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers and their
-targets for problems that autoscaling guides warn about. Each finding has an object, a field, a reason and, where there is one,
-the patch that fixes it. What a rule says of HPAs it says of WorkloadAutoscalers.
-docs/advice.md explains every rule.
+It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers and
+their targets for problems that autoscaling guides warn about. Each finding has an
+object, a field, a reason and, where there is one, the patch that fixes it. What a rule
+says of HPAs it says of WorkloadAutoscalers. docs/advice.md explains every rule.
 
 An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
 cluster it reads with your rights; rules that need what you may not read are left

@@ -22,7 +22,8 @@ const patience = 2 * time.Second
 // Kube completes the flags about the cluster.
 func Kube(cmd *cobra.Command, kube *genericclioptions.ConfigFlags) {
 	namespaces := func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return list(cmd.Context(), kube, names.Query{Kind: names.Namespaces, Prefix: typed}), cobra.ShellCompDirectiveNoFileComp
+		found := list(cmd.Context(), kube, names.Query{Kind: names.Namespaces, Prefix: typed})
+		return found, cobra.ShellCompDirectiveNoFileComp
 	}
 	register(cmd, "namespace", namespaces)
 	if cmd.Flags().Lookup("controller-namespace") != nil {
@@ -86,7 +87,7 @@ func list(ctx context.Context, kube *genericclioptions.ConfigFlags, q names.Quer
 		}
 		q.Timeout = patience
 		// What was read before an error is of use.
-		all, _ := names.List(ctx, config, q) //nolint:errcheck // completion gives nothing where there is an error
+		all, _ := names.List(ctx, config, q)
 		found <- all
 	}()
 	timer := time.NewTimer(patience)

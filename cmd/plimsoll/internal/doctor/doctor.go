@@ -22,7 +22,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
 )
 
-const doctorLong = `Doctor examines a cluster and says of each thing whether it is as it should be, why it matters, and what to do.
+const doctorLong = `Doctor examines a cluster and says of each thing whether it is as it should be, why it
+matters, and what to do.
 
 Use it before Plimsoll is installed and after, and when something does not scale.
 

@@ -27,7 +27,8 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests, and what comes next.
+const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests, and what
+comes next.
 
 Use it when a workload has more or fewer pods than you expect, or other requests, and before you
 change its autoscaler.
@@ -114,7 +115,8 @@ func Command() *cobra.Command {
 	commonflags.AddValues(flags, "output", commonflags.Values{All: outputs})
 	commonflags.AddValues(flags, "controller", commonflags.Values{All: deciders})
 	complete.Kube(cmd, o.kube)
-	objects := &complete.Objects{Kube: o.kube, Kinds: []complete.Kind{complete.HPA, complete.WLA, complete.VPA}, IsOne: true}
+	kinds := []complete.Kind{complete.HPA, complete.WLA, complete.VPA}
+	objects := &complete.Objects{Kube: o.kube, Kinds: kinds, IsOne: true}
 	cmd.ValidArgsFunction = objects.Arguments
 	return cmd
 }

@@ -71,7 +71,8 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 
 // ValidateKubelets checks them.
 func ValidateKubelets(c *kubelets.Config, check Check) {
-	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source, "must be "+strings.Join(sourceNames(), ", "))
+	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source,
+		"must be "+strings.Join(sourceNames(), ", "))
 	_, _, err := c.Reader()
 	check(err == nil, "kubelet-service-account", c.Account, fmt.Sprint(err))
 	err = c.Agents.Validate()

@@ -59,8 +59,8 @@ func AllValues(fs *pflag.FlagSet) map[string]Values {
 	return all
 }
 
-// Complete are the values that continue what was typed. In a list, only the last of them is continued, and what is there
-// already is not offered again.
+// Complete are the values that continue what was typed. In a list, only the last of them is continued, and what is
+// there already is not offered again.
 func (v Values) Complete(typed string) []string {
 	before, last := "", typed
 	if at := strings.LastIndex(typed, ","); v.IsList && at >= 0 {

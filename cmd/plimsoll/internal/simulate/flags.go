@@ -132,7 +132,8 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 // loop. The objects are all that the files hold.
 func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
 	if len(f.hpas) == 0 && f.recorded == nil {
-		return nil, nil, cmderror.Usagef("--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate, or --from")
+		return nil, nil, cmderror.Usagef(
+			"--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate, or --from")
 	}
 	combinations, err := f.combinations()
 	if err != nil {
@@ -267,7 +268,8 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 			}
 		}
 		if combinations = longer; len(combinations) > mostSettings {
-			return nil, cmderror.Usagef("--set: these are %d combinations, at most %d are compared", len(combinations), mostSettings)
+			return nil, cmderror.Usagef("--set: these are %d combinations, at most %d are compared", len(combinations),
+				mostSettings)
 		}
 	}
 	return combinations, nil

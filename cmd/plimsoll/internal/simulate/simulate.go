@@ -24,7 +24,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/present"
 )
 
-const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how the replica count follows it.
+const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how the replica count
+follows it.
 
 Use it before you change an autoscaler, to compare settings under the load of yesterday or of your
 own making.
@@ -94,7 +95,8 @@ func Command() *cobra.Command {
 	fs := cmd.Flags()
 	f.add(fs)
 	flags.AddValues(fs, "output", flags.Values{All: outputNames()})
-	flags.AddValues(fs, "as", flags.Values{All: []string{string(simulate.Upstream), string(simulate.Plimsoll)}, IsList: true})
+	sides := []string{string(simulate.Upstream), string(simulate.Plimsoll)}
+	flags.AddValues(fs, "as", flags.Values{All: sides, IsList: true})
 	complete.Kube(cmd, f.kube)
 	objects := complete.Objects{Kube: f.kube, Kinds: []complete.Kind{complete.HPA, complete.WLA}}
 	objects.Flag(cmd, "from")

@@ -1,4 +1,5 @@
-// Package usage gives the errors of command lines the form of all errors, and offers the nearest of what can be written.
+// Package usage gives the errors of command lines the form of all errors, and offers the nearest of what can be
+// written.
 package usage
 
 import (

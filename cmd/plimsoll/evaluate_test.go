@@ -17,7 +17,7 @@ const (
 // run executes the program with the arguments and standard input.
 func run(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
-	root := rootCommand("plimsoll")
+	root := rootCommand()
 	var out bytes.Buffer
 	root.SetArgs(args)
 	root.SetIn(strings.NewReader(stdin))
@@ -102,7 +102,7 @@ func TestEvaluateErrors(t *testing.T) {
 
 // As a plugin of kubectl the program says how it is called there.
 func TestPluginName(t *testing.T) {
-	root := rootCommand("/usr/local/bin/kubectl-plimsoll")
+	root := programCommand("/usr/local/bin/kubectl-plimsoll")
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetArgs([]string{"evaluate", "--help"})

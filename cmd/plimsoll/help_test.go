@@ -19,7 +19,7 @@ func isDocumented(cmd *cobra.Command) bool { return !cmd.Hidden }
 
 // TestHelp: each command says in a sentence what it does, then when to use it, then by examples.
 func TestHelp(t *testing.T) {
-	root := rootCommand("plimsoll")
+	root := rootCommand()
 	count := 0
 	usage.Walk(root, func(cmd *cobra.Command) {
 		if !isDocumented(cmd) {
@@ -52,14 +52,14 @@ func TestHelp(t *testing.T) {
 
 // TestExamples: the examples of help name flags and arguments that are there.
 func TestExamples(t *testing.T) {
-	usage.Walk(rootCommand("plimsoll"), func(cmd *cobra.Command) {
+	usage.Walk(rootCommand(), func(cmd *cobra.Command) {
 		if !isDocumented(cmd) {
 			return
 		}
 		own := 0
 		for _, line := range commandLines(cmd.Example) {
 			// Each line is parsed by a command of its own: flags remember.
-			if strings.HasPrefix(parseExample(t, rootCommand("plimsoll"), line), cmd.CommandPath()) {
+			if strings.HasPrefix(parseExample(t, rootCommand(), line), cmd.CommandPath()) {
 				own++
 			}
 		}
@@ -120,7 +120,7 @@ func TestCommandLines(t *testing.T) {
 // TestValues: each value that completion offers for a flag is one that the flag takes, and so is its default.
 func TestValues(t *testing.T) {
 	count := 0
-	usage.Walk(rootCommand("plimsoll"), func(cmd *cobra.Command) {
+	usage.Walk(rootCommand(), func(cmd *cobra.Command) {
 		for name, values := range flags.AllValues(cmd.Flags()) {
 			count++
 			f := cmd.Flags().Lookup(name)
@@ -141,7 +141,7 @@ func TestValues(t *testing.T) {
 
 // TestGroups: the help of the program shows its commands by what they are for.
 func TestGroups(t *testing.T) {
-	root := rootCommand("plimsoll")
+	root := rootCommand()
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetArgs(nil)

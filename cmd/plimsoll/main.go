@@ -27,7 +27,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	root := rootCommand(os.Args[0])
+	root := rootCommand()
 	root.SetArgs(arguments(os.Args))
 	cmd, err := root.ExecuteContextC(ctx)
 	stop()
@@ -64,8 +64,11 @@ const (
 	otherGroup   = "other"
 )
 
-// rootCommand is the whole program, under the name by which it was started.
-func rootCommand(program string) *cobra.Command {
+// rootCommand is the whole program.
+func rootCommand() *cobra.Command { return programCommand(os.Args[0]) }
+
+// programCommand is the whole program, under the name by which it was started.
+func programCommand(program string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		Short:         "Pod autoscaling for Kubernetes, horizontal and vertical",

@@ -84,13 +84,13 @@ func TestEvaluateErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no file named":      {nil, "--filename: say which file"},
+		"no file named":      {nil, "no file is named: --filename=FILE"},
 		"no such file":       {[]string{"-f", "nowhere.yaml"}, "open nowhere.yaml: no such file"},
 		"nothing in it":      {[]string{"-f", empty}, "no step in it"},
-		"unknown output":     {[]string{"-f", empty, "-o", "xml"}, `--output: "xml", want text or json`},
-		"unknown divergence": {[]string{"-f", empty, "--divergences", "moon"}, `--divergences: unknown divergence "moon"`},
+		"unknown output":     {[]string{"-f", empty, "-o", "xml"}, `--output: "xml": want text or json`},
+		"unknown divergence": {[]string{"-f", empty, "--divergences", "moon"}, `--divergences=moon: unknown divergence "moon"`},
 		"bad document":       {[]string{"-f", "-"}, "standard input: document 1: is a Pod, want a v1 List"},
-		"argument":           {[]string{"file.yaml"}, "unknown command"},
+		"argument":           {[]string{"file.yaml"}, `plimsoll evaluate takes no argument: "file.yaml"`},
 	}
 	for name, tc := range cases {
 		got, err := run(t, "apiVersion: v1\nkind: Pod", append([]string{"evaluate"}, tc.args...)...)
@@ -102,15 +102,15 @@ func TestEvaluateErrors(t *testing.T) {
 
 // As a plugin of kubectl the program says how it is called there.
 func TestPluginName(t *testing.T) {
-	root := rootCommand()
-	nameAs(root, "/usr/local/bin/kubectl-plimsoll")
+	root := programCommand("/usr/local/bin/kubectl-plimsoll")
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetArgs([]string{"evaluate", "--help"})
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "kubectl plimsoll evaluate -f FILE|-") {
+	if !strings.Contains(out.String(), "kubectl plimsoll evaluate -f FILE|-") ||
+		!strings.Contains(out.String(), "  kubectl plimsoll evaluate -f snapshot.yaml\n") {
 		t.Errorf("help says:\n%s", out.String())
 	}
 }

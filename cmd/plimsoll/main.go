@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,41 +20,84 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/migrate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/nodeagent"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := rootCommand().ExecuteContext(ctx)
+	root := rootCommand()
+	root.SetArgs(arguments(os.Args))
+	cmd, err := root.ExecuteContextC(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(exitStatus(err))
+		err = usage.Finish(cmd, err)
+		cmderror.Print(os.Stderr, err, cmd.CommandPath()+" --help", usage.Secrets(cmd))
+		os.Exit(cmderror.ExitStatus(err))
 	}
 }
 
-// exitStatus is 1, unless the error has one of its own.
-func exitStatus(err error) int {
-	var own interface{ ExitCode() int }
-	if errors.As(err, &own) {
-		return own.ExitCode()
-	}
-	return 1
-}
+const rootLong = `Plimsoll is pod autoscaling for Kubernetes, horizontal and vertical.
 
-func rootCommand() *cobra.Command {
+Use the commands for autoscalers to see why they do what they do and what is wrong, on any
+cluster and with your own permissions; the commands for files to try settings without a
+cluster. What runs in a cluster is started by the manifests in config/, not by hand.
+
+The exit status is 0 if all went well, 1 if the answer of a command is no or it failed, and
+2 if the command line cannot work. docs/cli.md has the details, and shell completion.`
+
+const rootExample = `  # Is the cluster fit for Plimsoll?
+  plimsoll doctor
+
+  # Why does web have that many pods?
+  plimsoll explain hpa/web -n shop
+
+  # What is wrong with the autoscalers of a namespace?
+  plimsoll advise -n shop`
+
+// The groups of commands in help.
+const (
+	useGroup     = "use"
+	filesGroup   = "files"
+	operateGroup = "operate"
+	otherGroup   = "other"
+)
+
+// rootCommand is the whole program.
+func rootCommand() *cobra.Command { return programCommand(os.Args[0]) }
+
+// programCommand is the whole program, under the name by which it was started.
+func programCommand(program string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		Short:         "Pod autoscaling for Kubernetes, horizontal and vertical",
+		Long:          rootLong,
+		Example:       rootExample,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	nameAs(root, os.Args[0])
-	root.AddCommand(
-		controller.Command(), vertical.RecommenderCommand(), vertical.UpdaterCommand(), admission.Command(),
-		nodeagent.Command(),
-		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), migrate.Command(),
-		doctor.Command(buildVersion()), versionCommand(),
+	root.AddGroup(
+		&cobra.Group{ID: useGroup, Title: "Commands for autoscalers on a cluster:"},
+		&cobra.Group{ID: filesGroup, Title: "Commands for files, without a cluster:"},
+		&cobra.Group{ID: operateGroup, Title: "Commands that run in a cluster:"},
+		&cobra.Group{ID: otherGroup, Title: "Other commands:"},
 	)
+	add(root, useGroup, explain.Command(), advise.Command(buildVersion()), migrate.Command(),
+		doctor.Command(buildVersion()))
+	add(root, filesGroup, simulate.Command(), evaluate.Command())
+	add(root, operateGroup, controller.Command(), admission.Command(), vertical.RecommenderCommand(),
+		vertical.UpdaterCommand(), nodeagent.Command())
+	add(root, otherGroup, versionCommand())
+	addHelp(root)
+	usage.Apply(root)
+	nameAs(root, program)
 	return root
+}
+
+func add(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, each := range commands {
+		each.GroupID = group
+		root.AddCommand(each)
+	}
 }

@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
 )
 
 // version is set by the linker for releases.
@@ -15,16 +18,40 @@ var version = ""
 // nameAs makes help and usage say what a person types: the program's name, or
 // kubectl's where kubectl calls it as a plugin.
 func nameAs(root *cobra.Command, program string) {
-	if strings.HasPrefix(filepath.Base(program), "kubectl-") {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl plimsoll"}
+	name := filepath.Base(program)
+	if !strings.HasPrefix(name, "kubectl-") && !strings.HasPrefix(name, pluginCompletion) {
+		return
 	}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl plimsoll"}
+	usage.Walk(root, func(each *cobra.Command) {
+		each.Example = typedPlimsoll.ReplaceAllString(each.Example, "${1}kubectl plimsoll ")
+	})
+}
+
+// typedPlimsoll is where an example begins with the program's name.
+var typedPlimsoll = regexp.MustCompile(`(?m)(^ *|\| )plimsoll `)
+
+// pluginCompletion is how the program begins that kubectl runs to complete what is behind the name of a plugin.
+const pluginCompletion = "kubectl_complete-"
+
+// arguments are those of a command line. Under the name kubectl_complete-plimsoll the program completes them.
+func arguments(args []string) []string {
+	if strings.HasPrefix(filepath.Base(args[0]), pluginCompletion) {
+		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
+	}
+	return args[1:]
 }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Long: `Version prints the version of this program.
+
+Use it to compare with the version of the image that runs in a cluster; plimsoll doctor
+compares them, too.`,
+		Example: `  plimsoll version`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "plimsoll", buildVersion())
 			return err

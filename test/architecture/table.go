@@ -76,6 +76,12 @@ var layers = []wall{
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
 	},
 	{
+		within: "internal/cmderror",
+		why:    "errors as commands print them are values: it knows no API and no command",
+		ours:   []string{"internal/cmderror"},
+		never:  []string{"k8s.io", "sigs.k8s.io", "github.com/spf13", "log", "net", "os", "testing"},
+	},
+	{
 		within: "internal/output",
 		why:    "it prints values that commands computed, and reads nothing",
 		ours:   []string{"internal/output", "internal/decide"},
@@ -130,7 +136,7 @@ var layers = []wall{
 		why:    "it reads with the permissions of its user, decides with the core and writes nothing to a cluster",
 		ours: []string{
 			"internal/explain", "internal/collect", "internal/kube", "internal/loadhistory", "internal/observe",
-			"internal/decide", "internal/snapshot", "internal/output", "api", "internal/quantity",
+			"internal/decide", "internal/snapshot", "internal/output", "internal/cmderror", "api", "internal/quantity",
 		},
 		never: []string{"testing"},
 	},
@@ -146,8 +152,8 @@ var layers = []wall{
 	{
 		within: "internal/advise",
 		why:    "it reads objects, and writes nothing to a cluster",
-		ours: []string{"internal/advise", "internal/observe", "internal/decide", "internal/output", "api",
-			"internal/quantity"},
+		ours: []string{"internal/cmderror", "internal/advise", "internal/observe", "internal/decide", "internal/output",
+			"api", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{
@@ -169,8 +175,8 @@ var layers = []wall{
 	{
 		within: "internal/doctor",
 		why:    "it reads with the permissions of its user, and writes nothing to a cluster",
-		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/collect/kubelet/text",
-			"internal/collect/page", "config"},
+		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/cmderror",
+			"internal/collect/kubelet/text", "internal/collect/page", "config"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{
@@ -182,7 +188,7 @@ var layers = []wall{
 	{
 		within: "internal/migrate",
 		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
-		ours: []string{"internal/migrate", "internal/advise/objects", "internal/advise/read",
+		ours: []string{"internal/cmderror", "internal/migrate", "internal/advise/objects", "internal/advise/read",
 			"internal/advise/containerusage", "internal/kube", "internal/observe", "internal/decide", "api",
 			"internal/quantity"},
 		never: []string{"testing", development, simulator, tests},

@@ -31,7 +31,7 @@ guides warn about. This page lists its rules. A test generates it from the rules
 
 - **Levels.** An error does not work, or does harm. A warning will cause harm at some time. Advice is better in most
   cases. The exit status is 1 if a finding has at least the level of ` + "`--fail-on`" + ` (error by default; or never), or if
-  something failed. Otherwise it is 0.
+  something failed; 2 if the command line cannot work. Otherwise it is 0.
 - **Choosing rules.** ` + "`--rules=NAME,…`" + ` runs these rules alone, ` + "`--rules=-NAME,…`" + ` all but these. The annotation
   ` + "`plimsoll.dev/ignore: NAME,NAME`" + ` on the object that a finding names suppresses it. The report counts suppressed findings.
 - **Patches.** A finding's patch is a JSON patch for ` + "`kubectl patch --type=json --patch-file`" + `. It fixes that finding

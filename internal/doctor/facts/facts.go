@@ -2,9 +2,12 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Unread says why something was not read.
@@ -56,6 +59,15 @@ func (f *Facts) Controllers() []Deployment {
 	return slices.DeleteFunc(slices.Clone(f.Deployments.Value), func(d Deployment) bool {
 		return d.Component != Controller
 	})
+}
+
+// LeaseOf are the namespace and the name of the Lease for which the replicas of a controller elect a leader.
+func (f *Facts) LeaseOf(d *Deployment) (namespace, name string) {
+	namespace = cmp.Or(d.Flag("leader-elect-resource-namespace"), d.Namespace)
+	if strings.Contains(namespace, "$(") { // a variable of the pod's, which is its namespace
+		namespace = d.Namespace
+	}
+	return namespace, cmp.Or(d.Flag("leader-elect-resource-name"), f.Program.Lease)
 }
 
 // IsVertical reports whether an installation autoscales vertically.
@@ -200,6 +212,8 @@ type Samples struct {
 	IsServed bool
 	ReadAt   time.Time
 	Pods     int
+	// Nodes is how many nodes have samples; read only if no pod has one.
+	Nodes int
 	// Newest and Oldest are the ends of their windows; zero if there are none.
 	Newest, Oldest time.Time
 	// OldestPod has the oldest.
@@ -280,6 +294,8 @@ type Webhook struct {
 	// Service is namespace/name; empty if it has a URL.
 	Service   string
 	Authority Authority
+	// Namespaces selects those about whose objects it is asked; nil for all.
+	Namespaces *metav1.LabelSelector
 	// HasService says that the Service exists, and IsExternal that it has no endpoints because it is a name.
 	HasService, IsExternal bool
 	ReadyEndpoints         int

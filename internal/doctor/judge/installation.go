@@ -85,14 +85,15 @@ func leader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	if f.Leases.Unread != nil {
 		return unknown("whether a replica leads", f.Leases.Unread)
 	}
+	namespace, name := f.LeaseOf(d)
 	for i := range f.Leases.Value {
-		if l := &f.Leases.Value[i]; l.Namespace == d.Namespace {
+		if l := &f.Leases.Value[i]; l.Namespace == namespace && l.Name == name {
 			return expired(f, l)
 		}
 	}
 	return []doctor.Finding{{
 		Level: doctor.Problem, Object: d.String(),
-		What:    fmt.Sprintf("no replica leads: there is no Lease %s", f.Program.Lease),
+		What:    fmt.Sprintf("no replica leads: there is no Lease %s/%s", namespace, name),
 		Why:     "replicas wait until they lead, and decide nothing before",
 		Do:      "read the controller's log; if its Lease has another name, name it with --controller-lease",
 		Command: fmt.Sprintf("kubectl logs -n %s deployment/%s", d.Namespace, d.Name),

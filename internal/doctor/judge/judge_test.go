@@ -92,6 +92,19 @@ func TestGood(t *testing.T) {
 			v.Kind, v.Mode = "VerticalPodAutoscaler", "Off"
 			f.VPAs.Value = []facts.Autoscaler{v}
 		},
+		"no pod runs yet": func(f *facts.Facts) {
+			f.Samples.Value = facts.Samples{IsServed: true, ReadAt: now, Nodes: 3}
+		},
+		"no HPAs": func(f *facts.Facts) { f.HPAs.Value = nil },
+		"a Lease of another name": func(f *facts.Facts) {
+			f.Deployments.Value[0].Args = []string{
+				"--leader-elect-resource-name=mine", "--leader-elect-resource-namespace=$(POD_NAMESPACE)",
+			}
+			f.Leases.Value[0].Name = "mine"
+		},
+		"kube-controller-manager may not be read": func(f *facts.Facts) {
+			f.ControllerManager.Unread = &facts.Unread{Right: "list pods in namespace kube-system"}
+		},
 		"a development image": func(f *facts.Facts) { f.Deployments.Value[0].Image = "plimsoll:dev" },
 	} {
 		f := good()
@@ -140,9 +153,30 @@ func TestBroken(t *testing.T) {
 		"a leader's clock": {"clock", doctor.Problem, "Lease plimsoll-system/plimsoll-controller", "in the future",
 			func(f *facts.Facts) { f.Leases.Value[0].Renewed = now.Add(time.Minute) }},
 		"both loops": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
+			f.HPAs.Value = append(f.HPAs.Value, hpa("api", facts.Write{By: "plimsoll", At: ago(10 * time.Second)}))
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
 				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
 		}},
+		"both loops of one HPA": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
+				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+			f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
+		}},
+		"both loops where kube-controller-manager is not shown": {"hpa-loop", doctor.Problem, "",
+			"kube-controller-manager writes the statuses of HPAs, and Plimsoll runs with", func(f *facts.Facts) {
+				f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
+				f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
+			}},
+		"both loops, and no Deployment": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
+			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
+				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+			f.Deployments.Value, f.Leases.Value = nil, nil
+		}},
+		"given back": {"hpa-loop", doctor.Warning, "", "kube-controller-manager has taken HPAs over from plimsoll",
+			func(f *facts.Facts) {
+				f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
+					facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+			}},
 		"a handover": {"hpa-loop", doctor.Warning, "", "has taken HPAs over", func(f *facts.Facts) {
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
 				facts.Write{By: "kube-controller-manager", At: ago(4 * time.Minute)})

@@ -117,14 +117,26 @@ func both(f *facts.Facts, own, other *writes) doctor.Finding {
 		Do: "start kube-controller-manager with " + loopOffFlag + ", or Plimsoll with --" + modeFlag +
 			"=auto, which leaves HPAs to it (docs/acting.md)",
 	}
-	if mode(f) == "auto" && own.oldest.After(other.newest) {
-		found.Level = doctor.Warning
-		found.What = fmt.Sprintf("%s has taken HPAs over from %s, which last wrote a status %s ago", own.by, other.by,
-			short(f.ServerNow().Sub(other.newest)))
-		found.Why = "until some minutes have passed it cannot be told whether both act"
-		found.Do = "examine the cluster again in " + short(recentWrite)
+	if len(f.Controllers()) == 0 || mode(f) != "auto" {
+		return found
+	}
+	// With auto, Plimsoll leaves HPAs to another controller that writes them, and takes over from one that is silent.
+	switch {
+	case own.oldest.After(other.newest):
+		takenOver(f, &found, own, other)
+	case other.oldest.After(own.newest):
+		takenOver(f, &found, other, own)
 	}
 	return found
+}
+
+// takenOver is the finding that one controller has followed the other.
+func takenOver(f *facts.Facts, found *doctor.Finding, now, before *writes) {
+	found.Level = doctor.Warning
+	found.What = fmt.Sprintf("%s has taken HPAs over from %s, which last wrote a status %s ago", now.by, before.by,
+		short(f.ServerNow().Sub(before.newest)))
+	found.Why = "until some minutes have passed it cannot be told whether both act"
+	found.Do = "examine the cluster again in " + short(recentWrite)
 }
 
 func bothConfigured() doctor.Finding {

@@ -82,6 +82,9 @@ func samples(f *facts.Facts) []doctor.Finding {
 		return unknown("the samples of metrics.k8s.io", f.Samples.Unread)
 	}
 	s := &f.Samples.Value
+	if s.Pods == 0 && s.Nodes > 0 {
+		return ok("metrics.k8s.io has samples of %s, and of no pod yet", count(s.Nodes, "node"))
+	}
 	if s.Pods == 0 {
 		return []doctor.Finding{{
 			Level: doctor.Warning, Object: "APIService v1beta1.metrics.k8s.io", What: "it has no sample of any pod",

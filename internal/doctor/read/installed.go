@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,14 +33,26 @@ func (l *lease) facts() facts.Lease {
 	return read
 }
 
-// leases are those of Plimsoll's controllers, in all namespaces.
+// leases are those of Plimsoll's controllers, in all namespaces: by the name that is expected, and by those in the
+// flags of their Deployments.
 func (r *reader) leases(ctx context.Context) {
+	wanted := []string{r.facts.Program.Lease}
+	for _, d := range r.facts.Controllers() {
+		if _, name := r.facts.LeaseOf(&d); !slices.Contains(wanted, name) {
+			wanted = append(wanted, name)
+		}
+	}
 	what := request{verb: "list", group: "coordination.k8s.io", resource: "leases"}
 	r.facts.Leases = reading(ctx, r, what, func(ctx context.Context) ([]facts.Lease, error) {
 		var all []facts.Lease
-		err := list(ctx, r.api, "/apis/coordination.k8s.io/v1/leases", named(r.facts.Program.Lease),
-			func(l *lease) { all = append(all, l.facts()) })
-		return all, err
+		for _, name := range wanted {
+			err := list(ctx, r.api, "/apis/coordination.k8s.io/v1/leases", named(name),
+				func(l *lease) { all = append(all, l.facts()) })
+			if err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
 	})
 }
 
@@ -152,7 +165,7 @@ var listDeployments = request{verb: "list", group: "apps", resource: "deployment
 
 const deploymentsPath = "/apis/apps/v1/deployments"
 
-// installation reads Plimsoll's Deployments, then the rights of their accounts.
+// installation reads Plimsoll's Deployments, then their Leases and the rights of their accounts.
 func (r *reader) installation(ctx context.Context) {
 	selector := fmt.Sprintf("%s in (%s,%s)", facts.NameLabel, facts.Controller, facts.AdmissionController)
 	r.facts.Deployments = reading(ctx, r, listDeployments, func(ctx context.Context) ([]facts.Deployment, error) {
@@ -162,6 +175,7 @@ func (r *reader) installation(ctx context.Context) {
 		})
 		return all, err
 	})
+	r.leases(ctx)
 	if unread := r.facts.Deployments.Unread; unread != nil {
 		r.facts.Rights.Unread = unread
 		return

@@ -78,10 +78,22 @@ func (r *reader) samples(ctx context.Context) {
 				read.Oldest, read.OldestPod = m.Timestamp, m.Metadata.Namespace+"/"+m.Metadata.Name
 			}
 		})
-		read.ReadAt = time.Now()
 		if isUnserved(err) {
 			return facts.Samples{}, nil
 		}
+		if err == nil && read.Pods == 0 {
+			read.Nodes = r.nodeSamples(ctx)
+		}
+		read.ReadAt = time.Now()
 		return read, err
 	})
+}
+
+// nodeSamples is how many nodes have samples. They show that metrics-server works where no pod runs yet.
+func (r *reader) nodeSamples(ctx context.Context) int {
+	nodes := 0
+	if err := list(ctx, r.api, "/apis/metrics.k8s.io/v1beta1/nodes", nil, func(*podMetrics) { nodes++ }); err != nil {
+		return 0
+	}
+	return nodes
 }

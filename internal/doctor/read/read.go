@@ -41,7 +41,7 @@ func Read(ctx context.Context, config Config) (*facts.Facts, error) {
 	}
 	var all sync.WaitGroup
 	for _, task := range []func(context.Context){
-		r.controllerManager, r.autoscalers, r.scaledObjects, r.leases, r.installation, r.others, r.apiServices, r.samples,
+		r.controllerManager, r.autoscalers, r.scaledObjects, r.installation, r.others, r.apiServices, r.samples,
 		r.nodes, r.definitions, r.webhooks,
 	} {
 		all.Go(func() { task(ctx) })

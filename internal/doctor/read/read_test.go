@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,64 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Errorf("%+v", read)
 	}
 }
+
+// TestNothingCanBeRead: credentials that are not accepted, and a server that is no API server, are errors.
+func TestNothingCanBeRead(t *testing.T) {
+	for code, want := range map[int]string{
+		http.StatusUnauthorized: "does not accept your credentials", http.StatusNotFound: "there is no API server of Kubernetes",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		t.Cleanup(server.Close)
+		read, err := Read(t.Context(), Config{REST: &rest.Config{Host: server.URL}, Timeout: time.Minute})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %+v, %v", code, read, err)
+		}
+	}
+}
+
+// TestSelecting: a webhook that is asked about no namespace that there is, or about connections alone, is in nobody's
+// way.
+func TestSelecting(t *testing.T) {
+	isForbidden := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/namespaces":
+			if isForbidden {
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, forbidden)
+				return
+			}
+			_, _ = io.WriteString(w, `{"items": [{"metadata": {"name": "a", "labels": {"mesh": "on"}}}]}`)
+		case "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations":
+			_, _ = io.WriteString(w, `{"items": [{"metadata": {"name": "c"}, "webhooks": [
+				{"name": "on", "namespaceSelector": {"matchLabels": {"mesh": "on"}}, "rules": [`+createPods+`]},
+				{"name": "off", "namespaceSelector": {"matchLabels": {"mesh": "off"}}, "rules": [`+createPods+`]},
+				{"name": "all", "rules": [`+createPods+`]},
+				{"name": "exec", "rules": [{"apiGroups": ["*"], "resources": ["*"], "operations": ["CONNECT"]}]}]}]}`)
+		default:
+			_, _ = io.WriteString(w, `{"items": []}`)
+		}
+	}))
+	defer server.Close()
+	for _, want := range [][]string{{"on", "all"}, {"on", "off", "all"}} {
+		api, err := newAPI(&rest.Config{Host: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{api: api, timeout: time.Minute, facts: &facts.Facts{}}
+		r.webhooks(t.Context())
+		var got []string
+		for i := range r.facts.Webhooks.Value {
+			got = append(got, r.facts.Webhooks.Value[i].Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("namespaces may be listed: %v (-want +got):\n%s", !isForbidden, diff)
+		}
+		isForbidden = true
+	}
+}
+
+const createPods = `{"apiGroups": [""], "resources": ["pods"], "operations": ["CREATE"]}`
 
 // TestGrants: each account of config/ has rights, and the names of the installation replace those of config/.
 func TestGrants(t *testing.T) {

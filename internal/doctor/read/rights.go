@@ -86,7 +86,7 @@ func (r *reader) needed(all []manifest) ([]facts.Right, error) {
 		case g.Resource == "serviceaccounts/token":
 			_, g.Name, _ = strings.Cut(accounts[shippedReader], "/")
 		case g.Resource == "leases" && g.Name == shippedController:
-			g.Name = r.facts.Program.Lease
+			_, g.Name = r.facts.LeaseOf(controller)
 		}
 		needed = append(needed, g.Right)
 	}

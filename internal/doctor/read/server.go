@@ -7,11 +7,20 @@ import (
 	"net/http"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // clockReadings is how often the API server's clock is read. The fastest answer says most.
 const clockReadings = 3
+
+// isRefusal reports that the API server refuses this one thing, and may answer others. With credentials that it does
+// not accept, and at an address where there is no Kubernetes, nothing can be read.
+func isRefusal(err error) bool {
+	return isAnswer(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsNotFound(err)
+}
 
 // server reads the API server's version and clock. It is an error if nothing answers.
 func (r *reader) server(ctx context.Context) error {
@@ -21,10 +30,14 @@ func (r *reader) server(ctx context.Context) error {
 		read, err := r.api.do(ctx, http.MethodGet, "/version", nil, nil)
 		if err != nil {
 			server.Unread = what.unread(err)
-			if isAnswer(err) {
+			switch {
+			case isRefusal(err):
 				return nil
+			case apierrors.IsNotFound(err):
+				return &cmderror.Error{What: "there is no API server of Kubernetes at " + r.api.base.Host,
+					Next: "is the server of the kubeconfig right? kubectl config view --minify shows it", Cause: err}
 			}
-			return fmt.Errorf("the cluster cannot be examined: %s", server.Unread.Why)
+			return fmt.Errorf("the cluster cannot be examined: %w", what.sentence(err))
 		}
 		var version struct {
 			GitVersion string `json:"gitVersion"`

@@ -70,11 +70,11 @@ func (r *request) unread(err error) *facts.Unread {
 	case isAnswer(err) && !apierrors.IsTimeout(err):
 		return &facts.Unread{Why: err.Error()}
 	}
+	return &facts.Unread{Why: r.sentence(err).Error()}
+}
+
+// sentence is the error in the form of commands' errors.
+func (r *request) sentence(err error) error {
 	resource, _ := r.kind()
-	namespace := r.namespace
-	if namespace == "" {
-		namespace = "all"
-	}
-	sentence := apierror.Request{Verb: r.verb, Resource: resource, Namespace: namespace, Name: r.name}.Sentence(err)
-	return &facts.Unread{Why: sentence.Error()}
+	return apierror.Request{Verb: r.verb, Resource: resource, Namespace: r.namespace, Name: r.name}.Sentence(err)
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
@@ -30,16 +33,22 @@ type webhook struct {
 			Name      string `json:"name"`
 		} `json:"service"`
 	} `json:"clientConfig"`
-	Rules []rule `json:"rules"`
+	Rules             []rule                `json:"rules"`
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
 }
 
 // rule says about which requests a webhook is asked.
 type rule struct {
-	APIGroups []string `json:"apiGroups"`
-	Resources []string `json:"resources"`
+	APIGroups  []string `json:"apiGroups"`
+	Resources  []string `json:"resources"`
+	Operations []string `json:"operations"`
 }
 
 func (r *rule) has(group string, resources ...string) bool {
+	// CONNECT is about exec, attach and port-forward.
+	if !slices.ContainsFunc(r.Operations, func(operation string) bool { return operation != "CONNECT" }) {
+		return false
+	}
 	if !slices.Contains(r.APIGroups, group) && !slices.Contains(r.APIGroups, "*") {
 		return false
 	}
@@ -61,7 +70,7 @@ func (w *webhook) facts(kind, configuration string) facts.Webhook {
 			w.isAsked("autoscaling.k8s.io", "verticalpodautoscalers") ||
 			w.isAsked("plimsoll.dev", "workloadautoscalers", "workloadautoscalers/status") ||
 			w.isAsked("apps", "deployments/scale", "statefulsets/scale"),
-		Authority: authorityOf(w.ClientConfig.CABundle),
+		Authority: authorityOf(w.ClientConfig.CABundle), Namespaces: w.NamespaceSelector,
 	}
 	if s := w.ClientConfig.Service; s != nil {
 		read.Service = s.Namespace + "/" + s.Name
@@ -110,10 +119,37 @@ func (r *reader) webhooks(ctx context.Context) {
 			r.facts.Webhooks.Unread = read.Unread
 		}
 	}
+	r.facts.Webhooks.Value = r.selecting(ctx, r.facts.Webhooks.Value)
 	each(r.facts.Webhooks.Value, func(_ int, w *facts.Webhook) {
 		if w.Service != "" {
 			r.endpoints(ctx, w)
 		}
+	})
+}
+
+// namespace is what is used of one.
+type namespace struct {
+	Metadata meta `json:"metadata"`
+}
+
+// selecting are the webhooks that are asked about some namespace that there is. Where namespaces may not be listed, all
+// are taken to be.
+func (r *reader) selecting(ctx context.Context, all []facts.Webhook) []facts.Webhook {
+	if !slices.ContainsFunc(all, func(w facts.Webhook) bool { return w.Namespaces != nil }) {
+		return all
+	}
+	what := request{verb: "list", resource: "namespaces", isOfCluster: true}
+	read := reading(ctx, r, what, func(ctx context.Context) (found []labels.Set, err error) {
+		err = list(ctx, r.api, "/api/v1/namespaces", nil, func(n *namespace) { found = append(found, n.Metadata.Labels) })
+		return found, err
+	})
+	if read.Unread != nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(w facts.Webhook) bool {
+		selector, err := metav1.LabelSelectorAsSelector(w.Namespaces)
+		return err == nil && w.Namespaces != nil &&
+			!slices.ContainsFunc(read.Value, func(of labels.Set) bool { return selector.Matches(of) })
 	})
 }
 

@@ -1,5 +1,4 @@
-// Package apierror turns an error of a request to the API server into a sentence: what
-// failed, why, and what to do next.
+// Package apierror turns errors of the API server into those of commands: what failed, why, and what to do next.
 package apierror
 
 import (
@@ -15,6 +14,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
 // Request is what was requested.
@@ -28,52 +29,100 @@ type Request struct {
 	Namespace, Name string
 }
 
-// Sentence is the error as a sentence, nil for nil. The error is still in it.
+// Sentence is the error as commands print it, nil for nil. The error itself is still in it.
 func (r Request) Sentence(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &sentence{text: r.text(err), err: err}
+	return r.describe(err)
 }
 
-// sentence says what an error means; callers can still tell which error it is.
-type sentence struct {
-	text string
-	err  error
-}
-
-// Error implements error.
-func (s *sentence) Error() string { return s.text }
-
-// Unwrap is the error itself.
-func (s *sentence) Unwrap() error { return s.err }
-
-func (r Request) text(err error) string {
+func (r Request) describe(err error) *cmderror.Error {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("you may not %s %s in namespace %s: ask for a Role that grants it (%s)",
-			r.Verb, r.Resource, r.Namespace, r.permission(err))
+		return r.forbidden(err)
 	case apierrors.IsUnauthorized(err):
-		return "the API server does not accept your credentials: renew those of the kubeconfig"
+		return unauthorized(err)
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && isUnserved(err):
-		return fmt.Sprintf("the cluster does not serve %s: install the CRDs or the API that defines it", r.Resource)
+		return unserved(r.Resource, err)
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("%s %q not found in namespace %s: see kubectl get %s -n %s", r.Resource, r.Name, r.Namespace,
-			r.Resource, r.Namespace)
+		return r.notFound(err)
 	}
-	if text := connection(err); text != "" {
-		return text
+	if found := connection(err); found != nil {
+		return found
 	}
-	return fmt.Sprintf("%s %s in namespace %s: %v", r.Verb, r.Resource, r.Namespace, err)
+	return &cmderror.Error{What: fmt.Sprintf("%s %s%s: %v", r.Verb, r.Resource, r.place(), err), Cause: err}
 }
 
-// permission is the command that shows whether the permission is granted. A description is no resource of such a
-// command; the API server's message names the one that it is.
-func (r Request) permission(err error) string {
-	if strings.Contains(r.Resource, " ") {
-		return "the API server says: " + err.Error()
+// place is where the objects are.
+func (r Request) place() string {
+	if r.Namespace == "" {
+		return ""
 	}
-	return fmt.Sprintf("kubectl auth can-i %s %s -n %s", r.Verb, r.Resource, r.Namespace)
+	return " in namespace " + r.Namespace
+}
+
+// forbidden names the permission that is missing, and the command that shows whether it is granted. A description is no
+// resource of such a command; the API server's message names the one that it is.
+func (r Request) forbidden(err error) *cmderror.Error {
+	if strings.Contains(r.Resource, " ") {
+		return &cmderror.Error{
+			What: fmt.Sprintf("you may not %s %s%s", r.Verb, r.Resource, r.place()),
+			Why:  "the API server says: " + err.Error(), Next: "ask for a Role that grants it", Cause: err,
+		}
+	}
+	found := &cmderror.Error{
+		What: fmt.Sprintf("you may not %s %s%s", r.Verb, r.Resource, r.place()),
+		Next: fmt.Sprintf("ask for a Role that grants it (kubectl auth can-i %s %s -n %s)", r.Verb, r.Resource, r.Namespace),
+		Why:  knownAs(err), Cause: err,
+	}
+	if r.Namespace == "" {
+		found.What += " in all namespaces"
+		found.Next = fmt.Sprintf("ask for a ClusterRole that grants it (kubectl auth can-i %s %s -A)", r.Verb, r.Resource)
+	}
+	return found
+}
+
+func (r Request) notFound(err error) *cmderror.Error {
+	return &cmderror.Error{
+		What:    fmt.Sprintf("%s %q not found%s", r.Resource, r.Name, r.place()),
+		Next:    fmt.Sprintf("see kubectl get %s -n %s", r.Resource, r.Namespace),
+		Missing: &cmderror.Object{Resource: r.Resource, Namespace: r.Namespace, Name: r.Name}, Cause: err,
+	}
+}
+
+func unauthorized(err error) *cmderror.Error {
+	return &cmderror.Error{What: "the API server does not accept your credentials",
+		Why: "they are missing, wrong or expired", Next: "renew those of the kubeconfig, and try kubectl auth whoami",
+		Cause: err}
+}
+
+// metricsGroups are the API groups that other servers serve, each with what serves it.
+var metricsGroups = map[string]string{
+	"metrics.k8s.io":          "metrics-server",
+	"custom.metrics.k8s.io":   "an adapter such as prometheus-adapter",
+	"external.metrics.k8s.io": "an adapter such as prometheus-adapter or KEDA",
+}
+
+// definedBy is the way to install the CustomResourceDefinitions of API groups.
+var definedBy = map[string]string{
+	"plimsoll.dev":       "kubectl apply --server-side -k config/horizontal",
+	"autoscaling.k8s.io": "kubectl apply --server-side -k config/",
+	"keda.sh":            "install KEDA",
+}
+
+// unserved is the error about a resource that the API server does not know.
+func unserved(resource string, err error) *cmderror.Error {
+	found := &cmderror.Error{What: fmt.Sprintf("the cluster does not serve %s", resource), Cause: err,
+		Next: "install the CRDs or the API that defines it"}
+	_, group, _ := strings.Cut(resource, ".")
+	if server := metricsGroups[group]; server != "" {
+		found.Why = fmt.Sprintf("%s, which serves it, is not installed", server)
+		found.Next = fmt.Sprintf("install %s; kubectl get apiservices | grep %s shows whether it is there", server, group)
+	} else if command := definedBy[group]; command != "" {
+		found.Next += ": " + command
+	}
+	return found
 }
 
 // isUnserved reports that the path was not found, not an object at it.
@@ -86,8 +135,8 @@ func isUnserved(err error) bool {
 	return details == nil || details.Name == ""
 }
 
-// connection is what is wrong with the connection to the API server; empty if nothing is.
-func connection(err error) string {
+// connection is what is wrong with the connection to the API server; nil if nothing is.
+func connection(err error) *cmderror.Error {
 	server := "the API server"
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -95,25 +144,38 @@ func connection(err error) string {
 			server += " at " + parsed.Host
 		}
 	}
+	what, next := reason(err)
+	if what == "" {
+		return nil
+	}
+	return &cmderror.Error{What: server + " " + what, Next: next, Cause: err}
+}
+
+// reason says why nothing was answered, and what to do; empty if it is not the connection.
+func reason(err error) (what, next string) {
 	var name *net.DNSError
 	var timeout net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return server + " refuses the connection: is the cluster running, and is the server of the kubeconfig right?"
+		return "refuses the connection", "is the cluster running, and is the server of the kubeconfig right? " + showConfig
 	case isCertificate(err):
-		return server + " has a certificate that is not trusted: compare certificate-authority-data and server of the " +
+		return "has a certificate that is not trusted", "compare certificate-authority-data and server of the " +
 			"kubeconfig with the cluster's"
 	case errors.As(err, &name):
-		return server + " has a host name that cannot be resolved: is the server of the kubeconfig right?"
+		return "has a host name that cannot be resolved", "is the server of the kubeconfig right? " + showConfig
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "cannot be reached from this machine", "check the network, a VPN for example. " + showConfig
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
-		return server + " did not answer in time: try again, and check the network if it stays so"
+		return "did not answer in time", "try again, and check the network if it stays so"
 	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
-		return server + " cannot answer now: try again"
-	default:
-		return ""
+		return "cannot answer now", "try again"
 	}
+	return "", ""
 }
+
+// showConfig shows which cluster is meant.
+const showConfig = "kubectl config view --minify shows which cluster is meant"
 
 func isCertificate(err error) bool {
 	var authority x509.UnknownAuthorityError

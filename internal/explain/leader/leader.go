@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
@@ -131,13 +132,14 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("there is no Lease %s/%s: does the controller run in that namespace? See "+
-			"--controller-namespace and --controller-lease", f.Namespace, f.Lease)
+		return "", &cmderror.Error{What: fmt.Sprintf("there is no Lease %s/%s", f.Namespace, f.Lease),
+			Next: "does the controller run in that namespace? See --controller-namespace and --controller-lease", Cause: err}
 	case err != nil:
 		return "", apierror.Request{Verb: "get", Resource: "leases.coordination.k8s.io",
 			Namespace: f.Namespace, Name: f.Lease}.Sentence(err)
 	case lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "":
-		return "", fmt.Errorf("no controller holds the Lease %s/%s: is one running?", f.Namespace, f.Lease)
+		return "", &cmderror.Error{What: fmt.Sprintf("no controller holds the Lease %s/%s", f.Namespace, f.Lease),
+			Next: "is one running? plimsoll doctor examines that"}
 	}
 	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	return name, nil
@@ -203,8 +205,8 @@ func refused(err error, namespace, pod string) error {
 		}.Sentence(apierrors.NewForbidden(
 			schema.GroupResource{Resource: "pods/portforward"}, pod, err))
 	case apierrors.IsNotFound(err) || strings.Contains(err.Error(), "not found"):
-		return fmt.Errorf("the controller runs as no pod of namespace %s: pass its --inspection-bind-address as "+
-			"--controller-address", namespace)
+		return &cmderror.Error{What: "the controller runs as no pod of namespace " + namespace,
+			Next: "pass its --inspection-bind-address as --controller-address", Cause: err}
 	}
 	return fmt.Errorf("no port of pod %s/%s can be forwarded: %w", namespace, pod, err)
 }
@@ -223,9 +225,10 @@ func fetch(ctx context.Context, from string, read reading) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf(
-			"the controller does not answer at %s (%w): pass its --inspection-bind-address as --controller-address",
-			request.URL.Host, unwrapped(err))
+		return &cmderror.Error{
+			What: fmt.Sprintf("the controller does not answer at %s (%v)", request.URL.Host, unwrapped(err)),
+			Next: "pass its --inspection-bind-address as --controller-address", Cause: err,
+		}
 	}
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxBytes)

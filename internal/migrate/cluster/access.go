@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
@@ -58,12 +59,20 @@ func (o *Originals) CheckPermissions(ctx context.Context, namespaces []string, i
 				return err
 			}
 			if !isAllowed {
-				missing = append(missing, fmt.Errorf("you may not %s %s.%s in namespace %s",
-					p.verb, p.resource, p.group, namespace))
+				missing = append(missing, p.missing(namespace))
 			}
 		}
 	}
 	return errors.Join(missing...)
+}
+
+// missing is the error about a permission that the user lacks.
+func (p *permission) missing(namespace string) error {
+	right := fmt.Sprintf("%s %s.%s", p.verb, p.resource, p.group)
+	return &cmderror.Error{
+		What: fmt.Sprintf("you may not %s in namespace %s", right, namespace),
+		Next: fmt.Sprintf("ask for a Role that grants it (kubectl auth can-i %s -n %s)", right, namespace),
+	}
 }
 
 // isAllowed asks whether the user has a permission in a namespace, in all if it is empty.

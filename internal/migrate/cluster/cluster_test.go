@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
@@ -248,7 +249,14 @@ func TestMissingPermissions(t *testing.T) {
 you may not delete workloadautoscalers.plimsoll.dev in namespace shop
 you may not delete horizontalpodautoscalers.autoscaling in namespace bank
 you may not delete horizontalpodautoscalers.autoscaling in namespace shop`
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+	var got []string
+	cmderror.Each(err, func(e *cmderror.Error) {
+		got = append(got, e.What)
+		if !strings.Contains(e.Next, "kubectl auth can-i delete ") {
+			t.Errorf("%s: %s", e.What, e.Next)
+		}
+	})
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got  %q\nwant %s", got, want)
 	}
 }

@@ -81,6 +81,13 @@ spec:
   maxReplicas: 6
 `
 
+// labelled is the namespace whose objects deadWebhook is asked about.
+const labelled = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: labelled, labels: {asks: webhook}}
+`
+
 const deadWebhook = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration
@@ -90,9 +97,19 @@ webhooks:
   admissionReviewVersions: [v1]
   sideEffects: None
   failurePolicy: Fail
-  namespaceSelector: {matchLabels: {no: namespace}}
+  namespaceSelector: {matchLabels: {asks: webhook}}
   clientConfig: {service: {namespace: default, name: gone}}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+`
+
+// another is an HPA beside the first one, of another target.
+const another = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: another, namespace: default}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: another}
+  maxReplicas: 6
 `
 
 const kedaDefinition = `
@@ -172,6 +189,13 @@ func newPatient(t *testing.T) *patient {
 	p.way = &way{ports: p.cluster.Kubelets().Ports(), kubelets: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: p.cluster.CA().Pool(), MinVersion: tls.VersionTLS12},
 	}}
+	return p
+}
+
+// install installs Plimsoll and a workload.
+func (p *patient) install() {
+	t := p.t
+	t.Helper()
 	if err := p.cluster.InstallDefinitions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +208,6 @@ func newPatient(t *testing.T) *patient {
 		`[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "`+
 			base64.StdEncoding.EncodeToString(p.cluster.CA().CertPEM())+`"}]`)
 	p.writeStatus("web", "plimsoll", 2)
-	return p
 }
 
 func (p *patient) kubectl(args ...string) {
@@ -222,6 +245,35 @@ func (p *patient) writeStatus(name, manager string, replicas int) {
 		"-p", fmt.Sprintf(`{"status": {"desiredReplicas": %d, "currentReplicas": %d, "conditions": [{"type": "AbleToScale",
 			"status": "True", "reason": "R%d", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`,
 			replicas, replicas, replicas))
+}
+
+// actFlag makes Plimsoll act on HPAs whoever else does.
+const actFlag = "/spec/template/spec/containers/0/args/1"
+
+// turnLoopOn lets kube-controller-manager act on HPAs, and configures Plimsoll to do so too.
+func (p *patient) turnLoopOn() {
+	p.t.Helper()
+	p.kubectl("patch", "deployment", "plimsoll-controller", "-n", "plimsoll-system", "--type=json", "-p",
+		`[{"op": "add", "path": "`+actFlag+`", "value": "--horizontal-pod-autoscalers=act"}]`)
+	// Nothing makes endpoints in this cluster.
+	err := p.cluster.RestartControllerManager(p.t.Context(), "--horizontal-pod-autoscaler-sync-period=2s",
+		"--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// turnLoopOff undoes that.
+func (p *patient) turnLoopOff() {
+	p.t.Helper()
+	if err := p.cluster.RestartControllerManager(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.kubectl("patch", "deployment", "plimsoll-controller", "-n", "plimsoll-system", "--type=json", "-p",
+		`[{"op": "remove", "path": "`+actFlag+`"}]`)
+	p.kubectl("delete", "hpa", "web", "-n", "default")
+	p.applyWorkload()
+	p.writeStatus("web", "plimsoll", 2)
 }
 
 // findings are the levels, checks and objects of everything that is not as it should be.
@@ -277,6 +329,25 @@ func (p *patient) await(name string, want ...string) {
 	}
 }
 
+// withoutRights examines the cluster as somebody who may read nothing: then nothing is known, and nothing is wrong.
+func (p *patient) withoutRights() {
+	p.t.Helper()
+	config := p.cluster.RESTConfig()
+	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody", Groups: []string{"system:authenticated"}}
+	found, printed, err := examine(p.t.Context(), config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if len(found) < 8 || !strings.Contains(printed, "you may not list") {
+		p.t.Errorf("without rights:\n%s", printed)
+	}
+	for _, finding := range found {
+		if !strings.HasPrefix(finding, doctor.Unknown.String()+" ") {
+			p.t.Errorf("without rights: %s", finding)
+		}
+	}
+}
+
 // eachNode has a text for each node. The nodes agree with this machine, so that their clocks are named, too.
 func eachNode(cluster *devcluster.Cluster, text string) []string {
 	var all []string
@@ -289,7 +360,13 @@ func eachNode(cluster *devcluster.Cluster, text string) []string {
 // TestDoctor breaks a cluster in one way after the other, and mends it again.
 func TestDoctor(t *testing.T) {
 	p := newPatient(t)
+	p.await("a new cluster, without HPAs and without Plimsoll")
+	p.install()
 	p.await("a good cluster")
+	p.withoutRights()
+	p.apply(deadWebhook)
+	p.await("a webhook that is asked about no namespace")
+	p.remove(deadWebhook)
 	node, stale := p.cluster.NodeNames()[0], time.Now().Add(-5*time.Minute).UnixMilli()
 	for _, broken := range []struct {
 		name       string
@@ -325,7 +402,7 @@ func TestDoctor(t *testing.T) {
 			func() { p.apply(secondAutoscaler) }, func() { p.remove(secondAutoscaler) },
 			[]string{"problem targets Deployment default/web"}},
 		{"webhook unreachable",
-			func() { p.apply(deadWebhook) }, func() { p.remove(deadWebhook) },
+			func() { p.apply(labelled + "---" + deadWebhook) }, func() { p.remove(labelled + "---" + deadWebhook) },
 			[]string{"problem webhooks MutatingWebhookConfiguration gone"}},
 		{"clock off by a minute",
 			func() { p.way.set(time.Minute, "") }, func() { p.way.set(0, "") },
@@ -341,12 +418,27 @@ func TestDoctor(t *testing.T) {
 			},
 			func() { p.remove(kedaDefinition) },
 			[]string{"warning keda"}},
-		{"both loops", func() { p.writeStatus("web", "kube-controller-manager", 3) },
+		{"both loops",
+			func() {
+				p.apply(another)
+				p.writeStatus("web", "plimsoll", 4)
+				p.writeStatus("web", "kube-controller-manager", 3)
+				p.writeStatus("another", "plimsoll", 1)
+			},
+			func() {
+				p.kubectl("delete", "hpa", "web", "another", "-n", "default")
+				p.applyWorkload()
+				p.writeStatus("web", "plimsoll", 2)
+			},
+			[]string{"problem hpa-loop"}},
+		{"given back to kube-controller-manager", func() { p.writeStatus("web", "kube-controller-manager", 3) },
 			func() {
 				p.kubectl("delete", "hpa", "web", "-n", "default")
 				p.applyWorkload()
 				p.writeStatus("web", "plimsoll", 2)
 			},
+			[]string{"warning hpa-loop"}},
+		{"both loops, as configured", func() { p.turnLoopOn() }, func() { p.turnLoopOff() },
 			[]string{"problem hpa-loop"}},
 		{"no metrics-server",
 			func() {

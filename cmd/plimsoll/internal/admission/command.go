@@ -12,7 +12,16 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "admission-controller",
 		Short: "Run the admission server of vertical autoscaling",
-		Args:  cobra.NoArgs,
+		Long: `Admission-controller answers the API server about new pods and VerticalPodAutoscalers.
+
+Use it beside plimsoll controller where VerticalPodAutoscalers change pods, or in place of
+upstream's admission controller with the same flags. config/vertical starts it.`,
+		Example: `  # With certificates that it makes and keeps in a Secret, as config/vertical runs it
+  plimsoll admission-controller --webhook-cert-secret=plimsoll-webhook
+
+  # With certificates in files, as upstream's manifests have them
+  plimsoll admission-controller --client-ca-file=/etc/tls-certs/caCert.pem --reload-cert`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.Complete(); err != nil {
 				return err

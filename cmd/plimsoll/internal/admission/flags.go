@@ -100,9 +100,11 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
 			"between (docs/compatibility.md).")
+	flags.AddDivergences(fs, "divergences", divergence.All())
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a "+
 			"Utilization target on: skip or allow. Warnings say so.")
+	flags.AddValues(fs, "vertical-conflict", flags.Values{All: []string{conflict.Skip.String(), conflict.Allow.String()}})
 	flags.AddHiddenLogFlags(fs)
 }
 
@@ -123,6 +125,7 @@ func (f *Flags) addCertificates(fs *pflag.FlagSet) {
 			"names one; nobody else is "+
 			"then answered. It should sign nothing else. Without it, anybody who knows the path.")
 	fs.StringVar(&f.minTLSVersion, "min-tls-version", "tls1_2", "The least TLS version: tls1_2 or tls1_3.")
+	flags.AddValues(fs, "min-tls-version", flags.Values{All: []string{"tls1_2", "tls1_3"}})
 	fs.StringVar(&f.ciphers, "tls-ciphers", "",
 		"The cipher suites of TLS 1.2, with commas or colons between; Go's choice without it.")
 }

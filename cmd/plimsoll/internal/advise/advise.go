@@ -16,6 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -23,14 +24,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 )
 
-const adviseLong = `Advise checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers
-and their targets, in files or on a cluster, for problems that autoscaling guides
-warn about. Each finding has an object, a field, a reason and, where there is one,
-the patch that fixes it. What a rule says of HPAs it says of WorkloadAutoscalers.
-docs/advice.md explains every rule.
+const adviseLong = `Advise finds mistakes of autoscalers and of what they scale, in files or on a cluster.
+
+Use it in a pipeline before manifests are applied, and on a cluster before a load shows what is
+wrong.
+
+It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers and
+their targets for problems that autoscaling guides warn about. Each finding has an
+object, a field, a reason and, where there is one, the patch that fixes it. What a rule
+says of HPAs it says of WorkloadAutoscalers. docs/advice.md explains every rule.
 
 An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
 cluster it reads with your rights; rules that need what you may not read are left
@@ -42,8 +48,9 @@ otherwise from what Plimsoll's controller recorded.
 What cannot be read of the files, such as a template that was not rendered, is a
 finding of level warning, and the rest is looked at.
 
-It ends with exit status 0, or with 1 if there is a finding of the level of
---fail-on or above, or an error: also if nothing at all can be read.`
+It ends with exit status 0; with 1 if there is a finding of the level of --fail-on or
+above, or an error: also if nothing at all can be read; with 2 if the command line
+cannot work.`
 
 const adviseExample = `  # Look at a folder of manifests, and fail a pipeline on errors and warnings
   plimsoll advise -f deploy/ --fail-on=warning
@@ -111,13 +118,17 @@ func Command(version string) *cobra.Command {
 	o.history.add(fs)
 	flags.AddFinder(fs, &o.finder)
 	o.kube.AddFlags(fs)
+	flags.AddValues(fs, "output", flags.Values{All: outputs})
+	flags.AddValues(fs, "fail-on", flags.Values{All: failOn})
+	flags.AddValues(fs, "rules", flags.Values{All: ruleNames(), IsList: true, HasMinus: true})
+	complete.Kube(cmd, o.kube)
 	return cmd
 }
 
 func (o *adviseOptions) run(ctx context.Context) error {
 	chosen, err := o.validate()
 	if err != nil {
-		return err
+		return cmderror.Usage(err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- o.look(ctx, chosen) }()
@@ -184,11 +195,11 @@ func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
 }
 
 func (o *adviseOptions) validate() ([]*rules.Rule, error) {
-	if !slices.Contains([]string{"text", "json", "sarif"}, o.output) {
-		return nil, fmt.Errorf("--output: %q, want text, json or sarif", o.output)
+	if err := cmderror.OneOf("output", o.output, outputs...); err != nil {
+		return nil, err
 	}
-	if _, err := rules.ParseLevel(o.failOn); err != nil && o.failOn != never {
-		return nil, fmt.Errorf("--fail-on: %w, or never", err)
+	if err := cmderror.OneOf("fail-on", o.failOn, failOn...); err != nil {
+		return nil, err
 	}
 	if len(o.files) > 0 && o.allNamespaces {
 		return nil, errors.New("-A is for a cluster: give either it or -f")
@@ -198,9 +209,24 @@ func (o *adviseOptions) validate() ([]*rules.Rule, error) {
 	}
 	chosen, err := choose(rules.All(), o.rules)
 	if err != nil {
-		return nil, fmt.Errorf("--rules: %w", err)
+		return nil, &cmderror.Error{What: "--rules=" + strings.Join(o.rules, ","), Why: err.Error(),
+			Flag: "rules", Value: strings.Join(o.rules, ","), Cause: err}
 	}
 	return chosen, nil
+}
+
+// The values of flags.
+var (
+	outputs = []string{"text", "json", "sarif"}
+	failOn  = []string{rules.Error.String(), rules.Warning.String(), rules.Advice.String(), never}
+)
+
+func ruleNames() []string {
+	var names []string
+	for _, r := range rules.All() {
+		names = append(names, r.Name)
+	}
+	return names
 }
 
 // choose takes the named rules, or leaves out those with a - before their name.
@@ -248,18 +274,17 @@ func (o *adviseOptions) read(ctx context.Context) (c *objects.Collection, why st
 }
 
 func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, string, error) {
-	namespace, _, err := o.kube.ToRawKubeConfigLoader().Namespace()
+	namespace, err := flags.Namespace(o.kube)
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, "", err
 	}
 	if o.allNamespaces {
 		namespace = ""
 	}
-	config, err := o.kube.ToRESTConfig()
+	config, err := flags.RESTConfig(o.kube, "plimsoll-advise")
 	if err != nil {
-		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, "", err
 	}
-	config.UserAgent = "plimsoll-advise"
 	// One person asks a few things, and waits for the answer.
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
@@ -86,6 +87,9 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		"What becomes of forecasts of the load, where a WorkloadAutoscaler has no spec.forecast and an HPA no annotation "+
 			observehorizontal.ForecastAnnotation+". Off learns nothing. Preview shows what a forecast would do. Active "+
 			"raises the replica count before the load comes, where that has been worth it (docs/forecast.md).")
+	flags.AddValues(fs, prefix+"forecast", flags.Values{All: []string{
+		forecast.Off.String(), forecast.Preview.String(), forecast.Active.String(),
+	}})
 	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
 		"How often status is written for its numbers alone; a change of replicas or conditions is written at "+
 			"once. 0 writes each change.")
@@ -94,6 +98,7 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
 			"(docs/compatibility.md).")
+	flags.AddDivergences(fs, "divergences", divergence.All())
 	fs.BoolVar(&f.config.Checkpoints, "autoscaler-checkpoints", true,
 		"Keep what was learnt of the load of each HPA and WorkloadAutoscaler in AutoscalerCheckpoints, written once an "+
 			"hour, so that a restart does not lose it.")
@@ -104,6 +109,7 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		"What becomes of HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on all, "+
 			"and pauses where another controller writes the status. shadow decides, compares with the other controller "+
 			"in log and metrics, and writes nothing. ignore decides none. WorkloadAutoscalers are acted on in each mode.")
+	flags.AddValues(fs, "horizontal-pod-autoscalers", flags.Values{All: f.config.HPAs.Names()})
 	fs.DurationVar(&f.config.TakeoverDelay, "horizontal-pod-autoscaler-takeover-delay", controller.DefaultTakeoverDelay,
 		"With --horizontal-pod-autoscalers=auto or act: how long another controller must have written no status of an HPA "+
 			"before Plimsoll acts on it. With auto it should be several times the other controller's sync period.")

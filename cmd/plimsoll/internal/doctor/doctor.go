@@ -3,7 +3,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/judge"
@@ -20,8 +22,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
 )
 
-const doctorLong = `Doctor examines a cluster, before Plimsoll is installed and after, and says of each
-thing whether it is as it should be, why it matters, and what to do.
+const doctorLong = `Doctor examines a cluster and says of each thing whether it is as it should be, why it
+matters, and what to do.
+
+Use it before Plimsoll is installed and after, and when something does not scale.
 
 It reads the cluster with your permissions and writes nothing. What you may not read
 is of level unknown, with the right that is missing. To read the kubelets' samples
@@ -45,6 +49,12 @@ const doctorExample = `  # Is the cluster fit for Plimsoll, and is Plimsoll well
 // never is no level of --fail-on.
 const never = "never"
 
+// The values of flags.
+var (
+	outputs = []string{"text", "json", "yaml"}
+	failOn  = []string{doctor.Problem.String(), doctor.Warning.String(), doctor.Unknown.String(), never}
+)
+
 type doctorOptions struct {
 	output, failOn string
 	quiet          bool
@@ -54,23 +64,8 @@ type doctorOptions struct {
 	out            io.Writer
 }
 
-// Error is an error with an exit status.
-type Error struct {
-	error
-	code int
-}
-
-// ExitCode is the exit status.
-func (e *Error) ExitCode() int { return e.code }
-
-// Unwrap is the error itself.
-func (e *Error) Unwrap() error { return e.error }
-
-// The exit statuses.
-const (
-	foundSomething = 1
-	notExamined    = 2
-)
+// notExamined is the exit status if the cluster could not be examined: 1 is for what was found.
+const notExamined = 2
 
 // Command is plimsoll doctor. The version is that of the program.
 func Command(version string) *cobra.Command {
@@ -86,16 +81,18 @@ func Command(version string) *cobra.Command {
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &Error{err, notExamined} })
 	fs := cmd.Flags()
 	fs.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
+	flags.AddValues(fs, "output", flags.Values{All: outputs})
 	fs.StringVar(&o.failOn, "fail-on", doctor.Problem.String(),
 		"the lowest level that makes the exit status 1: problem, warning, unknown or never")
+	flags.AddValues(fs, "fail-on", flags.Values{All: failOn})
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "leave out what is as it should be")
 	fs.DurationVar(&o.timeout, "check-timeout", 10*time.Second, "how long the API server may take to answer each question")
 	fs.StringVar(&o.program.Namespace, "controller-namespace", "plimsoll-system", "the namespace of Plimsoll's controller")
 	fs.StringVar(&o.program.Lease, "controller-lease", "plimsoll-controller", "the name of its Lease")
 	o.kube.AddFlags(fs)
+	complete.Kube(cmd, o.kube)
 	return cmd
 }
 
@@ -109,14 +106,14 @@ func checks() string {
 }
 
 func (o *doctorOptions) validate() error {
-	if !slices.Contains([]string{"text", "json", "yaml"}, o.output) {
-		return fmt.Errorf("--output: %q, want text, json or yaml", o.output)
+	if err := cmderror.OneOf("output", o.output, outputs...); err != nil {
+		return err
 	}
-	if level, err := doctor.ParseLevel(o.failOn); o.failOn != never && (err != nil || level == doctor.OK) {
-		return fmt.Errorf("--fail-on: %q, want problem, warning, unknown or never", o.failOn)
+	if err := cmderror.OneOf("fail-on", o.failOn, failOn...); err != nil {
+		return err
 	}
 	if o.timeout <= 0 {
-		return errors.New("--check-timeout must be greater than 0")
+		return cmderror.Usagef("--check-timeout=%v: must be greater than 0", o.timeout)
 	}
 	return nil
 }
@@ -124,7 +121,7 @@ func (o *doctorOptions) validate() error {
 func (o *doctorOptions) run(ctx context.Context) error {
 	report, err := o.examine(ctx)
 	if err != nil {
-		return &Error{err, notExamined}
+		return cmderror.WithStatus(err, notExamined)
 	}
 	return o.result(report)
 }
@@ -134,11 +131,10 @@ func (o *doctorOptions) examine(ctx context.Context) (*doctor.Report, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	config, err := o.kube.ToRESTConfig()
+	config, err := flags.RESTConfig(o.kube, "plimsoll-doctor")
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
-	config.UserAgent = "plimsoll-doctor"
 	read, err := read.Read(ctx, read.Config{REST: config, Program: o.program, Timeout: o.timeout})
 	if err != nil {
 		return nil, err
@@ -150,17 +146,17 @@ func (o *doctorOptions) examine(ctx context.Context) (*doctor.Report, error) {
 // result prints the report, and is an error if a finding is as bad as --fail-on says.
 func (o *doctorOptions) result(report *doctor.Report) error {
 	if err := o.print(report); err != nil {
-		return &Error{err, notExamined}
+		return cmderror.WithStatus(err, notExamined)
 	}
 	if o.failOn == never {
 		return nil
 	}
 	limit, err := doctor.ParseLevel(o.failOn)
 	if err != nil {
-		return &Error{err, notExamined}
+		return cmderror.WithStatus(err, notExamined)
 	}
 	if worst := report.Worst(); worst >= limit {
-		return &Error{fmt.Errorf("the worst finding is of level %s (--fail-on=%s)", worst, o.failOn), foundSomething}
+		return fmt.Errorf("the worst finding is of level %s (--fail-on=%s)", worst, o.failOn)
 	}
 	return nil
 }

@@ -3,13 +3,14 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
 )
 
@@ -19,19 +20,13 @@ func run(t *testing.T, server string, args ...string) (out string, status int) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	var stdout bytes.Buffer
 	cmd := Command("v1.2.3")
+	usage.Apply(cmd)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&stdout)
 	cmd.SetErr(io.Discard)
 	cmd.SetArgs(append([]string{"--server=" + server}, args...))
 	err := cmd.ExecuteContext(t.Context())
-	var coded *Error
-	if err != nil && !errors.As(err, &coded) {
-		t.Fatal(err)
-	}
-	if coded != nil {
-		status = coded.ExitCode()
-	}
-	return stdout.String(), status
+	return stdout.String(), cmderror.ExitStatus(err)
 }
 
 // TestExitStatus: 0, 1 or 2, whatever the output.

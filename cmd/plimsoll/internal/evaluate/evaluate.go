@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	horizontaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
@@ -20,6 +22,9 @@ import (
 
 const evaluateLong = `Evaluate decides offline what an autoscaler would do.
 
+Use it to see why a decision of the past came about, to compare with upstream's controller, and to
+send a decision to somebody who has no access to the cluster.
+
 The input is a stream of YAML or JSON documents. Each document is a v1 List and
 is one step: a HorizontalPodAutoscaler or a WorkloadAutoscaler, its Scale, pods, the answers of the
 metrics APIs, and a Snapshot (plimsoll.dev/v1alpha1) with the time. History is
@@ -29,13 +34,16 @@ each pod. plimsoll explain --save writes both. Each step is decided and printed 
 it is read.
 
 The exit status is 0 if every step was decided, whatever the decision; 1 if the
-input cannot be read.`
+input cannot be read; 2 if the command line cannot work.`
 
 const evaluateExample = `  # Explain each decision
   plimsoll evaluate -f snapshot.yaml
 
   # Would upstream's controller decide the same?
   plimsoll evaluate -f snapshot.yaml --divergences none -o json`
+
+// outputs are the values of --output.
+var outputs = []string{"text", "json"}
 
 type evaluateOptions struct {
 	file, output, divergences string
@@ -59,6 +67,9 @@ func Command() *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", "text", "text explains, json prints one object for each step")
 	flags.StringVar(&o.divergences, "divergences", "default",
 		"where to decide otherwise than upstream: none, default, or names separated by commas")
+	commonflags.AddValues(flags, "output", commonflags.Values{All: outputs})
+	commonflags.AddDivergences(flags, "divergences", horizontaldivergence.All())
+	commonflags.AddDivergences(flags, "divergences", verticaldivergence.All())
 	return cmd
 }
 
@@ -70,7 +81,7 @@ func (o *evaluateOptions) run(in io.Reader, out io.Writer) error {
 	name := o.file
 	switch o.file {
 	case "":
-		return errors.New("--filename: say which file to read, or - for standard input")
+		return cmderror.Usage(&cmderror.Error{What: "no file is named", Next: "--filename=FILE, or - for standard input"})
 	case "-":
 		name = "standard input"
 	default:
@@ -98,15 +109,17 @@ type evaluation struct {
 }
 
 func newEvaluation(o *evaluateOptions) (*evaluation, error) {
-	if o.output != "text" && o.output != "json" {
-		return nil, fmt.Errorf("--output: %q, want text or json", o.output)
+	if err := cmderror.OneOf("output", o.output, outputs...); err != nil {
+		return nil, err
 	}
 	e := &evaluation{options: o}
 	var set horizontaldivergence.Set
 	set, e.notHorizontal = horizontaldivergence.Parse(o.divergences)
 	e.vertical, e.notVertical = verticaldivergence.Parse(o.divergences)
 	if e.notHorizontal != nil && e.notVertical != nil {
-		return nil, fmt.Errorf("--divergences: %w; of a VerticalPodAutoscaler: %w", e.notHorizontal, e.notVertical)
+		return nil, cmderror.Usage(&cmderror.Error{What: "--divergences=" + o.divergences,
+			Why:  fmt.Sprintf("%v; of a VerticalPodAutoscaler: %v", e.notHorizontal, e.notVertical),
+			Flag: "divergences", Value: o.divergences, Cause: errors.Join(e.notHorizontal, e.notVertical)})
 	}
 	e.horizontal = explainhorizontal.NewEvaluator(set)
 	return e, nil

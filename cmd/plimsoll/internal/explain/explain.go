@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
 	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
@@ -25,8 +27,13 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests,
-and what comes next. For a HorizontalPodAutoscaler or a WorkloadAutoscaler: per metric the value, the
+const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests, and what
+comes next.
+
+Use it when a workload has more or fewer pods than you expect, or other requests, and before you
+change its autoscaler.
+
+For a HorizontalPodAutoscaler or a WorkloadAutoscaler: per metric the value, the
 target, the pods counted and set aside and the replica count that it asks for; then
 each limit in order, and which one binds. For a VerticalPodAutoscaler: how each
 recommendation came about, from samples to caps, and for each pod why it is changed
@@ -35,7 +42,10 @@ or is not.
 It works on any cluster. Where Plimsoll's controller decides, its history is read
 from the leader's pod (pods/portforward). Where kube-controller-manager does, its
 history is in nobody's API: what follows from status and events is said, and what
-cannot be known is said to be unknown.`
+cannot be known is said to be unknown.
+
+The exit status is 0 if it was explained, 1 if the object or something else could not be
+read, 2 if the command line cannot work.`
 
 const explainExample = `  # Why does web have that many pods?
   plimsoll explain hpa/web -n shop
@@ -102,17 +112,29 @@ func Command() *cobra.Command {
 	o.forecast.add(flags)
 	commonflags.AddFinder(flags, &o.finder)
 	o.kube.AddFlags(flags)
+	commonflags.AddValues(flags, "output", commonflags.Values{All: outputs})
+	commonflags.AddValues(flags, "controller", commonflags.Values{All: deciders})
+	complete.Kube(cmd, o.kube)
+	kinds := []complete.Kind{complete.HPA, complete.WLA, complete.VPA}
+	objects := &complete.Objects{Kube: o.kube, Kinds: kinds, IsOne: true}
+	cmd.ValidArgsFunction = objects.Arguments
 	return cmd
 }
 
+// The values of flags.
+var (
+	outputs  = []string{"text", "json", "yaml"}
+	deciders = []string{string(explainer.Auto), string(explainhorizontal.Plimsoll), string(explainhorizontal.Upstream)}
+)
+
 func (o *explainOptions) validate(args []string) (subject, error) {
+	if err := cmderror.OneOf("output", o.output, outputs...); err != nil {
+		return subject{}, err
+	}
+	if err := cmderror.OneOf("controller", o.decider, deciders...); err != nil {
+		return subject{}, err
+	}
 	switch {
-	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
-		return subject{}, fmt.Errorf("--output: %q, want text, json or yaml", o.output)
-	case !slices.Contains([]string{string(explainer.Auto), string(explainhorizontal.Plimsoll),
-		string(explainhorizontal.Upstream)}, o.decider):
-		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s",
-			o.decider, explainhorizontal.Plimsoll, explainhorizontal.Upstream)
 	case o.period <= 0 || o.interval <= 0:
 		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
 	case o.from != "" && len(args) > 0:
@@ -122,7 +144,12 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	}
 	kind, name, err := commonflags.ParseAutoscaler(args)
 	if err != nil {
-		return subject{}, fmt.Errorf("say which object to explain: %w", err)
+		what := "no object is named"
+		if len(args) > 0 {
+			what = fmt.Sprintf("%q names no autoscaler", strings.Join(args, " "))
+		}
+		return subject{}, &cmderror.Error{What: what, Why: "say which object to explain: " + err.Error(),
+			Next: "plimsoll explain hpa/NAME -n NAMESPACE", Cause: err}
 	}
 	return subject{kind: kind, name: name}, o.validateOther(kind)
 }
@@ -136,16 +163,22 @@ type subject struct {
 func (o *explainOptions) run(ctx context.Context, args []string) error {
 	what, err := o.validate(args)
 	if err != nil {
-		return err
+		return cmderror.Usage(err)
 	}
 	if o.from != "" {
 		return o.replay()
 	}
-	namespace, _, err := o.kube.ToRawKubeConfigLoader().Namespace()
+	namespace, err := commonflags.Namespace(o.kube)
 	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
+		return err
 	}
-	reader, err := o.clusterReader()
+	config, err := commonflags.RESTConfig(o.kube, "plimsoll-explain")
+	if err != nil {
+		return err
+	}
+	// One person asks a few things, and waits for the answer.
+	config.QPS = -1
+	reader, err := explainer.NewClusterReader(config, o.finder, o.explainer())
 	if err != nil {
 		return err
 	}
@@ -153,7 +186,7 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	for {
 		// Who watches ends it when they like, in the middle of an explanation too.
 		if err := o.explain(ctx, reader, object); !o.watch || err != nil && ctx.Err() == nil {
-			return err
+			return complete.Similar(ctx, config, err)
 		}
 		select {
 		case <-time.After(o.interval):
@@ -166,17 +199,6 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 
 func (o *explainOptions) explainer() explainer.Options {
 	return explainer.Options{Controller: explainhorizontal.Controller(o.decider), Period: o.period}
-}
-
-func (o *explainOptions) clusterReader() (*explainer.ClusterReader, error) {
-	config, err := o.kube.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	config.UserAgent = "plimsoll-explain"
-	// One person asks a few things, and waits for the answer.
-	config.QPS = -1
-	return explainer.NewClusterReader(config, o.finder, o.explainer())
 }
 
 // explain explains an object as it is now.

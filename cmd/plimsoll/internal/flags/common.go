@@ -33,6 +33,7 @@ func (c *Common) AddVerbosity(fs *pflag.FlagSet, verbosity string) {
 func (c *Common) AddLogFormat(fs *pflag.FlagSet) {
 	c.hasFormat = true
 	fs.StringVar((*string)(&c.format), "logging-format", string(process.LogText), "The log's format: text or json.")
+	AddValues(fs, "logging-format", Values{All: []string{string(process.LogText), string(process.LogJSON)}})
 }
 
 // Validate checks them.

@@ -23,6 +23,7 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account "+
 			"get nodes/metrics. "+
 			"metrics.k8s.io stands in for kubelets that cannot be read.")
+	AddValues(fs, "resource-metrics-source", Values{All: sourceNames()})
 	fs.DurationVar(&c.Interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is asked.")
 	fs.Float64Var(&c.MaxPerSecond, "kubelet-max-scrapes-per-second", scrape.DefaultMaxPerSecond,
 		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets "+
@@ -70,7 +71,8 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 
 // ValidateKubelets checks them.
 func ValidateKubelets(c *kubelets.Config, check Check) {
-	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source, "must be "+sourceNames())
+	check(slices.Contains(kubelets.Sources, c.Source), "resource-metrics-source", c.Source,
+		"must be "+strings.Join(sourceNames(), ", "))
 	_, _, err := c.Reader()
 	check(err == nil, "kubelet-service-account", c.Account, fmt.Sprint(err))
 	err = c.Agents.Validate()
@@ -83,10 +85,10 @@ func ValidateKubelets(c *kubelets.Config, check Check) {
 }
 
 // sourceNames are the values of --resource-metrics-source.
-func sourceNames() string {
+func sourceNames() []string {
 	var names []string
 	for _, source := range kubelets.Sources {
 		names = append(names, string(source))
 	}
-	return strings.Join(names, ", ")
+	return names
 }

@@ -23,6 +23,7 @@ func AddLeaderElection(fs *pflag.FlagSet, e *process.LeaderElection) {
 		"The duration the clients should wait between attempting acquisition and renewal of a leadership.")
 	fs.StringVar(&e.ResourceLock, "leader-elect-resource-lock", "leases",
 		"The type of resource object that is used for locking; leases is the one there is.")
+	AddValues(fs, "leader-elect-resource-lock", Values{All: []string{"leases"}})
 	fs.StringVar(&e.ResourceName, "leader-elect-resource-name", e.ResourceName, "The name of the Lease.")
 	fs.StringVar(&e.ResourceNamespace, "leader-elect-resource-namespace", e.ResourceNamespace,
 		"The namespace of the Lease.")

@@ -16,11 +16,19 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
+	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
-const migrateLong = `Migrate makes WorkloadAutoscalers of HorizontalPodAutoscalers and of KEDA's
-ScaledObjects. By default it prints them and changes nothing. What a
+const migrateLong = `Migrate makes WorkloadAutoscalers of HorizontalPodAutoscalers and of KEDA's ScaledObjects.
+
+Use it to see what becomes of an HPA, and with --apply to replace it, on a cluster where
+kube-controller-manager's loop stays on.
+
+By default it prints them and changes nothing. What a
 WorkloadAutoscaler has nothing for is named on standard error, and the exit status
 is then 1.
 
@@ -30,7 +38,9 @@ table, sets the WorkloadAutoscaler to mode Active, and deletes the HPA or pauses
 ScaledObject. The HPA's manifest is kept in a file and in the annotation
 plimsoll.dev/migrated-from. --back --apply restores what was replaced. After each
 write exactly one of them scales the workload, and what is interrupted the same
-command finishes. docs/migrate.md has each step.`
+command finishes. docs/migrate.md has each step.
+
+The exit status is 2 if the command line cannot work.`
 
 const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder of manifests, of a ScaledObject
   plimsoll migrate hpa/web -n shop
@@ -102,31 +112,37 @@ func Command() *cobra.Command {
 		"how long --apply waits for a deletion, or for KEDA")
 	flags.StringVar(&o.backupDir, "backup-dir", ".", "the folder for the manifests of the HPAs that --apply deletes")
 	o.kube.AddFlags(flags)
+	complete.Kube(cmd, o.kube)
+	cmd.ValidArgsFunction = o.completion
 	return cmd
 }
 
 func (o *migrateOptions) run(ctx context.Context, args []string) error {
 	what, err := o.validate(args)
 	if err != nil {
-		return err
+		return cmderror.Usage(err)
 	}
 	if len(o.files) > 0 {
 		return o.printFiles()
 	}
-	if what.namespace, _, err = o.kube.ToRawKubeConfigLoader().Namespace(); err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
+	if what.namespace, err = commonflags.Namespace(o.kube); err != nil {
+		return err
 	}
 	if o.allNamespaces {
 		what.namespace = ""
 	}
-	config, err := o.kube.ToRESTConfig()
+	config, err := commonflags.RESTConfig(o.kube, "plimsoll-migrate")
 	if err != nil {
-		return fmt.Errorf("reading the kubeconfig: %w", err)
+		return err
 	}
 	client, err := cluster.New(config)
 	if err != nil {
 		return err
 	}
+	return complete.Similar(ctx, config, what.missing(o.migrate(ctx, client, what)))
+}
+
+func (o *migrateOptions) migrate(ctx context.Context, client *cluster.Client, what *selection) error {
 	switch {
 	case o.apply:
 		return o.write(ctx, client, what)
@@ -134,6 +150,19 @@ func (o *migrateOptions) run(ctx context.Context, args []string) error {
 		return o.printBack(ctx, client, what)
 	}
 	return o.printCluster(ctx, client, what)
+}
+
+// completion completes the objects. With --back they have the names of the WorkloadAutoscalers that replaced them.
+func (o *migrateOptions) completion(
+	cmd *cobra.Command, args []string, typed string,
+) ([]string, cobra.ShellCompDirective) {
+	hpa, scaledObject := complete.HPA, complete.ScaledObject
+	if o.back {
+		hpa.Query, scaledObject.Query = complete.WLA.Query, complete.WLA.Query
+		hpa.Query.Annotation, scaledObject.Query.Annotation = convert.MigratedFrom, convert.MigratedFrom
+	}
+	objects := complete.Objects{Kube: o.kube, Kinds: []complete.Kind{hpa, scaledObject}}
+	return objects.Arguments(cmd, args, typed)
 }
 
 func (o *migrateOptions) validate(args []string) (*selection, error) {

@@ -11,10 +11,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/names"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
@@ -37,6 +41,40 @@ func (s *selection) kind() string {
 		return keda.Kind
 	}
 	return input.HPA
+}
+
+// resource is that of the objects, with its API group.
+func (s *selection) resource() string {
+	if s.isScaledObject {
+		return names.ScaledObjects.GroupResource().String()
+	}
+	return names.HPAs.GroupResource().String()
+}
+
+// workloadAutoscalers is the resource of what replaces the objects.
+var workloadAutoscalers = names.WLAs
+
+// notFound is the error about an object that the user names and that is not there.
+func notFound(kind schema.GroupVersionResource, name types.NamespacedName) error {
+	resource := kind.GroupResource().String()
+	return &cmderror.Error{
+		What:    fmt.Sprintf("%s %q not found in namespace %s", resource, name.Name, name.Namespace),
+		Next:    fmt.Sprintf("see kubectl get %s -n %s", resource, name.Namespace),
+		Missing: &cmderror.Object{Resource: resource, Namespace: name.Namespace, Name: name.Name},
+	}
+}
+
+// missing is the error with the object that it is about, where that is the only one and is not there.
+func (s *selection) missing(err error) error {
+	if len(s.names) != 1 || !errors.Is(err, steps.ErrNone) {
+		return err
+	}
+	kind := names.HPAs
+	if s.isScaledObject {
+		kind = names.ScaledObjects
+	}
+	found := notFound(kind, types.NamespacedName{Namespace: s.namespace, Name: s.names[0]})
+	return fmt.Errorf("%w; %w", err, found)
 }
 
 var (
@@ -133,7 +171,8 @@ func (o *migrateOptions) objects(
 	for _, name := range what.names {
 		object, err := get(ctx, types.NamespacedName{Namespace: what.namespace, Name: name})
 		if err != nil {
-			return nil, err
+			return nil, apierror.Request{Verb: "get", Resource: what.resource(), Namespace: what.namespace,
+				Name: name}.Sentence(err)
 		}
 		all = append(all, object)
 	}
@@ -165,7 +204,7 @@ func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, 
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if state.WorkloadAutoscaler == nil {
-			return fmt.Errorf("%s: there is no WorkloadAutoscaler of this name", name)
+			return notFound(workloadAutoscalers, name)
 		}
 		original, err := convert.ToManifest(state.WorkloadAutoscaler)
 		if err != nil {
@@ -252,14 +291,15 @@ const poll = 2 * time.Second
 // write replaces objects on the cluster, or restores them.
 func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what *selection) error {
 	if info, err := os.Stat(o.backupDir); err != nil || !info.IsDir() {
-		return fmt.Errorf("--backup-dir: %s is not a folder", o.backupDir)
+		return cmderror.Usagef("--backup-dir=%s: it is not a folder", o.backupDir)
 	}
 	served, err := client.Served(ctx)
 	if err != nil {
 		return err
 	}
 	if !served {
-		return errors.New("the cluster does not serve WorkloadAutoscalers: install Plimsoll first")
+		return &cmderror.Error{What: "the cluster does not serve WorkloadAutoscalers",
+			Why: "their CustomResourceDefinition is not installed", Next: "install Plimsoll first: kubectl apply -k config/"}
 	}
 	find := o.namesForward
 	if o.back {
@@ -270,7 +310,8 @@ func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what
 		return err
 	}
 	if len(names) == 0 {
-		return errors.New("there is nothing to migrate")
+		return &cmderror.Error{What: "there is nothing to migrate",
+			Next: "see what there is with kubectl get hpa -A; -n names another namespace"}
 	}
 	namespaces := sets.New[string]()
 	for _, name := range names {

@@ -53,7 +53,13 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node-agent",
 		Short: "Run the agent of a node, which answers what containers use",
-		Args:  cobra.NoArgs,
+		Long: `Node-agent answers the controller what the containers of its node use, from their cgroups.
+
+Use it through config/node-agent, a DaemonSet, where kubelets answer too late or too seldom:
+its samples are four times a second. It calls no API.`,
+		Example: `  # As config/node-agent runs it
+  plimsoll node-agent --cgroup-directory=/sys/fs/cgroup --listen-address=:8443`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.Complete(); err != nil {
 				return err

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
@@ -132,7 +132,8 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 // loop. The objects are all that the files hold.
 func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
 	if len(f.hpas) == 0 && f.recorded == nil {
-		return nil, nil, errors.New("--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate, or --from")
+		return nil, nil, cmderror.Usagef(
+			"--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate, or --from")
 	}
 	combinations, err := f.combinations()
 	if err != nil {
@@ -152,7 +153,7 @@ func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error
 		return nil, nil, err
 	}
 	if len(settings) > mostSettings {
-		return nil, nil, fmt.Errorf("these are %d settings, at most %d are compared", len(settings), mostSettings)
+		return nil, nil, cmderror.Usagef("these are %d settings, at most %d are compared", len(settings), mostSettings)
 	}
 	return settings, all, nil
 }
@@ -204,7 +205,7 @@ func (f *simulateFlags) append(
 		for _, a := range combination {
 			var err error
 			if changed, err = changed.With(a); err != nil {
-				return nil, fmt.Errorf("--set: %w", err)
+				return nil, cmderror.Usagef("--set: %w", err)
 			}
 			names = append(names, a.String())
 		}
@@ -215,7 +216,7 @@ func (f *simulateFlags) append(
 		for _, side := range f.sides {
 			as, err := simulate.ParseSide(side)
 			if err != nil {
-				return nil, fmt.Errorf("--as: %w", err)
+				return nil, cmderror.Usagef("--as: %w", err)
 			}
 			if a.Workload != nil && as == simulate.Upstream && len(f.sides) > 1 {
 				continue
@@ -251,7 +252,7 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 	for _, text := range f.sets {
 		a, err := manifest.ParseAssignment(text)
 		if err != nil {
-			return nil, fmt.Errorf("--set: %w", err)
+			return nil, cmderror.Usagef("--set: %w", err)
 		}
 		if values[a.Path] == nil {
 			paths = append(paths, a.Path)
@@ -267,7 +268,8 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 			}
 		}
 		if combinations = longer; len(combinations) > mostSettings {
-			return nil, fmt.Errorf("--set: these are %d combinations, at most %d are compared", len(combinations), mostSettings)
+			return nil, cmderror.Usagef("--set: these are %d combinations, at most %d are compared", len(combinations),
+				mostSettings)
 		}
 	}
 	return combinations, nil
@@ -280,7 +282,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 		return nil, err
 	}
 	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
-		return nil, fmt.Errorf("--speed-up: %v, want more than 0", f.speedUp)
+		return nil, cmderror.Usagef("--speed-up: %v, want more than 0", f.speedUp)
 	}
 	w, err := f.pod(settings[0].HPA.Spec.ScaleTargetRef, objects)
 	if err != nil {
@@ -288,7 +290,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	}
 	part, date, err := f.begin(l)
 	if err != nil {
-		return nil, fmt.Errorf("--start: %w", err)
+		return nil, cmderror.Usagef("--start: %w", err)
 	}
 	s, err := f.fit(part.SpedUp(f.speedUp), w, settings)
 	if err != nil {
@@ -314,11 +316,11 @@ func (f *simulateFlags) whole() (*load.Load, error) {
 	case f.recorded != nil:
 		return f.recorded.load, nil
 	case f.load == "":
-		return nil, errors.New("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
+		return nil, cmderror.Usagef("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
 	}
 	l, err := load.Parse(f.load)
 	if err != nil {
-		return nil, fmt.Errorf("--load: %w", err)
+		return nil, cmderror.Usagef("--load: %w", err)
 	}
 	return l, nil
 }

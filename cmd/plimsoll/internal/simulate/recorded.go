@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,7 +15,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
@@ -71,26 +72,25 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded, e
 	case f.recordedFlags.from == "":
 		return nil, nil
 	case f.load != "":
-		return nil, errors.New("--from: it has the load already: leave out --load")
+		return nil, cmderror.Usagef("--from: it has the load already: leave out --load")
 	case f.podCapacity != 0:
-		return nil, errors.New("--from: the load is in pods at the target: leave out --pod-capacity")
+		return nil, cmderror.Usagef("--from: the load is in pods at the target: leave out --pod-capacity")
 	case f.last < shortestLast || f.last > timeline.Longest:
-		return nil, fmt.Errorf("--last: %v, want %v to %v, for which histories are kept", f.last, shortestLast,
+		return nil, cmderror.Usagef("--last: %v, want %v to %v, for which histories are kept", f.last, shortestLast,
 			timeline.Longest)
 	}
 	kind, name, err := flags.ParseAutoscaler([]string{f.from})
 	if err != nil || kind == observe.VerticalPodAutoscaler {
-		return nil, fmt.Errorf("--from: %q, want hpa/NAME or wla/NAME", f.from)
+		return nil, cmderror.Usagef("--from: %q, want hpa/NAME or wla/NAME", f.from)
 	}
-	namespace, _, err := f.kube.ToRawKubeConfigLoader().Namespace()
+	namespace, err := flags.Namespace(f.kube)
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
-	config, err := f.kube.ToRESTConfig()
+	config, err := flags.RESTConfig(f.kube, "plimsoll-simulate")
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, err
 	}
-	config.UserAgent = "plimsoll-simulate"
 	reader, err := explainer.NewClusterReader(config, f.finder, explainer.Options{Controller: explainer.Auto})
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded, e
 		NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, Kind: kind,
 	}}
 	if err := r.read(ctx, reader, f.last, now); err != nil {
-		return nil, err
+		return nil, complete.Similar(ctx, config, err)
 	}
 	return r, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,15 +15,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/plot"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/present"
 )
 
-const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how well the
-replica count would have followed it.
+const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how the replica count
+follows it.
+
+Use it before you change an autoscaler, to compare settings under the load of yesterday or of your
+own making.
 
 Decisions come from the controller's own core. Around it is a model of pods that
 start, become ready, serve, queue and drop requests, and of metrics that come late.
@@ -53,7 +59,8 @@ they are compared.
 With --forecast each setting is played without a forecast and with one, and a table says
 what the forecast avoids and wastes on each day.
 
-docs/simulate.md explains the model and each line of the score.`
+docs/simulate.md explains the model and each line of the score. The exit status is 0 if it was
+played, 1 if something could not be read, 2 if the command line cannot work.`
 
 const simulateExample = `  # Yesterday's load under both controllers, with a picture
   plimsoll simulate --hpa web.yaml --workload web-deployment.yaml --load yesterday.csv.gz --plot web.svg
@@ -85,7 +92,15 @@ func Command() *cobra.Command {
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	f.add(cmd.Flags())
+	fs := cmd.Flags()
+	f.add(fs)
+	flags.AddValues(fs, "output", flags.Values{All: outputNames()})
+	sides := []string{string(simulate.Upstream), string(simulate.Plimsoll)}
+	flags.AddValues(fs, "as", flags.Values{All: sides, IsList: true})
+	complete.Kube(cmd, f.kube)
+	objects := complete.Objects{Kube: f.kube, Kinds: []complete.Kind{complete.HPA, complete.WLA}}
+	objects.Flag(cmd, "from")
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }
 
@@ -94,11 +109,13 @@ var outputs = map[string]func(out io.Writer, s *simulate.Scene, runs []*simulate
 	"text": present.Text, "json": present.JSON, "csv": present.CSV,
 }
 
+func outputNames() []string { return slices.Sorted(maps.Keys(outputs)) }
+
 func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
-	write, known := outputs[f.output]
-	if !known {
-		return fmt.Errorf("--output: %q, want text, json or csv", f.output)
+	if err := cmderror.OneOf("output", f.output, outputNames()...); err != nil {
+		return err
 	}
+	write := outputs[f.output]
 	format, err := f.plotFormat()
 	if err != nil {
 		return err
@@ -111,7 +128,7 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 		return err
 	}
 	if format != "" && len(settings) > plot.MostRuns {
-		return fmt.Errorf("--plot: a picture shows %d settings at most, these are %d", plot.MostRuns, len(settings))
+		return cmderror.Usagef("--plot: a picture shows %d settings at most, these are %d", plot.MostRuns, len(settings))
 	}
 	scene, err := f.scene(settings, objects)
 	if err != nil {
@@ -148,7 +165,7 @@ func (f *simulateFlags) plotFormat() (string, error) {
 	}
 	format := strings.TrimPrefix(filepath.Ext(f.plot), ".")
 	if !slices.Contains(plot.Formats, format) {
-		return "", fmt.Errorf("--plot: %s must end in .%s", f.plot, strings.Join(plot.Formats, " or ."))
+		return "", cmderror.Usagef("--plot: %s must end in .%s", f.plot, strings.Join(plot.Formats, " or ."))
 	}
 	return format, nil
 }

@@ -27,6 +27,7 @@ func (f *historyFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.storage, "storage", "checkpoint",
 		"Where history comes from at the start: checkpoint, or prometheus. With prometheus no checkpoints are "+
 			"read or written.")
+	flags.AddValues(fs, "storage", flags.Values{All: []string{"checkpoint", "prometheus"}})
 	f.prometheus.Add(fs)
 	fs.StringVar(&f.length, "history-length", "8d", "How far back Prometheus is asked.")
 	fs.StringVar(&f.resolution, "history-resolution", "1h",

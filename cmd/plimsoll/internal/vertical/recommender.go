@@ -89,6 +89,9 @@ func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 	f.addHistory(fs)
 }
 
+// conflictModes are the values of --vertical-conflict.
+var conflictModes = flags.Values{All: []string{conflict.Skip.String(), conflict.Allow.String()}}
+
 // AddOwn adds the flags of Plimsoll's own; prefix tells them from those of the
 // horizontal side.
 func (f *RecommenderFlags) AddOwn(fs *pflag.FlagSet, prefix string) {
@@ -96,12 +99,14 @@ func (f *RecommenderFlags) AddOwn(fs *pflag.FlagSet, prefix string) {
 	fs.StringVar(&f.divergences, prefix+"divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
 			"between (docs/compatibility.md).")
+	flags.AddDivergences(fs, prefix+"divergences", divergence.All())
 	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
 		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It "+
 			"is reported either way.")
 	fs.StringVar((*string)(&f.Conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves "+
 			"it alone, allow does not.")
+	flags.AddValues(fs, "vertical-conflict", conflictModes)
 }
 
 func (f *RecommenderFlags) addFormula(fs *pflag.FlagSet) {

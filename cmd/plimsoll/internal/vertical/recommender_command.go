@@ -15,7 +15,16 @@ func RecommenderCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommender",
 		Short: "Run the recommender of vertical autoscaling alone, with upstream's flags",
-		Args:  cobra.NoArgs,
+		Long: `Recommender writes the recommendations of VerticalPodAutoscalers, as upstream's recommender does.
+
+Use it in place of upstream's, with the same flags, where each part of vertical autoscaling runs
+in a process of its own. Otherwise plimsoll controller does that, and both must not run.`,
+		Example: `  # Try it on the cluster of a kubeconfig, with each decision in the log
+  plimsoll recommender --kubeconfig=$HOME/.kube/config --v=1
+
+  # With the past from Prometheus, as upstream's recommender does
+  plimsoll recommender --storage=prometheus --prometheus-address=http://prometheus.monitoring.svc:9090`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.validate(); err != nil {
 				return err

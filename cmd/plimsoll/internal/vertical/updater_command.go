@@ -22,7 +22,16 @@ func UpdaterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "updater",
 		Short: "Run the updater of vertical autoscaling alone, with upstream's flags",
-		Args:  cobra.NoArgs,
+		Long: `Updater evicts and resizes the pods of VerticalPodAutoscalers, as upstream's updater does.
+
+Use it in place of upstream's, with the same flags, where each part of vertical autoscaling runs
+in a process of its own. Otherwise plimsoll controller does that, and both must not run.`,
+		Example: `  # Try it on the cluster of a kubeconfig, with each decision in the log
+  plimsoll updater --kubeconfig=$HOME/.kube/config --v=1
+
+  # Only one namespace, as upstream's updater does
+  plimsoll updater --vpa-object-namespace=shop --divergences=none`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.validate(); err != nil {
 				return err
@@ -56,8 +65,10 @@ func (f *standaloneUpdater) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than upstream's updater: default, none, or names with commas between "+
 			"(docs/compatibility.md).")
+	flags.AddDivergences(fs, "divergences", divergence.All())
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do with a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow.")
+	flags.AddValues(fs, "vertical-conflict", conflictModes)
 	flags.AddHiddenLogFlags(fs)
 }
 

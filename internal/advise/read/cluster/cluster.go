@@ -17,6 +17,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -86,10 +87,22 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*objects.Collection, 
 		}
 	}
 	if c.Unread[objects.HPA] != "" && c.Unread[objects.VPA] != "" {
-		return nil, fmt.Errorf("%s, nor verticalpodautoscalers.autoscaling.k8s.io: ask for a Role with that right",
-			c.Unread[objects.HPA])
+		return nil, r.refused(c.Unread[objects.HPA])
 	}
 	return c, nil
+}
+
+// refused is the error for somebody who may list no autoscalers.
+func (r *Reader) refused(unread string) error {
+	role, where := "Role", "-n "+r.Namespace
+	if r.Namespace == "" {
+		role, where = "ClusterRole", "-A"
+	}
+	return &cmderror.Error{
+		What: unread + ", nor verticalpodautoscalers.autoscaling.k8s.io",
+		Next: fmt.Sprintf("ask for a %s with that right (kubectl auth can-i list horizontalpodautoscalers.autoscaling %s)",
+			role, where),
+	}
 }
 
 func (r *Reader) in(k *kind) string {

@@ -25,6 +25,9 @@ const (
 
 var modes = [...]string{"auto", "act", "shadow", "ignore"}
 
+// Names are those of all modes.
+func (Mode) Names() []string { return modes[:] }
+
 // Set implements pflag.Value.
 func (m *Mode) Set(text string) error {
 	for mode := range Mode(len(modes)) {

@@ -1,0 +1,109 @@
+package flags
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+)
+
+// RESTConfig is how the cluster is reached that the flags or the kubeconfig name. The agent is what the API server logs
+// as the client's name.
+func RESTConfig(kube *genericclioptions.ConfigFlags, agent string) (*rest.Config, error) {
+	if err := checkKubeconfig(kube); err != nil {
+		return nil, err
+	}
+	config, err := kube.ToRESTConfig()
+	if err != nil {
+		return nil, kubeconfigError(kube, err)
+	}
+	config.UserAgent = agent
+	return config, nil
+}
+
+// Namespace is the one of --namespace, or of the kubeconfig's context.
+func Namespace(kube *genericclioptions.ConfigFlags) (string, error) {
+	namespace, _, err := kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", kubeconfigError(kube, err)
+	}
+	return namespace, nil
+}
+
+// localhost is the server that client-go takes where nothing names one. Nobody means it.
+const localhost = "http://localhost:8080"
+
+// checkKubeconfig is an error if nothing says which cluster is meant.
+func checkKubeconfig(kube *genericclioptions.ConfigFlags) error {
+	raw, err := kube.ToRawKubeConfigLoader().RawConfig()
+	switch {
+	case err != nil:
+		return kubeconfigError(kube, err)
+	case len(raw.Clusters) > 0, text(kube.APIServer) != "", os.Getenv("KUBERNETES_MASTER") != "":
+		return nil
+	}
+	// In a pod, the service account stands in for a kubeconfig.
+	if config, err := kube.ToRESTConfig(); err == nil && config.Host != localhost {
+		return nil
+	}
+	return &cmderror.Error{What: "no cluster is configured", Why: "there is no kubeconfig in " + where(kube),
+		Next: "name one with --kubeconfig or KUBECONFIG, or have your cloud's or cluster's tool write one"}
+}
+
+// where are the places of kubeconfig files.
+func where(kube *genericclioptions.ConfigFlags) string {
+	if path := text(kube.KubeConfig); path != "" {
+		return path
+	}
+	if paths := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); paths != "" {
+		return paths + " (KUBECONFIG)"
+	}
+	return clientcmd.RecommendedHomeFile
+}
+
+// kubeconfigError says what is wrong with the kubeconfig, or with the flags that choose from it.
+func kubeconfigError(kube *genericclioptions.ConfigFlags, err error) error {
+	raw, rawErr := kube.ToRawKubeConfigLoader().RawConfig()
+	named := text(kube.Context)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &cmderror.Error{What: "the kubeconfig " + where(kube) + " cannot be read", Why: "there is no such file",
+			Next: "see --kubeconfig and KUBECONFIG", Cause: err}
+	case errors.Is(err, fs.ErrPermission):
+		return &cmderror.Error{What: "the kubeconfig " + where(kube) + " cannot be read", Why: "you may not read this file",
+			Next: "see the owner and the mode of the file", Cause: err}
+	case rawErr == nil && named != "" && raw.Contexts[named] == nil:
+		return unknownName("context", named, slices.Sorted(maps.Keys(raw.Contexts)), err)
+	case rawErr == nil && text(kube.ClusterName) != "" && raw.Clusters[text(kube.ClusterName)] == nil:
+		return unknownName("cluster", text(kube.ClusterName), slices.Sorted(maps.Keys(raw.Clusters)), err)
+	case rawErr == nil && text(kube.AuthInfoName) != "" && raw.AuthInfos[text(kube.AuthInfoName)] == nil:
+		return unknownName("user", text(kube.AuthInfoName), slices.Sorted(maps.Keys(raw.AuthInfos)), err)
+	}
+	return &cmderror.Error{What: "the kubeconfig " + where(kube) + " cannot be used", Why: err.Error(),
+		Next: "kubectl config view shows what is in it", Cause: err}
+}
+
+// unknownName is the error about a flag that names something that the kubeconfig does not have.
+func unknownName(flag, name string, known []string, err error) error {
+	next := cmderror.DidYouMean(cmderror.Nearest(name, known))
+	if next == "" {
+		next = "kubectl config get-" + flag + "s lists them"
+	}
+	return cmderror.Usage(&cmderror.Error{What: "--" + flag + "=" + name + ": the kubeconfig has no such " + flag,
+		Next: next, Flag: flag, Value: name, Cause: err})
+}
+
+func text(value *string) string {
+	if value == nil {
+		return ""
+	}
+	return strings.TrimSpace(*value)
+}

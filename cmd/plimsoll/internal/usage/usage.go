@@ -1,0 +1,182 @@
+// Package usage gives the errors of command lines the form of all errors, and offers the nearest of what can be
+// written.
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+)
+
+// Apply sets how a command and those below it report flags and arguments that cannot work, and how the values of their
+// flags are completed.
+func Apply(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(flagError)
+	Walk(cmd, func(each *cobra.Command) {
+		complete.Values(each)
+		if each.ValidArgsFunction == nil && !each.HasSubCommands() {
+			each.ValidArgsFunction = cobra.NoFileCompletions // arguments are objects, not files
+		}
+		each.Args = checked(each.Args)
+	})
+}
+
+// Walk visits a command and all below it.
+func Walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, each := range cmd.Commands() {
+		Walk(each, visit)
+	}
+}
+
+// checked is a check of arguments whose errors have the form of all; nil stays nil, as cobra then looks for commands.
+func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
+	if check == nil {
+		return nil
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		switch {
+		case err == nil:
+			return nil
+		case cmd.HasSubCommands(), len(args) == 0:
+			return cmderror.Usage(err)
+		case strings.HasPrefix(err.Error(), unknownCommand):
+			return cmderror.Usagef("%s takes no argument: %q", cmd.CommandPath(), args[0])
+		}
+		return cmderror.Usagef("%s: %w", cmd.CommandPath(), err)
+	}
+}
+
+// Finish gives an error of a command that has run the form of all errors.
+func Finish(cmd *cobra.Command, err error) error {
+	if name, isUnknown := unknownName(err); isUnknown {
+		return cmderror.Usage(&cmderror.Error{
+			What: fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name),
+			Next: cmderror.DidYouMean(cmderror.Nearest(name, names(cmd))), Cause: err,
+		})
+	}
+	cmderror.Each(err, func(e *cmderror.Error) { offer(cmd, e) })
+	return apierror.Classify(err)
+}
+
+// unknownCommand is how cobra begins its error about a name that is no command's.
+const unknownCommand = "unknown command "
+
+// unknownName is the name that is no command's.
+func unknownName(err error) (name string, isUnknown bool) {
+	rest, isUnknown := strings.CutPrefix(err.Error(), unknownCommand)
+	if !isUnknown {
+		return "", false
+	}
+	quoted, quoteErr := strconv.QuotedPrefix(rest)
+	if quoteErr != nil {
+		return "", false
+	}
+	name, quoteErr = strconv.Unquote(quoted)
+	return name, quoteErr == nil
+}
+
+// names are those of the commands below one.
+func names(cmd *cobra.Command) []string {
+	var all []string
+	for _, each := range cmd.Commands() {
+		if each.IsAvailableCommand() {
+			all = append(all, each.Name())
+		}
+	}
+	return all
+}
+
+// offer adds the nearest value to an error about a flag with few values.
+func offer(cmd *cobra.Command, e *cmderror.Error) {
+	f := cmd.Flags().Lookup(e.Flag)
+	if f == nil || e.Next != "" {
+		return
+	}
+	if values := flags.ValuesOf(f); len(values.All) > 0 {
+		e.Next = cmderror.DidYouMean(cmderror.Nearest(values.Unknown(e.Value), values.All))
+	}
+}
+
+// flagError is the error about flags that cannot be read.
+func flagError(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	var noValue *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return err
+	case errors.As(err, &missing):
+		return unknownFlag(cmd, missing)
+	case errors.As(err, &noValue):
+		f := noValue.GetFlag()
+		return cmderror.Usage(&cmderror.Error{What: "--" + f.Name + " needs a value", Flag: f.Name,
+			Next: fmt.Sprintf("--%s=%s", f.Name, strings.ToUpper(f.Value.Type())), Cause: err})
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return cmderror.Usage(&cmderror.Error{What: fmt.Sprintf("--%s=%s", f.Name, invalid.GetValue()),
+			Why: because(f, invalid.Unwrap()), Flag: f.Name, Value: invalid.GetValue(), Cause: err})
+	}
+	return cmderror.Usage(err)
+}
+
+// wanted are the types of flags that people do not know by their name.
+var wanted = map[string]string{
+	"duration": "want a duration, such as 30s or 5m",
+	"int":      "want a whole number", "int32": "want a whole number", "uint64": "want a whole number",
+	"float64": "want a number", "float32": "want a number", "bool": "want true or false",
+}
+
+// because says why a value cannot be read.
+func because(f *pflag.Flag, err error) string {
+	if text := wanted[f.Value.Type()]; text != "" {
+		return text
+	}
+	return err.Error()
+}
+
+// unknownFlag names the flag alone: what is behind a - may hold a value.
+func unknownFlag(cmd *cobra.Command, missing *pflag.NotExistError) error {
+	if missing.GetSpecifiedShortnames() != "" {
+		return cmderror.Usage(&cmderror.Error{What: fmt.Sprintf("%s has no flag -%s", cmd.CommandPath(),
+			missing.GetSpecifiedName()), Cause: missing})
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	name := missing.GetSpecifiedName()
+	near := cmderror.Nearest(name, known)
+	for i := range near {
+		near[i] = "--" + near[i]
+	}
+	return cmderror.Usage(&cmderror.Error{What: fmt.Sprintf("%s has no flag --%s", cmd.CommandPath(), name),
+		Next: cmderror.DidYouMean(near), Cause: missing})
+}
+
+// secretFlags are those whose values no error shows.
+var secretFlags = []string{"token", "password", "prometheus-bearer-token"}
+
+// Secrets are the values of flags and of the environment that no error shows.
+func Secrets(cmd *cobra.Command) []string {
+	secrets := []string{os.Getenv("PROMETHEUS_PASSWORD")}
+	for _, name := range secretFlags {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			secrets = append(secrets, f.Value.String())
+		}
+	}
+	return secrets
+}

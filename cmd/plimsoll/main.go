@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/nodeagent"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
 
 func main() {
@@ -45,6 +46,7 @@ func exitStatus(err error) int {
 }
 
 func rootCommand() *cobra.Command {
+	version := buildinfo.Get().Version
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		Short:         "Pod autoscaling for Kubernetes, horizontal and vertical",
@@ -55,8 +57,8 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(
 		controller.Command(), vertical.RecommenderCommand(), vertical.UpdaterCommand(), admission.Command(),
 		nodeagent.Command(),
-		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), migrate.Command(),
-		doctor.Command(buildVersion()), versionCommand(),
+		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(version), migrate.Command(),
+		doctor.Command(version), versionCommand(),
 	)
 	return root
 }

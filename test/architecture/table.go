@@ -76,6 +76,13 @@ var layers = []wall{
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
 	},
 	{
+		within: "internal/buildinfo",
+		why:    "the linker sets it, and every process and command prints it",
+		ours:   []string{"internal/buildinfo"},
+		never:  append(slices.Clone(elsewhere), "log", "net", "os", "testing"),
+		except: []string{modulePath},
+	},
+	{
 		within: "internal/output",
 		why:    "it prints values that commands computed, and reads nothing",
 		ours:   []string{"internal/output", "internal/decide"},
@@ -206,7 +213,7 @@ var layers = []wall{
 			"tested in",
 		ours: []string{
 			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube",
-			"internal/nodeagent", "internal/series", "internal/observe",
+			"internal/nodeagent", "internal/series", "internal/observe", "internal/buildinfo",
 			"internal/decide", "internal/snapshot", "api",
 		},
 		never: []string{"testing", "github.com/spf13/cobra", development, simulator, tests},

@@ -11,11 +11,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/release/notices"
 )
 
-// linked lists the packages that are linked into the program on any of the platforms, those of others and Go's own.
+// linked lists the packages that are linked into the program on any platform, those of others and Go's own. An archive
+// does not depend on which others are built beside it.
 func (r *run) linked(ctx context.Context) ([]notices.Package, error) {
 	var found []notices.Package
 	seen := map[string]bool{}
-	for _, platform := range r.config.Platforms {
+	for _, platform := range Platforms() {
 		out, err := r.goCommand(ctx, platform, []string{"list", "-deps", "-json=ImportPath,Dir,Root,Goroot,Module", mainPackage})
 		if err != nil {
 			return nil, err

@@ -225,6 +225,12 @@ var layers = []wall{
 		never:  []string{"k8s.io"},
 	},
 	{
+		within: "internal/dev/release",
+		why:    "it builds and packs files, talks to no cluster and runs nothing of what it built",
+		ours:   []string{"internal/dev/release", "internal/dev/image", "internal/dev/devcluster/build", "internal/buildinfo"},
+		never:  []string{"k8s.io", "net/http", "testing"},
+	},
+	{
 		within: "internal/dev/devcluster",
 		why:    "it plays the cluster, which does not know how Plimsoll decides",
 		ours: []string{"internal/dev/devcluster", "internal/workloadmodel", "internal/timing",
@@ -284,6 +290,7 @@ var layers = []wall{
 			"go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",
+			"github.com/spdx", "github.com/package-url",
 		},
 	},
 	{

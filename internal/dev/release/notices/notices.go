@@ -37,15 +37,13 @@ func Collect(title string, packages []Package) ([]byte, error) {
 	read := map[string]bool{}       // by folder
 	for i := range packages {
 		p := &packages[i]
-		for dir := p.Dir; ; dir = filepath.Dir(dir) {
-			if !read[dir] {
-				read[dir] = true
-				if err := p.collect(dir, byText); err != nil {
-					return nil, err
-				}
+		for _, dir := range p.folders() {
+			if read[dir] {
+				continue
 			}
-			if dir == p.ModuleDir || len(dir) <= len(p.ModuleDir) {
-				break
+			read[dir] = true
+			if err := p.collect(dir, byText); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -66,6 +64,16 @@ func Collect(title string, packages []Package) ([]byte, error) {
 		return nil, fmt.Errorf("licences: %w", errors.Join(missing...))
 	}
 	return write(title, byText), nil
+}
+
+// folders are the package's folder and those above it, up to the module's.
+func (p *Package) folders() []string {
+	dirs := []string{p.Dir}
+	for dir := p.Dir; len(dir) > len(p.ModuleDir); {
+		dir = filepath.Dir(dir)
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }
 
 // collect reads the licences in one folder.

@@ -75,6 +75,7 @@ func run(ctx context.Context, config release.Config, platforms []string) error {
 	if err := release.Run(ctx, &config); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(config.Out, "%s is in %s after %s\n", config.Version, config.Output, time.Since(began).Round(time.Second))
+	took := time.Since(began).Round(time.Second)
+	_, err = fmt.Fprintf(config.Out, "%s is in %s after %s\n", config.Version, config.Output, took)
 	return err
 }

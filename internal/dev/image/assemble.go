@@ -39,7 +39,8 @@ func Assemble(files []File, config v1.Config) (v1.Image, error) {
 	}, "")
 }
 
-// assemble takes architecture, configuration and time from a file; by is what the image's history says of how it was made.
+// assemble takes architecture, configuration and time from a file; by is what the image's history says of how it was
+// made.
 func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 	content, err := layer(files, of.Created.Time)
 	if err != nil {

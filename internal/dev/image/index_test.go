@@ -74,16 +74,21 @@ func checkIndex(t *testing.T, layout v1.ImageIndex, programs map[string][]byte, 
 		if files["plimsoll"] != string(programs[architecture]) || files["licenses/LICENSE"] != "free" || len(files) != 3 {
 			t.Errorf("%s has %d files", architecture, len(files))
 		}
-		config, err := image.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
-		labels := config.Config.Labels
-		if config.Architecture != architecture || !config.Created.Equal(at) || !config.History[0].Created.Equal(at) ||
-			labels["org.opencontainers.image.revision"] != "abc" ||
-			labels["org.opencontainers.image.created"] != "2026-11-25T12:00:00Z" {
-			t.Errorf("config %+v", config)
-		}
+		checkConfig(t, image, architecture, at)
+	}
+}
+
+func checkConfig(t *testing.T, image v1.Image, architecture string, at time.Time) {
+	t.Helper()
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := config.Config.Labels
+	if config.Architecture != architecture || !config.Created.Equal(at) || !config.History[0].Created.Equal(at) ||
+		labels["org.opencontainers.image.revision"] != "abc" ||
+		labels["org.opencontainers.image.created"] != "2026-11-25T12:00:00Z" {
+		t.Errorf("config %+v", config)
 	}
 }
 

@@ -30,8 +30,8 @@ func (r *run) packChart(ctx context.Context) ([]byte, error) {
 	if _, err := os.Stat(filepath.Join(chart, "Chart.yaml")); err != nil {
 		return nil, fmt.Errorf("the chart: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, r.config.Helm, "package", chart, "--version", number(version), "--app-version", version,
-		"--destination", r.scratch)
+	cmd := exec.CommandContext(ctx, r.config.Helm, "package", chart, "--version", number(version),
+		"--app-version", version, "--destination", r.scratch)
 	// Nothing of the caller's: no plugins, no repositories.
 	for _, name := range []string{"HELM_CONFIG_HOME", "HELM_CACHE_HOME", "HELM_DATA_HOME"} {
 		cmd.Env = append(cmd.Env, name+"="+filepath.Join(r.scratch, "helm"))

@@ -16,8 +16,9 @@ import (
 func (r *run) linked(ctx context.Context) ([]notices.Package, error) {
 	var found []notices.Package
 	seen := map[string]bool{}
+	list := []string{"list", "-deps", "-json=ImportPath,Dir,Root,Goroot,Module", mainPackage}
 	for _, platform := range Platforms() {
-		out, err := r.goCommand(ctx, platform, []string{"list", "-deps", "-json=ImportPath,Dir,Root,Goroot,Module", mainPackage})
+		out, err := r.goCommand(ctx, platform, list)
 		if err != nil {
 			return nil, err
 		}

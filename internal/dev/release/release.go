@@ -140,7 +140,7 @@ func (r *run) chart(ctx context.Context) error {
 var installations = []struct{ name, folder, what string }{
 	{"install.yaml", ".", "horizontal and vertical autoscaling"},
 	{"install-horizontal.yaml", "horizontal", "horizontal autoscaling alone"},
-	{"install-node-agent.yaml", "node-agent", "the optional agents of nodes, beside install.yaml or install-horizontal.yaml"},
+	{"install-node-agent.yaml", "node-agent", "the optional agents of nodes, beside one of the others"},
 }
 
 func (r *run) manifests(context.Context) error {

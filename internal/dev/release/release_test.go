@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -201,36 +202,36 @@ func TestLinked(t *testing.T) {
 	}
 }
 
+// tarGz is an archive with files that contain their names, as helm packs them.
+func tarGz(t *testing.T, at time.Time, names ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	compressed.Comment = "Helm"
+	w := tar.NewWriter(compressed)
+	for _, name := range names {
+		err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(name)), Mode: 0o644, ModTime: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
 // Charts of any order and times are the same chart.
 func TestRepack(t *testing.T) {
 	at := time.Unix(1795608000, 0)
-	packed := func(at time.Time, names ...string) []byte {
-		var out bytes.Buffer
-		compressed := gzip.NewWriter(&out)
-		compressed.Comment = "Helm"
-		w := tar.NewWriter(compressed)
-		for _, name := range names {
-			err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(name)), Mode: 0o644, ModTime: at})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(w, name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := compressed.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return out.Bytes()
-	}
-	first, err := repack(packed(at.Add(time.Hour), "p/values.yaml", "p/Chart.yaml"), at)
+	first, err := repack(tarGz(t, at.Add(time.Hour), "p/values.yaml", "p/Chart.yaml"), at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := repack(packed(at.Add(time.Minute), "p/Chart.yaml", "p/values.yaml"), at)
+	second, err := repack(tarGz(t, at.Add(time.Minute), "p/Chart.yaml", "p/values.yaml"), at)
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("two archives of the same files differ (%v)", err)
 	}

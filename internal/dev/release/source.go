@@ -20,8 +20,8 @@ type Source struct {
 }
 
 // errDirty is what a tree with changes is refused with.
-var errDirty = errors.New("files differ from the last commit, or are not in it: commit or remove them, or set DIRTY=1 for a release " +
-	"that nobody else can build")
+var errDirty = errors.New("files differ from the last commit, or are not in it: commit or remove them, or set " +
+	"DIRTY=1 for a release that nobody else can build")
 
 // readSource asks Git about the repository. The version must not be a tag of another commit.
 func readSource(ctx context.Context, root, version string, allowDirty bool) (Source, error) {

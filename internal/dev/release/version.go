@@ -11,8 +11,8 @@ import (
 // and krew take nothing else; build metadata, as in v1.2.3+4, cannot be in a tag of an image.
 func CheckVersion(version string) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
-		return fmt.Errorf("the version %q is not v and a semantic version without build metadata, such as v0.1.0 or v0.1.0-rc.1: "+
-			"set VERSION", version)
+		return fmt.Errorf("the version %q is not v and a semantic version without build metadata, such as v0.1.0 or "+
+			"v0.1.0-rc.1: set VERSION", version)
 	}
 	return nil
 }

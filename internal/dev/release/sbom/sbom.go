@@ -92,7 +92,8 @@ func (d *document) fill() error {
 		DocumentNamespace: project + "/spdx/" + r.Version + "-" + r.Commit,
 		CreationInfo: &spdx.CreationInfo{
 			Creators: []common.Creator{
-				{CreatorType: "Organization", Creator: "plimsoll-dev"}, {CreatorType: "Tool", Creator: "plimsoll-release-" + r.Version},
+				{CreatorType: "Organization", Creator: "plimsoll-dev"},
+				{CreatorType: "Tool", Creator: "plimsoll-release-" + r.Version},
 			},
 			Created: r.Created.UTC().Format(time.RFC3339),
 		},

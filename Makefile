@@ -80,7 +80,7 @@ image: build ## write the container image as an OCI archive under dist/ (no regi
 	@$(GO) run ./cmd/image --program=bin/plimsoll
 
 .PHONY: release
-release: bin/helm ## write the files of a release under dist/release/VERSION (VERSION=v0.1.0; DIRTY=1 although files are not committed)
+release: helm ## write the files of a release under dist/release/VERSION (VERSION=v0.1.0; DIRTY=1 although files are not committed)
 	@$(GO) run ./cmd/release --version='$(VERSION)' $(if $(DIRTY),--allow-dirty)
 
 ##@ Test
@@ -125,7 +125,7 @@ test-migrate: tools ## migrate HPAs there and back under steady and rising load,
 	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
 
 .PHONY: test-release
-test-release: bin/helm ## build a release twice, compare every byte, and check what is in it (AGAIN=linux/amd64 for one platform the second time)
+test-release: helm ## build a release twice, compare every byte, and check what is in it (AGAIN=linux/amd64 for one platform the second time)
 	@$(GO) build -modfile=tools/krew/go.mod $(TEST_FLAGS) -o bin/ sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
 	@$(GO) test -count 1 -timeout 120m -v -tags release ./test/release -args -again=$(AGAIN)
 
@@ -223,10 +223,6 @@ tools: ## build the control plane's parts into bin/ (about ten minutes the first
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf bin dist demo-summary.json
-
-bin/helm: tools/helm/go.mod tools/helm/go.sum
-	@echo "Building helm; a minute the first time."
-	@$(GO) build -modfile=tools/helm/go.mod $(TEST_FLAGS) -o $@ helm.sh/helm/v4/cmd/helm
 
 $(LINT):
 	@echo "Building golangci-lint $(LINT_VERSION); the first time takes a few minutes."

@@ -44,9 +44,13 @@ func nameLevels(_ []string, attr slog.Attr) slog.Attr {
 // Prepare sets what is global in a process: the memory limits, and the logger of
 // the libraries. It logs what the program was built from.
 func Prepare(log logr.Logger) {
-	build := buildinfo.Get()
-	log.Info("plimsoll", "version", build.Version, "commit", build.Commit, "go", build.Go, "platform", build.Platform)
+	logBuild(log)
 	setMemoryLimits()
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
+}
+
+func logBuild(log logr.Logger) {
+	build := buildinfo.Get()
+	log.Info("plimsoll", "version", build.Version, "commit", build.Commit, "go", build.Go, "platform", build.Platform)
 }

@@ -25,6 +25,7 @@ const version = "v0.0.0-test.1"
 
 var (
 	again = flag.String("again", "", "build the second time for these platforms alone, such as linux/amd64,darwin/arm64")
+	fresh = flag.Bool("fresh", false, "compile everything anew the second time, instead of sharing the build cache")
 	keep  = flag.String("keep", "", "a folder for the release that was built first, which is then not removed")
 )
 
@@ -98,6 +99,9 @@ func (r *released) twice(t *testing.T) {
 	output, program := filepath.Join(t.TempDir(), "second"), filepath.Join(t.TempDir(), "release")
 	command(t, clone, nil, "go", "build", "-o", program, "./cmd/release")
 	env := []string{"TZ=Asia/Kathmandu", "GOAMD64=v3", "LC_ALL=C.UTF-8", "HELM_DATA_HOME=/nonexistent"}
+	if *fresh {
+		env = append(env, "GOCACHE="+t.TempDir())
+	}
 	began := time.Now()
 	out := command(t, clone, env, program, "--version="+version, "--output="+output,
 		"--helm="+filepath.Join(r.root, "bin", "helm"), "--platforms="+*again)

@@ -79,6 +79,10 @@ image: build ## write the container image as an OCI archive under dist/ (no regi
 	@mkdir -p dist
 	@$(GO) run ./cmd/image --program=bin/plimsoll
 
+.PHONY: release
+release: helm ## write the files of a release under dist/release/VERSION (VERSION=v0.1.0; DIRTY=1 although files are not committed)
+	@$(GO) run ./cmd/release --version='$(VERSION)' $(if $(DIRTY),--allow-dirty)
+
 ##@ Test
 
 .PHONY: test
@@ -119,6 +123,11 @@ test-keda: tools ## test beside KEDA, and migrate from it under load (builds KED
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
 	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
+
+.PHONY: test-release
+test-release: helm ## build a release twice, compare every byte, and check what is in it (AGAIN=linux/amd64 for one platform the second time, FRESH=1 to compile anew then)
+	@$(GO) build -modfile=tools/krew/go.mod $(TEST_FLAGS) -o bin/ sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
+	@$(GO) test -count 1 -timeout 120m -v -tags release ./test/release -args -again=$(AGAIN) $(if $(FRESH),-fresh)
 
 .PHONY: oracle
 oracle: ## compare Plimsoll with upstream's own controller in random timelines, HPAs and then their specs in WorkloadAutoscalers (N=100000 steps, SEED=1)

@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 )
 
@@ -69,6 +70,7 @@ func rootCommand() *cobra.Command { return programCommand(os.Args[0]) }
 
 // programCommand is the whole program, under the name by which it was started.
 func programCommand(program string) *cobra.Command {
+	version := buildinfo.Get().Version
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		Short:         "Pod autoscaling for Kubernetes, horizontal and vertical",
@@ -83,8 +85,8 @@ func programCommand(program string) *cobra.Command {
 		&cobra.Group{ID: operateGroup, Title: "Commands that run in a cluster:"},
 		&cobra.Group{ID: otherGroup, Title: "Other commands:"},
 	)
-	add(root, useGroup, explain.Command(), advise.Command(buildVersion()), migrate.Command(),
-		doctor.Command(buildVersion()))
+	add(root, useGroup, explain.Command(), advise.Command(version), migrate.Command(),
+		doctor.Command(version))
 	add(root, filesGroup, simulate.Command(), evaluate.Command())
 	add(root, operateGroup, controller.Command(), admission.Command(), vertical.RecommenderCommand(),
 		vertical.UpdaterCommand(), nodeagent.Command())

@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
-
-// version is set by the linker for releases.
-var version = ""
 
 // nameAs makes help and usage say what a person types: the program's name, or
 // kubectl's where kubectl calls it as a plugin.
@@ -45,28 +42,17 @@ func arguments(args []string) []string {
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Long: `Version prints the version of this program.
+		Short: "Print the version, the commit, the Go release and the platform",
+		Long: `Version prints the version of this program, the commit and the Go release that it was
+built from, and the platform that it was built for.
 
 Use it to compare with the version of the image that runs in a cluster; plimsoll doctor
 compares them, too.`,
 		Example: `  plimsoll version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "plimsoll", buildVersion())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "plimsoll", buildinfo.Get())
 			return err
 		},
 	}
-}
-
-// buildVersion is the release's version, or what the Go tool knows of the
-// sources.
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

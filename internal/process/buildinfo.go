@@ -3,28 +3,20 @@ package process
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
 
 // RegisterBuildInfo registers the series that says what the program was built from.
 func RegisterBuildInfo(registerer prometheus.Registerer) error {
-	version, revision := "unknown", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
+	build := buildinfo.Get()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "plimsoll_build_info",
 		Help:        "1, labelled by what this program was built from.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Commit, "goversion": build.Go},
 	})
 	gauge.Set(1)
 	if err := registerer.Register(gauge); err != nil {

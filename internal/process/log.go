@@ -7,6 +7,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
 
 // LogFormat is how lines of the log are written.
@@ -40,9 +42,15 @@ func nameLevels(_ []string, attr slog.Attr) slog.Attr {
 }
 
 // Prepare sets what is global in a process: the memory limits, and the logger of
-// the libraries.
+// the libraries. It logs what the program was built from.
 func Prepare(log logr.Logger) {
+	logBuild(log)
 	setMemoryLimits()
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
+}
+
+func logBuild(log logr.Logger) {
+	build := buildinfo.Get()
+	log.Info("plimsoll", "version", build.Version, "commit", build.Commit, "go", build.Go, "platform", build.Platform)
 }

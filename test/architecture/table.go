@@ -82,6 +82,13 @@ var layers = []wall{
 		never:  []string{"k8s.io", "sigs.k8s.io", "github.com/spf13", "log", "net", "os", "testing"},
 	},
 	{
+		within: "internal/buildinfo",
+		why:    "the linker sets it, and every process and command prints it",
+		ours:   []string{"internal/buildinfo"},
+		never:  append(slices.Clone(elsewhere), "log", "net", "os", "testing"),
+		except: []string{modulePath},
+	},
+	{
 		within: "internal/output",
 		why:    "it prints values that commands computed, and reads nothing",
 		ours:   []string{"internal/output", "internal/decide"},
@@ -212,7 +219,7 @@ var layers = []wall{
 			"tested in",
 		ours: []string{
 			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube",
-			"internal/nodeagent", "internal/series", "internal/observe",
+			"internal/nodeagent", "internal/series", "internal/observe", "internal/buildinfo",
 			"internal/decide", "internal/snapshot", "api",
 		},
 		never: []string{"testing", "github.com/spf13/cobra", development, simulator, tests},
@@ -222,6 +229,12 @@ var layers = []wall{
 		why:    "it packs programs that are already built, and runs none of them",
 		ours:   []string{"internal/dev/image"},
 		never:  []string{"k8s.io"},
+	},
+	{
+		within: "internal/dev/release",
+		why:    "it builds and packs files, talks to no cluster and runs nothing of what it built",
+		ours:   []string{"internal/dev/release", "internal/dev/image", "internal/dev/devcluster/build", "internal/buildinfo"},
+		never:  []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "testing"},
 	},
 	{
 		within: "internal/dev/devcluster",
@@ -283,6 +296,7 @@ var layers = []wall{
 			"go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",
+			"github.com/spdx", "github.com/package-url",
 		},
 	},
 	{

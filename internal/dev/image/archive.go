@@ -4,6 +4,9 @@ import (
 	"archive/tar"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -14,9 +17,67 @@ import (
 // WriteArchive writes the image under the tag as an OCI archive: a tar of an
 // OCI layout, for ctr, kind, podman, skopeo and docker to load.
 func WriteArchive(w io.Writer, image v1.Image, tag string) error {
+	a := &archive{tar: tar.NewWriter(w), time: epoch}
+	a.begin(image, tag)
+	a.image(image)
+	return a.end()
+}
+
+// WriteIndexArchive writes an image for several architectures likewise. The files of the archive have the time.
+func WriteIndexArchive(w io.Writer, index v1.ImageIndex, tag string, at time.Time) error {
+	a := &archive{tar: tar.NewWriter(w), time: at}
+	a.begin(index, tag)
+	manifest, err := index.RawManifest()
+	a.blob(index, manifest, err)
+	entries, err := index.IndexManifest()
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	for i := range entries.Manifests {
+		image, err := index.Image(entries.Manifests[i].Digest)
+		if err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		a.image(image)
+	}
+	return a.end()
+}
+
+// Index is one image for several architectures, in the order of their names.
+func Index(images ...v1.Image) (v1.ImageIndex, error) {
+	var entries []mutate.IndexAddendum
+	for _, image := range images {
+		config, err := image.ConfigFile()
+		if err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+		entries = append(entries, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
+			Platform: &v1.Platform{OS: config.OS, Architecture: config.Architecture},
+		}})
+	}
+	slices.SortFunc(entries, func(a, b mutate.IndexAddendum) int {
+		return strings.Compare(a.Platform.Architecture, b.Platform.Architecture)
+	})
+	for i := 1; i < len(entries); i++ {
+		if one := entries[i].Platform; one.Equals(*entries[i-1].Platform) {
+			return nil, fmt.Errorf("two images for %s", one)
+		}
+	}
+	return mutate.IndexMediaType(mutate.AppendManifests(empty.Index, entries...), types.OCIImageIndex), nil
+}
+
+// archive keeps the first error and writes nothing more after it.
+type archive struct {
+	tar  *tar.Writer
+	time time.Time // of each file
+	err  error
+}
+
+// begin writes what says that this is a layout, and what is in it.
+func (a *archive) begin(content mutate.Appendable, tag string) {
 	// Loaders look for the name in the one annotation or in the other.
 	index := mutate.IndexMediaType(mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
-		Add: image,
+		Add: content,
 		Descriptor: v1.Descriptor{Annotations: map[string]string{
 			"org.opencontainers.image.ref.name": tag,
 			"io.containerd.image.name":          tag,
@@ -24,22 +85,18 @@ func WriteArchive(w io.Writer, image v1.Image, tag string) error {
 	}), types.OCIImageIndex)
 	raw, err := index.RawManifest()
 	if err != nil {
-		return fmt.Errorf("index: %w", err)
+		a.fail(err)
+		return
 	}
-	archive := &archive{tar: tar.NewWriter(w)}
-	archive.file("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
-	archive.file("index.json", raw)
-	archive.image(image)
-	if archive.err == nil {
-		archive.err = archive.tar.Close()
-	}
-	return archive.err
+	a.file("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
+	a.file("index.json", raw)
 }
 
-// archive keeps the first error and writes nothing more after it.
-type archive struct {
-	tar *tar.Writer
-	err error
+func (a *archive) end() error {
+	if a.err == nil {
+		a.fail(a.tar.Close())
+	}
+	return a.err
 }
 
 func (a *archive) image(image v1.Image) {
@@ -86,7 +143,7 @@ func (a *archive) file(name string, content []byte) {
 		return
 	}
 	a.fail(a.tar.WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644, ModTime: epoch,
+		Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644, ModTime: a.time,
 	}))
 	if a.err == nil {
 		_, err := a.tar.Write(content)

@@ -29,17 +29,20 @@ type File struct {
 	Folder bool
 }
 
-// epoch is the time of everything in an image: the same files give the same image.
+// epoch is the time of everything in an image that has no other: the same files give the same image.
 var epoch = time.Unix(0, 0).UTC()
 
 // Assemble is an image of this machine's architecture with files, which appear in order of their paths.
 func Assemble(files []File, config v1.Config) (v1.Image, error) {
-	return assemble(files, &v1.ConfigFile{Architecture: runtime.GOARCH, Config: config}, "")
+	return assemble(files, &v1.ConfigFile{
+		Architecture: runtime.GOARCH, Config: config, Created: v1.Time{Time: epoch},
+	}, "")
 }
 
-// assemble takes architecture and configuration from a file; by is what the image's history says of how it was made.
+// assemble takes architecture, configuration and time from a file; by is what the image's history says of how it was
+// made.
 func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
-	content, err := layer(files)
+	content, err := layer(files, of.Created.Time)
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
@@ -51,7 +54,7 @@ func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err := mutate.Append(base,
-		mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: by}})
+		mutate.Addendum{Layer: l, History: v1.History{Created: of.Created, CreatedBy: by}})
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)
 	}
@@ -60,7 +63,7 @@ func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Created, file.Config = "linux", of.Architecture, v1.Time{Time: epoch}, of.Config
+	file.OS, file.Architecture, file.Created, file.Config = "linux", of.Architecture, of.Created, of.Config
 	image, err = mutate.ConfigFile(image, file)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
@@ -68,7 +71,8 @@ func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 	return image, nil
 }
 
-func layer(files []File) ([]byte, error) {
+// layer is a tar archive of files with that time.
+func layer(files []File, at time.Time) ([]byte, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	var out bytes.Buffer
@@ -78,7 +82,7 @@ func layer(files []File) ([]byte, error) {
 			return nil, fmt.Errorf("%q is not absolute", file.Path)
 		}
 		header := &tar.Header{
-			Typeflag: tar.TypeReg, Name: file.Path[1:], Size: int64(len(file.Content)), Mode: file.Mode, ModTime: epoch,
+			Typeflag: tar.TypeReg, Name: file.Path[1:], Size: int64(len(file.Content)), Mode: file.Mode, ModTime: at,
 		}
 		if file.Folder {
 			header.Typeflag, header.Name, header.Size = tar.TypeDir, header.Name+"/", 0

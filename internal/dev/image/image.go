@@ -8,6 +8,9 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -29,25 +32,53 @@ var labels = map[string]string{
 	"org.opencontainers.image.licenses":    "Apache-2.0",
 }
 
-// Build is the image of the program, a static Linux executable.
+// Source is where the program of an image is from.
+type Source struct {
+	// Version and Revision are labels: a release's version, and a Git commit. Without a revision there is no such label.
+	Version, Revision string
+	// Created is the time of the image and of all that is in it; the zero time means 1970.
+	Created time.Time
+	// Files are in the image beside the program, such as licences.
+	Files []File
+}
+
+// Build is the image of the program, a static Linux executable, alone.
 //
 // There are no CA certificates in it: the API server's is in the pod's service
 // account.
 func Build(program []byte, version string) (v1.Image, error) {
+	return BuildFrom(program, &Source{Version: version})
+}
+
+// BuildFrom is the image of the program, a static Linux executable, for the architecture that it was compiled for.
+func BuildFrom(program []byte, from *Source) (v1.Image, error) {
 	architecture, err := architectureOf(program)
 	if err != nil {
 		return nil, fmt.Errorf("the program: %w", err)
 	}
-	config := v1.Config{User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/", Labels: labelsOf(version)}
-	return assemble([]File{{Path: entrypoint, Content: program, Mode: 0o755}},
-		&v1.ConfigFile{Architecture: architecture, Config: config}, "make image")
+	config := v1.Config{User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/", Labels: from.labels()}
+	files := append(slices.Clone(from.Files), File{Path: entrypoint, Content: program, Mode: 0o755})
+	return assemble(files, &v1.ConfigFile{
+		Architecture: architecture, Config: config, Created: v1.Time{Time: from.created()},
+	}, "make image")
 }
 
-func labelsOf(version string) map[string]string {
-	all := map[string]string{"org.opencontainers.image.version": version}
-	for key, value := range labels {
-		all[key] = value
+func (s *Source) created() time.Time {
+	if s.Created.IsZero() {
+		return epoch
 	}
+	return s.Created.UTC()
+}
+
+func (s *Source) labels() map[string]string {
+	all := map[string]string{"org.opencontainers.image.version": s.Version}
+	if s.Revision != "" {
+		all["org.opencontainers.image.revision"] = s.Revision
+	}
+	if !s.Created.IsZero() {
+		all["org.opencontainers.image.created"] = s.created().Format(time.RFC3339)
+	}
+	maps.Copy(all, labels)
 	return all
 }
 

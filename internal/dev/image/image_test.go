@@ -43,8 +43,8 @@ func program(t *testing.T, machine elf.Machine, dynamic bool) []byte {
 	return out.Bytes()
 }
 
-// unpacked reads the archive back as an OCI layout.
-func unpacked(t *testing.T, archive []byte) v1.ImageIndex {
+// unpacked reads the archive back as an OCI layout, whose files have that time.
+func unpacked(t *testing.T, archive []byte, at time.Time) v1.ImageIndex {
 	t.Helper()
 	dir := t.TempDir()
 	for r := tar.NewReader(bytes.NewReader(archive)); ; {
@@ -55,8 +55,8 @@ func unpacked(t *testing.T, archive []byte) v1.ImageIndex {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !header.ModTime.Equal(epoch) {
-			t.Errorf("%s has the time %s", header.Name, header.ModTime)
+		if !header.ModTime.Equal(at) || header.Mode != 0o644 {
+			t.Errorf("%s has the time %s and the mode %o", header.Name, header.ModTime, header.Mode)
 		}
 		path := filepath.Join(dir, filepath.FromSlash(header.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -87,7 +87,7 @@ func TestArchiveReadsBack(t *testing.T) {
 	if err := WriteArchive(&archive, built, DefaultTag); err != nil {
 		t.Fatal(err)
 	}
-	index := unpacked(t, archive.Bytes())
+	index := unpacked(t, archive.Bytes(), epoch)
 	if err := validate.Index(index); err != nil {
 		t.Errorf("the layout is not valid: %v", err)
 	}
@@ -116,7 +116,7 @@ func TestArchiveReadsBack(t *testing.T) {
 		t.Errorf("platform %s, want %s", got, want)
 	}
 	want := v1.Config{
-		User: "65532:65532", Entrypoint: []string{"/plimsoll"}, WorkingDir: "/", Labels: labelsOf("v1.2.3"),
+		User: "65532:65532", Entrypoint: []string{"/plimsoll"}, WorkingDir: "/", Labels: (&Source{Version: "v1.2.3"}).labels(),
 	}
 	if diff := cmp.Diff(want, config.Config); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

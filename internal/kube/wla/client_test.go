@@ -124,6 +124,21 @@ func TestStatusThatCannotBeReadIsEmpty(t *testing.T) {
 	isGood(t, object, "web")
 }
 
+// What a newer version has added to an object is left out, and the rest is read.
+func TestFieldsOfANewerVersion(t *testing.T) {
+	newer := strings.Replace(stored("web", `"1"`, `{"desiredReplicas":3,"later":{"a":[1]}}`), `"spec":{`,
+		`"spec":{"later":{"b":"c"},`, 1)
+	if !strings.Contains(newer, `"later":{"b":"c"}`) {
+		t.Fatalf("nothing was added to %s", newer)
+	}
+	client := serve(t, map[string]string{path + "/namespaces/shop/workloadautoscalers/web": newer}, "")
+	object, err := client.WorkloadAutoscalers("shop").Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil || object.Status.DesiredReplicas != 3 {
+		t.Fatalf("%+v, %v", object, err)
+	}
+	isGood(t, object, "web")
+}
+
 func TestServed(t *testing.T) {
 	for what, c := range map[string]struct {
 		answers map[string]string

@@ -1,6 +1,8 @@
 package horizontal
 
 import (
+	"slices"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -66,6 +68,9 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 	if own.Mode, isKnown = mode.Parse(string(spec.Mode)); !isKnown {
 		errs = append(errs, field.NotSupported(path.Child("mode"), spec.Mode, modes))
 	}
+	if s := spec.SelectionStrategy; s != "" && !slices.Contains(selectionStrategies, s) {
+		errs = append(errs, field.NotSupported(path.Child("selectionStrategy"), s, selectionStrategies))
+	}
 	for i := range spec.Schedules {
 		schedule, problems := scheduled.Of(&spec.Schedules[i], path.Child("schedules").Index(i))
 		own.Schedules = append(own.Schedules, schedule)
@@ -79,6 +84,10 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 
 var modes = []plimsollv1alpha1.Mode{
 	plimsollv1alpha1.ModeActive, plimsollv1alpha1.ModePreview, plimsollv1alpha1.ModePaused,
+}
+
+var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
+	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReferences,
 }
 
 // extendSpec adds to a metric what an HPA's metric does not have.

@@ -359,6 +359,26 @@ func TestStaleOpenWindows(t *testing.T) {
 	}
 }
 
+// Open windows of another version are left out, and what the checkpoint has beside them is kept.
+func TestOpenWindowsOfAnotherVersion(t *testing.T) {
+	p := with(divergence.OpenWindow)
+	var c Container
+	c.AddCPU(p, at("a", 0, 100), began)
+	c.AddMemory(p, at("a", 0, 100*mib), began)
+	for version, windows := range map[int]int{0: 0, 1: 1, 2: 0} {
+		saved := c.Save(p, began)
+		saved.Open.Version = version
+		restored, err := Restore(p, saved, began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(restored.windows) != windows || restored.aggregate.samples != saved.Samples || saved.Samples == 0 {
+			t.Errorf("version %d: %d windows, %d samples of %d", version, len(restored.windows), restored.aggregate.samples,
+				saved.Samples)
+		}
+	}
+}
+
 func TestAnnotationIsBounded(t *testing.T) {
 	p := with(divergence.OpenWindow)
 	var c Container

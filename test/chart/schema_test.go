@@ -72,19 +72,19 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// schema is what is read of a JSON schema.
-type schema struct {
+// jsonSchema is what is read of a JSON schema.
+type jsonSchema struct {
 	Ref                  string `json:"$ref"`
 	Type                 string
-	Properties           map[string]schema
+	Properties           map[string]jsonSchema
 	AdditionalProperties any
-	Definitions          map[string]schema
+	Definitions          map[string]jsonSchema
 }
 
 // TestSchemaHasEachValue: what the schema permits and what values.yaml has are the same keys, and no object that lists
 // its properties permits others.
 func TestSchemaHasEachValue(t *testing.T) {
-	var whole schema
+	var whole jsonSchema
 	var defaults map[string]any
 	if err := json.Unmarshal([]byte(read(t, chartDir+"/values.schema.json")), &whole); err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func TestSchemaHasEachValue(t *testing.T) {
 	definitions := whole.Definitions
 	// What Kubernetes has more properties of than a default shows.
 	isKubernetes := map[string]bool{"quantities": true, "affinity": true}
-	var compare func(path string, s schema, value any)
-	compare = func(path string, s schema, value any) {
+	var compare func(path string, s jsonSchema, value any)
+	compare = func(path string, s jsonSchema, value any) {
 		if s.Ref != "" {
 			name := strings.TrimPrefix(s.Ref, "#/definitions/")
 			if isKubernetes[name] {

@@ -78,8 +78,13 @@ func TestRelease(t *testing.T) {
 		t.Error("the upgrade took away the admission server's authority")
 	}
 
+	// To go back without going back in definitions.
+	r.apply("upgrade", older, everything, "--set=crds.install=false")
+	r.checkDefinition(true)
+	r.checkUsersObjects(made)
+
 	r.run("rollback", "plimsoll", "1", "--namespace="+namespace, "--wait", "--timeout=2m")
-	first, now := r.manifest("1"), r.manifest("4")
+	first, now := r.manifest("1"), r.manifest("5")
 	if first != now {
 		t.Errorf("the rollback is not what was first installed:\n%s", unified(t, first, now))
 	}

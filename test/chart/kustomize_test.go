@@ -179,7 +179,8 @@ func TestEveryPodIsRestricted(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"plimsoll-admission-controller", "plimsoll-controller", "plimsoll-node-agent"}; !slices.Equal(names, want) {
+	want := []string{"plimsoll-admission-controller", "plimsoll-controller", "plimsoll-node-agent"}
+	if !slices.Equal(names, want) {
 		t.Errorf("pods of %q", names)
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,13 +59,13 @@ func TestRelease(t *testing.T) {
 	everything := read(t, "testdata/everything.yaml")
 
 	r.apply("install", older, "horizontalPodAutoscalers: act")
-	r.checkDefinition(false)
+	r.checkVersion(false, false)
 	made := r.makeUsersObjects()
 	processes := followPods(t, r.cluster, "plimsoll-admission-controller")
 	written := r.awaitRegistration(admissionregistrationv1.Ignore)
 
 	r.apply("upgrade", newer, everything)
-	r.checkDefinition(true)
+	r.checkVersion(true, true)
 	r.checkUsersObjects(made)
 	r.checkDoctor()
 	authority := r.fillAuthority()
@@ -80,7 +82,7 @@ func TestRelease(t *testing.T) {
 
 	// To go back without going back in definitions.
 	r.apply("upgrade", older, everything, "--set=crds.install=false")
-	r.checkDefinition(true)
+	r.checkVersion(true, false)
 	r.checkUsersObjects(made)
 
 	r.run("rollback", "plimsoll", "1", "--namespace="+namespace, "--wait", "--timeout=2m")
@@ -88,7 +90,7 @@ func TestRelease(t *testing.T) {
 	if first != now {
 		t.Errorf("the rollback is not what was first installed:\n%s", unified(t, first, now))
 	}
-	r.checkDefinition(false)
+	r.checkVersion(false, false)
 	r.checkUsersObjects(made)
 	if diff := cmp.Diff(written, r.awaitRegistration(admissionregistrationv1.Ignore)); diff != "" {
 		t.Errorf("the rollback changed the admission server's registration: %s", diff)
@@ -103,7 +105,7 @@ func TestRelease(t *testing.T) {
 	r.checkUsersObjects(made)
 
 	r.apply("install", newer, "")
-	r.checkDefinition(true)
+	r.checkVersion(true, true)
 	r.checkUsersObjects(made)
 	r.remove()
 	r.checkUsersObjects(made)
@@ -163,8 +165,8 @@ func (r *release) live(ctx context.Context, object *unstructured.Unstructured) (
 	return found, err
 }
 
-// checkDefinition reports whether WorkloadAutoscalers have the later field.
-func (r *release) checkDefinition(hasField bool) {
+// checkVersion: the definition has the later field, and the role the later rule, or neither.
+func (r *release) checkVersion(isDefinitionNewer, isRoleNewer bool) {
 	r.t.Helper()
 	definition := &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(schema.GroupVersionKind{
@@ -175,8 +177,18 @@ func (r *release) checkDefinition(hasField bool) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if specProperties(r.t, found)[laterField] != nil != hasField {
-		r.t.Errorf("that %s has %s should be %v", workloadAutoscalers, laterField, hasField)
+	if hasField := specProperties(r.t, found)[laterField] != nil; hasField != isDefinitionNewer {
+		r.t.Errorf("that %s has %s should be %v", workloadAutoscalers, laterField, isDefinitionNewer)
+	}
+	role, err := r.cluster.Client().RbacV1().ClusterRoles().Get(r.t.Context(), "plimsoll-explain", metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	hasRule := slices.ContainsFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {
+		return slices.Equal(rule.APIGroups, []string{"batch"})
+	})
+	if hasRule != isRoleNewer {
+		r.t.Errorf("that %s may get Jobs should be %v", role.Name, isRoleNewer)
 	}
 }
 

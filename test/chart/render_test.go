@@ -112,16 +112,6 @@ func key(o *unstructured.Unstructured) string {
 	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
-// find is an object by its key.
-func find(t testing.TB, objects []*unstructured.Unstructured, wanted string) *unstructured.Unstructured {
-	t.Helper()
-	at := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return key(o) == wanted })
-	if at < 0 {
-		t.Fatalf("there is no %s", wanted)
-	}
-	return objects[at]
-}
-
 // read is a file of the repository.
 func read(t testing.TB, path string) string {
 	t.Helper()
@@ -139,7 +129,7 @@ func compareFile(t *testing.T, path, want string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // as the others of the repository
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

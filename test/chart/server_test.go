@@ -102,3 +102,13 @@ func argumentsOf(t *testing.T, object *unstructured.Unstructured) []string {
 	}
 	return args
 }
+
+// TestOldKubernetes: what is too old is refused, and a vendor's suffix is not taken for a version before.
+func TestOldKubernetes(t *testing.T) {
+	h := newHelm(t)
+	out, err := h.try("template", "plimsoll", chartDir, "--kube-version=1.29.9")
+	if err == nil || !strings.Contains(out, "incompatible with Kubernetes v1.29.9") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	h.run("template", "plimsoll", chartDir, "--kube-version=1.30.4-gke.100")
+}

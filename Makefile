@@ -29,12 +29,13 @@ STEPS := 4000
 # The demo counts from here, builds included.
 BEGAN := $(shell date +%s)
 
+HELM_VERSION := $(shell awk '/helm.sh\/helm\/v4 v/ {sub(/.*helm\/v4 /, ""); print $$1}' tools/helm/go.mod)
 LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' tools/lint/go.mod)
 # The Go release is part of the name: a linter does not read what a newer compiler wrote.
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 
 # The modules with code of ours; the others under tools only name what they build.
-MODULES := . test/oracle tools/codegen tools/e2e
+MODULES := . test/oracle test/chart tools/codegen tools/e2e
 
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
@@ -53,6 +54,10 @@ UNIT_RACED = $$(go list ./... | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)')
 UNIT_SEQUENTIAL = $$(go list ./... | grep -E '$(SEQUENTIAL)')
 # Those that take longest start first: handover, then the last in the alphabet.
 WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
+
+# The chart, rendered by Helm's library, which is no requirement of the product. The go command does not see that files outside
+# of a test's module have changed: what it remembers of an earlier run says nothing.
+CHART_TESTS = cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 5m .
 
 .PHONY: help
 help: ## list the targets
@@ -90,6 +95,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 	@echo "Compiling the tests for the race detector: some minutes the first time; each package reports when its tests have run."
 	@$(GO_RACE) -timeout 15m $(UNIT_RACED)
 	@$(GO) test $(TEST_FLAGS) -timeout 5m $(UNIT_SEQUENTIAL)
+	@$(CHART_TESTS)
 	@echo "Comparing with upstream's own controller in $(STEPS) steps of random timelines (make oracle compares more)."
 	@cd test/oracle && $(GO) test $(TEST_FLAGS) -timeout 15m . -args -steps=$(STEPS)
 	@echo "Comparing with upstream's vertical autoscaler in random histories (make oracle-vertical compares more)."
@@ -101,6 +107,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 .PHONY: unit
 unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/workloadmodel for one)
 	@$(GO) test $(TEST_FLAGS) -timeout 5m $(or $(PKG),$(UNIT))
+	@$(if $(PKG),,$(CHART_TESTS))
 
 .PHONY: test-node
 test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one)
@@ -119,6 +126,10 @@ test-keda: tools ## test beside KEDA, and migrate from it under load (builds KED
 	@echo "Building KEDA's operator and metrics server; half an hour the first time."
 	@$(DEVBUILD) -only keda-operator,keda-metrics-server
 	@$(GO) test -count 1 -timeout 30m -v -tags keda ./test/keda $(if $(RUN),-run '$(RUN)')
+
+.PHONY: test-chart
+test-chart: tools helm ## lint the chart and render it for many sets of values; install, upgrade under load, roll back and remove it (RUN=TestRelease for one)
+	@cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 40m -v -tags helm $(if $(RUN),-run '$(RUN)') .
 
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
@@ -215,6 +226,15 @@ generate: ## write what is generated: deep copies and CustomResourceDefinitions 
 	@$(GO) run -C tools/codegen ./protoc $(CURDIR)/internal/collect/externalscaler/pb externalscaler.proto
 	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml internal/collect/externalscaler/pb/* \
 		tools/codegen/go.mod tools/codegen/protoc/*.go | grep -v _test.go | xargs sha256sum > api/generated.sum
+
+.PHONY: chart
+chart: ## write what the chart takes from config/ and the table of its README; a test tells when it is stale
+	@cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 . -args -update
+
+.PHONY: helm
+helm: ## build Helm into bin/ (some minutes the first time)
+	@mkdir -p bin
+	@$(GO) build -C tools/helm -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION)' -o $(CURDIR)/bin/helm helm.sh/helm/v4/cmd/helm
 
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)

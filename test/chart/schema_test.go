@@ -1,0 +1,128 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestBadValuesAreRefused: each message names the value, and what is wrong with it.
+func TestBadValuesAreRefused(t *testing.T) {
+	for values, want := range map[string][]string{
+		"controler: {replicas: 2}":                          {"additional properties 'controler' not allowed"},
+		"controller: {replica: 2}":                          {"/controller", "additional properties 'replica' not allowed"},
+		"controller: {replicas: two}":                       {"/controller/replicas", "want integer"},
+		"controller: {replicas: 0}":                         {"/controller/replicas", "minimum"},
+		"controller: {extraArgs: [v=1]}":                    {"/controller/extraArgs/0", "does not match pattern"},
+		"controller: {extraArgs: {v: 1}}":                   {"/controller/extraArgs", "want array"},
+		"controller: {resources: {requests: {cpus: 1}}}":    {"/controller/resources/requests", "'cpus' not allowed"},
+		"controller: {resources: {limits: {memory: 1 Gi}}}": {"/controller/resources/limits/memory"},
+		"controller: {resources: {limits: {memory: 1GiB}}}": {"/controller/resources/limits/memory"},
+		"controller: {affinity: {podAntiAfinity: {}}}":      {"/controller/affinity", "'podAntiAfinity' not allowed"},
+		"controller: {nodeSelector: {ssd: true}}":           {"/controller/nodeSelector/ssd", "want string"},
+		"controller: {tolerations: [{keys: a}]}":            {"/controller/tolerations/0", "'keys' not allowed"},
+		"controller: {topologySpreadConstraints: [{maxSkew: 1}]}": {
+			"/controller/topologySpreadConstraints/0", "missing properties 'topologyKey', 'whenUnsatisfiable'"},
+		"admissionController: {replicas: -1}":              {"/admissionController/replicas"},
+		"horizontalPodAutoscalers: off":                    {"/horizontalPodAutoscalers", "'auto', 'act', 'shadow', 'ignore'"},
+		"horizontalPodAutoscalers: on":                     {"/horizontalPodAutoscalers", "'auto', 'act', 'shadow', 'ignore'"},
+		"vertical: true":                                   {"/vertical", "want object"},
+		"vertical: {enabled: \"false\"}":                   {"/vertical/enabled", "want boolean"},
+		"image: {pullPolicy: Sometimes}":                   {"/image/pullPolicy", "'Always', 'IfNotPresent', 'Never'"},
+		"image: {digest: 0123}":                            {"/image/digest", "want string"},
+		"image: {digest: sha256:0123}":                     {"/image/digest", "does not match pattern"},
+		"image: {repository: a/b@sha256}":                  {"/image/repository"},
+		"image: {tag: 1.2}":                                {"/image/tag", "want string"},
+		"image: {pullSecrets: [{name: a}]}":                {"/image/pullSecrets/0", "want string"},
+		"logging: {format: xml}":                           {"/logging/format", "'json', 'text'"},
+		"logging: {verbosity: high}":                       {"/logging/verbosity"},
+		"nodeAgent: {namespace: agents}":                   {"/nodeAgent/namespace", "want object"},
+		"nodeAgent: {namespace: {name: Agents}}":           {"/nodeAgent/namespace/name"},
+		"nodeAgent: {kubeletCgroupRoot: kubelet}":          {"/nodeAgent/kubeletCgroupRoot"},
+		"sources: {secret: true}":                          {"/sources", "'secret' not allowed"},
+		"monitoring: {serviceMonitor: {interval: 15}}":     {"/monitoring/serviceMonitor/interval", "want string"},
+		"monitoring: {serviceMonitor: {interval: 15sec}}":  {"/monitoring/serviceMonitor/interval"},
+		"networkPolicies: {metricsFrom: [{namespace: a}]}": {"/networkPolicies/metricsFrom/0", "'namespace' not allowed"},
+		"priorityClass: {value: 2000000000}":               {"/priorityClass/value", "maximum"},
+		"crds: {install: {}}":                              {"/crds/install", "want boolean"},
+		// What the schema cannot say, the templates do.
+		"controller: {extraArgs: [--vertical=false]}":                    {"controller.extraArgs: --vertical is not for extraArgs: set vertical.enabled"},
+		"controller: {extraArgs: [--v=2]}":                               {"set logging.verbosity"},
+		"admissionController: {extraArgs: [--v=2]}":                      {"admissionController.extraArgs", "set logging.verbosity"},
+		"nodeAgent: {enabled: true, extraArgs: [--logging-format=text]}": {"nodeAgent.extraArgs", "set logging.format"},
+		"commonLabels: {helm.sh/chart: a}":                               {"commonLabels: the chart sets helm.sh/chart itself"},
+		"controller: {podLabels: {app.kubernetes.io/name: a}}":           {"podLabels: the selectors need app.kubernetes.io/name"},
+		"priorityClass: {name: \"\"}":                                    {"priorityClass.name"},
+	} {
+		_, _, err := render(t, namespace, values)
+		if err == nil {
+			t.Errorf("%s: it is accepted", values)
+			continue
+		}
+		for _, text := range want {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: no %q in %v", values, text, err)
+			}
+		}
+	}
+}
+
+// jsonSchema is what is read of a JSON schema.
+type jsonSchema struct {
+	Ref                  string `json:"$ref"`
+	Type                 string
+	Properties           map[string]jsonSchema
+	AdditionalProperties any
+	Definitions          map[string]jsonSchema
+}
+
+// TestSchemaHasEachValue: what the schema permits and what values.yaml has are the same keys, and no object that lists
+// its properties permits others.
+func TestSchemaHasEachValue(t *testing.T) {
+	var whole jsonSchema
+	var defaults map[string]any
+	if err := json.Unmarshal([]byte(read(t, chartDir+"/values.schema.json")), &whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(read(t, chartDir+"/values.yaml")), &defaults); err != nil {
+		t.Fatal(err)
+	}
+	delete(whole.Properties, "global") // Helm's own, not a value of this chart.
+	definitions := whole.Definitions
+	// What Kubernetes has more properties of than a default shows.
+	isKubernetes := map[string]bool{"quantities": true, "affinity": true}
+	var compare func(path string, s jsonSchema, value any)
+	compare = func(path string, s jsonSchema, value any) {
+		if s.Ref != "" {
+			name := strings.TrimPrefix(s.Ref, "#/definitions/")
+			if isKubernetes[name] {
+				return
+			}
+			s = definitions[name]
+		}
+		if len(s.Properties) == 0 {
+			return
+		}
+		if s.AdditionalProperties != false {
+			t.Errorf("%s permits other keys", path)
+		}
+		object, ok := value.(map[string]any)
+		if !ok {
+			t.Errorf("%s: the default is %v", path, value)
+			return
+		}
+		got, want := slices.Sorted(maps.Keys(object)), slices.Sorted(maps.Keys(s.Properties))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: values.yaml has %q, the schema %q", path, got, want)
+		}
+		for key, property := range s.Properties {
+			compare(fmt.Sprintf("%s.%s", path, key), property, object[key])
+		}
+	}
+	compare("values", whole, defaults)
+}

@@ -180,6 +180,8 @@ type Deployment struct {
 	Object
 	Component     Component
 	Wanted, Ready int32
+	// AvailableSince is when enough of its pods became ready, by the API server's clock; zero if they are not.
+	AvailableSince time.Time
 	// Account is its service account.
 	Account string
 	Image   string

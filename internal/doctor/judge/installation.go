@@ -11,8 +11,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
-// leaseGrace is how long after its end a Lease may wait for the next leader.
-const leaseGrace = 15 * time.Second
+// leaseGrace is how long after its end a Lease may wait for the next leader. firstLeaderGrace is how long pods may be
+// ready before one of them leads: the first pods of an installation, or the Lease's last holder ended without a release.
+const leaseGrace, firstLeaderGrace = 15 * time.Second, time.Minute
 
 func installation(f *facts.Facts) []doctor.Finding {
 	if f.Deployments.Unread != nil {
@@ -85,6 +86,17 @@ func leader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	if f.Leases.Unread != nil {
 		return unknown("whether a replica leads", f.Leases.Unread)
 	}
+	found := noLeader(f, d)
+	ready := f.ServerNow().Sub(d.AvailableSince)
+	if len(found) > 0 && ready <= firstLeaderGrace {
+		found[0].Level = doctor.Warning
+		found[0].Why = fmt.Sprintf("its pods are ready since %s; a leader is elected within seconds", short(ready))
+		found[0].Do, found[0].Command = "examine the cluster again in a minute", ""
+	}
+	return found
+}
+
+func noLeader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	namespace, name := f.LeaseOf(d)
 	for i := range f.Leases.Value {
 		if l := &f.Leases.Value[i]; l.Namespace == namespace && l.Name == name {

@@ -195,6 +195,12 @@ func TestBroken(t *testing.T) {
 			func(f *facts.Facts) { f.Leases.Value[0].Renewed = ago(time.Minute) }},
 		"no Lease": {"installation", doctor.Problem, "Deployment plimsoll-system/plimsoll-controller", "there is no Lease",
 			func(f *facts.Facts) { f.Leases.Value = nil }},
+		"no Lease yet": {"installation", doctor.Warning, "Deployment plimsoll-system/plimsoll-controller", "there is no Lease",
+			func(f *facts.Facts) { f.Leases.Value, f.Deployments.Value[0].AvailableSince = nil, ago(3*time.Second) }},
+		"no Lease after a minute": {"installation", doctor.Problem, "Deployment plimsoll-system/plimsoll-controller",
+			"there is no Lease", func(f *facts.Facts) {
+				f.Leases.Value, f.Deployments.Value[0].AvailableSince = nil, ago(61*time.Second)
+			}},
 		"installed twice": {"installation", doctor.Warning, "", "more than once", func(f *facts.Facts) {
 			second := f.Deployments.Value[0]
 			second.Namespace = "other"

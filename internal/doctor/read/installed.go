@@ -140,6 +140,11 @@ type deployment struct {
 	} `json:"spec"`
 	Status struct {
 		ReadyReplicas int32 `json:"readyReplicas"`
+		Conditions    []struct {
+			Type               string    `json:"type"`
+			Status             string    `json:"status"`
+			LastTransitionTime time.Time `json:"lastTransitionTime"`
+		} `json:"conditions"`
 	} `json:"status"`
 }
 
@@ -150,6 +155,11 @@ func (d *deployment) facts(component facts.Component) facts.Deployment {
 	}
 	if d.Spec.Replicas != nil {
 		read.Wanted = *d.Spec.Replicas
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == "Available" && c.Status == "True" {
+			read.AvailableSince = c.LastTransitionTime
+		}
 	}
 	for i := range d.Spec.Template.Spec.Containers {
 		c := &d.Spec.Template.Spec.Containers[i]

@@ -21,7 +21,7 @@ import (
 )
 
 // commandBlocks are the blocks of commands in README.md that a reader types on a cluster of his own.
-var commandBlocks = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+var commandBlocks = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 
 // TestREADME types the commands of README.md as they stand there, on a cluster where kube-controller-manager's HPA loop is
 // on and nothing of Plimsoll is installed. Then load comes, and Plimsoll scales.

@@ -2,6 +2,7 @@
 package kubelets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,6 +138,14 @@ func (c *Config) Reads() bool { return c.Source != API }
 
 // ReadsAgents reports whether agents of nodes are asked before kubelets.
 func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != "" }
+
+// SampleInterval is how often there can be new samples of a pod: where agents are asked, more often than kubelets are.
+func (c *Config) SampleInterval() time.Duration {
+	if c.ReadsAgents() {
+		return min(c.Interval, cmp.Or(c.Agents.Period, podusage.AgentPeriod))
+	}
+	return c.Interval
+}
 
 // NewSource makes a source of what pods use that scrapes the kubelets. Where agents are asked before them, Share
 // comes first.

@@ -2,7 +2,6 @@
 package kubelets
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,10 +140,13 @@ func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != 
 
 // SampleInterval is how often there can be new samples of a pod: where agents are asked, more often than kubelets are.
 func (c *Config) SampleInterval() time.Duration {
-	if c.ReadsAgents() {
-		return min(c.Interval, cmp.Or(c.Agents.Period, podusage.AgentPeriod))
+	switch {
+	case !c.ReadsAgents():
+		return c.Interval
+	case c.Agents.Period == 0:
+		return min(c.Interval, podusage.AgentPeriod)
 	}
-	return c.Interval
+	return min(c.Interval, c.Agents.Period)
 }
 
 // NewSource makes a source of what pods use that scrapes the kubelets. Where agents are asked before them, Share

@@ -4,8 +4,10 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
+	"time"
 )
 
 // admission has the handshakes of a listener. Accept returns connections whose handshake has succeeded, so that
@@ -52,17 +54,33 @@ func (a *admission) Close() error {
 	return a.Listener.Close()
 }
 
-// run accepts whoever connects.
+// run accepts whoever connects, until the listener is closed. An error of any other kind, such as that of too many open
+// files, is one of the moment, or of one connection.
 func (a *admission) run() {
-	for {
+	pause := time.Duration(0)
+	for a.ctx.Err() == nil {
 		connection, err := a.Listener.Accept()
-		if err != nil {
+		switch {
+		case err == nil:
+			pause = 0
+			go a.admit(connection, a.enter(connection))
+		case errors.Is(err, net.ErrClosed):
 			a.close(err)
-			return
+		default:
+			pause = min(max(shortestPause, 2*pause), longestPause)
+			select {
+			case <-time.After(pause):
+			case <-a.ctx.Done():
+			}
 		}
-		go a.admit(connection, a.enter(connection))
 	}
 }
+
+// How long nobody is accepted after an error, and after many of them.
+const (
+	shortestPause = 5 * time.Millisecond
+	longestPause  = time.Second
+)
 
 // enter counts a stranger. Where there are too many, the one that came first has to go.
 func (a *admission) enter(connection net.Conn) *list.Element {

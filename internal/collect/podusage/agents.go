@@ -84,6 +84,8 @@ type wantedPods struct {
 	pods map[podName]*wantedPod
 	// prepared is the selection of their containers; nil if it is another one by now.
 	prepared *selection.Prepared
+	// lacked is when somebody looked last at a ready pod that the agent does not know.
+	lacked time.Time
 }
 
 type podName struct{ namespace, name string }
@@ -219,40 +221,15 @@ func (a *agents) isHeard(node string, now time.Time) bool {
 	return isHeard && now.Sub(last) <= max(a.grace, agentWait)
 }
 
-// without are the nodes whose agents do not answer.
-func (a *agents) without(nodes []string, now time.Time) []string {
-	if a == nil {
-		return nodes
-	}
-	var left []string
-	for _, node := range nodes {
-		if !a.isAnswering(node, now) {
-			left = append(left, node)
-		}
-	}
-	return left
-}
-
-// stretch is how many times less often a kubelet is asked.
-func (a *agents) stretch(target kubelet.Target) float64 {
-	if a.isAnswering(target.Node, time.Now()) {
-		return agentStretch
-	}
-	return 1
-}
-
 // want has a pod's containers asked for, and reports whether the agent of its node answers.
 func (a *agents) want(now time.Time, pod *observe.Pod) (answers bool) {
-	if pod.Running == nil {
-		return false
-	}
 	node := pod.Node()
 	name := podName{pod.Namespace(), pod.Name}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of := a.wanted[node]
-	if of == nil {
-		return false
+	if of == nil || pod.Running == nil {
+		return of != nil && a.isHeard(node, now)
 	}
 	known := of.pods[name]
 	if known == nil {
@@ -366,6 +343,9 @@ func (a *agents) usage(
 	query rate.Query, pod *observe.Pod, dst []rate.ContainerUsage,
 ) (all []rate.ContainerUsage, isEnough bool) {
 	from := len(dst)
+	if pod.Running == nil {
+		return dst, false
+	}
 	dst, isKnown := a.store.Usage(query, dst)
 	if !isKnown || len(dst)-from != len(pod.Running.Containers) {
 		return dst[:from], false

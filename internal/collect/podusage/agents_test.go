@@ -2,6 +2,7 @@ package podusage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -44,6 +45,8 @@ type cluster struct {
 	peak int64
 	// unknown are containers that agents do not find.
 	unknown string
+	// housekeeping is how often kubelets have samples; 0 for 10 s.
+	housekeeping time.Duration
 }
 
 // textOf is what a node's containers have used by a time.
@@ -81,13 +84,13 @@ type (
 func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	f.mu.Lock()
 	f.kubelets++
-	failure := f.kubeletFailure
+	failure, period := f.kubeletFailure, cmp.Or(f.housekeeping, 10*time.Second)
 	f.mu.Unlock()
 	if failure != nil {
 		return rate.Round{}, failure
 	}
 	now := time.Now()
-	sampled := now.Truncate(10 * time.Second)
+	sampled := now.Truncate(period)
 	return f.store.Ingest(target.Node, now, f.textOf(sampled, selection.Container{Pod: "web-0", Name: "app"},
 		selection.Container{Pod: "web-0", Name: "proxy"}))
 }
@@ -407,6 +410,46 @@ func TestNotFromAgent(t *testing.T) {
 				t.Errorf("asked for %v", slices.Collect(maps.Keys(c.asked)))
 			}
 		})
+	})
+}
+
+// TestKubeletBesideAgent: a pod that is known from its kubelet alone, though the agent of its node answers, has samples as
+// fresh as without an agent: the kubelet is asked at the usual interval, and at once when a surge is suspected.
+func TestKubeletBesideAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		c.set(func() { c.housekeeping, c.unknown = 250*time.Millisecond, "proxy" })
+		pass(25 * time.Second)
+		for range 40 {
+			age(t, s, pods)
+			pass(250 * time.Millisecond)
+		}
+		if o := originsOf(t, s, pods); o.KubeletPods != 1 || c.world.logged("come from its agent") != 1 {
+			t.Fatalf("%+v, logged %v", o, c.world.logs)
+		}
+		for range 40 {
+			pass(250 * time.Millisecond)
+			if a := age(t, s, pods); a > time.Second+250*time.Millisecond {
+				t.Errorf("a sample of the kubelet is %s old", a)
+			}
+		}
+		pass(500 * time.Millisecond)
+		s.Prefer(true, "a")
+		pass(50 * time.Millisecond)
+		if a := age(t, s, pods); a > 300*time.Millisecond {
+			t.Errorf("after an early scrape a sample is %s old", a)
+		}
+		// When the agent knows the pod, its kubelet is asked seldom again.
+		c.set(func() { c.unknown = "" })
+		settled(t, s, pods)
+		c.set(func() { c.kubelets = 0 })
+		for range 80 {
+			age(t, s, pods)
+			pass(250 * time.Millisecond)
+		}
+		if c.kubelets > 6 {
+			t.Errorf("in 20 s the kubelet was asked %d times", c.kubelets)
+		}
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// lackAfter is for how long a kubelet is asked as often as without an agent after somebody has looked at a ready pod that
-// the agent does not know. An object whose kubelets are asked every second is decided as often.
+// lackAfter is for how long a kubelet is asked as often as without an agent after somebody has looked at a ready pod
+// that the agent does not know. An object whose kubelets are asked every second is decided as often.
 const lackAfter = 5 * time.Second
 
 // isEnough reports whether the agent's samples are used, and its node's kubelet is needed for no ready pod.
@@ -19,7 +19,7 @@ func (a *agents) isEnough(node string, now time.Time) bool {
 	return a.isHeard(node, now) && (of == nil || now.Sub(of.lacked) > lackAfter)
 }
 
-// lacks notes that an agent that answers does not know a pod. If it is the first for a while, its node's kubelet is due.
+// lacks notes that an agent that answers does not know a pod. If it is the first for a while, the node's kubelet is due.
 func (a *agents) lacks(now time.Time, pod *observe.Pod) {
 	node := pod.Node()
 	a.mu.Lock()

@@ -3,7 +3,9 @@ package podusage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -125,7 +127,10 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 // run asks agents until ctx ends.
 func (a *agents) run(ctx context.Context) {
 	var running sync.WaitGroup
-	defer running.Wait()
+	defer func() {
+		running.Wait()
+		a.end()
+	}()
 	running.Go(func() { a.rounds.Run(ctx) })
 	if a.config.Run != nil {
 		running.Go(func() { a.config.Run(ctx) })
@@ -134,6 +139,16 @@ func (a *agents) run(ctx context.Context) {
 		a.choose()
 		a.judge(time.Now())
 		_ = timing.Pause(ctx, agentsPeriod/4) // The loop's condition ends it.
+	}
+}
+
+// end forgets all agents. Others have the same connections, and would keep this session's samples with them.
+func (a *agents) end() {
+	a.mu.Lock()
+	nodes := slices.Collect(maps.Keys(a.wanted))
+	a.mu.Unlock()
+	for _, node := range nodes {
+		a.scraper.Forget(node)
 	}
 }
 

@@ -47,6 +47,8 @@ type cluster struct {
 	unknown string
 	// housekeeping is how often kubelets have samples; 0 for 10 s.
 	housekeeping time.Duration
+	// forgotten are the nodes whose agents need no connection any more.
+	forgotten []string
 }
 
 // textOf is what a node's containers have used by a time.
@@ -124,7 +126,9 @@ func (f fromAgents) Contention(_ context.Context, target kubelet.Target, wanted 
 }
 
 // Forget implements AgentScraper.
-func (f fromAgents) Forget(string) {}
+func (f fromAgents) Forget(node string) {
+	f.set(func() { f.forgotten = append(f.forgotten, node) })
+}
 
 func (c *cluster) set(change func()) {
 	c.mu.Lock()
@@ -449,6 +453,22 @@ func TestKubeletBesideAgent(t *testing.T) {
 		}
 		if c.kubelets > 6 {
 			t.Errorf("in 20 s the kubelet was asked %d times", c.kubelets)
+		}
+	})
+}
+
+// TestAgentsAreForgotten: when a session ends, as the rights on kubelets are gone, its agents are forgotten. The client that
+// both sides share would keep the samples of each session that was.
+func TestAgentsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		if c.forgotten != nil {
+			t.Errorf("%v are forgotten too early", c.forgotten)
+		}
+		c.world.stop()
+		if !slices.Equal(c.forgotten, []string{"a"}) {
+			t.Errorf("forgotten at the end: %v", c.forgotten)
 		}
 	})
 }

@@ -285,13 +285,14 @@ func (a *agents) selected(node string, now time.Time) *selection.Prepared {
 // containers are those of all pods, as many as an agent takes.
 func (w *wantedPods) containers() []selection.Container {
 	var all []selection.Container
+	left := selection.MaxBytes
 	for name, pod := range w.pods {
 		for _, c := range pod.running.Containers {
-			if len(all) == selection.MaxContainers {
-				return all
-			}
 			wanted := selection.Container{
 				PodUID: pod.running.PodUID, ID: c.ID, Namespace: name.namespace, Pod: name.name, Name: c.Name,
+			}
+			if left -= wanted.Bytes(); len(all) == selection.MaxContainers || left < 0 {
+				return all
 			}
 			if wanted.IsValid() {
 				all = append(all, wanted)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -471,6 +472,25 @@ func TestAgentsAreForgotten(t *testing.T) {
 			t.Errorf("forgotten at the end: %v", c.forgotten)
 		}
 	})
+}
+
+// TestLongSelection: pods with names as long as they may be do not have the agent refuse all of the node's pods.
+func TestLongSelection(t *testing.T) {
+	long := func(n int, suffix string) string { return strings.Repeat("x", n-len(suffix)) + suffix }
+	of := &wantedPods{pods: map[podName]*wantedPod{}}
+	for pod := range 110 {
+		running := &observe.Running{PodUID: long(36, strconv.Itoa(pod))}
+		for container := range 30 {
+			running.Containers = append(running.Containers, observe.RunningContainer{
+				Name: long(63, strconv.Itoa(container)), ID: long(64, strconv.Itoa(container)),
+			})
+		}
+		of.pods[podName{long(63, "ns"), long(253, strconv.Itoa(pod))}] = &wantedPod{running: running}
+	}
+	text := selection.Prepare(of.containers()).Text
+	if containers, err := selection.Decode(text); err != nil || len(containers) < 2000 {
+		t.Errorf("%d containers in %d bytes: %v", len(containers), len(text), err)
+	}
 }
 
 // TestContainerStartsAnew: the agent is asked for the new ID as soon as the pod's status has it.

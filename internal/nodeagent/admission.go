@@ -82,15 +82,40 @@ const (
 	longestPause  = time.Second
 )
 
-// enter counts a stranger. Where there are too many, the one that came first has to go.
+// enter counts a stranger. Where there are too many, the one that came first of the address with most of them has to go:
+// who connects faster than others can show who they are takes his own places.
 func (a *admission) enter(connection net.Conn) *list.Element {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.strangers.Len() >= maxStrangers {
-		oldest, _ := a.strangers.Remove(a.strangers.Front()).(net.Conn)
-		_ = oldest.Close()
+	added := a.strangers.PushBack(connection)
+	if a.strangers.Len() > maxStrangers {
+		a.expel()
 	}
-	return a.strangers.PushBack(connection)
+	return added
+}
+
+// expel ends a stranger's connection. It needs the lock.
+func (a *admission) expel() {
+	count, most := map[string]int{}, 0
+	for e := a.strangers.Front(); e != nil; e = e.Next() {
+		host := hostOf(e)
+		count[host]++
+		most = max(most, count[host])
+	}
+	for e := a.strangers.Front(); e != nil; e = e.Next() {
+		if count[hostOf(e)] == most {
+			expelled, _ := a.strangers.Remove(e).(net.Conn)
+			_ = expelled.Close()
+			return
+		}
+	}
+}
+
+// hostOf is the address that a stranger connects from, without the port.
+func hostOf(stranger *list.Element) string {
+	connection, _ := stranger.Value.(net.Conn)
+	host, _, _ := net.SplitHostPort(connection.RemoteAddr().String()) // Who has none is one of those.
+	return host
 }
 
 // admit hands out a connection if its handshake succeeds, and there is room for a client.

@@ -94,3 +94,49 @@ func (a accepting) Close() error { return nil }
 
 // Addr implements net.Listener.
 func (a accepting) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestFlood: who connects all the time, so fast that nobody has shown by then who he is, ends his own connections and not
+// those of other addresses.
+func TestFlood(t *testing.T) {
+	a := newAdmission(accepting(nil), &tls.Config{})
+	client := &stranger{from: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}}
+	shown := a.enter(client)
+	var flood []*stranger
+	for port := range 1000 {
+		one := &stranger{from: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: port}}
+		a.enter(one)
+		flood = append(flood, one)
+	}
+	if client.isClosed || a.strangers.Len() != maxStrangers {
+		t.Errorf("%d strangers; the client's connection is closed: %t", a.strangers.Len(), client.isClosed)
+	}
+	for i, one := range flood {
+		if want := i < len(flood)-maxStrangers+1; one.isClosed != want {
+			t.Errorf("connection %d of the flood is closed: %t", i, one.isClosed)
+		}
+	}
+	a.strangers.Remove(shown)
+	// As many addresses with a connection each are left beside one of the flood's, which came before them.
+	for host := range byte(maxStrangers) {
+		a.enter(&stranger{from: &net.TCPAddr{IP: net.IPv4(10, 0, 1, host), Port: 1}})
+	}
+	if a.strangers.Len() != maxStrangers {
+		t.Errorf("%d strangers", a.strangers.Len())
+	}
+}
+
+// stranger is a connection from somewhere.
+type stranger struct {
+	net.Conn
+	from     net.Addr
+	isClosed bool
+}
+
+// RemoteAddr implements net.Conn.
+func (s *stranger) RemoteAddr() net.Addr { return s.from }
+
+// Close implements net.Conn.
+func (s *stranger) Close() error {
+	s.isClosed = true
+	return nil
+}

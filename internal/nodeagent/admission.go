@@ -4,8 +4,10 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
+	"time"
 )
 
 // admission has the handshakes of a listener. Accept returns connections whose handshake has succeeded, so that
@@ -52,27 +54,68 @@ func (a *admission) Close() error {
 	return a.Listener.Close()
 }
 
-// run accepts whoever connects.
+// run accepts whoever connects, until the listener is closed. An error of any other kind, such as that of too many open
+// files, is one of the moment, or of one connection.
 func (a *admission) run() {
-	for {
+	pause := time.Duration(0)
+	for a.ctx.Err() == nil {
 		connection, err := a.Listener.Accept()
-		if err != nil {
+		switch {
+		case err == nil:
+			pause = 0
+			go a.admit(connection, a.enter(connection))
+		case errors.Is(err, net.ErrClosed):
 			a.close(err)
-			return
+		default:
+			pause = min(max(shortestPause, 2*pause), longestPause)
+			select {
+			case <-time.After(pause):
+			case <-a.ctx.Done():
+			}
 		}
-		go a.admit(connection, a.enter(connection))
 	}
 }
 
-// enter counts a stranger. Where there are too many, the one that came first has to go.
+// How long nobody is accepted after an error, and after many of them.
+const (
+	shortestPause = 5 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// enter counts a stranger. Where there are too many, the one that came first of the address with most of them has to go:
+// who connects faster than others can show who they are takes his own places.
 func (a *admission) enter(connection net.Conn) *list.Element {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.strangers.Len() >= maxStrangers {
-		oldest, _ := a.strangers.Remove(a.strangers.Front()).(net.Conn)
-		_ = oldest.Close()
+	added := a.strangers.PushBack(connection)
+	if a.strangers.Len() > maxStrangers {
+		a.expel()
 	}
-	return a.strangers.PushBack(connection)
+	return added
+}
+
+// expel ends a stranger's connection. It needs the lock.
+func (a *admission) expel() {
+	count, most := map[string]int{}, 0
+	for e := a.strangers.Front(); e != nil; e = e.Next() {
+		host := hostOf(e)
+		count[host]++
+		most = max(most, count[host])
+	}
+	for e := a.strangers.Front(); e != nil; e = e.Next() {
+		if count[hostOf(e)] == most {
+			expelled, _ := a.strangers.Remove(e).(net.Conn)
+			_ = expelled.Close()
+			return
+		}
+	}
+}
+
+// hostOf is the address that a stranger connects from, without the port.
+func hostOf(stranger *list.Element) string {
+	connection, _ := stranger.Value.(net.Conn)
+	host, _, _ := net.SplitHostPort(connection.RemoteAddr().String()) // Who has none is one of those.
+	return host
 }
 
 // admit hands out a connection if its handshake succeeds, and there is room for a client.

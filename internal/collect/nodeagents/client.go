@@ -96,6 +96,8 @@ type agent struct {
 	began, ended time.Time
 	// fruitless is how many certificates it got since it last answered.
 	fruitless int
+	// refused is when it last had no valid certificate, and got none; zero if that is not so any more.
+	refused time.Time
 	// connection is the newest.
 	connection net.Conn
 }
@@ -140,7 +142,9 @@ type request struct {
 // fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
 func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
 	began := time.Now()
-	answer, cpu, err = c.try(ctx, r)
+	if err = c.mayConnect(r.target, began); err == nil {
+		answer, cpu, err = c.try(ctx, r)
+	}
 	if isUntrusted(err) {
 		if err = c.enroll(ctx, r.target, began); err == nil {
 			answer, cpu, err = c.try(ctx, r)
@@ -223,6 +227,9 @@ func (c *Client) connection(r *request) (to destination, err error) {
 			c.http.CloseIdleConnections()
 		}
 		c.http, c.credentials = newHTTP(config, c.dial), credentials
+		for _, a := range c.nodes {
+			a.refused = time.Time{} // Its certificate may be valid now.
+		}
 	}
 	a := c.nodes[r.target.Node]
 	if a == nil || a.address != r.target.Address {
@@ -247,7 +254,7 @@ func (c *Client) knows(r *request) {
 	if a == nil || a.address != r.target.Address {
 		return
 	}
-	a.fruitless = 0
+	a.fruitless, a.refused = 0, time.Time{}
 	if _, isUsed := a.keys[r.by]; isUsed {
 		a.keys[r.by] = r.wanted.Key
 	}

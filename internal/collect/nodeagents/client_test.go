@@ -424,6 +424,44 @@ func TestManyEnroll(t *testing.T) {
 	}
 }
 
+// TestLeftAlone: an agent without a certificate that gets none now is not connected to at each request: after an
+// installation on 5,000 nodes that would be a thousand handshakes a second. It is as soon as it may get one.
+func TestLeftAlone(t *testing.T) {
+	a := newAuthority(t)
+	address, connections := startCounted(t, "node-1", a)
+	c := newClient(t, a)
+	s, _ := newScraper(t, c)
+	target := kubelet.Target{Node: "node-1", Address: address}
+	c.enrolling = maxEnrolling
+	for range 50 {
+		if _, err := s.Scrape(t.Context(), target, wanted(1)); !errors.Is(err, errBusy) {
+			t.Errorf("%v, want %v", err, errBusy)
+		}
+	}
+	if n := connections.Load(); n > 2 {
+		t.Errorf("%d connections to an agent that gets no certificate", n)
+	}
+	c.enrolling = 0
+	if _, err := s.Scrape(t.Context(), target, wanted(1)); err != nil {
+		t.Error(err)
+	}
+	// Another process may give it one, and it may know an authority that is new here.
+	other, _ := startCounted(t, "node-2", a)
+	target = kubelet.Target{Node: "node-2", Address: other}
+	c.enrolling = maxEnrolling
+	if _, err := s.Scrape(t.Context(), target, wanted(1)); !errors.Is(err, errBusy) {
+		t.Errorf("%v, want %v", err, errBusy)
+	}
+	second, _ := newScraper(t, newClient(t, a))
+	if _, err := second.Scrape(t.Context(), target, wanted(1)); err != nil {
+		t.Error(err)
+	}
+	c.nodes["node-2"].refused = time.Now().Add(-enrollGap)
+	if _, err := s.Scrape(t.Context(), target, wanted(1)); err != nil {
+		t.Errorf("with a certificate of another process: %v", err)
+	}
+}
+
 // TestNotReady: without credentials nobody is asked.
 func TestNotReady(t *testing.T) {
 	c, err := New(Config{Authority: none{}, Review: reviewed})

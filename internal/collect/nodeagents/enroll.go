@@ -28,6 +28,7 @@ const (
 	// the API server reviews a token for each.
 	maxEnrolling         = 8
 	enrollmentsPerSecond = 20
+	enrollmentGap        = time.Second / enrollmentsPerSecond
 	// reviewTimeout is how long that may take.
 	reviewTimeout = 10 * time.Second
 	maxTokenBytes = 16 << 10
@@ -75,16 +76,17 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 	case a != nil && a.ended.After(found):
 		c.mu.Unlock()
 		return nil
-	case a == nil || !a.began.IsZero() && now.Sub(a.began) < a.enrollGap():
-		defer c.mu.Unlock()
-		if a != nil && a.fruitless >= maxFruitless {
-			return errFruitless
-		}
-		return errTooSoon
-	case !c.mayEnroll(now):
+	case a == nil:
 		c.mu.Unlock()
-		return errBusy
+		return errTooSoon
 	}
+	if err := c.refuses(a, now); err != nil {
+		a.refused = now
+		c.mu.Unlock()
+		return err
+	}
+	c.nextEnrollment = c.nextEnrollment.Add(enrollmentGap)
+	c.enrolling++
 	done := make(chan struct{})
 	a.began, a.enrolling = now, done
 	c.mu.Unlock()
@@ -95,23 +97,39 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 	a.ended, a.enrolling = time.Now(), nil
 	if err == nil {
 		a.fruitless++
+		a.refused = time.Time{}
 	}
 	close(done)
 	return err
 }
 
-// mayEnroll takes a place, if there is one. It needs the lock.
-func (c *Client) mayEnroll(now time.Time) bool {
-	const gap = time.Second / enrollmentsPerSecond
-	if earliest := now.Add(-maxEnrolling * gap); c.nextEnrollment.Before(earliest) {
+// refuses is why an agent gets no certificate now. It needs the lock.
+func (c *Client) refuses(a *agent, now time.Time) error {
+	if earliest := now.Add(-maxEnrolling * enrollmentGap); c.nextEnrollment.Before(earliest) {
 		c.nextEnrollment = earliest
 	}
-	if c.enrolling >= maxEnrolling || c.nextEnrollment.After(now) {
-		return false
+	switch isSoon := !a.began.IsZero() && now.Sub(a.began) < a.enrollGap(); {
+	case isSoon && a.fruitless >= maxFruitless:
+		return errFruitless
+	case isSoon:
+		return errTooSoon
+	case c.enrolling >= maxEnrolling || c.nextEnrollment.After(now):
+		return errBusy
 	}
-	c.nextEnrollment = c.nextEnrollment.Add(gap)
-	c.enrolling++
-	return true
+	return nil
+}
+
+// mayConnect is why an agent is not worth a handshake: it has just had no valid certificate, and would get none. Now and
+// then it is looked at whether it has got one elsewhere.
+func (c *Client) mayConnect(target kubelet.Target, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.nodes[target.Node]
+	if a == nil || a.address != target.Address || a.enrolling != nil || a.refused.IsZero() ||
+		now.Sub(a.refused) >= enrollGap {
+		return nil
+	}
+	return c.refuses(a, now)
 }
 
 // enrollGap is how long the agent gets no other certificate.

@@ -3,7 +3,9 @@ package podusage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,6 +86,8 @@ type wantedPods struct {
 	pods map[podName]*wantedPod
 	// prepared is the selection of their containers; nil if it is another one by now.
 	prepared *selection.Prepared
+	// lacked is when somebody looked last at a ready pod that the agent does not know.
+	lacked time.Time
 }
 
 type podName struct{ namespace, name string }
@@ -123,7 +127,10 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 // run asks agents until ctx ends.
 func (a *agents) run(ctx context.Context) {
 	var running sync.WaitGroup
-	defer running.Wait()
+	defer func() {
+		running.Wait()
+		a.end()
+	}()
 	running.Go(func() { a.rounds.Run(ctx) })
 	if a.config.Run != nil {
 		running.Go(func() { a.config.Run(ctx) })
@@ -132,6 +139,16 @@ func (a *agents) run(ctx context.Context) {
 		a.choose()
 		a.judge(time.Now())
 		_ = timing.Pause(ctx, agentsPeriod/4) // The loop's condition ends it.
+	}
+}
+
+// end forgets all agents. Others have the same connections, and would keep this session's samples with them.
+func (a *agents) end() {
+	a.mu.Lock()
+	nodes := slices.Collect(maps.Keys(a.wanted))
+	a.mu.Unlock()
+	for _, node := range nodes {
+		a.scraper.Forget(node)
 	}
 }
 
@@ -219,40 +236,15 @@ func (a *agents) isHeard(node string, now time.Time) bool {
 	return isHeard && now.Sub(last) <= max(a.grace, agentWait)
 }
 
-// without are the nodes whose agents do not answer.
-func (a *agents) without(nodes []string, now time.Time) []string {
-	if a == nil {
-		return nodes
-	}
-	var left []string
-	for _, node := range nodes {
-		if !a.isAnswering(node, now) {
-			left = append(left, node)
-		}
-	}
-	return left
-}
-
-// stretch is how many times less often a kubelet is asked.
-func (a *agents) stretch(target kubelet.Target) float64 {
-	if a.isAnswering(target.Node, time.Now()) {
-		return agentStretch
-	}
-	return 1
-}
-
 // want has a pod's containers asked for, and reports whether the agent of its node answers.
 func (a *agents) want(now time.Time, pod *observe.Pod) (answers bool) {
-	if pod.Running == nil {
-		return false
-	}
 	node := pod.Node()
 	name := podName{pod.Namespace(), pod.Name}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of := a.wanted[node]
-	if of == nil {
-		return false
+	if of == nil || pod.Running == nil {
+		return of != nil && a.isHeard(node, now)
 	}
 	known := of.pods[name]
 	if known == nil {
@@ -293,13 +285,14 @@ func (a *agents) selected(node string, now time.Time) *selection.Prepared {
 // containers are those of all pods, as many as an agent takes.
 func (w *wantedPods) containers() []selection.Container {
 	var all []selection.Container
+	left := selection.MaxBytes
 	for name, pod := range w.pods {
 		for _, c := range pod.running.Containers {
-			if len(all) == selection.MaxContainers {
-				return all
-			}
 			wanted := selection.Container{
 				PodUID: pod.running.PodUID, ID: c.ID, Namespace: name.namespace, Pod: name.name, Name: c.Name,
+			}
+			if left -= wanted.Bytes(); len(all) == selection.MaxContainers || left < 0 {
+				return all
 			}
 			if wanted.IsValid() {
 				all = append(all, wanted)
@@ -366,6 +359,9 @@ func (a *agents) usage(
 	query rate.Query, pod *observe.Pod, dst []rate.ContainerUsage,
 ) (all []rate.ContainerUsage, isEnough bool) {
 	from := len(dst)
+	if pod.Running == nil {
+		return dst, false
+	}
 	dst, isKnown := a.store.Usage(query, dst)
 	if !isKnown || len(dst)-from != len(pod.Running.Containers) {
 		return dst[:from], false

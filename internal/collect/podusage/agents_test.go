@@ -2,10 +2,12 @@ package podusage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +46,10 @@ type cluster struct {
 	peak int64
 	// unknown are containers that agents do not find.
 	unknown string
+	// housekeeping is how often kubelets have samples; 0 for 10 s.
+	housekeeping time.Duration
+	// forgotten are the nodes whose agents need no connection any more.
+	forgotten []string
 }
 
 // textOf is what a node's containers have used by a time.
@@ -81,13 +87,13 @@ type (
 func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	f.mu.Lock()
 	f.kubelets++
-	failure := f.kubeletFailure
+	failure, period := f.kubeletFailure, cmp.Or(f.housekeeping, 10*time.Second)
 	f.mu.Unlock()
 	if failure != nil {
 		return rate.Round{}, failure
 	}
 	now := time.Now()
-	sampled := now.Truncate(10 * time.Second)
+	sampled := now.Truncate(period)
 	return f.store.Ingest(target.Node, now, f.textOf(sampled, selection.Container{Pod: "web-0", Name: "app"},
 		selection.Container{Pod: "web-0", Name: "proxy"}))
 }
@@ -121,7 +127,9 @@ func (f fromAgents) Contention(_ context.Context, target kubelet.Target, wanted 
 }
 
 // Forget implements AgentScraper.
-func (f fromAgents) Forget(string) {}
+func (f fromAgents) Forget(node string) {
+	f.set(func() { f.forgotten = append(f.forgotten, node) })
+}
 
 func (c *cluster) set(change func()) {
 	c.mu.Lock()
@@ -408,6 +416,81 @@ func TestNotFromAgent(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestKubeletBesideAgent: a pod that is known from its kubelet alone, though the agent of its node answers, has samples as
+// fresh as without an agent: the kubelet is asked at the usual interval, and at once when a surge is suspected.
+func TestKubeletBesideAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		c.set(func() { c.housekeeping, c.unknown = 250*time.Millisecond, "proxy" })
+		pass(25 * time.Second)
+		for range 40 {
+			age(t, s, pods)
+			pass(250 * time.Millisecond)
+		}
+		if o := originsOf(t, s, pods); o.KubeletPods != 1 || c.world.logged("come from its agent") != 1 {
+			t.Fatalf("%+v, logged %v", o, c.world.logs)
+		}
+		for range 40 {
+			pass(250 * time.Millisecond)
+			if a := age(t, s, pods); a > time.Second+250*time.Millisecond {
+				t.Errorf("a sample of the kubelet is %s old", a)
+			}
+		}
+		pass(500 * time.Millisecond)
+		s.Prefer(true, "a")
+		pass(50 * time.Millisecond)
+		if a := age(t, s, pods); a > 300*time.Millisecond {
+			t.Errorf("after an early scrape a sample is %s old", a)
+		}
+		// When the agent knows the pod, its kubelet is asked seldom again.
+		c.set(func() { c.unknown = "" })
+		settled(t, s, pods)
+		c.set(func() { c.kubelets = 0 })
+		for range 80 {
+			age(t, s, pods)
+			pass(250 * time.Millisecond)
+		}
+		if c.kubelets > 6 {
+			t.Errorf("in 20 s the kubelet was asked %d times", c.kubelets)
+		}
+	})
+}
+
+// TestAgentsAreForgotten: when a session ends, as the rights on kubelets are gone, its agents are forgotten. The client that
+// both sides share would keep the samples of each session that was.
+func TestAgentsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		if c.forgotten != nil {
+			t.Errorf("%v are forgotten too early", c.forgotten)
+		}
+		c.world.stop()
+		if !slices.Equal(c.forgotten, []string{"a"}) {
+			t.Errorf("forgotten at the end: %v", c.forgotten)
+		}
+	})
+}
+
+// TestLongSelection: pods with names as long as they may be do not have the agent refuse all of the node's pods.
+func TestLongSelection(t *testing.T) {
+	long := func(n int, suffix string) string { return strings.Repeat("x", n-len(suffix)) + suffix }
+	of := &wantedPods{pods: map[podName]*wantedPod{}}
+	for pod := range 110 {
+		running := &observe.Running{PodUID: long(36, strconv.Itoa(pod))}
+		for container := range 30 {
+			running.Containers = append(running.Containers, observe.RunningContainer{
+				Name: long(63, strconv.Itoa(container)), ID: long(64, strconv.Itoa(container)),
+			})
+		}
+		of.pods[podName{long(63, "ns"), long(253, strconv.Itoa(pod))}] = &wantedPod{running: running}
+	}
+	text := selection.Prepare(of.containers()).Text
+	if containers, err := selection.Decode(text); err != nil || len(containers) < 2000 {
+		t.Errorf("%d containers in %d bytes: %v", len(containers), len(text), err)
+	}
 }
 
 // TestContainerStartsAnew: the agent is asked for the new ID as soon as the pod's status has it.

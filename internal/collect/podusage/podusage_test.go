@@ -35,6 +35,8 @@ type world struct {
 	t      *testing.T
 	client *fake.Clientset
 	moved  chan struct{}
+	// stop ends the source that was started.
+	stop func()
 
 	// mu guards the following.
 	mu       sync.Mutex
@@ -93,10 +95,11 @@ func (w *world) start(change ...func(*Config)) *Source {
 			Sampled: func(told Sampled) { w.set(func() { w.sampled = append(w.sampled, told) }) },
 		})
 	}()
-	w.t.Cleanup(func() {
+	w.stop = func() {
 		cancel()
 		<-done
-	})
+	}
+	w.t.Cleanup(w.stop)
 	return s
 }
 

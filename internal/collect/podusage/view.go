@@ -142,6 +142,9 @@ func (s *session) useAgent(now time.Time, pod *observe.Pod, window time.Duration
 		})
 	if !isKnown || !v.isWhole(from, pod) {
 		v.containers = v.containers[:from]
+		if pod.IsReady() {
+			s.agents.lacks(now, pod)
+		}
 		return false
 	}
 	v.refuse(from)

@@ -79,9 +79,9 @@ type Config struct {
 	SyncPeriod time.Duration
 	// Triggers lets new samples, pods and replica counts lead to decisions between.
 	Triggers bool
-	// ScrapeInterval is how often the kubelets are scraped. Samples alone have an object decided
-	// once in it, and once a second at most.
-	ScrapeInterval time.Duration
+	// SampleInterval is how often there can be new samples of a pod. Samples alone have an object
+	// decided once in it, and once a second at most unless it is near a scale-up.
+	SampleInterval time.Duration
 	// Workers is how many HPAs are decided at once. One that waits for a metrics
 	// API, for its target's scale or for a write does not count.
 	Workers int

@@ -83,7 +83,7 @@ func New(cfg Config) (*Controller, error) {
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers()
 	c := &Controller{
 		config: cfg, queue: schedule.New(), workers: calls.NewWorkers(cfg.Workers),
-		records: newHPARecords(cfg.ScrapeInterval), pods: podindex.NewOwned(cfg.Targets), hpaInformer: hpas.Informer(),
+		records: newHPARecords(cfg.SampleInterval), pods: podindex.NewOwned(cfg.Targets), hpaInformer: hpas.Informer(),
 	}
 	var err error
 	if c.series, err = monitor.New(cfg.Registerer); err != nil {

@@ -50,7 +50,7 @@ func (t *triggers) sampled(of readings.NodeSampled) {
 		b = &sampleBuffer{}
 	}
 	b.subscriptions, b.uses = t.pods.On(of.Node, b.subscriptions[:0]), b.uses[:0]
-	podindex.Followers(t.pods, len(of.Use),
+	podindex.Followers(t.pods, of.Node, len(of.Use),
 		func(i int) (namespace, pod string) { return of.Use[i].Namespace, of.Use[i].Pod },
 		func(i int, follower any) {
 			if r, isRecord := follower.(*hpaRecord); isRecord {

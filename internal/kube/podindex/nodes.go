@@ -66,9 +66,11 @@ func (x *Index) On(name string, dst []Subscription) []Subscription {
 	return dst
 }
 
-// Followers yields, for each of n pods that is ready, who follows the nodes of the objects that it belongs to. Yield is
-// called under the index's lock.
-func Followers(x *Index, n int, name func(i int) (namespace, pod string), yield func(i int, follower any)) {
+// Followers yields, for each of n pods that is ready and on this node, who follows the nodes of the objects that it
+// belongs to. A node's word counts for its own pods alone. Yield is called under the index's lock.
+func Followers(
+	x *Index, node string, n int, name func(i int) (namespace, pod string), yield func(i int, follower any),
+) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i := range n {
@@ -78,7 +80,7 @@ func Followers(x *Index, n int, name func(i int) (namespace, pod string), yield 
 			continue
 		}
 		m := ns.pods[pod]
-		if m == nil || !m.pod.IsReady() {
+		if m == nil || !m.pod.IsReady() || m.pod.Node() != node {
 			continue
 		}
 		for _, g := range m.groups {

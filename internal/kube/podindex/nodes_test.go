@@ -239,7 +239,8 @@ func (p *plan) nodesOf(name string) map[string]bool {
 	return mine
 }
 
-// TestFollowersOfPods: a pod that is ready has the followers of all objects that it belongs to, others have none.
+// TestFollowersOfPods: a pod that is ready has the followers of all objects that it belongs to, others have none, nor has
+// one that another node reports.
 func TestFollowersOfPods(t *testing.T) {
 	x := New()
 	for name, ready := range map[string]corev1.ConditionStatus{"web-1": corev1.ConditionTrue, "web-2": corev1.ConditionFalse} {
@@ -250,15 +251,18 @@ func TestFollowersOfPods(t *testing.T) {
 	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "web's")
 	x.Watch(object("both"), SelectorOf(selector(t, "app in (web,api)")), "both's")
 	x.SetSelector(object("unfollowed"), SelectorOf(selector(t, "app=web")))
-	names := []string{"web-1", "web-2", "web-3"}
+	elsewhere := on(pod("web-4", map[string]string{"app": "web"}), "b")
+	elsewhere.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	x.Put(observe.PodOf(elsewhere))
+	names := []string{"web-1", "web-2", "web-3", "web-4"}
 	var got []string
-	Followers(x, len(names), func(i int) (namespace, pod string) { return "shop", names[i] }, func(i int, follower any) {
+	Followers(x, "a", len(names), func(i int) (namespace, pod string) { return "shop", names[i] }, func(i int, follower any) {
 		got = append(got, fmt.Sprint(names[i], " ", follower))
 	})
 	slices.Sort(got)
 	if want := []string{"web-1 both's", "web-1 web's"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	Followers(x, 1, func(int) (namespace, pod string) { return "elsewhere", "web-1" },
+	Followers(x, "a", 1, func(int) (namespace, pod string) { return "elsewhere", "web-1" },
 		func(int, any) { t.Error("a namespace without pods has followers") })
 }

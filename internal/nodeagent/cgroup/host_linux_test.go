@@ -1,8 +1,10 @@
 package cgroup_test
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup"
@@ -62,5 +64,57 @@ func TestHost(t *testing.T) {
 	}
 	if bytes, err := container.WorkingSetBytes(buffer); err != nil || bytes <= 0 {
 		t.Errorf("working set %d: %v", bytes, err)
+	}
+}
+
+// liveVersion2 is where this machine has a tree of version 2, empty if it has none.
+func liveVersion2(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[2] == "cgroup2" {
+			return fields[1]
+		}
+	}
+	return ""
+}
+
+// TestLiveVersion2 reads CPU and pressure of this machine's tree of version 2, wherever that is mounted: beside version 1
+// it has no memory, which is a recorded container's.
+func TestLiveVersion2(t *testing.T) {
+	live := liveVersion2(t)
+	usage, err := os.ReadFile(filepath.Join(live, "cpu.stat"))
+	if live == "" || err != nil {
+		t.Logf("this machine has no tree of version 2 whose root counts CPU: %v", err)
+		return
+	}
+	pressure, err := os.ReadFile(filepath.Join(live, "cpu.pressure"))
+	if err != nil {
+		t.Logf("its kernel counts no pressure: %v", err)
+	}
+	directory := written(t, "recorded/v2-cgroupfs-containerd-linux-6.12.txt")
+	for name, content := range map[string][]byte{"cpu.stat": usage, "cpu.pressure": pressure} {
+		where := filepath.Join(directory, "kubepods/burstable/pod"+uid, id, name)
+		if err := os.Remove(where); err != nil {
+			t.Fatal(err)
+		}
+		if content == nil {
+			continue
+		}
+		if err := cgrouptest.WriteFile(where, string(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	container := found(t, opened(t, cgroup.Config{Directory: directory}), cgroup.Name{PodUID: uid, ID: id})
+	buffer := new(cgroup.Buffer)
+	nanos, err := container.CPUNanos(buffer)
+	within(t, "CPU", nanos, 1, math.MaxInt64, err)
+	waited, hasPressure, err := container.CPUPressure(buffer)
+	within(t, "pressure", int64(waited), 0, math.MaxInt64, err)
+	if hasPressure != (pressure != nil) {
+		t.Errorf("pressure is known: %t", hasPressure)
 	}
 }

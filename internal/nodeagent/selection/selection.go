@@ -56,6 +56,12 @@ func (c *Container) IsValid() bool {
 	return err == nil && len(decoded) == 1 && decoded[0] == *c && c.PodUID != "" && c.ID != ""
 }
 
+// Bytes is how long the container's line is.
+func (c *Container) Bytes() int {
+	const separators = 5
+	return len(c.PodUID) + len(c.ID) + len(c.Namespace) + len(c.Pod) + len(c.Name) + separators
+}
+
 // ErrInvalid says that a selection is none.
 var ErrInvalid = errors.New("invalid selection")
 

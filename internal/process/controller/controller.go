@@ -224,8 +224,8 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 		Registerer: ctrlmetrics.Registry, Log: log.WithName("horizontal"),
 		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		HPAs:         c.HPAs, TakeoverDelay: c.TakeoverDelay,
-		SyncPeriod: c.SyncPeriod, Triggers: true, ScrapeInterval: c.Kubelets.Interval, Workers: c.Workers, Options: c.Options,
-		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isTold,
+		SyncPeriod: c.SyncPeriod, Triggers: true, SampleInterval: c.Kubelets.SampleInterval(), Workers: c.Workers,
+		Options: c.Options, StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isTold,
 	}
 	if err = c.setPast(config, &cfg); err != nil {
 		return nil, err

@@ -138,6 +138,17 @@ func (c *Config) Reads() bool { return c.Source != API }
 // ReadsAgents reports whether agents of nodes are asked before kubelets.
 func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != "" }
 
+// SampleInterval is how often there can be new samples of a pod: where agents are asked, more often than kubelets are.
+func (c *Config) SampleInterval() time.Duration {
+	switch {
+	case !c.ReadsAgents():
+		return c.Interval
+	case c.Agents.Period == 0:
+		return min(c.Interval, podusage.AgentPeriod)
+	}
+	return min(c.Interval, c.Agents.Period)
+}
+
 // NewSource makes a source of what pods use that scrapes the kubelets. Where agents are asked before them, Share
 // comes first.
 func (c *Config) NewSource(

@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 )
 
 // tokenOf is a token, and those that were refused.
@@ -61,6 +64,26 @@ func TestReads(t *testing.T) {
 	for source, want := range map[MetricsSource]bool{Auto: true, Kubelet: true, API: false} {
 		if c := (Config{Source: source}); c.Reads() != want {
 			t.Errorf("%s: %v, want %v", source, c.Reads(), want)
+		}
+	}
+}
+
+// TestSampleInterval: who has kubelets scraped seldom has them stand in for agents, not set the pace. An object far
+// from a scale-up was decided once in the kubelets' interval, however fresh the agents' samples were.
+func TestSampleInterval(t *testing.T) {
+	agents, slow := Agents{Namespace: "plimsoll-node-agent"}, Agents{Namespace: "plimsoll-node-agent", Period: 2 * time.Second}
+	for name, tt := range map[string]struct {
+		config Config
+		want   time.Duration
+	}{
+		"kubelets alone":           {Config{Source: Auto, Interval: 10 * time.Second}, 10 * time.Second},
+		"agents beside them":       {Config{Source: Auto, Interval: 10 * time.Second, Agents: agents}, podusage.AgentPeriod},
+		"agents of a period":       {Config{Source: Auto, Interval: 10 * time.Second, Agents: slow}, 2 * time.Second},
+		"kubelets are more often":  {Config{Source: Auto, Interval: time.Second, Agents: slow}, time.Second},
+		"agents that are not read": {Config{Source: API, Interval: 10 * time.Second, Agents: agents}, 10 * time.Second},
+	} {
+		if got := tt.config.SampleInterval(); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
 }

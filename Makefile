@@ -70,6 +70,11 @@ demo: ## watch Plimsoll scale two Deployments, by CPU and by requests per second
 cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C removes it
 	@bin/devcluster cluster
 
+.PHONY: tutorial
+tutorial: ## start the cluster of docs/tutorial.md: kube-controller-manager's HPA loop on, Plimsoll beside it; Ctrl-C removes it
+	@$(DEVBUILD)
+	@bin/devcluster cluster --hpa-controller --plimsoll
+
 .PHONY: build
 build: ## build the program: bin/plimsoll
 	@$(DEVBUILD) -only plimsoll

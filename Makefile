@@ -212,6 +212,13 @@ generate: ## write what is generated: deep copies and CustomResourceDefinitions 
 	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml internal/collect/externalscaler/pb/* \
 		tools/codegen/go.mod tools/codegen/protoc/*.go | grep -v _test.go | xargs sha256sum > api/generated.sum
 
+.PHONY: docs
+docs: bin/hugo site/node_modules/.package-lock.json ## build the site of the documentation into dist/docs and test its links (needs npm; VERSION=v1.2.3 is the version that it shows)
+	@HUGO_PARAMS_VERSION=$(or $(VERSION),main) bin/hugo --source site --destination ../dist/docs --cleanDestinationDir \
+		--panicOnWarning --quiet
+	@$(GO) test $(TEST_FLAGS) -count 1 -tags site ./test/docs
+	@echo "The site is built: dist/docs/index.html"
+
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
 	@$(DEVBUILD)
@@ -224,3 +231,12 @@ $(LINT):
 	@echo "Building golangci-lint $(LINT_VERSION); the first time takes a few minutes."
 	@rm -f bin/golangci-lint*
 	@$(GO) build -C tools/lint -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/hugo: tools/hugo/go.mod tools/hugo/go.sum
+	@echo "Building Hugo; the first time takes some minutes."
+	@$(GO) build -C tools/hugo -ldflags '-s -w' -o $(CURDIR)/$@ github.com/gohugoio/hugo
+
+# The search of the site, as site/package-lock.json pins it.
+site/node_modules/.package-lock.json: site/package-lock.json
+	@cd site && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@

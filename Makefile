@@ -212,6 +212,11 @@ generate: ## write what is generated: deep copies and CustomResourceDefinitions 
 	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml internal/collect/externalscaler/pb/* \
 		tools/codegen/go.mod tools/codegen/protoc/*.go | grep -v _test.go | xargs sha256sum > api/generated.sum
 
+.PHONY: reference
+reference: ## write docs/reference from the program's own flags, fields, metrics, conditions and divergences; tests tell when it is stale
+	@$(GO) test $(TEST_FLAGS) -count 1 ./cmd/plimsoll -run 'TestReference$$' -args -update
+	@$(GO) test $(TEST_FLAGS) -count 1 ./test/docs -run 'Test(Fields|Metrics|Divergences|Conditions)$$' -args -update
+
 .PHONY: docs
 docs: bin/hugo site/node_modules/.package-lock.json ## build the site of the documentation into dist/docs and test its links (needs npm; VERSION=v1.2.3 is the version that it shows)
 	@HUGO_PARAMS_VERSION=$(or $(VERSION),main) bin/hugo --source site --destination ../dist/docs --cleanDestinationDir \

@@ -39,7 +39,8 @@ func clusterCommand() *cobra.Command {
 	flags.DurationVar(&config.MetricResolution, "metric-resolution", devcluster.DefaultMetricResolution,
 		"metrics-server's scrape interval")
 	flags.BoolVar(&config.HPAController, "hpa-controller", false, "leave kube-controller-manager's own HPA loop on")
-	flags.BoolVar(&withPlimsoll, "plimsoll", false, "install Plimsoll's permissions and definitions, and run its controller")
+	flags.BoolVar(&withPlimsoll, "plimsoll", false,
+		"install Plimsoll's permissions and definitions, and run its controller")
 	flags.DurationVar(&config.StartTimeout, "start-timeout", devcluster.DefaultStartTimeout, "longest start")
 	return command
 }

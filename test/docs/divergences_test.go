@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	horizontal "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	horizontaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
 // TestDivergences: the list of divergences has those of the program, with the sentence that the code has of each.
@@ -21,8 +21,8 @@ func TestDivergences(t *testing.T) {
 		"internal/decide/{horizontal,vertical}/divergence")
 	b.WriteString("\nAll are on by default. Each command that decides has a flag for them ([commands and flags](flags.md)): `none` turns " +
 		"all off, a list of names turns on those alone.\n")
-	writeDivergences(t, b, "Horizontal", namesOf(horizontal.All()))
-	writeDivergences(t, b, "Vertical", namesOf(vertical.All()))
+	writeDivergences(t, b, "Horizontal", namesOf(horizontaldivergence.All()))
+	writeDivergences(t, b, "Vertical", namesOf(verticaldivergence.All()))
 	compare(t, "divergences.md", b.String())
 }
 

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -121,7 +120,10 @@ func typeOf(s *apiextensionsv1.JSONSchemaProps) string {
 	case s.Format == "date-time":
 		return "time"
 	}
-	return cmp.Or(s.Type, "any")
+	if s.Type == "" {
+		return "any"
+	}
+	return s.Type
 }
 
 func defaultOf(s *apiextensionsv1.JSONSchemaProps) string {

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -55,12 +56,11 @@ func TestSite(t *testing.T) {
 
 func read(site fs.FS, name string) (document, error) {
 	d := document{ids: map[string]bool{}}
-	file, err := site.Open(name)
+	text, err := fs.ReadFile(site, name)
 	if err != nil {
 		return d, err
 	}
-	defer file.Close()
-	root, err := html.Parse(file)
+	root, err := html.Parse(bytes.NewReader(text))
 	if err != nil {
 		return d, err
 	}

@@ -180,44 +180,74 @@ func (c *codeBase) statements(t *testing.T, below string) []statement {
 func (c *codeBase) statementOf(node ast.Node) (s statement, isOne bool) {
 	switch node := node.(type) {
 	case *ast.CallExpr:
-		method, isMethod := node.Fun.(*ast.SelectorExpr)
-		if !isMethod {
-			return s, false
-		}
-		args := node.Args
-		switch name := method.Sel.Name; {
-		case name == "when" && len(args) == 4 && c.source(args[1]) == "false":
-			return s, false // it only removes the condition
-		case name == "Set" && len(args) == 4, (name == "when" || name == "put") && len(args) == 4:
-			return statement{kind: args[0], truth: args[1], reason: args[2], message: args[3]}, true
-		case name == "Show" && len(args) == 5:
-			return statement{kind: args[0], truth: args[1], reason: args[3], message: args[4]}, true
-		case name == "Warn" && (len(args) == 2 || len(args) == 4):
-			return statement{truth: ast.NewIdent("true"), reason: args[len(args)-2], message: args[len(args)-1]}, true
-		case (name == "Event" || name == "Eventf") && len(args) >= 4:
-			return statement{truth: args[1], reason: args[2], message: args[3]}, true
+		if method, isMethod := node.Fun.(*ast.SelectorExpr); isMethod {
+			return c.call(method.Sel.Name, node.Args)
 		}
 	case *ast.CompositeLit:
-		fields := map[string]ast.Expr{}
-		for _, element := range node.Elts {
-			if pair, isPair := element.(*ast.KeyValueExpr); isPair {
-				fields[c.source(pair.Key)] = pair.Value
-			}
-		}
-		name := ""
 		if node.Type != nil {
-			name = c.source(node.Type)
+			return c.value(node)
 		}
-		switch {
-		case name == "condition.Condition" && fields["Reason"] != nil:
-			return statement{kind: fields["Type"], truth: fields["Status"], reason: fields["Reason"], message: fields["Message"]}, true
-		case strings.HasSuffix("."+name, ".Event") && fields["Reason"] != nil:
-			truth := fields["Warning"]
-			if truth == nil {
-				truth = ast.NewIdent("false")
-			}
-			return statement{truth: truth, reason: fields["Reason"], message: fields["Message"]}, true
+	}
+	return s, false
+}
+
+// A form is that of the calls of a method: the places of its arguments. Events have no kind.
+type form struct{ args, kind, truth, reason, message int }
+
+// absent is of an argument that a method does not have.
+const absent = 99
+
+var forms = map[string][]form{
+	"Set":    {{4, 0, 1, 2, 3}},
+	"put":    {{4, 0, 1, 2, 3}},
+	"when":   {{4, 0, 1, 2, 3}},
+	"Show":   {{5, 0, 1, 3, 4}},
+	"Warn":   {{2, absent, absent, 0, 1}, {4, absent, absent, 2, 3}},
+	"Event":  {{4, absent, 1, 2, 3}},
+	"Eventf": {{4, absent, 1, 2, 3}, {5, absent, 1, 2, 3}, {6, absent, 1, 2, 3}},
+}
+
+func (c *codeBase) call(method string, args []ast.Expr) (s statement, isOne bool) {
+	if method == "when" && len(args) == 4 && c.source(args[1]) == "false" {
+		return s, false // it only removes the condition
+	}
+	for _, f := range forms[method] {
+		if f.args != len(args) {
+			continue
 		}
+		s = statement{reason: args[f.reason], message: args[f.message], truth: ast.NewIdent("true")}
+		if f.kind != absent {
+			s.kind = args[f.kind]
+		}
+		if f.truth != absent {
+			s.truth = args[f.truth]
+		}
+		return s, true
+	}
+	return s, false
+}
+
+// value reads a condition or an event that is written as a value.
+func (c *codeBase) value(of *ast.CompositeLit) (s statement, isOne bool) {
+	fields := map[string]ast.Expr{}
+	for _, element := range of.Elts {
+		if pair, isPair := element.(*ast.KeyValueExpr); isPair {
+			fields[c.source(pair.Key)] = pair.Value
+		}
+	}
+	s = statement{kind: fields["Type"], truth: fields["Status"], reason: fields["Reason"], message: fields["Message"]}
+	if s.reason == nil {
+		return s, false
+	}
+	switch name := c.source(of.Type); {
+	case name == "condition.Condition":
+		return s, true
+	case strings.HasSuffix("."+name, ".Event"):
+		s.kind, s.truth = nil, fields["Warning"]
+		if s.truth == nil {
+			s.truth = ast.NewIdent("false")
+		}
+		return s, true
 	}
 	return s, false
 }

@@ -58,7 +58,8 @@ type reader struct {
 // start runs the first block, which ends with the test, and takes the environment that it prints over.
 func (r *reader) start(s step) {
 	r.t.Helper()
-	cmd := exec.Command("bash", "-euo", "pipefail", "-c", s.commands) //nolint:noctx // it ends by a signal, as by Ctrl-C
+	// It ends by a signal, as by Ctrl-C.
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", s.commands)
 	cmd.Dir, cmd.Env = r.root, append(os.Environ(), "MAKEFLAGS=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var progress strings.Builder

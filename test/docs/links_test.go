@@ -47,7 +47,12 @@ func follow(root string, all map[string]page, from page, target string) error {
 	}
 	to, isPage := all[file]
 	if !isPage {
-		return fmt.Errorf("%s: %s has no headings", target, file)
+		// Another Markdown file of the repository, or no headings.
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			return fmt.Errorf("%s: %w", target, err)
+		}
+		to = parse(file, string(text))
 	}
 	if !to.anchors[u.Fragment] {
 		return fmt.Errorf("%s: %s has no heading #%s", target, file, u.Fragment)

@@ -75,6 +75,11 @@ demo: ## watch Plimsoll scale two Deployments, by CPU and by requests per second
 cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C removes it
 	@bin/devcluster cluster
 
+.PHONY: tutorial
+tutorial: ## start the cluster of docs/tutorial.md: kube-controller-manager's HPA loop on, Plimsoll beside it; Ctrl-C removes it
+	@$(DEVBUILD)
+	@bin/devcluster cluster --hpa-controller --plimsoll
+
 .PHONY: build
 build: ## build the program: bin/plimsoll
 	@$(DEVBUILD) -only plimsoll
@@ -236,6 +241,18 @@ helm: ## build Helm into bin/ (some minutes the first time)
 	@mkdir -p bin
 	@$(GO) build -C tools/helm -ldflags '-s -w -X helm.sh/helm/v4/internal/version.version=$(HELM_VERSION)' -o $(CURDIR)/bin/helm helm.sh/helm/v4/cmd/helm
 
+.PHONY: reference
+reference: ## write docs/reference from the program's own flags, fields, metrics, conditions and divergences; tests tell when it is stale
+	@$(GO) test $(TEST_FLAGS) -count 1 ./cmd/plimsoll -run 'TestReference$$' -args -update
+	@$(GO) test $(TEST_FLAGS) -count 1 ./test/docs -run 'Test(Fields|Metrics|Divergences|Conditions)$$' -args -update
+
+.PHONY: docs
+docs: bin/hugo site/node_modules/.package-lock.json ## build the site of the documentation into dist/docs and test its links (needs npm; VERSION=v1.2.3 is the version that it shows)
+	@HUGO_PARAMS_VERSION=$(or $(VERSION),main) bin/hugo --source site --destination ../dist/docs --cleanDestinationDir \
+		--panicOnWarning --quiet
+	@$(GO) test $(TEST_FLAGS) -count 1 -tags site ./test/docs
+	@echo "The site is built: dist/docs/index.html"
+
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
 	@$(DEVBUILD)
@@ -248,3 +265,12 @@ $(LINT):
 	@echo "Building golangci-lint $(LINT_VERSION); the first time takes a few minutes."
 	@rm -f bin/golangci-lint*
 	@$(GO) build -C tools/lint -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+bin/hugo: tools/hugo/go.mod tools/hugo/go.sum
+	@echo "Building Hugo; the first time takes some minutes."
+	@$(GO) build -C tools/hugo -ldflags '-s -w' -o $(CURDIR)/$@ github.com/gohugoio/hugo
+
+# The search of the site, as site/package-lock.json pins it.
+site/node_modules/.package-lock.json: site/package-lock.json
+	@cd site && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/demo"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
@@ -101,8 +100,7 @@ func (o demoOptions) kind() demo.Kind {
 	return demo.HPA
 }
 
-// startPlimsoll runs the program as it would run in a pod: as its service
-// account, with what config/ grants it.
+// startPlimsoll runs the program for the demo, and prints how to ask it why.
 func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Cluster, out io.Writer) error {
 	program := o.program
 	if program == "" {
@@ -122,14 +120,7 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 		// By default it would find out first that no other controller acts on HPAs.
 		flags = append(flags, "--horizontal-pod-autoscalers=act")
 	}
-	kubeconfig, err := cluster.InstallPlimsoll(ctx)
-	if err != nil {
-		return err
-	}
-	if err := cluster.InstallDefinitions(ctx, plimsollv1alpha1.SchemeGroupVersion.Group); err != nil {
-		return err
-	}
-	running, err := cluster.StartPlimsoll(ctx, program, kubeconfig, flags...)
+	running, err := startPlimsoll(ctx, cluster, program, flags)
 	if err != nil {
 		return err
 	}

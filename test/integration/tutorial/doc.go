@@ -1,0 +1,2 @@
+// Package tutorial has the test of docs/tutorial.md.
+package tutorial

@@ -67,7 +67,7 @@ func commandsOf(root *cobra.Command) []*cobra.Command {
 }
 
 func writeCommand(b *strings.Builder, command *cobra.Command, kubectl *pflag.FlagSet) {
-	fmt.Fprintf(b, "\n## plimsoll %s\n\n%s.\n\n    %s\n", command.Name(), strings.TrimSuffix(command.Short, "."),
+	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n    %s\n", command.CommandPath(), strings.TrimSuffix(command.Short, "."),
 		command.UseLine())
 	var shared, without []string
 	kubectl.VisitAll(func(f *pflag.Flag) {

@@ -119,8 +119,8 @@ func (c *Client) refuses(a *agent, now time.Time) error {
 	return nil
 }
 
-// mayConnect is why an agent is not worth a handshake: it has just had no valid certificate, and would get none. Now and
-// then it is looked at whether it has got one elsewhere.
+// mayConnect is why an agent is not worth a handshake: it has just had no valid certificate, and would get none. Now
+// and then it is looked at whether it has got one elsewhere.
 func (c *Client) mayConnect(target kubelet.Target, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

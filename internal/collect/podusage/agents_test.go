@@ -2,7 +2,6 @@ package podusage
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -87,8 +86,11 @@ type (
 func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	f.mu.Lock()
 	f.kubelets++
-	failure, period := f.kubeletFailure, cmp.Or(f.housekeeping, 10*time.Second)
+	failure, period := f.kubeletFailure, f.housekeeping
 	f.mu.Unlock()
+	if period == 0 {
+		period = 10 * time.Second
+	}
 	if failure != nil {
 		return rate.Round{}, failure
 	}

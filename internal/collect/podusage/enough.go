@@ -19,7 +19,7 @@ func (a *agents) isEnough(node string, now time.Time) bool {
 	return a.isHeard(node, now) && (of == nil || now.Sub(of.lacked) > lackAfter)
 }
 
-// lacks notes that an agent that answers does not know a pod. If it is the first for a while, the node's kubelet is due.
+// lacks notes that an agent that answers does not know a pod. If it is the first for a while, the kubelet is due.
 func (a *agents) lacks(now time.Time, pod *observe.Pod) {
 	node := pod.Node()
 	a.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 // values.yaml documents itself: a comment is above each value, or above the values of a section. The README's table is
@@ -18,8 +18,8 @@ const (
 )
 
 func TestReadmeHasEachValue(t *testing.T) {
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(read(t, chartDir+"/values.yaml")), &document); err != nil {
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal([]byte(read(t, chartDir+"/values.yaml")), &document); err != nil {
 		t.Fatal(err)
 	}
 	table := "| value | default | meaning |\n|---|---|---|\n" + rows(t, "", document.Content[0])
@@ -33,13 +33,13 @@ func TestReadmeHasEachValue(t *testing.T) {
 }
 
 // rows are the table's of a map: one for each value with a comment.
-func rows(t *testing.T, prefix string, parent *yaml.Node) string {
+func rows(t *testing.T, prefix string, parent *yamlv3.Node) string {
 	t.Helper()
 	var all strings.Builder
 	for i := 0; i+1 < len(parent.Content); i += 2 {
 		name, value := parent.Content[i], parent.Content[i+1]
 		path := prefix + name.Value
-		if value.Kind == yaml.MappingNode && hasComments(value) {
+		if value.Kind == yamlv3.MappingNode && hasComments(value) {
 			all.WriteString(rows(t, path+".", value))
 			continue
 		}
@@ -52,7 +52,7 @@ func rows(t *testing.T, prefix string, parent *yaml.Node) string {
 	return all.String()
 }
 
-func hasComments(parent *yaml.Node) bool {
+func hasComments(parent *yamlv3.Node) bool {
 	for i := 0; i+1 < len(parent.Content); i += 2 {
 		if parent.Content[i].HeadComment != "" || hasComments(parent.Content[i+1]) {
 			return true
@@ -74,7 +74,7 @@ func meaning(comment string) string {
 }
 
 // shown is a default in one line.
-func shown(t *testing.T, value *yaml.Node) string {
+func shown(t *testing.T, value *yamlv3.Node) string {
 	t.Helper()
 	var decoded any
 	if err := value.Decode(&decoded); err != nil {

@@ -82,8 +82,8 @@ const (
 	longestPause  = time.Second
 )
 
-// enter counts a stranger. Where there are too many, the one that came first of the address with most of them has to
-// go: who connects faster than others can show who they are takes his own places.
+// enter counts a stranger. Where there are too many, the one that came first of the address with most of them has
+// to go: who connects faster than others can show who they are takes his own places.
 func (a *admission) enter(connection net.Conn) *list.Element {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -59,8 +59,8 @@ var layers = []wall{
 		within: "internal/simulate",
 		why: "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core " +
 			"does not",
-		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "internal/output",
-			"api", "internal/quantity"},
+		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide",
+			"internal/output", "api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
 	{

@@ -12,7 +12,7 @@ import (
 )
 
 // leaseGrace is how long after its end a Lease may wait for the next leader. firstLeaderGrace is how long pods may be
-// ready before one of them leads: the first pods of an installation, or the Lease's last holder ended without a release.
+// ready before one of them leads: the first pods of an installation, or after the Lease's last holder was killed.
 const leaseGrace, firstLeaderGrace = 15 * time.Second, time.Minute
 
 func installation(f *facts.Facts) []doctor.Finding {

@@ -111,9 +111,9 @@ func TestLiveVersion2(t *testing.T) {
 	container := found(t, opened(t, cgroup.Config{Directory: directory}), cgroup.Name{PodUID: uid, ID: id})
 	buffer := new(cgroup.Buffer)
 	nanos, err := container.CPUNanos(buffer)
-	within(t, "CPU", nanos, 1, math.MaxInt64, err)
+	within(t, "CPU", nanos, bounds{1, math.MaxInt64}, err)
 	waited, hasPressure, err := container.CPUPressure(buffer)
-	within(t, "pressure", int64(waited), 0, math.MaxInt64, err)
+	within(t, "pressure", int64(waited), bounds{0, math.MaxInt64}, err)
 	if hasPressure != (pressure != nil) {
 		t.Errorf("pressure is known: %t", hasPressure)
 	}

@@ -34,18 +34,18 @@ func wantWork(t *testing.T, container *cgroup.Container, isV2 bool) {
 	t.Helper()
 	buffer := new(cgroup.Buffer)
 	nanos, err := container.CPUNanos(buffer)
-	within(t, "CPU, about a second", nanos, 9e8, 14e8, err)
+	within(t, "CPU, about a second", nanos, bounds{9e8, 14e8}, err)
 	// The pages of the disk are not in use.
 	bytes, err := container.WorkingSetBytes(buffer)
-	within(t, "working set, 24 MiB and what a program of Go has", bytes, 24<<20, 28<<20, err)
+	within(t, "working set, 24 MiB and what a program of Go has", bytes, bounds{24 << 20, 28 << 20}, err)
 	// All periods of 100 ms, some 50, were throttled for 80 ms.
 	got, isKnown, err := container.Throttling(buffer)
-	within(t, "periods", got.Periods, 45, 70, err)
-	within(t, "throttled periods", got.Throttled, 40, got.Periods, err)
-	within(t, "throttled for", int64(got.Time), int64(3*time.Second), int64(6*time.Second), err)
+	within(t, "periods", got.Periods, bounds{45, 70}, err)
+	within(t, "throttled periods", got.Throttled, bounds{40, got.Periods}, err)
+	within(t, "throttled for", int64(got.Time), bounds{int64(3 * time.Second), int64(6 * time.Second)}, err)
 	waited, hasPressure, err := container.CPUPressure(buffer)
 	if hasPressure {
-		within(t, "pressure", int64(waited), int64(3*time.Second), int64(7*time.Second), err)
+		within(t, "pressure", int64(waited), bounds{int64(3 * time.Second), int64(7 * time.Second)}, err)
 	}
 	if !isKnown || hasPressure != isV2 {
 		t.Errorf("throttling is known: %t, pressure: %t, %v", isKnown, hasPressure, err)
@@ -56,22 +56,25 @@ func wantSleep(t *testing.T, container *cgroup.Container, isV2 bool) {
 	t.Helper()
 	buffer := new(cgroup.Buffer)
 	nanos, err := container.CPUNanos(buffer)
-	within(t, "CPU", nanos, 1, 2e8, err)
+	within(t, "CPU", nanos, bounds{1, 2e8}, err)
 	bytes, err := container.WorkingSetBytes(buffer)
-	within(t, "working set", bytes, 1, 8<<20, err)
+	within(t, "working set", bytes, bounds{1, 8 << 20}, err)
 	got, isKnown, err := container.Throttling(buffer)
-	within(t, "throttled periods", got.Throttled, 0, 0, err)
+	within(t, "throttled periods", got.Throttled, bounds{0, 0}, err)
 	waited, hasPressure, err := container.CPUPressure(buffer)
-	within(t, "pressure", int64(waited), 0, int64(time.Second), err)
+	within(t, "pressure", int64(waited), bounds{0, int64(time.Second)}, err)
 	if !isKnown || hasPressure != isV2 {
 		t.Errorf("throttling is known: %t, pressure: %t", isKnown, hasPressure)
 	}
 }
 
-// within wants a value between two others, and no error.
-func within(t *testing.T, what string, value, least, most int64, err error) {
+// bounds are the least and the most that a value may be.
+type bounds struct{ least, most int64 }
+
+// within wants a value within bounds, and no error.
+func within(t *testing.T, what string, value int64, b bounds, err error) {
 	t.Helper()
-	if err != nil || value < least || value > most {
-		t.Errorf("%s: %d, want %d to %d: %v", what, value, least, most, err)
+	if err != nil || value < b.least || value > b.most {
+		t.Errorf("%s: %d, want %d to %d: %v", what, value, b.least, b.most, err)
 	}
 }

@@ -146,10 +146,13 @@ func health(t *testing.T, objects map[string]plimsollv1alpha1.WorkloadAutoscaler
 	if err := os.WriteFile(script, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../../tools/lua/go.mod", "glua", script).
-		CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../../tools/lua/go.mod", "glua", script)
+	// On a new machine the go command writes there what it downloads.
+	var messages strings.Builder
+	cmd.Stderr = &messages
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %s\n%s", err, out, program)
+		t.Fatalf("%v: %s%s\n%s", err, messages.String(), out, program)
 	}
 	found := map[string]string{}
 	for line := range strings.Lines(string(out)) {

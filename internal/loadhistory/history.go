@@ -144,13 +144,7 @@ func (h *History) add(finest int, at time.Time, p *Point) {
 // resolution there is of it. It ends if yield returns false.
 func (h *History) Points(from, to time.Time, yield func(p Point) bool) {
 	for i := len(grains) - 1; i >= 0; i-- {
-		end := to
-		if i > 0 {
-			// From where a finer tier begins, that one has it.
-			if first, found := h.tiers[i-1].first(&grains[i-1]); found && first.Before(end) {
-				end = first
-			}
-		}
+		end := h.endOf(i, to)
 		goesOn := h.tiers[i].each(&grains[i], func(p *Point) bool {
 			if p.At.Before(from) || !p.At.Before(end) {
 				return true
@@ -165,13 +159,29 @@ func (h *History) Points(from, to time.Time, yield func(p Point) bool) {
 	}
 }
 
+// endOf is where the next finer resolution has the points instead, or else the end that is given.
+func (h *History) endOf(i int, end time.Time) time.Time {
+	if i == 0 {
+		return end
+	}
+	finer, found := h.tiers[i-1].first(&grains[i-1])
+	if !found || !finer.Before(end) {
+		return end
+	}
+	// If the finer one begins in the first point of this one, nothing was recorded before: it has all of that point.
+	if own, isAny := h.tiers[i].first(&grains[i]); isAny && finer.Sub(own) < grains[i].every {
+		return own
+	}
+	return finer
+}
+
 // First is when the oldest point begins.
 func (h *History) First() (at time.Time, found bool) {
-	for i := range h.tiers {
-		if first, isAny := h.tiers[i].first(&grains[i]); isAny && (!found || first.Before(at)) {
-			at, found = first, true
-		}
-	}
+	const forever = 1 << 40
+	h.Points(time.Time{}, time.Unix(forever, 0), func(p Point) bool {
+		at, found = p.At, true
+		return false
+	})
 	return at, found
 }
 

@@ -362,3 +362,37 @@ func TestDamaged(t *testing.T) {
 		}
 	})
 }
+
+// TestYoung: an object's first minutes are shown second by second, also right after a minute or five of the clock have
+// ended and became points of their own. Once seconds are dropped, minutes stand in for them.
+func TestYoung(t *testing.T) {
+	var h History
+	began := time.Date(2026, 11, 25, 23, 54, 25, 0, time.UTC)
+	for second := range 8 * 60 {
+		at := began.Add(time.Duration(second) * time.Second)
+		h.Add(at, Point{Load: 2, Wanted: 2, Ready: 2})
+		if second < 2 {
+			continue
+		}
+		if first, isAny := h.First(); !isAny || !first.Equal(began) {
+			t.Fatalf("after %d s it begins at %s, want %s", second, first, began)
+		}
+	}
+	h.Points(time.Time{}, began.Add(time.Hour), func(p Point) bool {
+		if p.Every != time.Second {
+			t.Errorf("a point of %s at %s", p.Every, p.At)
+		}
+		return true
+	})
+	for second := 8 * 60; second < 48*3600; second++ {
+		h.Add(began.Add(time.Duration(second)*time.Second), Point{Load: float64(second % 97), Wanted: int32(second % 13)})
+	}
+	every := map[time.Duration]int{}
+	h.Points(time.Time{}, began.Add(72*time.Hour), func(p Point) bool {
+		every[p.Every]++
+		return true
+	})
+	if every[time.Second] == 0 || every[time.Minute] == 0 || every[5*time.Minute] == 0 {
+		t.Errorf("points by how long they are: %v", every)
+	}
+}

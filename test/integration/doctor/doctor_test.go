@@ -247,6 +247,18 @@ func (p *patient) writeStatus(name, manager string, replicas int) {
 			replicas, replicas, replicas))
 }
 
+// writeStatusLater writes it in a later second than the newest write: managedFields have whole seconds, and which of two
+// controllers was the last cannot be told from two writes within one.
+func (p *patient) writeStatusLater(name, manager string, replicas int) {
+	p.t.Helper()
+	now := time.Now()
+	select {
+	case <-time.After(now.Truncate(time.Second).Add(time.Second).Sub(now)):
+	case <-p.t.Context().Done():
+	}
+	p.writeStatus(name, manager, replicas)
+}
+
 // actFlag makes Plimsoll act on HPAs whoever else does.
 const actFlag = "/spec/template/spec/containers/0/args/1"
 
@@ -431,7 +443,8 @@ func TestDoctor(t *testing.T) {
 				p.writeStatus("web", "plimsoll", 2)
 			},
 			[]string{"problem hpa-loop"}},
-		{"given back to kube-controller-manager", func() { p.writeStatus("web", "kube-controller-manager", 3) },
+		{"given back to kube-controller-manager",
+			func() { p.writeStatusLater("web", "kube-controller-manager", 3) },
 			func() {
 				p.kubectl("delete", "hpa", "web", "-n", "default")
 				p.applyWorkload()

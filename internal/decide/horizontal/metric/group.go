@@ -63,6 +63,8 @@ type grouping struct {
 	finished bool
 	// recent says that pods count for less that have just become ready.
 	recent bool
+	// least is how long a pod was ready for when the sample of it was taken that counts.
+	least time.Duration
 	// young pods, which started later than this, are in the initialization period.
 	young time.Time
 	delay time.Duration
@@ -71,7 +73,7 @@ type grouping struct {
 }
 
 func groupingOf(spec *source.Spec, c *Context) grouping {
-	return grouping{
+	by := grouping{
 		startup:  spec.IsCPU() || spec.Type == source.PodEndpoint,
 		finished: c.Divergences.Has(divergence.SucceededPods),
 		recent:   spec.IsCPU() && c.Divergences.Has(divergence.RecentlyReady),
@@ -79,6 +81,10 @@ func groupingOf(spec *source.Spec, c *Context) grouping {
 		delay:    c.InitialReadinessDelay,
 		unasked:  Sample{At: c.Now, Window: averaging.ShortestWindow},
 	}
+	if by.recent {
+		by.least = averaging.ShortestWindow
+	}
+	return by
 }
 
 // group sorts a pod, in upstream's order of tests (replica_calculator.go,
@@ -106,14 +112,16 @@ func (by *grouping) group(pod *Pod, sample *Sample) Group {
 
 // starting reports whether a pod's sample shows its start rather than its
 // work. During the initialization period a sample counts once its whole window
-// lies after the pod became ready; later, a pod is left out only if it has
-// never been ready.
+// lies after the pod became ready, and that window is no shorter than the least
+// by which the windows of the other pods are cut: theirs may reach back to when
+// they had its part of the load. Later, a pod is left out only if it has never
+// been ready.
 func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 	if pod.Ready == NoReadiness || pod.StartTime.IsZero() {
 		return true
 	}
 	if pod.StartTime.After(by.young) {
-		return pod.Ready == ReadyFalse || sample.At.Before(pod.ReadyTransition.Add(sample.Window))
+		return pod.Ready == ReadyFalse || sample.At.Before(pod.ReadyTransition.Add(max(sample.Window, by.least)))
 	}
 	return pod.Ready == ReadyFalse && pod.StartTime.Add(by.delay).After(pod.ReadyTransition)
 }

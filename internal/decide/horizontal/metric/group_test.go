@@ -43,6 +43,11 @@ func TestGroup(t *testing.T) {
 		s.At = now.Add(-age)
 		return s
 	}
+	short := func(age time.Duration) metric.Sample {
+		s := sampledAt(age)
+		s.Window = time.Second
+		return s
+	}
 	none := metric.Sample{}
 
 	for name, tt := range map[string]struct {
@@ -119,6 +124,20 @@ func TestGroup(t *testing.T) {
 		"cpu, young, a whole window after readiness": {
 			"exactly one window is enough", cpu, started(2*time.Minute, time.Minute, metric.ReadyTrue),
 			sampledAt(0), divergence.None, metric.Counted,
+		},
+		"cpu, young, a window of a second, just ready": {
+			"the others' averages reach back to when they had its part of the load", cpu,
+			started(time.Minute, time.Minute-5*time.Second+1, metric.ReadyTrue), short(0), divergence.RecentlyReady,
+			metric.Unready,
+		},
+		"cpu, young, a window of a second, ready for five": {
+			"the others' windows begin with it from now on", cpu,
+			started(time.Minute, time.Minute-5*time.Second, metric.ReadyTrue), short(0), divergence.RecentlyReady,
+			metric.Counted,
+		},
+		"cpu, young, a window of a second, just ready, as upstream": {
+			"exactly one window is enough", cpu, started(time.Minute, time.Minute-time.Second, metric.ReadyTrue), short(0),
+			divergence.None, metric.Counted,
 		},
 		"cpu, young, readiness unknown": {
 			"only False is unready", cpu, started(2*time.Minute, time.Minute, metric.ReadyUnknown),

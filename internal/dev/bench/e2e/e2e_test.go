@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +137,22 @@ func TestResult(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+func TestLongestFirst(t *testing.T) {
+	took := func(seconds ...float64) map[Subject][]Outcome {
+		var outcomes []Outcome
+		for _, s := range seconds {
+			outcomes = append(outcomes, Outcome{State: Passed, Seconds: s})
+		}
+		return map[Subject][]Outcome{Upstream: outcomes}
+	}
+	result := &Result{Specs: []SpecResult{
+		{Spec: specOf(light)}, {Outcomes: took(90, 100)}, {Outcomes: took(300)}, {Spec: specOf(stable)},
+	}}
+	if got, want := result.longestFirst(), []int{2, 1, 0, 3}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -47,6 +48,22 @@ func (r *Result) runnable() int {
 		}
 	}
 	return count
+}
+
+// longestFirst are the indices of the tests, those first that took longest earlier: a long one that is begun last runs
+// alone at the end. Those that have not been run keep their order, behind the others.
+func (r *Result) longestFirst() []int {
+	order, seconds := make([]int, len(r.Specs)), make([]float64, len(r.Specs))
+	for i := range r.Specs {
+		order[i] = i
+		for _, outcomes := range r.Specs[i].Outcomes {
+			for _, outcome := range outcomes {
+				seconds[i] = max(seconds[i], outcome.Seconds)
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(seconds[b], seconds[a]) })
+	return order
 }
 
 // Take adds the outcomes of subjects that another call ran and this one did not, so that both are in one table.

@@ -111,9 +111,9 @@ func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *
 	if err := s.begin(ctx, subject); err != nil {
 		return err
 	}
-	r := &runner{Config: c, stage: s, subject: subject, result: result}
-	for run := range c.Runs {
-		if err := r.runEach(ctx, run); err != nil {
+	r := &runner{Config: c, stage: s, subject: subject, result: result, busy: make([]sync.Mutex, len(result.Specs))}
+	for _, isSerial := range []bool{false, true} {
+		if err := r.runThose(ctx, isSerial); err != nil {
 			return err
 		}
 	}
@@ -127,32 +127,34 @@ type runner struct {
 	stage   *stage
 	subject Subject
 
-	mu     sync.Mutex // for result, and for the progress that is said of it
+	busy   []sync.Mutex // each test runs once at a time
+	mu     sync.Mutex   // for result, and for the progress that is said of it
 	result *Result
 }
 
-// runEach runs each test that has not been run so often yet: beside each other, and then those that must be alone.
-func (r *runner) runEach(ctx context.Context, run int) error {
-	for _, serial := range []bool{false, true} {
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(max(r.AtATime, 1))
-		if serial {
-			group.SetLimit(1)
-		}
-		for i := range r.result.Specs {
-			if spec := &r.result.Specs[i]; spec.canRun() && spec.isSerial() == serial {
+// runThose runs the tests that must be alone, or all others beside each other: each once, then each again. The next
+// run begins while the last tests of the one before still run.
+func (r *runner) runThose(ctx context.Context, isSerial bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(r.AtATime, 1))
+	if isSerial {
+		group.SetLimit(1)
+	}
+	order := r.result.longestFirst()
+	for run := range r.Runs {
+		for _, i := range order {
+			if spec := &r.result.Specs[i]; spec.canRun() && spec.isSerial() == isSerial {
 				group.Go(func() error { return r.runOne(ctx, run, i) })
 			}
 		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
 	}
-	return nil
+	return group.Wait()
 }
 
 func (r *runner) runOne(ctx context.Context, run, i int) error {
 	name := fmt.Sprintf("test %d of %d", i+1, len(r.result.Specs))
+	r.busy[i].Lock()
+	defer r.busy[i].Unlock()
 	r.mu.Lock()
 	spec := &r.result.Specs[i]
 	earlier := len(spec.Outcomes[r.subject])

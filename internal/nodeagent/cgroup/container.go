@@ -130,19 +130,26 @@ func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, isKnown bool, 
 	return time.Duration(times(micros, int64(time.Microsecond))), err == nil, err
 }
 
-// read reads a file from its start, whole.
+// read reads a file from its start, whole. The kernel makes its text anew for each read, also for one that finds the
+// end: a text that ends with a line does so with the file, and is not read again for that.
 func read(f *os.File, b *Buffer) ([]byte, error) {
-	n, err := f.ReadAt(b[:], 0)
+	_, err := f.Seek(0, io.SeekStart)
+	n := 0
+	for err == nil && n < len(b) && (n == 0 || b[n-1] != '\n') {
+		var more int
+		more, err = f.Read(b[n:])
+		n += more
+	}
 	switch {
-	case errors.Is(err, io.EOF):
-		return b[:n], nil
 	case errors.Is(err, syscall.ENODEV):
 		// The cgroup was removed while its file was open.
 		return nil, ErrNotFound
-	case err != nil:
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("reading %s: %w", f.Name(), err)
+	case n == len(b):
+		return nil, fmt.Errorf("%s has more than %d bytes: %w", f.Name(), maxFileBytes-1, ErrMalformed)
 	}
-	return nil, fmt.Errorf("%s has more than %d bytes: %w", f.Name(), maxFileBytes, ErrMalformed)
+	return b[:n], nil
 }
 
 // times multiplies what is not negative, at most up to the largest number.

@@ -61,6 +61,16 @@ func (f *Facts) Controllers() []Deployment {
 	})
 }
 
+// Release is the Helm release that has installed Plimsoll; false without one.
+func (f *Facts) Release() (Release, bool) {
+	for _, d := range f.Controllers() {
+		if d.Release.Name != "" {
+			return d.Release, true
+		}
+	}
+	return Release{}, false
+}
+
 // LeaseOf are the namespace and the name of the Lease for which the replicas of a controller elect a leader.
 func (f *Facts) LeaseOf(d *Deployment) (namespace, name string) {
 	namespace = cmp.Or(d.Flag("leader-elect-resource-namespace"), d.Namespace)
@@ -186,7 +196,12 @@ type Deployment struct {
 	Account string
 	Image   string
 	Args    []string
+	// Release is the Helm release that it belongs to, empty without one.
+	Release Release
 }
+
+// Release is a release of Helm.
+type Release struct{ Namespace, Name string }
 
 // Flag is the value of a flag in the form --name=value; empty without it.
 func (d *Deployment) Flag(name string) string {

@@ -9,7 +9,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
-const applyDefinitions = "kubectl apply --server-side -k config/"
+// install is the command that installs what this version has, or installs it again: as it was installed before.
+func install(f *facts.Facts) string {
+	if release, isOne := f.Release(); isOne {
+		return fmt.Sprintf("helm upgrade %s charts/plimsoll --namespace %s --reset-then-reuse-values", release.Name,
+			release.Namespace)
+	}
+	if len(f.Controllers()) > 0 {
+		return "kubectl apply --server-side -k config/"
+	}
+	return "helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace"
+}
 
 func definitions(f *facts.Facts) []doctor.Finding {
 	if f.Definitions.Unread != nil {
@@ -26,7 +36,7 @@ func definitions(f *facts.Facts) []doctor.Finding {
 		if !d.Exists && (!isInstalled || d.IsVertical && !f.IsVertical()) {
 			continue
 		}
-		found = append(found, definition(d)...)
+		found = append(found, definition(f, d)...)
 	}
 	switch {
 	case len(found) > 0:
@@ -38,12 +48,12 @@ func definitions(f *facts.Facts) []doctor.Finding {
 		len(f.Definitions.Value))
 }
 
-func definition(d *facts.Definition) []doctor.Finding {
+func definition(f *facts.Facts, d *facts.Definition) []doctor.Finding {
 	found := doctor.Finding{
 		Level: doctor.Problem, Object: "CustomResourceDefinition " + d.Name,
 		Why:     "the controller cannot read these objects",
 		Do:      "install the definitions of this version",
-		Command: applyDefinitions,
+		Command: install(f),
 	}
 	missing := slices.DeleteFunc(slices.Clone(d.Wanted), func(v string) bool { return slices.Contains(d.Served, v) })
 	old := slices.DeleteFunc(slices.Clone(d.Stored), func(v string) bool { return slices.Contains(d.Wanted, v) })

@@ -306,6 +306,32 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestInstall: what is missing is installed again as it was installed before.
+func TestInstall(t *testing.T) {
+	release := facts.Release{Namespace: "scaling", Name: "plimsoll"}
+	for want, change := range map[string]func(*facts.Facts){
+		"helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace": func(f *facts.Facts) {
+			f.Deployments.Value = nil
+		},
+		"kubectl apply --server-side -k config/": func(*facts.Facts) {},
+		"helm upgrade plimsoll charts/plimsoll --namespace scaling --reset-then-reuse-values": func(f *facts.Facts) {
+			f.Deployments.Value[0].Release = release
+		},
+	} {
+		f := good()
+		change(f)
+		if got := install(f); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	f := good()
+	f.Deployments.Value[0].Release = release
+	f.Rights.Value.Denied = []facts.Right{{Account: "a", Role: "r", Verb: "list", Resource: "pods"}}
+	if found := rights(f); len(found) != 1 || !strings.HasPrefix(found[0].Do, "upgrade the release") {
+		t.Errorf("%+v", found)
+	}
+}
+
 // TestUnread: what could not be read is unknown, and named with the right that is missing.
 func TestUnread(t *testing.T) {
 	why := &facts.Unread{Right: "list everything", Command: "kubectl auth can-i list everything"}

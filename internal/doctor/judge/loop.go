@@ -165,8 +165,8 @@ func unattendedHPAs(f *facts.Facts) []doctor.Finding {
 		What:  fmt.Sprintf("no controller acts on %s: %s", count(len(names), "HPA"), listed(names)),
 		Why:   "their workloads are not scaled",
 		Do: "turn on the loop of kube-controller-manager, or install Plimsoll, which acts on HPAs where no other " +
-			"controller does",
-		Command: "kubectl apply -k config/",
+			"controller does (docs/install.md)",
+		Command: install(f),
 	}}
 }
 

@@ -28,6 +28,10 @@ func rights(f *facts.Facts) []doctor.Finding {
 		}
 		denied[k] = append(denied[k], right)
 	}
+	again := "apply config/ (or config/horizontal) of this version again"
+	if _, isOne := f.Release(); isOne {
+		again = "upgrade the release with the chart of this version (" + install(f) + ")"
+	}
 	var found []doctor.Finding
 	for _, k := range order {
 		var names []string
@@ -36,10 +40,9 @@ func rights(f *facts.Facts) []doctor.Finding {
 		}
 		found = append(found, doctor.Finding{
 			Level: doctor.Problem, Object: "ServiceAccount " + k.account,
-			What: fmt.Sprintf("it may not %s", listed(names)),
-			Why:  fmt.Sprintf("%s in config/ grants that, and Plimsoll fails without it", k.role),
-			Do: "apply config/ (or config/horizontal) of this version again, and find out who changed the role or its " +
-				"binding",
+			What:    fmt.Sprintf("it may not %s", listed(names)),
+			Why:     fmt.Sprintf("%s in config/ grants that, and Plimsoll fails without it", k.role),
+			Do:      again + ", and find out who changed the role or its binding",
 			Command: canI(&denied[k][0]),
 		})
 	}

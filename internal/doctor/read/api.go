@@ -151,6 +151,7 @@ type meta struct {
 	Name              string            `json:"name"`
 	Namespace         string            `json:"namespace"`
 	Labels            map[string]string `json:"labels"`
+	Annotations       map[string]string `json:"annotations"`
 	CreationTimestamp time.Time         `json:"creationTimestamp"`
 	OwnerReferences   []struct {
 		Kind string `json:"kind"`

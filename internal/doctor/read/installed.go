@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -152,6 +153,7 @@ func (d *deployment) facts(component facts.Component) facts.Deployment {
 	read := facts.Deployment{
 		Object:    facts.Object{Kind: "Deployment", Namespace: d.Metadata.Namespace, Name: d.Metadata.Name},
 		Component: component, Wanted: 1, Ready: d.Status.ReadyReplicas, Account: d.Spec.Template.Spec.ServiceAccountName,
+		Release: releaseOf(d.Metadata.Annotations),
 	}
 	if d.Spec.Replicas != nil {
 		read.Wanted = *d.Spec.Replicas
@@ -169,6 +171,21 @@ func (d *deployment) facts(component facts.Component) facts.Deployment {
 		read.Args = append(append(read.Args, c.Command...), c.Args...)
 	}
 	return read
+}
+
+// helmName is what Helm takes as the name of a release, and Kubernetes as that of a namespace. Anybody may annotate a
+// Deployment of his own, and what doctor prints is pasted into shells.
+var helmName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
+
+// releaseOf is the release that Helm's annotations name.
+func releaseOf(annotations map[string]string) facts.Release {
+	release := facts.Release{
+		Namespace: annotations["meta.helm.sh/release-namespace"], Name: annotations["meta.helm.sh/release-name"],
+	}
+	if !helmName.MatchString(release.Name) || !helmName.MatchString(release.Namespace) {
+		return facts.Release{}
+	}
+	return release
 }
 
 var listDeployments = request{verb: "list", group: "apps", resource: "deployments"}

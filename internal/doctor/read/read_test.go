@@ -201,3 +201,19 @@ func TestSampled(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestReleaseOf: nothing gets into a command to paste that Helm and Kubernetes would not take as a name.
+func TestReleaseOf(t *testing.T) {
+	const name, namespace = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
+	for text, want := range map[string]facts.Release{
+		"plimsoll": {Namespace: "scaling", Name: "plimsoll"},
+		"":         {}, "-f": {}, "a; rm -rf /": {}, "$(id)": {}, "a\nb": {}, "Upper": {},
+	} {
+		if got := releaseOf(map[string]string{name: text, namespace: "scaling"}); got != want {
+			t.Errorf("release %q: %+v", text, got)
+		}
+	}
+	if got := releaseOf(map[string]string{name: "plimsoll", namespace: "a b"}); got != (facts.Release{}) {
+		t.Errorf("a namespace with a blank: %+v", got)
+	}
+}

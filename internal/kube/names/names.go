@@ -22,7 +22,7 @@ import (
 const (
 	// pageSize is how many objects are requested at once, maxPages how many pages are read.
 	pageSize = 500
-	maxPages = 4
+	maxPages = 20
 	// Most is how many names are returned at most.
 	Most = 200
 )

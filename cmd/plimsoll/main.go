@@ -24,17 +24,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	root := rootCommand()
 	root.SetArgs(arguments(os.Args))
+	root.SetOut(output.NewPrintable(os.Stdout))
+	root.SetErr(output.NewProgress(os.Stderr))
 	cmd, err := root.ExecuteContextC(ctx)
 	stop()
 	if err != nil {
 		err = usage.Finish(cmd, err)
-		cmderror.Print(os.Stderr, err, cmd.CommandPath()+" --help", usage.Secrets(cmd))
+		cmderror.Print(output.NewPrintable(os.Stderr), err, cmd.CommandPath()+" --help", usage.Secrets(cmd))
 		os.Exit(cmderror.ExitStatus(err))
 	}
 }

@@ -21,7 +21,7 @@ func IsTerminal(out io.Writer) bool {
 
 // descriptor is that of a terminal.
 func descriptor(out io.Writer) (fd int, isTerminal bool) {
-	file, ok := out.(*os.File)
+	file, ok := out.(interface{ Fd() uintptr })
 	if !ok {
 		return 0, false
 	}

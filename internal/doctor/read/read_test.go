@@ -151,6 +151,9 @@ func TestGrants(t *testing.T) {
 	}{
 		"nothing installed": {nil, nil},
 		"horizontal":        {[]facts.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
+		"names that are none": {[]facts.Deployment{deployed("c", "robot", facts.Controller,
+			"--kubelet-service-account=kube-system/x; id", "--leader-elect-resource-name=x'; id; '", "--vertical=false")},
+			[]string{"autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller),
 			deployed("a", "gate", facts.AdmissionController)}, []string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 	} {

@@ -1,4 +1,4 @@
-import MiniSearch from "minisearch";
+import { index } from "./search.js";
 
 const script = document.currentScript;
 // The folder of the site: it may be served from anywhere.
@@ -47,12 +47,7 @@ function load() {
     element.src = new URL(script.dataset.index, root);
     element.onload = () => {
       parts = window.plimsollIndex;
-      const search = new MiniSearch({
-        fields: ["heading", "title", "text"],
-        searchOptions: { boost: { heading: 5, title: 3 }, prefix: true, fuzzy: (term) => (term.length > 4 ? 0.2 : 0), combineWith: "AND" },
-      });
-      search.addAll(parts);
-      resolve(search);
+      resolve(index(parts));
     };
     element.onerror = () => reject(new Error(`${element.src} cannot be loaded`));
     document.head.append(element);

@@ -114,7 +114,8 @@ func checkOutput(path string) error {
 	}
 	isChecksums := func(e fs.DirEntry) bool { return e.Name() == Checksums }
 	if len(entries) > 0 && !slices.ContainsFunc(entries, isChecksums) {
-		return fmt.Errorf("output: %s has other files than those of a release, and would be emptied: name another folder", path)
+		return fmt.Errorf("output: %s would be emptied, and has other files than those of a release: "+
+			"name another folder", path)
 	}
 	return nil
 }

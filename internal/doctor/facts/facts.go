@@ -61,8 +61,8 @@ func (f *Facts) Controllers() []Deployment {
 	})
 }
 
-// Expected are the Controllers in the namespace in which one is expected, or all of them where none is there. Anybody may
-// give a Deployment of his own the label of the controller.
+// Expected are the Controllers in the namespace in which one is expected, or all of them where none is there. Anybody
+// may give a Deployment of his own the label of the controller.
 func (f *Facts) Expected() []Deployment {
 	all := f.Controllers()
 	isElsewhere := func(d Deployment) bool { return d.Namespace != f.Program.Namespace }

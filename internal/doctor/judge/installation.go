@@ -37,8 +37,8 @@ func installation(f *facts.Facts) []doctor.Finding {
 	return bounded(found)
 }
 
-// deployed is what is wrong with a Deployment. One elsewhere than where Plimsoll runs, which may be anybody's, is no problem
-// of Plimsoll's.
+// deployed is what is wrong with a Deployment. One elsewhere than where Plimsoll runs may be anybody's, and is no
+// problem of Plimsoll's.
 func deployed(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	found := append(notReady(d), skew(f, d)...)
 	if d.Component == facts.Controller {

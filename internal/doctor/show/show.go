@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
-// inLine is text in one line. What is found in clusters is anybody's, and could otherwise be written as further findings.
+// inLine is text in one line. What is found in clusters is anybody's, and could otherwise be read as further findings.
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Text writes a line for each finding, and below it why it matters and what to do.

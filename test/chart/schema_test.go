@@ -77,6 +77,18 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
+// TestUnusualValues are taken: those that another chart gives to one that is a part of it, and null.
+func TestUnusualValues(t *testing.T) {
+	for _, values := range []string{
+		"{enabled: true, global: {imageRegistry: a}}", "{podSecurityContext: null, nodeAgent: {enabled: true}}",
+		"{controller: {resources: null, extraArgs: null, tolerations: null}, networkPolicies: {metricsFrom: null}}",
+	} {
+		if objects := mustRender(t, namespace, values); len(objects) < 20 {
+			t.Errorf("%s: %d objects", values, len(objects))
+		}
+	}
+}
+
 // TestLabelsOfTwo: labels of all objects and of one object may have the same name. The narrower ones win, and the key is there
 // once, as what reads YAML strictly wants it: kustomize and GitOps controllers that use it.
 func TestLabelsOfTwo(t *testing.T) {
@@ -122,7 +134,9 @@ func TestSchemaHasEachValue(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, chartDir+"/values.yaml")), &defaults); err != nil {
 		t.Fatal(err)
 	}
-	delete(whole.Properties, "global") // Helm's own, not a value of this chart.
+	for _, ofHelm := range []string{"global", "enabled"} { // Where it is part of another chart; no values of this one.
+		delete(whole.Properties, ofHelm)
+	}
 	definitions := whole.Definitions
 	// What Kubernetes has more properties of than a default shows.
 	isKubernetes := map[string]bool{"quantities": true, "affinity": true}

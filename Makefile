@@ -247,7 +247,7 @@ reference: ## write docs/reference from the program's own flags, fields, metrics
 	@$(GO) test $(TEST_FLAGS) -count 1 ./test/docs -run 'Test(Fields|Metrics|Divergences|Conditions)$$' -args -update
 
 .PHONY: docs
-docs: bin/hugo site/node_modules/.package-lock.json ## build the site of the documentation into dist/docs and test its links (needs npm; VERSION=v1.2.3 is the version that it shows)
+docs: bin/hugo site/node_modules/.package-lock.json ## build the site of the documentation into dist/docs and test its links and its search (needs npm; VERSION=v1.2.3 is the version that it shows)
 	@HUGO_PARAMS_VERSION=$(or $(VERSION),main) bin/hugo --source site --destination ../dist/docs --cleanDestinationDir \
 		--panicOnWarning --quiet
 	@$(GO) test $(TEST_FLAGS) -count 1 -tags site ./test/docs

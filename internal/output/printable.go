@@ -3,17 +3,22 @@ package output
 import (
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
+// file is an open file, as *os.File is.
+type file interface {
+	io.Writer
+	Fd() uintptr
+}
+
 // Printable passes text on to a file, and shows control characters instead of passing them on: what clusters say, such
 // as the message of a condition or an adapter's error, is anybody's, and terminals obey it. Colours may pass.
 type Printable struct {
-	file *os.File
+	file file
 	// erases says that what clears a line of progress may pass.
 	erases bool
 	// begun are the first bytes of a character whose others have not come yet.
@@ -21,10 +26,10 @@ type Printable struct {
 }
 
 // NewPrintable is one for results.
-func NewPrintable(file *os.File) *Printable { return &Printable{file: file} }
+func NewPrintable(f file) *Printable { return &Printable{file: f} }
 
 // NewProgress is one for lines of progress, which are written over each other.
-func NewProgress(file *os.File) *Printable { return &Printable{file: file, erases: true} }
+func NewProgress(f file) *Printable { return &Printable{file: f, erases: true} }
 
 // Fd is the file's: whether it is a terminal, and how wide, is asked of that.
 func (p *Printable) Fd() uintptr { return p.file.Fd() }

@@ -131,7 +131,8 @@ func TestChangesOfValues(t *testing.T) {
 	r.checkRemoved(read(t, "testdata/everything.yaml"))
 }
 
-// TestTakesOverKustomize: a release takes over what kubectl apply -k has installed, without a new Deployment.
+// TestTakesOverKustomize: a release takes over what kubectl apply -k has installed, without a new Deployment, and is upgraded as
+// others are: kubectl stays the manager of the fields, with which Helm's own apply in the server conflicts.
 func TestTakesOverKustomize(t *testing.T) {
 	r := newRelease(t, namespace)
 	t.Cleanup(r.deleteDefinitions)
@@ -143,12 +144,17 @@ func TestTakesOverKustomize(t *testing.T) {
 	if out, err := r.try(flags...); err == nil || !strings.Contains(out, "cannot be imported into the current release") {
 		t.Errorf("without --take-ownership: %v\n%s", err, out)
 	}
-	r.apply("install", chartDir, "controller: {replicas: 3}", "--take-ownership", "--force-conflicts")
+	r.apply("install", chartDir, "controller: {replicas: 3}", "--take-ownership", "--server-side=false")
 	after := r.deployment("plimsoll-controller")
 	if after.UID != before || *after.Spec.Replicas != 3 {
 		t.Errorf("the Deployment is another one, or has %d replicas", *after.Spec.Replicas)
 	}
-	r.apply("upgrade", chartDir, "")
+	r.apply("upgrade", chartDir, "{horizontalPodAutoscalers: shadow, image: {tag: later}}")
+	container := r.deployment("plimsoll-controller").Spec.Template.Spec.Containers[0]
+	if !strings.HasSuffix(container.Image, ":later") ||
+		!slices.Contains(container.Args, "--horizontal-pod-autoscalers=shadow") {
+		t.Errorf("not upgraded: image %s, arguments %q", container.Image, container.Args)
+	}
 	r.remove()
 	r.checkRemoved("")
 }

@@ -19,6 +19,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"controller: {replicas: two}":                       {"/controller/replicas", "want integer"},
 		"controller: {replicas: 0}":                         {"/controller/replicas", "minimum"},
 		"controller: {extraArgs: [v=1]}":                    {"/controller/extraArgs/0", "does not match pattern"},
+		"controller: {extraArgs: [--kube-api-qps 50]}":      {"/controller/extraArgs/0", "does not match pattern"},
 		"controller: {extraArgs: {v: 1}}":                   {"/controller/extraArgs", "want array"},
 		"controller: {resources: {requests: {cpus: 1}}}":    {"/controller/resources/requests", "'cpus' not allowed"},
 		"controller: {resources: {limits: {memory: 1 Gi}}}": {"/controller/resources/limits/memory"},
@@ -57,7 +58,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"nodeAgent: {enabled: true, extraArgs: [--logging-format=text]}": {"nodeAgent.extraArgs", "set logging.format"},
 		"commonLabels: {helm.sh/chart: a}":                               {"commonLabels: the chart sets helm.sh/chart itself"},
 		"controller: {podLabels: {app.kubernetes.io/name: a}}":           {"podLabels: the selectors need app.kubernetes.io/name"},
-		"priorityClass: {name: \"\"}":                                    {"priorityClass.name"},
+		"nodeAgent: {enabled: true, namespace: {name: plimsoll-system, create: false}}": {
+			"nodeAgent.namespace.name: the agents need a namespace of their own"},
+		"monitoring: {dashboard: {enabled: true, labels: {app.kubernetes.io/instance: a}}}": {
+			"monitoring.dashboard.labels: the chart sets app.kubernetes.io/instance itself"},
+		"priorityClass: {name: \"\"}": {"priorityClass.name"},
 	} {
 		_, _, err := render(t, namespace, values)
 		if err == nil {
@@ -68,6 +73,43 @@ func TestBadValuesAreRefused(t *testing.T) {
 			if !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: no %q in %v", values, text, err)
 			}
+		}
+	}
+}
+
+// TestUnusualValues are taken: those that another chart gives to one that is a part of it, and null.
+func TestUnusualValues(t *testing.T) {
+	for _, values := range []string{
+		"{enabled: true, global: {imageRegistry: a}}", "{podSecurityContext: null, nodeAgent: {enabled: true}}",
+		"{controller: {resources: null, extraArgs: null, tolerations: null}, networkPolicies: {metricsFrom: null}}",
+	} {
+		if objects := mustRender(t, namespace, values); len(objects) < 20 {
+			t.Errorf("%s: %d objects", values, len(objects))
+		}
+	}
+}
+
+// TestLabelsOfTwo: labels of all objects and of one object may have the same name. The narrower ones win, and the key is there
+// once, as what reads YAML strictly wants it: kustomize and GitOps controllers that use it.
+func TestLabelsOfTwo(t *testing.T) {
+	values := `
+commonLabels: {team: all, site: a}
+monitoring:
+  serviceMonitor: {enabled: true, labels: {team: monitors}}
+  prometheusRule: {enabled: true, labels: {team: rules}}
+  dashboard: {enabled: true, labels: {team: dashboards}}
+`
+	found := map[string]string{}
+	for _, object := range mustRender(t, namespace, values) {
+		if site := object.GetLabels()["site"]; site != "a" {
+			t.Errorf("%s: site %q", key(object), site)
+		}
+		found[object.GetKind()] = object.GetLabels()["team"]
+	}
+	for kind, want := range map[string]string{"ServiceMonitor": "monitors", "PodMonitor": "monitors",
+		"PrometheusRule": "rules", "ConfigMap": "dashboards", "Deployment": "all"} {
+		if found[kind] != want {
+			t.Errorf("%s: team %q, want %q", kind, found[kind], want)
 		}
 	}
 }
@@ -92,7 +134,9 @@ func TestSchemaHasEachValue(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, chartDir+"/values.yaml")), &defaults); err != nil {
 		t.Fatal(err)
 	}
-	delete(whole.Properties, "global") // Helm's own, not a value of this chart.
+	for _, ofHelm := range []string{"global", "enabled"} { // Where it is part of another chart; no values of this one.
+		delete(whole.Properties, ofHelm)
+	}
 	definitions := whole.Definitions
 	// What Kubernetes has more properties of than a default shows.
 	isKubernetes := map[string]bool{"quantities": true, "affinity": true}

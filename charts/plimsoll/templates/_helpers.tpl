@@ -17,6 +17,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
+{{/* The labels of an object that has further ones, of a dict: path, labels, root. They win over commonLabels. */}}
+{{- define "plimsoll.labelsWith" -}}
+{{- $path := .path }}
+{{- $own := include "plimsoll.labels" (dict "Release" .root.Release "Chart" .root.Chart "Values" dict) | fromYaml }}
+{{- range $name, $_ := .labels }}
+{{- if hasKey $own $name }}
+{{- fail (printf "%s: the chart sets %s itself" $path $name) }}
+{{- end }}
+{{- end }}
+{{- toYaml (merge dict (.labels | default dict) (include "plimsoll.labels" .root | fromYaml)) }}
+{{- end }}
+
 {{/* The image, with its digest or its tag. */}}
 {{- define "plimsoll.image" -}}
 {{- $image := .Values.image -}}

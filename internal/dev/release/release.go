@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,6 +76,9 @@ func Run(ctx context.Context, config *Config) (err error) {
 	if r.source, err = readSource(ctx, r.config.Root, r.config.Version, r.config.AllowDirty); err != nil {
 		return err
 	}
+	if err := checkOutput(r.config.Output); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(r.config.Output), 0o755); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
@@ -98,6 +102,20 @@ func Run(ctx context.Context, config *Config) (err error) {
 	}
 	if err := os.Rename(r.dir, r.config.Output); err != nil {
 		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// checkOutput refuses a folder with other files than those of a release, as it is emptied.
+func checkOutput(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("output: %w", err)
+	}
+	isChecksums := func(e fs.DirEntry) bool { return e.Name() == Checksums }
+	if len(entries) > 0 && !slices.ContainsFunc(entries, isChecksums) {
+		return fmt.Errorf("output: %s would be emptied, and has other files than those of a release: "+
+			"name another folder", path)
 	}
 	return nil
 }

@@ -87,6 +87,7 @@ func TestSource(t *testing.T) {
 func TestSourceOfChangedFiles(t *testing.T) {
 	for name, change := range map[string]string{"a changed file": "file", "a file that is not in the commit": "other"} {
 		dir, git := repository(t, "1795608000")
+		git("config", "status.showUntrackedFiles", "no") // as some have it
 		write(t, filepath.Join(dir, change), "two")
 		_, err := readSource(t.Context(), dir, "v1.2.3", false)
 		if err == nil || !strings.Contains(err.Error(), "DIRTY=1") || !strings.Contains(err.Error(), change) {
@@ -251,5 +252,27 @@ func TestRepack(t *testing.T) {
 	}
 	if _, err := repack([]byte("no archive"), at); err == nil {
 		t.Error("took what is no archive")
+	}
+}
+
+// TestOutputOfOthers: a folder is emptied only if a release is in it.
+func TestOutputOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	if err := checkOutput(filepath.Join(dir, "missing")); err != nil {
+		t.Error(err)
+	}
+	if err := checkOutput(dir); err != nil {
+		t.Errorf("an empty folder: %v", err)
+	}
+	write(t, filepath.Join(dir, "thesis.txt"), "years of work")
+	if err := checkOutput(dir); err == nil || !strings.Contains(err.Error(), "name another folder") {
+		t.Errorf("a folder with other files: error %v", err)
+	}
+	if err := checkOutput(filepath.Join(dir, "thesis.txt")); err == nil {
+		t.Error("a file is accepted")
+	}
+	write(t, filepath.Join(dir, Checksums), "")
+	if err := checkOutput(dir); err != nil {
+		t.Errorf("a release: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func readSource(ctx context.Context, root, version string, allowDirty bool) (Sou
 	if err != nil {
 		return Source{}, err
 	}
-	changes, err := git("status", "--porcelain")
+	changes, err := git("status", "--porcelain", "--untracked-files=normal")
 	if err != nil {
 		return Source{}, err
 	}

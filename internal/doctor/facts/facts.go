@@ -2,12 +2,12 @@
 package facts
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Unread says why something was not read.
@@ -61,9 +61,20 @@ func (f *Facts) Controllers() []Deployment {
 	})
 }
 
+// Expected are the Controllers in the namespace in which one is expected, or all of them where none is there. Anybody
+// may give a Deployment of his own the label of the controller.
+func (f *Facts) Expected() []Deployment {
+	all := f.Controllers()
+	isElsewhere := func(d Deployment) bool { return d.Namespace != f.Program.Namespace }
+	if expected := slices.DeleteFunc(slices.Clone(all), isElsewhere); len(expected) > 0 {
+		return expected
+	}
+	return all
+}
+
 // Release is the Helm release that has installed Plimsoll; false without one.
 func (f *Facts) Release() (Release, bool) {
-	for _, d := range f.Controllers() {
+	for _, d := range f.Expected() {
 		if d.Release.Name != "" {
 			return d.Release, true
 		}
@@ -73,16 +84,23 @@ func (f *Facts) Release() (Release, bool) {
 
 // LeaseOf are the namespace and the name of the Lease for which the replicas of a controller elect a leader.
 func (f *Facts) LeaseOf(d *Deployment) (namespace, name string) {
-	namespace = cmp.Or(d.Flag("leader-elect-resource-namespace"), d.Namespace)
-	if strings.Contains(namespace, "$(") { // a variable of the pod's, which is its namespace
+	namespace, name = d.Flag("leader-elect-resource-namespace"), d.Flag("leader-elect-resource-name")
+	if !IsName(namespace) { // also a variable of the pod's, which is its namespace
 		namespace = d.Namespace
 	}
-	return namespace, cmp.Or(d.Flag("leader-elect-resource-name"), f.Program.Lease)
+	if !IsName(name) {
+		name = f.Program.Lease
+	}
+	return namespace, name
 }
+
+// IsName reports whether an object may have the name. What flags of strangers name otherwise gets into no request, and
+// into no command that is pasted into a shell.
+func IsName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
 
 // IsVertical reports whether an installation autoscales vertically.
 func (f *Facts) IsVertical() bool {
-	return slices.ContainsFunc(f.Controllers(), func(d Deployment) bool { return d.Flag("vertical") != "false" })
+	return slices.ContainsFunc(f.Expected(), func(d Deployment) bool { return d.Flag("vertical") != "false" })
 }
 
 // Program is what examines the cluster.

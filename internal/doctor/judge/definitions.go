@@ -15,8 +15,12 @@ func install(f *facts.Facts) string {
 		return fmt.Sprintf("helm upgrade %s charts/plimsoll --namespace %s --reset-then-reuse-values", release.Name,
 			release.Namespace)
 	}
-	if len(f.Controllers()) > 0 {
+	switch {
+	case len(f.Controllers()) == 0:
+	case f.IsVertical():
 		return "kubectl apply --server-side -k config/"
+	default: // not what evicts, resizes and changes pods
+		return "kubectl apply --server-side -k config/horizontal"
 	}
 	return "helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace"
 }

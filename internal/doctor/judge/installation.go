@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,17 +29,28 @@ func installation(f *facts.Facts) []doctor.Finding {
 		found = append(found, twice(all))
 	}
 	for i := range f.Deployments.Value {
-		d := &f.Deployments.Value[i]
-		found = append(found, notReady(d)...)
-		found = append(found, skew(f, d)...)
-		if d.Component == facts.Controller {
-			found = append(found, leader(f, d)...)
-		}
+		found = append(found, deployed(f, &f.Deployments.Value[i])...)
 	}
 	if len(found) == 0 {
 		return ok("Plimsoll runs in namespace %s", all[0].Namespace)
 	}
 	return bounded(found)
+}
+
+// deployed is what is wrong with a Deployment. One elsewhere than where Plimsoll runs may be anybody's, and is no
+// problem of Plimsoll's.
+func deployed(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+	found := append(notReady(d), skew(f, d)...)
+	if d.Component == facts.Controller {
+		found = append(found, leader(f, d)...)
+	}
+	runsHere := func(c facts.Deployment) bool { return c.Namespace == d.Namespace }
+	if !slices.ContainsFunc(f.Expected(), runsHere) {
+		for i := range found {
+			found[i].Level = min(found[i].Level, doctor.Warning)
+		}
+	}
+	return found
 }
 
 func twice(all []facts.Deployment) doctor.Finding {

@@ -314,6 +314,9 @@ func TestInstall(t *testing.T) {
 			f.Deployments.Value = nil
 		},
 		"kubectl apply --server-side -k config/": func(*facts.Facts) {},
+		"kubectl apply --server-side -k config/horizontal": func(f *facts.Facts) {
+			f.Deployments.Value[0].Args = []string{"--vertical=false"}
+		},
 		"helm upgrade plimsoll charts/plimsoll --namespace scaling --reset-then-reuse-values": func(f *facts.Facts) {
 			f.Deployments.Value[0].Release = release
 		},
@@ -325,10 +328,44 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	f := good()
-	f.Deployments.Value[0].Release = release
 	f.Rights.Value.Denied = []facts.Right{{Account: "a", Role: "r", Verb: "list", Resource: "pods"}}
+	if found := rights(f); len(found) != 1 || !strings.Contains(found[0].Do, "(kubectl apply --server-side -k config/)") {
+		t.Errorf("%+v", found)
+	}
+	f.Deployments.Value[0].Release = release
 	if found := rights(f); len(found) != 1 || !strings.HasPrefix(found[0].Do, "upgrade the release") {
 		t.Errorf("%+v", found)
+	}
+}
+
+// TestStranger: a Deployment with the label of the controller, which anybody may make, is named, and makes no problem. What
+// its flags name gets into no command.
+func TestStranger(t *testing.T) {
+	f := good()
+	stranger := f.Deployments.Value[0]
+	stranger.Namespace, stranger.Ready = "a-tenant", 0
+	stranger.Release = facts.Release{Namespace: "a-tenant", Name: "mine"}
+	stranger.Args = []string{"--horizontal-pod-autoscalers=act", "--leader-elect-resource-name=x'; id; '", "--vertical=false"}
+	f.Deployments.Value = append([]facts.Deployment{stranger}, f.Deployments.Value...)
+	f.ControllerManager.Value = facts.ControllerManager{Pods: 1, IsHPALoopOn: true}
+	report := Judge(f)
+	if worst := report.Worst(); worst != doctor.Warning {
+		t.Errorf("the worst finding is %s: %+v", worst, report.Findings)
+	}
+	if !slices.ContainsFunc(report.Findings, func(found doctor.Finding) bool {
+		return strings.Contains(found.What, "installed more than once: a-tenant/plimsoll-controller")
+	}) {
+		t.Errorf("it is not named: %+v", report.Findings)
+	}
+	if got := install(f); got != "kubectl apply --server-side -k config/" {
+		t.Errorf("another release than Plimsoll's: %s", got)
+	}
+	f.Deployments.Value = f.Deployments.Value[:1]
+	f.Deployments.Value[0].Ready = 2
+	for _, found := range Judge(f).Findings {
+		if strings.Contains(found.What+found.Command, "id;") {
+			t.Errorf("%+v", found)
+		}
 	}
 }
 

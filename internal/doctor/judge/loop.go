@@ -63,7 +63,7 @@ func recentWrites(f *facts.Facts) (own, other writes) {
 
 // mode is --horizontal-pod-autoscalers of the installation.
 func mode(f *facts.Facts) string {
-	for _, d := range f.Controllers() {
+	for _, d := range f.Expected() {
 		if value := d.Flag(modeFlag); value != "" {
 			return value
 		}
@@ -165,7 +165,7 @@ func unattendedHPAs(f *facts.Facts) []doctor.Finding {
 		What:  fmt.Sprintf("no controller acts on %s: %s", count(len(names), "HPA"), listed(names)),
 		Why:   "their workloads are not scaled",
 		Do: "turn on the loop of kube-controller-manager, or install Plimsoll, which acts on HPAs where no other " +
-			"controller does (docs/install.md)",
+			"controller does, with Helm or with kubectl apply -k (docs/install.md)",
 		Command: install(f),
 	}}
 }

@@ -28,7 +28,7 @@ func rights(f *facts.Facts) []doctor.Finding {
 		}
 		denied[k] = append(denied[k], right)
 	}
-	again := "apply config/ (or config/horizontal) of this version again"
+	again := "apply the manifests of this version again (" + install(f) + ")"
 	if _, isOne := f.Release(); isOne {
 		again = "upgrade the release with the chart of this version (" + install(f) + ")"
 	}

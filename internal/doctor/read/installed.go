@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -152,7 +153,8 @@ type deployment struct {
 func (d *deployment) facts(component facts.Component) facts.Deployment {
 	read := facts.Deployment{
 		Object:    facts.Object{Kind: "Deployment", Namespace: d.Metadata.Namespace, Name: d.Metadata.Name},
-		Component: component, Wanted: 1, Ready: d.Status.ReadyReplicas, Account: d.Spec.Template.Spec.ServiceAccountName,
+		Component: component, Wanted: 1, Ready: d.Status.ReadyReplicas,
+		Account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
 		Release: releaseOf(d.Metadata.Annotations),
 	}
 	if d.Spec.Replicas != nil {

@@ -1,6 +1,8 @@
 package read
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -132,6 +134,42 @@ func TestSelecting(t *testing.T) {
 
 const createPods = `{"apiGroups": [""], "resources": ["pods"], "operations": ["CREATE"]}`
 
+// TestManySamples: metrics-server answers with the samples of all pods at once.
+func TestManySamples(t *testing.T) {
+	const pods = 100_000
+	labels := map[string]string{}
+	for i := range 10 {
+		labels[fmt.Sprintf("app.kubernetes.io/label-%d", i)] = strings.Repeat("v", 20)
+	}
+	item, err := json.Marshal(map[string]any{
+		"metadata":  map[string]any{"namespace": "shop", "name": "web-5679f5dc86-gxp2z", "labels": labels},
+		"timestamp": "2026-11-24T12:00:00Z", "window": "15s", "containers": []map[string]any{
+			{"name": "web", "usage": map[string]string{"cpu": "251234567n", "memory": "123456Ki"}},
+			{"name": "proxy", "usage": map[string]string{"cpu": "51234567n", "memory": "23456Ki"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"items": [%s`, item)
+		for range pods - 1 {
+			_, _ = fmt.Fprintf(w, ",%s", item)
+		}
+		_, _ = io.WriteString(w, "]}")
+	}))
+	defer server.Close()
+	api, err := newAPI(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{api: api, timeout: time.Minute, facts: &facts.Facts{}}
+	r.samples(t.Context())
+	if got := r.facts.Samples; got.Unread != nil || got.Value.Pods != pods {
+		t.Errorf("%d pods, %+v", got.Value.Pods, got.Unread)
+	}
+}
+
 // TestGrants: each account of config/ has rights, and the names of the installation replace those of config/.
 func TestGrants(t *testing.T) {
 	all, err := manifests()
@@ -151,6 +189,9 @@ func TestGrants(t *testing.T) {
 	}{
 		"nothing installed": {nil, nil},
 		"horizontal":        {[]facts.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
+		"names that are none": {[]facts.Deployment{deployed("c", "robot", facts.Controller,
+			"--kubelet-service-account=kube-system/x; id", "--leader-elect-resource-name=x'; id; '", "--vertical=false")},
+			[]string{"autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller),
 			deployed("a", "gate", facts.AdmissionController)}, []string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 	} {

@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func (r *reader) rights(ctx context.Context) {
 
 // needed are the rights of config/ under the names of the installation; none if there is no controller.
 func (r *reader) needed(all []manifest) ([]facts.Right, error) {
-	controllers := r.facts.Controllers()
+	controllers := r.facts.Expected()
 	if len(controllers) == 0 {
 		return nil, nil
 	}
@@ -59,8 +58,7 @@ func (r *reader) needed(all []manifest) ([]facts.Right, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(controllers, func(d facts.Deployment) bool { return d.Namespace == r.facts.Program.Namespace })
-	controller := &controllers[max(at, 0)]
+	controller := &controllers[0]
 	accounts := map[string]string{
 		shippedController: controller.Namespace + "/" + controller.Account,
 		shippedReader:     readerOf(controller),
@@ -95,8 +93,11 @@ func (r *reader) needed(all []manifest) ([]facts.Right, error) {
 
 // readerOf is the account whose token kubelets receive.
 func readerOf(controller *facts.Deployment) string {
-	account := cmp.Or(controller.Flag("kubelet-service-account"), controller.Namespace+"/"+shippedReader)
-	return strings.ReplaceAll(account, "$(POD_NAMESPACE)", controller.Namespace)
+	account := strings.ReplaceAll(controller.Flag("kubelet-service-account"), "$(POD_NAMESPACE)", controller.Namespace)
+	if namespace, name, _ := strings.Cut(account, "/"); facts.IsName(namespace) && facts.IsName(name) {
+		return account
+	}
+	return controller.Namespace + "/" + shippedReader
 }
 
 func attributes(right *facts.Right) *authorizationv1.ResourceAttributes {

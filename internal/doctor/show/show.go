@@ -12,6 +12,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
+// inLine is text in one line. What is found in clusters is anybody's, and could otherwise be read as further findings.
+var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
 // Text writes a line for each finding, and below it why it matters and what to do.
 func Text(w io.Writer, report *doctor.Report) error {
 	var out strings.Builder
@@ -21,10 +24,10 @@ func Text(w io.Writer, report *doctor.Report) error {
 		if f.Object != "" {
 			line = f.Object + ": " + f.What
 		}
-		fmt.Fprintf(&out, "%-8s  %-18s  %s\n", f.Level, f.Check, line)
+		fmt.Fprintf(&out, "%-8s  %-18s  %s\n", f.Level, f.Check, inLine.Replace(line))
 		for _, detail := range [][2]string{{"why", f.Why}, {"do", f.Do}, {"", f.Command}} {
 			if detail[1] != "" {
-				fmt.Fprintf(&out, "%30s%-4s %s\n", "", detail[0], detail[1])
+				fmt.Fprintf(&out, "%30s%-4s %s\n", "", detail[0], inLine.Replace(detail[1]))
 			}
 		}
 	}

@@ -133,7 +133,8 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return "", &cmderror.Error{What: fmt.Sprintf("there is no Lease %s/%s", f.Namespace, f.Lease),
-			Next: "does the controller run in that namespace? See --controller-namespace and --controller-lease", Cause: err}
+			Next: "where Plimsoll is not installed there is none; if its controller runs elsewhere, name that " +
+				"with --controller-namespace and --controller-lease", Cause: err}
 	case err != nil:
 		return "", apierror.Request{Verb: "get", Resource: "leases.coordination.k8s.io",
 			Namespace: f.Namespace, Name: f.Lease}.Sentence(err)

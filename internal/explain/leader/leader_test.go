@@ -37,7 +37,8 @@ func TestReachOnThisMachine(t *testing.T) {
 	}
 	finder.Address, finder.Client = "", fake.NewClientset()
 	if _, _, err := finder.reach(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") {
+		!strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") ||
+		!strings.Contains(err.Error(), "where Plimsoll is not installed there is none") {
 		t.Errorf("no Lease: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-import MiniSearch from "minisearch";
+import { index } from "./search.js";
 
 const script = document.currentScript;
 // The folder of the site: it may be served from anywhere.
@@ -47,12 +47,7 @@ function load() {
     element.src = new URL(script.dataset.index, root);
     element.onload = () => {
       parts = window.plimsollIndex;
-      const search = new MiniSearch({
-        fields: ["heading", "title", "text"],
-        searchOptions: { boost: { heading: 5, title: 3 }, prefix: true, fuzzy: (term) => (term.length > 4 ? 0.2 : 0), combineWith: "AND" },
-      });
-      search.addAll(parts);
-      resolve(search);
+      resolve(index(parts));
     };
     element.onerror = () => reject(new Error(`${element.src} cannot be loaded`));
     document.head.append(element);
@@ -60,11 +55,14 @@ function load() {
   return loading;
 }
 
+// The longest first: a joined word, and not the words in it, is what was asked for.
+const byLength = (terms) => [...terms].sort((a, b) => b.length - a.length);
+
 function around(text, terms) {
   const flat = text.replace(/\s+/g, " ");
   const lower = flat.toLowerCase();
-  const at = Math.min(...terms.map((term) => lower.indexOf(term)).filter((position) => position >= 0));
-  const from = Number.isFinite(at) ? Math.max(0, at - 40) : 0;
+  const at = byLength(terms).map((term) => lower.indexOf(term)).find((position) => position >= 0) ?? 0;
+  const from = Math.max(0, at - 40);
   return (from > 0 ? "…" : "") + flat.slice(from, from + 160);
 }
 
@@ -74,7 +72,7 @@ function marked(text, terms) {
     fragment.append(text);
     return fragment;
   }
-  const words = terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const words = byLength(terms).map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   for (const [i, piece] of text.split(new RegExp(`(${words.join("|")})`, "gi")).entries()) {
     if (i % 2 === 0) {
       fragment.append(piece);

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// routes are the page's own, and what it asks for.
+func routes(source Source, page http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", page)
+	mux.HandleFunc("/api/overview", func(w http.ResponseWriter, r *http.Request) {
+		since := int64(0)
+		if text := r.URL.Query().Get("since"); text != "" {
+			var err error
+			if since, err = strconv.ParseInt(text, 10, 64); err != nil || since < 0 {
+				http.Error(w, "since: a revision", http.StatusBadRequest)
+				return
+			}
+		}
+		write(w, r, source.Overview(since))
+	})
+	mux.HandleFunc("/api/object", func(w http.ResponseWriter, r *http.Request) { object(w, r, source) })
+	return mux
+}
+
+func object(w http.ResponseWriter, r *http.Request, source Source) {
+	query, last := r.URL.Query(), defaultLast
+	if text := query.Get("last"); text != "" {
+		var err error
+		if last, err = time.ParseDuration(text); err != nil || last < shortestLast || last > longestLast {
+			http.Error(w, "last: a duration from "+shortestLast.String()+" to "+longestLast.String(), http.StatusBadRequest)
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+	defer cancel()
+	found, err := source.Object(ctx, query.Get("kind"), query.Get("namespace"), query.Get("name"), last)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadGateway)
+	default:
+		write(w, r, found)
+	}
+}
+
+var zippers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // The level is valid.
+	return z
+}}
+
+// write sends a value as JSON, compressed if the browser takes that.
+func write(w http.ResponseWriter, r *http.Request, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	out := io.Writer(w)
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		z, _ := zippers.Get().(*gzip.Writer)
+		defer zippers.Put(z)
+		z.Reset(w)
+		defer z.Close() //nolint:errcheck // Who has gone needs no answer.
+		out = z
+	}
+	_ = json.NewEncoder(out).Encode(value) // The same.
+}

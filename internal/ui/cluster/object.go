@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/whatif"
 )
 
 // Object is all about one autoscaler, with what was recorded of the last part of its time.
@@ -104,4 +106,17 @@ func (r *Reader) manifest(kind, namespace, name string) string {
 		return string(text)
 	}
 	return ""
+}
+
+// WhatIf plays other settings of a horizontal autoscaler.
+func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error) {
+	if _, isThere := r.rows.row(view.IDOf(asked.Kind, asked.Namespace, asked.Name)); !isThere {
+		return nil, server.ErrNotFound
+	}
+	played, err := whatif.Play(ctx, r.reader, asked, time.Now())
+	var invalid *whatif.InvalidError
+	if errors.As(err, &invalid) {
+		return nil, fmt.Errorf("%w: %w", server.ErrInvalid, err)
+	}
+	return played, err
 }

@@ -27,9 +27,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case !s.isOwnHost(r.Host):
 			http.Error(w, "this address is not that of plimsoll ui", http.StatusMisdirectedRequest)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && !isQuestion(r):
 			http.Error(w, "the page reads only", http.StatusMethodNotAllowed)
-		case s.isToken(r.URL.Query().Get(tokenParameter)):
+		case r.Method != http.MethodPost && s.isToken(r.URL.Query().Get(tokenParameter)):
 			http.SetCookie(w, &http.Cookie{
 				Name: s.cookie(), Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 			})
@@ -44,6 +44,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 	})
 }
+
+// isQuestion reports whether the request has other settings in its body, which are played and not stored. Another site's
+// form cannot send JSON.
+func isQuestion(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == whatIfPath }
 
 func setHeaders(header http.Header) {
 	header.Set("Content-Security-Policy", policy)

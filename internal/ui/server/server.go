@@ -22,6 +22,10 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	answerTimeout     = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
+	// maxBodyBytes is how long other settings may be, playTimeout how long they are played. They are played one at a time:
+	// a simulation takes all cores.
+	maxBodyBytes = 64 << 10
+	playTimeout  = 2 * time.Minute
 	// shortestLast and longestLast bound how much of the history is asked for, defaultLast is what is shown first.
 	shortestLast = 10 * time.Second
 	longestLast  = 14 * 24 * time.Hour
@@ -34,10 +38,15 @@ type Source interface {
 	Overview(since int64) *view.Overview
 	// Object is all about one autoscaler; ErrNotFound if there is none.
 	Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error)
+	// WhatIf plays other settings; ErrInvalid if they are not such settings, ErrNotFound if there is no such object.
+	WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error)
 }
 
 // ErrNotFound is a Source's answer where there is no such object.
 var ErrNotFound = errors.New("there is no such autoscaler")
+
+// ErrInvalid is a Source's answer to a request that cannot work.
+var ErrInvalid = errors.New("the request cannot work")
 
 // Server serves one page to one person.
 type Server struct {
@@ -69,7 +78,9 @@ func New(port int, source Source, page http.Handler) (*Server, error) {
 func (s *Server) host() string { return s.listener.Addr().String() }
 
 // Address is what the browser opens. Whoever knows it sees what the page shows.
-func (s *Server) Address() string { return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token }
+func (s *Server) Address() string {
+	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token
+}
 
 // Serve serves until the context ends.
 func (s *Server) Serve(ctx context.Context) error {

@@ -277,7 +277,7 @@ type WhatIf struct {
 	Load    []float64 `json:"load"`
 	AsIs    Played    `json:"asIs"`
 	Changed Played    `json:"changed"`
-	// Patch is a merge patch in JSON, Command the kubectl command that applies it.
+	// Patch is a JSON patch, Command the kubectl command that applies it.
 	Patch   string `json:"patch"`
 	Command string `json:"command"`
 	// Notes are what is assumed, as plimsoll simulate prints them.

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -40,7 +42,9 @@ type Config struct {
 type Reader struct {
 	config  Config
 	reader  *explainer.ClusterReader
+	client  kubernetes.Interface
 	rows    *rows
+	advice  *advice
 	watches []*watched
 }
 
@@ -63,18 +67,19 @@ func New(config Config) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{config: config, reader: reader, rows: newRows()}
-	if err := r.watch(own); err != nil {
-		return nil, err
+	if r.client, err = kubernetes.NewForConfig(own); err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return r, nil
+	objects, err := dynamic.NewForConfig(own)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	r.advice = &advice{client: objects, byNamespace: map[string]*advised{}}
+	return r, r.watch(own)
 }
 
 // watch makes the informers. What they keep of an object is its row's.
 func (r *Reader) watch(config *rest.Config) error {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
-	}
 	wlas, err := wla.New(config)
 	if err != nil {
 		return err
@@ -83,7 +88,7 @@ func (r *Reader) watch(config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(r.config.Namespace))
+	factory := informers.NewSharedInformerFactoryWithOptions(r.client, 0, informers.WithNamespace(r.config.Namespace))
 	hpas := factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
 	r.watches = []*watched{
 		{kind: view.HPA, resource: "horizontalpodautoscalers.autoscaling", informer: hpas},
@@ -104,11 +109,11 @@ func (r *Reader) watch(config *rest.Config) error {
 	return nil
 }
 
-// withoutManagers leaves out what no row shows.
+// withoutManagers leaves out what is as large as its writers like, and is not shown.
 func withoutManagers(object any) (any, error) {
 	if o, isObject := object.(metav1.Object); isObject {
 		o.SetManagedFields(nil)
-		o.SetAnnotations(nil)
+		delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	}
 	return object, nil
 }

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
@@ -24,29 +27,22 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	if !isKind(kind) || !isThere {
 		return nil, server.ErrNotFound
 	}
-	o := &view.Object{Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Manifest: r.manifest(kind, namespace, name)}
-	key := observe.Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
-	var text bytes.Buffer
-	var err error
-	switch kind {
-	case view.VPA:
-		err = r.explainVertical(ctx, key.NamespacedName, &text)
-	case view.WLA:
-		key.Kind = observe.WorkloadAutoscaler
-		err = r.explainHorizontal(ctx, key, &text)
-	default:
-		key.Kind = observe.HorizontalPodAutoscaler
-		err = r.explainHorizontal(ctx, key, &text)
+	o := &view.Object{
+		Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
+		Manifest: r.manifest(kind, namespace, name),
 	}
+	text, err := r.explain(ctx, o)
 	if err != nil {
 		o.Unexplained = err.Error()
 	} else {
-		o.Lines = linesOf(text.String())
+		o.Lines = linesOf(text)
 	}
+	r.addEvents(ctx, o)
+	r.advice.add(ctx, o)
 	if kind == view.VPA {
 		return o, nil
 	}
-	report, err := r.reader.Report(ctx, key, last, time.Now())
+	report, err := r.reader.Report(ctx, keyOf(&row), last, time.Now())
 	if err != nil {
 		o.Unrecorded = err.Error()
 		return o, nil
@@ -55,20 +51,39 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	return o, nil
 }
 
-func (r *Reader) explainHorizontal(ctx context.Context, key observe.Key, text *bytes.Buffer) error {
-	e, err := r.reader.Horizontal(ctx, key)
-	if err != nil {
-		return err
+func keyOf(row *view.Row) observe.Key {
+	key := observe.Key{NamespacedName: types.NamespacedName{Namespace: row.Namespace, Name: row.Name}}
+	switch row.Kind {
+	case view.VPA:
+		key.Kind = observe.VerticalPodAutoscaler
+	case view.WLA:
+		key.Kind = observe.WorkloadAutoscaler
+	default:
+		key.Kind = observe.HorizontalPodAutoscaler
 	}
-	return e.WriteText(text, explainhorizontal.Style{AllPods: true})
+	return key
 }
 
-func (r *Reader) explainVertical(ctx context.Context, name types.NamespacedName, text *bytes.Buffer) error {
-	e, err := r.reader.Vertical(ctx, name)
-	if err != nil {
-		return err
+// explain is what plimsoll explain prints, and adds what it has in numbers.
+func (r *Reader) explain(ctx context.Context, o *view.Object) (string, error) {
+	var text bytes.Buffer
+	key := keyOf(&o.Row)
+	if key.Kind == observe.VerticalPodAutoscaler {
+		e, err := r.reader.Vertical(ctx, key.NamespacedName)
+		if err != nil {
+			return "", err
+		}
+		addVertical(o, e)
+		err = e.WriteText(&text)
+		return text.String(), err
 	}
-	return e.WriteText(text)
+	e, err := r.reader.Horizontal(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	addHorizontal(o, e)
+	err = e.WriteText(&text, explainhorizontal.Style{AllPods: true})
+	return text.String(), err
 }
 
 // linesOf are the lines of what explain prints: a label in a column of its own, and what it says. Lines without a label
@@ -99,13 +114,32 @@ func (r *Reader) manifest(kind, namespace, name string) string {
 		if err != nil || !isThere {
 			return ""
 		}
-		text, err := yaml.Marshal(object)
+		text, err := yaml.Marshal(whole(object))
 		if err != nil {
 			return fmt.Sprintf("# %v\n", err)
 		}
 		return string(text)
 	}
 	return ""
+}
+
+// whole is a copy of an object with its kind and version, which clients leave out, and without managedFields.
+func whole(object any) any {
+	switch o := object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		own := o.DeepCopy()
+		own.APIVersion, own.Kind, own.ManagedFields = autoscalingv2.SchemeGroupVersion.String(), view.HPA, nil
+		return own
+	case *plimsollv1alpha1.WorkloadAutoscaler:
+		own := o.DeepCopy()
+		own.APIVersion, own.Kind, own.ManagedFields = plimsollv1alpha1.SchemeGroupVersion.String(), view.WLA, nil
+		return own
+	case *vpav1.VerticalPodAutoscaler:
+		own := o.DeepCopy()
+		own.APIVersion, own.Kind, own.ManagedFields = vpav1.SchemeGroupVersion.String(), view.VPA, nil
+		return own
+	}
+	return object
 }
 
 // WhatIf plays other settings of a horizontal autoscaler.

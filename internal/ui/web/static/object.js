@@ -1,4 +1,7 @@
 import { element, symbols, time, number, color } from "./dom.js";
+import { Details } from "./details.js";
+import { Vertical } from "./vertical.js";
+import { WhatIf } from "./whatif.js";
 
 const lasts = [["10m", "10 min"], ["1h", "1 h"], ["6h", "6 h"], ["24h", "24 h"], ["168h", "7 days"]];
 const height = 300;
@@ -25,9 +28,13 @@ export class ObjectPage {
       element("h3", {}, "Load and replicas, the last ", choice),
       this.noHistory,
       element("div", { class: "columns" }, this.chart, element("div", {}, element("h3", {}, "Changes"), this.events)));
-    place.append(element("p", {}, element("a", { href: "#/" }, "← All autoscalers")), this.title, this.summary, this.says, this.past,
-      element("h3", {}, "Why, and what is next"), this.unexplained, element("table", { class: "lines" }, this.lines),
-      element("h3", {}, "Manifest"), this.manifest);
+    this.notes = element("ul", { class: "soft why", "aria-label": "What could not be read" });
+    this.details = new Details();
+    this.vertical = new Vertical();
+    this.whatIf = new WhatIf();
+    place.append(element("p", {}, element("a", { href: "#/" }, "← All autoscalers")), this.title, this.summary, this.says, this.notes, this.vertical.place, this.past,
+      element("h3", {}, "Why, and what is next"), this.unexplained, element("table", { class: "lines" }, this.lines), this.details.metrics,
+      this.whatIf.place, this.details.findings, this.details.events, element("h3", {}, "Manifest"), this.manifest);
     new ResizeObserver(() => this.plot?.setSize({ width: this.chart.clientWidth, height })).observe(this.chart);
   }
 
@@ -39,6 +46,11 @@ export class ObjectPage {
     this.title.textContent = `${object.namespace} / ${object.name}`;
     this.answer = undefined;
     for (const part of [this.summary, this.events, this.lines, this.manifest, this.says, this.unexplained, this.noHistory]) part.replaceChildren();
+    this.notes.hidden = true;
+    this.details.begin();
+    this.vertical.take(undefined);
+    this.whatIf.begin(object);
+    this.past.hidden = object.kind === "VerticalPodAutoscaler";
     this.removePlot();
     this.place.scrollTop = 0;
   }
@@ -59,8 +71,12 @@ export class ObjectPage {
       element("tr", {}, element("th", { colspan: 2 }, label)) :
       element("tr", { class: main.includes(label.trim()) ? "main" : undefined }, element("th", { scope: "row" }, label.slice(2)), element("td", {}, text)))));
     if (this.manifest.textContent !== answer.manifest) this.manifest.textContent = answer.manifest ?? "";
-    this.past.hidden = row.kind === "VerticalPodAutoscaler";
-    this.redraw();
+    this.notes.hidden = !answer.notes?.length;
+    this.notes.replaceChildren(...(answer.notes ?? []).map((note) => element("li", {}, `${note.what}: ${note.why}`)));
+    this.details.take(answer);
+    this.vertical.take(answer.vertical);
+    this.whatIf.take(answer);
+    this.drawPast();
   }
 
   failed(error) {
@@ -72,8 +88,14 @@ export class ObjectPage {
     this.plot = undefined;
   }
 
-  // redraw draws what was taken in, in the colours of now.
+  // redraw draws all charts, in the colours of now.
   redraw() {
+    this.drawPast();
+    this.whatIf.draw();
+  }
+
+  // drawPast draws what was taken in.
+  drawPast() {
     if (!this.answer || this.past.hidden) return;
     const series = this.answer.history?.points?.length ? recorded(this.answer) : watched(this.answer);
     this.noHistory.textContent = this.answer.history?.points?.length ? "" :

@@ -63,7 +63,7 @@ func TestWhatIf(t *testing.T) {
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)
 	}
-	cells := value[[]string](p, `[...document.querySelectorAll(".result td")].map((cell) => cell.textContent)`)
+	cells := value[[]string](p, `[...document.querySelectorAll(".result .grid td")].map((cell) => cell.textContent)`)
 	if diff := cmp.Diff([]string{
 		"Cost, in pod-hours", "131", "169", "+37.5", "Time short of capacity", "2.31 %", "0.42 %", "−1.89 %",
 		"Longest time short of capacity", "95 s", "40 s", "−55 s", "Changes of the replica count", "34", "41", "+7",
@@ -451,9 +451,10 @@ func TestToken(t *testing.T) {
 // TestPictures takes the pictures of the documentation; with -pictures it writes them.
 func TestPictures(t *testing.T) {
 	cluster, row := withSurge(400)
-	p, _ := serve(t, cluster)
+	p, _ := serve(t, cluster, chromedp.EmulateViewport(1280, 560))
 	p.waitForRows()
 	p.picture("ui-overview.png")
+	p.do(chromedp.EmulateViewport(1280, 800))
 	p.showObject(row.ID)
 	p.waitFor("the chart", `document.querySelector(".chart canvas") !== null`)
 	p.picture("ui-object.png")

@@ -38,3 +38,17 @@ export function number(value) {
   if (value === null || value === undefined) return "–";
   return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
+
+const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+
+// timeTicks are the texts of a time axis: the day where it begins, seconds where the ticks are closer than minutes.
+export function timeTicks(_, ticks, axis, space, step) {
+  return ticks.map((at) => {
+    const moment = new Date(at * 1000);
+    if (moment.getHours() === 0 && moment.getMinutes() === 0 && moment.getSeconds() === 0) return day.format(moment);
+    return (step < 60 ? clock : minute).format(moment);
+  });
+}
+
+// whole are the distances of ticks on an axis of replicas.
+export const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000];

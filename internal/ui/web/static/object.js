@@ -1,4 +1,4 @@
-import { element, symbols, time, number, color } from "./dom.js";
+import { element, symbols, time, timeTicks, whole, number, color } from "./dom.js";
 import { Details } from "./details.js";
 import { Vertical } from "./vertical.js";
 import { WhatIf } from "./whatif.js";
@@ -124,7 +124,7 @@ export class ObjectPage {
     const options = {
       width: this.chart.clientWidth || 700, height, cursor: { points: { size: 6 } },
       scales: { x: { time: true }, y: { range: (_, min, max) => [0, Math.max(max, 1) * 1.1] }, ratio: { range: (_, min, max) => [0, Math.max(max, 1) * 1.1] } },
-      axes: [axis, { ...axis, label: "replicas", labelSize: 22, size: 46, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000] }],
+      axes: [{ ...axis, values: timeTicks }, { ...axis, label: "replicas", labelSize: 22, size: 46, incrs: whole }],
       series: [
         { label: "time", value: (_, v) => (v === null ? "–" : time(v * 1000)) },
         line("desired", "desired", { paths: steps }), line(readyName, "ready", { paths: steps }),
@@ -178,7 +178,7 @@ function recorded({ history }) {
   return {
     times: history.points.map(at), desired: value("wanted"), ready: value("ready"), readyName: "ready", load: value("load"), loadName: "load, in pods",
     changes: history.changes.map((change) => ({ at: Date.parse(change.time), from: change.from, to: change.to,
-      why: [change.load === undefined ? "" : `load of ${number(change.load)} pods`, change.limit].filter(Boolean).join(", ") })),
+      why: [change.load === undefined ? "" : `load of ${number(change.load)} pods`, change.limit === "None" ? "" : change.limit].filter(Boolean).join(", ") })),
   };
 }
 

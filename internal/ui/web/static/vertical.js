@@ -1,8 +1,8 @@
 import { element, shape, number } from "./dom.js";
 import { grid, section } from "./details.js";
 
-const width = 460, height = 150, left = 44, bottom = 34, top = 8;
-const titles = { cpu: "CPU, in cores", memory: "Memory, in bytes" };
+const width = 460, height = 140, left = 40, right = 26, bottom = 20, top = 20;
+const titles = { cpu: "Use of CPU, in cores", memory: "Use of memory, in bytes" };
 
 // amount is how Kubernetes writes cores and bytes, with at most three digits.
 export function amount(resource, value) {
@@ -57,19 +57,18 @@ function sample(kind) {
 function bars(name, histogram, lines) {
   const end = Math.max(...histogram.filter((bar) => bar.weight > 0.0005).map((bar) => bar.to), ...lines.map((line) => line.value)) * 1.06;
   const most = Math.max(...histogram.map((bar) => bar.weight));
-  const x = (value) => left + Math.min(value, end) / end * (width - left - 8);
+  const x = (value) => left + Math.min(value, end) / end * (width - left - right);
   const y = (weight) => top + (1 - weight / most) * (height - top - bottom);
   const parts = histogram.filter((bar) => bar.from < end && bar.weight > 0).map((bar) => shape("rect", { class: "bar", x: x(bar.from), width: Math.max(1, x(bar.to) - x(bar.from) - 1), y: y(bar.weight), height: y(0) - y(bar.weight) }));
-  parts.push(shape("line", { class: "axis", x1: left, x2: width - 8, y1: y(0), y2: y(0) }));
+  parts.push(shape("line", { class: "axis", x1: left, x2: width - right, y1: y(0), y2: y(0) }));
   for (const value of ticks(name, end)) {
     parts.push(shape("line", { class: "axis", x1: x(value), x2: x(value), y1: y(0), y2: y(0) + 4 }));
-    parts.push(shape("text", { x: x(value), y: height - 16, "text-anchor": "middle" }, amount(name, value)));
+    parts.push(shape("text", { x: x(value), y: height - 4, "text-anchor": "middle" }, amount(name, value)));
   }
-  parts.push(shape("text", { x: left - 5, y: y(most) + 8, "text-anchor": "end" }, `${number(most * 100)}%`), shape("text", { x: left - 5, y: y(0), "text-anchor": "end" }, "0%"));
+  parts.push(shape("text", { x: left - 5, y: y(most) + 8, "text-anchor": "end" }, `${Number((most * 100).toPrecision(2))}%`), shape("text", { x: left - 5, y: y(0), "text-anchor": "end" }, "0%"));
   for (const line of lines) parts.push(shape("line", { class: `mark ${line.class}`, x1: x(line.value), x2: x(line.value), y1: top - 4, y2: y(0) }));
   const says = `Use of ${name}: ${lines.map((line) => `${line.label} ${amount(name, line.value)}`).join(", ")}`;
-  return shape("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says }, ...parts,
-    shape("text", { x: (left + width) / 2, y: height - 2, "text-anchor": "middle" }, "use, as a part of all samples"));
+  return shape("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says }, ...parts, shape("text", { x: 0, y: 9 }, "part of all samples"));
 }
 
 // ticks are about four round values: of bytes, powers of two times 1, 2 or 5 would not be round.

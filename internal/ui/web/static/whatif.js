@@ -1,4 +1,4 @@
-import { element, time, number, color } from "./dom.js";
+import { element, time, timeTicks, whole, number, color } from "./dom.js";
 import { copyable, grid, section } from "./details.js";
 
 const lasts = [[3600, "1 h"], [21600, "6 h"], [86400, "24 h"], [604800, "7 days"], [1209600, "14 days"]];
@@ -118,7 +118,7 @@ export class WhatIf {
     const line = (label, name, more) => ({ label, stroke: color(name), width: 2, value: (_, v) => number(v), points: { show: false }, ...more });
     this.plot = new uPlot({
       width: this.chart.clientWidth || 700, height, scales: { x: { time: true }, y: { range: (_, min, max) => [0, Math.max(max, 1) * 1.1] } },
-      axes: [axis, { ...axis, label: "replicas", labelSize: 22, size: 46 }],
+      axes: [{ ...axis, values: timeTicks }, { ...axis, label: "replicas", labelSize: 22, size: 46, incrs: whole }],
       series: [{ label: "time", value: (_, v) => (v === null ? "–" : time(v * 1000)) }, line("load, in pods at the target", "load", { width: 1.2 }),
         line("desired as it is", "text", { paths: steps, dash: [7, 4], width: 1.5 }), line("desired with the changes", "desired", { paths: steps })],
     }, [load.map((_, i) => (from + i * stepMillis) / 1000), load, asIs.desired, changed.desired], this.chart);

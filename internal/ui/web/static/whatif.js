@@ -99,7 +99,7 @@ export class WhatIf {
       ["Cost, in pod-hours", "podHours", ""], ["Time short of capacity", "shortPercent", " %"], ["Longest time short of capacity", "longestShortSeconds", " s"], ["Changes of the replica count", "actions", ""],
     ];
     const cell = (text) => element("span", { class: "num" }, text);
-    this.result.append(grid("Result", ["", "As it is", "With the changes", "Difference"], measures.map(([title, name, unit]) => {
+    this.result.append(grid("Result", ["Measure", "As it is", "With the changes", "Difference"], measures.map(([title, name, unit]) => {
       const before = answer.asIs[name], after = answer.changed[name], more = after - before;
       return [title, cell(number(before) + unit), cell(number(after) + unit), cell(more === 0 ? "0" : `${more > 0 ? "+" : "−"}${number(Math.abs(more))}${unit}`)];
     })), this.chart, answer.notes.length > 0 ? element("ul", { class: "soft why" }, ...answer.notes.map((note) => element("li", {}, note))) : "",

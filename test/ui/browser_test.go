@@ -53,8 +53,8 @@ func run(m *testing.M) int {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.NoSandbox,
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("hide-scrollbars", false), chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("lang", "en-GB"),
-		// Two names of another site lead to this machine; no other name leads anywhere.
-		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+		// The names of other sites lead to this machine; no other name leads anywhere.
+		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1, MAP *.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
 	var cancel context.CancelFunc

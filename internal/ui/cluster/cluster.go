@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -24,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/advice"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -44,7 +44,7 @@ type Reader struct {
 	reader  *explainer.ClusterReader
 	client  kubernetes.Interface
 	rows    *rows
-	advice  *advice
+	advice  *advice.Advice
 	watches []*watched
 }
 
@@ -70,11 +70,9 @@ func New(config Config) (*Reader, error) {
 	if r.client, err = kubernetes.NewForConfig(own); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	objects, err := dynamic.NewForConfig(own)
-	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+	if r.advice, err = advice.New(own); err != nil {
+		return nil, err
 	}
-	r.advice = &advice{client: objects, byNamespace: map[string]*advised{}}
 	return r, r.watch(own)
 }
 

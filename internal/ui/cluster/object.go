@@ -16,6 +16,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/explained"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/whatif"
@@ -38,7 +39,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 		o.Lines = linesOf(text)
 	}
 	r.addEvents(ctx, o)
-	r.advice.add(ctx, o)
+	r.advice.Add(ctx, o)
 	if kind == view.VPA {
 		return o, nil
 	}
@@ -73,7 +74,7 @@ func (r *Reader) explain(ctx context.Context, o *view.Object) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		addVertical(o, e)
+		explained.AddVertical(o, e)
 		err = e.WriteText(&text)
 		return text.String(), err
 	}
@@ -81,7 +82,7 @@ func (r *Reader) explain(ctx context.Context, o *view.Object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	addHorizontal(o, e)
+	explained.AddHorizontal(o, e)
 	err = e.WriteText(&text, explainhorizontal.Style{AllPods: true})
 	return text.String(), err
 }

@@ -1,4 +1,4 @@
-package cluster
+package explained
 
 import (
 	"maps"
@@ -17,29 +17,14 @@ import (
 // milliPerCore is for the explanation's amounts of CPU, which are in thousandths of a core.
 const milliPerCore = 1000
 
-// addVertical adds what an explanation of a VerticalPodAutoscaler has in numbers.
-func addVertical(o *view.Object, e *explainvertical.Explanation) {
+// AddVertical adds what an explanation of a VerticalPodAutoscaler has in numbers.
+func AddVertical(o *view.Object, e *explainvertical.Explanation) {
 	out := e.Output()
 	v := &view.Vertical{
 		Mode: out.Mode, Containers: []view.VerticalContainer{}, Pods: []view.VerticalPod{}, Updater: e.UpdaterSentences(),
 	}
 	for i := range out.Containers {
-		c := &out.Containers[i]
-		container := view.VerticalContainer{Name: c.Name, Samples: c.Samples}
-		for j := range c.Resources {
-			resource := resourceOf(e, c.Name, vertical.Resource(j))
-			for _, bound := range c.Resources[j].Bounds {
-				used := float64(bound.Used)
-				if vertical.Resource(j) == vertical.CPU {
-					used /= milliPerCore
-				}
-				resource.Percentiles = append(resource.Percentiles, view.Percentile{
-					Percent: math.Round(1e4*bound.Percentile) / 100, Value: used,
-				})
-			}
-			container.Resources = append(container.Resources, resource)
-		}
-		v.Containers = append(v.Containers, container)
+		v.Containers = append(v.Containers, containerOf(e, &out.Containers[i]))
 	}
 	for i := range e.Update.Pods {
 		verdict := &e.Update.Pods[i]
@@ -50,16 +35,37 @@ func addVertical(o *view.Object, e *explainvertical.Explanation) {
 	o.Vertical = v
 }
 
+func containerOf(e *explainvertical.Explanation, c *explainvertical.Container) view.VerticalContainer {
+	container := view.VerticalContainer{Name: c.Name, Samples: c.Samples}
+	for j := range c.Resources {
+		kind := vertical.Resource(j)
+		resource := resourceOf(e, c.Name, kind)
+		for _, bound := range c.Resources[j].Bounds {
+			used := float64(bound.Used)
+			if kind == vertical.CPU {
+				used /= milliPerCore
+			}
+			resource.Percentiles = append(resource.Percentiles, view.Percentile{
+				Percent: math.Round(1e4*bound.Percentile) / 100, Value: used,
+			})
+		}
+		container.Resources = append(container.Resources, resource)
+	}
+	return container
+}
+
 // resourceOf is what is published of a container's resource, what is used of it and what is requested.
 func resourceOf(e *explainvertical.Explanation, container string, r vertical.Resource) view.VerticalResource {
 	name := corev1.ResourceName(r.String())
 	out := view.VerticalResource{Name: r.String()}
-	if published := e.Step.Object.Status.Recommendation; published != nil {
-		for i := range published.ContainerRecommendations {
-			if c := &published.ContainerRecommendations[i]; c.ContainerName == container {
-				out.Target, out.Lower = amountOf(c.Target, name), amountOf(c.LowerBound, name)
-				out.Upper, out.Uncapped = amountOf(c.UpperBound, name), amountOf(c.UncappedTarget, name)
-			}
+	var published []vpav1.RecommendedContainerResources
+	if recommendation := e.Step.Object.Status.Recommendation; recommendation != nil {
+		published = recommendation.ContainerRecommendations
+	}
+	for i := range published {
+		if c := &published[i]; c.ContainerName == container {
+			out.Target, out.Lower = amountOf(c.Target, name), amountOf(c.LowerBound, name)
+			out.Upper, out.Uncapped = amountOf(c.UpperBound, name), amountOf(c.UncappedTarget, name)
 		}
 	}
 	for _, checkpoint := range e.Step.Checkpoints {
@@ -112,10 +118,9 @@ func requestsOf(pods []*corev1.Pod, container string, name corev1.ResourceName) 
 	different := map[float64]bool{}
 	for _, pod := range pods {
 		for i := range pod.Spec.Containers {
-			if c := &pod.Spec.Containers[i]; c.Name == container {
-				if amount := amountOf(c.Resources.Requests, name); amount != nil {
-					different[*amount] = true
-				}
+			c := &pod.Spec.Containers[i]
+			if amount := amountOf(c.Resources.Requests, name); c.Name == container && amount != nil {
+				different[*amount] = true
 			}
 		}
 	}

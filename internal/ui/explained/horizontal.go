@@ -1,4 +1,5 @@
-package cluster
+// Package explained has explanations of decisions in numbers, as the page of plimsoll ui shows them.
+package explained
 
 import (
 	"math"
@@ -8,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// addHorizontal adds what an explanation has in numbers.
-func addHorizontal(o *view.Object, e *explainhorizontal.Explanation) {
+// AddHorizontal adds what an explanation has in numbers.
+func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation) {
 	trace := e.Result.Output().Trace
 	for i := range trace.Metrics {
 		o.Metrics = append(o.Metrics, metricOf(&trace.Metrics[i]))

@@ -1,4 +1,5 @@
-package cluster
+// Package advice has what plimsoll advise finds about the autoscalers that the page of plimsoll ui shows.
+package advice
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	readcluster "github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
@@ -22,14 +24,23 @@ const (
 	mostNamespaces = 50
 )
 
-// advice has the findings of plimsoll advise, by namespace. They need all objects of the namespace, and are therefore
+// Advice has the findings of plimsoll advise, by namespace. They need all objects of the namespace, and are therefore
 // read while the page shows the rest already.
-type advice struct {
+type Advice struct {
 	client dynamic.Interface
 
 	mu sync.Mutex
 	// guarded by mu
 	byNamespace map[string]*advised
+}
+
+// New makes an Advice; it calls no API.
+func New(config *rest.Config) (*Advice, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &Advice{client: client, byNamespace: map[string]*advised{}}, nil
 }
 
 // advised are the findings of a namespace.
@@ -42,8 +53,8 @@ type advised struct {
 	err       error
 }
 
-// add adds the findings about an object and its target, and says what is missing.
-func (a *advice) add(ctx context.Context, o *view.Object) {
+// Add adds the findings about an object and its target, and says what is missing.
+func (a *Advice) Add(ctx context.Context, o *view.Object) {
 	known := a.of(ctx, o.Row.Namespace)
 	switch {
 	case !known.isRead:
@@ -86,7 +97,7 @@ func findingOf(f *rules.Finding) view.Finding {
 }
 
 // of is what is known of a namespace. What is old is read again meanwhile.
-func (a *advice) of(ctx context.Context, namespace string) advised {
+func (a *Advice) of(ctx context.Context, namespace string) advised {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.byNamespace[namespace]
@@ -105,7 +116,7 @@ func (a *advice) of(ctx context.Context, namespace string) advised {
 }
 
 // read reads a namespace.
-func (a *advice) read(ctx context.Context, namespace string, into *advised) {
+func (a *Advice) read(ctx context.Context, namespace string, into *advised) {
 	ctx, cancel := context.WithTimeout(ctx, adviceTimeout)
 	defer cancel()
 	report, err := a.report(ctx, namespace)
@@ -115,7 +126,7 @@ func (a *advice) read(ctx context.Context, namespace string, into *advised) {
 }
 
 // report checks the rules that need no past load: that is read for all autoscalers of a namespace, and takes long.
-func (a *advice) report(ctx context.Context, namespace string) (rules.Report, error) {
+func (a *Advice) report(ctx context.Context, namespace string) (rules.Report, error) {
 	reader := readcluster.Reader{Client: a.client, Namespace: namespace}
 	collection, err := reader.Read(ctx, time.Now())
 	if err != nil {

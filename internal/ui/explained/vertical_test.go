@@ -1,4 +1,4 @@
-package cluster
+package explained
 
 import (
 	"math"
@@ -68,7 +68,7 @@ func TestVertical(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &view.Object{}
-	addVertical(o, e)
+	AddVertical(o, e)
 	if len(o.Vertical.Containers) != 1 || len(o.Vertical.Pods) != 3 {
 		t.Fatalf("%+v", o.Vertical)
 	}

@@ -194,13 +194,6 @@ func (p *tab) takeComplaints() []string {
 	return taken
 }
 
-// requestCount is how many requests have been recorded.
-func (p *tab) requestCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.requests)
-}
-
 func (p *tab) do(actions ...step) {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, actions...); err != nil {
@@ -272,7 +265,7 @@ func (p *tab) picture(name string) {
 		p.t.Errorf("%s has %d bytes, more than 150,000", name, len(image))
 	}
 	if *isWritingPictures {
-		if err := os.WriteFile("../../docs/images/"+name, image, 0o644); err != nil { //nolint:gosec // a picture for everyone
+		if err := os.WriteFile("../../docs/images/"+name, image, 0o644); err != nil {
 			p.t.Error(err)
 		}
 	}

@@ -72,7 +72,7 @@ func TestHandler(t *testing.T) {
 		"/static/none.js": http.StatusNotFound, "/web.go": http.StatusNotFound, "//static/main.js": http.StatusNotFound,
 	} {
 		answer := httptest.NewRecorder()
-		Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+target, nil))
+		Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+target, nil))
 		if answer.Code != want {
 			t.Errorf("%s: status %d, not %d", target, answer.Code, want)
 		}

@@ -40,7 +40,8 @@ func Read(
 	ctx context.Context, reader *explainer.ClusterReader, key observe.Key, last time.Duration, now time.Time,
 ) (*Object, error) {
 	r := &Object{Key: key}
-	return r, r.read(ctx, reader, last, now)
+	err := r.read(ctx, reader, last, now)
+	return r, err
 }
 
 // read reads the object, its load and its target.

@@ -73,7 +73,8 @@ func New(config Config) (*Reader, error) {
 	if r.advice, err = advice.New(own); err != nil {
 		return nil, err
 	}
-	return r, r.watch(own)
+	err = r.watch(own)
+	return r, err
 }
 
 // watch makes the informers. What they keep of an object is its row's.

@@ -43,12 +43,11 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	if kind == view.VPA {
 		return o, nil
 	}
-	report, err := r.reader.Report(ctx, keyOf(&row), last, time.Now())
-	if err != nil {
+	if report, err := r.reader.Report(ctx, keyOf(&row), last, time.Now()); err != nil {
 		o.Unrecorded = err.Error()
-		return o, nil
+	} else {
+		o.History = report.Output()
 	}
-	o.History = report.Output()
 	return o, nil
 }
 

@@ -91,8 +91,8 @@ func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
 	return &amount
 }
 
-// barsOf are the buckets of a checkpoint that have a weight. A checkpoint comes from the API: what no recommender writes
-// is left out.
+// barsOf are the buckets of a checkpoint that have a weight. A checkpoint comes from the API: what no recommender
+// writes is left out.
 func barsOf(saved *vpav1.HistogramCheckpoint, r vertical.Resource) []view.Bar {
 	shape := histogram.ShapeOf(r, 0)
 	total := 0.0

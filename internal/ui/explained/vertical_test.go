@@ -1,10 +1,11 @@
 package explained
 
 import (
-	"math"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -76,21 +77,29 @@ func TestVertical(t *testing.T) {
 	if cpu.Name != "cpu" || memory.Name != "memory" || o.Vertical.Containers[0].Samples != 2000 {
 		t.Fatalf("%+v", o.Vertical.Containers[0])
 	}
-	if *cpu.Target != 0.25 || *cpu.Lower != 0.1 || *cpu.Upper != 2 || *cpu.Uncapped != 0.3 || *memory.Target != 200<<20 {
-		t.Errorf("published %+v and %+v", cpu, memory)
+	shape, memoryShape := histogram.ShapeOf(vertical.CPU, 0), histogram.ShapeOf(vertical.Memory, 0)
+	want := view.VerticalResource{
+		Name: "cpu", Target: ptr.To(0.25), Lower: ptr.To(0.1), Upper: ptr.To(2.0), Uncapped: ptr.To(0.3),
+		Histogram: []view.Bar{
+			{From: shape.Start(9), To: shape.Start(10), Weight: 0.8}, {From: shape.Start(20), To: shape.Start(21), Weight: 0.2},
+		},
+		// Nine of ten samples are below the end of the bucket 20.
+		Percentiles: []view.Percentile{{Percent: 90, Value: shape.Start(21)}, {Percent: 50, Value: shape.Start(10)},
+			{Percent: 95, Value: shape.Start(21)}},
+		Requests: []float64{0.1, 0.5},
 	}
-	shape := histogram.ShapeOf(vertical.CPU, 0)
-	if len(cpu.Histogram) != 2 || cpu.Histogram[0].Weight != 0.8 || cpu.Histogram[1].Weight != 0.2 ||
-		cpu.Histogram[0].From != shape.Start(9) || cpu.Histogram[0].To != shape.Start(10) || len(memory.Histogram) != 1 {
-		t.Errorf("histograms %+v and %+v", cpu.Histogram, memory.Histogram)
+	if diff := cmp.Diff(want, *cpu, cmpopts.EquateApprox(0, 0.001)); diff != "" {
+		t.Error(diff)
 	}
-	// Nine of ten samples are below the end of the bucket 20.
-	if len(cpu.Percentiles) != 3 || cpu.Percentiles[0].Percent != 90 ||
-		math.Abs(cpu.Percentiles[0].Value-shape.Start(21)) > 0.001 || memory.Percentiles[0].Value < 1<<20 {
-		t.Errorf("percentiles %+v and %+v, want 90 %% to be %v", cpu.Percentiles, memory.Percentiles, shape.Start(21))
+	end := memoryShape.Start(14)
+	want = view.VerticalResource{
+		Name: "memory", Target: ptr.To[float64](200 << 20), Lower: ptr.To[float64](150 << 20), Upper: ptr.To[float64](1 << 30),
+		Uncapped: ptr.To[float64](200 << 20), Histogram: []view.Bar{{From: memoryShape.Start(13), To: end, Weight: 1}},
+		Percentiles: []view.Percentile{{Percent: 90, Value: end}, {Percent: 50, Value: end}, {Percent: 95, Value: end}},
+		Requests:    []float64{128 << 20},
 	}
-	if len(cpu.Requests) != 2 || cpu.Requests[0] != 0.1 || cpu.Requests[1] != 0.5 {
-		t.Errorf("requests %v", cpu.Requests)
+	if diff := cmp.Diff(want, *memory, cmpopts.EquateApprox(0, 1)); diff != "" {
+		t.Error(diff)
 	}
 	for i := range o.Vertical.Pods {
 		if p := &o.Vertical.Pods[i]; len(p.Says) == 0 || p.Requests == "" {

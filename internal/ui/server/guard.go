@@ -18,8 +18,8 @@ const (
 // guard answers nobody but the browser that was given the address.
 //
 //   - Another page's script reaches this port, too: with a name of its own that leads to 127.0.0.1 (DNS rebinding), or
-//     with a request that carries no token. The Host header shows the first, and what browsers say of a request's origin
-//     the second.
+//     with a request that carries no token. The Host header shows the first, and what browsers say of a request's
+//     origin the second.
 //   - The token leaves the address at once, for a cookie: addresses get into histories and screenshots.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,8 +45,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isQuestion reports whether the request has other settings in its body, which are played and not stored. Another site's
-// form cannot send JSON.
+// isQuestion reports whether the request has other settings in its body, which are played and not stored. Another
+// site's form cannot send JSON.
 func isQuestion(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == whatIfPath }
 
 func setHeaders(header http.Header) {

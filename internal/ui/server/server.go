@@ -55,14 +55,16 @@ type Server struct {
 	token    string
 }
 
-// New listens at a port of 127.0.0.1, any one if it is 0. Page has what does not depend on the cluster: the page itself,
-// its scripts and styles.
+// New listens at a port of 127.0.0.1, any one if it is 0. Page has what does not depend on the cluster: the page
+// itself, its scripts and styles.
 func New(port int, source Source, page http.Handler) (*Server, error) {
 	token := make([]byte, 32)
 	if _, err := rand.Read(token); err != nil {
 		return nil, fmt.Errorf("making a token: %w", err)
 	}
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	// The listener lives until the server is closed.
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4",
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}

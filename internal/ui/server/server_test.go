@@ -78,7 +78,11 @@ func browser(t testing.TB, s *Server) *http.Client {
 		t.Fatal(err)
 	}
 	client := &http.Client{Jar: jar}
-	response, err := client.Get(s.Address())
+	first, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Address(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +110,7 @@ func answerOf(t testing.TB, client *http.Client, request *http.Request) (status 
 // request is a request to the server, from no browser.
 func request(t testing.TB, s *Server, method, path, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequest(method, "http://"+s.host()+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.host()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

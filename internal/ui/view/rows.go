@@ -115,7 +115,8 @@ var (
 		{"AbleToScale", string(corev1.ConditionFalse), Problem, []string{"BackoffDownscale", "BackoffBoth"}},
 		{"ScalingActive", string(corev1.ConditionFalse), Problem, []string{"ScalingDisabled"}},
 		{"AutoscalersConflict", string(corev1.ConditionTrue), Warning, nil},
-		{"ScalingLimited", string(corev1.ConditionTrue), Warning, []string{"TooFewReplicas", "ScaleUpLimit", "ScaleDownLimit"}},
+		{"ScalingLimited", string(corev1.ConditionTrue), Warning,
+			[]string{"TooFewReplicas", "ScaleUpLimit", "ScaleDownLimit"}},
 	}
 	verticalRules = []rule{
 		{"ConfigUnsupported", string(corev1.ConditionTrue), Problem, nil},

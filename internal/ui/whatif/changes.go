@@ -140,7 +140,8 @@ func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]an
 	if err != nil {
 		return nil, err
 	}
-	return metrics, json.Unmarshal(text, &metrics)
+	err = json.Unmarshal(text, &metrics)
+	return metrics, err
 }
 
 // patchOf is the JSON patch of the changes, and the command that applies it.

@@ -80,7 +80,11 @@ func TestServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := (&http.Client{Jar: jar}).Get(address)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := (&http.Client{Jar: jar}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

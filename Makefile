@@ -35,7 +35,7 @@ LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' to
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 
 # The modules with code of ours; the others under tools only name what they build.
-MODULES := . test/oracle test/chart tools/codegen tools/e2e
+MODULES := . test/oracle test/chart test/ui tools/codegen tools/e2e
 
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
@@ -135,6 +135,14 @@ test-keda: tools ## test beside KEDA, and migrate from it under load (builds KED
 .PHONY: test-chart
 test-chart: tools helm ## lint the chart and render it for many sets of values; install, upgrade under load, roll back and remove it (RUN=TestRelease for one)
 	@cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 40m -v -tags helm $(if $(RUN),-run '$(RUN)') .
+
+.PHONY: test-ui
+test-ui: test/ui/node_modules/.package-lock.json ## test the page of plimsoll ui in headless Chromium, with 10,000 autoscalers too (needs npm; installs Chromium from Debian if it is missing; RUN=TestWhatIf for one, PICTURES=1 writes docs/images)
+	@if ! command -v chromium >/dev/null; then \
+		echo "Installing Chromium from Debian."; \
+		apt-get install --yes --no-install-recommends chromium fonts-dejavu-core; \
+	fi
+	@cd test/ui && $(GO) test $(TEST_FLAGS) -count 1 -timeout 15m -v -tags ui $(if $(RUN),-run '$(RUN)') . $(if $(PICTURES),-args -pictures)
 
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
@@ -273,4 +281,9 @@ bin/hugo: tools/hugo/go.mod tools/hugo/go.sum
 # The search of the site, as site/package-lock.json pins it.
 site/node_modules/.package-lock.json: site/package-lock.json
 	@cd site && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+# What make test-ui checks the page's accessibility with, as test/ui/package-lock.json pins it.
+test/ui/node_modules/.package-lock.json: test/ui/package-lock.json
+	@cd test/ui && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@

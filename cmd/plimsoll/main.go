@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/migrate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/nodeagent"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/ui"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
@@ -88,7 +89,7 @@ func programCommand(program string) *cobra.Command {
 		&cobra.Group{ID: operateGroup, Title: "Commands that run in a cluster:"},
 		&cobra.Group{ID: otherGroup, Title: "Other commands:"},
 	)
-	add(root, useGroup, explain.Command(), advise.Command(version), migrate.Command(),
+	add(root, useGroup, explain.Command(), advise.Command(version), ui.Command(), migrate.Command(),
 		doctor.Command(version))
 	add(root, filesGroup, simulate.Command(), evaluate.Command())
 	add(root, operateGroup, controller.Command(), admission.Command(), vertical.RecommenderCommand(),

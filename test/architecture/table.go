@@ -207,6 +207,23 @@ var layers = []wall{
 		never:  []string{"k8s.io/client-go", "net/http", "os$", "testing"},
 	},
 	{
+		within: "internal/recorded",
+		why:    "it reads with the permissions of its user, and plays nothing",
+		ours: []string{"internal/recorded", "internal/explain", "internal/simulate", "internal/observe", "api",
+			"internal/quantity"},
+		never: []string{"testing", development, tests},
+	},
+	{
+		within: "internal/ui",
+		why:    "it shows with the permissions of its user what the other commands compute, and writes nothing to a cluster",
+		ours: []string{
+			"internal/ui", "internal/recorded", "internal/simulate", "internal/explain", "internal/advise", "internal/kube",
+			"internal/loadhistory", "internal/snapshot", "internal/observe", "internal/decide", "internal/cmderror",
+			"internal/output", "api", "internal/quantity",
+		},
+		never: []string{"testing", development, tests},
+	},
+	{
 		within: "internal/webhook",
 		why:    "it answers from the caches of its Config, and knows no loop",
 		ours: []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api",

@@ -144,32 +144,47 @@ var done = map[update.Kind]string{
 
 // explainPod says what the updater would do, and why not; and what it did last.
 func (e *Explanation) explainPod(p *page, v *update.Verdict) {
+	p.line("pod", "%s requests %s", v.Pod.Name, RequestsText(v))
+	for _, sentence := range e.PodSentences(v) {
+		p.line("", "%s", sentence)
+	}
+}
+
+// RequestsText is what a pod's containers request: "app cpu 100m and memory 128Mi, proxy nothing".
+func RequestsText(v *update.Verdict) string {
 	var requests []string
 	for i := range v.Pod.Containers {
 		c := &v.Pod.Containers[i]
 		requests = append(requests, c.Name+" "+amountsText(c.Requests))
 	}
-	p.line("pod", "%s requests %s", v.Pod.Name, strings.Join(requests, ", "))
+	return strings.Join(requests, ", ")
+}
+
+// PodSentences say what the updater would do with a pod, and why not; and what it did last.
+func (e *Explanation) PodSentences(v *update.Verdict) []string {
+	var said []string
+	say := func(format string, values ...any) { said = append(said, fmt.Sprintf(format, values...)) }
 	if e.Unboosted[v.Pod.UID] {
-		p.line("", "would be %s now: %s", done[update.Unboost], report.Sentence(reason.BoostExpired))
+		say("would be %s now: %s", done[update.Unboost], report.Sentence(reason.BoostExpired))
 	}
 	switch {
 	case v.Action != update.Nothing:
-		p.line("", "would be %s by the next pass: %s", done[v.Action], report.Sentence(v.Reason))
+		say("would be %s by the next pass: %s", done[v.Action], report.Sentence(v.Reason))
 	case v.Reason != reason.None:
-		p.line("", "needs an update: %s; blocked: %s", report.Sentence(v.Reason),
+		say("needs an update: %s; blocked: %s", report.Sentence(v.Reason),
 			cmp.Or(report.Sentence(v.BlockedBy), "not reached yet"))
 	default:
-		p.line("", "not updated: %s", report.Sentence(v.BlockedBy))
+		say("not updated: %s", report.Sentence(v.BlockedBy))
 	}
 	for _, note := range v.CheckResults {
 		if note != v.BlockedBy {
-			p.line("", "resize check: %s", report.Sentence(note))
+			say("resize check: %s", report.Sentence(note))
 		}
 	}
 	if was := e.verdictBefore(v.Pod.UID); was != nil {
-		p.line("", "last pass, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
+		say("last pass, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
 	}
+	return said
 }
 
 // verdictBefore is what the updater's last pass came to with the pod; nil if it had
@@ -224,41 +239,51 @@ func (e *Explanation) explainDivergences(p *page) {
 
 // explainUpdater prints the updater's history, and when its next pass is.
 func (e *Explanation) explainUpdater(p *page) {
+	label := "updater"
+	for _, sentence := range e.UpdaterSentences() {
+		p.line(label, "%s", sentence)
+		label = ""
+	}
+}
+
+// UpdaterSentences say what is known of the updater's history, and when its next pass is. There are none where the mode
+// needs no updater.
+func (e *Explanation) UpdaterSentences() []string {
+	var said []string
+	say := func(format string, values ...any) { said = append(said, fmt.Sprintf(format, values...)) }
 	updater := e.Step.Snapshot.Updater
-	if updater == nil && !e.Mode.Disrupts() {
-		return
-	}
-	if updater == nil {
-		p.line("updater", "state unknown: %s; assumed to have just started",
-			cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file has none"))
+	switch {
+	case updater == nil && !e.Mode.Disrupts():
+		return nil
+	case updater == nil:
+		say("state unknown: %s; assumed to have just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file has none"))
 		if e.Mode.ResizesInPlace() && len(e.Update.ToUpdate) > 0 {
-			p.line("", "the requests of other pods on the nodes are unknown: a resize may not fit")
+			say("the requests of other pods on the nodes are unknown: a resize may not fit")
 		}
-		return
-	}
-	if updater.LeaseStale {
-		p.line("updater", "skips its passes: %s", report.Sentence(reason.LeaseStale))
-		return
+		return said
+	case updater.LeaseStale:
+		say("skips its passes: %s", report.Sentence(reason.LeaseStale))
+		return said
 	}
 	next := "due"
 	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
 		next = "in about " + in.String()
 	}
-	p.line("updater", "state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly),
-		next)
+	say("state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly), next)
 	if updater.EvictionsStopped != "" {
-		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.EvictionsStopped))
+		say("evicts nothing in the whole cluster: %s", sentence(updater.EvictionsStopped))
 	}
 	if left := updater.EvictionsLeft; left != nil {
-		p.line("", "--max-eviction-percent leaves %d evictions in the whole cluster for now", *left)
+		say("--max-eviction-percent leaves %d evictions in the whole cluster for now", *left)
 	}
 	if e.Update.Circuit != reason.None {
 		why := report.Sentence(e.Update.Circuit)
 		if len(e.Update.Troubled) > 0 {
 			why += ": " + strings.Join(e.Update.Troubled, ", ")
 		}
-		p.line("", "stopped since %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), why)
+		say("stopped since %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), why)
 	}
+	return said
 }
 
 func amountsText(a vertical.Amounts) string {

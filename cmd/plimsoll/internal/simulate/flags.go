@@ -12,6 +12,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
@@ -37,7 +38,7 @@ type simulateFlags struct {
 	forecast bool
 	recordedFlags
 	// recorded is nil without --from.
-	recorded *recorded
+	recorded *recorded.Object
 
 	pods       simulate.Workload
 	cpu, limit flags.MilliCPU
@@ -167,8 +168,8 @@ type named struct {
 // read reads all files, and says which of their objects are autoscalers.
 func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) {
 	if f.recorded != nil {
-		all = append(all, f.recorded.objects...)
-		hpas = append(hpas, named{object: &f.recorded.objects[0], name: f.recorded.object.Name})
+		all = append(all, f.recorded.Manifests...)
+		hpas = append(hpas, named{object: &f.recorded.Manifests[0], name: f.recorded.Key.Name})
 	}
 	for _, file := range f.hpas {
 		objects, err := manifest.ReadFile(file)
@@ -314,7 +315,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 func (f *simulateFlags) whole() (*load.Load, error) {
 	switch {
 	case f.recorded != nil:
-		return f.recorded.load, nil
+		return f.recorded.Load, nil
 	case f.load == "":
 		return nil, cmderror.Usagef("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
 	}
@@ -356,7 +357,7 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	}
 	switch {
 	case f.recorded != nil:
-		s.PodCapacity, err = f.recorded.podCapacity(w)
+		s.PodCapacity, err = f.recorded.PodCapacity(w)
 		return s, err
 	case f.podCapacity != 0:
 		s.PodCapacity = f.podCapacity
@@ -388,7 +389,7 @@ func (f *simulateFlags) pod(
 		}
 	}
 	if target == nil && f.recorded != nil && f.cpu == 0 {
-		f.recorded.request(&w)
+		f.recorded.Request(&w)
 	}
 	if f.cpu > 0 {
 		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1

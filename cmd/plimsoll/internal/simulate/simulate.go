@@ -134,7 +134,7 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f.recorded.writeNotes(errOut)
+	f.writeNotes(errOut)
 	if err := f.checkForecast(scene); err != nil {
 		return err
 	}

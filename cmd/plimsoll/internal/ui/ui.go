@@ -1,0 +1,121 @@
+// Package ui is the command plimsoll ui.
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cli/browser"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/cluster"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
+)
+
+const uiLong = `UI shows autoscalers on a page in your browser: which there are and how they do; and for
+each of them its load and replica counts over time, each change with its reason, why it
+decides as it does and what comes next.
+
+Use it where a table or a plot in a terminal is not enough. It works on any cluster, with
+Plimsoll or without.
+
+The page reads the cluster with your permissions, and changes nothing. What you may not
+read is said on it. It is served on this machine alone, at an address with a token that
+nobody else knows, until you press Ctrl-C. Nothing is installed in the cluster, and nothing
+is stored.`
+
+const uiExample = `  # All autoscalers that you may see
+  plimsoll ui
+
+  # Those of a namespace, and no browser: the address is printed
+  plimsoll ui -n shop --no-browser`
+
+type options struct {
+	port      int
+	noBrowser bool
+	period    time.Duration
+	finder    leader.Finder
+	kube      *genericclioptions.ConfigFlags
+}
+
+// Command is plimsoll ui.
+func Command() *cobra.Command {
+	o := options{kube: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:     "ui",
+		Short:   "Show autoscalers, their load and their reasons on a page in the browser",
+		Long:    uiLong,
+		Example: uiExample,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	fs := cmd.Flags()
+	fs.IntVar(&o.port, "port", 0, "the port on 127.0.0.1; 0 is any that is free")
+	fs.BoolVar(&o.noBrowser, "no-browser", false, "print the address, and open no browser")
+	fs.DurationVar(&o.period, "sync-period", 15*time.Second,
+		"how often the controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
+	flags.AddFinder(fs, &o.finder)
+	o.kube.AddFlags(fs)
+	complete.Kube(cmd, o.kube)
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, out, progress io.Writer) error {
+	if o.port < 0 || o.port > 65535 || o.period <= 0 {
+		return cmderror.Usage(errors.New("--port must be from 0 to 65535, and --sync-period greater than 0"))
+	}
+	config, err := flags.RESTConfig(o.kube, "plimsoll-ui")
+	if err != nil {
+		return err
+	}
+	// One person looks, and waits for the answer.
+	config.QPS = -1
+	reader, err := cluster.New(cluster.Config{
+		REST: config, Context: o.context(), Namespace: *o.kube.Namespace, Finder: o.finder,
+		Explain: explainer.Options{Controller: explainer.Auto, Period: o.period},
+	})
+	if err != nil {
+		return err
+	}
+	page, err := server.New(o.port, reader, web.Handler())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "The page is at %s\nCtrl-C ends it.\n", page.Address())
+	if !o.noBrowser {
+		// What the browser prints is not for the reader of this.
+		browser.Stdout, browser.Stderr = io.Discard, io.Discard
+		if err := browser.OpenURL(page.Address()); err != nil {
+			fmt.Fprintln(progress, "Open that address in your browser: none could be started.")
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { reader.Run(ctx); return nil })
+	group.Go(func() error { return page.Serve(ctx) })
+	return group.Wait()
+}
+
+// context is the name of the kubeconfig's context, which the page shows.
+func (o *options) context() string {
+	if *o.kube.Context != "" {
+		return *o.kube.Context
+	}
+	raw, err := o.kube.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	return raw.CurrentContext
+}

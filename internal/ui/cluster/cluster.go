@@ -1,0 +1,204 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/advice"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+// Config says what is read.
+type Config struct {
+	REST *rest.Config
+	// Context is the name that the page shows.
+	Context string
+	// Namespace is the one whose autoscalers are shown; empty for all.
+	Namespace string
+	Finder    leader.Finder
+	Explain   explainer.Options
+}
+
+// Reader reads a cluster.
+type Reader struct {
+	config  Config
+	reader  *explainer.ClusterReader
+	client  kubernetes.Interface
+	rows    *rows
+	advice  *advice.Advice
+	watches []*watched
+}
+
+// watched are the objects of a kind.
+type watched struct {
+	kind, resource string
+	informer       cache.SharedIndexInformer
+
+	mu sync.Mutex
+	// guarded by mu
+	err error
+}
+
+// New makes a Reader; it calls no API.
+func New(config Config) (*Reader, error) {
+	own := rest.CopyConfig(config.REST)
+	own.WarningHandler = rest.NoWarnings{}
+	reader, err := explainer.NewClusterReader(own, config.Finder, config.Explain)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{config: config, reader: reader, rows: newRows()}
+	if r.client, err = kubernetes.NewForConfig(own); err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	if r.advice, err = advice.New(own); err != nil {
+		return nil, err
+	}
+	err = r.watch(own)
+	return r, err
+}
+
+// watch makes the informers. What they keep of an object is its row's.
+func (r *Reader) watch(config *rest.Config) error {
+	wlas, err := wla.New(config)
+	if err != nil {
+		return err
+	}
+	vpas, err := vpa.New(config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(r.client, 0, informers.WithNamespace(r.config.Namespace))
+	hpas := factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
+	r.watches = []*watched{
+		{kind: view.HPA, resource: "horizontalpodautoscalers.autoscaling", informer: hpas},
+		{kind: view.WLA, resource: "workloadautoscalers.plimsoll.dev", informer: wlas.Informer(r.config.Namespace, nil)},
+		{kind: view.VPA, resource: "verticalpodautoscalers.autoscaling.k8s.io", informer: vpas.Informer(r.config.Namespace)},
+	}
+	if err := hpas.SetTransform(withoutManagers); err != nil {
+		return fmt.Errorf("informer: %w", err)
+	}
+	for _, w := range r.watches {
+		if err := w.informer.SetWatchErrorHandlerWithContext(w.failed); err != nil {
+			return fmt.Errorf("informer: %w", err)
+		}
+		if _, err := w.informer.AddEventHandler(r.handler(w)); err != nil {
+			return fmt.Errorf("informer: %w", err)
+		}
+	}
+	return nil
+}
+
+// withoutManagers leaves out what is as large as its writers like, and is not shown.
+func withoutManagers(object any) (any, error) {
+	if o, isObject := object.(metav1.Object); isObject {
+		o.SetManagedFields(nil)
+		delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	}
+	return object, nil
+}
+
+func (r *Reader) handler(w *watched) cache.ResourceEventHandler {
+	set := func(object any) {
+		w.succeeded()
+		if row, isOne := rowOf(object); isOne {
+			r.rows.set(&row, time.Now())
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: set, UpdateFunc: func(_, object any) { set(object) },
+		DeleteFunc: func(object any) {
+			key, err := cache.DeletionHandlingObjectToName(object)
+			if err == nil {
+				r.rows.remove(view.IDOf(w.kind, key.Namespace, key.Name))
+			}
+		},
+	}
+}
+
+func rowOf(object any) (view.Row, bool) {
+	switch o := object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return view.OfHPA(o), true
+	case *plimsollv1alpha1.WorkloadAutoscaler:
+		return view.OfWLA(o), true
+	case *vpav1.VerticalPodAutoscaler:
+		return view.OfVPA(o), true
+	}
+	return view.Row{}, false
+}
+
+// failed notes why the objects of a kind cannot be read. The informer tries again.
+func (w *watched) failed(_ context.Context, _ *cache.Reflector, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+}
+
+func (w *watched) succeeded() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = nil
+}
+
+// note says why objects of a kind are not shown; false where they are, or where there can be none of them.
+func (w *watched) note() (view.Note, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.err == nil && w.informer.HasSynced(), w.err != nil && apierrors.IsNotFound(w.err):
+		return view.Note{}, false
+	case w.err == nil:
+		return view.Note{What: w.kind + "s", Why: "they are being read"}, true
+	}
+	request := apierror.Request{Verb: "list", Resource: w.resource}
+	return view.Note{What: w.kind + "s", Why: request.Sentence(w.err).Error()}, true
+}
+
+// Run watches until the context ends.
+func (r *Reader) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, w := range r.watches {
+		all.Go(func() { w.informer.RunWithContext(ctx) })
+	}
+	all.Wait()
+}
+
+// Overview is what has changed since a revision; all after 0.
+func (r *Reader) Overview(since int64) *view.Overview {
+	o := &view.Overview{
+		Context: r.config.Context, Namespace: r.config.Namespace, Now: time.Now().UnixMilli(), Notes: []view.Note{},
+	}
+	r.rows.since(since, o)
+	for _, w := range r.watches {
+		if note, isOne := w.note(); isOne {
+			o.Notes = append(o.Notes, note)
+		}
+	}
+	return o
+}
+
+// kinds are those that an object may have.
+var kinds = []string{view.HPA, view.WLA, view.VPA}
+
+// isKind reports whether there can be objects of a kind.
+func isKind(kind string) bool { return slices.Contains(kinds, kind) }

@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/explained"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/whatif"
+)
+
+// Object is all about one autoscaler, with what was recorded of the last part of its time.
+func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
+	row, isThere := r.rows.row(view.IDOf(kind, namespace, name))
+	if !isKind(kind) || !isThere {
+		return nil, server.ErrNotFound
+	}
+	o := &view.Object{
+		Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
+		Manifest: r.manifest(kind, namespace, name),
+	}
+	text, err := r.explain(ctx, o)
+	if err != nil {
+		o.Unexplained = err.Error()
+	} else {
+		o.Lines = linesOf(text)
+	}
+	r.addEvents(ctx, o)
+	r.advice.Add(ctx, o)
+	if kind == view.VPA {
+		return o, nil
+	}
+	if report, err := r.reader.Report(ctx, keyOf(&row), last, time.Now()); err != nil {
+		o.Unrecorded = err.Error()
+	} else {
+		o.History = report.Output()
+	}
+	return o, nil
+}
+
+func keyOf(row *view.Row) observe.Key {
+	key := observe.Key{NamespacedName: types.NamespacedName{Namespace: row.Namespace, Name: row.Name}}
+	switch row.Kind {
+	case view.VPA:
+		key.Kind = observe.VerticalPodAutoscaler
+	case view.WLA:
+		key.Kind = observe.WorkloadAutoscaler
+	default:
+		key.Kind = observe.HorizontalPodAutoscaler
+	}
+	return key
+}
+
+// explain is what plimsoll explain prints, and adds what it has in numbers.
+func (r *Reader) explain(ctx context.Context, o *view.Object) (string, error) {
+	var text bytes.Buffer
+	key := keyOf(&o.Row)
+	if key.Kind == observe.VerticalPodAutoscaler {
+		e, err := r.reader.Vertical(ctx, key.NamespacedName)
+		if err != nil {
+			return "", err
+		}
+		explained.AddVertical(o, e)
+		err = e.WriteText(&text)
+		return text.String(), err
+	}
+	e, err := r.reader.Horizontal(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	explained.AddHorizontal(o, e)
+	err = e.WriteText(&text, explainhorizontal.Style{AllPods: true})
+	return text.String(), err
+}
+
+// linesOf are the lines of what explain prints: a label in a column of its own, and what it says. Lines without a label
+// belong to the one before.
+func linesOf(text string) []view.Line {
+	lines := []view.Line{}
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		line = strings.TrimRight(line, " \n")
+		label, says := line, ""
+		if at := len("  ") + labelWidth; len(line) > at && strings.HasPrefix(line, "  ") && line[at] == ' ' {
+			label, says = strings.TrimRight(line[:at], " "), line[at+1:]
+		}
+		lines = append(lines, view.Line{Label: label, Text: says})
+	}
+	return lines
+}
+
+// labelWidth is that of the labels of an explanation.
+const labelWidth = 14
+
+// manifest is the object as YAML, as the cache has it.
+func (r *Reader) manifest(kind, namespace, name string) string {
+	for _, w := range r.watches {
+		if w.kind != kind {
+			continue
+		}
+		object, isThere, err := w.informer.GetStore().GetByKey(namespace + "/" + name)
+		if err != nil || !isThere {
+			return ""
+		}
+		text, err := yaml.Marshal(whole(object))
+		if err != nil {
+			return fmt.Sprintf("# %v\n", err)
+		}
+		return string(text)
+	}
+	return ""
+}
+
+// whole is a copy of an object with its kind and version, which clients leave out, and without managedFields.
+func whole(object any) any {
+	switch o := object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		own := o.DeepCopy()
+		own.APIVersion, own.Kind, own.ManagedFields = autoscalingv2.SchemeGroupVersion.String(), view.HPA, nil
+		return own
+	case *plimsollv1alpha1.WorkloadAutoscaler:
+		own := o.DeepCopy()
+		own.APIVersion, own.Kind, own.ManagedFields = plimsollv1alpha1.SchemeGroupVersion.String(), view.WLA, nil
+		return own
+	case *vpav1.VerticalPodAutoscaler:
+		own := o.DeepCopy()
+		own.APIVersion, own.Kind, own.ManagedFields = vpav1.SchemeGroupVersion.String(), view.VPA, nil
+		return own
+	}
+	return object
+}
+
+// WhatIf plays other settings of a horizontal autoscaler.
+func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error) {
+	if _, isThere := r.rows.row(view.IDOf(asked.Kind, asked.Namespace, asked.Name)); !isThere {
+		return nil, server.ErrNotFound
+	}
+	played, err := whatif.Play(ctx, r.reader, asked, time.Now())
+	var invalid *whatif.InvalidError
+	if errors.As(err, &invalid) {
+		return nil, fmt.Errorf("%w: %w", server.ErrInvalid, err)
+	}
+	return played, err
+}

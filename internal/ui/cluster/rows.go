@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+const (
+	// mostCounts is how many changes of a count are kept for each row.
+	mostCounts = 60
+	// mostRemoved is how many rows that are gone are told to who knows an earlier revision; who knows a still earlier one
+	// gets all rows.
+	mostRemoved = 10_000
+)
+
+// rows are the autoscalers as they are now, and what has changed when.
+type rows struct {
+	mu sync.Mutex
+	// guarded by mu
+	revision int64
+	byID     map[string]*kept
+	removed  []gone
+	// forgotten is the newest revision of which a removal is not kept any more.
+	forgotten int64
+}
+
+// kept is a row, and the revision of its last change.
+type kept struct {
+	row      view.Row
+	revision int64
+}
+
+type gone struct {
+	id       string
+	revision int64
+}
+
+func newRows() *rows { return &rows{byID: map[string]*kept{}} }
+
+// set takes in a row that is new or may have changed.
+func (r *rows) set(row *view.Row, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.byID[row.ID]
+	row.Counts = nil
+	if before != nil {
+		row.Counts = before.row.Counts
+	}
+	row.Counts = withCount(row.Counts, row, now)
+	r.revision++
+	r.byID[row.ID] = &kept{row: *row, revision: r.revision}
+}
+
+// withCount appends the desired count if it or the load is another one. The list is not changed in place: readers have
+// it.
+func withCount(counts []view.Count, row *view.Row, now time.Time) []view.Count {
+	if row.Desired == nil || row.Current == nil {
+		return counts
+	}
+	next := view.Count{At: now.UnixMilli(), Desired: *row.Desired, Current: *row.Current}
+	if row.Load != nil {
+		next.Ratio = row.Load.Ratio
+	}
+	if n := len(counts); n > 0 && isSame(&counts[n-1], &next) {
+		return counts
+	}
+	from := max(0, len(counts)+1-mostCounts)
+	return append(slices.Clone(counts[from:]), next)
+}
+
+func isSame(a, b *view.Count) bool {
+	return a.Desired == b.Desired && a.Current == b.Current && (a.Ratio == nil) == (b.Ratio == nil) &&
+		(a.Ratio == nil || *a.Ratio == *b.Ratio)
+}
+
+// remove takes out a row.
+func (r *rows) remove(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byID[id] == nil {
+		return
+	}
+	delete(r.byID, id)
+	r.revision++
+	r.removed = append(r.removed, gone{id, r.revision})
+	if extra := len(r.removed) - mostRemoved; extra > 0 {
+		r.forgotten = r.removed[extra-1].revision
+		r.removed = slices.Delete(r.removed, 0, extra)
+	}
+}
+
+// row is one of them.
+func (r *rows) row(id string) (view.Row, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k := r.byID[id]; k != nil {
+		return k.row, true
+	}
+	return view.Row{}, false
+}
+
+// since fills in what has changed after a revision: all of it after 0, or after one that is too old or of another
+// process.
+func (r *rows) since(revision int64, into *view.Overview) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if revision < r.forgotten || revision > r.revision {
+		revision = 0
+	}
+	into.Revision, into.IsWhole = r.revision, revision == 0
+	into.Rows, into.Removed = []view.Row{}, []string{}
+	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
+		if k := r.byID[id]; k.revision > revision {
+			into.Rows = append(into.Rows, k.row)
+		}
+	}
+	if into.IsWhole {
+		return
+	}
+	for _, g := range r.removed {
+		if g.revision > revision && r.byID[g.id] == nil {
+			into.Removed = append(into.Removed, g.id)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+// Package explained has explanations of decisions in numbers, as the page of plimsoll ui shows them.
+package explained
+
+import (
+	"math"
+	"time"
+
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+// AddHorizontal adds what an explanation has in numbers.
+func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation) {
+	trace := e.Result.Output().Trace
+	for i := range trace.Metrics {
+		o.Metrics = append(o.Metrics, metricOf(&trace.Metrics[i]))
+	}
+	if f := trace.Forecast; f != nil {
+		o.Forecast = &view.Forecast{
+			Mode: f.Mode, Text: f.Message, Expected: f.ExpectedPods, Replicas: f.Replicas,
+			Until: trace.Time.Add(time.Duration(f.HorizonSeconds * float64(time.Second))).UnixMilli(),
+		}
+	}
+	if !e.IsCertain() {
+		return
+	}
+	for i := range e.Projection.Steps {
+		step := &e.Projection.Steps[i]
+		o.Ahead = append(o.Ahead, view.Ahead{
+			At: step.At.UnixMilli(), Replicas: step.Replicas, Limit: step.Limited.Reason.String(),
+		})
+	}
+}
+
+func metricOf(t *explainhorizontal.MetricTrace) view.Metric {
+	m := view.Metric{Name: t.Metric, Replicas: t.Replicas, Counted: t.Counted}
+	if t.Ratio != nil {
+		if ratio := float64(*t.Ratio); !math.IsNaN(ratio) && !math.IsInf(ratio, 0) {
+			m.Ratio = &ratio
+		}
+	}
+	if t.Failure != nil {
+		m.Failure = t.Failure.Message
+	}
+	for _, part := range t.SetAside {
+		m.SetAside = append(m.SetAside, view.SetAside{Pod: part.Name, Why: part.Group})
+	}
+	return m
+}

@@ -1,0 +1,98 @@
+// Package server serves the page of plimsoll ui to the browser of the one who started it, and to nobody else: on a
+// loopback address, behind a token that only the printed address has.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+// The bounds of a request.
+const (
+	maxHeaderBytes    = 16 << 10
+	readHeaderTimeout = 5 * time.Second
+	answerTimeout     = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	// maxBodyBytes is how long other settings may be, playTimeout how long they are played. They are played one at a time:
+	// a simulation takes all cores.
+	maxBodyBytes = 64 << 10
+	playTimeout  = 2 * time.Minute
+	// shortestLast and longestLast bound how much of the history is asked for, defaultLast is what is shown first.
+	shortestLast = 10 * time.Second
+	longestLast  = 14 * 24 * time.Hour
+	defaultLast  = time.Hour
+)
+
+// Source has what the page shows.
+type Source interface {
+	// Overview is what has changed after a revision, all after 0.
+	Overview(since int64) *view.Overview
+	// Object is all about one autoscaler; ErrNotFound if there is none.
+	Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error)
+	// WhatIf plays other settings; ErrInvalid if they are not such settings, ErrNotFound if there is no such object.
+	WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error)
+}
+
+// ErrNotFound is a Source's answer where there is no such object.
+var ErrNotFound = errors.New("there is no such autoscaler")
+
+// ErrInvalid is a Source's answer to a request that cannot work.
+var ErrInvalid = errors.New("the request cannot work")
+
+// Server serves one page to one person.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	token    string
+}
+
+// New listens at a port of 127.0.0.1, any one if it is 0. Page has what does not depend on the cluster: the page
+// itself, its scripts and styles.
+func New(port int, source Source, page http.Handler) (*Server, error) {
+	token := make([]byte, 32)
+	if _, err := rand.Read(token); err != nil {
+		return nil, fmt.Errorf("making a token: %w", err)
+	}
+	// The listener lives until the server is closed.
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4",
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s := &Server{listener: listener, token: base64.RawURLEncoding.EncodeToString(token)}
+	s.http = &http.Server{
+		Handler: s.guard(routes(source, page)), MaxHeaderBytes: maxHeaderBytes, ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+	}
+	return s, nil
+}
+
+// host is the address that the browser is to name.
+func (s *Server) host() string { return s.listener.Addr().String() }
+
+// Address is what the browser opens. Whoever knows it sees what the page shows.
+func (s *Server) Address() string {
+	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token
+}
+
+// Serve serves until the context ends.
+func (s *Server) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.http.Close() })
+	defer stop()
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// Close ends it.
+func (s *Server) Close() error { return s.http.Close() }

@@ -1,0 +1,97 @@
+import { element, time } from "./dom.js";
+import { Overview } from "./overview.js";
+import { ObjectPage } from "./object.js";
+
+const every = 2000;
+const root = document.documentElement;
+const state = document.querySelector("#state");
+const notes = document.querySelector("#notes");
+const overview = new Overview(document.querySelector("#overview"), open);
+const page = new ObjectPage(document.querySelector("#object"));
+
+// ask reads from the server that has sent this page, and from nowhere else.
+async function ask(path) {
+  const answer = await fetch(path, { credentials: "same-origin" });
+  if (!answer.ok) throw new Error((await answer.text()).trim() || answer.statusText);
+  return answer.json();
+}
+
+function open(row) {
+  location.hash = ["#", "object", row.kind, row.namespace, row.name].map((part, i) => (i === 0 ? part : encodeURIComponent(part))).join("/");
+}
+
+function shown() {
+  const [, what, kind, namespace, name] = location.hash.split("/").map(decodeURIComponent);
+  return what === "object" && name ? { kind, namespace, name } : undefined;
+}
+
+let revision = 0;
+let known;
+
+async function readOverview() {
+  const answer = await ask(`api/overview?since=${revision}`);
+  revision = answer.revision;
+  known = answer;
+  document.querySelector("#context").textContent =
+    `${answer.context || "cluster"}${answer.namespace ? ` · namespace ${answer.namespace}` : ""}`;
+  notes.hidden = answer.notes.length === 0;
+  notes.replaceChildren(...answer.notes.map((note) => element("li", {}, element("b", {}, note.what), `: ${note.why}`)));
+  overview.take(answer);
+}
+
+let busy = false;
+async function turn() {
+  if (busy) return;
+  busy = true;
+  const object = shown();
+  document.querySelector("#overview").hidden = Boolean(object);
+  document.querySelector("#object").hidden = !object;
+  try {
+    if (object) {
+      page.begin(object);
+      if (!known) await readOverview();
+      const query = new URLSearchParams({ ...object, last: page.last });
+      const answer = await ask(`api/object?${query}`);
+      if (JSON.stringify(shown()) === JSON.stringify(object)) page.take(answer);
+      state.textContent = `as of ${time(answer.now)}`;
+      document.title = `${object.name} · Plimsoll`;
+    } else {
+      await readOverview();
+      state.textContent = `as of ${time(known.now)}`;
+      document.title = "Plimsoll";
+    }
+  } catch (error) {
+    // What is shown stays; it is said that it is old.
+    state.textContent = `not up to date: ${error.message}`;
+    if (object) page.failed(error);
+  } finally {
+    busy = false;
+  }
+}
+
+function setTheme(theme) {
+  root.dataset.theme = theme;
+  document.querySelector("#theme").textContent = theme === "dark" ? "Light" : "Dark";
+  page.redraw();
+}
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+document.querySelector("#theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+setTheme(dark.matches ? "dark" : "light");
+
+window.addEventListener("hashchange", () => {
+  turn();
+  document.querySelector("#main").focus();
+});
+page.changed = turn;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.matches("input, select, textarea");
+  if (event.key === "Escape" && shown()) location.hash = "#/";
+  else if (event.key === "Escape" && typing) event.target.blur();
+  else if (!shown()) overview.key(event, typing);
+});
+
+turn();
+setInterval(() => { if (!document.hidden) turn(); }, every);

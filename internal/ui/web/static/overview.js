@@ -1,0 +1,184 @@
+import { element, shape, symbols, time } from "./dom.js";
+
+const rowHeight = 35;
+const short = { HorizontalPodAutoscaler: "HPA", WorkloadAutoscaler: "WLA", VerticalPodAutoscaler: "VPA" };
+const rank = { problem: 0, warning: 1, unknown: 2, ok: 3 };
+const ratio = (row) => row.load?.ratio ?? -1;
+
+const columns = [
+  { name: "health", title: "Health", of: (row) => rank[row.health] },
+  { name: "kind", title: "Kind", of: (row) => short[row.kind] },
+  { name: "namespace", title: "Namespace", of: (row) => row.namespace },
+  { name: "name", title: "Name", of: (row) => row.name },
+  { name: "target", title: "Target", of: (row) => row.target },
+  { name: "replicas", title: "Replicas", of: (row) => -(row.desired ?? -1) },
+  { name: "load", title: "Load / target", of: (row) => -ratio(row) },
+  { name: "recent", title: "Desired", of: (row) => -(row.scaled ?? 0) },
+  { name: "says", title: "What is wrong", of: (row) => row.says ?? "" },
+];
+
+// Overview is a table that has elements for the rows in sight alone.
+export class Overview {
+  constructor(place, open) {
+    this.open = open;
+    this.rows = new Map();
+    this.shown = [];
+    this.sort = { column: columns[0], down: false };
+    this.selected = undefined;
+    this.find = element("input", { type: "search", placeholder: "Find a name, namespace or target: press /", "aria-label": "Find", oninput: () => this.choose() });
+    this.kind = this.choice("Kind", ["all kinds", "HPA", "WLA", "VPA"]);
+    this.health = this.choice("Health", ["any health", "not ok", "problem", "warning", "unknown", "ok"]);
+    this.count = element("span", { class: "count", role: "status" });
+    this.body = element("tbody");
+    this.headings = columns.map((column) => element("th", { class: `c-${column.name}`, scope: "col", "aria-sort": "none" },
+      element("button", { type: "button", onclick: () => this.sortBy(column) }, column.title)));
+    this.table = element("table", { class: "rows", role: "grid", "aria-label": "Autoscalers" },
+      element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.headings)), this.body);
+    this.scroll = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Autoscalers, a table", onscroll: () => this.draw() }, this.table);
+    place.append(element("div", { class: "tools" }, this.find, this.kind, this.health, this.count), this.scroll);
+    new ResizeObserver(() => this.draw(true)).observe(this.scroll);
+  }
+
+  choice(label, values) {
+    return element("select", { "aria-label": label, onchange: () => this.choose() }, ...values.map((value) => element("option", {}, value)));
+  }
+
+  // take takes in what has changed.
+  take(answer) {
+    if (answer.whole) this.rows.clear();
+    for (const row of answer.rows) this.rows.set(row.id, row);
+    for (const id of answer.removed) this.rows.delete(id);
+    if (answer.whole || answer.rows.length > 0 || answer.removed.length > 0 || this.shown.length === 0) this.choose();
+  }
+
+  sortBy(column) {
+    this.sort = { column, down: this.sort.column === column && !this.sort.down };
+    this.choose();
+  }
+
+  // choose finds the rows to show, and their order.
+  choose() {
+    const words = this.find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const kind = this.kind.value, health = this.health.value;
+    const { of } = this.sort.column;
+    this.shown = [...this.rows.values()].filter((row) =>
+      (kind === "all kinds" || short[row.kind] === kind) &&
+      (health === "any health" || row.health === health || (health === "not ok" && row.health !== "ok")) &&
+      words.every((word) => `${row.namespace}/${row.name} ${row.target}`.toLowerCase().includes(word)));
+    const turn = this.sort.down ? -1 : 1;
+    const keys = new Map(this.shown.map((row) => [row, of(row)]));
+    this.shown.sort((a, b) => {
+      const x = keys.get(a), y = keys.get(b);
+      if (x !== y) return (x < y ? -1 : 1) * turn;
+      return a.id < b.id ? -1 : 1;
+    });
+    for (const [i, heading] of this.headings.entries()) {
+      const is = columns[i] === this.sort.column;
+      heading.setAttribute("aria-sort", is ? (this.sort.down ? "descending" : "ascending") : "none");
+      heading.firstChild.textContent = columns[i].title + (is ? (this.sort.down ? " ▾" : " ▴") : "");
+    }
+    this.count.textContent = this.shown.length === this.rows.size ? `${this.rows.size} autoscalers` : `${this.shown.length} of ${this.rows.size} autoscalers`;
+    this.table.setAttribute("aria-rowcount", this.shown.length + 1);
+    this.draw(true);
+  }
+
+  // draw makes the elements of the rows in sight.
+  draw(always = false) {
+    const height = this.scroll.clientHeight || 800;
+    const from = Math.max(0, Math.floor(this.scroll.scrollTop / rowHeight) - 5);
+    const to = Math.min(this.shown.length, from + Math.ceil(height / rowHeight) + 10);
+    if (!always && from === this.from && to === this.to) return;
+    this.from = from;
+    this.to = to;
+    const space = (rows) => {
+      const cell = element("td", { colspan: columns.length });
+      cell.style.height = `${rows * rowHeight}px`;
+      return element("tr", { class: "space", "aria-hidden": "true" }, cell);
+    };
+    const lines = this.shown.slice(from, to).map((row, i) => this.line(row, from + i));
+    if (lines.length === 0) lines.push(element("tr", {}, element("td", { colspan: columns.length, class: "soft" }, this.rows.size === 0 ? "There are no autoscalers." : "No autoscaler matches.")));
+    this.body.replaceChildren(...(from > 0 ? [space(from)] : []), ...lines, ...(to < this.shown.length ? [space(this.shown.length - to)] : []));
+  }
+
+  line(row, index) {
+    const cells = [
+      element("span", { class: `health-${row.health}` }, `${symbols[row.health]} ${row.health}`), short[row.kind], row.namespace,
+      element("a", { href: `#/object/${[row.kind, row.namespace, row.name].map(encodeURIComponent).join("/")}`, tabindex: -1 }, row.name),
+      row.target, replicas(row), load(row), spark(row), row.says ?? "",
+    ];
+    return element("tr", { "aria-rowindex": index + 2, "aria-selected": String(row.id === this.selected), onclick: (event) => { if (!event.target.closest("a")) this.open(row); } },
+      ...cells.map((cell, i) => element("td", { class: `c-${columns[i].name}`, title: typeof cell === "string" && cell !== "" ? cell : undefined }, cell)));
+  }
+
+  // key moves through the rows.
+  key(event, typing) {
+    const at = this.shown.findIndex((row) => row.id === this.selected);
+    const page = Math.max(1, Math.floor(this.scroll.clientHeight / rowHeight) - 2);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    if (event.key === "/" && !typing) {
+      event.preventDefault();
+      this.find.focus();
+    } else if (steps[event.key] && !event.target.matches("select") && this.shown.length > 0) {
+      event.preventDefault();
+      this.select(at < 0 ? 0 : Math.min(this.shown.length - 1, Math.max(0, at + steps[event.key])));
+    } else if (event.key === "Enter" && at >= 0 && !event.target.matches("button, a, select")) {
+      this.open(this.shown[at]);
+    }
+  }
+
+  select(index) {
+    this.selected = this.shown[index].id;
+    const top = index * rowHeight, bottom = top + 2 * rowHeight;
+    if (top < this.scroll.scrollTop) this.scroll.scrollTop = top;
+    else if (bottom > this.scroll.scrollTop + this.scroll.clientHeight) this.scroll.scrollTop = bottom - this.scroll.clientHeight;
+    this.draw(true);
+    this.count.setAttribute("aria-label", `${this.shown[index].name} in ${this.shown[index].namespace}, row ${index + 1} of ${this.shown.length}`);
+  }
+}
+
+// replicas shows the counts within the range from min to max.
+function replicas(row) {
+  if (row.kind === "VerticalPodAutoscaler") return element("span", { class: "soft" }, row.mode ?? "");
+  if (row.max === undefined) return "";
+  const min = row.min ?? 0, width = 90;
+  const at = (n) => (row.max === min ? width / 2 : (Math.min(Math.max(n, min), row.max) - min) / (row.max - min) * width);
+  const parts = [
+    shape("line", { class: "range", x1: 0, x2: width, y1: 8, y2: 8 }),
+    shape("line", { class: "end", x1: 0, x2: 0, y1: 3, y2: 13 }), shape("line", { class: "end", x1: width, x2: width, y1: 3, y2: 13 }),
+  ];
+  let text = `${min}–${row.max}`;
+  if (row.desired !== undefined) {
+    parts.push(shape("circle", { class: "current", cx: at(row.current), cy: 8, r: 4 }), shape("circle", { class: "desired", cx: at(row.desired), cy: 8, r: 6 }));
+    text = row.current === row.desired ? `${row.desired} in ${text}` : `${row.current} → ${row.desired} in ${text}`;
+  }
+  const mode = row.mode ? element("span", { class: "soft" }, ` ${row.mode}`) : undefined;
+  return element("span", { title: text }, shape("svg", { width: width + 14, height: 16, viewBox: `-7 0 ${width + 14} 16`, "aria-hidden": "true" }, ...parts),
+    element("span", { class: "num" }, ` ${text}`), mode);
+}
+
+// load is a bar that ends at twice the target.
+function load(row) {
+  if (!row.load) return "";
+  const text = element("span", { class: "num", title: row.load.metric ? `${row.load.metric}: ${row.load.text}` : row.load.text }, ` ${row.load.text}`);
+  if (row.load.ratio === undefined) return text;
+  const width = 44;
+  return element("span", {}, shape("svg", { width, height: 12, "aria-hidden": "true" },
+    shape("rect", { class: "track", width, height: 8, y: 2 }), shape("rect", { class: "fill", width: Math.min(row.load.ratio, 2) / 2 * width, height: 8, y: 2 }),
+    shape("line", { class: "target", x1: width / 2, x2: width / 2, y1: 0, y2: 12 })), text);
+}
+
+// spark is the desired count since this page's server has watched.
+function spark(row) {
+  const counts = row.counts ?? [];
+  if (counts.length === 0) return "";
+  const width = 96, height = 18, start = counts[0].at, end = Math.max(Date.now(), start + 1);
+  const top = Math.max(...counts.map((count) => count.desired), 1);
+  const x = (at) => ((at - start) / (end - start) * width).toFixed(1);
+  const y = (n) => (height - 1 - n / top * (height - 2)).toFixed(1);
+  let path = `M0 ${y(counts[0].desired)}`;
+  for (const count of counts.slice(1)) path += `H${x(count.at)}V${y(count.desired)}`;
+  path += `H${width}`;
+  const first = counts[0].desired, last = counts.at(-1).desired;
+  return element("span", { title: `desired since ${time(start)}: from ${first} to ${last}` },
+    shape("svg", { width, height, role: "img", "aria-label": `desired from ${first} to ${last}` }, shape("path", { class: "spark", d: path })));
+}

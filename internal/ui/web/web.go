@@ -1,0 +1,40 @@
+// Package web has the page of plimsoll ui: all that a browser loads, so that it asks nobody else. The plots are uPlot's
+// (MIT, static/uPlot.LICENSE.txt).
+package web
+
+import (
+	"embed"
+	"net/http"
+	"path"
+	"strings"
+)
+
+//go:embed static
+var static embed.FS
+
+// types are those of the files; what the machine's own list says does not matter.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".txt": "text/plain; charset=utf-8",
+}
+
+// Handler serves the page at / and its files below /static/.
+func Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if name == "" {
+			name = "static/index.html"
+		}
+		if name != path.Clean(name) || !strings.HasPrefix(name, "static/") {
+			http.NotFound(w, r)
+			return
+		}
+		text, err := static.ReadFile(name)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", types[path.Ext(name)])
+		_, _ = w.Write(text) // Who has gone needs no answer.
+	})
+}

@@ -1,0 +1,147 @@
+// Package whatif plays the load that Plimsoll recorded of an autoscaler again: against the autoscaler as it is, and
+// against one with other settings. Both are played by the simulator, with Plimsoll's loop; nothing is written.
+package whatif
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/recorded"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+const (
+	// shortestLast is the shortest time that is worth a simulation.
+	shortestLast = time.Minute
+	defaultLast  = 24 * time.Hour
+)
+
+// Play plays what is asked for. An InvalidError is about the request.
+func Play(
+	ctx context.Context, reader *explainer.ClusterReader, asked *view.WhatIfRequest, now time.Time,
+) (*view.WhatIf, error) {
+	key := observe.Key{NamespacedName: types.NamespacedName{Namespace: asked.Namespace, Name: asked.Name}}
+	switch asked.Kind {
+	case view.HPA:
+		key.Kind = observe.HorizontalPodAutoscaler
+	case view.WLA:
+		key.Kind = observe.WorkloadAutoscaler
+	default:
+		return nil, invalid("kind: %q, want %s or %s", asked.Kind, view.HPA, view.WLA)
+	}
+	last := defaultLast
+	if asked.LastSeconds != 0 {
+		if asked.LastSeconds < int64(shortestLast.Seconds()) || asked.LastSeconds > int64(timeline.Longest.Seconds()) {
+			return nil, invalid("lastSeconds: %d, want %v to %v", asked.LastSeconds, shortestLast.Seconds(),
+				timeline.Longest.Seconds())
+		}
+		last = time.Duration(asked.LastSeconds) * time.Second
+	}
+	object, err := recorded.Read(ctx, reader, key, last, now)
+	if err != nil {
+		return nil, err
+	}
+	return play(ctx, object, asked)
+}
+
+// play plays the load of an object.
+func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfRequest) (*view.WhatIf, error) {
+	changes, err := changesOf(object.Autoscaler, &asked.Changes)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := settingsOf(object, changes)
+	if err != nil {
+		return nil, err
+	}
+	scene, err := sceneOf(object, settings)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := simulate.PlayAll(ctx, scene, settings, nil)
+	if err != nil {
+		return nil, err
+	}
+	patch, command, err := patchOf(asked.Kind, asked.Namespace, asked.Name, changes)
+	if err != nil {
+		return nil, err
+	}
+	result := &view.WhatIf{
+		From: scene.Start.UnixMilli(), StepMillis: runs[0].Series.Step.Milliseconds(),
+		AsIs: playedOf(runs[0]), Changed: playedOf(runs[1]), Patch: patch, Command: command,
+		Notes: append(slices.Clone(object.Notes), "both are played with Plimsoll's loop"),
+	}
+	for i := range runs[0].Series.Points {
+		result.Load = append(result.Load, runs[0].Series.Points[i].Load)
+	}
+	return result, nil
+}
+
+// settingsOf are the object as it is and the changed one.
+func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, error) {
+	asIs := &object.Manifests[0]
+	changed := asIs
+	for i := range changes {
+		assignment, err := changes[i].assignment()
+		if err != nil {
+			return nil, err
+		}
+		if changed, err = changed.With(assignment); err != nil {
+			return nil, invalid("%v", err)
+		}
+	}
+	var settings []simulate.Setting
+	for _, one := range []struct {
+		name   string
+		object *manifest.Object
+	}{{"as it is", asIs}, {"changed", changed}} {
+		autoscaler, err := one.object.Autoscaler()
+		if err != nil {
+			return nil, invalid("%s: %v", one.name, err)
+		}
+		settings = append(settings, simulate.Setting{
+			Name: one.name, Side: simulate.Plimsoll, HPA: autoscaler.HorizontalPodAutoscaler, Workload: autoscaler.Workload,
+		})
+	}
+	return settings, nil
+}
+
+// sceneOf is the world in which both are played: the pods are those of the object's target.
+func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Scene, error) {
+	pods := simulate.DefaultWorkload()
+	if target := manifest.Target(object.Manifests, settings[0].HPA.Spec.ScaleTargetRef); target != nil {
+		if err := target.Fill(&pods); err != nil {
+			return nil, fmt.Errorf("the target: %w", err)
+		}
+	} else {
+		object.Request(&pods)
+	}
+	pods.Complete()
+	scene, err := simulate.NewScene(object.Load, pods, settings[0].Autoscaler())
+	if err != nil {
+		return nil, err
+	}
+	scene.PodCapacity, err = object.PodCapacity(pods)
+	return scene, err
+}
+
+func playedOf(run *simulate.Run) view.Played {
+	p := view.Played{
+		PodHours: run.Score.PodHours, ShortPercent: run.Score.ShortPercent,
+		LongestShortSeconds: run.Score.LongestShortSeconds, Actions: run.Score.Actions,
+	}
+	for i := range run.Series.Points {
+		point := &run.Series.Points[i]
+		p.Desired, p.Ready = append(p.Desired, int32(point.Wanted)), append(p.Ready, int32(point.Ready))
+	}
+	return p
+}

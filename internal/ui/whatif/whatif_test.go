@@ -1,0 +1,201 @@
+package whatif
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+const (
+	storedHPA = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop, uid: u-1}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 20
+  metrics:
+  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}
+  - {type: Pods, pods: {metric: {name: requests}, target: {type: AverageValue, averageValue: "100"}}}
+status: {currentReplicas: 3, desiredReplicas: 3}
+`
+	storedDeployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: web, resources: {requests: {cpu: 400m}}}]}
+`
+)
+
+// cluster has the HPA with half an hour of 3 pods at the target and half an hour of 9.
+func cluster(t *testing.T) *explainer.ClusterReader {
+	t.Helper()
+	var h loadhistory.History
+	begin := time.Now().Add(-time.Hour)
+	for second := range 3600 {
+		p := loadhistory.Point{Load: 3, PerPodMilli: 280, Wanted: 4, Ready: 4}
+		if second >= 1800 {
+			p.Load = 9
+		}
+		h.Add(begin.Add(time.Duration(second)*time.Second), p)
+	}
+	history, err := h.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{
+		"/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/web": storedHPA,
+		"/apis/apps/v1/namespaces/shop/deployments/web":                     storedDeployment,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/horizontalpodautoscalers/shop/web/history" {
+			_, _ = w.Write(history)
+			return
+		}
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s: what is played writes nothing", r.Method, r.URL.Path)
+		}
+		text, err := yaml.YAMLToJSON([]byte(answers[r.URL.Path]))
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if answers[r.URL.Path] == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write(text)
+	}))
+	t.Cleanup(server.Close)
+	reader, err := explainer.NewClusterReader(&rest.Config{Host: server.URL},
+		leader.Finder{Address: strings.TrimPrefix(server.URL, "http://")}, explainer.Options{Controller: explainer.Auto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reader
+}
+
+func asked(changes view.Changes) *view.WhatIfRequest {
+	return &view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 7200, Changes: changes}
+}
+
+// TestPlay: a lower target asks for more pods, and a lower maximum for fewer, which is short of capacity. The load and
+// what comes of the object as it is stay the same.
+func TestPlay(t *testing.T) {
+	reader := cluster(t)
+	play := func(changes view.Changes) *view.WhatIf {
+		t.Helper()
+		result, err := Play(t.Context(), reader, asked(changes), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(result.Load); n == 0 || len(result.AsIs.Desired) != n || len(result.Changed.Desired) != n ||
+			len(result.AsIs.Ready) != n || len(result.Changed.Ready) != n {
+			t.Fatalf("%d loads, %d and %d desired counts", n, len(result.AsIs.Desired), len(result.Changed.Desired))
+		}
+		return result
+	}
+	lower := play(view.Changes{Targets: []view.TargetChange{{Metric: 0, Value: "35"}}})
+	if as, with := slices.Max(lower.AsIs.Desired), slices.Max(lower.Changed.Desired); 2*with < 3*as {
+		t.Errorf("at most %d as it is and %d with half the target, want about twice as many", as, with)
+	}
+	if lower.Changed.PodHours <= lower.AsIs.PodHours {
+		t.Errorf("pod-hours %v as it is, %v with half the target", lower.AsIs.PodHours, lower.Changed.PodHours)
+	}
+	bounded := play(view.Changes{MaxReplicas: ptr.To[int32](4)})
+	if got := slices.Max(bounded.Changed.Desired); got != 4 {
+		t.Errorf("at most %d with maxReplicas 4", got)
+	}
+	if bounded.Changed.ShortPercent <= bounded.AsIs.ShortPercent || bounded.Changed.LongestShortSeconds <= 0 {
+		t.Errorf("short of capacity %+v as it is, %+v with maxReplicas 4", bounded.AsIs, bounded.Changed)
+	}
+	if bounded.AsIs.PodHours != lower.AsIs.PodHours {
+		t.Errorf("as it is: %v and %v pod-hours", bounded.AsIs.PodHours, lower.AsIs.PodHours)
+	}
+	if !strings.Contains(strings.Join(bounded.Notes, "\n"), "in pods at the target") {
+		t.Errorf("notes %q", bounded.Notes)
+	}
+}
+
+// TestInvalid: what cannot be played is the request's fault, and said.
+func TestInvalid(t *testing.T) {
+	reader := cluster(t)
+	for name, tt := range map[string]struct {
+		request *view.WhatIfRequest
+		want    string
+	}{
+		"nothing":          {asked(view.Changes{}), "nothing is changed"},
+		"a VPA":            {&view.WhatIfRequest{Kind: view.VPA, Namespace: "shop", Name: "web"}, "kind"},
+		"too short":        {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1}, "lastSeconds"},
+		"too long":         {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1 << 60}, "lastSeconds"},
+		"no such metric":   {asked(view.Changes{Targets: []view.TargetChange{{Metric: 2, Value: "50"}}}), "no metric 2"},
+		"a metric below 0": {asked(view.Changes{Targets: []view.TargetChange{{Metric: -1, Value: "50"}}}), "no metric -1"},
+		"no percentage":    {asked(view.Changes{Targets: []view.TargetChange{{Metric: 0, Value: "half"}}}), "percentage"},
+		"no quantity":      {asked(view.Changes{Targets: []view.TargetChange{{Metric: 1, Value: "much"}}}), "quantities"},
+		"many targets":     {asked(view.Changes{Targets: make([]view.TargetChange, 51)}), "at most 50"},
+		"no YAML":          {asked(view.Changes{Behavior: "a: [b"}), "behavior"},
+		"no behavior":      {asked(view.Changes{Behavior: "scaleSideways: {}"}), "scaleSideways"},
+		"schedules":        {asked(view.Changes{Schedules: "[]"}), "only a WorkloadAutoscaler"},
+	} {
+		_, err := Play(t.Context(), reader, tt.request, time.Now())
+		var invalid *InvalidError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want an InvalidError with %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestPatch: the patch has the changed fields and no others, and a shell passes it on as it is.
+func TestPatch(t *testing.T) {
+	reader := cluster(t)
+	result, err := Play(t.Context(), reader, asked(view.Changes{
+		MinReplicas: ptr.To[int32](3), Behavior: "scaleDown: {stabilizationWindowSeconds: 60}",
+		Targets: []view.TargetChange{{Metric: 0, Value: "60%"}, {Metric: 1, Value: "50"}},
+	}), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []operation{
+		{"add", "/spec/behavior", map[string]any{"scaleDown": map[string]any{"stabilizationWindowSeconds": 60.0}}},
+		{"add", "/spec/metrics/0/resource/target/averageUtilization", 60.0},
+		{"add", "/spec/metrics/1/pods/target/averageValue", "50"},
+		{"add", "/spec/minReplicas", 3.0},
+	}
+	var got []operation
+	if err := json.Unmarshal([]byte(result.Patch), &got); err != nil {
+		t.Fatal(err)
+	}
+	wanted, _ := json.Marshal(want)
+	if found, _ := json.Marshal(got); string(found) != string(wanted) {
+		t.Errorf("patch %s, want %s", found, wanted)
+	}
+	const name = `it's; $(touch /tmp/x) "here"`
+	patch, command, err := patchOf(view.HPA, "shop", name, []change{{path: []string{"spec", "behavior"}, value: name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := exec.Command("sh", "-c", "kubectl() { printf '%s\\n' \"$@\"; }; "+command).Output()
+	wantWords := strings.Join([]string{"patch", "horizontalpodautoscaler", name, "-n", "shop", "--type=json", "-p", patch}, "\n")
+	if err != nil || strings.TrimSpace(string(words)) != wantWords {
+		t.Errorf("the shell passes %q on, %v; want %q", words, err, wantWords)
+	}
+}

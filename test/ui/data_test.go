@@ -1,0 +1,358 @@
+//go:build ui
+
+package ui
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
+)
+
+// markup is what names and messages must not become.
+const markup = `<img src=x onerror="window.hacked=true"><script>window.hacked=true</script>`
+
+// madeUp is a cluster of made-up autoscalers. The page asks it as it asks a real one.
+type madeUp struct {
+	mu   sync.Mutex // guards what is below
+	rows []view.Row
+	// objects are by ID.
+	objects map[string]*view.Object
+	notes   []view.Note
+	// revision grows with each change; changed are the rows of the last one.
+	revision int64
+	changed  []view.Row
+	// asked are the other settings that the page has sent, played is the answer to each.
+	asked  []view.WhatIfRequest
+	played *view.WhatIf
+}
+
+var _ server.Source = (*madeUp)(nil)
+
+// Overview is the server's.
+func (m *madeUp) Overview(since int64) *view.Overview {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	answer := &view.Overview{
+		Context: "kind-production", Now: time.Now().UnixMilli(), Revision: m.revision, Rows: []view.Row{},
+		Removed: []string{}, Notes: append([]view.Note{}, m.notes...),
+	}
+	switch {
+	case since == m.revision:
+	case since > 0 && since == m.revision-1:
+		answer.Rows = slices.Clone(m.changed)
+	default:
+		answer.IsWhole, answer.Rows = true, slices.Clone(m.rows)
+	}
+	return answer
+}
+
+// Object is the server's.
+func (m *madeUp) Object(_ context.Context, kind, namespace, name string, _ time.Duration) (*view.Object, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	object := m.objects[view.IDOf(kind, namespace, name)]
+	if object == nil {
+		return nil, server.ErrNotFound
+	}
+	answer := *object
+	answer.Now = time.Now().UnixMilli()
+	return &answer, nil
+}
+
+// change replaces a row.
+func (m *madeUp) change(row view.Row) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.rows, func(r view.Row) bool { return r.ID == row.ID })
+	m.rows[i], m.changed = row, []view.Row{row}
+	m.revision++
+}
+
+// WhatIf is the server's.
+func (m *madeUp) WhatIf(_ context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, *asked)
+	if most := asked.Changes.MaxReplicas; most != nil && *most < 1 {
+		return nil, fmt.Errorf("%w: spec.maxReplicas: %d is less than 1", server.ErrInvalid, *most)
+	}
+	return m.played, nil
+}
+
+// lastAsked is the last other setting that was played.
+func (m *madeUp) lastAsked() (asked view.WhatIfRequest, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n = len(m.asked); n > 0 {
+		asked = m.asked[n-1]
+	}
+	return asked, n
+}
+
+var (
+	teams    = []string{"checkout", "search", "payments", "catalogue", "accounts", "shipping", "media"}
+	services = []string{"web", "api", "worker", "cache", "index", "gateway", "mailer", "cron", "stream", "pricing"}
+)
+
+// rowsOf are n autoscalers of all kinds and in all states.
+func rowsOf(n int) []view.Row {
+	rows := make([]view.Row, n)
+	for i := range rows {
+		rows[i] = rowOf(i)
+	}
+	return rows
+}
+
+func rowOf(i int) view.Row {
+	name := services[i%len(services)]
+	if round := i / (len(services) * len(teams)); round > 0 {
+		name = fmt.Sprintf("%s-%d", name, round)
+	}
+	row := view.Row{Kind: view.HPA, Namespace: teams[i/len(services)%len(teams)], Name: name, Target: "Deployment/" + name, Health: view.OK}
+	switch i % 9 {
+	case 3:
+		row.Kind = view.WLA
+	case 5:
+		row.Kind, row.Mode = view.VPA, []string{"Auto", "Initial", "InPlaceOrRecreate"}[i/9%3]
+	}
+	row.ID = view.IDOf(row.Kind, row.Namespace, row.Name)
+	worsen(&row, i)
+	if row.Kind == view.VPA {
+		return row
+	}
+	least, most := int32(1+i%3), int32(8+i%5*4)
+	desired := least + int32(i*7%int(most-least+1))
+	current := desired
+	if i%11 == 4 && desired > least {
+		current--
+	}
+	row.Min, row.Max, row.Desired, row.Current = &least, &most, &desired, &current
+	load := int32(35 + i*13%60)
+	ratio := float64(load) / 70
+	row.Load = &view.Load{Metric: "cpu", Ratio: &ratio, Text: fmt.Sprintf("%d%%/70%%", load)}
+	row.Scaled = time.Now().Add(-time.Duration(i%97) * time.Minute).UnixMilli()
+	row.Counts = countsOf(i, least, desired)
+	return row
+}
+
+func worsen(row *view.Row, i int) {
+	switch {
+	case i%41 == 7 && row.Kind != view.VPA:
+		row.Health, row.Says = view.Problem, "the HPA was unable to compute the replica count: failed to get cpu utilization: "+
+			"missing request for cpu in container main of Pod "+row.Name+"-7d4b9c-x2x8f"
+	case i%17 == 2 && row.Kind != view.VPA:
+		row.Health, row.Says = view.Warning, "the desired replica count is more than the maximum replica count"
+	case i%61 == 6:
+		row.Health, row.Says = view.Unknown, "no controller has written a status"
+	}
+}
+
+func countsOf(i int, least, desired int32) []view.Count {
+	counts := make([]view.Count, 0, 9)
+	now := time.Now()
+	for k := range 8 {
+		at := now.Add(-time.Duration(8-k) * 4 * time.Minute)
+		n := least + int32(math.Abs(math.Sin(float64(i+k)))*float64(desired-least+1))
+		counts = append(counts, view.Count{At: at.UnixMilli(), Desired: n, Current: n})
+	}
+	return append(counts, view.Count{At: now.UnixMilli(), Desired: desired, Current: desired})
+}
+
+// surge is what is shown of an autoscaler whose load has risen and fallen within the last hour.
+func surge(row view.Row) *view.Object {
+	end := time.Now().Truncate(15 * time.Second)
+	begin := end.Add(-time.Hour)
+	history := &loadreport.Output{
+		Kind: row.Kind, Namespace: row.Namespace, Name: row.Name, Source: "Controller", From: begin, To: end, ResolutionSeconds: 15,
+	}
+	wanted, ready := *row.Min, *row.Min
+	for i := range 241 {
+		at, minutes := begin.Add(time.Duration(i)*15*time.Second), float64(i)/4
+		load := loadAt(minutes) + 0.12*math.Sin(float64(i)*1.7)
+		limit := "None"
+		next := max(*row.Min, int32(math.Ceil(load)))
+		switch {
+		case next > *row.Max:
+			next, limit = *row.Max, "TooManyReplicas"
+		case next < wanted && load > float64(wanted)-2.2:
+			next, limit = wanted, "ScaleDownStabilized"
+		}
+		ready += (wanted - ready + 1) / 2
+		if next != wanted {
+			history.Changes = append(history.Changes, loadreport.OutputChange{
+				Time: at, WithinSeconds: 1, From: wanted, To: next, Load: &load, Ready: ready, Limit: limit,
+			})
+		}
+		wanted = next
+		w, r := wanted, ready
+		history.Points = append(history.Points, loadreport.OutputPoint{Time: at, Load: &load, Wanted: &w, Ready: &r, Limit: limit})
+	}
+	desired, current := wanted, ready
+	row.Desired, row.Current = &desired, &current
+	object := &view.Object{Row: row, History: history, Lines: explanation(), Manifest: manifest(row), Notes: []view.Note{}}
+	detail(object)
+	return object
+}
+
+// loadAt is in pods at the target: a surge from 2 to 11 within six minutes, a plateau and a slow decline.
+func loadAt(minutes float64) float64 {
+	rise := 1 / (1 + math.Exp(-(minutes-18)/1.2))
+	fall := 1 / (1 + math.Exp(-(minutes-42)/3))
+	return 2.4 + 8.2*(rise-fall)
+}
+
+func explanation() []view.Line {
+	return []view.Line{
+		{Label: "Decision, 3 s ago"},
+		{Label: "  metric", Text: "cpu of pods: 58% of requests on average, target 70%"},
+		{Label: "  pods", Text: "4 counted, 0 set aside"},
+		{Label: "  proposal", Text: "ceil(4 × 58 / 70) = 4"},
+		{Label: "  result", Text: "4 replicas: within the tolerance of 10%"},
+		{Label: "Next"},
+		{Label: "  scale-down", Text: "to 3 at the earliest in 2m10s, when the stabilization window of 300 s ends"},
+	}
+}
+
+func manifest(row view.Row) string {
+	return fmt.Sprintf(`apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: %s
+  namespace: %s
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %s}
+  minReplicas: %d
+  maxReplicas: %d
+  metrics:
+  - type: Resource
+    resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}
+`, row.Name, row.Namespace, row.Name, *row.Min, *row.Max)
+}
+
+// hostile is an autoscaler all of whose texts are markup.
+func hostile() *view.Object {
+	row := rowOf(0)
+	row.Namespace, row.Name, row.Target, row.Mode = markup, markup, markup, markup
+	row.ID = view.IDOf(row.Kind, row.Namespace, row.Name)
+	row.Health, row.Says = view.Problem, markup
+	ratio := 1.5
+	row.Load = &view.Load{Metric: markup, Ratio: &ratio, Text: markup}
+	object := surge(row)
+	for i := range object.History.Changes {
+		object.History.Changes[i].Limit = markup
+	}
+	object.Lines = []view.Line{{Label: markup}, {Label: markup, Text: markup}}
+	object.Notes = []view.Note{{What: markup, Why: markup}}
+	for i := range object.Metrics {
+		object.Metrics[i].Name, object.Metrics[i].Failure = markup, markup
+		object.Metrics[i].SetAside = []view.SetAside{{Pod: markup, Why: markup}}
+	}
+	object.Forecast.Mode, object.Forecast.Text, object.Ahead[0].Limit = markup, markup, markup
+	object.Events = []view.Event{{Type: markup, Reason: markup, Message: markup}}
+	object.Findings = &[]view.Finding{{
+		Rule: markup, Level: markup, Title: markup, Object: markup, Field: markup, Why: markup, Remedy: markup, Command: markup, Patch: markup,
+	}}
+	object.Vertical = &view.Vertical{
+		Mode: markup, Containers: []view.VerticalContainer{{Name: markup, Resources: []view.VerticalResource{{Name: markup}}}},
+		Pods: []view.VerticalPod{{Name: markup, Requests: markup, Says: []string{markup}}}, Updater: []string{markup},
+	}
+	object.Unexplained, object.Unrecorded, object.Manifest = markup, markup, markup
+	return object
+}
+
+// detail adds what there is to know besides the past.
+func detail(object *view.Object) {
+	cpu, requests := 0.83, 0.61
+	four, three := int32(4), int32(3)
+	object.Metrics = []view.Metric{
+		{Name: "cpu", Ratio: &cpu, Replicas: &four, Counted: 3, SetAside: []view.SetAside{{
+			Pod: "web-7d4b9c-x2x8f", Why: "has been ready for less than 5 s",
+		}}},
+		{Name: "requests_per_second", Ratio: &requests, Replicas: &three, Counted: 4},
+	}
+	now := time.Now()
+	object.Forecast = &view.Forecast{
+		Mode: "Preview", Text: "the load at this time of the last 7 days", Until: now.Add(10 * time.Minute).UnixMilli(), Expected: 3.6,
+	}
+	object.Ahead = []view.Ahead{{At: now.Add(130 * time.Second).UnixMilli(), Replicas: 3, Limit: "ScaleDownStabilized"}}
+	object.Events = []view.Event{
+		{At: now.Add(-40 * time.Minute).UnixMilli(), Type: "Normal", Reason: "SuccessfulRescale", Count: 1,
+			Message: "New size: 6; reason: cpu resource utilization (percentage of request) above target"},
+		{At: now.Add(-22 * time.Minute).UnixMilli(), Type: "Warning", Reason: "FailedGetResourceMetric", Count: 3,
+			Message: "failed to get cpu utilization: did not receive metrics for targeted pods (pods might be unready)"},
+	}
+	object.Findings = &[]view.Finding{{
+		Rule: "readiness", Level: "warning", Title: "No readiness probe", Object: object.Row.Target, Field: "spec.template.spec.containers[main]",
+		Why:     "A pod without a readiness probe counts as ready before it serves.",
+		Remedy:  "Add a readiness probe to the container main.",
+		Command: "kubectl patch deployment web -n checkout --type merge --patch-file patch.yaml",
+	}}
+}
+
+// played is the load of surge, with 70% as the target and with 50%.
+func played() *view.WhatIf {
+	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Minute)
+	answer := &view.WhatIf{
+		From: begin.UnixMilli(), StepMillis: 60_000,
+		AsIs:    view.Played{PodHours: 131.4, ShortPercent: 2.31, LongestShortSeconds: 95, Actions: 34},
+		Changed: view.Played{PodHours: 168.9, ShortPercent: 0.42, LongestShortSeconds: 40, Actions: 41},
+		Patch:   `[{"op":"add","path":"/spec/metrics/0/resource/target/averageUtilization","value":50}]`,
+		Notes:   []string{"A pod serves from 8 s after it is wanted: the median of the recorded times."},
+	}
+	answer.Command = "kubectl patch hpa web -n checkout --type json -p '" + answer.Patch + "'"
+	for i := range 24 * 60 {
+		hour := float64(i) / 60
+		load := 5.5 - 3.5*math.Cos((hour-3)/24*2*math.Pi) + 0.5*math.Sin(float64(i)*0.9)*math.Sin(float64(i)*0.13)
+		asIs, changed := int32(math.Ceil(load)), int32(math.Ceil(load*7/5))
+		if i%60 < 20 && i > 20 {
+			asIs, changed = answer.AsIs.Desired[i-1-i%60], answer.Changed.Desired[i-1-i%60]
+		}
+		answer.Load = append(answer.Load, load)
+		answer.AsIs.Desired, answer.AsIs.Ready = append(answer.AsIs.Desired, asIs), append(answer.AsIs.Ready, asIs)
+		answer.Changed.Desired, answer.Changed.Ready = append(answer.Changed.Desired, changed), append(answer.Changed.Ready, changed)
+	}
+	return answer
+}
+
+// vertical is what is shown of a VerticalPodAutoscaler.
+func vertical(row view.Row) *view.Object {
+	number := func(f float64) *float64 { return &f }
+	cpu := view.VerticalResource{
+		Name: "cpu", Target: number(0.35), Lower: number(0.22), Upper: number(0.61), Uncapped: number(0.35), Requests: []float64{0.5},
+		Percentiles: []view.Percentile{{Percent: 50, Value: 0.19}, {Percent: 90, Value: 0.31}, {Percent: 95, Value: 0.36}},
+	}
+	memory := view.VerticalResource{
+		Name: "memory", Target: number(410 << 20), Lower: number(350 << 20), Upper: number(730 << 20), Uncapped: number(380 << 20),
+		Requests: []float64{256 << 20}, Percentiles: []view.Percentile{{Percent: 50, Value: 300 << 20}, {Percent: 90, Value: 370 << 20}},
+	}
+	bound, width := 0.0, 0.01
+	for range 28 {
+		middle := bound + width/2
+		cpu.Histogram = append(cpu.Histogram, view.Bar{From: bound, To: bound + width, Weight: bell(middle, 0.19, 0.08) * width})
+		memory.Histogram = append(memory.Histogram, view.Bar{
+			From: bound * 1.2e9, To: (bound + width) * 1.2e9, Weight: bell(middle*1.2, 0.315, 0.05) * width,
+		})
+		bound, width = bound+width, width*1.05
+	}
+	return &view.Object{Row: row, Notes: []view.Note{}, Lines: []view.Line{}, Manifest: "kind: VerticalPodAutoscaler\n", Vertical: &view.Vertical{
+		Mode: row.Mode, Containers: []view.VerticalContainer{{Name: "main", Samples: 9874, Resources: []view.VerticalResource{cpu, memory}}},
+		Pods: []view.VerticalPod{
+			{Name: "gateway-6c8d9-abcde", Requests: "cpu 500m, memory 256Mi", Says: []string{"to be changed: memory is below the lower bound"}},
+			{Name: "gateway-6c8d9-fghij", Requests: "cpu 500m, memory 256Mi", Says: []string{
+				"to be changed: memory is below the lower bound", "blocked: the PodDisruptionBudget gateway allows no disruption"}},
+		},
+		Updater: []string{"The updater's last pass was 21 s ago; the next is in 39 s."},
+	}}
+}
+
+func bell(x, middle, deviation float64) float64 {
+	d := (x - middle) / deviation
+	return math.Exp(-d*d/2) / deviation / 2.5
+}

@@ -143,7 +143,11 @@ To see why they scale, run in another terminal:
 		}
 		fmt.Fprintf(out, "  %s\n", line)
 	}
-	fmt.Fprintln(out)
+	address, err := startPage(ctx, cluster, program, running.Inspection)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nTo look at them in a browser on this machine while the demo runs:\n\n  %s\n\n", address)
 	return nil
 }
 

@@ -61,7 +61,26 @@ func TestPage(t *testing.T) {
 	if len(known.Notes) > 0 {
 		t.Errorf("notes %+v", known.Notes)
 	}
-	object, err := reader.Object(t.Context(), view.HPA, s.Name, "web", 5*time.Minute)
+	checkObject(t, reader, s.Name)
+	if _, err := reader.Object(t.Context(), "Secret", s.Name, "web", time.Hour); err == nil {
+		t.Error("a kind that is no autoscaler is shown")
+	}
+	err := s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Delete(t.Context(), "web", metav1.DeleteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Eventually("the row's end", func(context.Context) error {
+		if o := reader.Overview(known.Revision); len(o.Removed) != 1 {
+			return errors.New("it is not told")
+		}
+		return nil
+	})
+}
+
+// checkObject: the object waits at 2 for its third pod.
+func checkObject(t *testing.T, reader *cluster.Reader, namespace string) {
+	t.Helper()
+	object, err := reader.Object(t.Context(), view.HPA, namespace, "web", 5*time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,19 +94,6 @@ func TestPage(t *testing.T) {
 	if !strings.Contains(object.Manifest, "name: web") || strings.Contains(object.Manifest, "managedFields") {
 		t.Errorf("the manifest is\n%s", object.Manifest)
 	}
-	if _, err := reader.Object(t.Context(), "Secret", s.Name, "web", time.Hour); err == nil {
-		t.Error("a kind that is no autoscaler is shown")
-	}
-	err = s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Delete(t.Context(), "web", metav1.DeleteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Eventually("the row's end", func(context.Context) error {
-		if o := reader.Overview(known.Revision); len(o.Removed) != 1 {
-			return errors.New("it is not told")
-		}
-		return nil
-	})
 }
 
 // TestPageWithFewRights: who may list nothing but HPAs sees those, and why there is nothing else.

@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
@@ -57,11 +58,14 @@ func TestPage(t *testing.T) {
 	awaitRow(s, reader, view.IDOf(view.HPA, s.Name, "web"), func(r *view.Row) bool {
 		return r.Desired != nil && *r.Desired == 2 && r.Load != nil && r.Health == view.OK
 	})
+	s.Eventually("all kinds", func(context.Context) error {
+		if notes := reader.Overview(0).Notes; len(notes) > 0 {
+			return fmt.Errorf("notes %+v", notes)
+		}
+		return nil
+	})
 	known := reader.Overview(0)
-	if len(known.Notes) > 0 {
-		t.Errorf("notes %+v", known.Notes)
-	}
-	checkObject(t, reader, s.Name)
+	s.Eventually("all about the object", func(ctx context.Context) error { return checkObject(ctx, reader, s.Name) })
 	if _, err := reader.Object(t.Context(), "Secret", s.Name, "web", time.Hour); err == nil {
 		t.Error("a kind that is no autoscaler is shown")
 	}
@@ -77,23 +81,23 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// checkObject: the object waits at 2 for its third pod.
-func checkObject(t *testing.T, reader *cluster.Reader, namespace string) {
-	t.Helper()
-	object, err := reader.Object(t.Context(), view.HPA, namespace, "web", 5*time.Minute)
+// checkObject: the object waits at 2 for its third pod. What is recorded of it comes within seconds.
+func checkObject(ctx context.Context, reader *cluster.Reader, namespace string) error {
+	object, err := reader.Object(ctx, view.HPA, namespace, "web", 5*time.Minute)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	next := slices.IndexFunc(object.Lines, func(l view.Line) bool { return l.Label == "  next" })
 	if next < 0 || !strings.Contains(object.Lines[next].Text, "3 in about") {
-		t.Errorf("%q: %+v", object.Unexplained, object.Lines)
+		return fmt.Errorf("%q: lines %+v", object.Unexplained, object.Lines)
 	}
-	if object.History == nil || len(object.History.Changes) != 1 || object.History.Changes[0].To != 2 {
-		t.Errorf("%q: %+v", object.Unrecorded, object.History)
+	if h := object.History; h == nil || len(h.Points) == 0 || ptr.Deref(h.Points[len(h.Points)-1].Wanted, 0) != 2 {
+		return fmt.Errorf("%q: history %+v", object.Unrecorded, h)
 	}
 	if !strings.Contains(object.Manifest, "name: web") || strings.Contains(object.Manifest, "managedFields") {
-		t.Errorf("the manifest is\n%s", object.Manifest)
+		return fmt.Errorf("the manifest is\n%s", object.Manifest)
 	}
+	return nil
 }
 
 // TestPageWithFewRights: who may list nothing but HPAs sees those, and why there is nothing else.

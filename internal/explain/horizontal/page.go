@@ -19,10 +19,11 @@ type page struct {
 	style Style
 }
 
-const labelWidth = 14
+// LabelWidth is how many characters the labels have, behind two blanks; those of package vertical have as many.
+const LabelWidth = 14
 
 func (p *page) line(label, format string, args ...any) {
-	fmt.Fprintf(p, "  %-*s %s\n", labelWidth, label, fmt.Sprintf(format, args...))
+	fmt.Fprintf(p, "  %-*s %s\n", LabelWidth, label, fmt.Sprintf(format, args...))
 }
 
 // detail is a line under the one before.

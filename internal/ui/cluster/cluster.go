@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -196,9 +195,3 @@ func (r *Reader) Overview(since int64) *view.Overview {
 	}
 	return o
 }
-
-// kinds are those that an object may have.
-var kinds = []string{view.HPA, view.WLA, view.VPA}
-
-// isKind reports whether there can be objects of a kind.
-func isKind(kind string) bool { return slices.Contains(kinds, kind) }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -37,7 +38,7 @@ func (r *Reader) addEvents(ctx context.Context, o *view.Object) {
 			At: timeOf(e).UnixMilli(), Type: e.Type, Reason: e.Reason, Message: e.Message, Count: max(1, e.Count),
 		})
 	}
-	slices.SortStableFunc(o.Events, func(a, b view.Event) int { return int(a.At - b.At) })
+	slices.SortStableFunc(o.Events, func(a, b view.Event) int { return cmp.Compare(a.At, b.At) })
 }
 
 func timeOf(e *corev1.Event) time.Time {

@@ -25,7 +25,7 @@ import (
 // Object is all about one autoscaler, with what was recorded of the last part of its time.
 func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
 	row, isThere := r.rows.row(view.IDOf(kind, namespace, name))
-	if !isKind(kind) || !isThere {
+	if !isThere {
 		return nil, server.ErrNotFound
 	}
 	o := &view.Object{
@@ -89,20 +89,17 @@ func (r *Reader) explain(ctx context.Context, o *view.Object) (string, error) {
 // linesOf are the lines of what explain prints: a label in a column of its own, and what it says. Lines without a label
 // belong to the one before.
 func linesOf(text string) []view.Line {
-	lines := []view.Line{}
+	lines, at := []view.Line{}, len("  ")+explainhorizontal.LabelWidth
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		line = strings.TrimRight(line, " \n")
 		label, says := line, ""
-		if at := len("  ") + labelWidth; len(line) > at && strings.HasPrefix(line, "  ") && line[at] == ' ' {
+		if len(line) > at && strings.HasPrefix(line, "  ") && line[at] == ' ' {
 			label, says = strings.TrimRight(line[:at], " "), line[at+1:]
 		}
 		lines = append(lines, view.Line{Label: label, Text: says})
 	}
 	return lines
 }
-
-// labelWidth is that of the labels of an explanation.
-const labelWidth = 14
 
 // manifest is the object as YAML, as the cache has it.
 func (r *Reader) manifest(kind, namespace, name string) string {

@@ -1,8 +1,8 @@
 package cluster
 
 import (
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -113,11 +113,12 @@ func (r *rows) since(revision int64, into *view.Overview) {
 	}
 	into.Revision, into.IsWhole = r.revision, revision == 0
 	into.Rows, into.Removed = []view.Row{}, []string{}
-	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
-		if k := r.byID[id]; k.revision > revision {
+	for _, k := range r.byID {
+		if k.revision > revision {
 			into.Rows = append(into.Rows, k.row)
 		}
 	}
+	slices.SortFunc(into.Rows, func(a, b view.Row) int { return strings.Compare(a.ID, b.ID) })
 	if into.IsWhole {
 		return
 	}

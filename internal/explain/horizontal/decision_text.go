@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -28,65 +29,64 @@ import (
 // WriteText prints the decision for people: the result and the limit that binds first,
 // then the numbers.
 func (r *Result) WriteText(w io.Writer, style Style) error {
-	p := &page{style: style}
+	p := &lines.Page{}
 	r.writeHead(p, r.resultText(), r.limitText())
-	r.writeDetails(p)
-	_, err := io.WriteString(w, p.String())
-	return err
+	r.writeDetails(p, style.AllPods)
+	return lines.Write(w, p.All(), style.Bold)
 }
 
 // writeHead prints what the decision is about, and these two lines.
-func (r *Result) writeHead(p *page, result, limit string) {
+func (r *Result) writeHead(p *lines.Page, result, limit string) {
 	key := snapshothorizontal.KeyOf(r.Step)
-	fmt.Fprintf(p, "%s  %s %s\n", r.Decision.At.Format(time.RFC3339Nano), key.Kind, key.NamespacedName)
+	p.Heading("%s  %s %s", r.Decision.At.Format(time.RFC3339Nano), key.Kind, key.NamespacedName)
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
-		p.line("note", "%s", note)
+		p.Add("note", "%s", note)
 	}
 	r.writeDivergences(p)
-	p.strong("result", result)
-	p.strong("limited by", limit)
+	p.Strong("result", result)
+	p.Strong("limited by", limit)
 	if text := (workload{r}).followUpText(); text != "" {
-		p.strong("next change", text)
+		p.Strong("next change", text)
 	}
 }
 
 // writeDivergences prints that the snapshot was saved with other divergences. The same ones may have another text.
-func (r *Result) writeDivergences(p *page) {
+func (r *Result) writeDivergences(p *lines.Page) {
 	saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], r.Policy.Divergences
 	if set, err := divergence.Parse(saved); saved != "" && (err != nil || set != here) {
-		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
+		p.Add("divergences", "%s here; %s when the snapshot was saved", here, saved)
 	}
 }
 
 // writeDetails prints how the decision came about, and its report.
-func (r *Result) writeDetails(p *page) {
+func (r *Result) writeDetails(p *lines.Page, allPods bool) {
 	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
-	p.line("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
+	p.Add("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
 		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, d.Bounds.MinReplicas,
 		d.Bounds.MaxReplicas)
 	workload{r}.writeOwn(p)
 	if text := triggerText(d.Trigger); text != "" {
-		p.line("trigger", "%s", text)
+		p.Add("trigger", "%s", text)
 	}
-	p.line("decided by", "%s", r.branchText())
+	p.Add("decided by", "%s", r.branchText())
 	writeSamples(p, r.Step.Snapshot.Samples)
 	for i := range d.Metrics {
-		r.writeMetric(p, i)
+		r.writeMetric(p, i, allPods)
 	}
 	if text := r.forecastText(); text != "" {
-		p.line("forecast", "%s", text)
+		p.Add("forecast", "%s", text)
 	}
 	r.writeLimits(p)
 	var rows [][]string
 	for _, c := range r.Status.Conditions {
 		rows = append(rows, []string{string(c.Type), string(c.Status), c.Reason, c.Message})
 	}
-	p.table("conditions", rows)
+	p.Table("conditions", rows)
 	rows = nil
 	for _, e := range r.Events {
 		rows = append(rows, []string{e.Type, e.Reason, e.Message})
 	}
-	p.table("events", rows)
+	p.Table("events", rows)
 }
 
 // triggerText is what triggered the decision, empty for the end of a sync period.
@@ -132,27 +132,27 @@ func (r *Result) branchText() string {
 	}
 }
 
-func (r *Result) writeMetric(p *page, i int) {
+func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
-	p.line(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
+	p.Add(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
 	own := ownMetric{r, i}
 	own.write(p)
 	if result.Pending {
-		p.detail("value", own.pendingText())
+		p.Detail("value", own.pendingText())
 		return
 	}
 	if result.Failure != nil {
-		p.detail("failed", result.Failure.Message)
-		r.writePods(p, result)
+		p.Detail("failed", result.Failure.Message)
+		r.writePods(p, result, allPods)
 		return
 	}
-	p.detail("value", value(spec, result))
-	p.detail("target", targetText(spec, result))
-	p.detail("usage ratio", r.ratioText(result))
-	r.writePods(p, result)
-	p.detail("proposed", proposalText(spec, result))
+	p.Detail("value", value(spec, result))
+	p.Detail("target", targetText(spec, result))
+	p.Detail("usage ratio", r.ratioText(result))
+	r.writePods(p, result, allPods)
+	p.Detail("proposed", proposalText(spec, result))
 	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
-		p.detail("surge", surgeText(spec, s))
+		p.Detail("surge", surgeText(spec, s))
 	}
 }
 
@@ -235,7 +235,7 @@ func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 const maxNames = 5
 
 // writePods prints how many pods count, and names the others by group.
-func (r *Result) writePods(p *page, result *metric.Result) {
+func (r *Result) writePods(p *lines.Page, result *metric.Result, allPods bool) {
 	if result.Groups == nil {
 		return
 	}
@@ -255,7 +255,7 @@ func (r *Result) writePods(p *page, result *metric.Result) {
 	for _, group := range groups {
 		listed := names[group]
 		most := maxNames
-		if p.style.AllPods {
+		if allPods {
 			most = len(listed)
 		}
 		text += fmt.Sprintf("; %d %s: %s", len(listed), group, strings.Join(listed[:min(len(listed), most)], ", "))
@@ -263,7 +263,7 @@ func (r *Result) writePods(p *page, result *metric.Result) {
 			text += ", …"
 		}
 	}
-	p.detail("pods", text)
+	p.Detail("pods", text)
 }
 
 func proposalText(spec *source.Spec, result *metric.Result) string {
@@ -278,19 +278,19 @@ func proposalText(spec *source.Spec, result *metric.Result) string {
 	return text + " (" + metricVerdict(result.Verdict) + ")"
 }
 
-func (r *Result) writeLimits(p *page) {
+func (r *Result) writeLimits(p *lines.Page) {
 	d := &r.Decision
 	if d.Branch != horizontal.BranchMetrics {
 		return
 	}
-	p.line("proposed", "%d, by %s", d.Proposed.Replicas, sourceText(d.Proposed))
-	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
+	p.Add("proposed", "%d, by %s", d.Proposed.Replicas, sourceText(d.Proposed))
+	p.Add("stabilized", "%s", stabilizedText(&d.Stabilized))
 	if d.Ahead > 0 {
-		p.line("raised", "to %d, by the forecast", d.Ahead)
+		p.Add("raised", "to %d, by the forecast", d.Ahead)
 	}
-	p.line("limits", "%s", limitedText(d))
+	p.Add("limits", "%s", limitedText(d))
 	if d.RaisedToMin {
-		p.line("minReplicas", "%d, raised from %d", d.Desired, d.Limited.Replicas)
+		p.Add("minReplicas", "%d, raised from %d", d.Desired, d.Limited.Replicas)
 	}
 }
 

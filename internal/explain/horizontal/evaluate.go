@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -66,7 +65,7 @@ type Evaluator struct {
 }
 
 type carried struct {
-	uid   types.UID
+	uid   string
 	state horizontal.State
 }
 
@@ -79,13 +78,13 @@ func NewEvaluator(set divergence.Set) *Evaluator {
 func (e *Evaluator) Next(step *snapshothorizontal.Step) (Result, error) {
 	key := snapshothorizontal.KeyOf(step)
 	before, known := e.states[key]
-	if !known || before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {
+	if !known || before.uid != string(step.HPA.UID) && e.divergences.Has(divergence.HistoryByUID) {
 		before.state = observehorizontal.FirstState(step.HPA)
 	}
 	result, state, err := Evaluate(step, before.state, e.divergences)
 	if err != nil {
 		return result, fmt.Errorf("%s %s: %w", key.Kind, key.NamespacedName, err)
 	}
-	e.states[key] = carried{uid: step.HPA.UID, state: state}
+	e.states[key] = carried{uid: string(step.HPA.UID), state: state}
 	return result, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -18,12 +19,12 @@ type ownMetric struct {
 func (m ownMetric) isOwn() bool { return observehorizontal.IsOwn(m.Step.Autoscaler(), m.i) }
 
 // write prints what the metric is read from, and what its server says beside its values.
-func (m ownMetric) write(p *page) {
+func (m ownMetric) write(p *lines.Page) {
 	if text := m.readFrom(); text != "" {
-		p.detail("read from", text)
+		p.Detail("read from", text)
 	}
 	if activity := m.Decision.Metrics[m.i].Activity; activity != metric.ActivityUnknown {
-		p.detail("activity", activity.String()+", the scaler says")
+		p.Detail("activity", activity.String()+", the scaler says")
 	}
 }
 

@@ -1,8 +1,10 @@
 package horizontal
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -28,9 +30,13 @@ func TestSamplesText(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &page{}
+			p := &lines.Page{}
 			writeSamples(p, c.samples)
-			if got := p.String(); got != c.want {
+			var text strings.Builder
+			if err := lines.Write(&text, p.All(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := text.String(); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // writeSamples prints where CPU and memory were from, and which agents of nodes did not answer.
-func writeSamples(p *page, s *snapshothorizontal.Samples) {
+func writeSamples(p *lines.Page, s *snapshothorizontal.Samples) {
 	if s == nil {
 		return
 	}
@@ -24,12 +25,12 @@ func writeSamples(p *page, s *snapshothorizontal.Samples) {
 	if len(parts) == 0 {
 		parts = []string{"of no pod"}
 	}
-	p.line("samples", "%s", strings.Join(parts, ", "))
+	p.Add("samples", "%s", strings.Join(parts, ", "))
 	for i := range s.SilentAgents {
-		p.detail("no agent", s.SilentAgents[i].Node+": "+s.SilentAgents[i].Message)
+		p.Detail("no agent", s.SilentAgents[i].Node+": "+s.SilentAgents[i].Message)
 	}
 	if s.MoreSilentAgents > 0 {
-		p.detail("no agent", fmt.Sprintf("%d more nodes", s.MoreSilentAgents))
+		p.Detail("no agent", fmt.Sprintf("%d more nodes", s.MoreSilentAgents))
 	}
 }
 

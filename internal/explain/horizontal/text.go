@@ -9,29 +9,34 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 )
 
 // WriteText prints the explanation for people.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
-	p := &page{style: style}
+	return lines.Write(w, e.Lines(style.AllPods), style.Bold)
+}
+
+// Lines are what it says; allPods names all pods that do not count, not the first few of a group.
+func (e *Explanation) Lines(allPods bool) []lines.Line {
+	p := &lines.Page{}
 	if e.IsCertain() {
 		e.writeHead(p, e.resultText(), e.limitText())
 	} else {
 		e.writeHead(p, fmt.Sprintf("%d to %d replicas, depending on the history", e.Least, e.Most),
 			"unknown, as the history is")
 	}
-	p.strong("next", e.nextText())
+	p.Strong("next", e.nextText())
 	if text := e.lowerText(); text != "" {
-		p.strong("scale-down", text)
+		p.Strong("scale-down", text)
 	}
-	p.line("controller", "%s", e.controllerText())
-	p.line("history", "%s", e.historyText())
-	e.writeDetails(p)
+	p.Add("controller", "%s", e.controllerText())
+	p.Add("history", "%s", e.historyText())
+	e.writeDetails(p, allPods)
 	for _, use := range e.Uses {
-		p.line("rate policy", "%s", useText(use))
+		p.Add("rate policy", "%s", useText(use))
 	}
-	_, err := io.WriteString(w, p.String())
-	return err
+	return p.All()
 }
 
 // useText is "scaleUp 4 Pods per 60 s: permits 6, from 2 at the start of the period".

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 )
 
 // workload is the result of a step, in what only a WorkloadAutoscaler has.
@@ -147,26 +148,26 @@ func boundsOf(s *schedules.Schedule) string {
 }
 
 // writeOwn prints what an HPA has not.
-func (r workload) writeOwn(p *page) {
+func (r workload) writeOwn(p *lines.Page) {
 	if !r.isWorkload() {
 		return
 	}
 	d := &r.Decision
-	p.line("mode", "%s", r.modeText())
-	p.line("bounds", "minReplicas %d of %s, maxReplicas %d of %s%s", d.Bounds.MinReplicas, d.Schedules.MinBy.Describe(),
+	p.Add("mode", "%s", r.modeText())
+	p.Add("bounds", "minReplicas %d of %s, maxReplicas %d of %s%s", d.Bounds.MinReplicas, d.Schedules.MinBy.Describe(),
 		d.Bounds.MaxReplicas, d.Schedules.MaxBy.Describe(), maxWinsText(&d.Schedules))
 	for i := range d.Schedules.InForce {
-		p.line("schedule", "%s", r.inForceText(&d.Schedules.InForce[i]))
+		p.Add("schedule", "%s", r.inForceText(&d.Schedules.InForce[i]))
 	}
 	r.writeFallbacks(p)
 	if text := r.cooldownText(); text != "" {
-		p.line("cooldown", "%s", text)
+		p.Add("cooldown", "%s", text)
 	}
 	var rows [][]string
 	for _, proposed := range d.Proposals(nil) {
 		rows = append(rows, []string{fmt.Sprint(proposed.Replicas), proposed.Source.String(), r.proposalName(proposed)})
 	}
-	p.table("proposals", rows)
+	p.Table("proposals", rows)
 }
 
 func maxWinsText(s *schedules.Result) string {
@@ -202,12 +203,12 @@ func (r workload) inForceText(f *schedules.InForce) string {
 	return fmt.Sprintf("%q is in force since %s %s%s", s.Name, r.at(f.Since), until, boundsOf(s))
 }
 
-func (r workload) writeFallbacks(p *page) {
+func (r workload) writeFallbacks(p *lines.Page) {
 	d := &r.Decision
 	active := map[int]bool{}
 	for _, f := range d.Fallbacks.Active {
 		active[f.Metric] = true
-		p.line("fallback", "%s: active, as the metric fails since %s; proposes %d", r.name(f.Metric), r.at(f.Since),
+		p.Add("fallback", "%s: active, as the metric fails since %s; proposes %d", r.name(f.Metric), r.at(f.Since),
 			f.Replicas)
 	}
 	for i := range d.Metrics {
@@ -215,7 +216,7 @@ func (r workload) writeFallbacks(p *page) {
 		if spec.Fallback.FailureDuration == 0 || active[i] || d.Metrics[i].Failure == nil {
 			continue
 		}
-		p.line("fallback", "%s: %s", r.name(i), r.dueText(spec, i))
+		p.Add("fallback", "%s: %s", r.name(i), r.dueText(spec, i))
 	}
 }
 

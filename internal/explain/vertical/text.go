@@ -17,83 +17,79 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// page has labels in one column and text in the other, as a horizontal explanation.
-type page struct {
-	strings.Builder
-}
-
-func (p *page) line(label, format string, args ...any) {
-	p.WriteString(strings.TrimRight(fmt.Sprintf("  %-14s %s", label, fmt.Sprintf(format, args...)), " ") + "\n")
-}
-
 // WriteText writes the explanation as text.
 func (e *Explanation) WriteText(w io.Writer) error {
-	p := &page{}
+	return lines.Write(w, e.Lines(), nil)
+}
+
+// Lines are what it says.
+func (e *Explanation) Lines() []lines.Line {
+	p := &lines.Page{}
 	k := e.Step
-	fmt.Fprintf(p, "%s  VerticalPodAutoscaler %s/%s\n", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace,
+	p.Heading("%s  VerticalPodAutoscaler %s/%s", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace,
 		k.Object.Name)
 	e.explainDivergences(p)
 	target := "none"
 	if ref := k.Object.Spec.TargetRef; ref != nil {
 		target = ref.Kind + "/" + ref.Name
 	}
-	p.line("target", "%s: %d pods; mode %s", target, len(k.Pods), e.Mode)
+	p.Add("target", "%s: %d pods; mode %s", target, len(k.Pods), e.Mode)
 	if problem := k.Snapshot.Target.Problem; problem != "" {
-		p.line("problem", "%s", problem)
+		p.Add("problem", "%s", problem)
 	}
 	for _, text := range e.Features {
-		p.line("feature", "%s", text)
+		p.Add("feature", "%s", text)
 	}
 	for _, damage := range e.Damaged {
-		p.line("checkpoint", "cannot be read: %s", damage)
+		p.Add("checkpoint", "cannot be read: %s", damage)
 	}
 	if len(e.Recommended.Traces) == 0 {
-		p.line("samples", "nothing yet: no checkpoint has samples")
+		p.Add("samples", "nothing yet: no checkpoint has samples")
 	}
 	for i := range e.Recommended.Traces {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
 	for _, c := range e.Conflicts {
-		p.line("conflict", "the %s has a utilization target on %s of container %s", c.Horizontal,
+		p.Add("conflict", "the %s has a utilization target on %s of container %s", c.Horizontal,
 			c.Resource, c.Container)
 	}
 	for _, c := range e.Recommended.Conditions {
-		p.line("condition", "%s %s %s %s", c.Type, c.Status, c.Reason, c.Message)
+		p.Add("condition", "%s %s %s %s", c.Type, c.Status, c.Reason, c.Message)
 	}
 	for i := range e.Update.Pods {
 		e.explainPod(p, &e.Update.Pods[i])
 	}
 	e.explainUpdater(p)
-	_, err := io.WriteString(w, p.String())
-	return err
+	return p.All()
 }
 
-func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
-	p.line("container", "%s: %d samples of CPU", t.Container, t.Samples)
+func (e *Explanation) explainContainer(p *lines.Page, t *recommend.Trace) {
+	p.Add("container", "%s: %d samples of CPU", t.Container, t.Samples)
 	published, isPublished := vertical.RecommendationOf(e.Published, t.Container)
 	for r := range vertical.Resource(vertical.Resources) {
 		switch {
 		case t.Skipped[r]:
-			p.line("  "+r.String(), "not recommended: a horizontal autoscaler has a utilization target on it")
+			p.Add("  "+r.String(), "not recommended: a horizontal autoscaler has a utilization target on it")
 			continue
 		case t.Unmeasured[r]:
-			p.line("  "+r.String(), "not recommended: there is no sample yet")
+			p.Add("  "+r.String(), "not recommended: there is no sample yet")
 			continue
 		case !t.Controlled[r]:
-			p.line("  "+r.String(), "not controlled")
+			p.Add("  "+r.String(), "not controlled")
 			continue
 		}
-		p.line("  "+r.String(), "confidence %.2f (days of history with one sample per minute)", t.Confidence[r])
+		p.Add("  "+r.String(), "confidence %.2f (days of history with one sample per minute)", t.Confidence[r])
 		for _, bound := range []estimate.Bound{estimate.Target, estimate.Lower, estimate.Upper} {
-			p.line("    "+strings.TrimSuffix(bound.String(), "Bound"), "%s", stepsText(r, &t.Estimates[r][bound], t.Floor[r]))
+			p.Add("    "+strings.TrimSuffix(bound.String(), "Bound"), "%s", stepsText(r, &t.Estimates[r][bound], t.Floor[r]))
 		}
 		if isPublished {
-			p.line("    published", "%s", rangeText(published, r))
+			p.Add("    published", "%s", rangeText(published, r))
 		}
 	}
 }
@@ -143,10 +139,10 @@ var done = map[update.Kind]string{
 }
 
 // explainPod says what the updater would do, and why not; and what it did last.
-func (e *Explanation) explainPod(p *page, v *update.Verdict) {
-	p.line("pod", "%s requests %s", v.Pod.Name, RequestsText(v))
+func (e *Explanation) explainPod(p *lines.Page, v *update.Verdict) {
+	p.Add("pod", "%s requests %s", v.Pod.Name, RequestsText(v))
 	for _, sentence := range e.PodSentences(v) {
-		p.line("", "%s", sentence)
+		p.Add("", "%s", sentence)
 	}
 }
 
@@ -229,19 +225,19 @@ func reasonOf(name string) (reason.Reason, bool) {
 }
 
 // explainDivergences says that the file was decided otherwise where it comes from.
-func (e *Explanation) explainDivergences(p *page) {
+func (e *Explanation) explainDivergences(p *lines.Page) {
 	saved := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation]
 	// Compared as sets: an earlier version may have written other names.
 	if set, err := divergence.Parse(saved); saved != "" && (err != nil || set != e.Divergences) {
-		p.line("divergences", "%s here; %s when the snapshot was saved", e.Divergences, saved)
+		p.Add("divergences", "%s here; %s when the snapshot was saved", e.Divergences, saved)
 	}
 }
 
 // explainUpdater prints the updater's history, and when its next pass is.
-func (e *Explanation) explainUpdater(p *page) {
+func (e *Explanation) explainUpdater(p *lines.Page) {
 	label := "updater"
 	for _, sentence := range e.UpdaterSentences() {
-		p.line(label, "%s", sentence)
+		p.Add(label, "%s", sentence)
 		label = ""
 	}
 }

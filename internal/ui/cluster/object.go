@@ -1,11 +1,9 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -14,7 +12,6 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/explained"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
@@ -32,11 +29,8 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 		Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
 		Manifest: r.manifest(kind, namespace, name),
 	}
-	text, err := r.explain(ctx, o)
-	if err != nil {
+	if err := r.explain(ctx, o); err != nil {
 		o.Unexplained = err.Error()
-	} else {
-		o.Lines = linesOf(text)
 	}
 	r.addEvents(ctx, o)
 	r.advice.Add(ctx, o)
@@ -64,41 +58,23 @@ func keyOf(row *view.Row) observe.Key {
 	return key
 }
 
-// explain is what plimsoll explain prints, and adds what it has in numbers.
-func (r *Reader) explain(ctx context.Context, o *view.Object) (string, error) {
-	var text bytes.Buffer
+// explain adds what plimsoll explain prints, and what it has in numbers.
+func (r *Reader) explain(ctx context.Context, o *view.Object) error {
 	key := keyOf(&o.Row)
 	if key.Kind == observe.VerticalPodAutoscaler {
 		e, err := r.reader.Vertical(ctx, key.NamespacedName)
 		if err != nil {
-			return "", err
+			return err
 		}
 		explained.AddVertical(o, e)
-		err = e.WriteText(&text)
-		return text.String(), err
+		return nil
 	}
 	e, err := r.reader.Horizontal(ctx, key)
 	if err != nil {
-		return "", err
+		return err
 	}
 	explained.AddHorizontal(o, e)
-	err = e.WriteText(&text, explainhorizontal.Style{AllPods: true})
-	return text.String(), err
-}
-
-// linesOf are the lines of what explain prints: a label in a column of its own, and what it says. Lines without a label
-// belong to the one before.
-func linesOf(text string) []view.Line {
-	lines, at := []view.Line{}, len("  ")+explainhorizontal.LabelWidth
-	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		line = strings.TrimRight(line, " \n")
-		label, says := line, ""
-		if len(line) > at && strings.HasPrefix(line, "  ") && line[at] == ' ' {
-			label, says = strings.TrimRight(line[:at], " "), line[at+1:]
-		}
-		lines = append(lines, view.Line{Label: label, Text: says})
-	}
-	return lines
+	return nil
 }
 
 // manifest is the object as YAML, as the cache has it.

@@ -11,6 +11,7 @@ import (
 
 // AddHorizontal adds what an explanation has in numbers.
 func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation) {
+	o.Lines = linesOf(e.Lines(true))
 	trace := e.Result.Output().Trace
 	for i := range trace.Metrics {
 		o.Metrics = append(o.Metrics, metricOf(&trace.Metrics[i]))

@@ -297,8 +297,11 @@ type Played struct {
 	Actions int `json:"actions"`
 }
 
-// Line is one of an explanation: what it is about, and what it says.
+// Line is one of an explanation: what it is about, and what it says. Labels of details begin with two blanks.
 type Line struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
+	// IsStrong says that it is of those that are read first, and IsHeading that it has no label.
+	IsStrong  bool `json:"strong,omitempty"`
+	IsHeading bool `json:"heading,omitempty"`
 }

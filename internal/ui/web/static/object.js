@@ -5,7 +5,6 @@ import { WhatIf } from "./whatif.js";
 
 const lasts = [["10m", "10 min"], ["1h", "1 h"], ["6h", "6 h"], ["24h", "24 h"], ["168h", "7 days"]];
 const height = 300;
-const main = ["result", "limited by", "next", "scale-down"];
 
 // ObjectPage is all about one autoscaler.
 export class ObjectPage {
@@ -67,9 +66,9 @@ export class ObjectPage {
     this.summary.replaceChildren(...parts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
     this.says.textContent = row.says ?? "";
     this.unexplained.textContent = answer.unexplained ?? "";
-    this.lines.replaceChildren(...answer.lines.map(({ label, text }) => (text === "" ?
-      element("tr", {}, element("th", { colspan: 2 }, label)) :
-      element("tr", { class: main.includes(label.trim()) ? "main" : undefined }, element("th", { scope: "row" }, label.slice(2)), element("td", {}, text)))));
+    this.lines.replaceChildren(...answer.lines.map(({ label, text, strong, heading }) => (heading ?
+      element("tr", {}, element("th", { colspan: 2 }, text)) :
+      element("tr", { class: strong ? "main" : undefined }, element("th", { scope: "row" }, label), element("td", {}, text)))));
     if (this.manifest.textContent !== answer.manifest) this.manifest.textContent = answer.manifest ?? "";
     this.notes.hidden = !answer.notes?.length;
     this.notes.replaceChildren(...(answer.notes ?? []).map((note) => element("li", {}, `${note.what}: ${note.why}`)));

@@ -13,6 +13,16 @@ const version = 2
 // MaxEncodedBytes is the most that a history takes when it is encoded.
 const MaxEncodedBytes = 12 << 10
 
+// MostMetrics is of how many metrics of an object the loads are recorded one by one.
+const MostMetrics = 8
+
+// EncodedMetric is the load by one metric as AppendBinary encodes it.
+type EncodedMetric struct {
+	// Name is as explanations name the metric.
+	Name    string `json:"name"`
+	History []byte `json:"history"`
+}
+
 // AppendBinary appends the history's encoding: a version, then of each tier the number of slots, and of each slot its
 // first step, its length in bits and its bytes. The points that are not over are not saved.
 func (h *History) AppendBinary(dst []byte) ([]byte, error) {
@@ -37,11 +47,11 @@ func (h *History) UnmarshalBinary(b []byte) error {
 	case len(b) == 0 || b[0] != version:
 		return fmt.Errorf("history: not in version %d of the encoding", version)
 	}
-	var read History
+	read := History{isOfMetric: h.isOfMetric}
 	b = b[1:]
 	for i := range read.tiers {
 		var err error
-		if b, err = read.tiers[i].read(b, grains[i].slots); err != nil {
+		if b, err = read.tiers[i].read(b, h.grains()[i].slots); err != nil {
 			return fmt.Errorf("history: tier %d: %w", i, err)
 		}
 	}

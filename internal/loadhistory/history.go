@@ -69,14 +69,22 @@ func (g *grain) start(step int64) time.Time {
 
 // grains are the resolutions with the room for each, finest first: 15 minutes of seconds, a day of minutes, and two
 // weeks of five minutes, if the load is noisy and the counts change all the time. A slot holds about 200 points then.
-var grains = [...]grain{{time.Second, 3}, {time.Minute, 6}, {5 * time.Minute, 21}}
+var grains = [resolutions]grain{{time.Second, 3}, {time.Minute, 6}, {5 * time.Minute, 21}}
+
+// metricGrains are those of the load of one metric: 15 minutes of seconds and a day of minutes. Nothing but the load
+// changes, so that a slot holds about 700 points.
+var metricGrains = [resolutions]grain{{time.Second, 2}, {time.Minute, 3}, {5 * time.Minute, 0}}
+
+const resolutions = 3
 
 // minutes is the place of minutes among the grains.
 const minutes = 1
 
 // History is that of one object. The zero value is empty.
 type History struct {
-	tiers [len(grains)]tier
+	tiers [resolutions]tier
+	// isOfMetric says that it is the load of one of several metrics, which is kept for a day.
+	isOfMetric bool
 	// before is the last moment that was added.
 	before moment
 }
@@ -113,6 +121,17 @@ func (m *moment) next(second int64, load float64) moment {
 	return next
 }
 
+// OfMetric is an empty history of the load by one metric of several. It takes 2 kB at most.
+func OfMetric() History { return History{isOfMetric: true} }
+
+// grains are its resolutions.
+func (h *History) grains() *[resolutions]grain {
+	if h.isOfMetric {
+		return &metricGrains
+	}
+	return &grains
+}
+
 // Add adds what was seen at a moment. Moments are expected in their order; an earlier one by less than two minutes is
 // left out, and one before that begins anew there: the clock was wrong.
 func (h *History) Add(at time.Time, p Point) { h.add(0, at, &p) }
@@ -134,8 +153,11 @@ func (h *History) add(finest int, at time.Time, p *Point) {
 		return
 	}
 	h.before.endAt(second, int64(grains[finest].every/time.Second))
+	sizes := h.grains()
 	for i := finest; i < len(h.tiers); i++ {
-		h.tiers[i].add(&grains[i], at, p, &h.before)
+		if sizes[i].slots > 0 {
+			h.tiers[i].add(&sizes[i], at, p, &h.before)
+		}
 	}
 	h.before = h.before.next(second, p.Load)
 }
@@ -188,7 +210,7 @@ func (h *History) First() (at time.Time, found bool) {
 // Merge puts an earlier history before this one: what it has of the time before the first point.
 func (h *History) Merge(earlier *History) {
 	for i := range h.tiers {
-		h.tiers[i].merge(&grains[i], &earlier.tiers[i])
+		h.tiers[i].merge(&h.grains()[i], &earlier.tiers[i])
 	}
 	if !h.before.isAny {
 		h.before = earlier.before

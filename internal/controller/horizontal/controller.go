@@ -42,6 +42,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -184,6 +185,16 @@ func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bo
 	isWhole = c.reconciler.keeper == nil || record.isRestored.Load()
 	encoded, err = record.loads.Encode()
 	return encoded, isWhole, err
+}
+
+// EncodedMetricHistories are what was recorded since the start of an object's load by each metric; none where it has one
+// alone.
+func (c *Controller) EncodedMetricHistories(key observe.Key) ([]loadhistory.EncodedMetric, error) {
+	record := c.records.find(key)
+	if record == nil {
+		return nil, nil
+	}
+	return record.loads.EncodeMetrics()
 }
 
 // Run starts the informers and decides until the context ends; decisions that

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -12,6 +13,8 @@ type HistorySource interface {
 	// EncodedHistory is an object's history as internal/loadhistory encodes it; nil if there is none. It is not whole if
 	// the object's checkpoint may have more.
 	EncodedHistory(object observe.Key) (encoded []byte, isWhole bool, err error)
+	// EncodedMetricHistories are the object's load by each metric; none where it has one alone, or is not known.
+	EncodedMetricHistories(object observe.Key) ([]loadhistory.EncodedMetric, error)
 }
 
 // historyHeader is set to sinceStart where the object's checkpoint was not read, and may have what was before.
@@ -45,5 +48,25 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 			}
 			_, _ = w.Write(encoded) // nobody is left to tell
 		}
+	}
+}
+
+// metricHistoriesOf answers with the recorded load by each metric of an object of the kind.
+func (s *Server) metricHistoriesOf(kind observe.Kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		object, ok := objectOf(w, r)
+		if !ok {
+			return
+		}
+		if s.history == nil {
+			http.Error(w, "no history of loads is kept here", http.StatusNotFound)
+			return
+		}
+		all, err := s.history.EncodedMetricHistories(observe.Key{NamespacedName: object, Kind: kind})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		answerJSON(w, all)
 	}
 }

@@ -109,7 +109,8 @@ func (s *Server) Start(ctx context.Context) error {
 // which Plimsoll does not act is a 409 that says why. Elsewhere than in the leader nothing is
 // decided: 504. GET /RESOURCE/NAMESPACE/NAME/history is answered with the object's recorded load, as
 // internal/loadhistory encodes it, with a header Plimsoll-History: since-start where its checkpoint was
-// not read and may have what was before; 404 if there is none. GET
+// not read and may have what was before; 404 if there is none. GET /RESOURCE/NAMESPACE/NAME/metric-histories
+// is answered with the load by each metric, a list of loadhistory.EncodedMetric as JSON. GET
 // /verticalpodautoscalers/NAMESPACE/NAME/updater is answered with what the vertical side
 // remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
@@ -117,6 +118,7 @@ func (s *Server) Handler() http.Handler {
 	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
 		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/snapshot", s.snapshot(kind))
 		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/history", s.historyOf(kind))
+		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/metric-histories", s.metricHistoriesOf(kind))
 	}
 	updater := "GET /" + observe.VerticalPodAutoscaler.Resource() + "/{namespace}/{name}/updater"
 	mux.HandleFunc(updater, func(w http.ResponseWriter, r *http.Request) {
@@ -166,7 +168,11 @@ func (s *Server) remember(w http.ResponseWriter, object types.NamespacedName) {
 			http.StatusNotFound)
 		return
 	}
-	text, err := json.Marshal(state)
+	answerJSON(w, state)
+}
+
+func answerJSON(w http.ResponseWriter, answer any) {
+	text, err := json.Marshal(answer)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
@@ -201,6 +202,16 @@ func (recordedLoads) EncodedHistory(object observe.Key) (encoded []byte, isWhole
 	return nil, true, nil
 }
 
+func (recordedLoads) EncodedMetricHistories(object observe.Key) ([]loadhistory.EncodedMetric, error) {
+	switch object.Name {
+	case "web":
+		return []loadhistory.EncodedMetric{{Name: "cpu", History: []byte{1}}, {Name: "rps", History: []byte{2}}}, nil
+	case "broken":
+		return nil, errors.New("it is broken")
+	}
+	return nil, nil
+}
+
 // TestHistory: the recorded load is answered as it is encoded, and what is not there is told from what cannot be read.
 func TestHistory(t *testing.T) {
 	for why, c := range map[string]struct {
@@ -216,6 +227,11 @@ func TestHistory(t *testing.T) {
 			http.StatusInternalServerError, "it is broken"},
 		"no name":      {recordedLoads{}, "/workloadautoscalers/shop/NO!/history", http.StatusBadRequest, "no such name"},
 		"nothing kept": {nil, "/workloadautoscalers/shop/web/history", http.StatusNotFound, "no history of loads is kept"},
+		"by metric": {recordedLoads{}, "/workloadautoscalers/shop/web/metric-histories", http.StatusOK,
+			`[{"name":"cpu","history":"AQ=="},{"name":"rps","history":"Ag=="}]`},
+		"by one metric alone": {recordedLoads{}, "/workloadautoscalers/shop/new/metric-histories", http.StatusOK, "null"},
+		"by metric, cannot be encoded": {recordedLoads{}, "/workloadautoscalers/shop/broken/metric-histories",
+			http.StatusInternalServerError, "it is broken"},
 	} {
 		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, History: c.source}, logr.Discard())
 		if err != nil {

@@ -108,5 +108,15 @@ func (r *ClusterReader) Report(
 	if err != nil {
 		return nil, err
 	}
-	return loadreport.New(object, h, source, now.Add(-last), now)
+	report, err := loadreport.New(object, h, source, now.Add(-last), now)
+	if err != nil {
+		return nil, err
+	}
+	if source.NoLeader == "" {
+		// A controller that cannot say it has the load of all metrics together.
+		if metrics, err := r.finder.MetricHistories(ctx, object); err == nil {
+			return report, report.AddMetrics(metrics)
+		}
+	}
+	return report, nil
 }

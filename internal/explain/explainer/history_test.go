@@ -193,3 +193,43 @@ func TestNoAutoscaler(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLoadsByMetric: they are read from the leader, and a leader that has none is as good as one that does not know them.
+func TestLoadsByMetric(t *testing.T) {
+	api := map[string]any{autoscalerPath: storedAutoscaler}
+	h := loadhistory.OfMetric()
+	h.Add(recordedFrom, loadhistory.Point{Load: 3})
+	h.Add(recordedFrom.Add(time.Minute), loadhistory.Point{Load: 4})
+	one, err := h.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := []loadhistory.EncodedMetric{{Name: "cpu", History: one}, {Name: "rps", History: one}}
+	const metricsPath = "/horizontalpodautoscalers/shop/web/metric-histories"
+	for why, c := range map[string]struct {
+		leader map[string]any
+		names  int
+		fails  string
+	}{
+		"two metrics":      {map[string]any{leaderPath: encoded(t, 7), metricsPath: metrics}, 2, ""},
+		"a single metric":  {map[string]any{leaderPath: encoded(t, 7), metricsPath: []byte("null")}, 0, ""},
+		"it does not know": {map[string]any{leaderPath: encoded(t, 7)}, 0, ""},
+		"damaged": {map[string]any{leaderPath: encoded(t, 7), metricsPath: []loadhistory.EncodedMetric{{Name: "cpu"}}}, 0,
+			`the controller's answer about metric "cpu"`},
+	} {
+		reader, err := NewClusterReader(&rest.Config{Host: answers(t, api)}, leader.Finder{Address: answers(t, c.leader)},
+			Options{Controller: Auto, Period: 15 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := reader.Report(t.Context(), observe.HPA("shop", "web"), time.Hour, recordedFrom.Add(time.Hour))
+		switch {
+		case c.fails != "":
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: %v", why, err)
+			}
+		case err != nil || len(report.Metrics) != c.names:
+			t.Errorf("%s: %+v, %v", why, report, err)
+		}
+	}
+}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
@@ -93,6 +94,14 @@ func (f *Finder) History(ctx context.Context, object observe.Key) (encoded []byt
 		return err
 	})
 	return encoded, isWhole, err
+}
+
+// MetricHistories are the recorded load of the object by each metric; none where it has one metric alone.
+func (f *Finder) MetricHistories(ctx context.Context, object observe.Key) (all []loadhistory.EncodedMetric, err error) {
+	err = f.ask(ctx, object, "metric-histories", func(body io.Reader, _ http.Header) error {
+		return json.NewDecoder(io.LimitReader(body, maxHistoryBytes)).Decode(&all)
+	})
+	return all, err
 }
 
 // reading reads a response.

@@ -25,6 +25,14 @@ type Output struct {
 	ResolutionSeconds int64          `json:"resolutionSeconds"`
 	Points            []OutputPoint  `json:"points"`
 	Changes           []OutputChange `json:"changes"`
+	Metrics           []OutputMetric `json:"metrics,omitempty"`
+}
+
+// OutputMetric is the load by one metric, in pods at its target.
+type OutputMetric struct {
+	Name string `json:"name"`
+	// Loads belong to Points, index for index; null where the load was not known.
+	Loads []*float64 `json:"loads"`
 }
 
 // OutputPoint is a step of which something is recorded.
@@ -83,6 +91,9 @@ func (r *Report) Output() *Output {
 		}
 		o.Points = append(o.Points, p)
 	}
+	for i := range r.Metrics {
+		o.Metrics = append(o.Metrics, r.metricOutput(&r.Metrics[i]))
+	}
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		o.Changes = append(o.Changes, OutputChange{
@@ -91,6 +102,17 @@ func (r *Report) Output() *Output {
 		})
 	}
 	return o
+}
+
+// metricOutput has the loads of the cells that are points.
+func (r *Report) metricOutput(m *Metric) OutputMetric {
+	out := OutputMetric{Name: m.Name, Loads: []*float64{}}
+	for i := range r.Timeline.Cells {
+		if r.Timeline.Cells[i].IsRecorded {
+			out.Loads = append(out.Loads, known(m.Loads[i]))
+		}
+	}
+	return out
 }
 
 // known is a load as it is printed: histories are no more exact than that. It is nil if the load was not known.

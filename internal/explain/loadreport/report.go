@@ -34,6 +34,32 @@ type Report struct {
 	Timeline timeline.Timeline
 	// Changes are those of the wanted count, oldest first.
 	Changes []Change
+	// Metrics are the load by each metric where there are several, as far as the controller's leader has recorded it
+	// since it started.
+	Metrics []Metric
+}
+
+// Metric is the load by one metric, in pods at its target, in the cells of the report's timeline; NaN where it is not
+// known.
+type Metric struct {
+	Name  string
+	Loads []float64
+}
+
+// AddMetrics adds the loads by each metric.
+func (r *Report) AddMetrics(all []loadhistory.EncodedMetric) error {
+	if len(all) > loadhistory.MostMetrics {
+		return fmt.Errorf("the controller's answer has the loads by %d metrics, %d at most can be", len(all),
+			loadhistory.MostMetrics)
+	}
+	for i := range all {
+		h := loadhistory.OfMetric()
+		if err := h.UnmarshalBinary(all[i].History); err != nil {
+			return fmt.Errorf("the controller's answer about metric %q: %w", all[i].Name, err)
+		}
+		r.Metrics = append(r.Metrics, Metric{Name: all[i].Name, Loads: r.Timeline.LoadsOf(&h)})
+	}
+	return nil
 }
 
 // Change is a change of the wanted count.

@@ -284,3 +284,54 @@ func TestPartsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestMetrics: the loads by each metric belong to the points of the report, and are unknown where nothing was recorded
+// of them.
+func TestMetrics(t *testing.T) {
+	encoded := func(from int, load float64) []byte {
+		h := loadhistory.OfMetric()
+		for second := from; second < 3*3600; second++ {
+			h.Add(begin.Add(time.Duration(second)*time.Second), loadhistory.Point{Load: load})
+		}
+		b, err := h.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	r := report(t, Source{})
+	if err := r.AddMetrics([]loadhistory.EncodedMetric{
+		{Name: "cpu", History: encoded(0, 2)}, {Name: "requests", History: encoded(2*3600, 6)}, {Name: "new", History: encoded(3*3600, 1)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o := r.Output()
+	if len(o.Metrics) != 3 {
+		t.Fatalf("%+v", o.Metrics)
+	}
+	for i, p := range o.Points {
+		cpu, requests, latest := o.Metrics[0].Loads[i], o.Metrics[1].Loads[i], o.Metrics[2].Loads[i]
+		isLate := !p.Time.Before(begin.Add(2 * time.Hour))
+		if cpu == nil || math.Abs(*cpu-2) > 0.05 || (requests != nil) != isLate || latest != nil {
+			// The minute that is not over is in no history.
+			if i < len(o.Points)-1 {
+				t.Fatalf("%v: %v, %v, %v", p.Time, cpu, requests, latest)
+			}
+		}
+	}
+	var text bytes.Buffer
+	if err := r.WriteText(&text, Style{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"2.0 to 2.0, on average 2.0, by cpu", "6.0 to 6.0, on average 6.0, by requests", "not known by new"} {
+		if !strings.Contains(text.String(), words) {
+			t.Errorf("%q is missing in\n%s", words, text.String())
+		}
+	}
+	if err := r.AddMetrics([]loadhistory.EncodedMetric{{Name: "cpu", History: []byte("damaged")}}); err == nil {
+		t.Error("a damaged history was read")
+	}
+	if err := r.AddMetrics(make([]loadhistory.EncodedMetric, 1000)); err == nil || !strings.Contains(err.Error(), "8 at most") {
+		t.Errorf("of too many metrics: %v", err)
+	}
+}

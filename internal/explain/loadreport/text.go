@@ -46,6 +46,9 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 		line("load", "%s to %s pods at the target, on average %s%s", pods(s.leastLoad), pods(s.mostLoad), pods(s.meanLoad),
 			r.unknown(&s))
 	}
+	for i := range r.Metrics {
+		line("", "%s", r.Metrics[i].text())
+	}
 	r.writeCounts(line, &s)
 	text.WriteString("\n" + plot(&r.Timeline, style, zone) + "\n")
 	if s.counted > 0 {
@@ -53,6 +56,20 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// text is "2.1 to 7.5 pods, on average 3.3, by cpu resource utilization".
+func (m *Metric) text() string {
+	least, most, sum, n := math.Inf(1), 0.0, 0.0, 0
+	for _, load := range m.Loads {
+		if !math.IsNaN(load) {
+			least, most, sum, n = min(least, load), max(most, load), sum+load, n+1
+		}
+	}
+	if n == 0 {
+		return "not known by " + m.Name
+	}
+	return fmt.Sprintf("%s to %s, on average %s, by %s", pods(least), pods(most), pods(sum/float64(n)), m.Name)
 }
 
 // writeCounts says what is known of the wanted and the ready count.

@@ -46,6 +46,19 @@ func (t *Timeline) Loads() []float64 {
 	return loads
 }
 
+// LoadsOf are the loads of another history in the same cells.
+func (t *Timeline) LoadsOf(h *loadhistory.History) []float64 {
+	other, _ := of(h, t.Start, t.End(), t.Step)
+	loads := make([]float64, len(t.Cells))
+	for i := range loads {
+		loads[i] = math.NaN()
+	}
+	if at := t.index(other.Start); at >= 0 {
+		copy(loads[min(at, len(loads)):], other.Loads())
+	}
+	return loads
+}
+
 // PerPodMilli is what one pod serves at the target in each cell; 0 where that is not known.
 func (t *Timeline) PerPodMilli() []float64 {
 	all := make([]float64, len(t.Cells))

@@ -19,17 +19,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/whatif"
 )
 
+// ahead is what part of the time that has passed the time axis goes on after now.
+const ahead = 4
+
 // Object is all about one autoscaler, with what was recorded of the last part of its time.
 func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
 	row, isThere := r.rows.row(view.IDOf(kind, namespace, name))
 	if !isThere {
 		return nil, server.ErrNotFound
 	}
+	now := time.Now()
 	o := &view.Object{
-		Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
+		Row: row, Now: now.UnixMilli(), Until: now.Add(last / ahead).UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
 		Manifest: r.manifest(kind, namespace, name),
 	}
-	if err := r.explain(ctx, o); err != nil {
+	if err := r.explain(ctx, o, now.Add(-last)); err != nil {
 		o.Unexplained = err.Error()
 	}
 	r.addEvents(ctx, o)
@@ -37,7 +41,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	if kind == view.VPA {
 		return o, nil
 	}
-	if report, err := r.reader.Report(ctx, keyOf(&row), last, time.Now()); err != nil {
+	if report, err := r.reader.Report(ctx, keyOf(&row), last, now); err != nil {
 		o.Unrecorded = err.Error()
 	} else {
 		o.History = report.Output()
@@ -58,8 +62,8 @@ func keyOf(row *view.Row) observe.Key {
 	return key
 }
 
-// explain adds what plimsoll explain prints, and what it has in numbers.
-func (r *Reader) explain(ctx context.Context, o *view.Object) error {
+// explain adds what plimsoll explain prints, and what it has in numbers, for a time axis from a time on.
+func (r *Reader) explain(ctx context.Context, o *view.Object, from time.Time) error {
 	key := keyOf(&o.Row)
 	if key.Kind == observe.VerticalPodAutoscaler {
 		e, err := r.reader.Vertical(ctx, key.NamespacedName)
@@ -73,7 +77,7 @@ func (r *Reader) explain(ctx context.Context, o *view.Object) error {
 	if err != nil {
 		return err
 	}
-	explained.AddHorizontal(o, e)
+	explained.AddHorizontal(o, e, from)
 	return nil
 }
 

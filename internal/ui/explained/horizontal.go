@@ -6,11 +6,13 @@ import (
 	"time"
 
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/outlook"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// AddHorizontal adds what an explanation has in numbers.
-func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation) {
+// AddHorizontal adds what an explanation has in numbers, for a time axis from a time to the object's Until.
+func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation, from time.Time) {
+	until := time.UnixMilli(o.Until)
 	o.Lines = linesOf(e.Lines(true))
 	trace := e.Result.Output().Trace
 	for i := range trace.Metrics {
@@ -21,6 +23,15 @@ func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation) {
 			Mode: f.Mode, Text: f.Message, Expected: f.ExpectedPods, Replicas: f.Replicas,
 			Until: trace.Time.Add(time.Duration(f.HorizonSeconds * float64(time.Second))).UnixMilli(),
 		}
+		// Of another metric or target nothing was learnt yet, whatever the state has.
+		if f.LearntHours >= f.NeededHours {
+			o.Forecast.Curve = curveOf(e, until)
+		}
+	}
+	for _, b := range outlook.BoundsOver(&e.Policy, from, until) {
+		o.Bounds = append(o.Bounds, view.Bound{
+			At: b.At.UnixMilli(), Min: b.MinReplicas, Max: b.MaxReplicas, Schedules: b.Schedules,
+		})
 	}
 	if !e.IsCertain() {
 		return
@@ -47,4 +58,17 @@ func metricOf(t *explainhorizontal.MetricTrace) view.Metric {
 		m.SetAside = append(m.SetAside, view.SetAside{Pod: part.Name, Why: part.Group})
 	}
 	return m
+}
+
+// curveOf is what is expected of the load up to a time; nothing where the controller's state is not known.
+func curveOf(e *explainhorizontal.Explanation, until time.Time) []view.Expected {
+	state := e.Step.Snapshot.State
+	if state == nil {
+		return nil
+	}
+	var curve []view.Expected
+	for _, x := range state.Forecast.Curve(until) {
+		curve = append(curve, view.Expected{At: x.At.UnixMilli(), Mean: x.Mean, Upper: x.Upper})
+	}
+	return curve
 }

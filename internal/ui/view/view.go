@@ -102,6 +102,11 @@ type Object struct {
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Forecast is what is expected of the load; absent where there is no forecast.
 	Forecast *Forecast `json:"forecast,omitempty"`
+	// Until is where the time axis ends: a while after Now.
+	Until int64 `json:"until"`
+	// Bounds are minReplicas and maxReplicas from the begin of the history to Until, by the object as it is now, oldest
+	// first.
+	Bounds []Bound `json:"bounds,omitempty"`
 	// Ahead are the replica counts to come if the load stays as it is, oldest first.
 	Ahead []Ahead `json:"ahead,omitempty"`
 	// Events are those of the API about the object, oldest first. A scale has its reason in its message.
@@ -137,6 +142,22 @@ type SetAside struct {
 	Why string `json:"why"`
 }
 
+// Bound are the least and the most replicas from a time on, and the names of the schedules in force then.
+type Bound struct {
+	At        int64    `json:"at"`
+	Min       int32    `json:"min"`
+	Max       int32    `json:"max"`
+	Schedules []string `json:"schedules,omitempty"`
+}
+
+// Expected is what is expected of the load in the minute that begins then, in pods at the target. Upper has the mean
+// error of that minute of the day on top.
+type Expected struct {
+	At    int64   `json:"at"`
+	Mean  float64 `json:"mean"`
+	Upper float64 `json:"upper"`
+}
+
 // Forecast is what is expected of the load of a horizontal autoscaler.
 type Forecast struct {
 	Mode string `json:"mode"`
@@ -147,6 +168,8 @@ type Forecast struct {
 	Expected float64 `json:"expected"`
 	// Replicas is what the forecast proposes, 0 if it proposes nothing.
 	Replicas int32 `json:"replicas"`
+	// Curve is what is expected of each minute up to the end of the time axis; absent where that is not known.
+	Curve []Expected `json:"curve,omitempty"`
 }
 
 // Ahead is a replica count to come, and the name of what limits it.

@@ -2,12 +2,14 @@ package monitor
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
@@ -18,6 +20,9 @@ type Loads struct {
 	history loadhistory.History
 	// hasNew says that something was recorded, other than merged.
 	hasNew bool
+	// metrics are the loads by each metric, where there are several; named are the specs that their names are of.
+	metrics []metricLoad
+	named   *source.Spec
 	// ready is how many pods were ready when they were last read.
 	ready int32
 }
@@ -40,6 +45,62 @@ func (r *Loads) Add(o *horizontal.Observation, d *horizontal.Decision) {
 	p.Ready = r.ready
 	r.history.Add(d.At, p)
 	r.hasNew = true
+	r.addMetrics(o, d)
+}
+
+// metricLoad is the load by one metric.
+type metricLoad struct {
+	name    string
+	history loadhistory.History
+}
+
+// addMetrics records the load by each metric. Of a single one it is the load.
+func (r *Loads) addMetrics(o *horizontal.Observation, d *horizontal.Decision) {
+	policy := d.Policy()
+	if policy == nil || len(policy.Metrics) < 2 {
+		r.metrics, r.named = nil, nil
+		return
+	}
+	r.name(policy)
+	for i := range r.metrics {
+		p := loadhistory.Point{Load: math.NaN()}
+		if pods, isKnown := d.LoadBy(i, o); isKnown {
+			p.Load = pods
+		}
+		r.metrics[i].history.Add(d.At, p)
+	}
+}
+
+// name has a history for each metric of a policy. One of the same name as before goes on.
+func (r *Loads) name(policy *horizontal.Policy) {
+	if r.named == &policy.Metrics[0] {
+		return
+	}
+	r.named = &policy.Metrics[0]
+	before := r.metrics
+	r.metrics = make([]metricLoad, min(loadhistory.MostMetrics, len(policy.Metrics)))
+	for i := range r.metrics {
+		own := &r.metrics[i]
+		own.name, own.history = policy.Metrics[i].Describe(policy.Divergences), loadhistory.OfMetric()
+		if k := slices.IndexFunc(before, func(m metricLoad) bool { return m.name == own.name }); k >= 0 {
+			own.history = before[k].history
+			before = slices.Delete(before, k, k+1)
+		}
+	}
+}
+
+// EncodeMetrics are the loads by each metric, in the order of the object's spec; none where there is one metric alone.
+func (r *Loads) EncodeMetrics() (all []loadhistory.EncodedMetric, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.metrics {
+		m := loadhistory.EncodedMetric{Name: r.metrics[i].name}
+		if m.History, err = r.metrics[i].history.AppendBinary(nil); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }
 
 // HasNew reports whether there is more than what was merged.
@@ -60,7 +121,7 @@ func (r *Loads) Since() (at time.Time, isAny bool) {
 func (r *Loads) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history, r.hasNew = loadhistory.History{}, false
+	r.history, r.hasNew, r.metrics, r.named = loadhistory.History{}, false, nil, nil
 }
 
 // Encode is the history as package loadhistory encodes it; nil if there is none.

@@ -6,10 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
@@ -102,5 +106,81 @@ func TestUnknown(t *testing.T) {
 	var r Loads
 	if err := r.Merge([]byte("damaged")); err == nil {
 		t.Error("a damaged history was read")
+	}
+}
+
+// decided is a decision on queues of a length, one for each metric; a negative length cannot be read.
+func decided(p *horizontal.Policy, second int, lengths ...int64) (horizontal.Observation, horizontal.Decision) {
+	o := horizontal.Observation{Target: horizontal.Target{SpecReplicas: 2, StatusReplicas: 2}}
+	for _, n := range lengths {
+		reading := metric.Reading{Series: []int64{n * 1000}}
+		if n < 0 {
+			reading = metric.Reading{Error: "down"}
+		}
+		o.Readings = append(o.Readings, reading)
+	}
+	d, _ := horizontal.Decide(begin.Add(time.Duration(second)*time.Second), p, horizontal.State{}, &o)
+	return o, d
+}
+
+func queues(names ...string) *horizontal.Policy {
+	p := &horizontal.Policy{Namespace: "shop", MinReplicas: 1, MaxReplicas: 100}
+	for _, name := range names {
+		p.Metrics = append(p.Metrics, source.Spec{Type: source.External, Name: name, SelectorText: "nil",
+			Target: source.Target{Type: source.AverageValue, Milli: 1000}})
+	}
+	return p
+}
+
+// loadsBy are the recorded loads by each metric, of the seconds that are over.
+func loadsBy(t *testing.T, r *Loads) (names []string, loads map[string][]float64) {
+	t.Helper()
+	all, err := r.EncodeMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loads = map[string][]float64{}
+	for _, m := range all {
+		h := loadhistory.OfMetric()
+		if err := h.UnmarshalBinary(m.History); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, m.Name)
+		h.Points(begin, begin.Add(time.Minute), func(p loadhistory.Point) bool {
+			loads[m.Name] = append(loads[m.Name], p.Load)
+			return true
+		})
+	}
+	return names, loads
+}
+
+// TestLoadsByMetric: each of several metrics has its own load; one that is new begins, one that stays goes on, and what
+// cannot be read is not known.
+func TestLoadsByMetric(t *testing.T) {
+	var r Loads
+	add := func(p *horizontal.Policy, second int, lengths ...int64) {
+		o, d := decided(p, second, lengths...)
+		r.Add(&o, &d)
+	}
+	two := queues("orders", "mails")
+	add(two, 0, 5, 2)
+	add(two, 1, 7, -1)
+	add(two, 2, 7, 3)
+	names, loads := loadsBy(t, &r)
+	orders, mails := names[0], names[1]
+	want := map[string][]float64{orders: {5, 7}, mails: {2, math.NaN()}}
+	if diff := cmp.Diff(want, loads, cmpopts.EquateApprox(0.02, 0), cmpopts.EquateNaNs()); diff != "" {
+		t.Error(diff)
+	}
+	three := queues("invoices", "orders", "refunds")
+	add(three, 3, 1, 8, 4)
+	add(three, 4, 1, 8, 4)
+	names, loads = loadsBy(t, &r)
+	if len(names) != 3 || names[1] != orders || len(loads[orders]) != 4 || len(loads[names[0]]) != 1 {
+		t.Errorf("after a change of the metrics: %q, %v", names, loads)
+	}
+	add(queues("orders"), 5, 8)
+	if names, _ := loadsBy(t, &r); names != nil {
+		t.Errorf("of a single metric: %q", names)
 	}
 }

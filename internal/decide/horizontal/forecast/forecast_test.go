@@ -59,6 +59,35 @@ func TestRaisesBeforeTheJump(t *testing.T) {
 	}
 }
 
+// TestCurve: what is expected of each minute to come is what the load was on the days before.
+func TestCurve(t *testing.T) {
+	s := New()
+	to := begin.Add(2*24*time.Hour + 14*time.Hour)
+	feed(s, 0, day, jump)
+	if curve := s.Curve(to); curve != nil {
+		t.Errorf("after a day, while it learns: %d minutes", len(curve))
+	}
+	feed(s, day, 2*day+600, jump)
+	curve := s.Curve(to)
+	// The last decision was at 9:59:45, and a minute is over 20 s later.
+	if len(curve) != 242 || !curve[0].At.Equal(begin.Add(2*24*time.Hour+9*time.Hour+59*time.Minute)) {
+		t.Fatalf("%d minutes, from %v", len(curve), curve[0].At)
+	}
+	for _, x := range curve {
+		want := jump(int(x.At.Sub(begin) / time.Minute))
+		// The minutes of the jump itself vary.
+		if m := x.At.Minute(); m > 0 && m < 59 && (math.Abs(x.Mean-want) > 0.3 || x.Upper < x.Mean) {
+			t.Errorf("%v: from %v to %v, want %v", x.At, x.Mean, x.Upper, want)
+		}
+	}
+	if curve := s.Curve(begin.AddDate(1, 0, 0)); len(curve) != day {
+		t.Errorf("of a year %d minutes, want those of a day", len(curve))
+	}
+	if curve := s.Curve(begin); curve != nil {
+		t.Errorf("of the past: %v", curve)
+	}
+}
+
 func TestAsksForNothingWhereNothingRecurs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	level := 10.0

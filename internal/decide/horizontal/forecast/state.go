@@ -92,6 +92,27 @@ func (s *State) IsLearning(settings *Settings) bool {
 	return s == nil || s.v.Learnt < needed || settings.Identity != 0 && settings.Identity != s.v.Identity
 }
 
+// Expectation is what is expected of the load in a minute, in pods at the target: Upper has the mean error of that minute
+// of the day on top of Mean.
+type Expectation struct {
+	At          time.Time
+	Mean, Upper float64
+}
+
+// Curve is what is expected of the minutes from the present one up to a time, and of a day at most. There is none while
+// it learns, and minutes of the day of which nothing was learnt are left out.
+func (s *State) Curve(to time.Time) []Expectation {
+	if s == nil || s.v.Learnt < needed {
+		return nil
+	}
+	last := s.v.Minute - 1
+	var all []Expectation
+	s.v.Model.Curve(last, int(max(0, min(to.Unix()/60-last, season.Minutes))), func(minute int64, mean, upper float64) {
+		all = append(all, Expectation{At: time.Unix(minute*60, 0).UTC(), Mean: mean, Upper: upper})
+	})
+	return all
+}
+
 // Observe takes in a moment. What it computes, it does once a minute.
 func (s *State) Observe(settings *Settings, in *Input) Result {
 	if settings.Mode == Off {

@@ -74,6 +74,14 @@ func Of(in *Input) forecast.Load {
 	return leading
 }
 
+// ByMetric is the load by one metric; false where it is not known.
+func ByMetric(in *Input, i int) (pods float64, isKnown bool) {
+	if in.Current <= 0 || i >= len(in.Results) {
+		return 0, false
+	}
+	return in.pods(i)
+}
+
 // pods is the load by one metric.
 func (in *Input) pods(i int) (pods float64, isKnown bool) {
 	r := &in.Results[i]

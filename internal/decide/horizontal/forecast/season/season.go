@@ -89,20 +89,38 @@ func (m *Model) Skip(minutes int64) { m.Error *= math.Pow(errorDecay, float64(mi
 // Peaks is the most that the model expects in the minutes after a minute: the expectation itself, and with the mean
 // error of its minute on top. It is not known if one of these minutes was never seen.
 func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, isKnown bool) {
-	if m.Unit == 0 {
-		return 0, 0, false
-	}
 	left := m.Error
 	for k := 1; k <= ahead; k++ {
-		i := place(minute + int64(k))
-		if m.Places[i] == unknown {
+		left *= errorDecay
+		expected, mostExpected, isKnown := m.at(minute+int64(k), left)
+		if !isKnown {
 			return 0, 0, false
 		}
-		left *= errorDecay
-		expected := m.Level + m.season(i) + left
-		mean, upper = max(mean, expected), max(upper, expected+m.err(i))
+		mean, upper = max(mean, expected), max(upper, mostExpected)
 	}
 	return mean, upper, true
+}
+
+// Curve calls yield with what the model expects in each of the minutes after a minute, with the mean error of its minute
+// on top as upper. A minute that was never seen is left out.
+func (m *Model) Curve(minute int64, ahead int, yield func(minute int64, mean, upper float64)) {
+	left := m.Error
+	for k := 1; k <= ahead; k++ {
+		left *= errorDecay
+		if mean, upper, isKnown := m.at(minute+int64(k), left); isKnown {
+			yield(minute+int64(k), max(0, mean), max(0, upper))
+		}
+	}
+}
+
+// at is what is expected in a minute, with and without its mean error, if so much is left of the last error.
+func (m *Model) at(minute int64, left float64) (mean, upper float64, isKnown bool) {
+	i := place(minute)
+	if m.Unit == 0 || m.Places[i] == unknown {
+		return 0, 0, false
+	}
+	mean = m.Level + m.season(i) + left
+	return mean, mean + m.err(i), true
 }
 
 // Scale multiplies all that was learnt.

@@ -101,7 +101,7 @@ type wantedPod struct {
 func newAgents(config *Agents, s *session) (*agents, error) {
 	a := &agents{
 		config: config, session: s,
-		store:  rate.New(rate.Config{Span: averaging.StableWindow, MaxAge: maxAge}),
+		store:  rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
 		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, asked: map[string]time.Time{},
 		answers: map[string]bool{},
 	}

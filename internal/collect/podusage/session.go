@@ -88,7 +88,7 @@ func newSession(source *Source, watch Watch) (*session, error) {
 	}
 	s.period = config.Period
 	s.store = rate.New(rate.Config{
-		Span: averaging.StableWindow, MaxAge: s.maxSilence(), MaxSampleAge: maxSampleAge(s.longestPeriod()),
+		Span: averaging.Reach, MaxAge: s.maxSilence(), MaxSampleAge: maxSampleAge(s.longestPeriod()),
 	})
 	var err error
 	if source.config.Agents != nil {

@@ -38,6 +38,9 @@ type View struct {
 	refused []rate.ContainerUsage
 	nodes   map[string]nodeHealth
 	joint   averaging.CommonWindow
+	common  averaging.CommonEnd
+	// milli is what the ready pods use together.
+	milli int64
 	// unreadable are the ready pods on nodes that cannot be read. isComplete says that
 	// all pods were looked at.
 	unreadable Unreadable
@@ -62,33 +65,18 @@ func (v *View) reset() {
 	}
 	clear(v.nodes)
 	v.joint.Reset()
+	v.common.Reset()
+	v.milli = 0
 	v.unreadable, v.isComplete = Unreadable{}, false
 }
 
-// look looks a second time, over a shorter window, if so many pods have just become
-// ready that it matters.
-func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
-	if err := s.lookOver(now, pods, averaging.StableWindow, v); err != nil {
-		return err
-	}
-	if window := v.joint.Window(); window < averaging.StableWindow {
-		if err := s.lookOver(now, pods, window, v); err != nil {
-			return err
-		}
-	}
-	if !v.unreadable.areFew() {
-		return v.unreadable.Err
-	}
-	return nil
-}
-
 // lookOver fails where something will be known soon.
-func (s *session) lookOver(now time.Time, pods []*observe.Pod, window time.Duration, v *View) error {
+func (s *session) lookOver(now time.Time, pods []*observe.Pod, over span, v *View) error {
 	v.reset()
 	v.agents = s.agents
 	for _, pod := range pods {
 		v.origins = append(v.origins, fromNobody)
-		if err := s.lookAt(now, pod, window, v); err != nil {
+		if err := s.lookAt(now, pod, over, v); err != nil {
 			return err
 		}
 		v.ends = append(v.ends, len(v.containers))
@@ -99,7 +87,7 @@ func (s *session) lookOver(now time.Time, pods []*observe.Pod, window time.Durat
 
 // lookAt appends a pod's containers, if they are known. Pods that do not count, or
 // that are not ready, are no reason to give up.
-func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, v *View) error {
+func (s *session) lookAt(now time.Time, pod *observe.Pod, over span, v *View) error {
 	node := pod.Node()
 	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
 		return nil
@@ -107,7 +95,7 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 	if pod.IsReady() {
 		v.unreadable.Ready++
 	}
-	if s.agents != nil && s.useAgent(now, pod, window, v) {
+	if s.agents != nil && s.useAgent(now, pod, over, v) {
 		return nil
 	}
 	o := s.healthOf(now, node, v)
@@ -115,10 +103,10 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 		return v.lack(now, pod, o)
 	}
 	from := len(v.containers)
-	readyFor, isKnown := v.use(now, pod, window, s.store.Usage)
+	isKnown := v.use(now, pod, over, s.store.Usage)
 	v.refuse(from)
 	if isKnown && v.isWhole(from, pod) {
-		v.joint.Add(readyFor)
+		v.count(from, pod, over.end)
 		v.isFrom(fromKubelet)
 		return nil
 	}
@@ -131,12 +119,12 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 }
 
 // useAgent appends a pod's containers as the agent of its node knows them; false if it does not know enough.
-func (s *session) useAgent(now time.Time, pod *observe.Pod, window time.Duration, v *View) bool {
+func (s *session) useAgent(now time.Time, pod *observe.Pod, over span, v *View) bool {
 	if !s.agents.want(now, pod) {
 		return false
 	}
 	from := len(v.containers)
-	readyFor, isKnown := v.use(now, pod, window,
+	isKnown := v.use(now, pod, over,
 		func(q rate.Query, dst []rate.ContainerUsage) ([]rate.ContainerUsage, bool) {
 			return s.agents.usage(q, pod, dst)
 		})
@@ -148,7 +136,7 @@ func (s *session) useAgent(now time.Time, pod *observe.Pod, window time.Duration
 		return false
 	}
 	v.refuse(from)
-	v.joint.Add(readyFor)
+	v.count(from, pod, over.end)
 	v.isFrom(fromAgent)
 	return true
 }
@@ -183,29 +171,32 @@ func (v *View) lack(now time.Time, pod *observe.Pod, o nodeHealth) error {
 // usageOf appends what a store knows of a pod; false if it knows nothing.
 type usageOf func(query rate.Query, dst []rate.ContainerUsage) ([]rate.ContainerUsage, bool)
 
-// use appends a pod's containers as a store knows them, and tells how long the pod
-// was ready when the oldest of their newest samples was taken: 0 if it is not.
-func (v *View) use(
-	now time.Time, pod *observe.Pod, window time.Duration, usage usageOf,
-) (readyFor time.Duration, isKnown bool) {
+// use appends a pod's containers as a store knows them; false if it knows nothing.
+func (v *View) use(now time.Time, pod *observe.Pod, over span, usage usageOf) (isKnown bool) {
 	from := len(v.containers)
-	query := rate.Query{Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: window, Now: now}
-	v.containers, isKnown = usage(query, v.containers)
-	if !isKnown || !pod.IsReady() {
-		return 0, isKnown
+	query := rate.Query{
+		Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: over.window, End: over.end, Now: now,
 	}
-	readyFor = v.readyFor(from, pod)
-	if query.Window = averaging.PodWindow(readyFor, window); query.Window < window {
+	v.containers, isKnown = usage(query, v.containers)
+	if !over.end.IsZero() && !(isKnown && v.isWhole(from, pod)) {
+		// Its samples do not reach back to there.
+		query.End = time.Time{}
 		v.containers, isKnown = usage(query, v.containers[:from])
 	}
-	return readyFor, isKnown
+	if !isKnown || !pod.IsReady() || !over.end.IsZero() {
+		return isKnown
+	}
+	if query.Window = averaging.PodWindow(v.readyFor(from, pod), over.window); query.Window < over.window {
+		v.containers, isKnown = usage(query, v.containers[:from])
+	}
+	return isKnown
 }
 
 // readyFor is how long a pod certainly was ready when the oldest of its containers'
 // newest samples was taken. The API truncates the time to seconds; it is the kubelet's,
 // as those of its samples are.
 func (v *View) readyFor(from int, pod *observe.Pod) time.Duration {
-	readyFor, since := time.Duration(math.MaxInt64), pod.ReadyTransition.Add(time.Second)
+	readyFor, since := time.Duration(math.MaxInt64), readySince(pod)
 	for i := range v.containers[from:] {
 		if c := &v.containers[from+i]; c.HasCPU {
 			readyFor = min(readyFor, c.CPU.End.Sub(since))
@@ -213,6 +204,9 @@ func (v *View) readyFor(from int, pod *observe.Pod) time.Duration {
 	}
 	return readyFor
 }
+
+// readySince is when a pod was ready at the latest, truncated to seconds by the API.
+func readySince(pod *observe.Pod) time.Time { return pod.ReadyTransition.Add(time.Second) }
 
 // isWhole reports whether all containers that the kubelet knows of the pod have
 // values, and of this pod, not of one before it of the same name.

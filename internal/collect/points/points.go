@@ -6,9 +6,13 @@ package points
 import "math"
 
 const (
-	// Size is how many values are kept: at one second each they span the 15 s of the stable
-	// window.
-	Size = 16
+	// Size is how many values are kept: at one second each they span the 15 s of the stable window, and some are of the
+	// time before.
+	Size = 18
+	// older is how many of the values from before fineMillis are kept at least, as far back as is asked for.
+	older = 2
+	// fineMillis is for how long values are kept as finely as there is room.
+	fineMillis = 15_000
 	// recent values are never thinned out: the surge window uses their intervals. Where there are four a
 	// second, these are of a quarter, a second and another quarter, and one value more if a second takes five.
 	recent = 8
@@ -36,10 +40,10 @@ func (h *History[V]) Begin(value V) {
 func (h *History[V]) Add(gapMillis uint32, value V, keptMillis int64) {
 	if h.n == Size {
 		// A sixteenth less will do: values a second apart are never exactly that.
-		if left := int64(h.spanMillis - h.gapMillis[1] + gapMillis); left >= keptMillis-keptMillis/Size {
+		if left := int64(h.spanMillis - h.gapMillis[1] + gapMillis); left >= keptMillis-keptMillis/16 {
 			h.remove(0)
 		} else {
-			h.remove(h.densest())
+			h.remove(h.toThin(gapMillis))
 		}
 	}
 	h.values[h.n], h.gapMillis[h.n] = value, gapMillis
@@ -59,11 +63,25 @@ func (h *History[V]) remove(i uint32) {
 	h.gapMillis[0] = 0
 }
 
-// densest is the inner value whose removal leaves the smallest gap. With the one to come,
-// the most recent stay.
-func (h *History[V]) densest() uint32 {
+// toThin is an inner value that is removed for one that comes after a gap: of those from before fineMillis if there are
+// more than enough, otherwise of all but the most recent.
+func (h *History[V]) toThin(gapMillis uint32) uint32 {
+	old, ago := h.n, int64(gapMillis)
+	for old > 0 && ago <= fineMillis {
+		old--
+		ago += int64(h.gapMillis[old])
+	}
+	inner := h.n - recent + 1
+	if old > older {
+		inner = min(inner, old)
+	}
+	return h.densest(inner)
+}
+
+// densest is the inner value before an index whose removal leaves the smallest gap.
+func (h *History[V]) densest(end uint32) uint32 {
 	best, smallest := uint32(1), uint32(math.MaxUint32)
-	for i := uint32(1); i <= h.n-recent; i++ {
+	for i := uint32(1); i < end; i++ {
 		if gap := h.gapMillis[i] + h.gapMillis[i+1]; gap < smallest {
 			best, smallest = i, gap
 		}
@@ -82,6 +100,24 @@ func (h *History[V]) GapMillis(i int) int64 { return int64(h.gapMillis[i]) }
 
 // Newest is the newest value. There must be one.
 func (h *History[V]) Newest() V { return h.values[h.n-1] }
+
+// SpanMillis is from the oldest value to the newest.
+func (h *History[V]) SpanMillis() int64 { return int64(h.spanMillis) }
+
+// Around are the indexes of the values before and after a moment, and how long before the newest value these were. The
+// moment is so long before the newest value, and not before the oldest.
+func (h *History[V]) Around(agoMillis int64) (before, after int, beforeMillis, afterMillis int64) {
+	before = int(h.n) - 1
+	for before > 0 && beforeMillis < agoMillis {
+		after, afterMillis = before, beforeMillis
+		beforeMillis += int64(h.gapMillis[before])
+		before--
+	}
+	if beforeMillis == agoMillis {
+		after, afterMillis = before, beforeMillis
+	}
+	return before, after, beforeMillis, afterMillis
+}
 
 // Window is where the longest span begins that the window holds and that ends with the
 // newest value, or the last interval if that alone is longer; false without an interval.

@@ -85,7 +85,7 @@ func (b *batch) observe(r *reading) effect {
 	case continued:
 		c.add(r.cpuMillis, r.cpuNanos, b.spanMillis)
 	default:
-		c.begin(r.cpuMillis, r.cpuNanos)
+		c.start(r.cpuMillis, r.cpuNanos)
 	}
 	c.arrivedMillis = b.localMillis
 	return e

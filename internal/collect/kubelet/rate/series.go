@@ -32,8 +32,8 @@ func (s *series) newestCPU() int64 { return s.cpuNanos.Newest() }
 
 func (s *series) lastGapMillis() int64 { return s.cpuNanos.GapMillis(s.cpuNanos.Len() - 1) }
 
-// begin forgets all and starts with one point.
-func (s *series) begin(atMillis, cpuNanos int64) {
+// start forgets all and starts with one point.
+func (s *series) start(atMillis, cpuNanos int64) {
 	s.newestMillis = atMillis
 	s.cpuNanos.Begin(cpuNanos)
 }
@@ -44,14 +44,45 @@ func (s *series) add(atMillis, cpuNanos, keptMillis int64) {
 	s.newestMillis = atMillis
 }
 
-// window is the average over the longest span that the window holds, or over the
-// last interval if that alone is longer; false without an interval.
-func (s *series) window(windowMillis int64) (Interval, bool) {
-	first, span, ok := s.cpuNanos.Window(windowMillis)
+// window is what an average is over: so long up to an end. 0 is the newest sample.
+type window struct{ lengthMillis, endMillis int64 }
+
+// over is the average over a window. One without an end is the longest span of whole intervals that it
+// holds, or the last interval if that alone is longer. In one with an end, the counter is taken to have risen evenly
+// between two samples. It is false without an interval before the end.
+func (s *series) over(w window) (Interval, bool) {
+	back := s.newestMillis - w.endMillis
+	if w.endMillis > 0 && back >= 0 {
+		return s.until(back, w)
+	}
+	first, span, ok := s.cpuNanos.Window(w.lengthMillis)
 	if !ok {
 		return Interval{}, false
 	}
 	return s.interval(first, s.cpuNanos.Len()-1, s.newestMillis, span), true
+}
+
+// until is the average over a window that ends so long before the newest sample.
+func (s *series) until(back int64, w window) (Interval, bool) {
+	if s.cpuNanos.Len() < 2 || back > s.cpuNanos.SpanMillis()-shortestGapMillis {
+		return Interval{}, false
+	}
+	from := min(back+max(w.lengthMillis, shortestGapMillis), s.cpuNanos.SpanMillis())
+	return Interval{
+		End:       time.UnixMilli(s.newestMillis - back),
+		Span:      time.Duration(from-back) * time.Millisecond,
+		NanoCores: arithmetic.Saturate.MulDiv(s.counted(back)-s.counted(from), 1000, from-back),
+	}, true
+}
+
+// counted is the counter at a time before the newest sample.
+func (s *series) counted(agoMillis int64) int64 {
+	before, after, beforeMillis, afterMillis := s.cpuNanos.Around(agoMillis)
+	value := s.cpuNanos.Value(before)
+	if span := beforeMillis - afterMillis; span > 0 {
+		value += arithmetic.Saturate.MulDiv(s.cpuNanos.Value(after)-value, beforeMillis-agoMillis, span)
+	}
+	return value
 }
 
 // recent fills in the last intervals, the newest first.

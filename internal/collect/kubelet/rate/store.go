@@ -159,7 +159,7 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 		return dst, false
 	}
 	v := view{
-		round: n.round, windowMillis: q.Window.Milliseconds(),
+		round: n.round, window: window{q.Window.Milliseconds(), millisOf(q.End)},
 		oldestMillis: now - s.config.MaxSampleAge.Milliseconds(),
 	}
 	start, isKnown := len(dst), false
@@ -174,10 +174,18 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	return dst, true
 }
 
+// millisOf is 0 for no time.
+func millisOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
 // view is what a question says of time.
 type view struct {
-	round        uint32
-	windowMillis int64
+	round  uint32
+	window window
 	// oldestMillis is when a newest sample arrived at the earliest, by the node's
 	// local clock.
 	oldestMillis int64
@@ -188,7 +196,7 @@ func (v *view) of(c *container) ContainerUsage {
 	if c.seen != v.round || c.cpuNanos.Len() > 0 && c.arrivedMillis < v.oldestMillis {
 		return usage
 	}
-	usage.CPU, usage.HasCPU = c.window(v.windowMillis)
+	usage.CPU, usage.HasCPU = c.over(v.window)
 	usage.RecentCount = c.recent(&usage.Recent)
 	usage.MemoryBytes, usage.HasMemory = c.memoryBytes, c.memoryBytes > 0
 	if usage.HasMemory {

@@ -29,8 +29,9 @@ func (i Interval) MilliCores() int64 {
 type ContainerUsage struct {
 	Name string
 
-	// CPU is the average over the longest span that the window holds, or over the
-	// last interval if that is longer.
+	// CPU is the average over the longest span of whole intervals that the window holds, or over the last interval if
+	// that is longer. If the query has an end, it is the average up to there; between two samples the use is taken to be
+	// even.
 	CPU    Interval
 	HasCPU bool
 
@@ -68,7 +69,9 @@ type Query struct {
 	Node, Namespace, Pod string
 	// Window is the longest span to average over.
 	Window time.Duration
-	Now    time.Time
+	// End is when the window ends, by the node's clock; zero is the newest sample.
+	End time.Time
+	Now time.Time
 }
 
 // Round says what became of one scrape.

@@ -10,6 +10,13 @@ const (
 	// StableWindow is the longest span that a pod's use is averaged over: as
 	// metrics-server's at its defaults.
 	StableWindow = 15 * time.Second
+	// Reach is how far back samples have to reach: a kubelet renews those of a container after 20 s at the latest, and
+	// windows of all pods may end with the oldest of the newest ones (CommonEnd).
+	Reach = StableWindow + LongestRenewal
+	// LongestRenewal is after how long a kubelet at its defaults has a newer sample of a container, give or take what
+	// its work takes: cAdvisor looks after 10 to 20 s (housekeeping interval of 10 s with jitter factor 1,
+	// manager/container.go, google/cadvisor/lib v0.60.5).
+	LongestRenewal = 25 * time.Second
 	// ShortestWindow is the least that is averaged over for a pod that has just become
 	// ready. What it used before that counts for nothing, and a window that reaches
 	// back there would keep the whole sample from being counted for as long as metrics

@@ -1,0 +1,115 @@
+package podusage
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// span is what averages are over: a window that ends at a moment, or where that is zero with each pod's newest sample.
+type span struct {
+	window time.Duration
+	end    time.Time
+}
+
+// look looks again where the averages are to end at the same moment, and where they are to be over a shorter window as so
+// many pods have just become ready that it matters.
+func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
+	if err := s.lookOver(now, pods, span{window: averaging.StableWindow}, v); err != nil {
+		return err
+	}
+	newest := v.milli
+	end, isCommon := v.common.End(v.joint.Window())
+	if isCommon {
+		if err := s.lookOver(now, pods, span{averaging.StableWindow, end}, v); err != nil {
+			return err
+		}
+	}
+	if isSurge := isCommon && averaging.IsSurge(newest, v.milli); isSurge || !isCommon {
+		if err := s.lookCut(now, pods, isSurge, v); err != nil {
+			return err
+		}
+	}
+	if !v.unreadable.areFew() {
+		return v.unreadable.Err
+	}
+	return nil
+}
+
+// lookCut looks over the window that the pods have in common up to their newest samples. What was seen up to another end
+// is seen again first.
+func (s *session) lookCut(now time.Time, pods []*observe.Pod, isSeenOtherwise bool, v *View) error {
+	if isSeenOtherwise {
+		if err := s.lookOver(now, pods, span{window: averaging.StableWindow}, v); err != nil {
+			return err
+		}
+	}
+	if window := v.joint.Window(); window < averaging.StableWindow {
+		return s.lookOver(now, pods, span{window: window}, v)
+	}
+	return nil
+}
+
+// count takes a ready pod into what the pods have in common. Where all averages end with the same moment, a pod counts
+// that was ready for all of the window: before, the others had its part of the load. Of another one the sample has that
+// moment and that window, and no more is made of it than of a pod that starts.
+func (v *View) count(from int, pod *observe.Pod, end time.Time) {
+	if !pod.IsReady() {
+		return
+	}
+	if !end.IsZero() {
+		v.milli = arithmetic.Saturate.Add(v.milli, v.together(from, end))
+		v.startWith(from, pod, end)
+		return
+	}
+	readyFor := v.readyFor(from, pod)
+	v.joint.Add(readyFor)
+	if readyFor == math.MaxInt64 {
+		return
+	}
+	v.common.Add(readySince(pod).Add(readyFor), readyFor, v.lastInterval(from))
+	if readyFor >= averaging.ShortestWindow {
+		v.milli = arithmetic.Saturate.Add(v.milli, v.together(from, time.Time{}))
+	}
+}
+
+// lastInterval is the longest of the containers' last intervals.
+func (v *View) lastInterval(from int) (longest time.Duration) {
+	for i := range v.containers[from:] {
+		if c := &v.containers[from+i]; c.RecentCount > 0 {
+			longest = max(longest, c.Recent[0].Span)
+		}
+	}
+	return longest
+}
+
+// together is what a pod's containers use. Up to an end it is what they used of the whole window, also if they are younger.
+func (v *View) together(from int, end time.Time) (milli int64) {
+	for i := range v.containers[from:] {
+		c := &v.containers[from+i].CPU
+		used := c.MilliCores()
+		if !end.IsZero() {
+			if c.End.After(end) {
+				continue
+			}
+			used = arithmetic.Saturate.MulDiv(used, int64(min(c.Span, averaging.StableWindow)), int64(averaging.StableWindow))
+		}
+		milli = arithmetic.Saturate.Add(milli, used)
+	}
+	return milli
+}
+
+// startWith gives the sample of a pod that was not ready for all of the window up to a moment that moment and window.
+func (v *View) startWith(from int, pod *observe.Pod, end time.Time) {
+	if end.Sub(readySince(pod)) >= averaging.StableWindow {
+		return
+	}
+	for i := range v.containers[from:] {
+		if c := &v.containers[from+i]; !c.CPU.End.Before(end) {
+			c.CPU.End, c.CPU.Span = end, averaging.StableWindow
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package podusage
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// slowKubelet renews the sample of each container after 10 to 20 s, as kubelets at their defaults do, and that of a
+// container that is younger than freshFor at each scrape.
+type slowKubelet struct {
+	store  *rate.Store
+	random *rand.Rand
+	pods   []*slowPod
+	// use is what a pod uses at a time, in thousandths of a core.
+	use func(pod int, at time.Time) float64
+}
+
+type slowPod struct {
+	started time.Time
+	// burnt is exact, up to at; the sample is what is told.
+	burnt float64
+	at    time.Time
+
+	sample  kubelettest.Container
+	renewal time.Time
+}
+
+const freshFor = 18 * time.Second
+
+func (k *slowKubelet) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+	now := time.Now()
+	node := kubelettest.Node{}
+	for i, p := range k.pods {
+		if now.Before(p.started) {
+			continue
+		}
+		for ; p.at.Before(now); p.at = p.at.Add(100 * time.Millisecond) {
+			p.burnt += k.use(i, p.at) * 1e5
+		}
+		isFresh := now.Sub(p.started) < freshFor
+		if isFresh || !now.Before(p.renewal) {
+			p.sample = kubelettest.Container{
+				Name: "app", Start: p.started, CPUNanos: int64(p.burnt) + 1, MemoryBytes: 1 << 20, At: now,
+			}
+		}
+		if !isFresh && !now.Before(p.renewal) {
+			p.renewal = now.Add(10*time.Second + time.Duration(k.random.Float64()*float64(10*time.Second)))
+		}
+		node.Pods = append(node.Pods, kubelettest.Pod{
+			Namespace: "shop", Name: fmt.Sprint("web-", i), Containers: []kubelettest.Container{p.sample},
+		})
+	}
+	return k.store.Ingest(target.Node, now, node.Text(now))
+}
+
+// watch looks each second from one time after the start to another, and tells what the pods that count use together.
+func (k *slowKubelet) watch(t *testing.T, ready []time.Duration, from, to time.Duration, see func(at time.Duration, milli int64)) {
+	t.Helper()
+	w := newWorld(t)
+	w.node("a", 0)
+	began := time.Now()
+	var pods []*corev1.Pod
+	for i, after := range ready {
+		p := pod(fmt.Sprint("web-", i), "a")
+		started := metav1.NewTime(began.Add(after - time.Second))
+		p.Status.StartTime, p.Status.Conditions[0].LastTransitionTime = &started, metav1.NewTime(began.Add(after))
+		k.pods = append(k.pods, &slowPod{started: started.Time, at: started.Time})
+		pods = append(pods, p)
+	}
+	s := w.start(func(c *Config) {
+		c.Scraper = func(store *rate.Store) (Scraper, error) {
+			k.store = store
+			return k, nil
+		}
+	})
+	w.want("a")
+	pass(from)
+	for at := from; at < to; at += time.Second {
+		var there []*corev1.Pod
+		for i, after := range ready {
+			if at >= after {
+				there = append(there, pods[i])
+			}
+		}
+		var v View
+		if err := s.Look(time.Now(), observe.PodsOf(there), &v); err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
+		total := int64(0)
+		for i := range there {
+			got := v.Sample(i, cpuOfPod, arithmetic.Saturate)
+			// As the decision has it: a pod that had just become ready when it was sampled does not count.
+			if ready := there[i].Status.Conditions[0].LastTransitionTime.Add(max(got.Window, averaging.ShortestWindow)); got.Present &&
+				!got.At.Before(ready) {
+				total += got.Milli
+			}
+		}
+		see(at, total)
+		pass(time.Second)
+	}
+}
+
+// TestMovedLoadCountsOnce: a load that moves to another pod every half a minute is in the samples of about one pod.
+func TestMovedLoadCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		k := &slowKubelet{random: rand.New(rand.NewPCG(1, 2)), use: func(pod int, at time.Time) float64 {
+			if int(at.Sub(began)/(30*time.Second))%3 == pod {
+				return 300
+			}
+			return 10
+		}}
+		long := -time.Hour
+		least, most := int64(1<<30), int64(0)
+		k.watch(t, []time.Duration{long, long, long}, 2*time.Minute, 20*time.Minute, func(_ time.Duration, milli int64) {
+			least, most = min(least, milli), max(most, milli)
+		})
+		if least < 210 || most > 430 {
+			t.Errorf("the pods use 320m together; seen were %dm to %dm", least, most)
+		}
+	})
+}
+
+// TestNewPodTakesLoadOver: of a new pod there is a sample each second, of the old one after 20 s at the latest. What the
+// new one takes over does not count twice meanwhile.
+func TestNewPodTakesLoadOver(t *testing.T) {
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			const comes = 100 * time.Second
+			k := &slowKubelet{random: rand.New(rand.NewPCG(seed, 3)), use: func(pod int, at time.Time) float64 {
+				if isNewcomer := at.Sub(began) >= comes; isNewcomer == (pod == 1) {
+					return 300
+				}
+				return 1
+			}}
+			most := int64(0)
+			k.watch(t, []time.Duration{-time.Hour, comes}, comes, comes+2*time.Minute, func(_ time.Duration, milli int64) {
+				most = max(most, milli)
+			})
+			if most > 390 {
+				t.Errorf("seed %d: the pods use 301m together; seen were %dm", seed, most)
+			}
+		})
+	}
+}
+
+// TestSurgeIsSeenAtOnce: load that is new is in the first sample that has it.
+func TestSurgeIsSeenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		const comes = 5 * time.Minute
+		k := &slowKubelet{random: rand.New(rand.NewPCG(4, 5)), use: func(_ int, at time.Time) float64 {
+			if at.Sub(began) >= comes {
+				return 2000
+			}
+			return 100
+		}}
+		long := -time.Hour
+		seen := time.Duration(0)
+		k.watch(t, []time.Duration{long, long, long, long}, comes, comes+time.Minute, func(at time.Duration, milli int64) {
+			if seen == 0 && milli > 1200 {
+				seen = at - comes
+			}
+		})
+		// Four samples are renewed in each 10 to 20 s, and the average of one has all of the load after some seconds more.
+		if seen == 0 || seen > 12*time.Second {
+			t.Errorf("the load is seen after %s", seen)
+		}
+	})
+}

@@ -110,3 +110,43 @@ func checkWindow(t *rapid.T, h *points.History[int64], ago []int64) {
 		t.Fatalf("within %d ms: from %d over %d ms of %v", window, first, span, ago)
 	}
 }
+
+// TestAround: a moment lies between the values before and after it, or is that of a value.
+func TestAround(t *testing.T) {
+	var h points.History[int64]
+	h.Begin(1)
+	for _, gap := range []uint32{4000, 1000, 2000} {
+		h.Add(gap, int64(gap), 60_000)
+	}
+	for ago, want := range map[int64][4]int64{
+		0: {3, 3, 0, 0}, 1: {2, 3, 2000, 0}, 2000: {2, 2, 2000, 2000}, 2500: {1, 2, 3000, 2000}, 3000: {1, 1, 3000, 3000},
+		6999: {0, 1, 7000, 3000}, 7000: {0, 0, 7000, 7000},
+	} {
+		before, after, beforeMillis, afterMillis := h.Around(ago)
+		if got := [4]int64{int64(before), int64(after), beforeMillis, afterMillis}; got != want {
+			t.Errorf("%d ms ago: %v, want %v", ago, got, want)
+		}
+	}
+}
+
+// TestReachesBack: values a second apart are kept as finely for 15 s as where nothing older is asked for, and some of the
+// time before.
+func TestReachesBack(t *testing.T) {
+	for _, gap := range []uint32{1000, 250} {
+		var h points.History[int64]
+		h.Begin(0)
+		for i := range int64(1000) {
+			h.Add(gap, i+1, 40_000)
+			if i < 400 {
+				continue
+			}
+			_, ago := all(&h)
+			if ago[0] < 37_500 {
+				t.Fatalf("every %d ms: they reach back %d ms", gap, ago[0])
+			}
+			if _, span, _ := h.Window(15_000); span < 12_500 || gap == 1000 && span < 15_000 {
+				t.Fatalf("every %d ms: a window of 15 s holds %d ms", gap, span)
+			}
+		}
+	}
+}

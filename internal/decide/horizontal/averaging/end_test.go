@@ -1,0 +1,55 @@
+package averaging
+
+import (
+	"testing"
+	"time"
+)
+
+// sampled is when a pod was sampled last, in seconds before now, for how long it was ready then, and since when there is
+// the sample before.
+type sampled struct{ ago, readyFor, interval time.Duration }
+
+func TestCommonEnd(t *testing.T) {
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	old := func(ago, interval time.Duration) sampled { return sampled{ago, time.Hour, interval} }
+	many := func(n int, pod sampled) (all []sampled) {
+		for range n {
+			all = append(all, pod)
+		}
+		return all
+	}
+	const s = time.Second
+	for name, c := range map[string]struct {
+		pods []sampled
+		// ago is the common end; less than 0 if there is none.
+		ago time.Duration
+	}{
+		"no pods":                               {nil, -1},
+		"a single pod":                          {[]sampled{old(9*s, 15*s)}, -1},
+		"at about the same time":                {[]sampled{old(900*time.Millisecond, s), old(0, s)}, -1},
+		"far apart":                             {[]sampled{old(9*s, 15*s), old(2*s, 11*s)}, 9 * s},
+		"one of long ago has an end of its own": {[]sampled{old(50*s, 15*s), old(2*s, 11*s)}, 27 * s},
+		"eleven that are all old":               {append(many(10, old(2*s, 11*s)), old(9*s, 15*s)), -1},
+		"eleven of which three are new":         {append(many(8, old(9*s, 15*s)), many(3, sampled{0, 7 * s, s})...), 9 * s},
+		"one that is too new to count":          {[]sampled{old(9*s, 15*s), {0, 2 * s, s}}, 9 * s},
+		"one that is new, of the same time, and intervals that are longer than it is ready": {
+			[]sampled{old(0, 15*s), {0, 7 * s, s}}, 0},
+		"one that is new, of the same time, and short intervals": {[]sampled{old(0, s), {0, 7 * s, s}}, -1},
+		"none that counts": {many(3, sampled{0, 2 * s, s}), -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var common CommonEnd
+			var joint CommonWindow
+			common.Add(now.Add(-time.Minute), time.Hour, s)
+			common.Reset()
+			for _, pod := range c.pods {
+				common.Add(now.Add(-pod.ago), pod.readyFor, pod.interval)
+				joint.Add(pod.readyFor)
+			}
+			end, isCommon := common.End(joint.Window())
+			if isCommon != (c.ago >= 0) || isCommon && !end.Equal(now.Add(-c.ago)) {
+				t.Errorf("%v ago, %v", now.Sub(end), isCommon)
+			}
+		})
+	}
+}

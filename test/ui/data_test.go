@@ -210,12 +210,12 @@ func loadAt(minutes float64) float64 {
 
 func explanation() []view.Line {
 	return []view.Line{
-		{Label: "Decision, 3 s ago"},
+		{Text: "Decision, 3 s ago", IsHeading: true},
 		{Label: "  metric", Text: "cpu of pods: 58% of requests on average, target 70%"},
 		{Label: "  pods", Text: "4 counted, 0 set aside"},
 		{Label: "  proposal", Text: "ceil(4 × 58 / 70) = 4"},
-		{Label: "  result", Text: "4 replicas: within the tolerance of 10%"},
-		{Label: "Next"},
+		{Label: "  result", Text: "4 replicas: within the tolerance of 10%", IsStrong: true},
+		{Text: "Next", IsHeading: true},
 		{Label: "  scale-down", Text: "to 3 at the earliest in 2m10s, when the stabilization window of 300 s ends"},
 	}
 }
@@ -248,7 +248,7 @@ func hostile() *view.Object {
 	for i := range object.History.Changes {
 		object.History.Changes[i].Limit = markup
 	}
-	object.Lines = []view.Line{{Label: markup}, {Label: markup, Text: markup}}
+	object.Lines = []view.Line{{Text: markup, IsHeading: true}, {Label: markup, Text: markup}}
 	object.Notes = []view.Note{{What: markup, Why: markup}}
 	for i := range object.Metrics {
 		object.Metrics[i].Name, object.Metrics[i].Failure = markup, markup

@@ -213,7 +213,7 @@ func TestExplanation(t *testing.T) {
 	object := cluster.objects[row.ID]
 	for _, line := range object.Lines {
 		if !strings.Contains(shown, line.Text) || !strings.Contains(shown, strings.TrimSpace(line.Label)) {
-			t.Errorf("the page lacks %q", line)
+			t.Errorf("the page lacks %+v", line)
 		}
 	}
 	if !strings.Contains(shown, object.Manifest) {

@@ -198,7 +198,40 @@ func surge(row view.Row) *view.Object {
 	row.Desired, row.Current = &desired, &current
 	object := &view.Object{Row: row, History: history, Lines: explanation(), Manifest: manifest(row), Notes: []view.Note{}}
 	detail(object)
+	plan(object, end)
 	return object
+}
+
+// plan adds what lies ahead, and a schedule; the load has a second metric, which is behind the first one.
+func plan(object *view.Object, end time.Time) {
+	least, most := *object.Row.Min, *object.Row.Max
+	at := func(minutes int) int64 { return end.Add(time.Duration(minutes) * time.Minute).UnixMilli() }
+	object.Now, object.Until = end.UnixMilli(), at(15)
+	object.Bounds = []view.Bound{
+		{At: at(-60), Min: least, Max: most}, {At: at(-50), Min: least + 1, Max: most, Schedules: []string{"lunch"}}, {At: at(-38), Min: least, Max: most},
+		{At: at(6), Min: least + 2, Max: most, Schedules: []string{"batch"}},
+	}
+	for minute := range 15 {
+		mean := 2.4 + 0.2*float64(minute)
+		object.Forecast.Curve = append(object.Forecast.Curve, view.Expected{At: at(minute + 1), Mean: mean, Upper: mean + 0.6})
+	}
+	cpu := loadreport.OutputMetric{Name: "cpu resource utilization"}
+	requests := loadreport.OutputMetric{Name: "pods metric requests"}
+	for i, p := range object.History.Points {
+		behind := *p.Load * (0.7 + 0.1*math.Sin(float64(i)/15))
+		cpu.Loads, requests.Loads = append(cpu.Loads, p.Load), append(requests.Loads, &behind)
+	}
+	object.History.Metrics = []loadreport.OutputMetric{cpu, requests}
+	for _, change := range object.History.Changes {
+		reason := "cpu resource utilization (percentage of request) above target"
+		if change.To < change.From {
+			reason = "All metrics below target"
+		}
+		object.Events = append(object.Events, view.Event{
+			At: change.Time.Add(time.Second).UnixMilli(), Type: "Normal", Reason: "SuccessfulRescale", Count: 1,
+			Message: fmt.Sprintf("New size: %d; reason: %s", change.To, reason),
+		})
+	}
 }
 
 // loadAt is in pods at the target: a surge from 2 to 11 within six minutes, a plateau and a slow decline.

@@ -4,7 +4,9 @@ import { series } from "./series.js";
 const height = 300;
 // A mark's reason is shown where the pointer is at most so many pixels away.
 const near = 8;
-const loads = ["load", "load2", "load3", "load4"];
+const loadColors = ["load", "load2", "load3", "load4"];
+// These are found again by their labels.
+const expected = "expected load", mostLabel = "maxReplicas";
 const dashes = [[], [10, 3], [3, 3], [10, 3, 3, 3]];
 
 // Chart has the load and the replicas of an autoscaler on one time axis: what was, what the schedules ask for, and what
@@ -31,17 +33,19 @@ export class Chart {
       this.clear();
       return;
     }
-    const tables = tablesOf(parts, answer);
-    this.ends = [0, ...tables.flatMap((table) => table.slice(1).map(() => table[0].at(-1) ?? 0))];
-    const data = uPlot.join(tables, tables.map((table) => table.map(() => 2)));
-    const made = JSON.stringify([document.documentElement.dataset.theme, parts.readyName, parts.loadNames, parts.isOfPods, parts.times.length < 3]);
+    const tables = tablesOf(parts, answer).filter(({ columns: [times] }) => times.length > 0);
+    const columns = tables.map((table) => table.columns);
+    const lines = tables.flatMap((table) => table.lines);
+    this.ends = [0, ...columns.flatMap(([times, ...values]) => values.map(() => times.at(-1)))];
+    const data = uPlot.join(columns, columns.map((table) => table.map(() => 2)));
+    const made = JSON.stringify([document.documentElement.dataset.theme, lines]);
     if (this.plot && this.made === made) {
       this.renew(data);
       return;
     }
     this.clear();
     this.made = made;
-    this.plot = new uPlot(this.options(parts), data, this.place);
+    this.plot = new uPlot(this.options(lines, parts.isOfPods), data, this.place);
     this.full = [data[0][0], data[0].at(-1)];
     this.plot.over.append(this.tip);
   }
@@ -61,27 +65,19 @@ export class Chart {
     if (this.plot) this.point(this.plot);
   }
 
-  options({ readyName, loadNames, isOfPods, times }) {
+  options(lines, isOfPods) {
     const steps = uPlot.paths.stepped({ align: 1 });
-    const line = (label, name, more) => ({ label, stroke: color(name), width: 2, value: (_, v) => number(v), spanGaps: false, points: { show: false }, ...more });
     const grid = { stroke: color("line"), width: 1 };
     const axis = { stroke: color("soft"), grid, ticks: grid, font: "12px system-ui" };
-    const scale = isOfPods ? "y" : "ratio";
-    const points = { show: times.length < 3 };
-    const ofLoads = loadNames.map((label, i) => line(label, loads[i % loads.length], { scale, width: 1.5, dash: dashes[Math.trunc(i / loads.length) % dashes.length], points }));
-    const all = [
-      { label: "time", value: (_, v) => (v === null || v === undefined ? "–" : time(v * 1000)) },
-      line("desired", "desired", { paths: steps, points }), line(readyName, "ready", { paths: steps, points }), ...ofLoads,
-      line("minReplicas", "bound", { paths: steps, dash: [6, 4], width: 1 }), line("maxReplicas", "bound", { paths: steps, dash: [6, 4], width: 1 }),
-      line("desired if the load stays", "desired", { paths: steps, dash: [3, 4], width: 1.5 }),
-      line("expected load", "load", { dash: [2, 4], width: 1.5 }), line("with its mean error", "load", { width: 0 }),
-    ];
+    const all = lines.map(({ isStepped, color: name, ...line }) => ({ stroke: color(name), width: 2, spanGaps: false, points: { show: false }, value: (_, v) => number(v), ...line, ...(isStepped ? { paths: steps } : {}) }));
+    const mean = 1 + lines.findIndex(({ label }) => label === expected);
     const options = {
       width: this.place.clientWidth || 700, height,
       cursor: { points: { size: 6 }, dataIdx: (u, s, at) => this.known(u, s, at) },
       scales: { x: { time: true }, y: { range: (u) => [0, topOf(u, "y") * 1.1] }, ratio: { range: (u) => [0, topOf(u, "ratio") * 1.1] } },
       axes: [{ ...axis, values: timeTicks }, { ...axis, label: "replicas", labelSize: 22, size: 46, incrs: whole }],
-      series: all, bands: [{ series: [all.length - 1, all.length - 2], fill: color("band") }],
+      series: [{ label: "time", value: (_, v) => (v === null || v === undefined ? "–" : time(v * 1000)) }, ...all],
+      bands: mean > 0 ? [{ series: [mean + 1, mean], fill: color("band") }] : [],
       hooks: { drawClear: [(u) => this.schedules(u)], draw: [(u) => this.marks(u)], setCursor: [(u) => this.point(u)] },
     };
     if (!isOfPods) options.axes.push({ ...axis, scale: "ratio", side: 1, label: "load, of the target", labelSize: 22, size: 46, grid: { show: false } });
@@ -156,21 +152,29 @@ export class Chart {
   }
 }
 
-// tablesOf are columns with times of their own: what was, the bounds, what comes if the load stays, what is expected.
-function tablesOf({ times, desired, ready, loads }, { row, now, until, bounds, ahead, forecast }) {
+// tablesOf are columns with times of their own, and the lines that they become: what was, the bounds, what comes if the
+// load stays, what is expected.
+function tablesOf({ times, desired, ready, readyName, loads, loadNames, isOfPods }, { row, now, until, bounds, ahead, forecast }) {
   const from = times[0], seen = now / 1000;
-  const to = Math.min((until ?? now) / 1000, seen + Math.max(30, (seen - from) / 3));
+  const to = Math.min((until || now) / 1000, seen + Math.max(30, (seen - from) / 3));
   const isSoon = (one) => one.at / 1000 > seen && one.at / 1000 <= to;
   const within = (bounds ?? []).filter((bound, i) => bound.at / 1000 < to && (bounds[i + 1]?.at ?? Infinity) / 1000 > from);
   if (within.length === 0 && row.max !== undefined) within.push({ at: from * 1000, min: row.min ?? 0, max: row.max });
-  const ends = (list, name) => [...list.map((one) => one[name]), ...(list.length ? [list.at(-1)[name]] : [])];
-  const next = row.desired === undefined || !ahead ? [] : [{ at: now, replicas: row.desired }, ...ahead.filter(isSoon)];
+  const next = row.desired === undefined || !ahead || to <= seen ? [] : [{ at: now, replicas: row.desired }, ...ahead.filter(isSoon)];
   const curve = (forecast?.curve ?? []).filter(isSoon);
+  // The last of them holds up to the end.
+  const upToEnd = (list, at) => [...list.map(at), ...(list.length ? [to] : [])];
+  const values = (list, name) => [...list.map((one) => one[name]), ...(list.length ? [list.at(-1)[name]] : [])];
+  const points = { show: times.length < 3 };
+  const bound = { isStepped: true, color: "bound", dash: [6, 4], width: 1 };
   return [
-    [times, desired, ready, ...loads],
-    [[...within.map(({ at }) => Math.max(from, at / 1000)), ...(within.length ? [to] : [])], ends(within, "min"), ends(within, "max")],
-    [[...next.map(({ at }) => at / 1000), ...(next.length ? [to] : [])], ends(next, "replicas")],
-    [curve.map(({ at }) => at / 1000), curve.map(({ mean }) => mean), curve.map(({ upper }) => upper)],
+    { columns: [times, desired, ready, ...loads], lines: [
+      { label: "desired", color: "desired", isStepped: true, points }, { label: readyName, color: "ready", isStepped: true, points },
+      ...loadNames.map((label, i) => ({ label, color: loadColors[i % loadColors.length], scale: isOfPods ? "y" : "ratio", width: 1.5, dash: dashes[Math.trunc(i / loadColors.length) % dashes.length], points })),
+    ] },
+    { columns: [upToEnd(within, ({ at }) => Math.max(from, at / 1000)), values(within, "min"), values(within, "max")], lines: [{ label: "minReplicas", ...bound }, { label: mostLabel, ...bound }] },
+    { columns: [upToEnd(next, ({ at }) => at / 1000), values(next, "replicas")], lines: [{ label: "desired if the load stays", color: "desired", isStepped: true, dash: [3, 4], width: 1.5 }] },
+    { columns: [curve.map(({ at }) => at / 1000), curve.map(({ mean }) => mean), curve.map(({ upper }) => upper)], lines: [{ label: expected, color: "load", dash: [2, 4], width: 1.5 }, { label: "with its mean error", color: "band", width: 1 }] },
   ];
 }
 
@@ -180,7 +184,7 @@ function topOf(u, scale) {
   for (const [i, { scale: of, label }] of u.series.entries()) {
     if (i === 0 || of !== scale || !u.series[i].show) continue;
     for (const value of u.data[i]) {
-      if (label === "maxReplicas") bound = Math.max(bound, value ?? 0);
+      if (label === mostLabel) bound = Math.max(bound, value ?? 0);
       else top = Math.max(top, value ?? 0);
     }
   }

@@ -169,6 +169,29 @@ func TestCookie(t *testing.T) {
 	}
 }
 
+// TestAddressForOnce: what a process was started with opens the page once, and no cookie has that token.
+func TestAddressForOnce(t *testing.T) {
+	s := started(t, &fixed{})
+	path := strings.TrimPrefix(s.AddressForOnce(), "http://"+s.host())
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	status, header, _ := answerOf(t, client, request(t, s, http.MethodGet, path, ""))
+	if cookie := header.Get("Set-Cookie"); status != http.StatusSeeOther || !strings.Contains(cookie, s.token) ||
+		strings.Contains(path, s.token) || strings.Contains(cookie, s.once) {
+		t.Errorf("%s: %d with %q", path, status, cookie)
+	}
+	for range 2 {
+		if status, header, _ := answerOf(t, client, request(t, s, http.MethodGet, path, "")); status != http.StatusForbidden ||
+			header.Get("Set-Cookie") != "" {
+			t.Errorf("once more: %d with %q", status, header.Get("Set-Cookie"))
+		}
+	}
+	withCookie := request(t, s, http.MethodGet, "/", "")
+	withCookie.AddCookie(&http.Cookie{Name: s.cookie(), Value: s.once})
+	if status, _, _ := answerOf(t, client, withCookie); status != http.StatusForbidden {
+		t.Errorf("as a cookie: %d", status)
+	}
+}
+
 // TestOtherSites: another site's page gets nothing, even in the browser that has the cookie.
 func TestOtherSites(t *testing.T) {
 	s := started(t, &fixed{})

@@ -21,7 +21,9 @@ import (
 const (
 	maxHeaderBytes    = 16 << 10
 	readHeaderTimeout = 5 * time.Second
-	answerTimeout     = 30 * time.Second
+	// answerTimeout is for finding an answer, connectionTimeout for all from its request to its end.
+	answerTimeout     = 20 * time.Second
+	connectionTimeout = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
 	// maxBodyBytes is how long other settings may be, playTimeout how long they are played. They are played one at a time:
 	// a simulation takes all cores.
@@ -71,7 +73,7 @@ func New(port int, source Source, page http.Handler) (*Server, error) {
 	s := &Server{listener: listener, token: newToken(), once: newToken()}
 	s.http = &http.Server{
 		Handler: s.guard(routes(source, page)), MaxHeaderBytes: maxHeaderBytes, ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+		ReadTimeout: connectionTimeout, WriteTimeout: connectionTimeout, IdleTimeout: idleTimeout,
 	}
 	return s, nil
 }

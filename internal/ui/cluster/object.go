@@ -32,6 +32,11 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 		Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
 		Manifest: r.manifest(kind, namespace, name),
 	}
+	for _, w := range r.watches {
+		if note, isOne := w.note(); isOne && w.kind == kind {
+			o.Notes = append(o.Notes, note)
+		}
+	}
 	text, err := r.explain(ctx, o)
 	if err != nil {
 		o.Unexplained = err.Error()

@@ -8,7 +8,6 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -17,7 +16,6 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -47,16 +45,6 @@ type Reader struct {
 	watches []*watched
 }
 
-// watched are the objects of a kind.
-type watched struct {
-	kind, resource string
-	informer       cache.SharedIndexInformer
-
-	mu sync.Mutex
-	// guarded by mu
-	err error
-}
-
 // New makes a Reader; it calls no API.
 func New(config Config) (*Reader, error) {
 	own := rest.CopyConfig(config.REST)
@@ -78,22 +66,30 @@ func New(config Config) (*Reader, error) {
 
 // watch makes the informers. What they keep of an object is its row's.
 func (r *Reader) watch(config *rest.Config) error {
-	wlas, err := wla.New(config)
+	ofHPAs := &watched{kind: view.HPA, resource: "horizontalpodautoscalers.autoscaling"}
+	ofWLAs := &watched{kind: view.WLA, resource: "workloadautoscalers.plimsoll.dev"}
+	ofVPAs := &watched{kind: view.VPA, resource: "verticalpodautoscalers.autoscaling.k8s.io"}
+	r.watches = []*watched{ofHPAs, ofWLAs, ofVPAs}
+	for _, w := range r.watches {
+		w.namespace = r.config.Namespace
+	}
+	client, err := kubernetes.NewForConfig(ofHPAs.through(config))
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	wlas, err := wla.New(ofWLAs.through(config))
 	if err != nil {
 		return err
 	}
-	vpas, err := vpa.New(config)
+	vpas, err := vpa.New(ofVPAs.through(config))
 	if err != nil {
 		return err
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(r.client, 0, informers.WithNamespace(r.config.Namespace))
-	hpas := factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
-	r.watches = []*watched{
-		{kind: view.HPA, resource: "horizontalpodautoscalers.autoscaling", informer: hpas},
-		{kind: view.WLA, resource: "workloadautoscalers.plimsoll.dev", informer: wlas.Informer(r.config.Namespace, nil)},
-		{kind: view.VPA, resource: "verticalpodautoscalers.autoscaling.k8s.io", informer: vpas.Informer(r.config.Namespace)},
-	}
-	if err := hpas.SetTransform(withoutManagers); err != nil {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(r.config.Namespace))
+	ofHPAs.informer = factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
+	ofWLAs.informer = wlas.Informer(r.config.Namespace, nil)
+	ofVPAs.informer = vpas.Informer(r.config.Namespace)
+	if err := ofHPAs.informer.SetTransform(withoutManagers); err != nil {
 		return fmt.Errorf("informer: %w", err)
 	}
 	for _, w := range r.watches {
@@ -118,7 +114,6 @@ func withoutManagers(object any) (any, error) {
 
 func (r *Reader) handler(w *watched) cache.ResourceEventHandler {
 	set := func(object any) {
-		w.succeeded()
 		if row, isOne := rowOf(object); isOne {
 			r.rows.set(&row, time.Now())
 		}
@@ -144,33 +139,6 @@ func rowOf(object any) (view.Row, bool) {
 		return view.OfVPA(o), true
 	}
 	return view.Row{}, false
-}
-
-// failed notes why the objects of a kind cannot be read. The informer tries again.
-func (w *watched) failed(_ context.Context, _ *cache.Reflector, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.err = err
-}
-
-func (w *watched) succeeded() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.err = nil
-}
-
-// note says why objects of a kind are not shown; false where they are, or where there can be none of them.
-func (w *watched) note() (view.Note, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.err == nil && w.informer.HasSynced(), w.err != nil && apierrors.IsNotFound(w.err):
-		return view.Note{}, false
-	case w.err == nil:
-		return view.Note{What: w.kind + "s", Why: "they are being read"}, true
-	}
-	request := apierror.Request{Verb: "list", Resource: w.resource}
-	return view.Note{What: w.kind + "s", Why: request.Sentence(w.err).Error()}, true
 }
 
 // Run watches until the context ends.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,11 +68,14 @@ type api struct {
 	mu sync.Mutex
 	// guarded by mu
 	requests map[string]int
+	// watched is the status of answers to watches, 0 for a watch without events.
+	watched int32
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	a.requests[r.URL.Path]++
+	watched := a.watched
 	a.mu.Unlock()
 	query := r.URL.Query()
 	switch text, isThere := a.objects[r.URL.Path]; {
@@ -83,6 +87,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
 	case query.Get("sendInitialEvents") == "true":
 		refuse(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+	case query.Get("watch") != "" && watched != 0:
+		refuse(w, watched, metav1.StatusReason(http.StatusText(int(watched))))
 	case query.Get("watch") != "":
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
@@ -130,10 +136,16 @@ func listOf(t testing.TB, apiVersion, kind string, items ...string) string {
 // running is a Reader of that API that watches, and the address of the API.
 func running(t testing.TB, a *api) *Reader {
 	t.Helper()
+	reader, _ := runningAt(t, a, "")
+	return reader
+}
+
+func runningAt(t testing.TB, a *api, namespace string) (*Reader, *httptest.Server) {
+	t.Helper()
 	a.requests = map[string]int{}
 	s := httptest.NewServer(a)
 	reader, err := New(Config{
-		REST: &rest.Config{Host: s.URL}, Context: "production",
+		REST: &rest.Config{Host: s.URL}, Context: "production", Namespace: namespace,
 		Finder:  leader.Finder{Address: strings.TrimPrefix(s.URL, "http://")},
 		Explain: explainer.Options{Controller: explainer.Auto, Period: 15 * time.Second},
 	})
@@ -152,7 +164,7 @@ func running(t testing.TB, a *api) *Reader {
 		s.CloseClientConnections()
 		s.Close()
 	})
-	return reader
+	return reader, s
 }
 
 // await waits for a condition.
@@ -193,6 +205,69 @@ func TestHalfOfTheRights(t *testing.T) {
 		Load: &view.Load{Metric: "cpu", Ratio: ptr.To(1.5), Text: "75%/50%"}, Health: view.Problem, Says: hostile,
 	}, row); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// noteOf is what a Reader says of a kind of objects; empty if nothing.
+func noteOf(reader *Reader, kind string) string {
+	for _, note := range reader.Overview(0).Notes {
+		if note.What == kind+"s" {
+			return note.Why
+		}
+	}
+	return ""
+}
+
+// TestAPIServerAway: while nothing is read, it is said that what is shown is old, and no longer when it is read again. An
+// informer tells nobody of a refused connection.
+func TestAPIServerAway(t *testing.T) {
+	a := &api{objects: map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa}}
+	reader, server := runningAt(t, a, "")
+	await(t, "the HPA and no note", func() bool { return len(reader.Overview(0).Rows) == 1 && noteOf(reader, view.HPA) == "" })
+	address := server.Listener.Addr().String()
+	server.Listener.Close()
+	server.CloseClientConnections()
+	await(t, "a note of the API server's absence", func() bool {
+		return strings.Contains(noteOf(reader, view.HPA), "they were at") && strings.Contains(noteOf(reader, view.HPA), "refuses the connection")
+	})
+	object, err := reader.Object(t.Context(), view.HPA, "shop", "web", time.Hour)
+	if err != nil || len(object.Notes) == 0 || !strings.Contains(object.Notes[0].Why, "they were at") {
+		t.Errorf("%v, notes %+v, want that the object is old", err, object.Notes)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &http.Server{Handler: a, ReadHeaderTimeout: time.Second}
+	go func() { _ = again.Serve(listener) }()
+	defer again.Close()
+	await(t, "no note any more", func() bool { return noteOf(reader, view.HPA) == "" })
+}
+
+// TestOneNamespace: where one namespace is shown, a right in that one is missing.
+func TestOneNamespace(t *testing.T) {
+	path := strings.Replace(wlasPath, "v1alpha1/", "v1alpha1/namespaces/shop/", 1)
+	reader, _ := runningAt(t, &api{forbidden: map[string]bool{path: true}}, "shop")
+	await(t, "the note", func() bool { return strings.Contains(noteOf(reader, view.WLA), "may not") })
+	if why := noteOf(reader, view.WLA); !strings.Contains(why, "in namespace shop") || strings.Contains(why, "all namespaces") {
+		t.Error(why)
+	}
+}
+
+// TestWatchesRefused: a watch that is refused is said, with its own verb, though the list before it is answered.
+func TestWatchesRefused(t *testing.T) {
+	for status, want := range map[int32]string{
+		http.StatusTooManyRequests: "cannot answer now", http.StatusForbidden: "may not watch",
+		http.StatusInternalServerError: "watch horizontalpodautoscalers",
+	} {
+		t.Run(http.StatusText(int(status)), func(t *testing.T) {
+			reader := running(t, &api{watched: status,
+				objects: map[string]string{hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa}})
+			await(t, "a note that has "+want, func() bool { return strings.Contains(noteOf(reader, view.HPA), want) })
+			if n := len(reader.Overview(0).Rows); n != 1 {
+				t.Errorf("%d rows, want what was listed", n)
+			}
+		})
 	}
 }
 

@@ -33,6 +33,11 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 		Row: row, Now: now.UnixMilli(), Until: now.Add(last / ahead).UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
 		Manifest: r.manifest(kind, namespace, name),
 	}
+	for _, w := range r.watches {
+		if note, isOne := w.note(); isOne && w.kind == kind {
+			o.Notes = append(o.Notes, note)
+		}
+	}
 	if err := r.explain(ctx, o, now.Add(-last)); err != nil {
 		o.Unexplained = err.Error()
 	}

@@ -83,12 +83,16 @@ func resourceOf(e *explainvertical.Explanation, container string, r vertical.Res
 	return out
 }
 
+// amountOf is nil where there is none, and where it is endless as a number, which a quantity can be.
 func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
 	quantity, isThere := list[name]
 	if !isThere {
 		return nil
 	}
 	amount := quantity.AsApproximateFloat64()
+	if math.IsInf(amount, 0) {
+		return nil
+	}
 	return &amount
 }
 

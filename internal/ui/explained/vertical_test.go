@@ -118,3 +118,13 @@ func TestDamagedHistogram(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessAmount: a quantity that has no end as a number is none.
+func TestEndlessAmount(t *testing.T) {
+	if amount := amountOf(list("1e400", "1Gi"), corev1.ResourceCPU); amount != nil {
+		t.Errorf("%v", *amount)
+	}
+	if amount := amountOf(list("1e400", "1Gi"), corev1.ResourceMemory); amount == nil || *amount != 1<<30 {
+		t.Errorf("%v", amount)
+	}
+}

@@ -29,7 +29,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, "this address is not that of plimsoll ui", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && !isQuestion(r):
 			http.Error(w, "the page reads only", http.StatusMethodNotAllowed)
-		case r.Method != http.MethodPost && s.isToken(r.URL.Query().Get(tokenParameter)):
+		case r.Method != http.MethodPost && s.isKey(r.URL.Query().Get(tokenParameter)):
 			http.SetCookie(w, &http.Cookie{
 				Name: s.cookie(), Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 			})
@@ -69,6 +69,12 @@ func (s *Server) isOwnHost(host string) bool {
 	name, port, err := net.SplitHostPort(host)
 	_, own, _ := net.SplitHostPort(s.host())
 	return err == nil && port == own && (name == "127.0.0.1" || strings.EqualFold(name, "localhost"))
+}
+
+// isKey reports whether an address opens the page: with the token, or for once with the other one.
+func (s *Server) isKey(text string) bool {
+	isOnce := subtle.ConstantTimeCompare([]byte(text), []byte(s.once)) == 1
+	return s.isToken(text) || isOnce && s.taken.CompareAndSwap(false, true)
 }
 
 func (s *Server) isToken(text string) bool {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,7 @@ func whatIf(w http.ResponseWriter, r *http.Request, source Source) {
 		return
 	}
 	// The server's own limit on an answer is for those that compute little.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(playTimeout + answerTimeout))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(playTimeout + connectionTimeout))
 	ctx, cancel := context.WithTimeout(r.Context(), playTimeout)
 	defer cancel()
 	played, err := source.WhatIf(ctx, asked)
@@ -113,6 +114,11 @@ var zippers = sync.Pool{New: func() any {
 
 // write sends a value as JSON, compressed if the browser takes that.
 func write(w http.ResponseWriter, r *http.Request, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, "the answer cannot be written: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	out := io.Writer(w)
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -123,5 +129,26 @@ func write(w http.ResponseWriter, r *http.Request, value any) {
 		defer z.Close() //nolint:errcheck // Who has gone needs no answer.
 		out = z
 	}
-	_ = json.NewEncoder(out).Encode(value) // The same.
+	_, _ = out.Write(visible(text)) // The same.
+}
+
+// turns are the characters that change the direction of text: what clusters say is anybody's, and could be read as
+// something else. Commands print their numbers instead, too.
+var turns = func() *strings.Replacer {
+	var pairs []string
+	for _, r := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		pairs = append(pairs, string(r), fmt.Sprintf(`\\u%04x`, r))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// visible is a JSON text with the numbers of those characters. JSON has them within strings alone, and there as they
+// are.
+func visible(text []byte) []byte {
+	for _, begin := range []string{"\xd8\x9c", "\xe2\x80", "\xe2\x81"} {
+		if bytes.Contains(text, []byte(begin)) {
+			return []byte(turns.Replace(string(text)))
+		}
+	}
+	return text
 }

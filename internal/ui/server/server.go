@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
@@ -20,7 +21,9 @@ import (
 const (
 	maxHeaderBytes    = 16 << 10
 	readHeaderTimeout = 5 * time.Second
-	answerTimeout     = 30 * time.Second
+	// answerTimeout is for finding an answer, connectionTimeout for all from its request to its end.
+	answerTimeout     = 20 * time.Second
+	connectionTimeout = 30 * time.Second
 	idleTimeout       = 2 * time.Minute
 	// maxBodyBytes is how long other settings may be, playTimeout how long they are played. They are played one at a time:
 	// a simulation takes all cores.
@@ -53,27 +56,33 @@ type Server struct {
 	listener net.Listener
 	http     *http.Server
 	token    string
+	// once is another token, which is good for the first request with it; taken says that there was one.
+	once  string
+	taken atomic.Bool
 }
 
 // New listens at a port of 127.0.0.1, any one if it is 0. Page has what does not depend on the cluster: the page
 // itself, its scripts and styles.
 func New(port int, source Source, page http.Handler) (*Server, error) {
-	token := make([]byte, 32)
-	if _, err := rand.Read(token); err != nil {
-		return nil, fmt.Errorf("making a token: %w", err)
-	}
 	// The listener lives until the server is closed.
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp4",
 		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	s := &Server{listener: listener, token: base64.RawURLEncoding.EncodeToString(token)}
+	s := &Server{listener: listener, token: newToken(), once: newToken()}
 	s.http = &http.Server{
 		Handler: s.guard(routes(source, page)), MaxHeaderBytes: maxHeaderBytes, ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+		ReadTimeout: connectionTimeout, WriteTimeout: connectionTimeout, IdleTimeout: idleTimeout,
 	}
 	return s, nil
+}
+
+// newToken has 256 bits of chance.
+func newToken() string {
+	token := make([]byte, 32)
+	_, _ = rand.Read(token) // It never fails.
+	return base64.RawURLEncoding.EncodeToString(token)
 }
 
 // host is the address that the browser is to name.
@@ -82,6 +91,11 @@ func (s *Server) host() string { return s.listener.Addr().String() }
 // Address is what the browser opens. Whoever knows it sees what the page shows.
 func (s *Server) Address() string {
 	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token
+}
+
+// AddressForOnce opens the page once. It is for a place where others can read it: the arguments of a process.
+func (s *Server) AddressForOnce() string {
+	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.once
 }
 
 // Serve serves until the context ends.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/cookiejar"
 	"strings"
@@ -169,6 +170,29 @@ func TestCookie(t *testing.T) {
 	}
 }
 
+// TestAddressForOnce: what a process was started with opens the page once, and no cookie has that token.
+func TestAddressForOnce(t *testing.T) {
+	s := started(t, &fixed{})
+	path := strings.TrimPrefix(s.AddressForOnce(), "http://"+s.host())
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	status, header, _ := answerOf(t, client, request(t, s, http.MethodGet, path, ""))
+	if cookie := header.Get("Set-Cookie"); status != http.StatusSeeOther || !strings.Contains(cookie, s.token) ||
+		strings.Contains(path, s.token) || strings.Contains(cookie, s.once) {
+		t.Errorf("%s: %d with %q", path, status, cookie)
+	}
+	for range 2 {
+		if status, header, _ := answerOf(t, client, request(t, s, http.MethodGet, path, "")); status != http.StatusForbidden ||
+			header.Get("Set-Cookie") != "" {
+			t.Errorf("once more: %d with %q", status, header.Get("Set-Cookie"))
+		}
+	}
+	withCookie := request(t, s, http.MethodGet, "/", "")
+	withCookie.AddCookie(&http.Cookie{Name: s.cookie(), Value: s.once})
+	if status, _, _ := answerOf(t, client, withCookie); status != http.StatusForbidden {
+		t.Errorf("as a cookie: %d", status)
+	}
+}
+
 // TestOtherSites: another site's page gets nothing, even in the browser that has the cookie.
 func TestOtherSites(t *testing.T) {
 	s := started(t, &fixed{})
@@ -293,6 +317,29 @@ func TestOneSimulation(t *testing.T) {
 	close(source.ends)
 	if status := <-played; status != http.StatusOK {
 		t.Errorf("the first: %d", status)
+	}
+}
+
+// TestNotANumber: a number that JSON has not is an error of this answer, and not an empty answer.
+func TestNotANumber(t *testing.T) {
+	endless := math.Inf(1)
+	s := started(t, &fixed{overview: view.Overview{Rows: []view.Row{{Load: &view.Load{Ratio: &endless}}}}})
+	status, header, body := answerOf(t, browser(t, s), request(t, s, http.MethodGet, "/api/overview", ""))
+	if status != http.StatusInternalServerError || body == "" || header.Get("Content-Encoding") != "" {
+		t.Errorf("%d %q", status, body)
+	}
+}
+
+// TestHiddenCharacters: what turns the direction of text is seen as its number, as plimsoll explain prints it.
+func TestHiddenCharacters(t *testing.T) {
+	s := started(t, &fixed{overview: view.Overview{Rows: []view.Row{{Says: "new size: \u202e9\u2069 \\\u200f \u061c"}}}})
+	_, _, body := answerOf(t, browser(t, s), request(t, s, http.MethodGet, "/api/overview", ""))
+	var got view.Overview
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := `new size: \u202e9\u2069 \\u200f \u061c`; got.Rows[0].Says != want {
+		t.Errorf("%+q, want %+q", got.Rows[0].Says, want)
 	}
 }
 

@@ -3,7 +3,9 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -30,8 +32,9 @@ func rowOf(kind string, meta *metav1.ObjectMeta) Row {
 }
 
 // OfHPA is a HorizontalPodAutoscaler's row.
-func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) Row {
-	row := rowOf(HPA, &hpa.ObjectMeta)
+func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
+	row = rowOf(HPA, &hpa.ObjectMeta)
+	defer row.cut()
 	row.Target = hpa.Spec.ScaleTargetRef.Kind + "/" + hpa.Spec.ScaleTargetRef.Name
 	row.Min, row.Max = ptr.To(ptr.Deref(hpa.Spec.MinReplicas, 1)), ptr.To(hpa.Spec.MaxReplicas)
 	conditions := make([]condition, len(hpa.Status.Conditions))
@@ -51,8 +54,14 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) Row {
 }
 
 // OfWLA is a WorkloadAutoscaler's row.
-func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) Row {
-	row, status := rowOf(WLA, &wla.ObjectMeta), &wla.Status
+func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
+	row = rowOf(WLA, &wla.ObjectMeta)
+	defer row.cut()
+	if wla.Unreadable != "" {
+		row.Health, row.Says = Problem, "the spec cannot be read: "+wla.Unreadable
+		return row
+	}
+	status := &wla.Status
 	row.Target = wla.Spec.ScaleTargetRef.Kind + "/" + wla.Spec.ScaleTargetRef.Name
 	row.Min = cmp.Or(status.MinReplicas, wla.Spec.MinReplicas)
 	row.Max = cmp.Or(status.MaxReplicas, &wla.Spec.MaxReplicas)
@@ -74,8 +83,13 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) Row {
 }
 
 // OfVPA is a VerticalPodAutoscaler's row.
-func OfVPA(vpa *vpav1.VerticalPodAutoscaler) Row {
-	row := rowOf(VPA, &vpa.ObjectMeta)
+func OfVPA(vpa *vpav1.VerticalPodAutoscaler) (row Row) {
+	row = rowOf(VPA, &vpa.ObjectMeta)
+	defer row.cut()
+	if vpa.Unreadable != "" {
+		row.Health, row.Says = Problem, "the spec cannot be read: "+vpa.Unreadable
+		return row
+	}
 	if ref := vpa.Spec.TargetRef; ref != nil {
 		row.Target = ref.Kind + "/" + ref.Name
 	}
@@ -89,6 +103,22 @@ func OfVPA(vpa *vpav1.VerticalPodAutoscaler) Row {
 	}
 	row.Health, row.Says = healthOf(conditions, verticalRules)
 	return row
+}
+
+// mostBytes is how long a text of a row may be: the object has it whole, and a page gets the rows of 10,000.
+const mostBytes = 500
+
+// cut shortens the texts that are as long as their writers like. Names are short: they are checked by the API server.
+func (r *Row) cut() {
+	texts := []*string{&r.Target, &r.Mode, &r.Says}
+	if r.Load != nil {
+		texts = append(texts, &r.Load.Metric, &r.Load.Text)
+	}
+	for _, text := range texts {
+		if len(*text) > mostBytes {
+			*text = strings.ToValidUTF8((*text)[:mostBytes], "") + "…"
+		}
+	}
 }
 
 func conditionsOf(all []metav1.Condition) []condition {
@@ -177,10 +207,12 @@ func loadOfOne(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatu
 }
 
 func amounts(name string, current, target *resource.Quantity) *Load {
-	if target.AsApproximateFloat64() <= 0 {
+	ratio := current.AsApproximateFloat64() / target.AsApproximateFloat64()
+	// A quantity may be endless as a number.
+	if target.Sign() <= 0 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 		return nil
 	}
-	return &Load{Metric: name, Ratio: ptr.To(current.AsApproximateFloat64() / target.AsApproximateFloat64()),
+	return &Load{Metric: name, Ratio: &ratio,
 		Text: current.String() + "/" + target.String()}
 }
 

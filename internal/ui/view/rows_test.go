@@ -1,10 +1,14 @@
 package view
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -62,5 +66,53 @@ func TestOtherKinds(t *testing.T) {
 		Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "NoPodsMatched", Status: "True", Message: "no pods"}}}}
 	if row := OfVPA(vpa); row.Health != Problem || row.Says != "no pods" || row.Target != "" {
 		t.Errorf("%+v", row)
+	}
+}
+
+// TestHostileRows: what is as large as its writer likes is cut in a row, of which a page gets 10,000, and a value that is
+// no number is none.
+func TestHostileRows(t *testing.T) {
+	long := strings.Repeat("\U0001f600", 300_000)
+	metric := autoscalingv2.MetricIdentifier{Name: long}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: long, Name: long},
+			Metrics: []autoscalingv2.MetricSpec{{External: &autoscalingv2.ExternalMetricSource{
+				Metric: metric, Target: autoscalingv2.MetricTarget{Value: ptr.To(resource.MustParse("1"))}}}},
+		},
+		Status: autoscalingv2.HorizontalPodAutoscalerStatus{
+			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "ScalingActive", Status: "False", Message: long}},
+			CurrentMetrics: []autoscalingv2.MetricStatus{{External: &autoscalingv2.ExternalMetricStatus{
+				Metric: metric, Current: autoscalingv2.MetricValueStatus{Value: ptr.To(resource.MustParse("2"))}}}},
+		},
+	}
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
+	wla.Spec.Mode, wla.Status.Metrics = plimsollv1alpha1.Mode(long), long
+	wla.Status.Conditions = []metav1.Condition{{Type: "ScalingActive", Status: "False", Message: long}}
+	vpa := &vpav1.VerticalPodAutoscaler{Spec: vpav1.VerticalPodAutoscalerSpec{
+		UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateMode(long))}}}
+	for _, row := range []Row{OfHPA(hpa), OfWLA(wla), OfVPA(vpa)} {
+		text, err := json.Marshal(row)
+		if err != nil || len(text) > 10_000 || !utf8.Valid(text) || strings.Contains(string(text), "\ufffd") {
+			t.Errorf("%s: %d bytes, %v", row.Kind, len(text), err)
+		}
+	}
+	hpa.Status.CurrentMetrics[0].External.Current.Value = ptr.To(resource.MustParse("1e400"))
+	if row := OfHPA(hpa); row.Load != nil {
+		t.Errorf("an endless value: %+v", row.Load)
+	}
+}
+
+// TestUnreadable: an object that cannot be read says so, whatever its status has from before.
+func TestUnreadable(t *testing.T) {
+	fine := []metav1.Condition{{Type: "ScalingActive", Status: "True"}}
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{Unreadable: "spec.metrics[0]: no metric"}
+	wla.Status.Conditions = fine
+	vpa := &vpav1.VerticalPodAutoscaler{Unreadable: "spec.metrics[0]: no metric", Status: vpav1.VerticalPodAutoscalerStatus{
+		Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "RecommendationProvided", Status: "True"}}}}
+	for _, row := range []Row{OfWLA(wla), OfVPA(vpa)} {
+		if row.Health != Problem || !strings.Contains(row.Says, "cannot be read") || row.Target != "" || row.Max != nil || row.Mode != "" {
+			t.Errorf("%+v", row)
+		}
 	}
 }

@@ -95,17 +95,24 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "The page is at %s\nCtrl-C ends it.\n", page.Address())
-	if !o.noBrowser {
-		// What the browser prints is not for the reader of this.
-		browser.Stdout, browser.Stderr = io.Discard, io.Discard
-		if err := browser.OpenURL(page.Address()); err != nil {
-			fmt.Fprintln(progress, "Open that address in your browser: none could be started.")
-		}
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { reader.Run(ctx); return nil })
 	group.Go(func() error { return page.Serve(ctx) })
+	if !o.noBrowser {
+		// Not in the group: a browser may run until the person closes it, and Ctrl-C ends the command before.
+		go openBrowser(page, progress)
+	}
 	return group.Wait()
+}
+
+// openBrowser opens the page. What it starts may be the browser itself, which then waits for the page. Every user of this
+// machine can read the address among that process's arguments: it is another one than the printed one, and works once.
+func openBrowser(page *server.Server, progress io.Writer) {
+	// What the browser prints is not for the reader of this.
+	browser.Stdout, browser.Stderr = io.Discard, io.Discard
+	if err := browser.OpenURL(page.AddressForOnce()); err != nil {
+		fmt.Fprintln(progress, "Open that address in your browser: none could be started.")
+	}
 }
 
 // context is the name of the kubeconfig's context, which the page shows.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -92,6 +94,63 @@ func TestServes(t *testing.T) {
 	page, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(page), "Plimsoll") {
 		t.Errorf("%s, %v: %.200q", response.Status, err, page)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("after Ctrl-C: %v", err)
+	}
+}
+
+// TestBrowserInTheForeground: a browser that lasts until it is closed gets the page, at an address of which the printed
+// one has nothing: other users of the machine see it in the list of processes.
+func TestBrowserInTheForeground(t *testing.T) {
+	dir := t.TempDir()
+	opened := filepath.Join(dir, "opened")
+	script := "#!/bin/sh\nprintf %s \"$1\" > " + opened + ".part\nmv " + opened + ".part " + opened +
+		"\nwhile [ -e " + opened + " ]; do sleep 0.1; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	api := httptest.NewServer(http.NotFoundHandler())
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd, out := Command(), &printed{}
+	cmd.SetOut(out)
+	cmd.SetArgs([]string{"--server=" + api.URL})
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(ctx) }()
+	address := ""
+	for tick := time.NewTicker(10 * time.Millisecond); address == ""; {
+		select {
+		case <-tick.C:
+			text, err := os.ReadFile(opened)
+			if err == nil {
+				address = string(text)
+			}
+		case err := <-done:
+			t.Fatalf("it ended: %v", err)
+		}
+	}
+	if token := address[strings.LastIndex(address, "=")+1:]; token == "" || strings.Contains(out.String(), token) {
+		t.Errorf("the browser is started with the printed address: %s", out.String())
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := (&http.Client{Jar: jar}).Do(request)
+	if err != nil {
+		t.Fatalf("the browser waits in vain: %v", err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("the browser gets %s", response.Status)
 	}
 	cancel()
 	if err := <-done; err != nil {

@@ -42,7 +42,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -189,7 +188,7 @@ func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bo
 
 // EncodedMetricHistories are what was recorded since the start of an object's load by each metric; none where it has one
 // alone.
-func (c *Controller) EncodedMetricHistories(key observe.Key) ([]loadhistory.EncodedMetric, error) {
+func (c *Controller) EncodedMetricHistories(key observe.Key) ([]monitor.EncodedMetric, error) {
 	record := c.records.find(key)
 	if record == nil {
 		return nil, nil

@@ -234,7 +234,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		return nil
 	}
 	r.inspectors.send(p, step, &decision)
-	p.record.loads.Add(&p.observation, &decision)
+	p.record.loads.Add(&p.policy, &p.observation, &decision)
 	r.triggers.followUp(p, &decision)
 	return r.act(ctx, p, &decision)
 }
@@ -300,7 +300,7 @@ func (r *reconciler) compare(p *pass) {
 	step := r.inspectors.prepare(p)
 	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
 	r.inspectors.send(p, step, &d)
-	p.record.loads.Add(&p.observation, &d)
+	p.record.loads.Add(&p.policy, &p.observation, &d)
 	p.update.Report = d.Report(horizontal.Outcome{At: now})
 	report := &p.update.Report
 	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report}

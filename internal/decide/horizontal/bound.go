@@ -54,17 +54,6 @@ func (d *Decision) bound(s *State, proposed int32) {
 	}
 }
 
-// LoadBy is the target's load by one metric, in pods at that metric's target; false where it is not known. The
-// observation is the one that was decided on.
-func (d *Decision) LoadBy(i int, o *Observation) (pods float64, isKnown bool) {
-	return load.ByMetric(&load.Input{
-		Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Pods: o.Pods, Current: d.Current,
-	}, i)
-}
-
-// Policy is what was decided by.
-func (d *Decision) Policy() *Policy { return d.policy }
-
 // expect has the load go into the forecast, and takes from it what is expected.
 func (d *Decision) expect(s *State, o *Observation) {
 	p := d.policy

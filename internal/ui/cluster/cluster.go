@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/advice"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -99,6 +100,26 @@ func (r *Reader) watch(config *rest.Config) error {
 		if _, err := w.informer.AddEventHandler(r.handler(w)); err != nil {
 			return fmt.Errorf("informer: %w", err)
 		}
+	}
+	return r.watchTargets(config)
+}
+
+// watchTargets makes the informers of what is scaled.
+func (r *Reader) watchTargets(config *rest.Config) (err error) {
+	for kind, resource := range map[string]string{
+		targets.Deployment: "deployments.apps", targets.StatefulSet: "statefulsets.apps",
+	} {
+		w := &watched{kind: kind, resource: resource, namespace: r.config.Namespace}
+		w.informer, err = targets.Informer(kind, w.through(config), w.namespace, func(namespace, name string, ready *int32) {
+			r.rows.setReady(target{namespace, kind + "/" + name}, ready)
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.informer.SetWatchErrorHandlerWithContext(w.failed); err != nil {
+			return fmt.Errorf("informer: %w", err)
+		}
+		r.watches = append(r.watches, w)
 	}
 	return nil
 }

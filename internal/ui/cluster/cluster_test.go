@@ -396,7 +396,7 @@ func TestManyCostOneList(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	// One that asks for initial events, the list, and the watch.
-	if a.requests[hpasPath] > 3 || len(a.requests) > 3 {
+	if a.requests[hpasPath] > 3 || len(a.requests) > 5 {
 		t.Errorf("requests %v, want one list and one watch of each kind", a.requests)
 	}
 }
@@ -478,4 +478,46 @@ func BenchmarkOverview(b *testing.B) {
 			reader.Overview(revision)
 		}
 	})
+}
+
+// TestReady: how many pods of a target are ready is a part of the row, whichever of both comes first.
+func TestReady(t *testing.T) {
+	const deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, uid: d-1, resourceVersion: "3"}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: []}}}
+status: {readyReplicas: 3, replicas: 4}
+`
+	reader := running(t, &api{objects: map[string]string{
+		hpasPath:                    listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa),
+		"/apis/apps/v1/deployments": listOf(t, "apps/v1", "DeploymentList", deployment),
+	}})
+	ready := func() *int32 {
+		if rows := reader.Overview(0).Rows; len(rows) == 1 {
+			return rows[0].Ready
+		}
+		return nil
+	}
+	await(t, "the ready pods", func() bool { return ready() != nil && *ready() == 3 })
+
+	r, row := newRows(), view.Row{ID: "a", Namespace: "shop", Target: "Deployment/web"}
+	web := target{"shop", "Deployment/web"}
+	r.set(&row, time.Now())
+	r.setReady(web, ptr.To[int32](5))
+	revision := r.revision
+	r.setReady(web, ptr.To[int32](5))
+	if got, _ := r.row("a"); *got.Ready != 5 || r.revision != revision {
+		t.Errorf("%+v, revision %d", got, r.revision)
+	}
+	moved := view.Row{ID: "a", Namespace: "shop", Target: "Deployment/api"}
+	r.set(&moved, time.Now())
+	r.setReady(web, nil)
+	if got, _ := r.row("a"); got.Ready != nil || len(r.of) != 1 {
+		t.Errorf("of another target: %+v, %v", got, r.of)
+	}
+	r.remove("a")
+	if len(r.of) != 0 || len(r.ready) != 0 {
+		t.Errorf("what is gone is kept: %v, %v", r.of, r.ready)
+	}
 }

@@ -24,6 +24,9 @@ type rows struct {
 	revision int64
 	byID     map[string]*kept
 	removed  []gone
+	// ready are the ready pods of targets, and of are the rows of each target.
+	ready map[target]int32
+	of    map[target]map[string]bool
 	// forgotten is the newest revision of which a removal is not kept any more.
 	forgotten int64
 }
@@ -39,7 +42,12 @@ type gone struct {
 	revision int64
 }
 
-func newRows() *rows { return &rows{byID: map[string]*kept{}} }
+// target is what is scaled: its namespace, and kind and name as in a row.
+type target struct{ namespace, name string }
+
+func newRows() *rows {
+	return &rows{byID: map[string]*kept{}, ready: map[target]int32{}, of: map[target]map[string]bool{}}
+}
 
 // set takes in a row that is new or may have changed.
 func (r *rows) set(row *view.Row, now time.Time) {
@@ -51,8 +59,53 @@ func (r *rows) set(row *view.Row, now time.Time) {
 		row.Counts = before.row.Counts
 	}
 	row.Counts = withCount(row.Counts, row, now)
+	r.point(row, before)
 	r.revision++
 	r.byID[row.ID] = &kept{row: *row, revision: r.revision}
+}
+
+// point notes which target a row has, and how many of its pods are ready.
+func (r *rows) point(row *view.Row, before *kept) {
+	to := target{row.Namespace, row.Target}
+	if before != nil && before.row.Target != row.Target {
+		r.unpoint(&before.row)
+	}
+	if r.of[to] == nil {
+		r.of[to] = map[string]bool{}
+	}
+	r.of[to][row.ID] = true
+	row.Ready = nil
+	if n, isKnown := r.ready[to]; isKnown {
+		row.Ready = &n
+	}
+}
+
+func (r *rows) unpoint(row *view.Row) {
+	from := target{row.Namespace, row.Target}
+	if delete(r.of[from], row.ID); len(r.of[from]) == 0 {
+		delete(r.of, from)
+	}
+}
+
+// setReady takes in how many pods of a target are ready; it is not known any more if n is nil.
+func (r *rows) setReady(of target, n *int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, isKnown := r.ready[of]
+	switch {
+	case n == nil && !isKnown, n != nil && isKnown && *n == before:
+		return
+	case n == nil:
+		delete(r.ready, of)
+	default:
+		r.ready[of] = *n
+	}
+	for id := range r.of[of] {
+		row := r.byID[id].row
+		row.Ready = n
+		r.revision++
+		r.byID[id] = &kept{row: row, revision: r.revision}
+	}
 }
 
 // withCount appends the desired count if it or the load is another one. The list is not changed in place: readers have
@@ -84,6 +137,7 @@ func (r *rows) remove(id string) {
 	if r.byID[id] == nil {
 		return
 	}
+	r.unpoint(&r.byID[id].row)
 	delete(r.byID, id)
 	r.revision++
 	r.removed = append(r.removed, gone{id, r.revision})

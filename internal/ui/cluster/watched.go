@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"net/http"
-	"path"
 	"sync"
 	"time"
 
@@ -92,7 +91,7 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.by.failed(r.Context(), nil, err)
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode >= http.StatusInternalServerError:
 		s.by.failed(r.Context(), nil, apierrors.NewGenericServerResponse(response.StatusCode, verb,
-			schema.GroupResource{Resource: path.Base(r.URL.Path)}, "", "", 0, true))
+			schema.ParseGroupResource(s.by.resource), "", "", 0, true))
 	}
 	return response, err
 }

@@ -2,14 +2,11 @@ package view
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -47,6 +44,7 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	}
 	row.Desired, row.Current = ptr.To(hpa.Status.DesiredReplicas), ptr.To(hpa.Status.CurrentReplicas)
 	row.Load = loadOf(hpa.Spec.Metrics, hpa.Status.CurrentMetrics)
+	row.Limit = limitOf(conditions)
 	if at := hpa.Status.LastScaleTime; at != nil {
 		row.Scaled = at.UnixMilli()
 	}
@@ -73,8 +71,11 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 		return row
 	}
 	row.Desired, row.Current = ptr.To(status.DesiredReplicas), ptr.To(status.CurrentReplicas)
-	if status.Metrics != "" {
+	if row.Load = loadOfWLA(wla); row.Load == nil && status.Metrics != "" {
 		row.Load = &Load{Text: status.Metrics}
+	}
+	if l := status.Limit; l != nil {
+		row.Limit = &Limit{Name: l.Name, Says: l.Message}
 	}
 	if at := status.LastScaleTime; at != nil {
 		row.Scaled = at.UnixMilli()
@@ -111,6 +112,9 @@ const mostBytes = 500
 // cut shortens the texts that are as long as their writers like. Names are short: they are checked by the API server.
 func (r *Row) cut() {
 	texts := []*string{&r.Target, &r.Mode, &r.Says}
+	if r.Limit != nil {
+		texts = append(texts, &r.Limit.Name, &r.Limit.Says)
+	}
 	if r.Load != nil {
 		texts = append(texts, &r.Load.Metric, &r.Load.Text)
 	}
@@ -177,61 +181,14 @@ func healthOf(conditions []condition, rules []rule) (health Health, says string)
 	return OK, ""
 }
 
-// loadOf is the metric that is highest against its target. The statuses are in the order of the metrics; one that
-// could not be read is empty.
-func loadOf(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) *Load {
-	var highest *Load
-	for i := range min(len(specs), len(statuses)) {
-		if load := loadOfOne(&specs[i], &statuses[i]); load != nil && (highest == nil || *load.Ratio > *highest.Ratio) {
-			highest = load
+// limitOf is what the conditions of an HPA say about its limits: the last one on the way to the count, as in the loop.
+func limitOf(conditions []condition) (limit *Limit) {
+	for _, c := range conditions {
+		isStabilized := c.kind == "AbleToScale" && (c.reason == "ScaleDownStabilized" || c.reason == "ScaleUpStabilized")
+		isLimited := c.kind == "ScalingLimited"
+		if c.status == string(corev1.ConditionTrue) && (isLimited || isStabilized && limit == nil) {
+			limit = &Limit{Name: c.reason, Says: c.message}
 		}
 	}
-	return highest
-}
-
-func loadOfOne(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus) *Load {
-	name, target, current := partsOf(spec, status)
-	if target == nil || current == nil {
-		return nil
-	}
-	switch {
-	case target.AverageUtilization != nil && current.AverageUtilization != nil && *target.AverageUtilization > 0:
-		return &Load{Metric: name, Ratio: ptr.To(float64(*current.AverageUtilization) / float64(*target.AverageUtilization)),
-			Text: fmt.Sprintf("%d%%/%d%%", *current.AverageUtilization, *target.AverageUtilization)}
-	case target.AverageValue != nil && current.AverageValue != nil:
-		return amounts(name, current.AverageValue, target.AverageValue)
-	case target.Value != nil && current.Value != nil:
-		return amounts(name, current.Value, target.Value)
-	}
-	return nil
-}
-
-func amounts(name string, current, target *resource.Quantity) *Load {
-	ratio := current.AsApproximateFloat64() / target.AsApproximateFloat64()
-	// A quantity may be endless as a number.
-	if target.Sign() <= 0 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
-		return nil
-	}
-	return &Load{Metric: name, Ratio: &ratio,
-		Text: current.String() + "/" + target.String()}
-}
-
-// partsOf are a metric's name, target and current value.
-func partsOf(
-	spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatus,
-) (name string, target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) {
-	switch {
-	case spec.Resource != nil && status.Resource != nil:
-		return string(spec.Resource.Name), &spec.Resource.Target, &status.Resource.Current
-	case spec.ContainerResource != nil && status.ContainerResource != nil:
-		of := spec.ContainerResource
-		return string(of.Name) + " of " + of.Container, &of.Target, &status.ContainerResource.Current
-	case spec.Pods != nil && status.Pods != nil:
-		return spec.Pods.Metric.Name, &spec.Pods.Target, &status.Pods.Current
-	case spec.Object != nil && status.Object != nil:
-		return spec.Object.Metric.Name, &spec.Object.Target, &status.Object.Current
-	case spec.External != nil && status.External != nil:
-		return spec.External.Metric.Name, &spec.External.Target, &status.External.Current
-	}
-	return "", nil, nil
+	return limit
 }

@@ -116,3 +116,54 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// TestLimits: the last limit on the way to the count is named, in the words of the condition or of the status.
+func TestLimits(t *testing.T) {
+	able, stabilized := hpaCondition("AbleToScale", "True", "ReadyForNewScale"), hpaCondition("AbleToScale", "True", "ScaleDownStabilized")
+	for name, tt := range map[string]struct {
+		conditions []autoscalingv2.HorizontalPodAutoscalerCondition
+		want       string
+	}{
+		"none":            {[]autoscalingv2.HorizontalPodAutoscalerCondition{able, hpaCondition("ScalingLimited", "False", "DesiredWithinRange")}, ""},
+		"a window":        {[]autoscalingv2.HorizontalPodAutoscalerCondition{stabilized}, "ScaleDownStabilized"},
+		"a window, a max": {[]autoscalingv2.HorizontalPodAutoscalerCondition{stabilized, hpaCondition("ScalingLimited", "True", "TooManyReplicas")}, "TooManyReplicas"},
+	} {
+		row := OfHPA(&autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{Conditions: tt.conditions}})
+		if got := ptr.Deref(row.Limit, Limit{}); got.Name != tt.want || tt.want != "" && got.Says != "the message of "+tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestLoadOfWLA: of metrics that an HPA has and of those that it does not have, the highest against its target.
+func TestLoadOfWLA(t *testing.T) {
+	four, eight := resource.MustParse("4"), resource.MustParse("10")
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
+	wla.Spec.Metrics = []plimsollv1alpha1.MetricSpec{
+		{Type: "Resource", Resource: &plimsollv1alpha1.ResourceMetricSource{Name: "cpu", Target: plimsollv1alpha1.MetricTarget{
+			Type: "Utilization", AverageUtilization: ptr.To[int32](50)}}},
+		{Type: "PodEndpoint", PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{Target: plimsollv1alpha1.MetricTarget{
+			Type: "AverageValue", AverageValue: &four}}},
+	}
+	wla.Spec.Metrics[1].PodEndpoint.Metric.Name = "requests"
+	wla.Status.Metrics = "cpu: 75%/50%, requests: 10/4 (avg)"
+	wla.Status.Limit = &plimsollv1alpha1.Limit{Name: "MaxReplicas", Message: "maxReplicas is 5"}
+	wla.Status.Conditions = []metav1.Condition{{Type: "AbleToScale", Status: "True", Reason: "ReadyForNewScale"}}
+	wla.Status.CurrentMetrics = []autoscalingv2.MetricStatus{
+		{Type: "Resource", Resource: &autoscalingv2.ResourceMetricStatus{Name: "cpu", Current: autoscalingv2.MetricValueStatus{
+			AverageUtilization: ptr.To[int32](75)}}},
+		{Type: "Pods", Pods: &autoscalingv2.PodsMetricStatus{Current: autoscalingv2.MetricValueStatus{AverageValue: &eight}}},
+	}
+	row := OfWLA(wla)
+	if row.Load == nil || row.Load.Ratio == nil || *row.Load.Ratio != 2.5 || row.Load.Metric != "requests" || row.Limit.Name != "MaxReplicas" {
+		t.Errorf("%+v, %+v", row.Load, row.Limit)
+	}
+	wla.Status.CurrentMetrics[1] = autoscalingv2.MetricStatus{}
+	if row := OfWLA(wla); *row.Load.Ratio != 1.5 || row.Load.Metric != "cpu" {
+		t.Errorf("with a metric that cannot be read: %+v", row.Load)
+	}
+	wla.Status.CurrentMetrics = nil
+	if row := OfWLA(wla); row.Load.Ratio != nil || row.Load.Text != wla.Status.Metrics {
+		t.Errorf("without values: %+v", row.Load)
+	}
+}

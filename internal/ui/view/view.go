@@ -58,8 +58,12 @@ type Row struct {
 	// Desired is the count that was last decided, Current the one that the target had then.
 	Desired *int32 `json:"desired,omitempty"`
 	Current *int32 `json:"current,omitempty"`
+	// Ready is how many pods of the target are ready; absent where that is not known.
+	Ready *int32 `json:"ready,omitempty"`
 	// Load is the metric that is highest against its target.
 	Load *Load `json:"load,omitempty"`
+	// Limit is what keeps the desired count from what the metrics ask for; absent where nothing does.
+	Limit *Limit `json:"limit,omitempty"`
 	// Mode is a VerticalPodAutoscaler's updateMode, or a WorkloadAutoscaler's mode if that is not Active.
 	Mode   string `json:"mode,omitempty"`
 	Health Health `json:"health"`
@@ -69,6 +73,13 @@ type Row struct {
 	Scaled int64 `json:"scaled,omitempty"`
 	// Counts are the desired counts since this server has watched, each from its time on.
 	Counts []Count `json:"counts,omitempty"`
+}
+
+// Limit is what limits a count: a reason of an HPA's conditions, or the name of a WorkloadAutoscaler's limit, and what that
+// says.
+type Limit struct {
+	Name string `json:"name"`
+	Says string `json:"says,omitempty"`
 }
 
 // Load is a metric's current value against its target.

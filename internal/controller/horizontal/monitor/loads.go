@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/load"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
@@ -27,8 +28,8 @@ type Loads struct {
 	ready int32
 }
 
-// Add records a decision on an observation. One for which the scale could not be read says nothing.
-func (r *Loads) Add(o *horizontal.Observation, d *horizontal.Decision) {
+// Add records a decision by a policy on an observation. One for which the scale could not be read says nothing.
+func (r *Loads) Add(policy *horizontal.Policy, o *horizontal.Observation, d *horizontal.Decision) {
 	if d.Branch == horizontal.BranchNoScale {
 		return
 	}
@@ -45,7 +46,7 @@ func (r *Loads) Add(o *horizontal.Observation, d *horizontal.Decision) {
 	p.Ready = r.ready
 	r.history.Add(d.At, p)
 	r.hasNew = true
-	r.addMetrics(o, d)
+	r.addMetrics(policy, o, d)
 }
 
 // metricLoad is the load by one metric.
@@ -55,16 +56,18 @@ type metricLoad struct {
 }
 
 // addMetrics records the load by each metric. Of a single one it is the load.
-func (r *Loads) addMetrics(o *horizontal.Observation, d *horizontal.Decision) {
-	policy := d.Policy()
-	if policy == nil || len(policy.Metrics) < 2 {
+func (r *Loads) addMetrics(policy *horizontal.Policy, o *horizontal.Observation, d *horizontal.Decision) {
+	if len(policy.Metrics) < 2 {
 		r.metrics, r.named = nil, nil
 		return
 	}
 	r.name(policy)
+	in := load.Input{
+		Specs: policy.Metrics, Readings: o.Readings, Results: d.Metrics, Pods: o.Pods, Current: d.Current,
+	}
 	for i := range r.metrics {
 		p := loadhistory.Point{Load: math.NaN()}
-		if pods, isKnown := d.LoadBy(i, o); isKnown {
+		if pods, isKnown := load.ByMetric(&in, i); isKnown {
 			p.Load = pods
 		}
 		r.metrics[i].history.Add(d.At, p)
@@ -89,12 +92,15 @@ func (r *Loads) name(policy *horizontal.Policy) {
 	}
 }
 
+// EncodedMetric is the load by one metric.
+type EncodedMetric = loadhistory.EncodedMetric
+
 // EncodeMetrics are the loads by each metric, in the order of the object's spec; none where there is one metric alone.
-func (r *Loads) EncodeMetrics() (all []loadhistory.EncodedMetric, err error) {
+func (r *Loads) EncodeMetrics() (all []EncodedMetric, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.metrics {
-		m := loadhistory.EncodedMetric{Name: r.metrics[i].name}
+		m := EncodedMetric{Name: r.metrics[i].name}
 		if m.History, err = r.metrics[i].history.AppendBinary(nil); err != nil {
 			return nil, err
 		}

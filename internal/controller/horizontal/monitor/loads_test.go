@@ -29,9 +29,9 @@ func points(t *testing.T, decisions ...horizontal.Decision) (recorded []loadhist
 	}}
 	for i := range decisions {
 		decisions[i].At = begin.Add(time.Duration(i) * time.Second)
-		r.Add(&o, &decisions[i])
+		r.Add(&horizontal.Policy{}, &o, &decisions[i])
 	}
-	r.Add(&o, &horizontal.Decision{At: begin.Add(time.Hour), Branch: horizontal.BranchMetrics})
+	r.Add(&horizontal.Policy{}, &o, &horizontal.Decision{At: begin.Add(time.Hour), Branch: horizontal.BranchMetrics})
 	encoded, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestPodsThatWereNotRead(t *testing.T) {
 		{Target: horizontal.Target{StatusReplicas: 0}},
 		{},
 	} {
-		r.Add(&o, &horizontal.Decision{At: begin.Add(time.Duration(i) * time.Second), Branch: horizontal.BranchAboveMax})
+		r.Add(&horizontal.Policy{}, &o, &horizontal.Decision{At: begin.Add(time.Duration(i) * time.Second), Branch: horizontal.BranchAboveMax})
 	}
 	var recorded []int32
 	r.history.Points(begin, begin.Add(time.Minute), func(p loadhistory.Point) bool {
@@ -160,7 +160,7 @@ func TestLoadsByMetric(t *testing.T) {
 	var r Loads
 	add := func(p *horizontal.Policy, second int, lengths ...int64) {
 		o, d := decided(p, second, lengths...)
-		r.Add(&o, &d)
+		r.Add(p, &o, &d)
 	}
 	two := queues("orders", "mails")
 	add(two, 0, 5, 2)

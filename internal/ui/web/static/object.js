@@ -59,8 +59,10 @@ export class ObjectPage {
     const { row } = answer;
     const parts = [["Kind", row.kind], ["Target", row.target], ["Health", element("span", { class: `health-${row.health}` }, `${symbols[row.health]} ${row.health}`)]];
     if (row.desired !== undefined) parts.push(["Desired", String(row.desired)], ["Current", String(row.current)]);
+    if (row.ready !== undefined && row.kind !== "VerticalPodAutoscaler") parts.push(["Ready", String(row.ready)]);
     if (row.max !== undefined) parts.push(["Range", `${row.min ?? 0} to ${row.max}`]);
     if (row.load) parts.push(["Load / target", `${row.load.text}${row.load.metric ? ` ${row.load.metric}` : ""}`]);
+    if (row.limit) parts.push(["Limited by", element("span", { title: row.limit.says || undefined }, row.limit.name)]);
     if (row.mode) parts.push(["Mode", row.mode]);
     if (row.scaled) parts.push(["Last scaled", time(row.scaled)]);
     this.summary.replaceChildren(...parts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));

@@ -14,7 +14,7 @@ const columns = [
   { name: "replicas", title: "Replicas", of: (row) => -(row.desired ?? -1) },
   { name: "load", title: "Load / target", of: (row) => -ratio(row) },
   { name: "recent", title: "Desired", of: (row) => -(row.scaled ?? 0) },
-  { name: "says", title: "What is wrong", of: (row) => row.says ?? "" },
+  { name: "says", title: "What is wrong, or limits it", of: (row) => row.says || row.limit?.name || "" },
 ];
 
 // Overview is a table that has elements for the rows in sight alone.
@@ -104,7 +104,7 @@ export class Overview {
     const cells = [
       element("span", { class: `health-${row.health}` }, `${symbols[row.health]} ${row.health}`), short[row.kind], row.namespace,
       element("a", { href: `#/object/${[row.kind, row.namespace, row.name].map(encodeURIComponent).join("/")}`, tabindex: -1 }, row.name),
-      row.target, replicas(row), load(row), spark(row), row.says ?? "",
+      row.target, replicas(row), load(row), spark(row), row.says || limit(row),
     ];
     return element("tr", { "aria-rowindex": index + 2, "aria-selected": String(row.id === this.selected), onclick: (event) => { if (!event.target.closest("a")) this.open(row); } },
       ...cells.map((cell, i) => element("td", { class: `c-${columns[i].name}`, title: typeof cell === "string" && cell !== "" ? cell : undefined }, cell)));
@@ -148,12 +148,17 @@ function replicas(row) {
   ];
   let text = `${min}–${row.max}`;
   if (row.desired !== undefined) {
-    parts.push(shape("circle", { class: "current", cx: at(row.current), cy: 8, r: 4 }), shape("circle", { class: "desired", cx: at(row.desired), cy: 8, r: 6 }));
+    parts.push(shape("circle", { class: "current", cx: at(row.ready ?? row.current), cy: 8, r: 4 }), shape("circle", { class: "desired", cx: at(row.desired), cy: 8, r: 6 }));
     text = row.current === row.desired ? `${row.desired} in ${text}` : `${row.current} → ${row.desired} in ${text}`;
+    if (row.ready !== undefined && row.ready !== row.desired) text += `, ${row.ready} ready`;
   }
   const mode = row.mode ? element("span", { class: "soft" }, ` ${row.mode}`) : undefined;
   return element("span", { title: text }, shape("svg", { width: width + 14, height: 16, viewBox: `-7 0 ${width + 14} 16`, "aria-hidden": "true" }, ...parts),
     element("span", { class: "num" }, ` ${text}`), mode);
+}
+
+function limit(row) {
+  return row.limit ? element("span", { class: "soft", title: row.limit.says || undefined }, row.limit.name) : "";
 }
 
 // load is a bar that ends at twice the target.

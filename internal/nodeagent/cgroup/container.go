@@ -133,11 +133,11 @@ func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, isKnown bool, 
 // read reads a file from its start, whole. The kernel makes its text anew for each read, also for one that finds the
 // end: a text that ends with a line does so with the file, and is not read again for that.
 func read(f *os.File, b *Buffer) ([]byte, error) {
-	_, err := f.Seek(0, io.SeekStart)
 	n := 0
+	var err error
 	for err == nil && n < len(b) && (n == 0 || b[n-1] != '\n') {
 		var more int
-		more, err = f.Read(b[n:])
+		more, err = f.ReadAt(b[n:], int64(n))
 		n += more
 	}
 	switch {

@@ -111,20 +111,22 @@ func (r *Object) note(format string, values ...any) {
 }
 
 // Request changes the pods to those that the record tells of, where the target could not be read: if the only metric
-// is CPU with a utilization target, what a pod served at the target is that part of its request.
-func (r *Object) Request(w *simulate.Workload) {
+// is CPU with a utilization target, what a pod served at the target is that part of its request. Otherwise that is not
+// known.
+func (r *Object) Request(w *simulate.Workload) (isKnown bool) {
 	percent := int32(0)
 	if metrics := r.Autoscaler.Spec.Metrics; len(metrics) == 1 && metrics[0].Resource != nil &&
 		metrics[0].Resource.Name == corev1.ResourceCPU && metrics[0].Resource.Target.AverageUtilization != nil {
 		percent = *metrics[0].Resource.Target.AverageUtilization
 	}
 	if percent <= 0 || r.perPodMilli <= 0 {
-		r.note("a pod is taken to request %.0fm of CPU; --cpu-request or --workload say otherwise", w.CPURequestMilli)
-		return
+		r.note("a pod is taken to request %.0fm of CPU", w.CPURequestMilli)
+		return false
 	}
 	w.CPURequestMilli = math.Max(1, math.Round(r.perPodMilli*100/float64(percent)))
 	w.Name = fmt.Sprintf("a pod of %.0fm", w.CPURequestMilli)
 	r.note("as recorded, a pod requests %.0fm of CPU", w.CPURequestMilli)
+	return true
 }
 
 // PodCapacity is what a pod serves of the load at 100 % of its request: at the target of the object as it is in the

@@ -389,7 +389,9 @@ func (f *simulateFlags) pod(
 		}
 	}
 	if target == nil && f.recorded != nil && f.cpu == 0 {
-		f.recorded.Request(&w)
+		if !f.recorded.Request(&w) {
+			f.recorded.Notes = append(f.recorded.Notes, "--cpu-request or --workload say what a pod requests")
+		}
 	}
 	if f.cpu > 0 {
 		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -15,8 +16,8 @@ type span struct {
 	end    time.Time
 }
 
-// look looks again where the averages are to end at the same moment, and where they are to be over a shorter window as so
-// many pods have just become ready that it matters.
+// look looks again where the averages are to end at the same moment, and where they are to be over a shorter window as
+// so many pods have just become ready that it matters.
 func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
 	if err := s.lookOver(now, pods, span{window: averaging.StableWindow}, v); err != nil {
 		return err
@@ -39,8 +40,8 @@ func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
 	return nil
 }
 
-// lookCut looks over the window that the pods have in common up to their newest samples. What was seen up to another end
-// is seen again first.
+// lookCut looks over the window that the pods have in common up to their newest samples. What was seen up to another
+// end is seen again first.
 func (s *session) lookCut(now time.Time, pods []*observe.Pod, isSeenOtherwise bool, v *View) error {
 	if isSeenOtherwise {
 		if err := s.lookOver(now, pods, span{window: averaging.StableWindow}, v); err != nil {
@@ -53,16 +54,13 @@ func (s *session) lookCut(now time.Time, pods []*observe.Pod, isSeenOtherwise bo
 	return nil
 }
 
-// count takes a ready pod into what the pods have in common. Where all averages end with the same moment, a pod counts
-// that was ready for all of the window: before, the others had its part of the load. Of another one the sample has that
-// moment and that window, and no more is made of it than of a pod that starts.
+// count takes a ready pod into what the pods have in common.
 func (v *View) count(from int, pod *observe.Pod, end time.Time) {
 	if !pod.IsReady() {
 		return
 	}
 	if !end.IsZero() {
-		v.milli = arithmetic.Saturate.Add(v.milli, v.together(from, end))
-		v.startWith(from, pod, end)
+		v.spread(from, pod, end)
 		return
 	}
 	readyFor := v.readyFor(from, pod)
@@ -71,8 +69,33 @@ func (v *View) count(from int, pod *observe.Pod, end time.Time) {
 		return
 	}
 	v.common.Add(readySince(pod).Add(readyFor), readyFor, v.lastInterval(from))
-	if readyFor >= averaging.ShortestWindow {
-		v.milli = arithmetic.Saturate.Add(v.milli, v.together(from, time.Time{}))
+	for i := range v.containers[from:] {
+		if readyFor >= averaging.ShortestWindow {
+			v.milli = arithmetic.Saturate.Add(v.milli, v.containers[from+i].CPU.MilliCores())
+		}
+	}
+}
+
+// spread has what a pod used up to the end that all averages have count as a part of the whole window, if it was ready
+// for a part of that alone: in the other part the others had its load, and the sum is what all did together. A pod that
+// was not ready then, or has just become so, does not count: its sample has that end and the whole window, as that of a
+// pod that starts.
+func (v *View) spread(from int, pod *observe.Pod, end time.Time) {
+	readyFor := end.Sub(readySince(pod))
+	for i := range v.containers[from:] {
+		c := &v.containers[from+i].CPU
+		part := int64(min(c.Span, averaging.StableWindow))
+		switch {
+		case readyFor >= averaging.StableWindow, c.End.Before(end):
+		case c.End.After(end):
+			*c = rate.Interval{End: end, Span: averaging.StableWindow}
+		default:
+			c.NanoCores = arithmetic.Saturate.MulDiv(c.NanoCores, part, int64(averaging.StableWindow))
+		}
+		v.milli = arithmetic.Saturate.Add(v.milli, c.MilliCores())
+		if readyFor < averaging.ShortestWindow && !c.End.Before(end) {
+			c.End, c.Span = end, averaging.StableWindow
+		}
 	}
 }
 
@@ -86,7 +109,8 @@ func (v *View) lastInterval(from int) (longest time.Duration) {
 	return longest
 }
 
-// together is what a pod's containers use. Up to an end it is what they used of the whole window, also if they are younger.
+// together is what a pod's containers use. Up to an end it is what they used of the whole window, also if they are
+// younger.
 func (v *View) together(from int, end time.Time) (milli int64) {
 	for i := range v.containers[from:] {
 		c := &v.containers[from+i].CPU
@@ -100,16 +124,4 @@ func (v *View) together(from int, end time.Time) (milli int64) {
 		milli = arithmetic.Saturate.Add(milli, used)
 	}
 	return milli
-}
-
-// startWith gives the sample of a pod that was not ready for all of the window up to a moment that moment and window.
-func (v *View) startWith(from int, pod *observe.Pod, end time.Time) {
-	if end.Sub(readySince(pod)) >= averaging.StableWindow {
-		return
-	}
-	for i := range v.containers[from:] {
-		if c := &v.containers[from+i]; !c.CPU.End.Before(end) {
-			c.CPU.End, c.CPU.Span = end, averaging.StableWindow
-		}
-	}
 }

@@ -183,7 +183,7 @@ func (v *View) use(now time.Time, pod *observe.Pod, over span, usage usageOf) (i
 		query.End = time.Time{}
 		v.containers, isKnown = usage(query, v.containers[:from])
 	}
-	if !isKnown || !pod.IsReady() || !over.end.IsZero() {
+	if !isKnown || !pod.IsReady() {
 		return isKnown
 	}
 	if query.Window = averaging.PodWindow(v.readyFor(from, pod), over.window); query.Window < over.window {

@@ -104,19 +104,25 @@ func (h *History[V]) Newest() V { return h.values[h.n-1] }
 // SpanMillis is from the oldest value to the newest.
 func (h *History[V]) SpanMillis() int64 { return int64(h.spanMillis) }
 
-// Around are the indexes of the values before and after a moment, and how long before the newest value these were. The
-// moment is so long before the newest value, and not before the oldest.
-func (h *History[V]) Around(agoMillis int64) (before, after int, beforeMillis, afterMillis int64) {
-	before = int(h.n) - 1
-	for before > 0 && beforeMillis < agoMillis {
-		after, afterMillis = before, beforeMillis
-		beforeMillis += int64(h.gapMillis[before])
-		before--
+// Place is a value's: its index, and how long before the newest it is.
+type Place struct {
+	Index     int
+	AgoMillis int64
+}
+
+// Around are the values before and after a moment, which is so long before the newest value and not before the oldest.
+// At the moment of a value both are that.
+func (h *History[V]) Around(agoMillis int64) (before, after Place) {
+	before = Place{Index: int(h.n) - 1}
+	for before.Index > 0 && before.AgoMillis < agoMillis {
+		after = before
+		before.AgoMillis += int64(h.gapMillis[before.Index])
+		before.Index--
 	}
-	if beforeMillis == agoMillis {
-		after, afterMillis = before, beforeMillis
+	if before.AgoMillis == agoMillis {
+		after = before
 	}
-	return before, after, beforeMillis, afterMillis
+	return before, after
 }
 
 // Window is where the longest span begins that the window holds and that ends with the

@@ -122,8 +122,8 @@ func TestAround(t *testing.T) {
 		0: {3, 3, 0, 0}, 1: {2, 3, 2000, 0}, 2000: {2, 2, 2000, 2000}, 2500: {1, 2, 3000, 2000}, 3000: {1, 1, 3000, 3000},
 		6999: {0, 1, 7000, 3000}, 7000: {0, 0, 7000, 7000},
 	} {
-		before, after, beforeMillis, afterMillis := h.Around(ago)
-		if got := [4]int64{int64(before), int64(after), beforeMillis, afterMillis}; got != want {
+		before, after := h.Around(ago)
+		if got := [4]int64{int64(before.Index), int64(after.Index), before.AgoMillis, after.AgoMillis}; got != want {
 			t.Errorf("%d ms ago: %v, want %v", ago, got, want)
 		}
 	}

@@ -186,8 +186,8 @@ func (c *Controller) EncodedHistory(key observe.Key) (encoded []byte, isWhole bo
 	return encoded, isWhole, err
 }
 
-// EncodedMetricHistories are what was recorded since the start of an object's load by each metric; none where it has one
-// alone.
+// EncodedMetricHistories are what was recorded since the start of an object's load by each metric; none where it has
+// one alone.
 func (c *Controller) EncodedMetricHistories(key observe.Key) ([]monitor.EncodedMetric, error) {
 	record := c.records.find(key)
 	if record == nil {

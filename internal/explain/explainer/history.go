@@ -115,7 +115,8 @@ func (r *ClusterReader) Report(
 	if source.NoLeader == "" {
 		// A controller that cannot say it has the load of all metrics together.
 		if metrics, err := r.finder.MetricHistories(ctx, object); err == nil {
-			return report, report.AddMetrics(metrics)
+			err = report.AddMetrics(metrics)
+			return report, err
 		}
 	}
 	return report, nil

@@ -319,6 +319,17 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 	}
+	checkMetricsText(t, r)
+	if err := r.AddMetrics([]loadhistory.EncodedMetric{{Name: "cpu", History: []byte("damaged")}}); err == nil {
+		t.Error("a damaged history was read")
+	}
+	if err := r.AddMetrics(make([]loadhistory.EncodedMetric, 1000)); err == nil || !strings.Contains(err.Error(), "8 at most") {
+		t.Errorf("of too many metrics: %v", err)
+	}
+}
+
+func checkMetricsText(t *testing.T, r *Report) {
+	t.Helper()
 	var text bytes.Buffer
 	if err := r.WriteText(&text, Style{Width: 80}); err != nil {
 		t.Fatal(err)
@@ -327,11 +338,5 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(text.String(), words) {
 			t.Errorf("%q is missing in\n%s", words, text.String())
 		}
-	}
-	if err := r.AddMetrics([]loadhistory.EncodedMetric{{Name: "cpu", History: []byte("damaged")}}); err == nil {
-		t.Error("a damaged history was read")
-	}
-	if err := r.AddMetrics(make([]loadhistory.EncodedMetric, 1000)); err == nil || !strings.Contains(err.Error(), "8 at most") {
-		t.Errorf("of too many metrics: %v", err)
 	}
 }

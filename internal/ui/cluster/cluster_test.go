@@ -225,7 +225,7 @@ func TestAPIServerAway(t *testing.T) {
 	reader, server := runningAt(t, a, "")
 	await(t, "the HPA and no note", func() bool { return len(reader.Overview(0).Rows) == 1 && noteOf(reader, view.HPA) == "" })
 	address := server.Listener.Addr().String()
-	server.Listener.Close()
+	_ = server.Listener.Close()
 	server.CloseClientConnections()
 	await(t, "a note of the API server's absence", func() bool {
 		return strings.Contains(noteOf(reader, view.HPA), "they were at") && strings.Contains(noteOf(reader, view.HPA), "refuses the connection")
@@ -240,7 +240,7 @@ func TestAPIServerAway(t *testing.T) {
 	}
 	again := &http.Server{Handler: a, ReadHeaderTimeout: time.Second}
 	go func() { _ = again.Serve(listener) }()
-	defer again.Close()
+	defer func() { _ = again.Close() }()
 	await(t, "no note any more", func() bool { return noteOf(reader, view.HPA) == "" })
 }
 

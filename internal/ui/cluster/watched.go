@@ -39,8 +39,8 @@ func (w *watched) failed(_ context.Context, _ *cache.Reflector, err error) {
 	w.err = err
 }
 
-// note says why objects of a kind are not shown, or are old; false where they are shown as they are, or where there can be
-// none of them.
+// note says why objects of a kind are not shown, or are old; false where they are shown as they are, or where there can
+// be none of them.
 func (w *watched) note() (view.Note, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,8 +58,8 @@ func (w *watched) note() (view.Note, bool) {
 	return view.Note{What: w.kind + "s", Why: why}, true
 }
 
-// through is a configuration whose requests w sees. An informer keeps to itself that a watch is refused, and tries again:
-// it reports neither a refused connection nor the statuses 429 and 500.
+// through is a configuration whose requests w sees. An informer keeps to itself that a watch is refused, and tries
+// again: it reports neither a refused connection nor the statuses 429 and 500.
 func (w *watched) through(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
 	own.Wrap(func(next http.RoundTripper) http.RoundTripper { return &seen{next: next, by: w} })

@@ -75,8 +75,8 @@ type Row struct {
 	Counts []Count `json:"counts,omitempty"`
 }
 
-// Limit is what limits a count: a reason of an HPA's conditions, or the name of a WorkloadAutoscaler's limit, and what that
-// says.
+// Limit is what limits a count: a reason of an HPA's conditions, or the name of a WorkloadAutoscaler's limit, and what
+// that says.
 type Limit struct {
 	Name string `json:"name"`
 	Says string `json:"says,omitempty"`

@@ -367,6 +367,13 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	return s, err
 }
 
+// asRecorded changes the pods to those that the record tells of, if there is one and no flag says how large they are.
+func (f *simulateFlags) asRecorded(w *simulate.Workload) {
+	if f.recorded != nil && f.cpu == 0 && !f.recorded.Request(w) {
+		f.recorded.Notes = append(f.recorded.Notes, "--cpu-request or --workload say what a pod requests")
+	}
+}
+
 // pod is what the pods are: the workload's manifest, and what flags say instead.
 func (f *simulateFlags) pod(
 	ref autoscalingv2.CrossVersionObjectReference, objects []manifest.Object,
@@ -388,10 +395,8 @@ func (f *simulateFlags) pod(
 			return w, err
 		}
 	}
-	if target == nil && f.recorded != nil && f.cpu == 0 {
-		if !f.recorded.Request(&w) {
-			f.recorded.Notes = append(f.recorded.Notes, "--cpu-request or --workload say what a pod requests")
-		}
+	if target == nil {
+		f.asRecorded(&w)
 	}
 	if f.cpu > 0 {
 		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1

@@ -105,8 +105,9 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	return group.Wait()
 }
 
-// openBrowser opens the page. What it starts may be the browser itself, which then waits for the page. Every user of this
-// machine can read the address among that process's arguments: it is another one than the printed one, and works once.
+// openBrowser opens the page. What it starts may be the browser itself, which then waits for the page. Every user of
+// this machine can read the address among that process's arguments: it is another one than the printed one, and works
+// once.
 func openBrowser(page *server.Server, progress io.Writer) {
 	// What the browser prints is not for the reader of this.
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard

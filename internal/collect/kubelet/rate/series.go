@@ -77,10 +77,10 @@ func (s *series) until(back int64, w window) (Interval, bool) {
 
 // counted is the counter at a time before the newest sample.
 func (s *series) counted(agoMillis int64) int64 {
-	before, after, beforeMillis, afterMillis := s.cpuNanos.Around(agoMillis)
-	value := s.cpuNanos.Value(before)
-	if span := beforeMillis - afterMillis; span > 0 {
-		value += arithmetic.Saturate.MulDiv(s.cpuNanos.Value(after)-value, beforeMillis-agoMillis, span)
+	before, after := s.cpuNanos.Around(agoMillis)
+	value := s.cpuNanos.Value(before.Index)
+	if span := before.AgoMillis - after.AgoMillis; span > 0 {
+		value += arithmetic.Saturate.MulDiv(s.cpuNanos.Value(after.Index)-value, before.AgoMillis-agoMillis, span)
 	}
 	return value
 }

@@ -16,13 +16,13 @@ const (
 
 // CommonEnd finds the moment at which the averages of a target's pods are to end.
 //
-// The newest samples of pods are of different moments: a kubelet at its defaults renews those of a container after 10 to
-// 20 s, and each second while the container is new. Load that moves from one pod to another, as balancers and clients
-// that connect again have it, is in the newest sample of the one, and still in that of the other: it counts twice, and
-// the other way round not at all. So all windows end with the oldest of the newest samples. The sum of the averages is
-// then what all did together. That costs time, so it is done for targets with few pods, of which each counts much, and
-// while many are new, as all of them take over load then; and not where the newest samples together say more than could
-// count twice: that is a surge.
+// The newest samples of pods are of different moments: a kubelet at its defaults renews those of a container after 10
+// to 20 s, and each second while the container is new. Load that moves from one pod to another, as balancers and
+// clients that connect again have it, is in the newest sample of the one, and still in that of the other: it counts
+// twice, and the other way round not at all. So all windows end with the oldest of the newest samples. The sum of the
+// averages is then what all did together. That costs time, so it is done for targets with few pods, of which each
+// counts much, and while many are new, as all of them take over load then; and not where the newest samples together
+// say more than could count twice: that is a surge.
 type CommonEnd struct {
 	pods, young    int
 	oldest, newest time.Time
@@ -33,9 +33,9 @@ type CommonEnd struct {
 // Reset forgets the pods.
 func (c *CommonEnd) Reset() { *c = CommonEnd{} }
 
-// Add takes in a ready pod: when its newest sample was taken, how long it had been ready then, and how long before there
-// was another sample. Pods whose samples are much older than those of others have an end of their own: they would hold up
-// all.
+// Add takes in a ready pod: when its newest sample was taken, how long it had been ready then, and how long before
+// there was another sample. Pods whose samples are much older than those of others have an end of their own: they would
+// hold up all.
 func (c *CommonEnd) Add(end time.Time, readyFor, interval time.Duration) {
 	if readyFor < Reach {
 		c.young++
@@ -54,8 +54,8 @@ func (c *CommonEnd) Add(end time.Time, readyFor, interval time.Duration) {
 }
 
 // End is the moment; false if each pod's window is to end with its own newest sample. They have a common end also where
-// they cannot be cut to the window that they would be cut to, as the samples of one are further apart: of a new pod only
-// what lies after that is counted then.
+// they cannot be cut to the window that they would be cut to, as the samples of one are further apart: of a new pod
+// only what lies after that is counted then.
 func (c *CommonEnd) End(cut time.Duration) (end time.Time, isCommon bool) {
 	if c.oldest.IsZero() || c.pods < 2 || c.pods > few && c.young <= c.pods/overlooked {
 		return time.Time{}, false

@@ -92,8 +92,8 @@ func (s *State) IsLearning(settings *Settings) bool {
 	return s == nil || s.v.Learnt < needed || settings.Identity != 0 && settings.Identity != s.v.Identity
 }
 
-// Expectation is what is expected of the load in a minute, in pods at the target: Upper has the mean error of that minute
-// of the day on top of Mean.
+// Expectation is what is expected of the load in a minute, in pods at the target: Upper has the mean error of that
+// minute of the day on top of Mean.
 type Expectation struct {
 	At          time.Time
 	Mean, Upper float64

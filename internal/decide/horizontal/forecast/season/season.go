@@ -101,8 +101,8 @@ func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, isKnown boo
 	return mean, upper, true
 }
 
-// Curve calls yield with what the model expects in each of the minutes after a minute, with the mean error of its minute
-// on top as upper. A minute that was never seen is left out.
+// Curve calls yield with what the model expects in each of the minutes after a minute, with the mean error of its
+// minute on top as upper. A minute that was never seen is left out.
 func (m *Model) Curve(minute int64, ahead int, yield func(minute int64, mean, upper float64)) {
 	left := m.Error
 	for k := 1; k <= ahead; k++ {

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
@@ -28,21 +27,29 @@ func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", key.Kind, key.NamespacedName, err)
 	}
+	now := time.Now()
 	o := &view.Object{
-		Row: row, Now: time.Now().UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{}, Manifest: string(text),
+		Row: row, Now: now.UnixMilli(), Until: to.UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
+		Manifest: string(text),
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { r.advice.Read(ctx, key.Namespace) })
-	if err := r.explain(ctx, o); err != nil {
+	if err := r.explain(ctx, o, from); err != nil {
 		o.Unexplained = err.Error()
 	}
 	r.addEvents(ctx, o)
 	reading.Wait()
 	r.advice.Add(ctx, o)
-	if key.Kind != observe.VerticalPodAutoscaler {
-		r.addHistory(ctx, o, from, to)
+	if key.Kind == observe.VerticalPodAutoscaler {
+		return o, ctx.Err()
 	}
-	return o, ctx.Err()
+	report, err := r.reader.ReportBetween(ctx, key, from, to, now)
+	if err != nil {
+		o.Unrecorded = err.Error()
+		return o, ctx.Err()
+	}
+	o.History = report.Output()
+	return o, nil
 }
 
 // get is the autoscaler as manifests show it.
@@ -72,21 +79,4 @@ func (r *Reader) typed(ctx context.Context, key observe.Key) (any, error) {
 	return object, apierror.Request{
 		Verb: "get", Resource: "verticalpodautoscalers.autoscaling.k8s.io", Namespace: key.Namespace, Name: key.Name,
 	}.Sentence(err)
-}
-
-// addHistory adds what was recorded from one moment to another, or why there is nothing.
-func (r *Reader) addHistory(ctx context.Context, o *view.Object, from, to time.Time) {
-	key := keyOf(&o.Row)
-	h, source, err := r.reader.History(ctx, key)
-	if err != nil {
-		o.Unrecorded = err.Error()
-		return
-	}
-	report, err := loadreport.New(key, h, source, from, to)
-	if err != nil {
-		o.Unrecorded = fmt.Sprintf("nothing is recorded of %s %s from %s to %s (%s)", key.Kind, key.NamespacedName,
-			from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), source.Text(time.Now()))
-		return
-	}
-	o.History = report.Output()
 }

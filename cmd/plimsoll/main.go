@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/migrate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/nodeagent"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/report"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/ui"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
@@ -89,8 +90,8 @@ func programCommand(program string) *cobra.Command {
 		&cobra.Group{ID: operateGroup, Title: "Commands that run in a cluster:"},
 		&cobra.Group{ID: otherGroup, Title: "Other commands:"},
 	)
-	add(root, useGroup, explain.Command(), advise.Command(version), ui.Command(), migrate.Command(),
-		doctor.Command(version))
+	add(root, useGroup, explain.Command(), advise.Command(version), ui.Command(),
+		report.Command(version), migrate.Command(), doctor.Command(version))
 	add(root, filesGroup, simulate.Command(), evaluate.Command())
 	add(root, operateGroup, controller.Command(), admission.Command(), vertical.RecommenderCommand(),
 		vertical.UpdaterCommand(), nodeagent.Command())

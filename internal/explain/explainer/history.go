@@ -104,12 +104,23 @@ func (r *ClusterReader) savedHistory(
 func (r *ClusterReader) Report(
 	ctx context.Context, object observe.Key, last time.Duration, now time.Time,
 ) (*loadreport.Report, error) {
+	return r.ReportBetween(ctx, object, now.Add(-last), now, now)
+}
+
+// ReportBetween is what was recorded of an object from one moment to another, which may be before now.
+func (r *ClusterReader) ReportBetween(
+	ctx context.Context, object observe.Key, from, to, now time.Time,
+) (*loadreport.Report, error) {
 	h, source, err := r.History(ctx, object)
 	if err != nil {
 		return nil, err
 	}
-	report, err := loadreport.New(object, h, source, now.Add(-last), now)
-	if err != nil {
+	report, err := loadreport.New(object, h, source, from, to)
+	switch {
+	case err != nil && to.Before(now):
+		return nil, fmt.Errorf("nothing is recorded of %s %s from %s to %s (%s)", object.Kind, object.NamespacedName,
+			from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), source.Text(now))
+	case err != nil:
 		return nil, err
 	}
 	if source.NoLeader == "" {

@@ -78,6 +78,15 @@ func (a *Advice) Add(ctx context.Context, o *view.Object) {
 	o.Findings = &findings
 }
 
+// Read reads a namespace now: what is found in it is there for Add when it returns.
+func (a *Advice) Read(ctx context.Context, namespace string) {
+	known := &advised{isReading: true}
+	a.mu.Lock()
+	a.byNamespace[namespace] = known
+	a.mu.Unlock()
+	a.read(ctx, namespace, known)
+}
+
 // isAbout reports whether a finding is about the autoscaler of a row or its target.
 func isAbout(f *rules.Finding, row *view.Row) bool {
 	of := f.Object

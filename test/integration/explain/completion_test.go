@@ -35,6 +35,7 @@ func TestCompletion(t *testing.T) {
 	for name, tt := range map[string]struct{ args, want []string }{
 		"kinds":          {[]string{"explain", ""}, []string{"hpa/", "wla/", "vpa/"}},
 		"names":          {[]string{"explain", "-n", s.Name, "hpa/w"}, []string{"hpa/web", "hpa/worker"}},
+		"of a report":    {[]string{"report", "-n", s.Name, "hpa/we"}, []string{"hpa/web"}},
 		"more names":     {[]string{"migrate", "-n", s.Name, "hpa/web", "hpa/"}, []string{"hpa/worker"}},
 		"of a flag":      {[]string{"simulate", "-n", s.Name, "--from", "hpa/wo"}, []string{"hpa/worker"}},
 		"not served":     {[]string{"migrate", "-n", s.Name, "scaledobject/"}, nil},

@@ -38,6 +38,18 @@ func Namespace(kube *genericclioptions.ConfigFlags) (string, error) {
 	return namespace, nil
 }
 
+// Context is the name of the kubeconfig's context that is used; empty if none is.
+func Context(kube *genericclioptions.ConfigFlags) string {
+	if name := text(kube.Context); name != "" {
+		return name
+	}
+	raw, err := kube.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
+	}
+	return raw.CurrentContext
+}
+
 // localhost is the server that client-go takes where nothing names one. Nobody means it.
 const localhost = "http://localhost:8080"
 

@@ -84,7 +84,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	// One person looks, and waits for the answer.
 	config.QPS = -1
 	reader, err := cluster.New(cluster.Config{
-		REST: config, Context: o.context(), Namespace: *o.kube.Namespace, Finder: o.finder,
+		REST: config, Context: flags.Context(o.kube), Namespace: *o.kube.Namespace, Finder: o.finder,
 		Explain: explainer.Options{Controller: explainer.Auto, Period: o.period},
 	})
 	if err != nil {
@@ -114,16 +114,4 @@ func openBrowser(page *server.Server, progress io.Writer) {
 	if err := browser.OpenURL(page.AddressForOnce()); err != nil {
 		fmt.Fprintln(progress, "Open that address in your browser: none could be started.")
 	}
-}
-
-// context is the name of the kubeconfig's context, which the page shows.
-func (o *options) context() string {
-	if *o.kube.Context != "" {
-		return *o.kube.Context
-	}
-	raw, err := o.kube.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return ""
-	}
-	return raw.CurrentContext
 }

@@ -17,14 +17,25 @@ export function shape(name, attributes = {}, ...children) {
   return made;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+// What times are written with: those of the browser's time zone, until another one is set.
+let zone, withDay, clock, minute, day, date, midnight;
+
+// showTimesIn sets the time zone of all times that are shown from then on; undefined is the browser's own. The day is
+// left out where it is today, unless it is always wanted.
+export function showTimesIn(timeZone, always = false) {
+  const format = (parts, language) => new Intl.DateTimeFormat(language, { ...parts, hourCycle: "h23", timeZone });
+  const two = "2-digit", seconds = { hour: two, minute: two, second: two };
+  [zone, withDay] = [timeZone, always];
+  [clock, minute, midnight] = [format(seconds), format({ hour: two, minute: two }), format(seconds, "en")];
+  [day, date] = [format({ month: "short", day: "numeric" }), format({ year: "numeric", month: two, day: two })];
+}
+showTimesIn(undefined);
 
 // time is a moment in milliseconds, with its day if that is not today.
 export function time(at) {
   const moment = new Date(at);
   const text = clock.format(moment);
-  return moment.toDateString() === new Date().toDateString() ? text : `${day.format(moment)} ${text}`;
+  return !withDay && date.format(moment) === date.format(new Date()) ? text : `${day.format(moment)} ${text}`;
 }
 
 export function color(name) {
@@ -39,15 +50,19 @@ export function number(value) {
   return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 }
 
-const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
-
 // timeTicks are the texts of a time axis: the day where it begins, seconds where the ticks are closer than minutes.
 export function timeTicks(_, ticks, axis, space, step) {
   return ticks.map((at) => {
     const moment = new Date(at * 1000);
-    if (moment.getHours() === 0 && moment.getMinutes() === 0 && moment.getSeconds() === 0) return day.format(moment);
+    if (midnight.format(moment) === "00:00:00") return day.format(moment);
     return (step < 60 ? clock : minute).format(moment);
   });
+}
+
+// tzDate is what a plot takes for the date of a moment in seconds: its ticks are at full hours and days of the time zone.
+export function tzDate(at) {
+  const moment = new Date(Math.round(at * 1000));
+  return zone ? uPlot.tzDate(moment, zone) : moment;
 }
 
 // whole are the distances of ticks on an axis of replicas.

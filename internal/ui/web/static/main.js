@@ -1,13 +1,14 @@
 import { element, time } from "./dom.js";
 import { Overview } from "./overview.js";
 import { ObjectPage } from "./object.js";
+import { followTheme } from "./theme.js";
+import { WhatIf } from "./whatif.js";
 
 const every = 2000;
-const root = document.documentElement;
 const state = document.querySelector("#state");
 const notes = document.querySelector("#notes");
 const overview = new Overview(document.querySelector("#overview"), open);
-const page = new ObjectPage(document.querySelector("#object"));
+const page = new ObjectPage(document.querySelector("#object"), new WhatIf());
 
 // ask reads from the server that has sent this page, and from nowhere else.
 async function ask(path) {
@@ -69,16 +70,7 @@ async function turn() {
   }
 }
 
-function setTheme(theme) {
-  root.dataset.theme = theme;
-  document.querySelector("#theme").textContent = theme === "dark" ? "Light" : "Dark";
-  page.redraw();
-}
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
-document.querySelector("#theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
-setTheme(dark.matches ? "dark" : "light");
+followTheme(() => page.redraw());
 
 window.addEventListener("hashchange", () => {
   turn();

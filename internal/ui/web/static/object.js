@@ -3,13 +3,12 @@ import { Chart } from "./chart.js";
 import { changesOf } from "./series.js";
 import { Details } from "./details.js";
 import { Vertical } from "./vertical.js";
-import { WhatIf } from "./whatif.js";
 
 const lasts = [["10m", "10 min"], ["1h", "1 h"], ["6h", "6 h"], ["24h", "24 h"], ["168h", "7 days"]];
 
-// ObjectPage is all about one autoscaler.
+// ObjectPage is all about one autoscaler, with a place to try other settings if there is one.
 export class ObjectPage {
-  constructor(place) {
+  constructor(place, whatIf) {
     this.place = place;
     this.last = "1h";
     this.changed = () => {};
@@ -31,10 +30,11 @@ export class ObjectPage {
     this.notes = element("ul", { class: "soft why", "aria-label": "What could not be read" });
     this.details = new Details();
     this.vertical = new Vertical();
-    this.whatIf = new WhatIf();
-    place.append(element("p", {}, element("a", { href: "#/" }, "← All autoscalers")), this.title, this.summary, this.says, this.notes, this.vertical.place, this.past,
+    this.whatIf = whatIf;
+    this.back = element("p", {}, element("a", { href: "#/" }, "← All autoscalers"));
+    place.append(this.back, this.title, this.summary, this.says, this.notes, this.vertical.place, this.past,
       element("h3", {}, "Why, and what is next"), this.unexplained, element("table", { class: "lines" }, this.lines), this.details.metrics,
-      this.whatIf.place, this.details.findings, this.details.events, element("h3", {}, "Manifest"), this.manifest);
+      whatIf?.place ?? "", this.details.findings, this.details.events, element("h3", {}, "Manifest"), this.manifest);
   }
 
   // begin empties the page for another object.
@@ -48,7 +48,7 @@ export class ObjectPage {
     this.notes.hidden = true;
     this.details.begin();
     this.vertical.take(undefined);
-    this.whatIf.begin(object);
+    this.whatIf?.begin(object);
     this.past.hidden = object.kind === "VerticalPodAutoscaler";
     this.chart.clear();
     this.place.scrollTop = 0;
@@ -76,7 +76,7 @@ export class ObjectPage {
     this.notes.replaceChildren(...(answer.notes ?? []).map((note) => element("li", {}, `${note.what}: ${note.why}`)));
     this.details.take(answer);
     this.vertical.take(answer.vertical);
-    this.whatIf.take(answer);
+    this.whatIf?.take(answer);
     this.drawPast();
   }
 
@@ -87,7 +87,7 @@ export class ObjectPage {
   // redraw draws all charts, in the colours of now.
   redraw() {
     this.drawPast();
-    this.whatIf.draw();
+    this.whatIf?.draw();
   }
 
   // drawPast draws what was taken in.

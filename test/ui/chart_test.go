@@ -46,7 +46,9 @@ func TestReasonAtThePointer(t *testing.T) {
 	})`)
 	last := history.Changes[len(history.Changes)-1]
 	want := fmt.Sprintf("%d → %d", last.From, last.To)
-	if !slices.ContainsFunc(seen, func(s string) bool { return strings.Contains(s, want) && strings.Contains(s, "All metrics below target") }) {
+	if !slices.ContainsFunc(seen, func(s string) bool {
+		return strings.Contains(s, want) && strings.Contains(s, "All metrics below target")
+	}) {
 		t.Errorf("the pointer meets %q, not %q", seen, want)
 	}
 }

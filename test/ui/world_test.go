@@ -68,8 +68,8 @@ func newWorld(t *testing.T) *world {
 		"--horizontal-pod-autoscalers=act", "--horizontal-pod-autoscaler-sync-period=5s", "--status-interval=5s", "--v=1",
 		// That is where the simulated pods serve their metrics.
 		"--pod-endpoint-allowed-cidr=127.0.0.0/8",
-		// Passes of seconds, and a floor that is out of the way.
-		"--recommender-interval=2s", "--updater-interval=3s", "--pod-recommendation-min-cpu-millicores=1",
+		// Recommendations within seconds, no pod replaced meanwhile, and a floor that is out of the way.
+		"--recommender-interval=2s", "--updater-interval=1h", "--pod-recommendation-min-cpu-millicores=1",
 		"--pod-recommendation-min-memory-mb=1")
 	if err != nil {
 		t.Fatal(err)

@@ -137,12 +137,12 @@ test-chart: tools helm ## lint the chart and render it for many sets of values; 
 	@cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 40m -v -tags helm $(if $(RUN),-run '$(RUN)') .
 
 .PHONY: test-ui
-test-ui: test/ui/node_modules/.package-lock.json ## test the page of plimsoll ui in headless Chromium, with 10,000 autoscalers too (needs npm; installs Chromium from Debian if it is missing; RUN=TestWhatIf for one, PICTURES=1 writes docs/images)
+test-ui: tools test/ui/node_modules/.package-lock.json ## test the page of plimsoll ui in headless Chromium, on the development cluster too, with 10,000 autoscalers (needs npm; installs Chromium from Debian if it is missing; RUN=TestWhatIf for one, PICTURES=1 writes docs/images)
 	@if ! command -v chromium >/dev/null; then \
 		echo "Installing Chromium from Debian."; \
 		apt-get install --yes --no-install-recommends chromium fonts-dejavu-core; \
 	fi
-	@cd test/ui && $(GO) test $(TEST_FLAGS) -count 1 -timeout 15m -v -tags ui $(if $(RUN),-run '$(RUN)') . $(if $(PICTURES),-args -pictures)
+	@cd test/ui && $(GO) test $(TEST_FLAGS) -count 1 -timeout 30m -v -tags ui $(if $(RUN),-run '$(RUN)') . $(if $(PICTURES),-args -pictures)
 
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
@@ -181,7 +181,7 @@ bench: ## run the benchmarks, upstream's calculator beside the core too; ends in
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
 
 .PHONY: bench-scale
-bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers, plimsoll,plimsoll-own for metrics of the pods' own, plimsoll,plimsoll-learnt for full histories and forecasts that have learnt, plimsoll,plimsoll-agents for agents of the nodes)
+bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers, plimsoll,plimsoll-own for metrics of the pods' own, plimsoll,plimsoll-learnt for full histories and forecasts that have learnt, plimsoll,plimsoll-agents for agents of the nodes, plimsoll,plimsoll-pages for ten pages of plimsoll ui open)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \

@@ -31,11 +31,13 @@ const (
 	plimsollOwn      = "plimsoll-own"
 	plimsollLearnt   = "plimsoll-learnt"
 	plimsollAgents   = "plimsoll-agents"
+	plimsollPages    = "plimsoll-pages"
 )
 
 // scaleOptions are the scale command's flags.
 type scaleOptions struct {
 	config        scale.Config
+	pages         int
 	out           string
 	subjects      []string
 	plimsollFlags string
@@ -83,7 +85,9 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll},
 		"what to measure; "+plimsollHalf+" has every second HPA replaced by a WorkloadAutoscaler, "+plimsollOwn+
 			" each by one on metrics of the pods' own, "+plimsollLearnt+
-			" begins with full histories and forecasts that have learnt, "+plimsollAgents+" requests agents of the nodes")
+			" begins with full histories and forecasts that have learnt, "+plimsollAgents+" requests agents of the nodes, "+
+			plimsollPages+" has pages of plimsoll ui open")
+	flags.IntVar(&o.pages, "pages", 10, "pages of plimsoll ui, each on an autoscaler, for "+plimsollPages)
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+
 		", with blanks between")
@@ -133,6 +137,10 @@ func (o *scaleOptions) chosen() ([]scale.Subject, error) {
 		plimsollAgents: {
 			Name: "Plimsoll, node agents", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags), NodeAgents: true,
 		},
+		plimsollPages: {
+			Name: fmt.Sprintf("Plimsoll, %d pages open", o.pages), Kind: scale.Plimsoll,
+			Flags: strings.Fields(o.plimsollFlags), Pages: o.pages,
+		},
 	}
 	return choose(o.subjects, known)
 }
@@ -161,7 +169,8 @@ func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
 	}
 	o.config.BinDir = built.BinDir
 	if o.config.Plimsoll != "" && !slices.ContainsFunc(o.subjects, func(name string) bool {
-		return slices.Contains([]string{plimsoll, plimsollHalf, plimsollOwn, plimsollLearnt, plimsollAgents}, name)
+		return slices.Contains([]string{plimsoll, plimsollHalf, plimsollOwn, plimsollLearnt, plimsollAgents, plimsollPages},
+			name)
 	}) {
 		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +31,8 @@ import (
 
 var isWritingPictures = flag.Bool("pictures", false, "write the pictures of docs/images")
 
-// pageTimeout bounds a test. Nothing is asserted about how long something takes.
-const pageTimeout = 3 * time.Minute
+// pageTimeout bounds how long a test uses a tab. Nothing is asserted about how long something takes.
+const pageTimeout = 8 * time.Minute
 
 // step is what the browser does without a result.
 type step = chromedp.Action[chromedp.Void]
@@ -50,7 +51,24 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "these tests need chromium: apt-get install --no-install-recommends chromium")
 		return 1
 	}
+	folder, err := os.MkdirTemp("", "plimsoll-ui-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	log := filepath.Join(folder, "net.json")
+	code := runWith(m, program, chromedp.Flag("log-net-log", log))
+	if err := checkConnections(log); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func runWith(m *testing.M, program string, log chromedp.ExecAllocatorOption) int {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.NoSandbox,
+		log,
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("hide-scrollbars", false), chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("lang", "en-GB"),
 		// The names of other sites lead to this machine; no other name leads anywhere.

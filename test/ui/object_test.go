@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
@@ -141,7 +142,7 @@ func TestDetails(t *testing.T) {
 // axis. The place is computed here from the ends of the axis, and the mark is found in the chart's pixels.
 func TestScaleEvents(t *testing.T) {
 	cluster, row := withSurge(60)
-	p, _ := serve(t, cluster)
+	p, _ := serve(t, cluster, withPlots())
 	p.waitForRows()
 	p.showObject(row.ID)
 	p.waitFor("the chart", `document.querySelector(".chart canvas") !== null`)
@@ -150,7 +151,6 @@ func TestScaleEvents(t *testing.T) {
 	if len(texts) != len(history.Changes) || len(texts) < 8 {
 		t.Fatalf("%d changes are listed of %d", len(texts), len(history.Changes))
 	}
-	first, last := history.Points[0].Time, history.Points[len(history.Points)-1].Time
 	for i, change := range history.Changes {
 		text := texts[len(texts)-1-i] // The latest is at the top.
 		for _, part := range []string{change.Time.Local().Format("15:04:05"), fmt.Sprintf("%d → %d", change.From, change.To), change.Limit} {
@@ -159,19 +159,42 @@ func TestScaleEvents(t *testing.T) {
 			}
 		}
 		p.do(chromedp.Click(chromedp.CSS(fmt.Sprintf(`.events button[data-at="%d"]`, change.Time.UnixMilli()))))
-		part := float64(change.Time.Sub(first)) / float64(last.Sub(first))
-		if off := p.markOff(part); off > 2 {
+		if off := p.markOff(change.Time); off > 2 {
 			t.Errorf("the mark of %d → %d is %.0f pixels from its place", change.From, change.To, off)
 		}
 	}
 	t.Logf("%d changes, each with its reason, each at its place", len(texts))
 }
 
-// markOff is how far, in pixels, the mark of the chosen change is from a part of the time axis. The chosen mark is the
-// only line from the top to the bottom of the plot without gaps.
-func (p *tab) markOff(part float64) float64 {
+// markOff is how far, in pixels, the mark of the chosen change is from its time on the axis. The page was opened with
+// withPlots.
+func (p *tab) markOff(at time.Time) float64 {
 	p.t.Helper()
-	found := value[struct{ Columns []float64 }](p, `new Promise((resolve) => setTimeout(() => {
+	found, seconds := p.mark(), float64(at.UnixMilli())/1000
+	if found.From >= found.To || seconds < found.From || seconds > found.To {
+		p.t.Errorf("%s is not on the axis from %.0f to %.0f", at, found.From, found.To)
+	}
+	off, part := math.Inf(1), (seconds-found.From)/(found.To-found.From)
+	for _, column := range found.Columns {
+		off = min(off, math.Abs(column-part)*found.Width)
+	}
+	return off
+}
+
+// mark is where the chosen change is marked in the chart.
+type mark struct {
+	// Columns are the places of what looks like it, as parts of the plot's width, which is in pixels.
+	Columns []float64
+	Width   float64
+	// From and To are the ends of the time axis, in seconds.
+	From, To float64
+}
+
+// mark finds the mark of the chosen change in the chart's pixels: it is the only line from the top to the bottom of the
+// plot without gaps. What it finds, and the ends of the axis, are of the same moment.
+func (p *tab) mark() mark {
+	p.t.Helper()
+	found := value[mark](p, `new Promise((resolve) => setTimeout(() => {
 		const canvas = document.querySelector(".chart canvas"), over = document.querySelector(".chart .u-over");
 		const at = canvas.getBoundingClientRect(), plot = over.getBoundingClientRect(), scale = canvas.width / at.width;
 		const left = Math.round((plot.left - at.left) * scale), top = Math.round((plot.top - at.top) * scale);
@@ -190,17 +213,13 @@ func (p *tab) markOff(part float64) float64 {
 			}
 			if (n > 0.85 * height) columns.push(x / width);
 		}
-		resolve({ columns });
+		const axis = (window.plots ?? []).find((plot) => plot.root.contains(canvas))?.scales.x;
+		resolve({ columns, width: over.clientWidth, from: axis?.min ?? 0, to: axis?.max ?? 0 });
 	}, 30))`)
 	if len(found.Columns) == 0 {
 		p.t.Fatal("no mark is chosen in the chart")
 	}
-	width := value[float64](p, `document.querySelector(".chart .u-over").clientWidth`)
-	off := math.Inf(1)
-	for _, column := range found.Columns {
-		off = min(off, math.Abs(column-part)*width)
-	}
-	return off
+	return found
 }
 
 // TestExplanation: what explain prints is there, word by word, and the manifest.

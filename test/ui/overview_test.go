@@ -32,15 +32,20 @@ func TestFirstPaint(t *testing.T) {
 	for _, n := range []int{1000, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			p, _ := serve(t, &madeUp{rows: rowsOf(n), revision: 1}, withTiming())
-			p.waitFor("rows to be painted", "window.rowsPainted > 0")
-			first := value[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
-			rows := value[float64](p, "window.rowsPainted")
-			bytes := value[float64](p, `performance.getEntriesByType("resource").reduce((sum, r) => sum + r.transferSize, 0)`)
-			t.Logf("%d autoscalers: first paint after %.0f ms, rows after %.0f ms, %.0f kB received", n, first, rows, bytes/1000)
-			if count := value[string](p, `document.querySelector(".count").textContent`); count != fmt.Sprintf("%d autoscalers", n) {
-				t.Errorf("the page counts %q", count)
-			}
+			p.checkFirstPaint(n)
 		})
+	}
+}
+
+func (p *tab) checkFirstPaint(n int) {
+	p.t.Helper()
+	p.waitFor("rows to be painted", "window.rowsPainted > 0")
+	first := value[float64](p, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+	rows := value[float64](p, "window.rowsPainted")
+	bytes := value[float64](p, `performance.getEntriesByType("resource").reduce((sum, r) => sum + r.transferSize, 0)`)
+	p.t.Logf("%d autoscalers: first paint after %.0f ms, rows after %.0f ms, %.0f kB received", n, first, rows, bytes/1000)
+	if count := value[string](p, `document.querySelector(".count").textContent`); count != fmt.Sprintf("%d autoscalers", n) {
+		p.t.Errorf("the page counts %q", count)
 	}
 }
 
@@ -48,6 +53,12 @@ func TestFirstPaint(t *testing.T) {
 func TestScrolling(t *testing.T) {
 	p, _ := serve(t, &madeUp{rows: rowsOf(10_000), revision: 1})
 	p.waitForRows()
+	p.checkScrolling(10_000)
+}
+
+// checkScrolling scrolls through all rows.
+func (p *tab) checkScrolling(rows int) {
+	p.t.Helper()
 	seen := value[struct {
 		Frames      []float64
 		Blank, Most int
@@ -73,17 +84,22 @@ func TestScrolling(t *testing.T) {
 		return { frames, blank, most, last: [...document.querySelectorAll("tbody tr[aria-rowindex]")].at(-1).ariaRowIndex };
 	})()`)
 	slices.Sort(seen.Frames)
-	n := len(seen.Frames)
-	t.Logf("10,000 rows in %d frames: median %.1f ms, 95%% within %.1f ms, longest %.1f ms; at most %d rows have elements",
-		n, seen.Frames[n/2], seen.Frames[n*95/100], seen.Frames[n-1], seen.Most)
+	n, late := len(seen.Frames), 0
+	for _, frame := range seen.Frames {
+		if frame > 50 {
+			late++
+		}
+	}
+	p.t.Logf("%d rows in %d frames: median %.1f ms, 95%% within %.1f ms, longest %.1f ms, %d over 50 ms; at most %d rows have elements",
+		rows, n, seen.Frames[n/2], seen.Frames[n*95/100], seen.Frames[n-1], late, seen.Most)
 	if seen.Blank > 0 {
-		t.Errorf("there was no row at %d of %d places", seen.Blank, 3*n)
+		p.t.Errorf("there was no row at %d of %d places", seen.Blank, 3*n)
 	}
 	if seen.Most > 100 {
-		t.Errorf("%d rows have elements; only those in sight are to have some", seen.Most)
+		p.t.Errorf("%d rows have elements; only those in sight are to have some", seen.Most)
 	}
-	if seen.Last != "10001" {
-		t.Errorf("the last row has the index %s, not 10001", seen.Last)
+	if want := fmt.Sprint(rows + 1); seen.Last != want {
+		p.t.Errorf("the last row has the index %s, not %s", seen.Last, want)
 	}
 }
 
@@ -92,27 +108,13 @@ func TestFilterAndSort(t *testing.T) {
 	rows := rowsOf(10_000)
 	p, _ := serve(t, &madeUp{rows: rows, revision: 1})
 	p.waitForRows()
-	took := value[float64](p, `(() => {
-		const find = document.querySelector("input[type=search]"), begin = performance.now();
-		find.value = "payments index";
-		find.dispatchEvent(new Event("input"));
-		document.body.getBoundingClientRect();
-		return performance.now() - begin;
-	})()`)
+	took := p.find("payments index")
 	t.Logf("finding in 10,000 rows, layout included: %.1f ms", took)
 	wanted := count(rows, func(r view.Row) bool {
 		return r.Namespace == "payments" && strings.HasPrefix(r.Name, "index")
 	})
 	p.checkCount(wanted, len(rows))
-	took = value[float64](p, `(() => {
-		const find = document.querySelector("input[type=search]"), health = document.querySelector("select[aria-label=Health]");
-		const begin = performance.now();
-		find.value = "";
-		health.value = "problem";
-		health.dispatchEvent(new Event("change"));
-		document.body.getBoundingClientRect();
-		return performance.now() - begin;
-	})()`)
+	took = p.chooseHealth("problem")
 	t.Logf("choosing a health among 10,000 rows: %.1f ms", took)
 	p.checkCount(count(rows, func(r view.Row) bool { return r.Health == view.Problem }), len(rows))
 	p.do(chromedp.Click(chromedp.CSS("th.c-name button")))
@@ -126,6 +128,32 @@ func TestFilterAndSort(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Errorf("not sorted the other way: %q", names)
 	}
+}
+
+// find types words into the field, and returns how many milliseconds it took until the rows had their places.
+func (p *tab) find(words string) float64 {
+	p.t.Helper()
+	return value[float64](p, fmt.Sprintf(`(() => {
+		const find = document.querySelector("input[type=search]"), begin = performance.now();
+		find.value = %s;
+		find.dispatchEvent(new Event("input"));
+		document.body.getBoundingClientRect();
+		return performance.now() - begin;
+	})()`, quoted(words)))
+}
+
+// chooseHealth chooses the rows of a health and finds no words any more; it returns how many milliseconds that took.
+func (p *tab) chooseHealth(name string) float64 {
+	p.t.Helper()
+	return value[float64](p, fmt.Sprintf(`(() => {
+		const find = document.querySelector("input[type=search]"), health = document.querySelector("select[aria-label=Health]");
+		const begin = performance.now();
+		find.value = "";
+		health.value = %s;
+		health.dispatchEvent(new Event("change"));
+		document.body.getBoundingClientRect();
+		return performance.now() - begin;
+	})()`, quoted(name)))
 }
 
 func count(rows []view.Row, is func(view.Row) bool) (n int) {

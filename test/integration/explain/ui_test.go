@@ -87,7 +87,7 @@ func checkObject(ctx context.Context, reader *cluster.Reader, namespace string) 
 	if err != nil {
 		return err
 	}
-	next := slices.IndexFunc(object.Lines, func(l view.Line) bool { return l.Label == "  next" })
+	next := slices.IndexFunc(object.Lines, func(l view.Line) bool { return l.Label == "next" })
 	if next < 0 || !strings.Contains(object.Lines[next].Text, "3 in about") {
 		return fmt.Errorf("%q: lines %+v", object.Unexplained, object.Lines)
 	}

@@ -49,6 +49,8 @@ type Shared struct {
 	Flags []string
 	// Cluster is the cluster's configuration; metrics are always on.
 	Cluster devcluster.Config
+	// Definitions installs the repository's CustomResourceDefinitions before Plimsoll starts.
+	Definitions bool
 	// Parallel is that of devclustertest.Shared.
 	Parallel int
 
@@ -91,7 +93,12 @@ func (s *Shared) start(t testing.TB) {
 		// Plimsoll outlives the test that starts it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
 		defer cancel()
-		s.plimsoll, s.err = NewPlimsoll(ctx, cluster)
+		if s.Definitions {
+			s.err = cluster.InstallDefinitions(ctx)
+		}
+		if s.err == nil {
+			s.plimsoll, s.err = NewPlimsoll(ctx, cluster)
+		}
 		if s.err == nil {
 			s.err = s.plimsoll.Start(ctx, s.Flags...)
 		}

@@ -134,10 +134,20 @@ func (c *Config) validateSubjects() error {
 		if err := c.validateAgents(&s); err != nil {
 			return err
 		}
+		if err := s.validatePages(); err != nil {
+			return err
+		}
 		if s.OwnMetrics && (c.Size.PodsPer > population.MostPods || c.Size.Objects > population.MostObjects) {
 			return fmt.Errorf("%s: there are addresses for %d objects with %d pods", s.Name, population.MostObjects,
 				population.MostPods)
 		}
+	}
+	return nil
+}
+
+func (s *Subject) validatePages() error {
+	if s.Pages < 0 || s.Pages > 0 && (s.Kind != Plimsoll || s.autoscalers() != population.HPAs) {
+		return fmt.Errorf("%s: pages show HPAs here, and what Plimsoll has recorded of them", s.Name)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/viewers"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
@@ -39,6 +40,7 @@ type measurement struct {
 	scaleWrites                 float64
 	start                       beginning
 	agents                      agentNumbers
+	ui                          uiNumbers
 }
 
 // server is what the API server says of itself at one time.
@@ -82,6 +84,8 @@ type observer struct {
 	isOwn bool
 	// hasLearnt says that each object begins with what was learnt of it, hasAgents that nodes' agents are requested.
 	hasLearnt, hasAgents bool
+	// ui is what runs beside it; nil without pages.
+	ui *viewers.Viewers
 }
 
 // waiting is a wait until a time has come and a count has reached what is wanted.
@@ -125,6 +129,10 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 		return measurement{}, err
 	}
 	defer r.program.Stop(ctx)
+	if o.ui, err = openPages(ctx, b, subject, r); err != nil {
+		return measurement{}, err
+	}
+	defer o.ui.Close(ctx)
 	if o.decisions == FromLog {
 		stop := b.follow(ctx, log, o)
 		defer func() { err = errors.Join(err, stop()) }()
@@ -188,6 +196,9 @@ func (b *bench) observe(ctx context.Context, r *running, o *observer) (measureme
 		return measurement{}, err
 	}
 	m := b.compare(before, after)
+	if m.ui, err = uiBetween(before, after); err != nil {
+		return measurement{}, err
+	}
 	m.start = start
 	if o.decisions != OnlyCounted {
 		m.see(o.journal.between(from, after.subject.at))
@@ -227,6 +238,7 @@ type numbers struct {
 	// answers of agents, and the CPU that those took.
 	answers  int64
 	agentCPU time.Duration
+	ui       viewers.Seen
 }
 
 // Upstream decides all objects in bursts as long as its limits do not spread them: whatever is counted begins and ends
@@ -258,6 +270,9 @@ func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, err
 	n.asked, n.pages, n.seen = o.asked.Load(), b.telemetry.Pages(), o.journal.total()
 	if o.hasAgents {
 		n.answers, n.agentCPU = b.launcher.agents.Answers()
+	}
+	if n.ui, err = o.ui.Look(); err != nil {
+		return n, err
 	}
 	n.subject, err = b.launcher.process(ctx, r)
 	return n, err

@@ -62,6 +62,8 @@ type SubjectResult struct {
 	AgentCPUCores         report.Spread `json:"agentCPUCores"`
 	AgentDecisionShare    report.Spread `json:"agentDecisionShare"`
 
+	UI UIResult `json:"ui"`
+
 	// AllDecidedSeconds and AtRestSeconds are since the start: until each object had been decided once, and until the
 	// measurement began. RestlessRuns are those that were measured before they came to rest.
 	AllDecidedSeconds report.Spread `json:"allDecidedSeconds"`
@@ -118,6 +120,7 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		MeasuredSeconds:   over(func(m *measurement) float64 { return m.seconds }),
 		AllDecidedSeconds: over(func(m *measurement) float64 { return m.start.decidedSeconds }),
 		AtRestSeconds:     over(func(m *measurement) float64 { return m.start.restSeconds }),
+		UI:                uiResultOf(runs),
 	}
 	for i := range runs {
 		if runs[i].start.isRestless {
@@ -184,6 +187,7 @@ func rows(subjects []SubjectResult, verbs []string) []row {
 		row{Name: "all agents' CPU, cores", Of: func(r *SubjectResult) report.Spread { return r.AgentCPUCores }},
 		row{Name: "decided on agents alone, %",
 			Of: func(r *SubjectResult) report.Spread { return r.AgentDecisionShare.Times(100) }})...)
+	all = append(all, uiRows(subjects)...)
 	all = append(all,
 		row{Name: "start: each decided once, s", Of: func(r *SubjectResult) report.Spread { return r.AllDecidedSeconds }},
 		row{Name: "start: at rest, s", Of: func(r *SubjectResult) report.Spread { return r.AtRestSeconds }})

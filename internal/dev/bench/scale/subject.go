@@ -37,11 +37,13 @@ type Subject struct {
 	HasLearnt bool `json:"hasLearnt,omitempty"`
 	// NodeAgents has the controller request the agents of nodes.
 	NodeAgents bool `json:"nodeAgents,omitempty"`
+	// Pages is how many pages of plimsoll ui are open meanwhile, each on an autoscaler.
+	Pages int `json:"pages,omitempty"`
 }
 
 // isCompared reports whether it is held against the same flags with HPAs alone.
 func (s *Subject) isCompared() bool {
-	return s.HasLearnt || s.NodeAgents || s.autoscalers() != population.HPAs
+	return s.HasLearnt || s.NodeAgents || s.Pages > 0 || s.autoscalers() != population.HPAs
 }
 
 // autoscalers are those that the workloads have while the subject runs.
@@ -65,7 +67,9 @@ func OpenedFlags() []string {
 type running struct {
 	program *devcluster.Program
 	metrics string // URL
-	began   time.Time
+	// inspection is Plimsoll's address for history.
+	inspection string
+	began      time.Time
 }
 
 // launcher starts autoscalers on one cluster.
@@ -106,11 +110,11 @@ func (l *launcher) logPath(subject Subject) string { return l.cluster.LogPath(st
 
 // start runs a subject until it is ready. More flags come after its own and win.
 func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*running, error) {
-	ports, err := exposition.FreePorts(ctx, 2)
+	ports, err := exposition.FreePorts(ctx, 3)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{began: time.Now()}
+	r := &running{inspection: exposition.Loopback(ports[2]), began: time.Now()}
 	command := l.plimsollCommand(ports)
 	r.metrics = "http://" + exposition.Loopback(ports[0]) + "/metrics"
 	health := "http://" + exposition.Loopback(ports[1]) + "/readyz"
@@ -158,7 +162,7 @@ func (l *launcher) plimsollCommand(ports []int) []string {
 		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
 		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" +
 			exposition.Loopback(ports[1]),
-		"--inspection-bind-address=0", "--horizontal-pod-autoscalers=act",
+		"--inspection-bind-address=" + exposition.Loopback(ports[2]), "--horizontal-pod-autoscalers=act",
 	}
 }
 

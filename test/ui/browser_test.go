@@ -22,7 +22,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
@@ -136,7 +136,7 @@ func newTab(t *testing.T) *tab {
 		t.Fatal(err)
 	}
 	tab.do(call(network.Enable, network.EnableParams{}), call(cdplog.Enable, cdp.Empty{}), call(audits.Enable, cdp.Empty{}),
-		call(runtime.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 800), prefer("light"))
+		call(cdpruntime.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 800), prefer("light"))
 	return tab
 }
 
@@ -172,10 +172,10 @@ func (p *tab) listen(event any) {
 			p.complaints = append(p.complaints, "Content-Security-Policy: "+
 				e.Issue.Details.ContentSecurityPolicyIssueDetails.ViolatedDirective)
 		}
-	case *runtime.EventExceptionThrown:
+	case *cdpruntime.EventExceptionThrown:
 		p.complaints = append(p.complaints, "exception: "+e.ExceptionDetails.Text)
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError {
+	case *cdpruntime.EventConsoleAPICalled:
+		if e.Type == cdpruntime.ConsoleAPICalledTypeError {
 			p.complaints = append(p.complaints, "console.error")
 		}
 	}

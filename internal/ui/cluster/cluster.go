@@ -43,6 +43,7 @@ type Reader struct {
 	client  kubernetes.Interface
 	rows    *rows
 	advice  *advice.Advice
+	parts   parts
 	watches []*watched
 }
 
@@ -54,7 +55,7 @@ func New(config Config) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{config: config, reader: reader, rows: newRows()}
+	r := &Reader{config: config, reader: reader, rows: newRows(), parts: parts{byName: map[string]*part{}}}
 	if r.client, err = kubernetes.NewForConfig(own); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}

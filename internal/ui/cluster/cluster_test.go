@@ -64,6 +64,8 @@ type api struct {
 	objects   map[string]string
 	bytes     map[string][]byte
 	forbidden map[string]bool
+	// hang are requests of the controller that are answered when the channel is closed.
+	hang chan struct{}
 
 	mu sync.Mutex
 	// guarded by mu
@@ -78,6 +80,13 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	watched := a.watched
 	a.mu.Unlock()
 	query := r.URL.Query()
+	if a.hang != nil && strings.HasPrefix(r.URL.Path, "/horizontalpodautoscalers/") {
+		select {
+		case <-a.hang:
+		case <-r.Context().Done():
+			return
+		}
+	}
 	switch text, isThere := a.objects[r.URL.Path]; {
 	case a.bytes[r.URL.Path] != nil:
 		_, _ = w.Write(a.bytes[r.URL.Path])
@@ -190,7 +199,9 @@ func TestHalfOfTheRights(t *testing.T) {
 		forbidden: map[string]bool{wlasPath: true, eventsPath: true, vpasPath: true},
 	})
 	await(t, "the HPA", func() bool { return len(reader.Overview(0).Rows) == 1 })
-	await(t, "the notes", func() bool { return len(reader.Overview(0).Notes) == 2 })
+	await(t, "the notes", func() bool {
+		return strings.Contains(noteOf(reader, view.WLA), "list") && strings.Contains(noteOf(reader, view.VPA), "list")
+	})
 	o := reader.Overview(0)
 	for i, want := range []string{"workloadautoscalers.plimsoll.dev", "verticalpodautoscalers.autoscaling.k8s.io"} {
 		if why := o.Notes[i].Why; !strings.Contains(why, want) || !strings.Contains(why, "list") {
@@ -354,6 +365,59 @@ lastTimestamp: "%s"
 	}
 	if strings.Contains(object.Manifest, "managedFields") || strings.Contains(object.Manifest, "secret") {
 		t.Errorf("the manifest has what is of no use:\n%s", object.Manifest)
+	}
+}
+
+// TestControllerHangs: what is not the controller's is shown at once, and however many pages ask, the controller is asked
+// once. What it answers at last is shown.
+func TestControllerHangs(t *testing.T) {
+	a := &api{hang: make(chan struct{}), objects: map[string]string{
+		hpasPath: listOf(t, "autoscaling/v2", "HorizontalPodAutoscalerList", hpa), hpaPath: hpa,
+		eventsPath: listOf(t, "v1", "EventList")}}
+	reader := running(t, a)
+	await(t, "the HPA", func() bool { return len(reader.Overview(0).Rows) == 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var pages sync.WaitGroup
+	for range 20 {
+		pages.Go(func() {
+			object, err := reader.Object(ctx, view.HPA, "shop", "web", time.Hour)
+			if err != nil || ctx.Err() != nil {
+				t.Errorf("%v, %v", err, ctx.Err())
+				return
+			}
+			if object.Unexplained == "" || object.Unrecorded == "" || !strings.Contains(object.Manifest, "maxReplicas: 20") {
+				t.Errorf("%+v", object)
+			}
+		})
+	}
+	pages.Wait()
+	a.mu.Lock()
+	for path, n := range a.requests {
+		if strings.HasPrefix(path, "/horizontalpodautoscalers/") && n > 1 {
+			t.Errorf("the controller is asked %d times for %s", n, path)
+		}
+	}
+	a.mu.Unlock()
+	close(a.hang)
+	await(t, "what the controller answers", func() bool {
+		object, err := reader.Object(ctx, view.HPA, "shop", "web", time.Hour)
+		return err == nil && len(object.Lines) > 0 && strings.Contains(object.Unrecorded, "answers 404")
+	})
+}
+
+// TestParts: what is kept of parts has a bound.
+func TestParts(t *testing.T) {
+	p := parts{byName: map[string]*part{}}
+	for i := range 5 * mostParts {
+		name := fmt.Sprint(i)
+		p.begin(t.Context(), name, func(_ context.Context, o *view.Object) { o.Unexplained = name })
+		if object, _ := p.take(t.Context(), name); object == nil || object.Unexplained != name {
+			t.Fatalf("%s: %+v", name, object)
+		}
+	}
+	if len(p.byName) > mostParts {
+		t.Errorf("%d parts", len(p.byName))
 	}
 }
 

@@ -38,20 +38,57 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 			o.Notes = append(o.Notes, note)
 		}
 	}
-	if err := r.explain(ctx, o, now.Add(-last)); err != nil {
-		o.Unexplained = err.Error()
+	why, past := "why/"+last.String()+"/"+row.ID, "past/"+last.String()+"/"+row.ID
+	r.parts.begin(ctx, why, func(ctx context.Context, into *view.Object) {
+		into.Row, into.Lines, into.Now = row, []view.Line{}, now.UnixMilli()
+		into.Until = now.Add(last / ahead).UnixMilli()
+		if err := r.explain(ctx, into, now.Add(-last)); err != nil {
+			into.Unexplained = err.Error()
+		}
+	})
+	if kind != view.VPA {
+		r.parts.begin(ctx, past, func(ctx context.Context, into *view.Object) { r.addPast(ctx, &row, last, into) })
+	}
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if part, at := r.parts.take(patient, why); part == nil {
+		o.Unexplained = "the next decision is awaited"
+	} else {
+		known := *part
+		known.Row, known.Now, known.Until, known.Manifest = o.Row, o.Now, o.Until, o.Manifest
+		known.Notes = append(o.Notes, part.Notes...)
+		o = &known
+		addAge(o, "Explanation", at)
 	}
 	r.addEvents(ctx, o)
 	r.advice.Add(ctx, o)
 	if kind == view.VPA {
 		return o, nil
 	}
-	if report, err := r.reader.Report(ctx, keyOf(&row), last, now); err != nil {
-		o.Unrecorded = err.Error()
+	if part, at := r.parts.take(patient, past); part == nil {
+		o.Unrecorded = "the history is being read"
 	} else {
-		o.History = report.Output()
+		o.History, o.Unrecorded = part.History, part.Unrecorded
+		addAge(o, "History", at)
 	}
 	return o, nil
+}
+
+// addAge says that a part is old.
+func addAge(o *view.Object, what string, at time.Time) {
+	if time.Since(at) > partIsNew {
+		o.Notes = append(o.Notes, view.Note{What: what, Why: "it is as of " + at.Format(time.TimeOnly) + ", and is being read"})
+	}
+}
+
+// addPast adds what was recorded of the last part of the time.
+func (r *Reader) addPast(ctx context.Context, row *view.Row, last time.Duration, into *view.Object) {
+	report, err := r.reader.Report(ctx, keyOf(row), last, time.Now())
+	if err != nil {
+		into.Unrecorded = err.Error()
+		return
+	}
+	into.History = report.Output()
 }
 
 func keyOf(row *view.Row) observe.Key {

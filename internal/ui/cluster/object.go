@@ -40,7 +40,8 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	}
 	why, past := "why/"+last.String()+"/"+row.ID, "past/"+last.String()+"/"+row.ID
 	r.parts.begin(ctx, why, func(ctx context.Context, into *view.Object) {
-		into.Row, into.Lines = row, []view.Line{}
+		into.Row, into.Lines, into.Now = row, []view.Line{}, now.UnixMilli()
+		into.Until = now.Add(last / ahead).UnixMilli()
 		if err := r.explain(ctx, into, now.Add(-last)); err != nil {
 			into.Unexplained = err.Error()
 		}

@@ -10,9 +10,13 @@ const notes = document.querySelector("#notes");
 const overview = new Overview(document.querySelector("#overview"), open);
 const page = new ObjectPage(document.querySelector("#object"), new WhatIf());
 
+// asking ends the request that is under way.
+let asking;
+
 // ask reads from the server that has sent this page, and from nowhere else.
 async function ask(path) {
-  const answer = await fetch(path, { credentials: "same-origin" });
+  asking = new AbortController();
+  const answer = await fetch(path, { credentials: "same-origin", signal: asking.signal });
   if (!answer.ok) throw new Error((await answer.text()).trim() || answer.statusText);
   return answer.json();
 }
@@ -22,8 +26,12 @@ function open(row) {
 }
 
 function shown() {
-  const [, what, kind, namespace, name] = location.hash.split("/").map(decodeURIComponent);
-  return what === "object" && name ? { kind, namespace, name } : undefined;
+  try {
+    const [, what, kind, namespace, name] = location.hash.split("/").map(decodeURIComponent);
+    return what === "object" && name ? { kind, namespace, name } : undefined;
+  } catch {
+    return undefined; // Not of a link of this page.
+  }
 }
 
 let revision = 0;
@@ -40,7 +48,7 @@ async function readOverview() {
   overview.take(answer);
 }
 
-let busy = false;
+let busy = false, again = false;
 async function turn() {
   if (busy) return;
   busy = true;
@@ -62,26 +70,34 @@ async function turn() {
       document.title = "Plimsoll";
     }
   } catch (error) {
+    if (error.name === "AbortError") return;
     // What is shown stays; it is said that it is old.
     state.textContent = `not up to date: ${error.message}`;
     if (object) page.failed(error);
   } finally {
     busy = false;
+    if (again) {
+      again = false;
+      turn();
+    }
   }
 }
 
 followTheme(() => page.redraw());
 
 window.addEventListener("hashchange", () => {
-  turn();
+  // Who goes elsewhere does not wait for what was asked before.
+  again = busy;
+  if (busy) asking?.abort();
+  else turn();
   document.querySelector("#main").focus();
 });
 page.changed = turn;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.matches("input, select, textarea");
-  if (event.key === "Escape" && shown()) location.hash = "#/";
-  else if (event.key === "Escape" && typing) event.target.blur();
+  if (event.key === "Escape" && typing) event.target.blur();
+  else if (event.key === "Escape" && shown()) location.hash = "#/";
   else if (!shown()) overview.key(event, typing);
 });
 

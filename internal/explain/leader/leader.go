@@ -18,13 +18,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/client-go/transport/spdy"
-	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
@@ -109,30 +105,38 @@ type reading func(body io.Reader, header http.Header) error
 
 // ask reads the leader's response.
 func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read reading) error {
-	address, stop, err := f.reach(ctx)
+	leader, err := f.reach(ctx)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s/%s", address, object.Kind.Resource(),
+	defer leader.stop()
+	return leader.fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s/%s", leader.address, object.Kind.Resource(),
 		url.PathEscape(object.Namespace), url.PathEscape(object.Name), what), read)
 }
 
-// reach is the leader's inspection address, until stop is called. A leader on this machine
-// serves on the loopback address. The Lease only decides whether the host is this one; it
-// never provides an address.
-func (f *Finder) reach(ctx context.Context) (address string, stop func(), err error) {
+// reached is the leader's inspection address, and how requests get there, until it is stopped.
+type reached struct {
+	address string
+	through http.RoundTripper
+	stop    func()
+}
+
+// reach finds the leader's inspection address. A leader on this machine serves on the loopback
+// address. The Lease only decides whether the host is this one; it never provides an address.
+func (f *Finder) reach(ctx context.Context) (*reached, error) {
+	direct := &reached{address: f.Address, through: http.DefaultTransport, stop: func() {}}
 	if f.Address != "" {
-		return f.Address, func() {}, nil
+		return direct, nil
 	}
 	host, err := f.host(ctx)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
+	direct.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(f.Port))
 	if own, err := os.Hostname(); err == nil && own == host {
-		return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.Port)), func() {}, nil
+		return direct, nil
 	}
-	return f.forward(host)
+	return f.forward(ctx, host)
 }
 
 // host is the host name of the Lease's holder, in a cluster its pod's name:
@@ -155,78 +159,12 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// forward opens a connection to the pod's loopback address.
-func (f *Finder) forward(pod string) (address string, stop func(), err error) {
-	path := f.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.Namespace).Name(pod).SubResource(
-		"portforward").URL()
-	dialer, err := dialerOf(f.Config, path)
-	if err != nil {
-		return "", nil, err
+// fetch follows no redirect: the controller makes none, and another program on its port could send explain anywhere.
+func (l *reached) fetch(ctx context.Context, from string, read reading) error {
+	client := http.Client{
+		Transport:     l.through,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	ended, ready := make(chan struct{}), make(chan struct{})
-	forwarder, err := portforward.NewOnAddressesForStreaming(dialer,
-		[]string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", f.Port)}, ended, ready, io.Discard, io.Discard)
-	if err != nil {
-		return "", nil, err
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- forwarder.ForwardPorts() }()
-	stop = func() { close(ended) }
-	select {
-	case <-ready:
-	case err = <-failed:
-		return "", nil, refused(err, f.Namespace, pod)
-	case <-time.After(forwardTimeout):
-		stop()
-		return "", nil, fmt.Errorf("no port of pod %s/%s was forwarded within %s", f.Namespace, pod, forwardTimeout)
-	}
-	ports, err := forwarder.GetPorts()
-	if err == nil && len(ports) == 0 {
-		err = errors.New("no port was opened")
-	}
-	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("forwarding a port to pod %s/%s: %w", f.Namespace, pod, err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), stop, nil
-}
-
-// dialerOf uses WebSocket, and SPDY with older API servers.
-func dialerOf(config *rest.Config, to *url.URL) (httpstream.Dialer, error) {
-	transport, upgrader, err := spdy.RoundTripperFor(config)
-	if err != nil {
-		return nil, err
-	}
-	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
-	newer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(to, config)
-	if err != nil {
-		return nil, err
-	}
-	return portforward.NewFallbackDialerForStreaming(newer, older, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-	}), nil
-}
-
-func refused(err error, namespace, pod string) error {
-	switch {
-	case apierrors.IsForbidden(err) || strings.Contains(err.Error(), "forbidden"):
-		return apierror.Request{
-			Verb: "create", Resource: "pods/portforward", Namespace: namespace, Name: pod,
-		}.Sentence(apierrors.NewForbidden(
-			schema.GroupResource{Resource: "pods/portforward"}, pod, err))
-	case apierrors.IsNotFound(err) || strings.Contains(err.Error(), "not found"):
-		return &cmderror.Error{What: "the controller runs as no pod of namespace " + namespace,
-			Next: "pass its --inspection-bind-address as --controller-address", Cause: err}
-	}
-	return fmt.Errorf("no port of pod %s/%s can be forwarded: %w", namespace, pod, err)
-}
-
-// client follows no redirect: the controller makes none, and another program on its port could send explain anywhere.
-var client = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
-
-func fetch(ctx context.Context, from string, read reading) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)

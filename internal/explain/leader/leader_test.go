@@ -26,17 +26,17 @@ func TestReachOnThisMachine(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: finder.Namespace, Name: finder.Lease},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(host + "_0a1b")},
 	})
-	address, stop, err := finder.reach(t.Context())
-	if err != nil || address != "127.0.0.1:1234" {
-		t.Fatalf("%s, %v", address, err)
+	leader, err := finder.reach(t.Context())
+	if err != nil || leader.address != "127.0.0.1:1234" {
+		t.Fatalf("%+v, %v", leader, err)
 	}
-	stop()
+	leader.stop()
 	finder.Address = "127.0.0.1:99"
-	if address, _, err := finder.reach(t.Context()); err != nil || address != finder.Address {
-		t.Errorf("an address that is given: %s, %v", address, err)
+	if leader, err := finder.reach(t.Context()); err != nil || leader.address != finder.Address {
+		t.Errorf("an address that is given: %+v, %v", leader, err)
 	}
 	finder.Address, finder.Client = "", fake.NewClientset()
-	if _, _, err := finder.reach(t.Context()); err == nil ||
+	if _, err := finder.reach(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") ||
 		!strings.Contains(err.Error(), "where Plimsoll is not installed there is none") {
 		t.Errorf("no Lease: %v", err)

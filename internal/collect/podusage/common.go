@@ -108,20 +108,3 @@ func (v *View) lastInterval(from int) (longest time.Duration) {
 	}
 	return longest
 }
-
-// together is what a pod's containers use. Up to an end it is what they used of the whole window, also if they are
-// younger.
-func (v *View) together(from int, end time.Time) (milli int64) {
-	for i := range v.containers[from:] {
-		c := &v.containers[from+i].CPU
-		used := c.MilliCores()
-		if !end.IsZero() {
-			if c.End.After(end) {
-				continue
-			}
-			used = arithmetic.Saturate.MulDiv(used, int64(min(c.Span, averaging.StableWindow)), int64(averaging.StableWindow))
-		}
-		milli = arithmetic.Saturate.Add(milli, used)
-	}
-	return milli
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -56,7 +57,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	} else {
 		known := *part
 		known.Row, known.Now, known.Until, known.Manifest = o.Row, o.Now, o.Until, o.Manifest
-		known.Notes = append(o.Notes, part.Notes...)
+		known.Notes = slices.Concat(o.Notes, part.Notes)
 		o = &known
 		addAge(o, "Explanation", at)
 	}

@@ -22,8 +22,8 @@ const (
 )
 
 // parts of objects that the controller is asked about. It answers with its next decision, which may be a sync period
-// away, to eight at once; one that hangs does not answer. Therefore each is asked for once at a time, however many pages
-// show it, and no page waits for it.
+// away, to eight at once; one that hangs does not answer. Therefore each is asked for once at a time, however many
+// pages show it, and no page waits for it.
 type parts struct {
 	mu sync.Mutex
 	// guarded by mu

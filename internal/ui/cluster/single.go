@@ -15,8 +15,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-// Single is all about one autoscaler, with what was recorded of it from one moment to another. It needs no Run: it reads
-// the autoscaler itself, which is an error if that cannot be read. What else cannot be read is said in the result.
+// Single is all about one autoscaler, with what was recorded of it from one moment to another. It needs no Run: it
+// reads the autoscaler itself, which is an error if that cannot be read. What else cannot be read is said in the
+// result.
 func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time) (*view.Object, error) {
 	object, err := r.get(ctx, key)
 	if err != nil {

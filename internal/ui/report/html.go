@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
 )
 
-// page is the file: policy, program, title, style, data, script. What a browser runs is the script alone, and the policy
-// has its hash. The data are JSON in which nothing ends their element.
+// page is the file: policy, program, title, style, data, script. What a browser runs is the script alone, and the
+// policy has its hash. The data are JSON in which nothing ends their element.
 const page = `<!doctype html>
 <html lang="en">
 <head>

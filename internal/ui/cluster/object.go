@@ -78,7 +78,8 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 // addAge says that a part is old.
 func addAge(o *view.Object, what string, at time.Time) {
 	if time.Since(at) > partIsNew {
-		o.Notes = append(o.Notes, view.Note{What: what, Why: "it is as of " + at.Format(time.TimeOnly) + ", and is being read"})
+		why := "it is as of " + at.Format(time.TimeOnly) + ", and is being read"
+		o.Notes = append(o.Notes, view.Note{What: what, Why: why})
 	}
 }
 

@@ -40,7 +40,9 @@ const page = `<!doctype html>
 <main id="main" tabindex="-1">
   <section id="object" aria-label="Autoscaler"></section>
 </main>
-<noscript>This file needs JavaScript to show what is in it. It runs its own script alone, and connects to nothing.</noscript>
+<noscript>
+This file needs JavaScript to show what is in it. It runs its own script alone, and connects to nothing.
+</noscript>
 <script type="application/json" id="data">%s</script>
 <script>%s</script>
 </body>
@@ -63,8 +65,8 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	title := fmt.Sprintf("%s/%s, %s to %s", r.Object.Row.Namespace, r.Object.Row.Name, r.From.Format("2006-01-02 15:04"),
 		r.To.Format("2006-01-02 15:04 UTC"))
-	_, err = fmt.Fprintf(w, page, html.EscapeString(policyOf(script, style)), textOf(r.Program), textOf(title), style, data,
-		script)
+	_, err = fmt.Fprintf(w, page, html.EscapeString(policyOf(script, style)), textOf(r.Program), textOf(title), style,
+		data, script)
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
@@ -73,8 +75,8 @@ func (r *Report) WriteHTML(w io.Writer) error {
 
 // policyOf is the Content-Security-Policy: this script and this style, and nothing from anywhere.
 func policyOf(script, style string) string {
-	return fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'",
-		hashOf(script), hashOf(style))
+	return fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; "+
+		"form-action 'none'", hashOf(script), hashOf(style))
 }
 
 func hashOf(text string) string {

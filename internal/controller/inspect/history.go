@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -23,15 +25,21 @@ const (
 	sinceStart    = "since-start"
 )
 
+// recordedOf is the object whose history is asked for. An answer is given where none is kept.
+func (s *Server) recordedOf(w http.ResponseWriter, r *http.Request) (types.NamespacedName, bool) {
+	object, ok := objectOf(w, r)
+	if ok && s.history == nil {
+		http.Error(w, "no history of loads is kept here", http.StatusNotFound)
+		return object, false
+	}
+	return object, ok
+}
+
 // historyOf answers with the recorded load of an object of the kind. It waits for nothing.
 func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		object, ok := objectOf(w, r)
+		object, ok := s.recordedOf(w, r)
 		if !ok {
-			return
-		}
-		if s.history == nil {
-			http.Error(w, "no history of loads is kept here", http.StatusNotFound)
 			return
 		}
 		encoded, isWhole, err := s.history.EncodedHistory(observe.Key{NamespacedName: object, Kind: kind})
@@ -54,12 +62,8 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 // metricHistoriesOf answers with the recorded load by each metric of an object of the kind.
 func (s *Server) metricHistoriesOf(kind observe.Kind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		object, ok := objectOf(w, r)
+		object, ok := s.recordedOf(w, r)
 		if !ok {
-			return
-		}
-		if s.history == nil {
-			http.Error(w, "no history of loads is kept here", http.StatusNotFound)
 			return
 		}
 		all, err := s.history.EncodedMetricHistories(observe.Key{NamespacedName: object, Kind: kind})

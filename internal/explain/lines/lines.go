@@ -67,10 +67,14 @@ func (p *Page) Table(label string, rows [][]string) {
 	}
 }
 
+var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
 // Write prints lines. Strong emphasizes those that stand out; nil leaves them as they are.
 func Write(w io.Writer, all []Line, strong func(string) string) error {
 	var text strings.Builder
 	for line := range slices.Values(all) {
+		// A name with a line break, which an API may have, makes no line of its own.
+		line.Label, line.Text = inLine.Replace(line.Label), inLine.Replace(line.Text)
 		if line.IsStrong && strong != nil {
 			line.Text = strong(line.Text)
 		}

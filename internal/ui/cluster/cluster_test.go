@@ -585,3 +585,22 @@ status: {readyReplicas: 3, replicas: 4}
 		t.Errorf("what is gone is kept: %v, %v", r.of, r.ready)
 	}
 }
+
+// TestFewCounts: a load that changes all the time makes no row of the overview longer, and is a part of the object.
+func TestFewCounts(t *testing.T) {
+	r := newRows()
+	at := time.Now()
+	for i := range 200 {
+		ratio := 1 + float64(i)/100
+		row := view.Row{ID: "a", Desired: ptr.To(int32(3 + i/100)), Current: ptr.To[int32](3), Load: &view.Load{Ratio: &ratio}}
+		r.set(&row, at.Add(time.Duration(i)*time.Second))
+	}
+	var o view.Overview
+	r.since(0, &o)
+	if counts := o.Rows[0].Counts; len(counts) != 2 || counts[0].Desired != 3 || counts[1].Desired != 4 || counts[1].Ratio != nil {
+		t.Errorf("%+v", counts)
+	}
+	if row, _ := r.row("a"); len(row.Counts) != mostCounts || row.Counts[mostCounts-1].Ratio == nil {
+		t.Errorf("%d counts with loads", len(row.Counts))
+	}
+}

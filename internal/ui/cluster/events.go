@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -27,6 +28,11 @@ func (r *Reader) addEvents(ctx context.Context, o *view.Object) {
 		request := apierror.Request{Verb: "list", Resource: "events", Namespace: o.Row.Namespace}
 		o.Notes = append(o.Notes, view.Note{What: "Events", Why: request.Sentence(err).Error()})
 		return
+	}
+	if list.Continue != "" {
+		o.Notes = append(o.Notes, view.Note{
+			What: "Events", Why: fmt.Sprintf("there are more than %d; the newest may be missing", mostEvents),
+		})
 	}
 	for i := range list.Items {
 		e := &list.Items[i]

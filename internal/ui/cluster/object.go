@@ -173,5 +173,9 @@ func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.W
 	if errors.As(err, &invalid) {
 		return nil, fmt.Errorf("%w: %w", server.ErrInvalid, err)
 	}
-	return played, err
+	if err != nil {
+		return nil, err
+	}
+	whatif.SetContext(played, r.config.Context)
+	return played, nil
 }

@@ -33,7 +33,9 @@ type rows struct {
 
 // kept is a row, and the revision of its last change.
 type kept struct {
-	row      view.Row
+	row view.Row
+	// seen are the counts and loads that were seen; the row has the desired counts alone.
+	seen     []view.Count
 	revision int64
 }
 
@@ -54,14 +56,19 @@ func (r *rows) set(row *view.Row, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.byID[row.ID]
+	next := &kept{}
 	row.Counts = nil
 	if before != nil {
-		row.Counts = before.row.Counts
+		row.Counts, next.seen = before.row.Counts, before.seen
 	}
-	row.Counts = withCount(row.Counts, row, now)
+	next.seen = withCount(next.seen, row, now)
+	if n := len(next.seen); n > 0 {
+		row.Counts = withDesired(row.Counts, next.seen[n-1])
+	}
 	r.point(row, before)
 	r.revision++
-	r.byID[row.ID] = &kept{row: *row, revision: r.revision}
+	next.row, next.revision = *row, r.revision
+	r.byID[row.ID] = next
 }
 
 // point notes which target a row has, and how many of its pods are ready.
@@ -101,11 +108,24 @@ func (r *rows) setReady(of target, n *int32) {
 		r.ready[of] = *n
 	}
 	for id := range r.of[of] {
-		row := r.byID[id].row
-		row.Ready = n
+		next := *r.byID[id]
+		next.row.Ready = n
 		r.revision++
-		r.byID[id] = &kept{row: row, revision: r.revision}
+		next.revision = r.revision
+		r.byID[id] = &next
 	}
+}
+
+// withDesired appends a count if it is of another desired count: the overview shows nothing else of them. The list is
+// not changed in place: readers have it.
+func withDesired(counts []view.Count, next view.Count) []view.Count {
+	n := len(counts)
+	if n > 0 && counts[n-1].Desired == next.Desired {
+		return counts
+	}
+	return append(slices.Clone(counts[max(0, n+1-mostCounts):]), view.Count{
+		At: next.At, Desired: next.Desired, Current: next.Current,
+	})
 }
 
 // withCount appends the desired count if it or the load is another one. The list is not changed in place: readers have
@@ -147,12 +167,14 @@ func (r *rows) remove(id string) {
 	}
 }
 
-// row is one of them.
+// row is one of them, with all counts and loads that were seen.
 func (r *rows) row(id string) (view.Row, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if k := r.byID[id]; k != nil {
-		return k.row, true
+		row := k.row
+		row.Counts = k.seen
+		return row, true
 	}
 	return view.Row{}, false
 }

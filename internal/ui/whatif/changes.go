@@ -161,6 +161,14 @@ func patchOf(kind, namespace, name string, changes []change) (patch, command str
 	return string(text), strings.Join(words, " "), nil
 }
 
+// SetContext has the command name the kubeconfig's context: pasted in another terminal, it would otherwise change the
+// cluster that is current there.
+func SetContext(played *view.WhatIf, context string) {
+	if rest, isKubectl := strings.CutPrefix(played.Command, "kubectl "); isKubectl && context != "" {
+		played.Command = "kubectl " + quoted("--context="+context) + " " + rest
+	}
+}
+
 // quoted is a word as a shell takes it.
 func quoted(word string) string {
 	plain := func(r rune) bool {

@@ -45,7 +45,7 @@ func forwarding(t *testing.T, to, failure string) *Finder {
 		if connection == nil {
 			return
 		}
-		defer connection.Close()
+		defer func() { _ = connection.Close() }()
 		failed, data := <-streams, <-streams
 		if failed.Headers().Get(corev1.StreamType) != corev1.StreamTypeError || data.Headers().Get(corev1.PortHeader) != "8082" {
 			t.Errorf("streams with %v and %v", failed.Headers(), data.Headers())
@@ -108,7 +108,7 @@ func TestForwardToSomebodyWhoHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	finder := forwarding(t, listener.Addr().String(), "")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

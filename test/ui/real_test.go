@@ -56,7 +56,7 @@ func (p *tab) awaitPlayed() playedAgain {
 func (w *world) dryRun(t *testing.T, p *tab, field string) string {
 	t.Helper()
 	command := value[string](p, `document.querySelector(".result pre").textContent`)
-	if !strings.HasPrefix(command, "kubectl patch ") {
+	if !strings.HasPrefix(command, "kubectl --context=plimsoll-devcluster patch ") {
 		t.Fatalf("the command is %q", command)
 	}
 	return w.command(t, exec.CommandContext(t.Context(), "sh", "-c", command+" --dry-run=server --output=jsonpath={"+field+"}"))

@@ -27,11 +27,17 @@ func (r *ClusterReader) History(
 	if err != nil {
 		return nil, loadreport.Source{}, err
 	}
+	return r.historyOf(ctx, object, autoscaler.UID)
+}
+
+func (r *ClusterReader) historyOf(
+	ctx context.Context, object observe.Key, uid types.UID,
+) (*loadhistory.History, loadreport.Source, error) {
 	h, isWhole, noLeader := r.leaderHistory(ctx, object)
 	if noLeader == nil && isWhole {
 		return h, loadreport.Source{}, nil
 	}
-	saved, savedAt, err := r.savedHistory(ctx, object, autoscaler.UID)
+	saved, savedAt, err := r.savedHistory(ctx, object, uid)
 	if noLeader == nil && errors.Is(err, errNoCheckpoint) {
 		return h, loadreport.Source{}, nil // a new object: nothing is known of it from before the leader's start
 	}
@@ -111,7 +117,11 @@ func (r *ClusterReader) Report(
 func (r *ClusterReader) ReportBetween(
 	ctx context.Context, object observe.Key, from, to, now time.Time,
 ) (*loadreport.Report, error) {
-	h, source, err := r.History(ctx, object)
+	autoscaler, err := r.Autoscaler(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	h, source, err := r.historyOf(ctx, object, autoscaler.UID)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +133,7 @@ func (r *ClusterReader) ReportBetween(
 	case err != nil:
 		return nil, err
 	}
-	if source.NoLeader == "" {
+	if source.NoLeader == "" && len(autoscaler.Spec.Metrics) > 1 {
 		// A controller that cannot say it has the load of all metrics together.
 		if metrics, err := r.finder.MetricHistories(ctx, object); err == nil {
 			err = report.AddMetrics(metrics)

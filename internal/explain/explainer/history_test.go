@@ -2,6 +2,7 @@ package explainer
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -196,7 +197,9 @@ func TestNoAutoscaler(t *testing.T) {
 
 // TestLoadsByMetric: they are read from the leader, and a leader that has none is as good as one that does not know them.
 func TestLoadsByMetric(t *testing.T) {
-	api := map[string]any{autoscalerPath: storedAutoscaler}
+	several := maps.Clone(storedAutoscaler)
+	several["spec"] = map[string]any{"metrics": []any{map[string]any{"type": "Resource"}, map[string]any{"type": "Pods"}}}
+	api := map[string]any{autoscalerPath: several}
 	h := loadhistory.OfMetric()
 	h.Add(recordedFrom, loadhistory.Point{Load: 3})
 	h.Add(recordedFrom.Add(time.Minute), loadhistory.Point{Load: 4})

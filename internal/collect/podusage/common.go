@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -84,16 +83,16 @@ func (v *View) spread(from int, pod *observe.Pod, end time.Time) {
 	readyFor := end.Sub(readySince(pod))
 	for i := range v.containers[from:] {
 		c := &v.containers[from+i].CPU
-		part := int64(min(c.Span, averaging.StableWindow))
-		switch {
-		case readyFor >= averaging.StableWindow, c.End.Before(end):
-		case c.End.After(end):
-			*c = rate.Interval{End: end, Span: averaging.StableWindow}
-		default:
+		isLater, isYoung := c.End.After(end), readyFor < averaging.StableWindow && !c.End.Before(end)
+		if isYoung && !isLater {
+			part := int64(min(c.Span, averaging.StableWindow))
 			c.NanoCores = arithmetic.Saturate.MulDiv(c.NanoCores, part, int64(averaging.StableWindow))
 		}
-		v.milli = arithmetic.Saturate.Add(v.milli, c.MilliCores())
-		if readyFor < averaging.ShortestWindow && !c.End.Before(end) {
+		if !isYoung || !isLater {
+			v.milli = arithmetic.Saturate.Add(v.milli, c.MilliCores())
+		}
+		// What a pod used later alone is not known of the window, and is not zero.
+		if isYoung && (isLater || readyFor < averaging.ShortestWindow) {
 			c.End, c.Span = end, averaging.StableWindow
 		}
 	}

@@ -184,3 +184,21 @@ func TestSurgeIsSeenAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestLaterUseIsNotZero: of a pod whose samples do not reach back to the common end, the sample is of that end and counts
+// as that of a pod that starts; what the pod used since then stays.
+func TestLaterUseIsNotZero(t *testing.T) {
+	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	p := pod("web-0", "a")
+	p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(end.Add(-8 * time.Second))
+	var v View
+	v.containers = []rate.ContainerUsage{{
+		Name: "app", HasCPU: true, HasMemory: true,
+		CPU: rate.Interval{End: end.Add(5 * time.Second), Span: 3 * time.Second, NanoCores: 250_000_000},
+	}}
+	v.count(0, observe.PodsOf([]*corev1.Pod{p})[0], end)
+	got := &v.containers[0].CPU
+	if got.NanoCores != 250_000_000 || !got.End.Equal(end) || got.Span != averaging.StableWindow || v.milli != 0 {
+		t.Errorf("%+v, %dm together", got, v.milli)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
@@ -365,52 +364,4 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	}
 	err = s.PlayFor(s.For)
 	return s, err
-}
-
-// asRecorded changes the pods to those that the record tells of, if there is one and no flag says how large they are.
-func (f *simulateFlags) asRecorded(w *simulate.Workload) {
-	if f.recorded != nil && f.cpu == 0 && !f.recorded.Request(w) {
-		f.recorded.Notes = append(f.recorded.Notes, "--cpu-request or --workload say what a pod requests")
-	}
-}
-
-// pod is what the pods are: the workload's manifest, and what flags say instead.
-func (f *simulateFlags) pod(
-	ref autoscalingv2.CrossVersionObjectReference, objects []manifest.Object,
-) (simulate.Workload, error) {
-	w := f.pods
-	if f.workload != "" {
-		var err error
-		if objects, err = manifest.ReadFile(f.workload); err != nil {
-			return w, fmt.Errorf("--workload: %w", err)
-		}
-	}
-	target := manifest.Target(objects, ref)
-	if target == nil && f.workload != "" {
-		return w, fmt.Errorf("--workload: %s: there is no %s %s in it, which the autoscaler scales",
-			f.workload, ref.Kind, ref.Name)
-	}
-	if target != nil {
-		if err := target.Fill(&w); err != nil {
-			return w, err
-		}
-	}
-	if target == nil {
-		f.asRecorded(&w)
-	}
-	if f.cpu > 0 {
-		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1
-	}
-	if f.limit > 0 {
-		w.CPULimitMilli = float64(f.limit)
-	}
-	if f.readyAfter > 0 {
-		w.ReadyAfter = f.readyAfter
-	}
-	w.Profile.CPUPerRequestMilliCoreSeconds, w.Profile.StartupCPUMilli = float64(f.perRequest), float64(f.startUpCPU)
-	if target == nil && f.cpu > 0 {
-		w.Name = "a pod of " + f.cpu.String()
-	}
-	w.Complete()
-	return w, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -151,6 +152,15 @@ func save(t *testing.T, o *workloads.Autoscalers, of *plimsollv1alpha1.WorkloadA
 	name := checkpoints.NameOf(observe.Key{
 		NamespacedName: types.NamespacedName{Namespace: o.Name, Name: of.Name}, Kind: observe.WorkloadAutoscaler,
 	})
+	// The controller writes each once an hour, at a time of its own: it may have been before it was killed.
+	switch written, err := client.Get(t.Context(), name); {
+	case err == nil:
+		if err := client.Delete(t.Context(), name, written.UID); err != nil {
+			t.Fatal(err)
+		}
+	case !apierrors.IsNotFound(err):
+		t.Fatal(err)
+	}
 	checkpoint := &plimsollv1alpha1.AutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		Spec: plimsollv1alpha1.AutoscalerCheckpointSpec{Autoscaler: plimsollv1alpha1.CheckpointedAutoscaler{

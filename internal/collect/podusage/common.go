@@ -75,25 +75,16 @@ func (v *View) count(from int, pod *observe.Pod, end time.Time) {
 	}
 }
 
-// spread has what a pod used up to the end that all averages have count as a part of the whole window, if it was ready
-// for a part of that alone: in the other part the others had its load, and the sum is what all did together. A pod that
-// was not ready then, or has just become so, does not count: its sample has that end and the whole window, as that of a
-// pod that starts.
+// spread has what a pod used count as a part of the window that ends for all pods at that moment.
 func (v *View) spread(from int, pod *observe.Pod, end time.Time) {
 	readyFor := end.Sub(readySince(pod))
 	for i := range v.containers[from:] {
 		c := &v.containers[from+i].CPU
-		isLater, isYoung := c.End.After(end), readyFor < averaging.StableWindow && !c.End.Before(end)
-		if isYoung && !isLater {
-			part := int64(min(c.Span, averaging.StableWindow))
-			c.NanoCores = arithmetic.Saturate.MulDiv(c.NanoCores, part, int64(averaging.StableWindow))
-		}
-		if !isYoung || !isLater {
+		use := averaging.Use{NanoCores: c.NanoCores, End: c.End, Span: c.Span}
+		isOfWindow := use.SpreadUpTo(end, readyFor)
+		c.NanoCores, c.End, c.Span = use.NanoCores, use.End, use.Span
+		if isOfWindow {
 			v.milli = arithmetic.Saturate.Add(v.milli, c.MilliCores())
-		}
-		// What a pod used later alone is not known of the window, and is not zero.
-		if isYoung && (isLater || readyFor < averaging.ShortestWindow) {
-			c.End, c.Span = end, averaging.StableWindow
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package averaging
 
-import "time"
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+)
 
 const (
 	// skew is how far the ends of the pods' windows may be apart: what moves from one pod to another within it is a small
@@ -70,3 +74,29 @@ func (c *CommonEnd) End(cut time.Duration) (end time.Time, isCommon bool) {
 // IsSurge reports whether the newest samples say of more load than what could count twice of that up to a common end.
 // Both are in the same unit.
 func IsSurge(newest, together int64) bool { return float64(newest) > doubled*float64(together) }
+
+// Use is what a container of a ready pod used on average over the time before End.
+type Use struct {
+	NanoCores int64
+	End       time.Time
+	Span      time.Duration
+}
+
+// SpreadUpTo has the use count as a part of the whole stable window up to the end that all averages have, if its pod
+// was ready for a part of that alone: in the other part the others had its load, and the sum is what all did together.
+// A pod that was not ready then, or has just become so, does not count: its use has that end and the whole window, as
+// that of a pod that starts. It reports whether the use is a part of what all did together in the window.
+func (u *Use) SpreadUpTo(end time.Time, readyFor time.Duration) (isOfWindow bool) {
+	if readyFor >= StableWindow || u.End.Before(end) {
+		return true
+	}
+	isLater := u.End.After(end)
+	if !isLater {
+		u.NanoCores = arithmetic.Saturate.MulDiv(u.NanoCores, int64(min(u.Span, StableWindow)), int64(StableWindow))
+	}
+	// What a pod used later alone is not known of the window, and is not zero.
+	if isLater || readyFor < ShortestWindow {
+		u.End, u.Span = end, StableWindow
+	}
+	return !isLater
+}

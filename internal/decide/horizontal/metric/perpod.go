@@ -112,6 +112,9 @@ func (p *perPod) survey(room []Group) {
 		}
 		groups[i] = g
 		n[g]++
+		if g == Unready && by.recent {
+			p.confirm(i)
+		}
 		if g != Counted {
 			continue
 		}

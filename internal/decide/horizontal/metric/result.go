@@ -55,6 +55,9 @@ type Result struct {
 	// At is when the newest sample that counts was taken, Oldest when the oldest was;
 	// zero if none says.
 	At, Oldest time.Time
+	// Confirmed is when the newest sample was taken of a pod that does not count yet, and shows that the load is still
+	// there; zero if none does.
+	Confirmed time.Time
 	// StartMilli is what is left out of the use of pods that have just become ready, as
 	// their start.
 	StartMilli int64

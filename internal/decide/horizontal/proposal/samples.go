@@ -20,8 +20,13 @@ func Samples(dst []behavior.Sample, results []metric.Result) []behavior.Sample {
 	return dst
 }
 
+// sampleOf is what a result was computed from. What a pod that does not count yet has confirmed is known as of then.
 func sampleOf(r *metric.Result) behavior.Sample {
-	return behavior.Sample{At: r.At, Asked: r.Asked, Total: r.Total}
+	at := r.At
+	if !at.IsZero() && r.Confirmed.After(at) {
+		at = r.Confirmed
+	}
+	return behavior.Sample{At: at, Asked: r.Asked, Total: r.Total}
 }
 
 // Fresh is the largest replica count proposed by metrics with samples that the last

@@ -62,11 +62,18 @@ type Noise struct {
 	PodHoursWith  report.Spread `json:"podHoursWith"`
 	// Asked is in how many decisions of all seeds the surge window asked for more.
 	Asked int `json:"decisionsThatAsked"`
-	// ExcessActions are the scale actions more with the surge window, over all seeds
-	// that had more. ExcessPodHoursPercent is over all of them together.
-	ExcessActions         int     `json:"excessActions"`
+	// MoreActions are the scale actions more with the surge window, over the seeds that had more, and FewerActions
+	// those fewer, over the seeds that had fewer. An object that the surge window suspects is decided at other
+	// moments, so both may happen where it never asked for more.
+	MoreActions  int `json:"moreActions"`
+	FewerActions int `json:"fewerActions"`
+	// ExcessPodHoursPercent is over all seeds together.
 	ExcessPodHoursPercent float64 `json:"excessPodHoursPercent"`
 }
+
+// ExcessActions are the scale actions more with the surge window, over all seeds together; below zero if there were
+// fewer.
+func (n *Noise) ExcessActions() int { return n.MoreActions - n.FewerActions }
 
 // Surge is a load that increases for good. Seconds are from that time.
 type Surge struct {
@@ -175,7 +182,8 @@ func noiseOfPairs(s *scenario, pairs []pair) Noise {
 	var alone, with float64
 	for _, p := range pairs {
 		n.Asked += p.with.asked
-		n.ExcessActions += max(0, p.with.actions-p.alone.actions)
+		n.MoreActions += max(0, p.with.actions-p.alone.actions)
+		n.FewerActions += max(0, p.alone.actions-p.with.actions)
 		alone, with = alone+p.alone.podHours, with+p.with.podHours
 	}
 	n.ExcessPodHoursPercent = (with/alone - 1) * 100

@@ -210,8 +210,9 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 			d.Pending++
 		}
 	}
-	d.Surge = surge.Evaluate(&p.Surge,
-		&surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
+	in := surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c}
+	in.Confirm()
+	d.Surge = surge.Evaluate(&p.Surge, &in)
 	// The caller may reuse the observation.
 	c.Pods = nil
 	d.evaluateOwn(s, o)

@@ -112,9 +112,6 @@ func (p *perPod) survey(room []Group) {
 		}
 		groups[i] = g
 		n[g]++
-		if g == Unready && by.recent {
-			p.confirm(i)
-		}
 		if g != Counted {
 			continue
 		}

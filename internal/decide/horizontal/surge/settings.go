@@ -85,7 +85,22 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 // counts reports whether the surge window uses a pod: it has been ready since
 // then.
 func counts(pod *metric.Pod, ready time.Time) bool {
-	return pod.IsReady() && !pod.ReadyTransition.After(ready)
+	return isReady(pod) && !pod.ReadyTransition.After(ready)
+}
+
+// shares reports whether a pod that does not count was ready during the interval. The API truncates
+// the time to seconds: a short interval may lie within the second before as a whole, and show
+// nothing but the pod's start.
+func shares(pod *metric.Pod, interval *metric.Sample) bool {
+	since := pod.ReadyTransition
+	if interval.Window < averaging.Dense {
+		since = since.Add(time.Second)
+	}
+	return isReady(pod) && interval.Present && interval.Milli >= 0 && !interval.At.Add(-interval.Window).Before(since)
+}
+
+func isReady(pod *metric.Pod) bool {
+	return pod.Phase == metric.PhaseRunning && !pod.Deleting && pod.Ready == metric.ReadyTrue
 }
 
 // add adds the lowest of the pod's last two intervals to the one tally and the lowest

@@ -282,14 +282,14 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 	c, ready := in.Context, in.Context.Now.Add(-s.ReadyFor)
 	began := r.At.Add(-r.Span / time.Duration(r.Intervals))
 	for pod := range c.Pods {
-		if in.isUnsampled(r.Metric, pod) && c.Pods[pod].IsReady() && !c.Pods[pod].ReadyTransition.After(began) {
+		if in.isUnsampled(r.Metric, pod) && isReady(&c.Pods[pod]) && !c.Pods[pod].ReadyTransition.After(began) {
 			r.Unasked++
 		}
 		if counts(&c.Pods[pod], ready) || in.lacks(r.Metric, pod) {
 			continue
 		}
 		newest := &in.Readings[r.Metric].Recent[pod][0]
-		if !c.Pods[pod].WasReadyIn(newest) {
+		if !shares(&c.Pods[pod], newest) {
 			continue
 		}
 		target := in.wanted(r.Metric, pod)

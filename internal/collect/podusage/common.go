@@ -79,10 +79,11 @@ func (v *View) count(from int, pod *observe.Pod, end time.Time) {
 func (v *View) spread(from int, pod *observe.Pod, end time.Time) {
 	readyFor := end.Sub(readySince(pod))
 	for i := range v.containers[from:] {
-		c := &v.containers[from+i].CPU
+		container := &v.containers[from+i]
+		c := &container.CPU
 		use := averaging.Use{NanoCores: c.NanoCores, End: c.End, Span: c.Span}
 		isOfWindow := use.SpreadUpTo(end, readyFor)
-		c.NanoCores, c.End, c.Span = use.NanoCores, use.End, use.Span
+		c.NanoCores, c.End, c.Span, container.RestNanoCores = use.NanoCores, use.End, use.Span, use.RestNanoCores
 		if isOfWindow {
 			v.milli = arithmetic.Saturate.Add(v.milli, c.MilliCores())
 		}

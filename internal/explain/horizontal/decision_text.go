@@ -217,13 +217,17 @@ func (r *Result) ratioText(result *metric.Result) string {
 	}
 	low, high := 1-r.Policy.Tolerance.Down, 1+r.Policy.Tolerance.Up
 	text := fmt.Sprintf("%s; tolerance from %s to %s", short(result.Ratio), short(low), short(high))
-	if refilled(result) {
+	switch {
+	case !refilled(result):
+	case result.Counts.Missing+result.Counts.Unready == 0:
+		text += fmt.Sprintf("; %s with what new pods would have used in the whole window", short(result.Adjusted))
+	default:
 		text += fmt.Sprintf("; %s with assumed values for missing and unready pods", short(result.Adjusted))
 	}
 	return text
 }
 
-// refilled reports whether values were assumed for missing or unready pods: not for Infinity
+// refilled reports whether values were assumed for missing, unready or new pods: not for Infinity
 // and NaN, which a division by zero gives.
 func refilled(result *metric.Result) bool {
 	return result.Groups != nil && result.Adjusted != result.Ratio

@@ -111,7 +111,9 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 			return metric.Reading{Error: text}
 		}
 		used, found := usage(item, spec, a.mode)
-		sample := metric.Sample{Present: found, Milli: used, At: item.Timestamp.Time, Window: item.Window.Duration}
+		sample := metric.Sample{
+			Present: found, Milli: used, RestMilli: restOf(item, spec), At: item.Timestamp.Time, Window: item.Window.Duration,
+		}
 		switch {
 		case IsInterval(item):
 			if spec.Name == source.CPU {

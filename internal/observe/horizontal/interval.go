@@ -2,6 +2,7 @@ package horizontal
 
 import (
 	"slices"
+	"strconv"
 
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
@@ -36,6 +37,34 @@ func MarkInterval(m *metricsv1beta1.PodMetrics) {
 // one for all of them. Where some PodMetrics are about the container of a metric,
 // those count for it, otherwise those of whole pods.
 const ContainerAnnotation = "plimsoll.dev/container"
+
+// RestAnnotation on PodMetrics says how many thousandths of a core are left out of the use, as the pod was ready for a
+// part of the window alone (metric.Sample.RestMilli).
+const RestAnnotation = "plimsoll.dev/rest-millicores"
+
+// MarkRest says how much is left out of the use, if anything is.
+func MarkRest(m *metricsv1beta1.PodMetrics, milli int64) {
+	if milli <= 0 {
+		return
+	}
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
+	m.Annotations[RestAnnotation] = strconv.FormatInt(milli, 10)
+}
+
+// restOf is 0 where nothing is left out, and for a text that is no amount.
+func restOf(m *metricsv1beta1.PodMetrics, spec *source.Spec) int64 {
+	text := m.Annotations[RestAnnotation]
+	if text == "" || spec.Name != source.CPU {
+		return 0
+	}
+	milli, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || milli < 0 || milli > maxCPUs*1000 {
+		return 0
+	}
+	return milli
+}
 
 // aboutOf is what the PodMetrics that count for the metric are about: its container,
 // or empty for whole pods.

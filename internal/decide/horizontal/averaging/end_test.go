@@ -60,6 +60,10 @@ func TestSpreadUpTo(t *testing.T) {
 	use := func(ends, span time.Duration, nano int64) Use {
 		return Use{NanoCores: nano, End: end.Add(ends), Span: span}
 	}
+	partOf := func(u Use, rest int64) Use {
+		u.RestNanoCores = rest
+		return u
+	}
 	for name, c := range map[string]struct {
 		use      Use
 		readyFor time.Duration
@@ -68,10 +72,10 @@ func TestSpreadUpTo(t *testing.T) {
 	}{
 		"of a pod that was ready all the time": {use(0, 15*s, 300), time.Hour, use(0, 15*s, 300), true},
 		"of one ready all the time, later":     {use(4*s, 15*s, 300), time.Hour, use(4*s, 15*s, 300), true},
-		"of a third of the window":             {use(0, 5*s, 300), 9 * s, use(0, 5*s, 100), true},
+		"of a third of the window":             {use(0, 5*s, 300), 9 * s, partOf(use(0, 5*s, 100), 200), true},
 		"with an end of its own before":        {use(-s, 5*s, 300), 9 * s, use(-s, 5*s, 300), true},
-		"of a pod that has just become ready":  {use(0, 5*s, 300), 2 * s, use(0, StableWindow, 100), true},
-		"of a pod that became ready later":     {use(0, 5*s, 300), -3 * s, use(0, StableWindow, 100), true},
+		"of a pod that has just become ready":  {use(0, 5*s, 300), 2 * s, partOf(use(0, StableWindow, 100), 200), true},
+		"of a pod that became ready later":     {use(0, 5*s, 300), -3 * s, partOf(use(0, StableWindow, 100), 200), true},
 		"of a young pod, later":                {use(4*s, 3*s, 300), 9 * s, use(0, StableWindow, 300), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,6 +33,8 @@ type perPod struct {
 	entries, samples int64
 	// idle are pods beside a sample that are taken to use nothing.
 	idle int64
+	// rest is what samples leave out, as their pods were ready for a part of the window alone.
+	rest int64
 }
 
 // compute judges samples against the pods' requests (upstream:
@@ -115,7 +117,7 @@ func (p *perPod) survey(room []Group) {
 		if g != Counted {
 			continue
 		}
-		used = sum.Add(used, sample.Milli)
+		used, p.rest = sum.Add(used, sample.Milli), sum.Add(p.rest, sample.RestMilli)
 		request := int64(0)
 		if percent {
 			request = requests[i].Milli
@@ -201,7 +203,7 @@ func (p *perPod) pods() int64 { return int64(max(1, p.result.Counts.Pods())) }
 func (p *perPod) propose() string {
 	r := p.result
 	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
-	if upWithUnready || r.Counts.Missing > 0 {
+	if upWithUnready || r.Counts.Missing > 0 || p.rest > 0 && r.Ratio < 1 {
 		p.fillIn(upWithUnready)
 		if p.nothingWanted() {
 			return noRequests
@@ -224,11 +226,14 @@ func (p *perPod) propose() string {
 }
 
 // fillIn adds what is not known so that the change gets smaller: on the way down
-// a missing pod uses what it may, on the way up missing and unready pods use
+// a missing pod uses what it may, and a new one what it uses now, on the way up missing and unready pods use
 // nothing. A sample stands for the pods that are ready: those that are not are known
 // without asking, and no part of it.
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
+	if r.Ratio < 1 {
+		p.used = p.sum.Add(p.used, p.rest)
+	}
 	for i, g := range r.Groups {
 		switch {
 		case g == Missing && r.Ratio < 1:

@@ -2,8 +2,8 @@ package horizontal
 
 import (
 	"slices"
-	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -38,9 +38,9 @@ func MarkInterval(m *metricsv1beta1.PodMetrics) {
 // those count for it, otherwise those of whole pods.
 const ContainerAnnotation = "plimsoll.dev/container"
 
-// RestAnnotation on PodMetrics says how many thousandths of a core are left out of the use, as the pod was ready for a
+// UncountedCPUAnnotation on PodMetrics says how much CPU is left out of the use, as a quantity: the pod was ready for a
 // part of the window alone (metric.Sample.RestMilli).
-const RestAnnotation = "plimsoll.dev/rest-millicores"
+const UncountedCPUAnnotation = "plimsoll.dev/uncounted-cpu"
 
 // MarkRest says how much is left out of the use, if anything is.
 func MarkRest(m *metricsv1beta1.PodMetrics, milli int64) {
@@ -50,20 +50,20 @@ func MarkRest(m *metricsv1beta1.PodMetrics, milli int64) {
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
 	}
-	m.Annotations[RestAnnotation] = strconv.FormatInt(milli, 10)
+	m.Annotations[UncountedCPUAnnotation] = resource.NewMilliQuantity(milli, resource.DecimalSI).String()
 }
 
 // restOf is 0 where nothing is left out, and for a text that is no amount.
 func restOf(m *metricsv1beta1.PodMetrics, spec *source.Spec) int64 {
-	text := m.Annotations[RestAnnotation]
+	text := m.Annotations[UncountedCPUAnnotation]
 	if text == "" || spec.Name != source.CPU {
 		return 0
 	}
-	milli, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || milli < 0 || milli > maxCPUs*1000 {
+	quantity, err := resource.ParseQuantity(text)
+	if err != nil || quantity.Sign() < 0 || quantity.Cmp(*resource.NewQuantity(maxCPUs, resource.DecimalSI)) > 0 {
 		return 0
 	}
-	return milli
+	return quantity.MilliValue()
 }
 
 // aboutOf is what the PodMetrics that count for the metric are about: its container,

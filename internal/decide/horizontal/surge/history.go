@@ -137,7 +137,7 @@ func (m *History) conclude(now time.Time, specs []source.Spec, results []metric.
 		m.forget()
 		return
 	}
-	if results[m.Metric].Failure != nil || results[m.Metric].Pending {
+	if results[m.Metric].Failure != nil || results[m.Metric].Pending || m.isBeforeItsWindow(now, &results[m.Metric]) {
 		return
 	}
 	isConfirmed := 2*needed(&results[m.Metric]) >= float64(m.From)+float64(m.Proposed)
@@ -151,6 +151,14 @@ func (m *History) conclude(now time.Time, specs []source.Spec, results []metric.
 	}
 	doubt := min(firstDoubt<<min(m.Unconfirmed, 8), longestDoubt)
 	m.Unconfirmed, m.DoubtedUntil = m.Unconfirmed+1, now.Add(doubt)
+}
+
+// isBeforeItsWindow reports whether the stable window may not show the surge yet, as its samples are of the time before:
+// averages of pods end at one moment, as long ago as a kubelet takes to renew samples. It waits no longer than that, as
+// the clocks of nodes may be behind.
+func (m *History) isBeforeItsWindow(now time.Time, r *metric.Result) bool {
+	return !r.Oldest.IsZero() && r.Oldest.Before(m.Last.Add(averaging.StableWindow)) &&
+		now.Sub(m.Last) < Confirmation+averaging.LongestRenewal
 }
 
 // forget ends the surge that is to be judged.

@@ -1,6 +1,8 @@
 package surge_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,6 +101,37 @@ func TestNotJudged(t *testing.T) {
 			if isStillOpen := !m.Since.IsZero(); isJudged != tt.isJudged || isStillOpen != tt.isStillOpen {
 				t.Errorf("judged: %v, still to be judged: %v; want %v, %v: %+v", isJudged, isStillOpen, tt.isJudged, tt.isStillOpen,
 					m)
+			}
+		})
+	}
+}
+
+// TestJudgedByLaterSamples: a surge is not judged by averages that end at about the time of it, as those of pods do whose
+// kubelets renew samples after 20 s. It is judged for all that where the samples' times stay behind.
+func TestJudgedByLaterSamples(t *testing.T) {
+	endsAt := func(after time.Duration, ratio float64) []metric.Result {
+		results := stable(ratio)
+		results[0].Oldest = noon.Add(after)
+		return results
+	}
+	const s = time.Second
+	for name, tt := range map[string]struct {
+		looks       map[time.Duration][]metric.Result
+		unconfirmed int
+	}{
+		"confirmed by later ones": {
+			map[time.Duration][]metric.Result{20 * s: endsAt(-5*s, 1), 40 * s: endsAt(15*s, 2)}, 0},
+		"not confirmed by later ones":    {map[time.Duration][]metric.Result{20 * s: endsAt(-5*s, 1), 40 * s: endsAt(15*s, 1)}, 1},
+		"there are only such as are old": {map[time.Duration][]metric.Result{20 * s: endsAt(-40*s, 1), 45 * s: endsAt(-15*s, 1)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m surge.History
+			verdict(&m, 0, asking(), stable(1))
+			for _, after := range slices.Sorted(maps.Keys(tt.looks)) {
+				verdict(&m, after, surge.Result{}, tt.looks[after])
+			}
+			if m.Unconfirmed != tt.unconfirmed || !m.Since.IsZero() {
+				t.Errorf("%d not confirmed, want %d: %+v", m.Unconfirmed, tt.unconfirmed, m)
 			}
 		})
 	}

@@ -78,7 +78,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d.applyMode(&s)
 	if d.Rescale && (p.Behavior != nil || p.Divergences&(divergence.OneDoubling|divergence.NewerSamples) != 0) {
-		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current, d.Metrics)
+		s.Pending = s.work.pend(p.Behavior, &d)
 	}
 	return d, s
 }

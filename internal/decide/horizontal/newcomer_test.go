@@ -7,7 +7,74 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
+
+// TestNewerSampleAfterAConfirmation: the target was scaled up because a new pod showed that the load was still there. Then
+// the other pods have a newer sample, of the time before that: it is another one than that of the last scale-up.
+func TestNewerSampleAfterAConfirmation(t *testing.T) {
+	const s = time.Second
+	p, o := surging(), steady(4)
+	p.CPUInitializationPeriod = 5 * time.Minute
+	r := &o.Readings[0]
+	r.Recent = make([]metric.Recent, 4)
+	for i := range o.Pods[:2] {
+		r.Samples[i].Milli, r.Samples[i].At = 5000, noon.Add(-12*s)
+	}
+	for i := 2; i < 4; i++ {
+		o.Pods[i].StartTime, o.Pods[i].ReadyTransition = noon.Add(-3*s), noon.Add(-2*s)
+		r.Samples[i].At = noon
+	}
+	r.Recent[3][0] = metric.Sample{Present: true, Milli: 900, At: noon, Window: s}
+	state := remembering(past{time.Hour, 1})
+	state.LastScaleUp, state.LastScaleUpOn = noon.Add(-3*s), []behavior.Sample{{At: noon.Add(-12 * s)}}
+	d, state := horizontal.Decide(noon, &p, state, &o)
+	state = horizontal.Settle(state, horizontal.Outcome{At: noon})
+	if d.Desired != 8 {
+		t.Fatalf("%d, %q", d.Desired, d.Limited.DoublingDelayed)
+	}
+	o.Target.SpecReplicas, o.Target.StatusReplicas = 8, 8
+	d, _ = horizontal.Decide(noon.Add(2*s), &p, state, &o)
+	if d.Desired != 8 || d.Limited.DoublingDelayed != behavior.NothingNewer {
+		t.Errorf("on the same samples: %d, %q", d.Desired, d.Limited.DoublingDelayed)
+	}
+	for i := range o.Pods[:2] {
+		r.Samples[i].At = noon.Add(-s)
+	}
+	if d, _ = horizontal.Decide(noon.Add(4*s), &p, state, &o); d.Desired != 16 {
+		t.Errorf("on a newer sample: %d, %q", d.Desired, d.Limited.DoublingDelayed)
+	}
+}
+
+// TestSurgeDoublesOnceOnItsIntervals: the averages end before the newest intervals, as those of a pod do whose kubelet has
+// had nothing new for 10 s. The surge window that doubled the count on these intervals does not do so again.
+func TestSurgeDoublesOnceOnItsIntervals(t *testing.T) {
+	const s = time.Second
+	p, o := surging(), busy(4, 10, 10, 1)
+	for i := range o.Readings[0].Samples {
+		o.Readings[0].Samples[i].At = noon.Add(-10 * s)
+	}
+	state := remembering(past{time.Hour, 1})
+	state.LastScaleUp, state.LastScaleUpOn = noon.Add(-30*s), []behavior.Sample{{At: noon.Add(-40 * s)}}
+	d, state := horizontal.Decide(noon, &p, state, &o)
+	state = horizontal.Settle(state, horizontal.Outcome{At: noon})
+	if d.Desired != 8 || d.Proposed.Source != proposal.Surge {
+		t.Fatalf("%d, %+v, %q", d.Desired, d.Proposed, d.Limited.DoublingDelayed)
+	}
+	o.Target.SpecReplicas, o.Target.StatusReplicas = 8, 8
+	d, state = horizontal.Decide(noon.Add(2*s), &p, state, &o)
+	if d.Desired != 8 || d.Limited.DoublingDelayed != behavior.NothingNewer {
+		t.Errorf("on the same intervals: %d, %q", d.Desired, d.Limited.DoublingDelayed)
+	}
+	for i := range o.Readings[0].Recent {
+		for k := range o.Readings[0].Recent[i] {
+			o.Readings[0].Recent[i][k].At = o.Readings[0].Recent[i][k].At.Add(s)
+		}
+	}
+	if d, _ = horizontal.Decide(noon.Add(2*s), &p, state, &o); d.Desired != 16 {
+		t.Errorf("on a newer one: %d, %q", d.Desired, d.Limited.DoublingDelayed)
+	}
+}
 
 // TestNewPodConfirmsTheLoad: two pods were seen at ten times their target 12 s ago, and the target was scaled up to 4 on
 // that 3 s ago. Their kubelet has no newer samples of them. The new pods do not count yet, but as soon as one was ready

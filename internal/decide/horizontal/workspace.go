@@ -44,10 +44,11 @@ func (w *workspace) grow(metrics, pods int) []metric.Result {
 }
 
 // pend is the change that is to be settled.
-func (w *workspace) pend(b *behavior.Behavior, change int32, results []metric.Result) *behavior.Pending {
+func (w *workspace) pend(b *behavior.Behavior, d *Decision) *behavior.Pending {
+	change := d.Desired - d.Current
 	w.pending = behavior.PendingOf(b, change)
 	if b == nil && change > 0 {
-		w.samples = proposal.Samples(w.samples[:0], results)
+		w.samples = proposal.Samples(w.samples[:0], d.Metrics, &d.Surge)
 		w.pending.Samples = w.samples
 	}
 	return &w.pending

@@ -43,6 +43,9 @@ func (d DoublingDelay) String() string {
 type Sample struct {
 	// At is when it was taken, by the clock of its source; zero if the source gives no time.
 	At time.Time `json:"at,omitzero"`
+	// Interval is when the newest single interval ended that the decision used beside it: of a new pod, or of the surge
+	// window. Averages may end long before; zero if it used none.
+	Interval time.Time `json:"interval,omitzero"`
 	// Asked is when the answer was asked for, by the clock of this process; zero for
 	// samples that are there without asking.
 	Asked time.Time `json:"asked,omitzero"`
@@ -67,14 +70,15 @@ func (h *History) Fresh(now time.Time, metric int, s Sample) bool {
 	switch {
 	case isAsked && !s.Asked.After(h.LastUp):
 		return false
-	case s.At.IsZero():
+	case s.At.IsZero() && s.Interval.IsZero():
 		return true
 	case metric >= len(h.LastUpOn):
-		return s.At.After(h.LastUp)
+		return s.At.After(h.LastUp) || s.Interval.After(h.LastUp)
 	case isAsked:
 		return !s.At.Equal(h.LastUpOn[metric].At) || s.Total != h.LastUpOn[metric].Total
 	default:
-		return s.At.After(h.LastUpOn[metric].At)
+		last := &h.LastUpOn[metric]
+		return s.At.After(last.At) || s.Interval.After(last.At) && s.Interval.After(last.Interval)
 	}
 }
 

@@ -11,22 +11,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Samples appends what the results were computed from. Those of a metric that failed
-// are empty: whatever it has next is new.
-func Samples(dst []behavior.Sample, results []metric.Result) []behavior.Sample {
+// Samples appends what the results were computed from, and what the surge window used if it asks. Those of a metric
+// that failed are empty: whatever it has next is new.
+func Samples(dst []behavior.Sample, results []metric.Result, s *surge.Result) []behavior.Sample {
 	for i := range results {
-		dst = append(dst, sampleOf(&results[i]))
+		sample := sampleOf(&results[i])
+		if s.Asks() && s.Metric == i && s.At.After(sample.Interval) {
+			sample.Interval = s.At
+		}
+		dst = append(dst, sample)
 	}
 	return dst
 }
 
-// sampleOf is what a result was computed from. What a pod that does not count yet has confirmed is known as of then.
+// sampleOf is what a result was computed from.
 func sampleOf(r *metric.Result) behavior.Sample {
-	at := r.At
-	if !at.IsZero() && r.Confirmed.After(at) {
-		at = r.Confirmed
+	sample := behavior.Sample{At: r.At, Asked: r.Asked, Total: r.Total}
+	if !r.At.IsZero() {
+		sample.Interval = r.Confirmed
 	}
-	return behavior.Sample{At: at, Asked: r.Asked, Total: r.Total}
+	return sample
 }
 
 // Fresh is the largest replica count proposed by metrics with samples that the last
@@ -36,7 +40,7 @@ func sampleOf(r *metric.Result) behavior.Sample {
 func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge.Result) int32 {
 	largest, all := int32(0), true
 	if s.Asks() {
-		if all = h.Fresh(now, s.Metric, behavior.Sample{At: s.At}); all {
+		if all = h.Fresh(now, s.Metric, behavior.Sample{Interval: s.At}); all {
 			largest = s.Replicas
 		}
 	}

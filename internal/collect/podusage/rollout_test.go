@@ -116,3 +116,47 @@ func TestRolloutIsNoLessLoad(t *testing.T) {
 		})
 	}
 }
+
+// TestStartHidesNoSurge: four pods have 20 times the load from one moment to the next. The CPU with which two more
+// started before they were ready is no load that the surge is compared with.
+func TestStartHidesNoSurge(t *testing.T) {
+	const comes, seeds = 100 * time.Second, 20
+	long := life{start: -time.Hour, ready: -time.Hour}
+	starting := life{start: comes - 20*time.Second, ready: comes}
+	sum := time.Duration(0)
+	for seed := range uint64(seeds) {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			k := &slowKubelet{random: rand.New(rand.NewPCG(seed, 9)), use: func(pod int, at time.Time) float64 {
+				isLater := at.Sub(began) >= comes
+				switch {
+				case pod >= 4 && isLater:
+					return 10
+				case pod >= 4:
+					return 2000
+				case isLater:
+					return 4000
+				default:
+					return 200
+				}
+			}}
+			seen := time.Duration(0)
+			all := &target{
+				lives: []life{long, long, long, long, starting, starting}, targetMilli: 300, replicas: 6,
+				from: comes + time.Second, to: comes + time.Minute,
+			}
+			k.proposals(t, all, func(at time.Duration, r *metric.Result) {
+				if seen == 0 && r.Replicas >= 8 {
+					seen = at - comes
+				}
+			})
+			if seen == 0 {
+				t.Errorf("seed %d: not seen", seed)
+			}
+			sum += seen
+		})
+	}
+	if sum > seeds*9*time.Second {
+		t.Errorf("8 replicas after %s on average", sum/seeds)
+	}
+}

@@ -102,5 +102,6 @@ func (u *Use) SpreadUpTo(end time.Time, readyFor time.Duration) (isOfWindow bool
 	if isLater || readyFor < ShortestWindow {
 		u.End, u.Span = end, StableWindow
 	}
-	return !isLater
+	// What a pod used before it was ready was its start, and no load that others could have had as well.
+	return !isLater && readyFor > 0
 }

@@ -153,9 +153,9 @@ func (m *History) conclude(now time.Time, specs []source.Spec, results []metric.
 	m.Unconfirmed, m.DoubtedUntil = m.Unconfirmed+1, now.Add(doubt)
 }
 
-// isBeforeItsWindow reports whether the stable window may not show the surge yet, as its samples are of the time before:
-// averages of pods end at one moment, as long ago as a kubelet takes to renew samples. It waits no longer than that, as
-// the clocks of nodes may be behind.
+// isBeforeItsWindow reports whether the stable window may not show the surge yet, as its samples are of the time
+// before: averages of pods end at one moment, as long ago as a kubelet takes to renew samples. It waits no longer than
+// that, as the clocks of nodes may be behind.
 func (m *History) isBeforeItsWindow(now time.Time, r *metric.Result) bool {
 	return !r.Oldest.IsZero() && r.Oldest.Before(m.Last.Add(averaging.StableWindow)) &&
 		now.Sub(m.Last) < Confirmation+averaging.LongestRenewal

@@ -10,6 +10,33 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
+// TestStartConfirmsNoMoreThanItShows: a pod was seen at 100 times its target 12 s ago, and the load is gone. Three new pods
+// use 1.8 times their target for their start. They show load for 8 replicas, whatever the old sample says.
+func TestStartConfirmsNoMoreThanItShows(t *testing.T) {
+	const s = time.Second
+	p, o := surging(), steady(4)
+	p.CPUInitializationPeriod = 5 * time.Minute
+	r := &o.Readings[0]
+	r.Recent = make([]metric.Recent, 4)
+	r.Samples[0].Milli, r.Samples[0].At = 50_000, noon.Add(-12*s)
+	state := remembering(past{time.Hour, 1})
+	state.LastScaleUp, state.LastScaleUpOn = noon.Add(-4*s), []behavior.Sample{{At: noon.Add(-12 * s)}}
+	for second := range 6 {
+		now := noon.Add(time.Duration(second) * s)
+		for i := 1; i < 4; i++ {
+			o.Pods[i].StartTime, o.Pods[i].ReadyTransition = noon.Add(-2*s), noon
+			r.Samples[i].At = noon.Add(-12 * s)
+			r.Recent[i][0] = metric.Sample{Present: true, Milli: 900, At: now, Window: s}
+		}
+		d, next := horizontal.Decide(now, &p, state, &o)
+		state = horizontal.Settle(next, horizontal.Outcome{At: now})
+		o.Target.SpecReplicas, o.Target.StatusReplicas = d.Desired, d.Desired
+	}
+	if o.Target.SpecReplicas != 8 {
+		t.Errorf("%d replicas", o.Target.SpecReplicas)
+	}
+}
+
 // TestNewerSampleAfterAConfirmation: the target was scaled up because a new pod showed that the load was still there. Then
 // the other pods have a newer sample, of the time before that: it is another one than that of the last scale-up.
 func TestNewerSampleAfterAConfirmation(t *testing.T) {
@@ -90,7 +117,8 @@ func TestNewPodConfirmsTheLoad(t *testing.T) {
 		want     int32
 		delayed  behavior.DoublingDelay
 	}{
-		"it has load":              {2 * s, used(501, 0), 8, behavior.NotDelayed},
+		"it has load":              {2 * s, used(1000, 0), 8, behavior.NotDelayed},
+		"it has a little load":     {2 * s, used(501, 0), 5, behavior.NothingNewer},
 		"it has none":              {2 * s, used(500, 0), 4, behavior.NothingNewer},
 		"its start alone was seen": {s / 2, used(900, 0), 4, behavior.NothingNewer},
 		"nothing was seen":         {2 * s, metric.Sample{}, 4, behavior.NothingNewer},

@@ -56,8 +56,9 @@ type Result struct {
 	// zero if none says.
 	At, Oldest time.Time
 	// Confirmed is when the newest sample was taken of a pod that does not count yet, and shows that the load is still
-	// there; zero if none does.
-	Confirmed time.Time
+	// there; zero if none does. ConfirmedReplicas is how many replicas that load takes.
+	Confirmed         time.Time
+	ConfirmedReplicas int32
 	// StartMilli is what is left out of the use of pods that have just become ready, as
 	// their start.
 	StartMilli int64

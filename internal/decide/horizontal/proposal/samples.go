@@ -35,8 +35,8 @@ func sampleOf(r *metric.Result) behavior.Sample {
 
 // Fresh is the largest replica count proposed by metrics with samples that the last
 // scale-up was not decided on. One metric's old samples then limit its own proposal and
-// no other's. It is the largest int32 where all metrics have new samples: nothing is
-// limited.
+// no other's. Where new pods alone have shown the load since, it is no more than that takes. It is the largest int32
+// where all metrics have new samples: nothing is limited.
 func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge.Result) int32 {
 	largest, all := int32(0), true
 	if s.Asks() {
@@ -47,8 +47,10 @@ func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge
 	for i := range results {
 		switch m := &results[i]; {
 		case m.Failure != nil, m.Pending:
-		case h.Fresh(now, i, sampleOf(m)):
+		case h.Fresh(now, i, behavior.Sample{At: m.At, Asked: m.Asked, Total: m.Total}):
 			largest = max(largest, m.Replicas)
+		case h.Fresh(now, i, sampleOf(m)):
+			largest, all = max(largest, min(m.Replicas, m.ConfirmedReplicas)), false
 		default:
 			all = false
 		}

@@ -83,7 +83,7 @@ func (v *View) spread(from int, pod *observe.Pod, end time.Time) {
 		c := &container.CPU
 		use := averaging.Use{NanoCores: c.NanoCores, End: c.End, Span: c.Span}
 		isOfWindow := use.SpreadUpTo(end, readyFor)
-		c.NanoCores, c.End, c.Span, container.RestNanoCores = use.NanoCores, use.End, use.Span, use.RestNanoCores
+		c.NanoCores, c.End, c.Span, container.UncountedNanoCores = use.NanoCores, use.End, use.Span, use.UncountedNanoCores
 		if isOfWindow {
 			v.milli = arithmetic.Saturate.Add(v.milli, c.MilliCores())
 		}

@@ -55,7 +55,7 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 			corev1.ResourceCPU: cores(&c.CPU), corev1.ResourceMemory: *resource.NewQuantity(c.MemoryBytes, resource.BinarySI),
 		}
 	})}
-	observehorizontal.MarkRest(&all[0], average.RestMilli)
+	observehorizontal.MarkUncounted(&all[0], average.UncountedMilli)
 	for k := range metric.RecentIntervals {
 		interval := v.interval(p.place, k, &spec, arithmetic.Saturate)
 		if !interval.Present {

@@ -61,7 +61,7 @@ func drawContainers(t *rapid.T) []rate.ContainerUsage {
 		c.MemoryBytes = rapid.Int64Range(1, 1<<40).Draw(t, "memory")
 		end := at.Add(time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond)
 		c.CPU = rate.Interval{End: end, Span: 15 * time.Second, NanoCores: rapid.Int64Range(0, 1e13).Draw(t, "nanocores")}
-		c.RestNanoCores = rapid.SampledFrom([]int64{0, 0, 999_999, 250_000_000}).Draw(t, "rest")
+		c.UncountedNanoCores = rapid.SampledFrom([]int64{0, 0, 999_999, 250_000_000}).Draw(t, "rest")
 		c.RecentCount = rapid.IntRange(1, rate.RecentIntervals).Draw(t, "intervals")
 		for k := range c.RecentCount {
 			span := time.Duration(rapid.SampledFrom([]int{200, 1000, 1003}).Draw(t, "span")) * time.Millisecond

@@ -262,7 +262,7 @@ func (v *View) Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sa
 		switch spec.Name {
 		case source.CPU:
 			s.Milli = sum.Add(s.Milli, c.CPU.MilliCores())
-			s.RestMilli = sum.Add(s.RestMilli, c.RestNanoCores/1_000_000)
+			s.UncountedMilli = sum.Add(s.UncountedMilli, c.UncountedNanoCores/1_000_000)
 		case memory:
 			s.Milli = sum.Add(s.Milli, sum.MulDiv(c.MemoryBytes, 1000, 1))
 		default:

@@ -112,7 +112,8 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 		}
 		used, found := usage(item, spec, a.mode)
 		sample := metric.Sample{
-			Present: found, Milli: used, RestMilli: restOf(item, spec), At: item.Timestamp.Time, Window: item.Window.Duration,
+			Present: found, Milli: used, UncountedMilli: uncountedOf(item, spec),
+			At: item.Timestamp.Time, Window: item.Window.Duration,
 		}
 		switch {
 		case IsInterval(item):

@@ -39,11 +39,11 @@ func MarkInterval(m *metricsv1beta1.PodMetrics) {
 const ContainerAnnotation = "plimsoll.dev/container"
 
 // UncountedCPUAnnotation on PodMetrics says how much CPU is left out of the use, as a quantity: the pod was ready for a
-// part of the window alone (metric.Sample.RestMilli).
+// part of the window alone (metric.Sample.UncountedMilli).
 const UncountedCPUAnnotation = "plimsoll.dev/uncounted-cpu"
 
-// MarkRest says how much is left out of the use, if anything is.
-func MarkRest(m *metricsv1beta1.PodMetrics, milli int64) {
+// MarkUncounted says how much is left out of the use, if anything is.
+func MarkUncounted(m *metricsv1beta1.PodMetrics, milli int64) {
 	if milli <= 0 {
 		return
 	}
@@ -53,8 +53,8 @@ func MarkRest(m *metricsv1beta1.PodMetrics, milli int64) {
 	m.Annotations[UncountedCPUAnnotation] = resource.NewMilliQuantity(milli, resource.DecimalSI).String()
 }
 
-// restOf is 0 where nothing is left out, and for a text that is no amount.
-func restOf(m *metricsv1beta1.PodMetrics, spec *source.Spec) int64 {
+// uncountedOf is 0 where nothing is left out, and for a text that is no amount.
+func uncountedOf(m *metricsv1beta1.PodMetrics, spec *source.Spec) int64 {
 	text := m.Annotations[UncountedCPUAnnotation]
 	if text == "" || spec.Name != source.CPU {
 		return 0

@@ -34,9 +34,9 @@ type ContainerUsage struct {
 	// even.
 	CPU    Interval
 	HasCPU bool
-	// RestNanoCores is for who counts CPU as a part of a longer window: what is left out of it for that. A store leaves
-	// it 0.
-	RestNanoCores int64
+	// UncountedNanoCores is for who counts CPU as a part of a longer window: what is left out of it for that. A store
+	// leaves it 0.
+	UncountedNanoCores int64
 
 	// MemoryBytes is the working set in the newest round.
 	MemoryBytes int64

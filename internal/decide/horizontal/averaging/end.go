@@ -80,15 +80,16 @@ type Use struct {
 	NanoCores int64
 	End       time.Time
 	Span      time.Duration
-	// RestNanoCores is what is left out of NanoCores, as the pod was ready for a part of the window alone.
-	RestNanoCores int64
+	// UncountedNanoCores is what is left out of NanoCores, as the pod was ready for a part of the window alone.
+	UncountedNanoCores int64
 }
 
 // SpreadUpTo has the use count as a part of the whole stable window up to the end that all averages have, if its pod
 // was ready for a part of that alone: in the other part the others had its load, and the sum is what all did together.
 // A pod that was not ready then, or has just become so, does not count: its use has that end and the whole window, as
 // that of a pod that starts. Where the load was that of a pod which is gone since, as in a rollout, the sum lacks it:
-// the rest is kept for the way down. It reports whether the use is a part of what all did together in the window.
+// what is left out is kept for the way down. It reports whether the use is a part of what all did together in the
+// window.
 func (u *Use) SpreadUpTo(end time.Time, readyFor time.Duration) (isOfWindow bool) {
 	if readyFor >= StableWindow || u.End.Before(end) {
 		return true
@@ -96,7 +97,7 @@ func (u *Use) SpreadUpTo(end time.Time, readyFor time.Duration) (isOfWindow bool
 	isLater := u.End.After(end)
 	if !isLater {
 		part := arithmetic.Saturate.MulDiv(u.NanoCores, int64(min(u.Span, StableWindow)), int64(StableWindow))
-		u.NanoCores, u.RestNanoCores = part, u.NanoCores-part
+		u.NanoCores, u.UncountedNanoCores = part, u.NanoCores-part
 	}
 	// What a pod used later alone is not known of the window, and is not zero.
 	if isLater || readyFor < ShortestWindow {

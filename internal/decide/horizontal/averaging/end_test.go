@@ -61,7 +61,7 @@ func TestSpreadUpTo(t *testing.T) {
 		return Use{NanoCores: nano, End: end.Add(ends), Span: span}
 	}
 	partOf := func(u Use, rest int64) Use {
-		u.RestNanoCores = rest
+		u.UncountedNanoCores = rest
 		return u
 	}
 	for name, c := range map[string]struct {

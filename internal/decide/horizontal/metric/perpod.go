@@ -33,8 +33,8 @@ type perPod struct {
 	entries, samples int64
 	// idle are pods beside a sample that are taken to use nothing.
 	idle int64
-	// rest is what samples leave out, as their pods were ready for a part of the window alone.
-	rest int64
+	// uncounted is what samples leave out, as their pods were ready for a part of the window alone.
+	uncounted int64
 }
 
 // compute judges samples against the pods' requests (upstream:
@@ -117,7 +117,7 @@ func (p *perPod) survey(room []Group) {
 		if g != Counted {
 			continue
 		}
-		used, p.rest = sum.Add(used, sample.Milli), sum.Add(p.rest, sample.RestMilli)
+		used, p.uncounted = sum.Add(used, sample.Milli), sum.Add(p.uncounted, sample.UncountedMilli)
 		request := int64(0)
 		if percent {
 			request = requests[i].Milli
@@ -203,7 +203,7 @@ func (p *perPod) pods() int64 { return int64(max(1, p.result.Counts.Pods())) }
 func (p *perPod) propose() string {
 	r := p.result
 	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
-	if upWithUnready || r.Counts.Missing > 0 || p.rest > 0 && r.Ratio < 1 {
+	if upWithUnready || r.Counts.Missing > 0 || p.uncounted > 0 && r.Ratio < 1 {
 		p.fillIn(upWithUnready)
 		if p.nothingWanted() {
 			return noRequests
@@ -232,7 +232,7 @@ func (p *perPod) propose() string {
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
 	if r.Ratio < 1 {
-		p.used = p.sum.Add(p.used, p.rest)
+		p.used = p.sum.Add(p.used, p.uncounted)
 	}
 	for i, g := range r.Groups {
 		switch {

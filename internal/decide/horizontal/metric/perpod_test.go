@@ -58,7 +58,7 @@ func deleting(s scene, pods ...int) scene {
 // leavingOut has the pods' samples leave so much out.
 func leavingOut(s scene, rest ...int64) scene {
 	for i, milli := range rest {
-		s.reading.Samples[i].RestMilli = milli
+		s.reading.Samples[i].UncountedMilli = milli
 	}
 	return s
 }

@@ -53,9 +53,9 @@ type Sample struct {
 	// Unsampled says that the pod was not asked: a part of the pods stands for all.
 	Unsampled bool
 	Milli     int64
-	// RestMilli is what is left out of Milli, as the pod was ready for a part of the window alone and others had its load
-	// before. They may be gone since, so it counts where the replica count would be lowered.
-	RestMilli int64
+	// UncountedMilli is what is left out of Milli, as the pod was ready for a part of the window alone and others had
+	// its load before. They may be gone since, so it counts where the replica count would be lowered.
+	UncountedMilli int64
 	// At is the end of the window the value was measured over.
 	At     time.Time
 	Window time.Duration

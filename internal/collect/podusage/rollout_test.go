@@ -1,25 +1,17 @@
 package podusage
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
-
-// life is when a pod starts, is ready, and is deleted, after the beginning; a pod that is never deleted has no end.
-type life struct{ start, ready, gone time.Duration }
 
 // target has pods, of which each is to use so much. It is looked at each second from one time to another.
 type target struct {
@@ -32,52 +24,16 @@ type target struct {
 // proposals tells what a metric asks for.
 func (k *slowKubelet) proposals(t *testing.T, of *target, see func(at time.Duration, r *metric.Result)) {
 	t.Helper()
-	lives, replicas := of.lives, of.replicas
-	w := newWorld(t)
-	w.node("a", 0)
-	began := time.Now()
-	var pods []*corev1.Pod
-	for i, l := range lives {
-		p := pod(fmt.Sprint("web-", i), "a")
-		started := metav1.NewTime(began.Add(l.start))
-		p.Status.StartTime, p.Status.Conditions[0].LastTransitionTime = &started, metav1.NewTime(began.Add(l.ready))
-		k.pods = append(k.pods, &slowPod{started: started.Time, at: started.Time})
-		pods = append(pods, p)
-	}
-	s := w.start(func(c *Config) {
-		c.Scraper = func(store *rate.Store) (Scraper, error) {
-			k.store = store
-			return k, nil
-		}
-	})
-	w.want("a")
-	pass(of.from)
 	spec := *cpuOfPod
 	spec.Target = source.Target{Type: source.AverageValue, Milli: of.targetMilli}
-	for at := of.from; at < of.to; at += time.Second {
-		var there []*corev1.Pod
-		for i, l := range lives {
-			if at < l.start || l.gone > 0 && at >= l.gone {
-				continue
-			}
-			p := pods[i].DeepCopy()
-			if at < l.ready {
-				p.Status.Conditions[0].Status = corev1.ConditionFalse
-				p.Status.Conditions[0].LastTransitionTime = *p.Status.StartTime
-			}
-			there = append(there, p)
-		}
-		observed := observe.PodsOf(there)
-		var v View
-		if err := s.Look(time.Now(), observed, &v); err != nil {
-			t.Fatalf("%s: %v", at, err)
-		}
+	k.look(t, of.lives, of.from, of.to, func(at time.Duration, pods []*observe.Pod, v *View) {
 		c := metric.Context{
-			Now: time.Now(), SpecReplicas: replicas, StatusReplicas: replicas, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
+			Now: time.Now(), SpecReplicas: of.replicas, StatusReplicas: of.replicas,
+			Tolerance:               metric.Tolerance{Up: 0.1, Down: 0.1},
 			CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second, Divergences: divergence.Default,
 		}
 		var reading metric.Reading
-		for i, p := range observed {
+		for i, p := range pods {
 			c.Pods = append(c.Pods, p.Pod)
 			reading.Samples = append(reading.Samples, v.Sample(i, cpuOfPod, arithmetic.Saturate))
 			reading.Recent = append(reading.Recent, v.Recent(i, cpuOfPod, arithmetic.Saturate))
@@ -85,8 +41,7 @@ func (k *slowKubelet) proposals(t *testing.T, of *target, see func(at time.Durat
 		var r metric.Result
 		metric.Evaluate(&spec, &reading, &c, &r)
 		see(at, &r)
-		pass(time.Second)
-	}
+	})
 }
 
 // TestRolloutIsNoLessLoad: each of ten pods uses its target all the time, and five are replaced at once. The load of the

@@ -67,17 +67,33 @@ func (k *slowKubelet) Scrape(_ context.Context, target kubelet.Target) (rate.Rou
 	return k.store.Ingest(target.Node, now, node.Text(now))
 }
 
-// watch looks each second from one time after the start to another, and tells what the pods that count use together.
-func (k *slowKubelet) watch(t *testing.T, ready []time.Duration, from, to time.Duration, see func(at time.Duration, milli int64)) {
+// life is when a pod starts, is ready, and is deleted, after the beginning; a pod that is never deleted has no end.
+type life struct{ start, ready, gone time.Duration }
+
+// at is the pod as it is then; nil if it is not there.
+func (l *life) at(at time.Duration, p *corev1.Pod) *corev1.Pod {
+	if at < l.start || l.gone > 0 && at >= l.gone {
+		return nil
+	}
+	if at >= l.ready {
+		return p
+	}
+	p = p.DeepCopy()
+	p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, *p.Status.StartTime
+	return p
+}
+
+// look looks each second from one time after the start to another, and tells what is known of the pods.
+func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, see func(time.Duration, []*observe.Pod, *View)) {
 	t.Helper()
 	w := newWorld(t)
 	w.node("a", 0)
 	began := time.Now()
 	var pods []*corev1.Pod
-	for i, after := range ready {
+	for i, l := range lives {
 		p := pod(fmt.Sprint("web-", i), "a")
-		started := metav1.NewTime(began.Add(after - time.Second))
-		p.Status.StartTime, p.Status.Conditions[0].LastTransitionTime = &started, metav1.NewTime(began.Add(after))
+		started := metav1.NewTime(began.Add(l.start))
+		p.Status.StartTime, p.Status.Conditions[0].LastTransitionTime = &started, metav1.NewTime(began.Add(l.ready))
 		k.pods = append(k.pods, &slowPod{started: started.Time, at: started.Time})
 		pods = append(pods, p)
 	}
@@ -91,27 +107,40 @@ func (k *slowKubelet) watch(t *testing.T, ready []time.Duration, from, to time.D
 	pass(from)
 	for at := from; at < to; at += time.Second {
 		var there []*corev1.Pod
-		for i, after := range ready {
-			if at >= after {
-				there = append(there, pods[i])
+		for i := range lives {
+			if p := lives[i].at(at, pods[i]); p != nil {
+				there = append(there, p)
 			}
 		}
 		var v View
-		if err := s.Look(time.Now(), observe.PodsOf(there), &v); err != nil {
+		observed := observe.PodsOf(there)
+		if err := s.Look(time.Now(), observed, &v); err != nil {
 			t.Fatalf("%s: %v", at, err)
 		}
+		see(at, observed, &v)
+		pass(time.Second)
+	}
+}
+
+// watch has pods that are ready at those times, a second after their start, and tells what those use together that count.
+func (k *slowKubelet) watch(t *testing.T, ready []time.Duration, from, to time.Duration, see func(at time.Duration, milli int64)) {
+	t.Helper()
+	var lives []life
+	for _, after := range ready {
+		lives = append(lives, life{start: after - time.Second, ready: after})
+	}
+	k.look(t, lives, from, to, func(at time.Duration, pods []*observe.Pod, v *View) {
 		total := int64(0)
-		for i := range there {
+		for i, p := range pods {
 			got := v.Sample(i, cpuOfPod, arithmetic.Saturate)
 			// As the decision has it: a pod that had just become ready when it was sampled does not count.
-			if ready := there[i].Status.Conditions[0].LastTransitionTime.Add(max(got.Window, averaging.ShortestWindow)); got.Present &&
-				!got.At.Before(ready) {
+			counts := p.ReadyTransition.Add(max(got.Window, averaging.ShortestWindow))
+			if p.IsReady() && got.Present && !got.At.Before(counts) {
 				total += got.Milli
 			}
 		}
 		see(at, total)
-		pass(time.Second)
-	}
+	})
 }
 
 // TestMovedLoadCountsOnce: a load that moves to another pod every half a minute is in the samples of about one pod.

@@ -225,10 +225,9 @@ func (p *perPod) propose() string {
 	return ""
 }
 
-// fillIn adds what is not known so that the change gets smaller: on the way down
-// a missing pod uses what it may, and a new one what it uses now, on the way up missing and unready pods use
-// nothing. A sample stands for the pods that are ready: those that are not are known
-// without asking, and no part of it.
+// fillIn adds what is not known so that the change gets smaller: on the way down a missing pod uses what it may, and a
+// new one what it uses now; on the way up missing and unready pods use nothing. A sample stands for the pods that are
+// ready: those that are not are known without asking, and no part of it.
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
 	if r.Ratio < 1 {

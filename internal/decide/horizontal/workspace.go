@@ -45,9 +45,8 @@ func (w *workspace) grow(metrics, pods int) []metric.Result {
 
 // pend is the change that is to be settled.
 func (w *workspace) pend(b *behavior.Behavior, d *Decision) *behavior.Pending {
-	change := d.Desired - d.Current
-	w.pending = behavior.PendingOf(b, change)
-	if b == nil && change > 0 {
+	w.pending = behavior.PendingOf(b, d.Desired-d.Current)
+	if b == nil && d.Desired > d.Current {
 		w.samples = proposal.Samples(w.samples[:0], d.Metrics, &d.Surge)
 		w.pending.Samples = w.samples
 	}

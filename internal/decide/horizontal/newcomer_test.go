@@ -10,6 +10,24 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
+// newcomers are two pods that were seen at ten times their target 12 s ago, and two that have been ready for so long and
+// do not count yet. The last of them has shown an interval.
+func newcomers(readyFor time.Duration, shown metric.Sample) (horizontal.Policy, horizontal.Observation) {
+	p, o := surging(), steady(4)
+	p.CPUInitializationPeriod = 5 * time.Minute
+	r := &o.Readings[0]
+	r.Recent = make([]metric.Recent, 4)
+	for i := range o.Pods[:2] {
+		r.Samples[i].Milli, r.Samples[i].At = 5000, noon.Add(-12*time.Second)
+	}
+	for i := 2; i < 4; i++ {
+		o.Pods[i].StartTime, o.Pods[i].ReadyTransition = noon.Add(-readyFor-time.Second), noon.Add(-readyFor)
+		r.Samples[i].At = shown.At
+	}
+	r.Recent[3][0] = shown
+	return p, o
+}
+
 // TestStartConfirmsNoMoreThanItShows: a pod was seen at 100 times its target 12 s ago, and the load is gone. Three new pods
 // use 1.8 times their target for their start. They show load for 8 replicas, whatever the old sample says.
 func TestStartConfirmsNoMoreThanItShows(t *testing.T) {
@@ -41,18 +59,8 @@ func TestStartConfirmsNoMoreThanItShows(t *testing.T) {
 // the other pods have a newer sample, of the time before that: it is another one than that of the last scale-up.
 func TestNewerSampleAfterAConfirmation(t *testing.T) {
 	const s = time.Second
-	p, o := surging(), steady(4)
-	p.CPUInitializationPeriod = 5 * time.Minute
+	p, o := newcomers(2*s, metric.Sample{Present: true, Milli: 900, At: noon, Window: s})
 	r := &o.Readings[0]
-	r.Recent = make([]metric.Recent, 4)
-	for i := range o.Pods[:2] {
-		r.Samples[i].Milli, r.Samples[i].At = 5000, noon.Add(-12*s)
-	}
-	for i := 2; i < 4; i++ {
-		o.Pods[i].StartTime, o.Pods[i].ReadyTransition = noon.Add(-3*s), noon.Add(-2*s)
-		r.Samples[i].At = noon
-	}
-	r.Recent[3][0] = metric.Sample{Present: true, Milli: 900, At: noon, Window: s}
 	state := remembering(past{time.Hour, 1})
 	state.LastScaleUp, state.LastScaleUpOn = noon.Add(-3*s), []behavior.Sample{{At: noon.Add(-12 * s)}}
 	d, state := horizontal.Decide(noon, &p, state, &o)
@@ -125,18 +133,7 @@ func TestNewPodConfirmsTheLoad(t *testing.T) {
 		"known at the last one":    {4 * s, used(900, 3*s), 4, behavior.NothingNewer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := surging(), steady(4)
-			p.CPUInitializationPeriod = 5 * time.Minute
-			r := &o.Readings[0]
-			r.Recent = make([]metric.Recent, 4)
-			for i := range o.Pods[:2] {
-				r.Samples[i].Milli, r.Samples[i].At = 5000, noon.Add(-12*s)
-			}
-			for i := 2; i < 4; i++ {
-				o.Pods[i].StartTime, o.Pods[i].ReadyTransition = noon.Add(-tt.readyFor-s), noon.Add(-tt.readyFor)
-				r.Samples[i].At, r.Samples[i].Window = tt.interval.At, 15*s
-			}
-			r.Recent[3][0] = tt.interval
+			p, o := newcomers(tt.readyFor, tt.interval)
 			state := remembering(past{time.Hour, 1})
 			state.LastScaleUp = noon.Add(-3 * s)
 			state.LastScaleUpOn = []behavior.Sample{{At: noon.Add(-3 * s)}}

@@ -36,12 +36,13 @@ func (s *Scraper) Scrape(ctx context.Context, target kubelet.Target, wanted *sel
 	answer, reading, err := s.client.fetch(ctx, &request{s, target, selection.UsagePath, wanted})
 	if err != nil {
 		s.giveBack(answer)
-		return rate.Round{Node: target.Node, CPU: reading}, err
+		return rate.Round{Node: target.Node, CPU: reading.CPU}, err
 	}
+	s.store.Compare(target.Node, &reading.Exchange)
 	var round rate.Round
 	parsing := cputime.Spend(func() { round, err = s.store.IngestOf(target.Node, time.Now(), answer, wanted.Has()) })
 	s.giveBack(answer)
-	round.CPU = reading + parsing
+	round.CPU = reading.CPU + parsing
 	return round, err
 }
 

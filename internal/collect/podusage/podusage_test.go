@@ -42,7 +42,9 @@ type world struct {
 	mu       sync.Mutex
 	kubelets map[string]*kubelettest.Node
 	// milli is what each container uses on a node.
-	milli   map[string]int64
+	milli map[string]int64
+	// ahead is how far a node's clock is.
+	ahead   map[string]time.Duration
 	burnt   map[string]time.Time
 	broken  map[string]error
 	wanted  []string
@@ -57,7 +59,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	return &world{
 		t: t, client: fake.NewSimpleClientset(), moved: make(chan struct{}, 1), kubelets: map[string]*kubelettest.Node{},
-		milli: map[string]int64{},
+		milli: map[string]int64{}, ahead: map[string]time.Duration{},
 		burnt: map[string]time.Time{}, broken: map[string]error{}, asked: map[string]string{},
 	}
 }
@@ -125,7 +127,9 @@ func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 		node.Burn(int64(now.Sub(began).Seconds() * float64(w.milli[target.Node]) * 1e6))
 	}
 	w.burnt[target.Node] = now
-	round, err := w.store.Ingest(target.Node, now, node.Text(now))
+	byNode := now.Add(w.ahead[target.Node])
+	w.store.Compare(target.Node, &rate.Exchange{Sent: now, Received: now, Date: byNode.Truncate(time.Second)})
+	round, err := w.store.Ingest(target.Node, now, node.Text(byNode))
 	round.CPU = w.cost
 	return round, err
 }

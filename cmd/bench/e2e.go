@@ -111,8 +111,7 @@ func (o *e2eOptions) test(ctx context.Context, out, progress io.Writer) (err err
 		return err
 	}
 	if o.resume {
-		// The first of several calls finds no file.
-		if o.config.Earlier, err = readResult(o.out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if o.config.Earlier, err = earlierResult(o.out); err != nil {
 			return err
 		}
 	}
@@ -173,6 +172,15 @@ func readResult(path string) (*e2e.Result, error) {
 		return nil, fmt.Errorf("earlier results in %s: %w", path, err)
 	}
 	return result, nil
+}
+
+// earlierResult is what the call before wrote; nothing where this is the first.
+func earlierResult(path string) (*e2e.Result, error) {
+	result, err := readResult(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &e2e.Result{}, nil
+	}
+	return result, err
 }
 
 // build brings the binaries up to date.

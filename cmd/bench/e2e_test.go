@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,5 +53,19 @@ func TestReadResult(t *testing.T) {
 	}
 	if _, err := readResult(path + "x"); err == nil {
 		t.Error("a file that is not there is no error")
+	}
+}
+
+// The first of several calls that add to a file does not find it. Results that cannot be read are not run over.
+func TestEarlierResult(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.json")
+	if got, err := earlierResult(path); err != nil || got == nil || len(got.Specs) > 0 {
+		t.Errorf("without a file: %+v, %v", got, err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := earlierResult(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a file that was cut off: %v", err)
 	}
 }

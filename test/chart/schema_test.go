@@ -51,6 +51,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"networkPolicies: {metricsFrom: [{namespace: a}]}": {"/networkPolicies/metricsFrom/0", "'namespace' not allowed"},
 		"priorityClass: {value: 2000000000}":               {"/priorityClass/value", "maximum"},
 		"crds: {install: {}}":                              {"/crds/install", "want boolean"},
+		"crds: null":                                       {"missing property 'crds'"},
+		"monitoring: null":                                 {"missing property 'monitoring'"},
+		"monitoring: {dashboard: null}":                    {"/monitoring", "missing property 'dashboard'"},
+		"nodeAgent: {namespace: null}":                     {"/nodeAgent", "missing property 'namespace'"},
+		"controller: {serviceAccount: null}":               {"/controller", "missing property 'serviceAccount'"},
 		// What the schema cannot say, the templates do.
 		"controller: {extraArgs: [--vertical=false]}":                    {"controller.extraArgs: --vertical is not for extraArgs: set vertical.enabled"},
 		"controller: {extraArgs: [--v=2]}":                               {"set logging.verbosity"},

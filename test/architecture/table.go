@@ -168,7 +168,7 @@ var layers = []wall{
 		why:    "a rule is a function of its objects: it calls no API, and reads no clock",
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
 			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/decide/horizontal/schedules", "api",
-			"internal/quantity"},
+			"internal/quantity", "internal/output/shell"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
 )
 
 // Operation is one of a JSON patch.
@@ -24,12 +25,14 @@ type Patch struct {
 	Create map[string]any
 	// IsLocal says that it mends a manifest, and would do harm on a cluster.
 	IsLocal bool
+	// Context is the kubeconfig's for a cluster; empty for the current one.
+	Context string
 }
 
 // Command is what to give the patch to.
 func (p *Patch) Command() string {
 	if p.Create != nil {
-		return "kubectl create -f FILE"
+		return shell.InContext("kubectl create -f FILE", p.Context)
 	}
 	if p.IsLocal {
 		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
@@ -38,7 +41,7 @@ func (p *Patch) Command() string {
 	if p.Object.Namespace != "" {
 		command += " -n " + p.Object.Namespace
 	}
-	return command + " --type=json --patch-file FILE"
+	return shell.InContext(command+" --type=json --patch-file FILE", p.Context)
 }
 
 // YAML is the patch as it goes into that file.

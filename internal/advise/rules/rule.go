@@ -111,6 +111,9 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 				continue
 			}
 			f.Rule = rule
+			if f.Patch != nil {
+				f.Patch.Context = c.Context
+			}
 			report.Findings = append(report.Findings, f)
 		}
 	}

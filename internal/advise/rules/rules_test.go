@@ -309,3 +309,25 @@ func TestCasesHaveRules(t *testing.T) {
 		}
 	}
 }
+
+// TestPatchesNameTheContext: patches of a cluster go to the one that was read; those of a manifest go to none.
+func TestPatchesNameTheContext(t *testing.T) {
+	const named = "kubectl --context=shop "
+	patches := 0
+	for _, rule := range All() {
+		bad := load(t, filepath.Join("testdata", "rules", rule.Name, "bad.yaml"))
+		bad.Context = "shop"
+		for _, f := range Run(bad, []*Rule{rule}).Findings {
+			if f.Patch == nil {
+				continue
+			}
+			patches++
+			if command := f.Patch.Command(); strings.HasPrefix(command, named) == f.Patch.IsLocal {
+				t.Errorf("%s: %s", rule.Name, command)
+			}
+		}
+	}
+	if patches == 0 {
+		t.Error("there are no patches")
+	}
+}

@@ -28,19 +28,21 @@ const (
 // read while the page shows the rest already.
 type Advice struct {
 	client dynamic.Interface
+	// context is the kubeconfig's, for commands.
+	context string
 
 	mu sync.Mutex
 	// guarded by mu
 	byNamespace map[string]*advised
 }
 
-// New makes an Advice; it calls no API.
-func New(config *rest.Config) (*Advice, error) {
+// New makes an Advice; it calls no API. Commands name the kubeconfig's context, if there is one.
+func New(config *rest.Config, context string) (*Advice, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Advice{client: client, byNamespace: map[string]*advised{}}, nil
+	return &Advice{client: client, context: context, byNamespace: map[string]*advised{}}, nil
 }
 
 // advised are the findings of a namespace.
@@ -136,7 +138,7 @@ func (a *Advice) read(ctx context.Context, namespace string, into *advised) {
 
 // report checks the rules that need no past load: that is read for all autoscalers of a namespace, and takes long.
 func (a *Advice) report(ctx context.Context, namespace string) (rules.Report, error) {
-	reader := readcluster.Reader{Client: a.client, Namespace: namespace}
+	reader := readcluster.Reader{Client: a.client, Namespace: namespace, Context: a.context}
 	collection, err := reader.Read(ctx, time.Now())
 	if err != nil {
 		return rules.Report{}, err

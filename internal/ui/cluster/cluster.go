@@ -59,7 +59,7 @@ func New(config Config) (*Reader, error) {
 	if r.client, err = kubernetes.NewForConfig(own); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	if r.advice, err = advice.New(own); err != nil {
+	if r.advice, err = advice.New(own, config.Context); err != nil {
 		return nil, err
 	}
 	err = r.watch(own)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
@@ -156,26 +157,12 @@ func patchOf(kind, namespace, name string, changes []change) (patch, command str
 	}
 	words := []string{"kubectl", "patch", strings.ToLower(kind), name, "-n", namespace, "--type=json", "-p", string(text)}
 	for i, word := range words {
-		words[i] = quoted(word)
+		words[i] = shell.Word(word)
 	}
 	return string(text), strings.Join(words, " "), nil
 }
 
-// SetContext has the command name the kubeconfig's context: pasted in another terminal, it would otherwise change the
-// cluster that is current there.
+// SetContext has the command name the kubeconfig's context.
 func SetContext(played *view.WhatIf, context string) {
-	if rest, isKubectl := strings.CutPrefix(played.Command, "kubectl "); isKubectl && context != "" {
-		played.Command = "kubectl " + quoted("--context="+context) + " " + rest
-	}
-}
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	played.Command = shell.InContext(played.Command, context)
 }

@@ -199,16 +199,3 @@ func TestPatch(t *testing.T) {
 		t.Errorf("the shell passes %q on, %v; want %q", words, err, wantWords)
 	}
 }
-
-// TestContextOfCommand: a command that is pasted elsewhere changes the cluster that was looked at.
-func TestContextOfCommand(t *testing.T) {
-	for context, want := range map[string]string{
-		"": "kubectl patch hpa web", "kind-shop": "kubectl --context=kind-shop patch hpa web",
-		"it's; rm": `kubectl '--context=it'\''s; rm' patch hpa web`,
-	} {
-		played := &view.WhatIf{Command: "kubectl patch hpa web"}
-		if SetContext(played, context); played.Command != want {
-			t.Errorf("%q: %s", context, played.Command)
-		}
-	}
-}

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
@@ -18,13 +20,18 @@ import (
 func run(t *testing.T, server string, args ...string) (out string, status int) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	return runIn(t, append([]string{"--server=" + server}, args...)...)
+}
+
+func runIn(t *testing.T, args ...string) (out string, status int) {
+	t.Helper()
 	var stdout bytes.Buffer
 	cmd := Command("v1.2.3")
 	usage.Apply(cmd)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&stdout)
 	cmd.SetErr(io.Discard)
-	cmd.SetArgs(append([]string{"--server=" + server}, args...))
+	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(t.Context())
 	return stdout.String(), cmderror.ExitStatus(err)
 }
@@ -76,6 +83,29 @@ func TestNotExamined(t *testing.T) {
 	for _, args := range [][]string{{"--fail-on=ok"}, {"-o", "xml"}, {"--check-timeout=0s"}, {"--nonsense"}, {}} {
 		if _, status := run(t, server.URL, args...); status != 2 {
 			t.Errorf("%q: exit status %d", args, status)
+		}
+	}
+}
+
+// TestCommandsNameTheContext: they go to the cluster that was examined, wherever they are pasted.
+func TestCommandsNameTheContext(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/version" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = io.WriteString(w, `{"gitVersion": "v1.37.0"}`)
+	}))
+	defer server.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "here",
+		"clusters": [{"name": "a", "cluster": {"server": "`+server.URL+`"}}],
+		"contexts": [{"name": "here", "context": {"cluster": "a"}}, {"name": "shop", "context": {"cluster": "a"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", kubeconfig)
+	for flag, want := range map[string]string{"--context=shop": "kubectl --context=shop auth can-i", "--quiet": "kubectl auth can-i"} {
+		if out, _ := runIn(t, flag); !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in\n%s", flag, want, out)
 		}
 	}
 }

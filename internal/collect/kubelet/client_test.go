@@ -408,28 +408,6 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// TestClockOfTheNode: how far it is ahead is known from the Date of answers.
-func TestClockOfTheNode(t *testing.T) {
-	node := kubelettest.Filled(1, 1, noon)
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
-		_, _ = w.Write(node.Text(noon.Add(time.Hour)))
-	})
-	store := rate.New(rate.Config{})
-	scraper, err := NewScraper(s.client(t, nil), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := scraper.Scrape(t.Context(), s.target()); err != nil {
-		t.Fatal(err)
-	}
-	pod := node.Pods[0]
-	got, _ := store.Usage(rate.Query{Node: "node-1", Namespace: pod.Namespace, Pod: pod.Name, Now: time.Now()}, nil)
-	if len(got) != 1 || (got[0].ClockAhead-time.Hour).Abs() > 5*time.Second {
-		t.Errorf("a clock that is an hour ahead: %+v", got)
-	}
-}
-
 // TestScrapeReadsNoFurther: what is wrong behind the families of containers is not seen.
 func TestScrapeReadsNoFurther(t *testing.T) {
 	whole := kubelettest.Filled(3, 2, noon).Text(noon)

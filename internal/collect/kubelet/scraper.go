@@ -38,13 +38,12 @@ func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error)
 	answer, reading, err := s.client.fetch(ctx, target, rate.Families(), s.take)
 	if err != nil {
 		s.giveBack(answer)
-		return rate.Round{Node: target.Node, CPU: reading.CPU}, err
+		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
-	s.store.Compare(target.Node, &reading.Exchange)
 	var round rate.Round
 	parsing := cputime.Spend(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
 	s.giveBack(answer)
-	round.CPU = reading.CPU + parsing
+	round.CPU = reading + parsing
 	return round, err
 }
 

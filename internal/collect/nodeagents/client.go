@@ -140,54 +140,51 @@ type request struct {
 }
 
 // fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
-func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, about kubelet.Reading, err error) {
+func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
 	began := time.Now()
 	if err = c.mayConnect(r.target, began); err == nil {
-		answer, about, err = c.try(ctx, r)
+		answer, cpu, err = c.try(ctx, r)
 	}
 	if isUntrusted(err) {
 		if err = c.enroll(ctx, r.target, began); err == nil {
-			answer, about, err = c.try(ctx, r)
+			answer, cpu, err = c.try(ctx, r)
 		}
 	}
 	if err != nil {
 		err = fmt.Errorf("agent of node %s at %s: %w", r.target.Node, r.target.Address, explain(err))
 	}
-	return answer, about, err
+	return answer, cpu, err
 }
 
 // try is fetch with the certificate that the agent has.
-func (c *Client) try(ctx context.Context, r *request) (answer []byte, about kubelet.Reading, err error) {
+func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	to, err := c.connection(r)
 	if err != nil {
-		return nil, about, err
+		return nil, 0, err
 	}
-	sent := time.Now()
 	response, err := r.send(ctx, to)
 	if err == nil && response.StatusCode == http.StatusPreconditionFailed {
 		// The agent was started anew, or others have asked it for much.
 		drain(response)
 		to.isKnown = false
-		sent = time.Now()
 		response, err = r.send(ctx, to)
 	}
 	if err != nil {
-		return nil, about, err
+		return nil, 0, err
 	}
 	defer drain(response)
 	if response.StatusCode != http.StatusOK {
-		return nil, about, own(fmt.Sprintf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
+		return nil, 0, own(fmt.Sprintf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	}
-	about.Exchange = kubelet.ExchangeOf(sent, response)
 	buffer := r.by.take()
-	about.CPU = cputime.Spend(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
+	cpu = cputime.Spend(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
 	if err != nil {
-		return answer, about, err
+		return answer, cpu, err
 	}
 	c.knows(r)
-	return answer, about, ctx.Err()
+	return answer, cpu, ctx.Err()
 }
 
 // destination is how to reach an agent now, and whether it knows the selection.

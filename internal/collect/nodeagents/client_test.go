@@ -334,24 +334,6 @@ func startTaken(t *testing.T, node string, a *authority, answer http.HandlerFunc
 	return server.Listener.Addr().String()
 }
 
-// TestClockOfTheNode: how far it is ahead is known from the Date of answers.
-func TestClockOfTheNode(t *testing.T) {
-	a := newAuthority(t)
-	c, store := newScraper(t, newClient(t, a))
-	target := kubelet.Target{Node: "node-1", Address: startTaken(t, "node-1", a,
-		func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Date", time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat))
-			_, _ = io.WriteString(w, `container_memory_working_set_bytes{container="app",namespace="shop",pod="web-0"} 1`+"\n")
-		})}
-	if _, err := c.Scrape(t.Context(), target, wanted(1)); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := store.Usage(rate.Query{Node: "node-1", Namespace: "shop", Pod: "web-0", Now: time.Now()}, nil)
-	if len(got) != 1 || (got[0].ClockAhead+time.Minute).Abs() > 5*time.Second {
-		t.Errorf("a clock that is a minute behind: %+v", got)
-	}
-}
-
 // TestTakenOver: who has taken a node over cannot fill the client's memory: neither with containers that were not asked
 // for, nor with text.
 func TestTakenOver(t *testing.T) {

@@ -36,13 +36,12 @@ func (s *Scraper) Scrape(ctx context.Context, target kubelet.Target, wanted *sel
 	answer, reading, err := s.client.fetch(ctx, &request{s, target, selection.UsagePath, wanted})
 	if err != nil {
 		s.giveBack(answer)
-		return rate.Round{Node: target.Node, CPU: reading.CPU}, err
+		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
-	s.store.Compare(target.Node, &reading.Exchange)
 	var round rate.Round
 	parsing := cputime.Spend(func() { round, err = s.store.IngestOf(target.Node, time.Now(), answer, wanted.Has()) })
 	s.giveBack(answer)
-	round.CPU = reading.CPU + parsing
+	round.CPU = reading + parsing
 	return round, err
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// span is what averages are over: a window that ends at a moment by this machine's clock, or where that is zero with
-// each pod's newest sample.
+// span is what averages are over: a window that ends at a moment, or where that is zero with each pod's newest sample.
 type span struct {
 	window time.Duration
 	end    time.Time
@@ -68,8 +67,7 @@ func (v *View) count(from int, pod *observe.Pod, end time.Time) {
 	if readyFor == math.MaxInt64 {
 		return
 	}
-	sampled := readySince(pod).Add(readyFor).Add(-v.containers[from].ClockAhead)
-	v.common.Add(sampled, readyFor, v.lastInterval(from))
+	v.common.Add(readySince(pod).Add(readyFor), readyFor, v.lastInterval(from))
 	for i := range v.containers[from:] {
 		if readyFor >= averaging.ShortestWindow {
 			v.milli = arithmetic.Saturate.Add(v.milli, v.containers[from+i].CPU.MilliCores())
@@ -79,11 +77,6 @@ func (v *View) count(from int, pod *observe.Pod, end time.Time) {
 
 // spread has what a pod used count as a part of the window that ends for all pods at that moment.
 func (v *View) spread(from int, pod *observe.Pod, end time.Time) {
-	if from == len(v.containers) {
-		return
-	}
-	// When a pod became ready, and its samples, are by its node's clock.
-	end = end.Add(v.containers[from].ClockAhead)
 	readyFor := end.Sub(readySince(pod))
 	for i := range v.containers[from:] {
 		container := &v.containers[from+i]

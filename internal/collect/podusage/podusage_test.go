@@ -42,9 +42,7 @@ type world struct {
 	mu       sync.Mutex
 	kubelets map[string]*kubelettest.Node
 	// milli is what each container uses on a node.
-	milli map[string]int64
-	// ahead is how far a node's clock is.
-	ahead   map[string]time.Duration
+	milli   map[string]int64
 	burnt   map[string]time.Time
 	broken  map[string]error
 	wanted  []string
@@ -59,7 +57,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	return &world{
 		t: t, client: fake.NewSimpleClientset(), moved: make(chan struct{}, 1), kubelets: map[string]*kubelettest.Node{},
-		milli: map[string]int64{}, ahead: map[string]time.Duration{},
+		milli: map[string]int64{},
 		burnt: map[string]time.Time{}, broken: map[string]error{}, asked: map[string]string{},
 	}
 }
@@ -127,9 +125,7 @@ func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 		node.Burn(int64(now.Sub(began).Seconds() * float64(w.milli[target.Node]) * 1e6))
 	}
 	w.burnt[target.Node] = now
-	byNode := now.Add(w.ahead[target.Node])
-	w.store.Compare(target.Node, &rate.Exchange{Sent: now, Received: now, Date: byNode.Truncate(time.Second)})
-	round, err := w.store.Ingest(target.Node, now, node.Text(byNode))
+	round, err := w.store.Ingest(target.Node, now, node.Text(now))
 	round.CPU = w.cost
 	return round, err
 }

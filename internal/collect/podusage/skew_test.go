@@ -218,52 +218,16 @@ func TestSurgeIsSeenAtOnce(t *testing.T) {
 // as that of a pod that starts; what the pod used since then stays.
 func TestLaterUseIsNotZero(t *testing.T) {
 	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	for _, ahead := range []time.Duration{0, time.Minute} {
-		byNode := end.Add(ahead)
-		p := pod("web-0", "a")
-		p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(byNode.Add(-8 * time.Second))
-		var v View
-		v.containers = []rate.ContainerUsage{{
-			Name: "app", HasCPU: true, HasMemory: true, ClockAhead: ahead,
-			CPU: rate.Interval{End: byNode.Add(5 * time.Second), Span: 3 * time.Second, NanoCores: 250_000_000},
-		}}
-		v.count(0, observe.PodsOf([]*corev1.Pod{p})[0], end)
-		got := &v.containers[0].CPU
-		if got.NanoCores != 250_000_000 || !got.End.Equal(byNode) || got.Span != averaging.StableWindow || v.milli != 0 {
-			t.Errorf("%+v, %dm together", got, v.milli)
-		}
-	}
-}
-
-// TestClockOfANodeDelaysNothing: pods' averages end with their newest samples where these were taken at the same time,
-// although the clock of a node is ahead or behind.
-func TestClockOfANodeDelaysNothing(t *testing.T) {
-	for _, ahead := range []time.Duration{-12 * time.Second, 0, 12 * time.Second, time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			w.node("a", 100, "web-0")
-			w.node("b", 100, "web-1")
-			w.ahead["b"] = ahead
-			s := w.start()
-			w.want("a", "b")
-			pass(40 * time.Second)
-			w.set(func() { w.milli["a"], w.milli["b"] = 200, 200 })
-			pass(5 * time.Second)
-			pods := []*corev1.Pod{pod("web-0", "a"), pod("web-1", "b")}
-			for _, p := range pods {
-				p.Status.Conditions[0].LastTransitionTime = *p.Status.StartTime
-			}
-			var v View
-			if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
-				t.Fatal(err)
-			}
-			// Two containers use 100m each, and 200m for about the last third of the window.
-			for i, by := range []time.Duration{0, ahead} {
-				got := v.Sample(i, cpuOfPod, arithmetic.Saturate)
-				if age := time.Now().Add(by).Sub(got.At); age > time.Second || got.Milli < 240 || got.Milli > 290 {
-					t.Errorf("%s ahead: of pod %d, %+v of %s ago", ahead, i, got, age)
-				}
-			}
-		})
+	p := pod("web-0", "a")
+	p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(end.Add(-8 * time.Second))
+	var v View
+	v.containers = []rate.ContainerUsage{{
+		Name: "app", HasCPU: true, HasMemory: true,
+		CPU: rate.Interval{End: end.Add(5 * time.Second), Span: 3 * time.Second, NanoCores: 250_000_000},
+	}}
+	v.count(0, observe.PodsOf([]*corev1.Pod{p})[0], end)
+	got := &v.containers[0].CPU
+	if got.NanoCores != 250_000_000 || !got.End.Equal(end) || got.Span != averaging.StableWindow || v.milli != 0 {
+		t.Errorf("%+v, %dm together", got, v.milli)
 	}
 }

@@ -8,8 +8,7 @@
 // one node and made again under its name on another is two pods here, and a
 // kubelet can say nothing about pods of other nodes. Counters are nanoseconds of
 // CPU time, rates nanocores (nanoseconds of CPU time per second), memory bytes.
-// Times of samples are the kubelet's, to the millisecond that the format has. How far its
-// clock is ahead of this machine's is known from the Date of its answers ([Store.Compare]).
+// Times of samples are the kubelet's, to the millisecond that the format has.
 //
 // # What a sample may do
 //

@@ -44,8 +44,6 @@ type node struct {
 	// arrivedMillis is when the newest round arrived.
 	arrivedMillis int64
 
-	// clock is the node's.
-	clock clock
 	// began is the first arrival. From there on times are told by the monotonic
 	// clock: setting this machine's clock changes nothing.
 	began time.Time

@@ -93,14 +93,6 @@ func Families() text.Families {
 	return text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart)
 }
 
-// Compare takes in what an answer says of a node's clock.
-func (s *Store) Compare(nodeName string, e *Exchange) {
-	n := s.node(nodeName)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.clock.compare(e)
-}
-
 // batch takes one that is not in use, or makes one.
 func (s *Store) batch() *batch {
 	select {
@@ -167,9 +159,9 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 		return dst, false
 	}
 	v := view{
-		round: n.round, oldestMillis: now - s.config.MaxSampleAge.Milliseconds(), clockAhead: n.clock.ahead(),
+		round: n.round, window: window{q.Window.Milliseconds(), millisOf(q.End)},
+		oldestMillis: now - s.config.MaxSampleAge.Milliseconds(),
 	}
-	v.window = window{q.Window.Milliseconds(), millisOf(q.End, v.clockAhead)}
 	start, isKnown := len(dst), false
 	for c := n.pods[podKey{namespace: q.Namespace, name: q.Pod}]; c != nil; c = c.next {
 		usage := v.of(c)
@@ -182,12 +174,12 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	return dst, true
 }
 
-// millisOf is a time by a clock that is so far ahead; 0 for no time.
-func millisOf(t time.Time, clockAhead time.Duration) int64 {
+// millisOf is 0 for no time.
+func millisOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return t.Add(clockAhead).UnixMilli()
+	return t.UnixMilli()
 }
 
 // view is what a question says of time.
@@ -197,11 +189,10 @@ type view struct {
 	// oldestMillis is when a newest sample arrived at the earliest, by the node's
 	// local clock.
 	oldestMillis int64
-	clockAhead   time.Duration
 }
 
 func (v *view) of(c *container) ContainerUsage {
-	usage := ContainerUsage{Name: c.name, ClockAhead: v.clockAhead}
+	usage := ContainerUsage{Name: c.name}
 	if c.seen != v.round || c.cpuNanos.Len() > 0 && c.arrivedMillis < v.oldestMillis {
 		return usage
 	}

@@ -28,9 +28,6 @@ func (i Interval) MilliCores() int64 {
 // all of them: one that is missing is not zero.
 type ContainerUsage struct {
 	Name string
-	// ClockAhead is how far the node's clock, which the times below are by, is ahead of this machine's; 0 where that is
-	// not known, or too little to be sure.
-	ClockAhead time.Duration
 
 	// CPU is the average over the longest span of whole intervals that the window holds, or over the last interval if
 	// that is longer. If the query has an end, it is the average up to there; between two samples the use is taken to be
@@ -75,8 +72,7 @@ type Query struct {
 	Node, Namespace, Pod string
 	// Window is the longest span to average over.
 	Window time.Duration
-	// End is when the window ends, by this machine's clock as far as the node's was compared with it; zero is the newest
-	// sample.
+	// End is when the window ends, by the node's clock; zero is the newest sample.
 	End time.Time
 	Now time.Time
 }

@@ -99,9 +99,11 @@ func TestResult(t *testing.T) {
 	gaps := load.Report{Requests: 4, Late: 1, LongestGapSeconds: 60}
 	starved, survived := failed, passed
 	starved.Load, survived.Load = gaps, gaps
+	crowded := failed
+	crowded.BusyCPU, failed.BusyCPU = 0.97, 0.6
 	result := &Result{Specs: []SpecResult{
 		{Spec: specOf(light), Outcomes: map[Subject][]Outcome{Plimsoll: {passed, starved, survived}, Upstream: {starved}}},
-		{Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Plimsoll: {failed}}},
+		{Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Plimsoll: {crowded, failed}}},
 		{Spec: specOf(dns)},
 	}}
 	other := &Result{Specs: []SpecResult{{Spec: specOf(light), Outcomes: map[Subject][]Outcome{
@@ -129,7 +131,8 @@ func TestResult(t *testing.T) {
 	}
 	for _, want := range []string{
 		"passed 93 s, failed 120 s (starved), passed 93 s  failed 120 s (starved)\n",
-		"failed 120 s             passed 93 s\n",
+		"failed 120 s (starved), failed 120 s             passed 93 s\n",
+		"tolerance should not scale, plimsoll, run 1, failed: the machine starved the load: 97 % of its CPU time was used.",
 		"light Should scale from 1 pod to 2 pods, plimsoll, run 2, failed: the machine starved the load: 1 of 4 requests for " +
 			"load came late, up to 60 s after the one before instead of 30; 0 failed.",
 		"when cluster size changed: not run: about cluster-proportional-autoscaler",
@@ -137,6 +140,71 @@ func TestResult(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+// TestQueue: jobs go in their order, but not beside another run of the same test, and one that needs much is not
+// overtaken.
+func TestQueue(t *testing.T) {
+	const light, long, heavy = 0, 1, 2
+	q := newQueue([]job{{0, long, 1}, {0, light, 1}, {1, long, 1}, {1, heavy, 3}, {1, light, 1}}, 4)
+	want := func(want job) {
+		t.Helper()
+		if got, isThere, _ := q.take(); !isThere || got != want {
+			t.Fatalf("%+v, %v, want %+v", got, isThere, want)
+		}
+	}
+	none := func(wantLast bool) {
+		t.Helper()
+		if got, isThere, isLast := q.take(); isThere || isLast != wantLast {
+			t.Fatalf("%+v, %v, last %v", got, isThere, isLast)
+		}
+	}
+	want(job{0, long, 1})
+	want(job{0, light, 1})
+	none(false) // The second run of the long one would be beside the first, and the heavy one has no room.
+	q.done(job{0, light, 1})
+	want(job{1, heavy, 3})
+	none(false)
+	q.done(job{0, long, 1})
+	want(job{1, long, 1})
+	none(false)
+	q.done(job{1, heavy, 3})
+	if got, isThere := q.next(t.Context()); !isThere || got != (job{1, light, 1}) {
+		t.Errorf("%+v, %v", got, isThere)
+	}
+	if got, isThere := q.next(t.Context()); isThere {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestShare: a test that uses much CPU takes the place of several, and no more than there are.
+func TestShare(t *testing.T) {
+	much := specOf("[Feature:HPA] Horizontal pod autoscaling (configurable tolerance) with small scale-up, large scale-down " +
+		"tolerances should scale up but should not scale down")
+	few := specOf(light)
+	for most, want := range map[int64]int64{1: 1, 2: 2, 4: 3} {
+		if got := much.share(most); got != want {
+			t.Errorf("%d of %d, want %d", got, most, want)
+		}
+	}
+	if got := few.share(4); got != 1 {
+		t.Errorf("another test takes %d of 4", got)
+	}
+}
+
+// TestBusyCPU: what the CPUs do is between nothing and all, whatever the machine does now.
+func TestBusyCPU(t *testing.T) {
+	before := cpuTime{idle: 100, all: 300}
+	for now, want := range map[cpuTime]float64{
+		{idle: 100, all: 310}: 1, {idle: 105, all: 320}: 0.75, {idle: 120, all: 320}: 0, before: 0,
+	} {
+		if got := now.busySince(before); got != want {
+			t.Errorf("%+v: %v busy, want %v", now, got, want)
+		}
+	}
+	if now, err := readCPUTime(); err != nil || now.all <= 0 || now.idle > now.all {
+		t.Errorf("this machine: %+v, %v", now, err)
 	}
 }
 

@@ -105,10 +105,13 @@ func (r *Result) Failures(subject Subject) (failed, starved []string) {
 func (o Outcome) String() string {
 	text := fmt.Sprintf("%s after %.0f s", o.State, o.Seconds)
 	if o.Starved() {
-		text += "; the load had gaps, so this says nothing of the autoscaler"
+		text += "; the load was not what the test asked for, so this says nothing of the autoscaler"
 	}
 	if o.Load.Starved() {
 		text += ": " + o.Load.String()
+	}
+	if o.isCrowded() {
+		text += fmt.Sprintf(": %.0f %% of the machine's CPU time was used", 100*o.BusyCPU)
 	}
 	if o.State != Passed {
 		text += "\n" + strings.TrimSpace(o.Message)
@@ -156,9 +159,12 @@ func (s *SpecResult) notes() []string {
 	var notes []string
 	for _, subject := range []Subject{Plimsoll, Upstream} {
 		for run, outcome := range s.Outcomes[subject] {
+			which := fmt.Sprintf("%s, %s, run %d, %s: the machine starved the load", s.Name, subject, run+1, outcome.State)
 			if outcome.Load.Starved() {
-				notes = append(notes, fmt.Sprintf("%s, %s, run %d, %s: the machine starved the load: %s.", s.Name, subject, run+1,
-					outcome.State, outcome.Load))
+				notes = append(notes, fmt.Sprintf("%s: %s.", which, outcome.Load))
+			}
+			if outcome.isCrowded() {
+				notes = append(notes, fmt.Sprintf("%s: %.0f %% of its CPU time was used.", which, 100*outcome.BusyCPU))
 			}
 		}
 	}

@@ -34,7 +34,8 @@ type Config struct {
 	Subjects []Subject
 	// Runs is how often each test is run for each subject. Those whose load was not what they asked for do not count.
 	Runs int
-	// AtATime is how many tests run beside each other, each with a namespace of its own; 0 means one.
+	// AtATime is how many tests run beside each other, each with a namespace of its own; 0 means one. Those that use more
+	// CPU than others count for several.
 	AtATime int
 	// Focus is part of the names of the tests to run, or several with | between them; empty means all.
 	Focus string
@@ -111,7 +112,7 @@ func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *
 	if err := s.begin(ctx, subject); err != nil {
 		return err
 	}
-	r := &runner{Config: c, stage: s, subject: subject, result: result, busy: make([]sync.Mutex, len(result.Specs))}
+	r := &runner{Config: c, stage: s, subject: subject, result: result}
 	for _, isSerial := range []bool{false, true} {
 		if err := r.runThose(ctx, isSerial); err != nil {
 			return err
@@ -127,8 +128,7 @@ type runner struct {
 	stage   *stage
 	subject Subject
 
-	busy   []sync.Mutex // each test runs once at a time
-	mu     sync.Mutex   // for result, and for the progress that is said of it
+	mu     sync.Mutex // for result, and for the progress that is said of it
 	result *Result
 }
 
@@ -136,25 +136,37 @@ type runner struct {
 // run begins while the last tests of the one before still run.
 func (r *runner) runThose(ctx context.Context, isSerial bool) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(r.AtATime, 1))
+	most := int64(max(r.AtATime, 1))
 	if isSerial {
-		group.SetLimit(1)
+		most = 1
 	}
-	order := r.result.longestFirst()
-	for run := range r.Runs {
-		for _, i := range order {
-			if spec := &r.result.Specs[i]; spec.canRun() && spec.isSerial() == isSerial {
-				group.Go(func() error { return r.runOne(ctx, run, i) })
-			}
-		}
+	q := newQueue(r.jobs(isSerial, most), most)
+	for next, isThere := q.next(ctx); isThere; next, isThere = q.next(ctx) {
+		group.Go(func() error {
+			defer q.done(next)
+			return r.runOne(ctx, next.run, next.spec)
+		})
 	}
 	return group.Wait()
 }
 
+// jobs are the runs of those tests that are not judged yet: all of the first run, then of the next.
+func (r *runner) jobs(isSerial bool, most int64) []job {
+	var all []job
+	order := r.result.longestFirst()
+	for run := range r.Runs {
+		for _, i := range order {
+			spec := &r.result.Specs[i]
+			if spec.canRun() && spec.isSerial() == isSerial && spec.judged(r.subject) <= run {
+				all = append(all, job{run: run, spec: i, share: spec.share(most)})
+			}
+		}
+	}
+	return all
+}
+
 func (r *runner) runOne(ctx context.Context, run, i int) error {
 	name := fmt.Sprintf("test %d of %d", i+1, len(r.result.Specs))
-	r.busy[i].Lock()
-	defer r.busy[i].Unlock()
 	r.mu.Lock()
 	spec := &r.result.Specs[i]
 	earlier := len(spec.Outcomes[r.subject])

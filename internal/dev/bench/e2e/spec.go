@@ -21,6 +21,13 @@ import (
 // specTimeout is twice what the longest test takes.
 const specTimeout = 50 * time.Minute
 
+// mostBusy is the part of the CPU time of a machine up to which pods have the CPU that they want most of the time.
+const mostBusy = 0.9
+
+// heavy are parts of the names of tests whose pods use more than half a core together, and the shares of
+// Config.AtATime that they take: this one's 10 to 12 pods use 1.4 cores.
+var heavy = map[string]int64{"with small scale-up, large scale-down tolerances": 3}
+
 // labelled is how the tests of horizontal pod autoscaling are marked.
 const labelled = "[Feature:HPA]"
 
@@ -66,6 +73,16 @@ func (s *Spec) hasPart(parts []string) bool {
 // isSerial says that the test changes what is the whole cluster's, such as an APIService.
 func (s *Spec) isSerial() bool { return strings.Contains(s.FullName, "[Serial]") }
 
+// share is how much of Config.AtATime the test takes, at most so much.
+func (s *Spec) share(most int64) int64 {
+	for part, share := range heavy {
+		if strings.Contains(s.Name, part) {
+			return min(share, most)
+		}
+	}
+	return 1
+}
+
 // listSpecs asks the tests for their names. They come in another order each time.
 func listSpecs(ctx context.Context, binDir string) ([]Spec, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, build.UpstreamSuite), "-list")
@@ -99,12 +116,18 @@ type Outcome struct {
 	Message string `json:"message,omitempty"`
 	// Load is how its requests for load came.
 	Load load.Report `json:"load"`
+	// BusyCPU is the part of this machine's CPU time that was used meanwhile, from 0 to 1; 0 where it was not measured.
+	BusyCPU float64 `json:"busyCPU,omitempty"`
 	// Log is the file with its output.
 	Log string `json:"log"`
 }
 
-// Starved says that it failed, and that the load was not what it asked for.
-func (o Outcome) Starved() bool { return o.State != Passed && o.Load.Starved() }
+// Starved says that it failed, and that the load was not what it asked for: requests for it came late, or the pods that
+// make it cannot have had the CPU for it.
+func (o Outcome) Starved() bool { return o.State != Passed && (o.Load.Starved() || o.isCrowded()) }
+
+// isCrowded reports whether others took the CPU.
+func (o Outcome) isCrowded() bool { return o.BusyCPU > mostBusy }
 
 // runSpec runs one test alone; its output goes to a file.
 func runSpec(ctx context.Context, suite, kubeconfig string, spec Spec, log string) (outcome Outcome, err error) {
@@ -125,6 +148,10 @@ func runSpec(ctx context.Context, suite, kubeconfig string, spec Spec, log strin
 	cmd.Stdout, cmd.Stderr = file, file
 	// Interrupted, it would remove what it made; the cluster that is removed next takes all with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	before, err := readCPUTime()
+	if err != nil {
+		return Outcome{}, err
+	}
 	ran := cmd.Run()
 	if ctx.Err() != nil && ran != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", spec.Name, errors.Join(context.Cause(ctx), ran))
@@ -135,7 +162,11 @@ func runSpec(ctx context.Context, suite, kubeconfig string, spec Spec, log strin
 	if err := os.Remove(report); err != nil {
 		return Outcome{}, fmt.Errorf("report: %w", err)
 	}
-	outcome.Log = log
+	after, err := readCPUTime()
+	if err != nil {
+		return Outcome{}, err
+	}
+	outcome.Log, outcome.BusyCPU = log, after.busySince(before)
 	written, err := os.Open(log)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("logs: %w", err)

@@ -53,7 +53,7 @@ func TestAveragesBeginWithPodsBesideTheSample(t *testing.T) {
 		} {
 			var v View
 			all := fresh(0, 4, status)
-			v.begin(len(all))
+			v.begin(len(all), averaging.DefaultShare)
 			for i, pod := range all {
 				(&podPage{}).miss(time.Now().Add(9*time.Second), pod, false, i, &v)
 			}

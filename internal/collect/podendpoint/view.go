@@ -41,9 +41,9 @@ type found struct {
 
 var _ observehorizontal.PodUsage = (*View)(nil)
 
-func (v *View) begin(pods int) {
+func (v *View) begin(pods int, share averaging.Share) {
 	v.samples, v.recent = resized(v.samples, pods), resized(v.recent, pods)
-	v.joint.Reset()
+	v.joint.Reset(share)
 	v.found = found{}
 }
 
@@ -71,11 +71,11 @@ func (v *View) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recent 
 
 // look looks a second time, over a shorter window, if so many pods have just become ready that it
 // matters.
-func (p *podPage) look(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
-	p.lookOver(now, m, pods, averaging.StableWindow, v)
+func (p *podPage) look(now time.Time, m *wanted, q *Query, v *View) error {
+	p.lookOver(now, m, q.Pods, averaging.StableWindow, v)
 	if window := v.joint.Window(); window < averaging.StableWindow {
-		v.begin(len(pods))
-		p.lookOver(now, m, pods, window, v)
+		v.begin(len(q.Pods), q.Share)
+		p.lookOver(now, m, q.Pods, window, v)
 	}
 	return v.found.err(now.Sub(m.since) < p.warmUp())
 }

@@ -17,7 +17,8 @@ type span struct {
 
 // look looks again where the averages are to end at the same moment, and where they are to be over a shorter window as
 // so many pods have just become ready that it matters.
-func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
+func (s *session) look(now time.Time, pods []*observe.Pod, share averaging.Share, v *View) error {
+	v.share = share
 	if err := s.lookOver(now, pods, span{window: averaging.StableWindow}, v); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -210,7 +211,7 @@ func TestSamplesAreLikeMetricsServers(t *testing.T) {
 		pass(40 * time.Second)
 		var v View
 		pods := []*corev1.Pod{pod("web-0", "a"), pod("web-1", "a")}
-		if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+		if err := s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v); err != nil {
 			t.Fatal(err)
 		}
 		got := v.Sample(0, cpuOfPod, arithmetic.Saturate)
@@ -267,7 +268,7 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 					unready(p)
 				}
 				var v View
-				if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v); err != nil {
+				if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), averaging.DefaultShare, &v); err != nil {
 					t.Fatal(err)
 				}
 				if got := v.Sample(0, cpuOfPod, arithmetic.Saturate); got.Window != tt.want || got.Milli != 200 {
@@ -330,7 +331,7 @@ func TestWindowsAreCutTogether(t *testing.T) {
 				}
 				tt.change(pods[tt.old], w.burnt["a"])
 				var v View
-				if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+				if err := s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v); err != nil {
 					t.Fatal(err)
 				}
 				for i := range tt.old {
@@ -398,7 +399,7 @@ func TestTooLittleIsKnown(t *testing.T) {
 					tt.change(p)
 				}
 				var v View
-				err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v)
+				err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), averaging.DefaultShare, &v)
 				if !errors.Is(err, tt.want) || (err != nil) != (tt.want != nil) {
 					t.Fatalf("got %v, want %v", err, tt.want)
 				}
@@ -430,7 +431,7 @@ func TestNewcomersDoNotHideTheOthers(t *testing.T) {
 		var v View
 		look := func() (known, knownToo bool) {
 			t.Helper()
-			if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+			if err := s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v); err != nil {
 				t.Fatal(err)
 			}
 			return v.Sample(0, cpuOfPod, arithmetic.Saturate).Present, v.Sample(1, cpuOfPod, arithmetic.Saturate).Present
@@ -461,7 +462,9 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 		w.want("a", "b", "ghost")
 		pass(20 * time.Second)
 		var v View
-		look := func(pods ...*corev1.Pod) error { return s.Look(time.Now(), observe.PodsOf(pods), &v) }
+		look := func(pods ...*corev1.Pod) error {
+			return s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v)
+		}
 		if err := look(pod("web-0", "a"), pod("web-1", "b")); err != nil {
 			t.Fatal(err)
 		}
@@ -547,7 +550,7 @@ func TestNodesFollowTheTargets(t *testing.T) {
 			t.Errorf("asked %v, want b", w.asked)
 		}
 		var v View
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); !errors.Is(err, ErrStarting) {
+		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), averaging.DefaultShare, &v); !errors.Is(err, ErrStarting) {
 			t.Errorf("of a node that is not scraped any more: %v", err)
 		}
 	})
@@ -592,7 +595,9 @@ func TestAccess(t *testing.T) {
 		})
 		w.want("a")
 		var v View
-		look := func() error { return s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v) }
+		look := func() error {
+			return s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), averaging.DefaultShare, &v)
+		}
 		source := func() string {
 			return fmt.Sprintf("kubelet %v, api %v", testutil.ToFloat64(s.metrics.source.WithLabelValues("kubelet")),
 				testutil.ToFloat64(s.metrics.source.WithLabelValues("api")))

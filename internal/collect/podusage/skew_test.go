@@ -1,9 +1,11 @@
 package podusage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +29,8 @@ type slowKubelet struct {
 	pods   []*slowPod
 	// use is what a pod uses at a time, in thousandths of a core.
 	use func(pod int, at time.Time) float64
+	// share is that of who looks; 0 means the default.
+	share averaging.Share
 }
 
 type slowPod struct {
@@ -114,7 +118,7 @@ func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, s
 		}
 		var v View
 		observed := observe.PodsOf(there)
-		if err := s.Look(time.Now(), observed, &v); err != nil {
+		if err := s.Look(time.Now(), observed, cmp.Or(k.share, averaging.DefaultShare), &v); err != nil {
 			t.Fatalf("%s: %v", at, err)
 		}
 		see(at, observed, &v)
@@ -186,6 +190,40 @@ func TestNewPodTakesLoadOver(t *testing.T) {
 				t.Errorf("seed %d: the pods use 301m together; seen were %dm to %dm", seed, least, most)
 			}
 		})
+	}
+}
+
+// TestNarrowTolerance: where an eleventh pod takes over its part, no more than a tolerance of 2 % counts twice of the load
+// for an HPA that has it. For one with the default, a tenth may.
+func TestNarrowTolerance(t *testing.T) {
+	const comes, total = 100 * time.Second, 1260
+	most := map[averaging.Share]int64{}
+	for seed := range uint64(10) {
+		for _, share := range []averaging.Share{averaging.ShareOf(0.02, 0.3), averaging.DefaultShare} {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				k := &slowKubelet{random: rand.New(rand.NewPCG(seed, 5)), share: share, use: func(pod int, at time.Time) float64 {
+					switch hasCome := at.Sub(began) >= comes; {
+					case hasCome:
+						return total / 11.0
+					case pod == 10:
+						return 0
+					}
+					return total / 10.0
+				}}
+				ready := append(slices.Repeat([]time.Duration{-time.Hour}, 10), comes)
+				k.watch(t, ready, comes, comes+time.Minute, func(_ time.Duration, milli int64) {
+					most[share] = max(most[share], milli)
+				})
+			})
+		}
+	}
+	narrow, byDefault := most[averaging.ShareOf(0.02, 0.3)], most[averaging.DefaultShare]
+	if narrow > total*102/100 || byDefault > total*110/100 {
+		t.Errorf("of %dm, at most %dm are seen, and %dm by default", total, narrow, byDefault)
+	}
+	if byDefault <= total*102/100 {
+		t.Errorf("at most %dm by default: nothing shows that the tolerance matters", byDefault)
 	}
 }
 

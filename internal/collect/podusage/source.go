@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -199,13 +200,13 @@ func (s *Source) tell(isGranted bool, missing string) {
 }
 
 // Look finds what is known of the pods, for v to answer from until the next Look.
-// An error says why that is not enough.
-func (s *Source) Look(now time.Time, pods []*observe.Pod, v *View) error {
+// No more than the share of what they use counts twice. An error says why that is not enough.
+func (s *Source) Look(now time.Time, pods []*observe.Pod, share averaging.Share, v *View) error {
 	// In this order: what ceases to be the beginning has its session by then.
 	isBeginning, session := s.isBeginning.Load(), s.session.Load()
 	switch {
 	case session != nil:
-		return session.look(now, pods, v)
+		return session.look(now, pods, share, v)
 	case isBeginning:
 		return fmt.Errorf("whether kubelets may be asked is not known: %w", ErrStarting)
 	}

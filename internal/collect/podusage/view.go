@@ -37,8 +37,10 @@ type View struct {
 	// refused are those of which something was said that cannot be.
 	refused []rate.ContainerUsage
 	nodes   map[string]nodeHealth
-	joint   averaging.CommonWindow
-	common  averaging.CommonEnd
+	// share is that of whoever looks.
+	share  averaging.Share
+	joint  averaging.CommonWindow
+	common averaging.CommonEnd
 	// milli is what the ready pods use together.
 	milli int64
 	// unreadable are the ready pods on nodes that cannot be read. isComplete says that
@@ -64,8 +66,8 @@ func (v *View) reset() {
 		v.nodes = map[string]nodeHealth{}
 	}
 	clear(v.nodes)
-	v.joint.Reset()
-	v.common.Reset()
+	v.joint.Reset(v.share)
+	v.common.Reset(v.share)
 	v.milli = 0
 	v.unreadable, v.isComplete = Unreadable{}, false
 }

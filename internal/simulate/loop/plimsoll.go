@@ -305,7 +305,7 @@ func meterOf(pod *world.Pod) *meter.Meter { return &pod.Meter }
 
 // window is what all pods' averages are over.
 func (p *Plimsoll) window(of func(*world.Pod) *meter.Meter) time.Duration {
-	p.joint.Reset()
+	p.joint.Reset(averaging.ShareOf(p.Policy.Tolerance.Up, p.Policy.Tolerance.Down))
 	for _, pod := range p.World.Pods() {
 		m := of(pod)
 		if age, isKnown := readyFor(pod, m); isKnown && m.IsKnown(p.World.Now()) && !pod.Deleting {

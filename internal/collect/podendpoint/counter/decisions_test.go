@@ -238,7 +238,7 @@ func (s *stage) scrape() {
 func (s *stage) observation() horizontal.Observation {
 	n, fresh := int32(len(s.pods)), epoch.Add(s.now-3*time.Second)
 	o := horizontal.Observation{Target: horizontal.Target{SpecReplicas: n, StatusReplicas: n}}
-	s.window.Reset()
+	s.window.Reset(averaging.DefaultShare)
 	for i, p := range s.pods {
 		// What pods have taken over that were not asked, the others do no longer.
 		if p.readyAt <= s.now && (!s.sampled[i] || p.history.Average(averaging.StableWindow).At.After(fresh)) {

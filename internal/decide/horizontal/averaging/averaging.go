@@ -22,11 +22,21 @@ const (
 	// back there would keep the whole sample from being counted for as long as metrics
 	// servers do.
 	ShortestWindow = 5 * time.Second
-	// overlooked is one of how many pods may be younger than the window of the others:
-	// what is counted twice then is within the default tolerance, and a single pod that
-	// restarts does not make the averages of all others noisy.
-	overlooked = 10
+	// DefaultShare is the default tolerance.
+	DefaultShare Share = 0.1
 )
+
+// Share is the part of what pods use together that may count twice, or not at all: what is
+// within the tolerance of whoever asks decides nothing. Not every pod then has to have its
+// average over what all others have it over, and a single pod that restarts does not make
+// the averages of all others noisy.
+type Share float64
+
+// ShareOf is what the tolerances for scaling up and down permit. Larger ones than the default permit no more.
+func ShareOf(up, down float64) Share { return min(max(Share(min(up, down)), 0), DefaultShare) }
+
+// pods is how many of so many have that share together.
+func (s Share) pods(of int) int { return int(float64(of) * float64(s)) }
 
 // PodWindow is what the use of a pod is averaged over that has been ready for so long:
 // it begins with that as soon as it is long enough.
@@ -46,12 +56,13 @@ func PodWindow(readyFor, window time.Duration) time.Duration {
 // averages is then the average of what all did together. Pods that are ready for less
 // than ShortestWindow do not count yet, and their coming cuts nothing.
 type CommonWindow struct {
+	share Share
 	pods  int
 	young []time.Duration
 }
 
-// Reset forgets the pods.
-func (c *CommonWindow) Reset() { c.pods, c.young = 0, c.young[:0] }
+// Reset forgets the pods, and begins for who asks with this share.
+func (c *CommonWindow) Reset(share Share) { c.share, c.pods, c.young = share, 0, c.young[:0] }
 
 // Add takes in a ready pod that has an average: how long it had been ready when its
 // newest sample was taken.
@@ -66,9 +77,9 @@ func (c *CommonWindow) Add(readyFor time.Duration) {
 }
 
 // Window is what the pods' averages are to be over; PodWindow is still to be taken for
-// each, because the youngest tenth does not cut the others' windows.
+// each, because the youngest do not cut the others' windows where they are few.
 func (c *CommonWindow) Window() time.Duration {
-	skip := c.pods / overlooked
+	skip := c.share.pods(c.pods)
 	if len(c.young) <= skip {
 		return StableWindow
 	}

@@ -49,7 +49,7 @@ func TestCommonWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c CommonWindow
 			c.Add(7 * time.Second)
-			c.Reset()
+			c.Reset(DefaultShare)
 			for _, age := range tt.readyFor {
 				c.Add(age)
 			}
@@ -57,6 +57,21 @@ func TestCommonWindow(t *testing.T) {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestShare: a tolerance permits its part of the pods to have averages of their own, and no more than the default does.
+func TestShare(t *testing.T) {
+	for _, tt := range []struct {
+		up, down float64
+		of, want int
+	}{
+		{0.1, 0.1, 9, 0}, {0.1, 0.1, 10, 1}, {0.1, 0.1, 39, 3}, {0.5, 0.5, 40, 4}, {0.02, 0.3, 49, 0}, {0.3, 0.02, 50, 1},
+		{0, 0.1, 1000, 0}, {-1, 0.1, 1000, 0},
+	} {
+		if got := ShareOf(tt.up, tt.down).pods(tt.of); got != tt.want {
+			t.Errorf("tolerances %v and %v: %d of %d pods, want %d", tt.up, tt.down, got, tt.of, tt.want)
+		}
 	}
 }
 
@@ -86,6 +101,7 @@ func TestLoadCountsOnce(t *testing.T) {
 
 func jointWindow(readyFor []time.Duration) time.Duration {
 	var c CommonWindow
+	c.Reset(DefaultShare)
 	for _, age := range readyFor {
 		c.Add(age)
 	}
@@ -122,7 +138,7 @@ func BenchmarkCommonWindow(b *testing.B) {
 			var c CommonWindow
 			b.ReportAllocs()
 			for b.Loop() {
-				c.Reset()
+				c.Reset(DefaultShare)
 				for i := range 1000 {
 					age := time.Hour
 					if i < fresh {

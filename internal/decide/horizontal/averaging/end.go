@@ -10,9 +10,6 @@ const (
 	// skew is how far the ends of the pods' windows may be apart: what moves from one pod to another within it is a small
 	// part of the stable window.
 	skew = time.Second
-	// few is of how many pods each has so much of the load that it matters if it counts twice: 10 % is the default
-	// tolerance.
-	few = 10
 	// doubled is how many times what all pods did together their newest samples may say, as what moved to another pod
 	// counts twice at most; a little more is for what samples do not show exactly. More is load that is new.
 	doubled = 2.2
@@ -24,18 +21,19 @@ const (
 // to 20 s, and each second while the container is new. Load that moves from one pod to another, as balancers and
 // clients that connect again have it, is in the newest sample of the one, and still in that of the other: it counts
 // twice, and the other way round not at all. So all windows end with the oldest of the newest samples. The sum of the
-// averages is then what all did together. That costs time, so it is done for targets with few pods, of which each
-// counts much, and while many are new, as all of them take over load then; and not where the newest samples together
-// say more than could count twice: that is a surge.
+// averages is then what all did together. That costs time, so it is done for targets with few pods, of which each has
+// at least the share, and while many are new, as all of them take over load then; and not where the newest samples
+// together say more than could count twice: that is a surge.
 type CommonEnd struct {
+	share          Share
 	pods, young    int
 	oldest, newest time.Time
 	// longest is the longest of the pods' last intervals.
 	longest time.Duration
 }
 
-// Reset forgets the pods.
-func (c *CommonEnd) Reset() { *c = CommonEnd{} }
+// Reset forgets the pods, and begins for who asks with this share.
+func (c *CommonEnd) Reset(share Share) { *c = CommonEnd{share: share} }
 
 // Add takes in a ready pod: when its newest sample was taken, how long it had been ready then, and how long before
 // there was another sample. Pods whose samples are much older than those of others have an end of their own: they would
@@ -61,7 +59,7 @@ func (c *CommonEnd) Add(end time.Time, readyFor, interval time.Duration) {
 // they cannot be cut to the window that they would be cut to, as the samples of one are further apart: of a new pod
 // only what lies after that is counted then.
 func (c *CommonEnd) End(cut time.Duration) (end time.Time, isCommon bool) {
-	if c.oldest.IsZero() || c.pods < 2 || c.pods > few && c.young <= c.pods/overlooked {
+	if c.oldest.IsZero() || c.pods < 2 || c.areMany() && c.young <= c.share.pods(c.pods) {
 		return time.Time{}, false
 	}
 	end = c.oldest
@@ -70,6 +68,9 @@ func (c *CommonEnd) End(cut time.Duration) (end time.Time, isCommon bool) {
 	}
 	return end, c.newest.Sub(end) > skew || cut < StableWindow && c.longest > cut+skew
 }
+
+// areMany reports whether each pod has less than the share.
+func (c *CommonEnd) areMany() bool { return float64(c.pods)*float64(c.share) > 1 }
 
 // IsSurge reports whether the newest samples say of more load than what could count twice of that up to a common end.
 // Both are in the same unit.

@@ -40,8 +40,9 @@ func TestCommonEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var common CommonEnd
 			var joint CommonWindow
+			joint.Reset(DefaultShare)
 			common.Add(now.Add(-time.Minute), time.Hour, s)
-			common.Reset()
+			common.Reset(DefaultShare)
 			for _, pod := range c.pods {
 				common.Add(now.Add(-pod.ago), pod.readyFor, pod.interval)
 				joint.Add(pod.readyFor)

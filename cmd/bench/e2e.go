@@ -50,7 +50,8 @@ func e2eCommand() *cobra.Command {
 	flags.StringSliceVar(&o.subjects, "subjects", []string{string(e2e.Plimsoll)},
 		"what decides: plimsoll, upstream or both, one after the other")
 	flags.IntVar(&c.Runs, "runs", 1, "how often each test is run for each subject")
-	flags.IntVar(&c.AtATime, "at-a-time", 1, "how many tests run beside each other; each needs up to 0.7 cores")
+	flags.IntVar(&c.AtATime, "at-a-time", 1, "how many tests run beside each other; each needs up to 0.7 cores, "+
+		"and one that needs 1.4 counts for three")
 	flags.StringVar(&c.Focus, "focus", "", "part of the names of the tests to run, or several "+
 		"with | between them (default all)")
 	flags.StringVar(&c.LogDir, "logs", filepath.Join("dist", "e2e-upstream"), "folder for the output of each test")

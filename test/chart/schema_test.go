@@ -56,6 +56,13 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"monitoring: {dashboard: null}":                    {"/monitoring", "missing property 'dashboard'"},
 		"nodeAgent: {namespace: null}":                     {"/nodeAgent", "missing property 'namespace'"},
 		"controller: {serviceAccount: null}":               {"/controller", "missing property 'serviceAccount'"},
+		"admissionController: {serviceAccount: null}":      {"/admissionController", "missing property 'serviceAccount'"},
+		"nodeAgent: {serviceAccount: null}":                {"/nodeAgent", "missing property 'serviceAccount'"},
+		"horizontalPodAutoscalers: null":                   {"missing property 'horizontalPodAutoscalers'"},
+		"image: {repository: null}":                        {"/image", "missing property 'repository'"},
+		"logging: {format: null}":                          {"/logging", "missing property 'format'"},
+		"nodeAgent: {namespace: {name: null}}":             {"/nodeAgent/namespace", "missing property 'name'"},
+		"priorityClass: {value: null}":                     {"/priorityClass", "missing property 'value'"},
 		// What the schema cannot say, the templates do.
 		"controller: {extraArgs: [--vertical=false]}":                    {"controller.extraArgs: --vertical is not for extraArgs: set vertical.enabled"},
 		"controller: {extraArgs: [--v=2]}":                               {"set logging.verbosity"},
@@ -125,6 +132,7 @@ type jsonSchema struct {
 	Type                 string
 	Properties           map[string]jsonSchema
 	AdditionalProperties any
+	Required             []string
 	Definitions          map[string]jsonSchema
 }
 
@@ -170,6 +178,9 @@ func TestSchemaHasEachValue(t *testing.T) {
 			t.Errorf("%s: values.yaml has %q, the schema %q", path, got, want)
 		}
 		for key, property := range s.Properties {
+			if len(property.Properties) > 0 && !slices.Contains(s.Required, key) {
+				t.Errorf("%s.%s is not required: without it, templates end in a nil pointer", path, key)
+			}
 			compare(fmt.Sprintf("%s.%s", path, key), property, object[key])
 		}
 	}

@@ -137,8 +137,8 @@ type Collection struct {
 	Objects int
 	// IsCluster says that it is a cluster's content. Files may leave out what is elsewhere.
 	IsCluster bool
-	// Context is the kubeconfig's by which the cluster is reached; empty for the current one.
-	Context string
+	// ClusterFlags are those by which commands name the cluster.
+	ClusterFlags []string
 	// Unread are the kinds that could not be read, and why.
 	Unread map[string]string
 	// Usage is what containers used; nil if nothing is known of it.

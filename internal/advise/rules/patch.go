@@ -25,14 +25,14 @@ type Patch struct {
 	Create map[string]any
 	// IsLocal says that it mends a manifest, and would do harm on a cluster.
 	IsLocal bool
-	// Context is the kubeconfig's for a cluster; empty for the current one.
-	Context string
+	// ClusterFlags are those by which the command names the cluster.
+	ClusterFlags []string
 }
 
 // Command is what to give the patch to.
 func (p *Patch) Command() string {
 	if p.Create != nil {
-		return shell.InContext("kubectl create -f FILE", p.Context)
+		return shell.ToCluster("kubectl create -f FILE", p.ClusterFlags)
 	}
 	if p.IsLocal {
 		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
@@ -41,7 +41,7 @@ func (p *Patch) Command() string {
 	if p.Object.Namespace != "" {
 		command += " -n " + p.Object.Namespace
 	}
-	return shell.InContext(command+" --type=json --patch-file FILE", p.Context)
+	return shell.ToCluster(command+" --type=json --patch-file FILE", p.ClusterFlags)
 }
 
 // YAML is the patch as it goes into that file.

@@ -112,7 +112,7 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 			}
 			f.Rule = rule
 			if f.Patch != nil {
-				f.Patch.Context = c.Context
+				f.Patch.ClusterFlags = c.ClusterFlags
 			}
 			report.Findings = append(report.Findings, f)
 		}

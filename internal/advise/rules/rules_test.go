@@ -310,13 +310,13 @@ func TestCasesHaveRules(t *testing.T) {
 	}
 }
 
-// TestPatchesNameTheContext: patches of a cluster go to the one that was read; those of a manifest go to none.
-func TestPatchesNameTheContext(t *testing.T) {
+// TestPatchesNameTheCluster: patches of a cluster go to the one that was read; those of a manifest go to none.
+func TestPatchesNameTheCluster(t *testing.T) {
 	const named = "kubectl --context=shop "
 	patches := 0
 	for _, rule := range All() {
 		bad := load(t, filepath.Join("testdata", "rules", rule.Name, "bad.yaml"))
-		bad.Context = "shop"
+		bad.ClusterFlags = []string{"--context=shop"}
 		for _, f := range Run(bad, []*Rule{rule}).Findings {
 			if f.Patch == nil {
 				continue

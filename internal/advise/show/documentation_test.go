@@ -35,7 +35,8 @@ guides warn about. This page lists its rules. A test generates it from the rules
 - **Choosing rules.** ` + "`--rules=NAME,…`" + ` runs these rules alone, ` + "`--rules=-NAME,…`" + ` all but these. The annotation
   ` + "`plimsoll.dev/ignore: NAME,NAME`" + ` on the object that a finding names suppresses it. The report counts suppressed findings.
 - **Patches.** A finding's patch is a JSON patch for ` + "`kubectl patch --type=json --patch-file`" + `. It fixes that finding
-  alone: apply one, then check again. With ` + "`--context`" + ` its command names that context, too. Where only the owner can know the fix, the finding says what to do instead.
+  alone: apply one, then check again. Its command names the cluster by the flags that were given for it, unless it
+  changes a manifest. Where only the owner can know the fix, the finding says what to do instead.
 - **Files.** Objects that are not in the files may exist elsewhere, so nothing is reported as missing for that alone.
   Anything that cannot be read (a template that was not rendered, a field that a kind does not have) is a finding, and
   the rest is checked. If nothing can be read, the command fails. If several objects have the same kind, namespace and

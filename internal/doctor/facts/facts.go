@@ -109,6 +109,8 @@ type Program struct {
 	Version string
 	// Namespace and Lease are those in which the controller is expected.
 	Namespace, Lease string
+	// ClusterFlags are those by which commands name the cluster.
+	ClusterFlags []string
 }
 
 // Server is the API server.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
 )
 
 func rights(f *facts.Facts) []doctor.Finding {
@@ -28,9 +29,10 @@ func rights(f *facts.Facts) []doctor.Finding {
 		}
 		denied[k] = append(denied[k], right)
 	}
-	again := "apply the manifests of this version again (" + install(f) + ")"
+	command := shell.ToCluster(install(f), f.Program.ClusterFlags)
+	again := "apply the manifests of this version again (" + command + ")"
 	if _, isOne := f.Release(); isOne {
-		again = "upgrade the release with the chart of this version (" + install(f) + ")"
+		again = "upgrade the release with the chart of this version (" + command + ")"
 	}
 	var found []doctor.Finding
 	for _, k := range order {

@@ -3,8 +3,8 @@ package shell
 
 import "strings"
 
-// Word is a word as a shell takes it.
-func Word(word string) string {
+// Quote is a word as it is typed in a shell: in quotes, unless it has only plain characters.
+func Quote(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=", r)
 	}
@@ -14,12 +14,28 @@ func Word(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// InContext has a command of kubectl name the kubeconfig's context: pasted in another terminal, it would otherwise go
-// to the cluster that is current there. Other commands, and all without a context, stay as they are.
-func InContext(command, context string) string {
-	rest, isKubectl := strings.CutPrefix(command, "kubectl ")
-	if !isKubectl || context == "" {
+// ofHelm are the names that Helm has for flags of kubectl. It has none for --cluster and --user, and fails on them.
+var ofHelm = strings.NewReplacer("--context=", "--kube-context=", "--server=", "--kube-apiserver=")
+
+// ToCluster has a command name the cluster by these flags of kubectl: pasted in another terminal, it would otherwise go
+// to the cluster that is current there. Commands that go to no cluster stay as they are.
+func ToCluster(command string, flags []string) string {
+	program, rest, _ := strings.Cut(command, " ")
+	isHelm := program == "helm"
+	if !isHelm && program != "kubectl" && program != "plimsoll" {
 		return command
 	}
-	return "kubectl " + Word("--context="+context) + " " + rest
+	words := []string{program}
+	for _, flag := range flags {
+		if isHelm {
+			flag = ofHelm.Replace(flag)
+		}
+		words = append(words, Quote(flag))
+	}
+	if program == "plimsoll" {
+		// Its flags belong to its subcommands.
+		subcommand, others, _ := strings.Cut(rest, " ")
+		words, rest = append([]string{program, subcommand}, words[1:]...), others
+	}
+	return strings.TrimSpace(strings.Join(append(words, rest), " "))
 }

@@ -2,18 +2,28 @@ package shell
 
 import "testing"
 
-// TestInContext: a command that is pasted elsewhere goes to the cluster that was looked at.
-func TestInContext(t *testing.T) {
+// TestToCluster: a command that is pasted elsewhere goes to the cluster that was read.
+func TestToCluster(t *testing.T) {
 	const patch = "kubectl patch hpa web"
-	for _, tt := range []struct{ command, context, want string }{
-		{patch, "", patch},
-		{patch, "kind-shop", "kubectl --context=kind-shop patch hpa web"},
-		{patch, "it's; rm", `kubectl '--context=it'\''s; rm' patch hpa web`},
-		{"plimsoll simulate web.yaml", "kind-shop", "plimsoll simulate web.yaml"},
-		{"", "kind-shop", ""},
+	shop := []string{"--context=kind-shop"}
+	for _, tt := range []struct {
+		command string
+		flags   []string
+		want    string
+	}{
+		{patch, nil, patch},
+		{patch, shop, "kubectl --context=kind-shop patch hpa web"},
+		{patch, []string{"--kubeconfig=/home/a b/config", "--server=https://a:6443"},
+			"kubectl '--kubeconfig=/home/a b/config' '--server=https://a:6443' patch hpa web"},
+		{patch, []string{"--context=it's; rm"}, `kubectl '--context=it'\''s; rm' patch hpa web`},
+		{"helm upgrade a b", []string{"--context=kind-shop", "--server=b"},
+			"helm --kube-context=kind-shop --kube-apiserver=b upgrade a b"},
+		{"plimsoll migrate hpa/web", shop, "plimsoll migrate --context=kind-shop hpa/web"},
+		{"date -u", shop, "date -u"},
+		{"", shop, ""},
 	} {
-		if got := InContext(tt.command, tt.context); got != tt.want {
-			t.Errorf("%q in %q: %s, want %s", tt.command, tt.context, got, tt.want)
+		if got := ToCluster(tt.command, tt.flags); got != tt.want {
+			t.Errorf("%q with %q: %s, want %s", tt.command, tt.flags, got, tt.want)
 		}
 	}
 }

@@ -28,21 +28,21 @@ const (
 // read while the page shows the rest already.
 type Advice struct {
 	client dynamic.Interface
-	// context is the kubeconfig's, for commands.
-	context string
+	// clusterFlags are those by which commands name the cluster.
+	clusterFlags []string
 
 	mu sync.Mutex
 	// guarded by mu
 	byNamespace map[string]*advised
 }
 
-// New makes an Advice; it calls no API. Commands name the kubeconfig's context, if there is one.
-func New(config *rest.Config, context string) (*Advice, error) {
+// New makes an Advice; it calls no API. Commands name the cluster by the flags.
+func New(config *rest.Config, clusterFlags []string) (*Advice, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Advice{client: client, context: context, byNamespace: map[string]*advised{}}, nil
+	return &Advice{client: client, clusterFlags: clusterFlags, byNamespace: map[string]*advised{}}, nil
 }
 
 // advised are the findings of a namespace.
@@ -138,7 +138,7 @@ func (a *Advice) read(ctx context.Context, namespace string, into *advised) {
 
 // report checks the rules that need no past load: that is read for all autoscalers of a namespace, and takes long.
 func (a *Advice) report(ctx context.Context, namespace string) (rules.Report, error) {
-	reader := readcluster.Reader{Client: a.client, Namespace: namespace, Context: a.context}
+	reader := readcluster.Reader{Client: a.client, Namespace: namespace, ClusterFlags: a.clusterFlags}
 	collection, err := reader.Read(ctx, time.Now())
 	if err != nil {
 		return rules.Report{}, err

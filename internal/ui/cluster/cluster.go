@@ -30,6 +30,8 @@ type Config struct {
 	REST *rest.Config
 	// Context is the name that the page shows.
 	Context string
+	// ClusterFlags are those by which commands name the cluster.
+	ClusterFlags []string
 	// Namespace is the one whose autoscalers are shown; empty for all.
 	Namespace string
 	Finder    leader.Finder
@@ -59,7 +61,7 @@ func New(config Config) (*Reader, error) {
 	if r.client, err = kubernetes.NewForConfig(own); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	if r.advice, err = advice.New(own, config.Context); err != nil {
+	if r.advice, err = advice.New(own, config.ClusterFlags); err != nil {
 		return nil, err
 	}
 	err = r.watch(own)

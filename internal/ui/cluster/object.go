@@ -168,7 +168,7 @@ func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.W
 	if _, isThere := r.rows.row(view.IDOf(asked.Kind, asked.Namespace, asked.Name)); !isThere {
 		return nil, server.ErrNotFound
 	}
-	played, err := whatif.Play(ctx, r.reader, asked, time.Now())
+	played, err := whatif.Play(ctx, r.reader, asked, r.config.ClusterFlags, time.Now())
 	var invalid *whatif.InvalidError
 	if errors.As(err, &invalid) {
 		return nil, fmt.Errorf("%w: %w", server.ErrInvalid, err)
@@ -176,6 +176,5 @@ func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.W
 	if err != nil {
 		return nil, err
 	}
-	whatif.SetContext(played, r.config.Context)
 	return played, nil
 }

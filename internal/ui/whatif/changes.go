@@ -157,12 +157,7 @@ func patchOf(kind, namespace, name string, changes []change) (patch, command str
 	}
 	words := []string{"kubectl", "patch", strings.ToLower(kind), name, "-n", namespace, "--type=json", "-p", string(text)}
 	for i, word := range words {
-		words[i] = shell.Word(word)
+		words[i] = shell.Quote(word)
 	}
 	return string(text), strings.Join(words, " "), nil
-}
-
-// SetContext has the command name the kubeconfig's context.
-func SetContext(played *view.WhatIf, context string) {
-	played.Command = shell.InContext(played.Command, context)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
@@ -27,7 +28,7 @@ const (
 
 // Play plays what is asked for. An InvalidError is about the request.
 func Play(
-	ctx context.Context, reader *explainer.ClusterReader, asked *view.WhatIfRequest, now time.Time,
+	ctx context.Context, reader *explainer.ClusterReader, asked *view.WhatIfRequest, clusterFlags []string, now time.Time,
 ) (*view.WhatIf, error) {
 	key := observe.Key{NamespacedName: types.NamespacedName{Namespace: asked.Namespace, Name: asked.Name}}
 	switch asked.Kind {
@@ -50,7 +51,12 @@ func Play(
 	if err != nil {
 		return nil, err
 	}
-	return play(ctx, object, asked)
+	played, err := play(ctx, object, asked)
+	if err != nil {
+		return nil, err
+	}
+	played.Command = shell.ToCluster(played.Command, clusterFlags)
+	return played, nil
 }
 
 // play plays the load of an object.

@@ -104,7 +104,7 @@ func TestPlay(t *testing.T) {
 	reader := cluster(t)
 	play := func(changes view.Changes) *view.WhatIf {
 		t.Helper()
-		result, err := Play(t.Context(), reader, asked(changes), time.Now())
+		result, err := Play(t.Context(), reader, asked(changes), []string{"--context=kind-shop"}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,6 +120,9 @@ func TestPlay(t *testing.T) {
 	}
 	if lower.Changed.PodHours <= lower.AsIs.PodHours {
 		t.Errorf("pod-hours %v as it is, %v with half the target", lower.AsIs.PodHours, lower.Changed.PodHours)
+	}
+	if !strings.HasPrefix(lower.Command, "kubectl --context=kind-shop patch ") {
+		t.Errorf("the command names no cluster: %s", lower.Command)
 	}
 	bounded := play(view.Changes{MaxReplicas: ptr.To[int32](4)})
 	if got := slices.Max(bounded.Changed.Desired); got != 4 {
@@ -156,7 +159,7 @@ func TestInvalid(t *testing.T) {
 		"no behavior":      {asked(view.Changes{Behavior: "scaleSideways: {}"}), "scaleSideways"},
 		"schedules":        {asked(view.Changes{Schedules: "[]"}), "only a WorkloadAutoscaler"},
 	} {
-		_, err := Play(t.Context(), reader, tt.request, time.Now())
+		_, err := Play(t.Context(), reader, tt.request, nil, time.Now())
 		var invalid *InvalidError
 		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want an InvalidError with %q", name, err, tt.want)
@@ -170,7 +173,7 @@ func TestPatch(t *testing.T) {
 	result, err := Play(t.Context(), reader, asked(view.Changes{
 		MinReplicas: ptr.To[int32](3), Behavior: "scaleDown: {stabilizationWindowSeconds: 60}",
 		Targets: []view.TargetChange{{Metric: 0, Value: "60%"}, {Metric: 1, Value: "50"}},
-	}), time.Now())
+	}), nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -291,7 +291,7 @@ func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, s
 	if err != nil {
 		return nil, "", fmt.Errorf("making a client: %w", err)
 	}
-	reader := cluster.Reader{Client: client, Namespace: namespace, Context: *o.kube.Context}
+	reader := cluster.Reader{Client: client, Namespace: namespace, ClusterFlags: flags.ToCluster(o.kube)}
 	c, err := reader.Read(ctx, time.Now())
 	if err != nil {
 		return nil, "", err

@@ -20,7 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/judge"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/read"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
 )
 
 const doctorLong = `Doctor examines a cluster and says of each thing whether it is as it should be, why it
@@ -136,15 +135,12 @@ func (o *doctorOptions) examine(ctx context.Context) (*doctor.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.program.ClusterFlags = flags.ToCluster(o.kube)
 	read, err := read.Read(ctx, read.Config{REST: config, Program: o.program, Timeout: o.timeout})
 	if err != nil {
 		return nil, err
 	}
 	report := judge.Judge(read)
-	for i := range report.Findings {
-		f := &report.Findings[i]
-		f.Command = shell.InContext(f.Command, *o.kube.Context)
-	}
 	return &report, nil
 }
 

@@ -87,8 +87,8 @@ func TestNotExamined(t *testing.T) {
 	}
 }
 
-// TestCommandsNameTheContext: they go to the cluster that was examined, wherever they are pasted.
-func TestCommandsNameTheContext(t *testing.T) {
+// TestCommandsNameTheCluster: they name it as it was named here, wherever they are pasted.
+func TestCommandsNameTheCluster(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/version" {
 			w.WriteHeader(http.StatusForbidden)
@@ -99,11 +99,15 @@ func TestCommandsNameTheContext(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "here",
 		"clusters": [{"name": "a", "cluster": {"server": "`+server.URL+`"}}],
-		"contexts": [{"name": "here", "context": {"cluster": "a"}}, {"name": "shop", "context": {"cluster": "a"}}]}`), 0o600); err != nil {
+		"contexts": [{"name": "here", "context": {"cluster": "a"}}, {"name": "shop", "context": {"cluster": "a"}}]}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", kubeconfig)
-	for flag, want := range map[string]string{"--context=shop": "kubectl --context=shop auth can-i", "--quiet": "kubectl auth can-i"} {
+	for flag, want := range map[string]string{
+		"--context=shop": "kubectl --context=shop auth can-i", "--cluster=a": "kubectl --cluster=a auth can-i",
+		"--quiet": "kubectl auth can-i",
+	} {
 		if out, _ := runIn(t, flag); !strings.Contains(out, want) {
 			t.Errorf("%s: no %q in\n%s", flag, want, out)
 		}

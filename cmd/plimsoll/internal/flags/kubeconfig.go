@@ -50,6 +50,24 @@ func Context(kube *genericclioptions.ConfigFlags) string {
 	return raw.CurrentContext
 }
 
+// ToCluster are the flags that choose the cluster, of those that were given. Credentials are not among them: commands
+// are printed and kept.
+func ToCluster(kube *genericclioptions.ConfigFlags) []string {
+	var given []string
+	for _, flag := range []struct {
+		name  string
+		value *string
+	}{
+		{"--kubeconfig=", kube.KubeConfig}, {"--context=", kube.Context}, {"--cluster=", kube.ClusterName},
+		{"--user=", kube.AuthInfoName}, {"--server=", kube.APIServer},
+	} {
+		if value := text(flag.value); value != "" {
+			given = append(given, flag.name+value)
+		}
+	}
+	return given
+}
+
 // localhost is the server that client-go takes where nothing names one. Nobody means it.
 const localhost = "http://localhost:8080"
 

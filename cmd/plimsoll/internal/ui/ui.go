@@ -84,7 +84,8 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	// One person looks, and waits for the answer.
 	config.QPS = -1
 	reader, err := cluster.New(cluster.Config{
-		REST: config, Context: flags.Context(o.kube), Namespace: *o.kube.Namespace, Finder: o.finder,
+		REST: config, Context: flags.Context(o.kube), ClusterFlags: o.clusterFlags(), Namespace: *o.kube.Namespace,
+		Finder:  o.finder,
 		Explain: explainer.Options{Controller: explainer.Auto, Period: o.period},
 	})
 	if err != nil {
@@ -114,4 +115,14 @@ func openBrowser(page *server.Server, progress io.Writer) {
 	if err := browser.OpenURL(page.AddressForOnce()); err != nil {
 		fmt.Fprintln(progress, "Open that address in your browser: none could be started.")
 	}
+}
+
+// clusterFlags are those by which commands of the page name the cluster. The page stays open while others change what
+// is current, so that they name the context that it was opened with.
+func (o *options) clusterFlags() []string {
+	given := flags.ToCluster(o.kube)
+	if context := flags.Context(o.kube); *o.kube.Context == "" && context != "" {
+		given = append(given, "--context="+context)
+	}
+	return given
 }

@@ -66,14 +66,14 @@ type Reader struct {
 	Client dynamic.Interface
 	// Namespace is the one that is read; all if it is empty.
 	Namespace string
-	// Context is the kubeconfig's that commands are to name; empty for none.
-	Context string
+	// ClusterFlags are those by which commands name the cluster.
+	ClusterFlags []string
 }
 
 // Read reads everything. Autoscalers are what it is about: without the right to list
 // HPAs and VPAs there is an error, and without any other right its rules are left out.
 func (r *Reader) Read(ctx context.Context, now time.Time) (*objects.Collection, error) {
-	c := &objects.Collection{IsCluster: true, Context: r.Context, Now: now, Unread: map[string]string{}}
+	c := &objects.Collection{IsCluster: true, ClusterFlags: r.ClusterFlags, Now: now, Unread: map[string]string{}}
 	for i := range kinds {
 		k := &kinds[i]
 		err := r.each(ctx, k, func(raw map[string]any) error {

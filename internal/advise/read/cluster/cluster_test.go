@@ -44,9 +44,9 @@ func autoscaler() *unstructured.Unstructured {
 }
 
 func TestReadFindsAMissingTarget(t *testing.T) {
-	r := Reader{Client: start(nil, autoscaler()), Namespace: "shop"}
+	r := Reader{Client: start(nil, autoscaler()), Namespace: "shop", ClusterFlags: []string{"--context=staging"}}
 	c, err := r.Read(t.Context(), time.Now())
-	if err != nil || len(c.Horizontals) != 1 {
+	if err != nil || len(c.Horizontals) != 1 || len(c.ClusterFlags) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	report := rules.Run(c, rules.All())

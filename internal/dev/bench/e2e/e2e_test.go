@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,7 +134,7 @@ func TestResult(t *testing.T) {
 	for _, want := range []string{
 		"passed 93 s, failed 120 s (starved), passed 93 s  failed 120 s (starved)\n",
 		"failed 120 s (starved), failed 120 s             passed 93 s\n",
-		"tolerance should not scale, plimsoll, run 1, failed: the machine starved the load: 97 % of its CPU time was used.",
+		"tolerance should not scale, plimsoll, run 1, failed: 97 % of the machine's CPU time was used.",
 		"light Should scale from 1 pod to 2 pods, plimsoll, run 2, failed: the machine starved the load: 1 of 4 requests for " +
 			"load came late, up to 60 s after the one before instead of 30; 0 failed.",
 		"when cluster size changed: not run: about cluster-proportional-autoscaler",
@@ -178,12 +180,47 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// TestQueueWaits: a job without room waits until another has ended, and none is given out after the context has.
+func TestQueueWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue([]job{{0, 0, 1}, {0, 1, 1}, {0, 2, 1}}, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		taken := make(chan job, 3)
+		go func() {
+			defer close(taken)
+			for j, isThere := q.next(ctx); isThere; j, isThere = q.next(ctx) {
+				taken <- j
+			}
+		}()
+		q.done(<-taken)
+		second := <-taken
+		synctest.Wait()
+		cancel()
+		if j, isThere := <-taken; isThere {
+			t.Errorf("%+v while there was no room", j)
+		}
+		q.done(second)
+		if j, isThere := q.next(ctx); isThere {
+			t.Errorf("%+v after the end of the context", j)
+		}
+	})
+}
+
+// TestOutcomeText: a line of progress says all that may have starved the load.
+func TestOutcomeText(t *testing.T) {
+	o := Outcome{State: Failed, Seconds: 10, BusyCPU: 0.95, Load: load.Report{Requests: 4, Late: 1}}
+	if got := o.String(); !strings.Contains(got, "0 failed; 95 % of the machine's CPU time was used") {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestShare: a test that uses much CPU takes the place of several, and no more than there are.
 func TestShare(t *testing.T) {
 	much := specOf("[Feature:HPA] Horizontal pod autoscaling (configurable tolerance) with small scale-up, large scale-down " +
 		"tolerances should scale up but should not scale down")
 	few := specOf(light)
-	for most, want := range map[int64]int64{1: 1, 2: 2, 4: 3} {
+	for most, want := range map[int]int{1: 1, 2: 2, 4: 3} {
 		if got := much.share(most); got != want {
 			t.Errorf("%d of %d, want %d", got, most, want)
 		}

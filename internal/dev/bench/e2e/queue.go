@@ -9,42 +9,43 @@ import (
 // job is one run of one test.
 type job struct {
 	run, spec int
-	// share is how much of what is free the test takes.
-	share int64
+	// share is how many tests it counts for in Config.AtATime.
+	share int
 }
 
-// queue gives out jobs in their order. A test runs once at a time: while it does, the jobs behind it go first.
+// queue gives out jobs in their order. A test runs once at a time: its next run waits, and jobs behind it go first.
 type queue struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// guarded by mu; tests are running by their index
 	pending []job
-	running map[int]bool // tests by their index
-	free    int64
+	running map[int]bool
+	free    int
 
-	ended chan struct{} // has an element when a job has ended since
+	ended chan struct{} // wakes next; one element stands for any number of jobs that have ended
 }
 
-func newQueue(jobs []job, free int64) *queue {
+func newQueue(jobs []job, free int) *queue {
 	return &queue{pending: jobs, free: free, running: map[int]bool{}, ended: make(chan struct{}, 1)}
 }
 
 // next waits for the next job; false if there are no more, or ctx has ended.
 func (q *queue) next(ctx context.Context) (job, bool) {
-	for {
-		next, isThere, isLast := q.take()
-		if isThere || isLast {
+	for ctx.Err() == nil {
+		next, isThere, isEmpty := q.take()
+		if isThere || isEmpty {
 			return next, isThere
 		}
 		select {
 		case <-q.ended:
 		case <-ctx.Done():
-			return job{}, false
 		}
 	}
+	return job{}, false
 }
 
-// take takes the first job whose test does not run, if there is room for it. One that needs more is not overtaken: it
-// would wait for ever.
-func (q *queue) take() (next job, isThere, isLast bool) {
+// take removes the first job whose test is not running. If there is no room for it, none behind it is taken instead: a
+// job with a large share would otherwise wait as long as there are small ones.
+func (q *queue) take() (next job, isThere, isEmpty bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := slices.IndexFunc(q.pending, func(j job) bool { return !q.running[j.spec] })

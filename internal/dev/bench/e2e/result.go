@@ -107,11 +107,15 @@ func (o Outcome) String() string {
 	if o.Starved() {
 		text += "; the load was not what the test asked for, so this says nothing of the autoscaler"
 	}
+	var why []string
 	if o.Load.Starved() {
-		text += ": " + o.Load.String()
+		why = append(why, o.Load.String())
 	}
 	if o.isCrowded() {
-		text += fmt.Sprintf(": %.0f %% of the machine's CPU time was used", 100*o.BusyCPU)
+		why = append(why, fmt.Sprintf("%.0f %% of the machine's CPU time was used", 100*o.BusyCPU))
+	}
+	if len(why) > 0 {
+		text += ": " + strings.Join(why, "; ")
 	}
 	if o.State != Passed {
 		text += "\n" + strings.TrimSpace(o.Message)
@@ -159,12 +163,12 @@ func (s *SpecResult) notes() []string {
 	var notes []string
 	for _, subject := range []Subject{Plimsoll, Upstream} {
 		for run, outcome := range s.Outcomes[subject] {
-			which := fmt.Sprintf("%s, %s, run %d, %s: the machine starved the load", s.Name, subject, run+1, outcome.State)
+			which := fmt.Sprintf("%s, %s, run %d, %s", s.Name, subject, run+1, outcome.State)
 			if outcome.Load.Starved() {
-				notes = append(notes, fmt.Sprintf("%s: %s.", which, outcome.Load))
+				notes = append(notes, fmt.Sprintf("%s: the machine starved the load: %s.", which, outcome.Load))
 			}
 			if outcome.isCrowded() {
-				notes = append(notes, fmt.Sprintf("%s: %.0f %% of its CPU time was used.", which, 100*outcome.BusyCPU))
+				notes = append(notes, fmt.Sprintf("%s: %.0f %% of the machine's CPU time was used.", which, 100*outcome.BusyCPU))
 			}
 		}
 	}

@@ -136,22 +136,25 @@ type runner struct {
 // run begins while the last tests of the one before still run.
 func (r *runner) runThose(ctx context.Context, isSerial bool) error {
 	group, ctx := errgroup.WithContext(ctx)
-	most := int64(max(r.AtATime, 1))
+	most := max(r.AtATime, 1)
 	if isSerial {
 		most = 1
 	}
 	q := newQueue(r.jobs(isSerial, most), most)
 	for next, isThere := q.next(ctx); isThere; next, isThere = q.next(ctx) {
 		group.Go(func() error {
-			defer q.done(next)
-			return r.runOne(ctx, next.run, next.spec)
+			if err := r.runOne(ctx, next); err != nil {
+				return err // Its place stays taken: nothing more is to start.
+			}
+			q.done(next)
+			return nil
 		})
 	}
 	return group.Wait()
 }
 
-// jobs are the runs of those tests that are not judged yet: all of the first run, then of the next.
-func (r *runner) jobs(isSerial bool, most int64) []job {
+// jobs are the runs that are missing: all of the first run, then of the next.
+func (r *runner) jobs(isSerial bool, most int) []job {
 	var all []job
 	order := r.result.longestFirst()
 	for run := range r.Runs {
@@ -165,18 +168,14 @@ func (r *runner) jobs(isSerial bool, most int64) []job {
 	return all
 }
 
-func (r *runner) runOne(ctx context.Context, run, i int) error {
-	name := fmt.Sprintf("test %d of %d", i+1, len(r.result.Specs))
+func (r *runner) runOne(ctx context.Context, j job) error {
+	name := fmt.Sprintf("test %d of %d", j.spec+1, len(r.result.Specs))
 	r.mu.Lock()
-	spec := &r.result.Specs[i]
+	spec := &r.result.Specs[j.spec]
 	earlier := len(spec.Outcomes[r.subject])
-	if ctx.Err() != nil || spec.judged(r.subject) > run {
-		r.mu.Unlock()
-		return nil
-	}
-	r.Say("%s, run %d of %d, %s: %s", r.subject, run+1, r.Runs, name, spec.Name)
+	r.Say("%s, run %d of %d, %s: %s", r.subject, j.run+1, r.Runs, name, spec.Name)
 	r.mu.Unlock()
-	log := filepath.Join(r.LogDir, string(r.subject), fmt.Sprintf("run-%d", earlier+1), fmt.Sprintf("%02d.log", i+1))
+	log := filepath.Join(r.LogDir, string(r.subject), fmt.Sprintf("run-%d", earlier+1), fmt.Sprintf("%02d.log", j.spec+1))
 	outcome, err := runSpec(ctx, filepath.Join(r.BinDir, build.UpstreamSuite), r.stage.cluster.KubeconfigPath(),
 		spec.Spec, log)
 	if err != nil {

@@ -21,12 +21,12 @@ import (
 // specTimeout is twice what the longest test takes.
 const specTimeout = 50 * time.Minute
 
-// mostBusy is the part of the CPU time of a machine up to which pods have the CPU that they want most of the time.
+// mostBusy is the part of the machine's CPU time beyond which pods probably did not get the CPU that they wanted.
 const mostBusy = 0.9
 
-// heavy are parts of the names of tests whose pods use more than half a core together, and the shares of
-// Config.AtATime that they take: this one's 10 to 12 pods use 1.4 cores.
-var heavy = map[string]int64{"with small scale-up, large scale-down tolerances": 3}
+// heavy are parts of the names of tests whose pods use more CPU than those of others, and how many tests they count for:
+// the 10 to 12 pods of this one use up to 1.4 cores, all the time.
+var heavy = map[string]int{"with small scale-up, large scale-down tolerances": 3}
 
 // labelled is how the tests of horizontal pod autoscaling are marked.
 const labelled = "[Feature:HPA]"
@@ -73,8 +73,8 @@ func (s *Spec) hasPart(parts []string) bool {
 // isSerial says that the test changes what is the whole cluster's, such as an APIService.
 func (s *Spec) isSerial() bool { return strings.Contains(s.FullName, "[Serial]") }
 
-// share is how much of Config.AtATime the test takes, at most so much.
-func (s *Spec) share(most int64) int64 {
+// share is how many tests this one counts for in Config.AtATime, and no more than most.
+func (s *Spec) share(most int) int {
 	for part, share := range heavy {
 		if strings.Contains(s.Name, part) {
 			return min(share, most)
@@ -122,11 +122,11 @@ type Outcome struct {
 	Log string `json:"log"`
 }
 
-// Starved says that it failed, and that the load was not what it asked for: requests for it came late, or the pods that
-// make it cannot have had the CPU for it.
+// Starved says that it failed, and that the load was probably not what it asked for: requests for load came late, or
+// hardly any CPU time was left. Of the latter the autoscaler may be the cause, too.
 func (o Outcome) Starved() bool { return o.State != Passed && (o.Load.Starved() || o.isCrowded()) }
 
-// isCrowded reports whether others took the CPU.
+// isCrowded reports whether hardly any CPU time was left, whoever used it.
 func (o Outcome) isCrowded() bool { return o.BusyCPU > mostBusy }
 
 // runSpec runs one test alone; its output goes to a file.

@@ -24,8 +24,8 @@ const specTimeout = 50 * time.Minute
 // mostBusy is the part of the machine's CPU time beyond which pods probably did not get the CPU that they wanted.
 const mostBusy = 0.9
 
-// heavy are parts of the names of tests whose pods use more CPU than those of others, and how many tests they count for:
-// the 10 to 12 pods of this one use up to 1.4 cores, all the time.
+// heavy are parts of the names of tests whose pods use more CPU than those of others, and how many tests they count
+// for: the 10 to 12 pods of this one use up to 1.4 cores, all the time.
 var heavy = map[string]int{"with small scale-up, large scale-down tolerances": 3}
 
 // labelled is how the tests of horizontal pod autoscaling are marked.

@@ -1,7 +1,6 @@
 package podusage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -41,6 +40,13 @@ type slowPod struct {
 
 	sample  kubelettest.Container
 	renewal time.Time
+}
+
+func (k *slowKubelet) shareOf() averaging.Share {
+	if k.share == 0 {
+		return averaging.DefaultShare
+	}
+	return k.share
 }
 
 const freshFor = 18 * time.Second
@@ -118,7 +124,7 @@ func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, s
 		}
 		var v View
 		observed := observe.PodsOf(there)
-		if err := s.Look(time.Now(), observed, cmp.Or(k.share, averaging.DefaultShare), &v); err != nil {
+		if err := s.Look(time.Now(), observed, k.shareOf(), &v); err != nil {
 			t.Fatalf("%s: %v", at, err)
 		}
 		see(at, observed, &v)
@@ -202,7 +208,7 @@ func TestNarrowTolerance(t *testing.T) {
 		for _, share := range []averaging.Share{averaging.ShareOf(0.02, 0.3), averaging.DefaultShare} {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				k := &slowKubelet{random: rand.New(rand.NewPCG(seed, 5)), share: share, use: func(pod int, at time.Time) float64 {
+				k := &slowKubelet{share: share, random: rand.New(rand.NewPCG(seed, 5)), use: func(pod int, at time.Time) float64 {
 					switch hasCome := at.Sub(began) >= comes; {
 					case hasCome:
 						return total / 11.0

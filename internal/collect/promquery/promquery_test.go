@@ -260,7 +260,7 @@ func TestOneQueryForMany(t *testing.T) {
 		// All look before the first answer is there: who looks later has it at once, and is not called.
 		var first sync.Once
 		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
-			first.Do(func() { time.Sleep(100 * time.Millisecond) })
+			first.Do(func() { <-time.After(100 * time.Millisecond) })
 			answerWith("42")(w, r)
 		})
 		s, end := n.run(Config{})

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
@@ -53,6 +54,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	if d.Branch == BranchNoScale {
 		return d, s
 	}
+	s.Count.Observe(now, o.Target.SpecReplicas, o.Target.StatusReplicas)
 	isFirst := s.Recommendations.Empty()
 	if isFirst {
 		// The count as it stands, so that a controller that has just started does
@@ -77,7 +79,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		s.Recommendations = history.Recommendations{}
 	}
 	d.applyMode(&s)
-	if d.Rescale && (p.Behavior != nil || p.Divergences&(divergence.OneDoubling|divergence.NewerSamples) != 0) {
+	if d.Rescale {
 		s.Pending = s.work.pend(p.Behavior, &d)
 	}
 	return d, s
@@ -132,8 +134,8 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		return
 	}
 	d.evaluate(s, o)
-	if p.Divergences.Has(divergence.NewerSamples) {
-		d.Outdated = proposal.Outdated(d.At, s.LastScaleUp, d.Metrics)
+	if p.Divergences.Has(divergence.NewerSamples) || o.Trigger == trigger.Samples {
+		d.Outdated = proposal.Outdated(d.At, &s.Count, d.Metrics)
 	}
 	before := s.Surges
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)

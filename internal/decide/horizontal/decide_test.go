@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
@@ -291,13 +292,10 @@ func TestSettle(t *testing.T) {
 			if pending := s.Pending != nil; pending != d.Rescale {
 				t.Errorf("pending %v: %s", pending, tt.reason)
 			}
-			theirs := p
-			theirs.Divergences = divergence.Default &^ (divergence.OneDoubling | divergence.NewerSamples)
-			if _, s := horizontal.Decide(noon, &theirs, horizontal.State{}, &tt.observation); (s.Pending != nil) != (d.Rescale &&
-				tt.behavior != nil) {
-				t.Errorf("upstream remembers nothing without behavior: %+v", s.Pending)
-			}
 			s = horizontal.Settle(s, tt.outcome)
+			if want := changed(&d, tt.outcome); s.Count != want {
+				t.Errorf("the count is %+v, want %+v", s.Count, want)
+			}
 			if len(s.ScaleUps) != tt.ups || len(s.ScaleDowns) != tt.downs || s.Pending != nil {
 				t.Errorf("%s, got %+v", tt.reason, s)
 			}
@@ -314,6 +312,18 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changed is what is known of the count after a decision and what became of its write.
+func changed(d *horizontal.Decision, o horizontal.Outcome) history.Count {
+	c := history.Count{Replicas: d.Current, IsKnown: true}
+	if d.Rescale && o.Error == "" {
+		c = history.Count{
+			Replicas: d.Desired, IsKnown: true, ChangedAt: o.At, EffectiveAt: o.At, IsLowered: d.Desired < d.Current,
+			IsAwaited: d.Desired < d.Current,
+		}
+	}
+	return c
 }
 
 func abs(x int32) int32 { return max(x, -x) }

@@ -37,7 +37,7 @@ type Decision struct {
 	// Metrics holds one result for each metric of the policy, or nothing where metrics were not evaluated.
 	Metrics []metric.Result
 	// Failed is how many of the metrics could not be computed, Pending of how many the values are still awaited, and
-	// Outdated how many know nothing newer than the last scale-up. None of these lowers the count.
+	// Outdated how many know nothing newer than the last change of the count. None of these lowers the count.
 	Failed, Pending, Outdated int
 	// Surge is the result of the surge window.
 	Surge surge.Result

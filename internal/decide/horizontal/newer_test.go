@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
@@ -67,6 +68,9 @@ func TestNewerSamples(t *testing.T) {
 				}
 				s := remembering(past{time.Hour, 1})
 				s.LastScaleUp = noon.Add(-tt.ago)
+				s.Count = history.Count{
+					Replicas: 4, IsKnown: true, ChangedAt: noon.Add(-tt.ago), EffectiveAt: noon.Add(-tt.ago),
+				}
 				o := see(4, tt.readings...)
 				d, _ := horizontal.Decide(noon, &p, s, &o)
 				if d.Desired != want || d.Branch != branch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
@@ -40,7 +41,7 @@ func TestTriggers(t *testing.T) {
 			o := see(4, sampled(tt.asks, 0))
 			o.Trigger, o.NewerAwaited = tt.trigger, tt.awaited
 			before := remembering(past{time.Hour, 1})
-			before.Version = horizontal.StateVersion
+			before.Version, before.Count = horizontal.StateVersion, history.Count{Replicas: 4, IsKnown: true}
 			d, after := horizontal.Decide(noon, &p, before.Clone(), &o)
 			if d.Desired != tt.want || d.Branch != tt.branch || d.Trigger != tt.trigger {
 				t.Errorf("%s: %d by %s on %s, want %d by %s", tt.reason, d.Desired, d.Branch, d.Trigger, tt.want, tt.branch)

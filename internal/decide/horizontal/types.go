@@ -92,6 +92,8 @@ type State struct {
 	ScaleDowns      history.Changes         `json:"scaleDowns,omitempty"`
 	// LastScaleUp is when the count was last raised, as far as it is remembered.
 	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
+	// Count is the replica count and its last change, whoever made it.
+	Count history.Count `json:"count,omitzero"`
 	// LastScaleUpOn are the samples that it was decided on, metric for metric; only without behavior.
 	LastScaleUpOn []behavior.Sample `json:"lastScaleUpOn,omitempty"`
 	// Surges is what is remembered of surges.
@@ -125,6 +127,7 @@ func Settle(state State, outcome Outcome) State {
 	if pending == nil || outcome.Error != "" {
 		return state
 	}
+	state.Count.Change(outcome.At, state.Count.Replicas+pending.Change)
 	if pending.Change > 0 {
 		state.LastScaleUp = outcome.At
 		state.LastScaleUpOn = append(state.LastScaleUpOn[:0], pending.Samples...)

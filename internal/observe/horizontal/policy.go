@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
@@ -46,13 +47,13 @@ func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Po
 	return p
 }
 
-// FirstState is what a controller that has just started knows of the object's
-// past. The last scaling may have been a scale-down; to take it for a scale-up
-// only means to wait for a newer sample.
+// FirstState is what a controller that has just started knows of the object's past: when it last scaled, but not which
+// way. To take it for both only means to wait for newer samples.
 func FirstState(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.State {
 	s := horizontal.State{Version: horizontal.StateVersion}
 	if at := hpa.Status.LastScaleTime; at != nil {
 		s.LastScaleUp = at.Time
+		s.Count = history.Count{ChangedAt: at.Time, EffectiveAt: at.Time, IsLowered: true}
 	}
 	return s
 }

@@ -76,6 +76,10 @@ const fullState = `{
   "scaleUps": [{"time": "2026-11-20T11:54:00Z", "replicas": 2, "outdated": true}],
   "scaleDowns": [{"time": "2026-11-20T11:55:00Z", "replicas": 1}],
   "lastScaleUp": "2026-11-20T11:54:00Z",
+  "count": {
+    "replicas": 4, "known": true, "changedAt": "2026-11-20T11:55:00Z", "effectiveAt": "2026-11-20T11:55:01Z",
+    "lowered": true, "awaited": true
+  },
   "lastScaleUpOn": [{"at": "2026-11-20T11:53:59Z", "asked": "2026-11-20T11:53:58Z", "total": 7000}],
   "surges": {
     "since": "2026-11-20T11:56:00Z", "last": "2026-11-20T11:57:00Z", "steady": "2026-11-20T11:56:30Z",

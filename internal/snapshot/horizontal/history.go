@@ -31,6 +31,9 @@ func (h *History) state(set divergence.Set) horizontal.State {
 			time.Time{})
 	}
 	for _, e := range h.ScaleEvents {
+		if c := &state.Count; e.Time.After(c.ChangedAt) {
+			*c = history.Count{ChangedAt: e.Time, EffectiveAt: e.Time, IsLowered: e.Change < 0}
+		}
 		if e.Change > 0 {
 			state.ScaleUps = append(state.ScaleUps, history.Change{Time: e.Time, Replicas: e.Change})
 			if e.Time.After(state.LastScaleUp) {

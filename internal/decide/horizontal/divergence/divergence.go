@@ -53,7 +53,7 @@ const (
 	// RecentlyReady lets CPU use of pods that have become ready a short while ago count
 	// with at most what the others carry on average.
 	RecentlyReady
-	// NewerSamples lowers the count only on samples newer than its last scale-up.
+	// NewerSamples lowers the count only on samples newer than its last change.
 	NewerSamples
 	// ZeroBelowMin scales a target from zero to a min above zero where no metric can be
 	// computed.

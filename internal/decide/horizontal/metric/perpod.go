@@ -3,6 +3,7 @@ package metric
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -106,6 +107,7 @@ func (p *perPod) survey(room []Group) {
 	var n sizes
 	var used, wanted int64
 	newest, oldest, young := &Sample{}, &Sample{}, recent.Pods{}
+	var first time.Time
 	for i := range pods {
 		sample := &samples[i]
 		g := by.group(&pods[i], sample)
@@ -132,8 +134,11 @@ func (p *perPod) survey(room []Group) {
 		if n[Counted] == 1 || sample.At.Before(oldest.At) {
 			oldest = sample
 		}
+		if began := sample.At.Add(-sample.Window); n[Counted] == 1 || began.Before(first) {
+			first = began
+		}
 	}
-	r.Groups, r.Counts, r.At, r.Oldest = groups, n.counts(), newest.At, oldest.At
+	r.Groups, r.Counts, r.At, r.Oldest, r.Began = groups, n.counts(), newest.At, oldest.At, first
 	r.StartMilli = young.Excess(sum, recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted

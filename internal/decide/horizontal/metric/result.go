@@ -55,6 +55,8 @@ type Result struct {
 	// At is when the newest sample that counts was taken, Oldest when the oldest was;
 	// zero if none says.
 	At, Oldest time.Time
+	// Began is when the first of the windows began that the samples which count are of.
+	Began time.Time
 	// Confirmed is when the newest sample was taken of a pod that does not count yet, and shows that the load is still
 	// there; zero if none does. ConfirmedReplicas is how many replicas that load takes.
 	Confirmed         time.Time

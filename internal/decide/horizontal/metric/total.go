@@ -12,7 +12,7 @@ import (
 // of its series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
 	usage := sum.Total(spec, reading.Series, c.arithmetic())
-	r.At, r.Oldest, r.Total = reading.At, reading.At, usage
+	r.At, r.Oldest, r.Began, r.Total = reading.At, reading.At, reading.At, usage
 	target := spec.Target.Milli
 	if spec.IsOwnTarget {
 		target, r.TargetMilli = reading.TargetMilli, reading.TargetMilli

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -61,28 +62,50 @@ func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge
 	return largest
 }
 
-// longestLag is how far the times of samples may be behind. A source whose times are
-// further behind, or always the same, must not end scaling down for good.
-const longestLag = 5 * time.Minute
+const (
+	// longestLag is how far the times of samples may be behind. A source whose times are further behind, or always the
+	// same, must not end scaling down for good.
+	longestLag = 5 * time.Minute
+	// collectionDelay is how old a value without a time may be when it is asked for: as old as the answers of
+	// metrics-server at its default resolution (--metric-resolution).
+	collectionDelay = 15 * time.Second
+)
 
-// Outdated counts the metrics with samples that are no newer than the last scale-up: those
-// that it was decided on, or those of another source from before it. They must not
-// undo it. A value without a time has the time of its request.
-func Outdated(now, lastUp time.Time, results []metric.Result) (n int) {
-	if lastUp.IsZero() || now.Sub(lastUp).Abs() >= longestLag {
+// Outdated counts the metrics that say nothing of the present replica count, because they were measured before it took
+// effect. They must not lower it further. A ratio that was measured with another count and is multiplied by this one
+// asks for too few; and what was measured before the count was raised must not undo that.
+func Outdated(now time.Time, c *history.Count, results []metric.Result) (n int) {
+	if c.EffectiveAt.IsZero() || now.Sub(c.ChangedAt).Abs() >= longestLag {
 		return 0
 	}
 	for i := range results {
 		r := &results[i]
-		known := r.Oldest
-		if known.IsZero() {
-			known = r.Asked
-		}
-		if r.Failure == nil && !r.Pending && !known.IsZero() && !known.After(lastUp) {
+		if r.Failure == nil && !r.Pending && isOutdated(c, r) {
 			n++
 		}
 	}
 	return n
+}
+
+// isOutdated reports whether a metric has a value from before the change. Where pods were removed, the others used less
+// for the part of a window that lies before that: it counts once all of it lies behind the change, and at once where the
+// count plays no part in what is asked for. Pods that are added have no sample before they are ready, so that what the
+// others use then is the load: it counts once it was measured after the change.
+func isOutdated(c *history.Count, r *metric.Result) bool {
+	measured := r.Oldest
+	switch {
+	case c.IsLowered && r.Base == 0:
+		return false
+	case c.IsLowered && !measured.IsZero():
+		measured = r.Began
+	case measured.IsZero() && r.Asked.IsZero():
+		return false
+	case measured.IsZero() && c.IsLowered:
+		measured = r.Asked.Add(-collectionDelay)
+	case measured.IsZero():
+		measured = r.Asked
+	}
+	return !measured.After(c.EffectiveAt)
 }
 
 // Lasting is what the metrics ask for without the surge window. Without is the count

@@ -1,0 +1,37 @@
+package history
+
+import "time"
+
+// Count is the replica count of a target and its last change, whoever made it.
+type Count struct {
+	// Replicas is the count that the last decision left or found; it means something once IsKnown.
+	Replicas int32 `json:"replicas,omitempty"`
+	IsKnown  bool  `json:"known,omitempty"`
+	// ChangedAt is when the count changed, and EffectiveAt when the pods followed; zero if that is not known.
+	ChangedAt   time.Time `json:"changedAt,omitzero"`
+	EffectiveAt time.Time `json:"effectiveAt,omitzero"`
+	// IsLowered says that the count fell, and IsAwaited that there still were more pods than it when that was last
+	// observed.
+	IsLowered bool `json:"lowered,omitempty"`
+	IsAwaited bool `json:"awaited,omitempty"`
+}
+
+// Observe takes in the count and how many pods there are. A count that nobody told it of is another writer's change.
+func (c *Count) Observe(now time.Time, replicas, pods int32) {
+	if c.IsKnown && replicas != c.Replicas {
+		c.Change(now, replicas)
+	}
+	c.Replicas, c.IsKnown = replicas, true
+	if c.IsAwaited = c.IsAwaited && pods > replicas; c.IsAwaited {
+		c.EffectiveAt = now
+	}
+}
+
+// Change records that the count was set. A lower one takes effect when the pods that are too many are on their way out;
+// a higher one does at once: what the pods of before use says what all are needed for until others are ready.
+func (c *Count) Change(now time.Time, replicas int32) {
+	isLowered := replicas < c.Replicas
+	*c = Count{
+		Replicas: replicas, IsKnown: true, ChangedAt: now, EffectiveAt: now, IsLowered: isLowered, IsAwaited: isLowered,
+	}
+}

@@ -1,0 +1,61 @@
+package horizontal_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// TestLoweredOnce: the count fell to 4 some time before noon. The pods use half of their target by samples of a window
+// that ends and begins before or after that. No ratio that was measured with more pods is multiplied by 4.
+func TestLoweredOnce(t *testing.T) {
+	const second = time.Second
+	for name, tt := range map[string]struct {
+		reason         string
+		ago, at, spans time.Duration
+		kind           trigger.Kind
+		isOff          bool
+		want           int32
+	}{
+		"all after":    {"it is the use of the 4", 20 * second, 0, 15 * second, trigger.Samples, false, 2},
+		"began before": {"for 5 s there were more pods", 10 * second, 0, 15 * second, trigger.Samples, false, 4},
+		"ended before": {"they were more all the time", 10 * second, 12 * second, 15 * second, trigger.Samples, false, 4},
+		"began before, sync period": {"it does not matter why it is decided", 10 * second, 0, 15 * second,
+			trigger.Periodic, false, 4},
+		"off, sync period": {"upstream multiplies", 10 * second, 0, 15 * second, trigger.Periodic, true, 2},
+		"off, samples": {"upstream decides once in a sync period: between two, nothing is multiplied twice",
+			10 * second, 0, 15 * second, trigger.Samples, true, 4},
+		"clock far behind": {"times that never come must not end scaling down", 5 * time.Minute, time.Hour, 15 * second,
+			trigger.Samples, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(1, 100)
+			p.DownscaleStabilization = 0
+			p.Metrics[0] = source.Spec{Type: source.Resource, Name: source.CPU,
+				Target: source.Target{Type: source.AverageValue, Milli: 100}}
+			if tt.isOff {
+				p.Divergences = divergence.None
+			}
+			s := remembering(past{time.Hour, 1})
+			s.Count = history.Count{Replicas: 4, IsKnown: true, ChangedAt: noon.Add(-tt.ago), EffectiveAt: noon.Add(-tt.ago),
+				IsLowered: true}
+			o := see(4, metric.Reading{})
+			o.Trigger = tt.kind
+			for range 4 {
+				o.Pods = append(o.Pods, metric.Pod{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+					ReadyTransition: noon.Add(-time.Hour), StartTime: noon.Add(-time.Hour)})
+				o.Readings[0].Samples = append(o.Readings[0].Samples,
+					metric.Sample{Present: true, Milli: 50, At: noon.Add(-tt.at), Window: tt.spans})
+			}
+			if d, _ := horizontal.Decide(noon, &p, s, &o); d.Desired != tt.want {
+				t.Errorf("%s: %d by %s, want %d", tt.reason, d.Desired, d.Branch, tt.want)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -55,6 +56,8 @@ type Setting struct {
 	// the load, in order, and may keep a state: a setting with a floor is played once. It may be nil; upstream's loop
 	// has none.
 	Floor func(at time.Duration) int32
+	// Without are divergences that are switched off, of Plimsoll's loop.
+	Without divergence.Set
 	// Forecast is what becomes of the forecast, whatever the object says; nil leaves it as the object says.
 	Forecast *forecast.Mode
 }
@@ -66,7 +69,9 @@ func (s *Setting) Autoscaler() observehorizontal.Autoscaler {
 
 // policy is what the setting's object asks for. A mode is for a cluster: here it is Active.
 func (s *Setting) policy() (horizontal.Policy, error) {
-	p, refusal := observehorizontal.PolicyOf(s.Autoscaler(), s.Side.options())
+	options := s.Side.options()
+	options.Divergences &^= s.Without
+	p, refusal := observehorizontal.PolicyOf(s.Autoscaler(), options)
 	switch {
 	case refusal.Reason != "":
 		return p, fmt.Errorf("%s: %s", s.Name, refusal.Message)
@@ -135,6 +140,8 @@ type Scene struct {
 	Replicas int32
 	Supply   world.Supply
 	Timing   Timing
+	// Rollouts are when all pods begin to be replaced, since the load began.
+	Rollouts []time.Duration
 	// Slow is when a request is, CoreHourPrice what one core costs an hour.
 	Slow          time.Duration
 	CoreHourPrice float64
@@ -251,6 +258,8 @@ func (s *Scene) validate() error {
 		return fmt.Errorf("it lasts %v, want at least a second", s.For)
 	case s.ScoreFrom < 0 || s.ScoreFrom >= s.For:
 		return fmt.Errorf("it is scored from %v on, and lasts %v", s.ScoreFrom, s.For)
+	case slices.ContainsFunc(s.Rollouts, func(at time.Duration) bool { return at < 0 }):
+		return errors.New("a rollout begins before the load")
 	case !(s.PodCapacity > 0) || math.IsInf(s.PodCapacity, 0):
 		return fmt.Errorf("a pod serves %v of the load, want a number above 0", s.PodCapacity)
 	}
@@ -321,9 +330,14 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	if err != nil {
 		return nil, err
 	}
+	rollouts := make([]time.Duration, len(s.Rollouts))
+	for i, at := range s.Rollouts {
+		rollouts[i] = warmUp + at
+	}
+	slices.Sort(rollouts)
 	w := &s.Workload
 	return world.New(world.Config{
-		Seed: s.loopSeed(), Epoch: s.Start.Add(-warmUp), Load: arrivals, Profile: w.Profile,
+		Seed: s.loopSeed(), Epoch: s.Start.Add(-warmUp), Load: arrivals, Profile: w.Profile, Work: w.Work, Rollouts: rollouts,
 		Resources: workloadmodel.Resources{
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},

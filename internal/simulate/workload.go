@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
@@ -27,6 +28,8 @@ type Workload struct {
 	// Burst is how many times its request a pod without a limit gets at most.
 	Burst   float64
 	Profile workloadmodel.Profile
+	// Work is what its pods do beside their part of the load.
+	Work []world.Work
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
 	// until it is ready.
 	StartAfter, ReadyAfter time.Duration

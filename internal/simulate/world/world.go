@@ -31,6 +31,10 @@ type Config struct {
 	Profile   workloadmodel.Profile
 	// ProfileOf changes the profile of a pod that starts to run; it may be nil.
 	ProfileOf func(p *Pod) workloadmodel.Profile
+	// Work is what pods do beside their part of the load.
+	Work []Work
+	// Rollouts are when all pods begin to be replaced, in the order of time.
+	Rollouts []time.Duration
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
 	// until it is ready.
 	StartAfter, ReadyAfter time.Duration
@@ -67,6 +71,7 @@ type World struct {
 	nodesBorn         int
 	ordered           []time.Duration
 	housekeeping      housekeeping
+	rollout           rollout
 	// changed says that a pod came, ran, became ready or went since Changed was asked.
 	changed bool
 	// startUps are the last times that pods took to become ready.
@@ -75,21 +80,33 @@ type World struct {
 	eachSecond func()
 }
 
-// New is a world at time 0.
-func New(c Config) (*World, error) {
+func (c *Config) validate() error {
 	if err := c.Profile.Validate(); err != nil {
-		return nil, fmt.Errorf("pods: %w", err)
+		return fmt.Errorf("pods: %w", err)
 	}
 	if c.Load == nil || c.Replicas < 0 || c.StartAfter < 0 || c.ReadyAfter < 0 || c.Grace < 0 ||
 		c.PreStop < 0 || c.StopAfter < 0 || c.Housekeeping < 0 {
-		return nil, errors.New("a world needs a load, and no count or time of it may be negative")
+		return errors.New("a world needs a load, and no count or time of it may be negative")
+	}
+	for i := range c.Work {
+		if err := c.Work[i].Validate(); err != nil {
+			return fmt.Errorf("work %d of pods: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// New is a world at time 0.
+func New(c Config) (*World, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
 	}
 	c.Groups = max(1, c.Groups)
 	if c.Epoch.IsZero() {
 		c.Epoch = Epoch
 	}
 	w := &World{
-		config: c, model: workloadmodel.New(c.Seed),
+		config: c, model: workloadmodel.New(c.Seed), rollout: rollout{due: c.Rollouts},
 		housekeeping: housekeeping{interval: c.Housekeeping, seed: c.Seed, next: never},
 	}
 	w.workload = w.model.AddWorkload("workload")
@@ -161,10 +178,15 @@ func (w *World) AdvanceTo(to time.Duration) {
 		w.supply()
 		w.place()
 		w.grow()
+		w.rollout.goOn(w)
 		w.leave()
-		if w.now%time.Second == 0 && w.eachSecond != nil {
+		if w.now%time.Second != 0 {
+			continue
+		}
+		if w.eachSecond != nil {
 			w.eachSecond()
 		}
+		beginWork(w)
 	}
 }
 
@@ -187,35 +209,35 @@ func (w *World) nextEvent() time.Duration {
 	return next
 }
 
-// Scale says how many pods there shall be.
+// Scale says how many pods there shall be. During a rollout there may be more of them.
 func (w *World) Scale(replicas int32) {
 	w.want = replicas
-	present := int32(0)
-	for _, p := range w.pods {
-		if !p.Deleting {
-			present++
-		}
-	}
+	present := w.rollout.count(w.pods).present
 	for ; present < replicas; present++ {
-		w.pods = append(w.pods, &Pod{
-			Name: fmt.Sprintf("workload-%d", w.born), Number: w.born, Group: w.born % w.config.Groups, Created: w.now,
-			Ready: math.MaxInt64,
-		})
-		w.born++
-		w.waiting++
-		w.changed = true
+		create(w)
 	}
-	for ; present > replicas; present-- {
-		w.remove()
+	for ; present > replicas+w.rollout.surge(replicas); present-- {
+		w.remove(func(*Pod) bool { return true })
 	}
 	w.place()
 }
 
-// remove lets the pod go that a ReplicaSet would choose.
-func (w *World) remove() {
+// create asks for another pod.
+func create(w *World) {
+	w.pods = append(w.pods, &Pod{
+		Name: fmt.Sprintf("workload-%d", w.born), Number: w.born, Group: w.born % w.config.Groups, Created: w.now,
+		Ready: math.MaxInt64,
+	})
+	w.born++
+	w.waiting++
+	w.changed = true
+}
+
+// remove lets that of the candidates go that a ReplicaSet would choose.
+func (w *World) remove(isCandidate func(p *Pod) bool) {
 	var first *Pod
 	for _, p := range w.pods {
-		if !p.Deleting && (first == nil || p.goesBefore(first)) {
+		if !p.Deleting && isCandidate(p) && (first == nil || p.goesBefore(first)) {
 			first = p
 		}
 	}
@@ -248,12 +270,8 @@ func (w *World) grow() {
 }
 
 func (w *World) run(p *Pod) {
-	profile := w.config.Profile
-	if w.config.ProfileOf != nil {
-		profile = w.config.ProfileOf(p)
-	}
 	config := workloadmodel.PodConfig{
-		Name: p.Name, Resources: w.config.Resources, Profile: profile, Age: w.now - p.Running,
+		Name: p.Name, Resources: w.config.Resources, Profile: profileOf(w, p), Age: w.now - p.Running,
 	}
 	if p.node != nil {
 		config.Node = p.node.model
@@ -263,6 +281,14 @@ func (w *World) run(p *Pod) {
 	p.IsRunning = true
 	w.changed = true
 	w.housekeeping.begin(p, w.now)
+}
+
+// profileOf is how a pod behaves without work of its own.
+func profileOf(w *World, p *Pod) workloadmodel.Profile {
+	if w.config.ProfileOf != nil {
+		return w.config.ProfileOf(p)
+	}
+	return w.config.Profile
 }
 
 // leave takes away the pods that have stopped.

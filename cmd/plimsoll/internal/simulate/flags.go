@@ -44,6 +44,8 @@ type simulateFlags struct {
 	perRequest flags.MilliCPU
 	startUpCPU flags.MilliCPU
 	readyAfter time.Duration
+	startUpFor time.Duration
+	rollouts   []time.Duration
 
 	nodes     int
 	nodeCPU   flags.MilliCPU
@@ -102,7 +104,7 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 		"From there until it is ready; by default what its probes wait for, or else 5s.")
 	fs.DurationVar(&f.pods.StopAfter, "stop-after", f.pods.StopAfter,
 		"How long a pod that is to go is there after its last request, within its grace period.")
-	fs.Var(&f.startUpCPU, "startup-cpu", "What a pod uses while it becomes ready.")
+	f.addWork(fs)
 	fs.Float64Var(&f.pods.Profile.Imbalance, "imbalance", 0, "How unevenly the load falls on pods, 0 to below 1.")
 	fs.IntVar(&f.nodes, "nodes", 0,
 		"How many nodes there are; more come when pods find no room. By default there is always room.")
@@ -351,6 +353,7 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	if err != nil {
 		return nil, err
 	}
+	s.Rollouts = f.rollouts
 	if f.lasts != 0 {
 		s.For = f.lasts
 	}

@@ -54,5 +54,8 @@ func (f *simulateFlags) pod(
 		w.Name = "a pod of " + f.cpu.String()
 	}
 	w.Complete()
+	if f.startUpFor > 0 {
+		w.Profile.Startup = f.startUpFor
+	}
 	return w, nil
 }

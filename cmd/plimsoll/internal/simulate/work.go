@@ -1,0 +1,85 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
+
+// addWork adds the flags of what pods do beside their part of the load, and of rollouts.
+func (f *simulateFlags) addWork(fs *pflag.FlagSet) {
+	fs.Var(&f.startUpCPU, "startup-cpu", "What a pod uses while it becomes ready, or for --startup-for.")
+	fs.DurationVar(&f.startUpFor, "startup-for", 0,
+		"How long a pod uses --startup-cpu from when it runs; by default until it is ready.")
+	fs.Var((*workFlag)(&f.pods.Work), "work",
+		"What each pod does beside its part of the load, as cpu=500m,every=1m,for=5s for a cron job: cpu is used, "+
+			"memory=1Mi is how much more memory it takes each second, every and for say when, shift how much earlier "+
+			"each pod begins than the one before, and of=first that one pod alone does it. May be repeated.")
+	fs.DurationSliceVar(&f.rollouts, "rollout", nil,
+		"When all pods begin to be replaced, since the load began, as a Deployment's rolling update does with its defaults.")
+}
+
+// workFlag reads works.
+type workFlag []world.Work
+
+var _ pflag.Value = (*workFlag)(nil)
+
+// Type implements pflag.Value.
+func (*workFlag) Type() string { return "work" }
+
+// String implements pflag.Value.
+func (w *workFlag) String() string { return "" }
+
+// Set adds a work.
+func (w *workFlag) Set(text string) error {
+	var k world.Work
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		if err := setWork(&k, name, value); err != nil {
+			return fmt.Errorf("%q: %w", pair, err)
+		}
+	}
+	if k.CPUMilli == 0 && k.MemoryBytesPerSecond == 0 {
+		return errors.New("neither cpu nor memory is used")
+	}
+	if err := k.Validate(); err != nil {
+		return err
+	}
+	*w = append(*w, k)
+	return nil
+}
+
+func setWork(k *world.Work, name, value string) (err error) {
+	switch name {
+	case "cpu", "memory":
+		var q resource.Quantity
+		if q, err = resource.ParseQuantity(value); err != nil {
+			return err
+		}
+		if name == "cpu" {
+			k.CPUMilli = q.AsApproximateFloat64() * 1000
+		} else {
+			k.MemoryBytesPerSecond = q.AsApproximateFloat64()
+		}
+	case "every":
+		k.Every, err = time.ParseDuration(value)
+	case "for":
+		k.Lasts, err = time.ParseDuration(value)
+	case "shift":
+		k.Shift, err = time.ParseDuration(value)
+	case "of":
+		if value != "first" {
+			return errors.New("want of=first, or leave it out for all pods")
+		}
+		k.Pods = world.FirstPod
+	default:
+		return errors.New("want cpu, memory, every, for, shift or of")
+	}
+	return err
+}

@@ -53,6 +53,37 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	return int64(written), nil
 }
 
+// Markdown is the table as Markdown, numbers to the right; the title is left out.
+func (t *Table) Markdown() string {
+	widths := t.widths()
+	var text strings.Builder
+	writeMarkdownRow(&text, t.Head, widths)
+	for i, width := range widths {
+		if i == 0 {
+			text.WriteString("|" + strings.Repeat("-", width+2))
+		} else {
+			text.WriteString("|" + strings.Repeat("-", width+1) + ":")
+		}
+	}
+	text.WriteString("|\n")
+	for _, row := range t.Rows {
+		writeMarkdownRow(&text, row, widths)
+	}
+	return text.String()
+}
+
+func writeMarkdownRow(text *strings.Builder, row []string, widths []int) {
+	for i, cell := range row {
+		space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		if i == 0 {
+			text.WriteString("| " + cell + space + " ")
+		} else {
+			text.WriteString("| " + space + cell + " ")
+		}
+	}
+	text.WriteString("|\n")
+}
+
 func (t *Table) widths() []int {
 	var widths []int
 	for _, row := range append([][]string{t.Head}, t.Rows...) {

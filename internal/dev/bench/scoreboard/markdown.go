@@ -3,8 +3,8 @@ package scoreboard
 import (
 	"math"
 	"strconv"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
 func text(v float64, decimals int) string {
@@ -14,36 +14,7 @@ func text(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// markdown aligns cells, numbers to the right.
+// markdown aligns cells, of which the first line is the head.
 func markdown(cells [][]string) string {
-	widths := make([]int, len(cells[0]))
-	for _, line := range cells {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var b strings.Builder
-	for n, line := range cells {
-		for i, cell := range line {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				b.WriteString("| " + cell + pad + " ")
-			} else {
-				b.WriteString("| " + pad + cell + " ")
-			}
-		}
-		b.WriteString("|\n")
-		if n > 0 {
-			continue
-		}
-		for i, w := range widths {
-			if i == 0 {
-				b.WriteString("|" + strings.Repeat("-", w+2))
-			} else {
-				b.WriteString("|" + strings.Repeat("-", w+1) + ":")
-			}
-		}
-		b.WriteString("|\n")
-	}
-	return b.String()
+	return (&report.Table{Head: cells[0], Rows: cells[1:]}).Markdown()
 }

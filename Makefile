@@ -49,9 +49,12 @@ AT_A_TIME := 3
 # would find nothing. A test holds that.
 SEQUENTIAL := /plimsoll/(api|internal/(decide|workloadmodel|series|simulate/(load|loop|meter|score|world)|collect/kubelet/(text|kubelettest)|dev/image))(/|$$)
 
+# These play for long, and the race detector would multiply that; what they play with runs under it in its own tests.
+LONG := /internal/dev/bench/campaign/quick$$
+
 UNIT = $$(go list ./... | grep -vE '$(CLUSTERED)')
-UNIT_RACED = $$(go list ./... | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)')
-UNIT_SEQUENTIAL = $$(go list ./... | grep -E '$(SEQUENTIAL)')
+UNIT_RACED = $$(go list ./... | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)|$(LONG)')
+UNIT_UNRACED = $$(go list ./... | grep -E '$(SEQUENTIAL)|$(LONG)')
 # Those that take longest start first: handover, then the last in the alphabet.
 WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
 
@@ -99,7 +102,7 @@ release: helm ## write the files of a release under dist/release/VERSION (VERSIO
 test: tools ## run every test, with the race detector where goroutines run, those on a real API server too
 	@echo "Compiling the tests for the race detector: some minutes the first time; each package reports when its tests have run."
 	@$(GO_RACE) -timeout 15m $(UNIT_RACED)
-	@$(GO) test $(TEST_FLAGS) -timeout 5m $(UNIT_SEQUENTIAL)
+	@$(GO) test $(TEST_FLAGS) -timeout 5m $(UNIT_UNRACED)
 	@$(CHART_TESTS)
 	@echo "Comparing with upstream's own controller in $(STEPS) steps of random timelines (make oracle compares more)."
 	@cd test/oracle && $(GO) test $(TEST_FLAGS) -timeout 15m . -args -steps=$(STEPS)
@@ -204,6 +207,12 @@ bench-vertical: ## many vertical autoscalers, upstream's recommender and updater
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench vertical $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
+.PHONY: campaign
+campaign: ## upstream's decisions beside Plimsoll's on several hundred loads, in virtual time (minutes; KUBELETS=second or agents, CASES='^spike/' SEEDS=1,2 OUT=file.json FLAGS=--ablation)
+	@echo "Compiling the campaign; it takes a while the first time."
+	@$(GO) run ./cmd/bench campaign $(if $(KUBELETS),--kubelets='$(KUBELETS)') $(if $(CASES),--cases='$(CASES)') \
+		$(if $(SEEDS),--seeds='$(SEEDS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-noise
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json FLAGS=--node-agent-interval=250ms)

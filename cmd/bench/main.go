@@ -28,7 +28,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(e2eCommand(), noiseCommand(), reactionCommand(), scaleCommand(), scoreboardCommand(),
-		verticalCommand())
+	root.AddCommand(campaignCommand(), e2eCommand(), noiseCommand(), reactionCommand(), scaleCommand(),
+		scoreboardCommand(), verticalCommand())
 	return root
 }

@@ -214,10 +214,6 @@ campaign: ## upstream's decisions beside Plimsoll's on several hundred loads, in
 	@$(GO) run ./cmd/bench campaign $(if $(KUBELETS),--kubelets='$(KUBELETS)') $(if $(CASES),--cases='$(CASES)') \
 		$(if $(SEEDS),--seeds='$(SEEDS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
-.PHONY: bench-noise
-bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json FLAGS=--node-agent-interval=250ms)
-	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)') $(FLAGS)
-
 .PHONY: scoreboard
 scoreboard: ## upstream's loop against Plimsoll's and forecasts on many loads, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
 	@$(GO) run ./cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)

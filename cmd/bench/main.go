@@ -28,7 +28,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(campaignCommand(), e2eCommand(), noiseCommand(), reactionCommand(), scaleCommand(),
+	root.AddCommand(campaignCommand(), e2eCommand(), reactionCommand(), scaleCommand(),
 		scoreboardCommand(), verticalCommand())
 	return root
 }

@@ -67,17 +67,17 @@ func (a *Arrivals) draw() {
 	mean := a.config.Load.Mean(max(0, from), max(0, from+time.Second)) * a.config.PerUnit
 	requests := mean
 	if b := a.config.Burstiness; b > 0 {
-		requests = b * Poisson(a.random, mean/b)
+		requests = b * poisson(a.random, mean/b)
 	}
 	a.total[(a.upTo+1)%kept] = a.total[a.upTo%kept] + requests
 	a.upTo++
 }
 
-// Poisson draws a Poisson number. Small means are searched for from 0 up, with one
+// poisson draws a Poisson number. Small means are searched for from 0 up, with one
 // random number (Devroye, Non-Uniform Random Variate Generation, X.3.2); large ones
 // are near enough to the normal distribution, whose skew of 1/sqrt(mean) is too
 // small to change a decision.
-func Poisson(random *rand.Rand, mean float64) float64 {
+func poisson(random *rand.Rand, mean float64) float64 {
 	if mean > 100 {
 		return max(0, math.Round(mean+math.Sqrt(mean)*random.NormFloat64()))
 	}

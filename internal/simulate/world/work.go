@@ -75,7 +75,7 @@ func beginWork(w *World) {
 		if !p.IsRunning {
 			continue
 		}
-		profile, own := profileOf(w, p), -1
+		profile, own := w.config.Profile, -1
 		if p.IsReady && !p.Deleting {
 			own = place
 			place++

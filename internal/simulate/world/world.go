@@ -29,8 +29,6 @@ type Config struct {
 	// Resources and Profile are each pod's.
 	Resources workloadmodel.Resources
 	Profile   workloadmodel.Profile
-	// ProfileOf changes the profile of a pod that starts to run; it may be nil.
-	ProfileOf func(p *Pod) workloadmodel.Profile
 	// Work is what pods do beside their part of the load.
 	Work []Work
 	// Rollouts are when all pods begin to be replaced, in the order of time.
@@ -271,7 +269,7 @@ func (w *World) grow() {
 
 func (w *World) run(p *Pod) {
 	config := workloadmodel.PodConfig{
-		Name: p.Name, Resources: w.config.Resources, Profile: profileOf(w, p), Age: w.now - p.Running,
+		Name: p.Name, Resources: w.config.Resources, Profile: w.config.Profile, Age: w.now - p.Running,
 	}
 	if p.node != nil {
 		config.Node = p.node.model
@@ -281,14 +279,6 @@ func (w *World) run(p *Pod) {
 	p.IsRunning = true
 	w.changed = true
 	w.housekeeping.begin(p, w.now)
-}
-
-// profileOf is how a pod behaves without work of its own.
-func profileOf(w *World, p *Pod) workloadmodel.Profile {
-	if w.config.ProfileOf != nil {
-		return w.config.ProfileOf(p)
-	}
-	return w.config.Profile
 }
 
 // leave takes away the pods that have stopped.

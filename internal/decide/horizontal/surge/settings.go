@@ -48,7 +48,7 @@ type Settings struct {
 	ReadyFor time.Duration
 }
 
-// Defaults are what make bench-noise found to add no scaling to noise. With a margin
+// Defaults are what earlier measurements of noise found to add no scaling to it. With a margin
 // of 1.4 a load that differs by half from second to second is now and then taken for
 // a surge; with 1.5 it is not.
 func Defaults() Settings {

@@ -51,6 +51,9 @@ var moreFlags = map[string][]string{
 	agents:    {"--kubelet-cgroup-root=" + realnode.CgroupRoot, "--v=1"},
 }
 
+// housekeeping is how often the kubelet's cAdvisor reads a container.
+var housekeeping = flag.Duration("housekeeping", 0, "the kubelet's --housekeeping-interval; 0 for its default")
+
 // stage is the control plane with its node, for all tests.
 var stage struct {
 	cluster  *devcluster.Cluster
@@ -63,6 +66,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err) // not a test binary
 	}
+	flag.Parse()
 	var once sync.Once
 	down := func() (err error) {
 		once.Do(func() { err = takeDown() })
@@ -110,7 +114,9 @@ func buildUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stage.node, err = realnode.Start(ctx, realnode.Config{Cluster: stage.cluster, BinDir: bin, Log: say})
+	stage.node, err = realnode.Start(ctx, realnode.Config{
+		Cluster: stage.cluster, BinDir: bin, HousekeepingInterval: *housekeeping, Log: say,
+	})
 	if err != nil {
 		return err
 	}

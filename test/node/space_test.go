@@ -127,6 +127,8 @@ type workload struct {
 	replicas         int32
 	args             []string
 	requests, limits map[corev1.ResourceName]string
+	// sidecar has a second container in each pod, which does nothing.
+	sidecar bool
 }
 
 func list(of map[corev1.ResourceName]string) corev1.ResourceList {
@@ -140,6 +142,13 @@ func list(of map[corev1.ResourceName]string) corev1.ResourceList {
 func (s *space) deploy(w workload) {
 	s.t.Helper()
 	labels := map[string]string{"app": w.name}
+	containers := []corev1.Container{{
+		Name: "app", Image: loadImage, ImagePullPolicy: corev1.PullNever, Args: w.args,
+		Resources: corev1.ResourceRequirements{Requests: list(w.requests), Limits: list(w.limits)},
+	}}
+	if w.sidecar {
+		containers = append(containers, corev1.Container{Name: "sidecar", Image: loadImage, ImagePullPolicy: corev1.PullNever})
+	}
 	_, err := stage.cluster.Client().AppsV1().Deployments(s.namespace).Create(s.t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: w.name},
 		Spec: appsv1.DeploymentSpec{
@@ -148,10 +157,7 @@ func (s *space) deploy(w workload) {
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					TerminationGracePeriodSeconds: ptr.To[int64](1),
-					Containers: []corev1.Container{{
-						Name: "app", Image: loadImage, ImagePullPolicy: corev1.PullNever, Args: w.args,
-						Resources: corev1.ResourceRequirements{Requests: list(w.requests), Limits: list(w.limits)},
-					}},
+					Containers:                    containers,
 				},
 			},
 		},

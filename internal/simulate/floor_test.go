@@ -39,7 +39,8 @@ func TestFloorOfASetting(t *testing.T) {
 // TestScoreFrom: what is played before leaves its pods and its history behind, and nothing in the score.
 func TestScoreFrom(t *testing.T) {
 	s := sceneOf(t, "step:20@0s,100@10m")
-	s.For, s.ScoreFrom = 20*time.Minute, 15*time.Minute
+	// What was too many pods is gone after the stabilization window.
+	s.For, s.ScoreFrom = 25*time.Minute, 20*time.Minute
 	late := playOf(t, s, Upstream)
 	if len(late.Changes) == 0 || late.Score.Actions != 0 || late.Score.ShortPercent != 0 || late.Score.Surges != 0 {
 		t.Errorf("%d changes, %+v", len(late.Changes), late.Score)

@@ -11,29 +11,45 @@ import (
 const (
 	// never is after the end of every simulation.
 	never = time.Duration(math.MaxInt64)
-	// firstSample is from the start of a container until it is sampled for the first time: cAdvisor has
-	// to notice it. metrics-server uses only samples that are later than the start.
+	// firstSample is from the start of a container until cAdvisor samples it for the first time: it has to notice it.
 	firstSample = 100 * time.Millisecond
+	// longestInterval is how far the interval of a container that does nothing doubles (k8s.io/kubernetes v1.37.1,
+	// pkg/kubelet/cadvisor/cadvisor_linux.go, maxHousekeepingInterval).
+	longestInterval = 15 * time.Second
+	// known is how many samples of a container a kubelet must have to answer with them.
+	known = 2
 )
 
-// housekeeping is what the kubelets' cAdvisors do. They sample every container by itself: soon after
-// it starts, and then between one and two intervals after the sample before (cadvisor v0.60.5,
-// manager/container.go: the timer is reset to jitter(interval, 1.0)).
-//
-// Containers whose statistics do not change at all are sampled less often. That is not modelled: a
-// container that serves, or that probes call, is none of them.
+// class is what a container does between two samples.
+type class int
+
+const (
+	// busy containers serve, or probes call them: something in their statistics changes.
+	busy class = iota
+	// idle ones do nothing, and none of their statistics changes.
+	idle
+)
+
+// housekeeping is what the kubelets' cAdvisors do. They sample every container by itself: soon after it starts, and
+// then between one and two intervals after the sample before (github.com/google/cadvisor/lib v0.60.5,
+// manager/container.go, nextHousekeepingInterval: the timer is reset to jitter(interval, 1.0)). test/node measures it.
 type housekeeping struct {
 	// interval is --housekeeping-interval; with 0 there is none.
 	interval time.Duration
 	seed     uint64
-	// next is when a pod is sampled next.
+	// next is when a container is sampled next.
 	next time.Duration
 }
 
-// sampling is what a cAdvisor has of a pod.
+// sampling is what a cAdvisor has of a container.
 type sampling struct {
+	class  class
 	random *rand.Rand
-	next   time.Duration
+	// interval is the container's own.
+	interval time.Duration
+	next     time.Duration
+	// taken are how many samples there were, newest is the last of them that was taken while somebody could read it.
+	taken  int
 	newest meter.Reading
 	isAny  bool
 }
@@ -43,17 +59,32 @@ func (h *housekeeping) begin(p *Pod, now time.Duration) {
 	if h.interval <= 0 {
 		return
 	}
-	random := rand.New(rand.NewPCG(h.seed, uint64(p.Number)<<32|0x63416476))
-	p.sampling = &sampling{random: random, next: p.Running + firstSample}
+	p.sampling = h.container(busy, uint64(p.Number), p.Running)
 	for p.sampling.next < now {
-		p.sampling.next += h.gap(random)
+		h.taken(p.sampling)
 	}
 	h.next = min(h.next, p.sampling.next)
 }
 
-// gap is from one sample of a pod to the next.
-func (h *housekeeping) gap(random *rand.Rand) time.Duration {
-	return h.interval + time.Duration(random.Int64N(int64(h.interval)))
+// container is a container that has started. Its number is for its random moments.
+func (h *housekeeping) container(class class, number uint64, started time.Duration) *sampling {
+	return &sampling{
+		class: class, random: rand.New(rand.NewPCG(h.seed, number<<32|0x63416476)), interval: h.interval,
+		next: started + firstSample,
+	}
+}
+
+// taken notes that the sample was taken that was due. The interval of a container whose statistics do not change
+// doubles until it is the longest one, and is the kubelet's again after that: cAdvisor takes it back where it cannot
+// double it.
+func (h *housekeeping) taken(s *sampling) {
+	s.taken++
+	if s.class == idle && s.taken >= known && s.interval < longestInterval {
+		s.interval = min(2*s.interval, longestInterval)
+	} else {
+		s.interval = h.interval
+	}
+	s.next += s.interval + time.Duration(s.random.Int64N(int64(s.interval)))
 }
 
 // sample takes the samples that are due.
@@ -69,7 +100,7 @@ func (h *housekeeping) sample(pods []*Pod, now time.Duration) {
 		}
 		if s.next <= now {
 			s.newest, s.isAny = p.Current(now)
-			s.next += h.gap(s.random)
+			h.taken(s)
 		}
 		h.next = min(h.next, s.next)
 	}
@@ -84,10 +115,12 @@ func (p *Pod) Current(now time.Duration) (meter.Reading, bool) {
 	}, runs
 }
 
-// Scraped is what the kubelet answers now of the pod: its newest sample, with the time at which that
-// was taken.
+// Scraped is what the kubelet answers now of the pod: its newest sample, with the time at which that was taken. As long
+// as cAdvisor has fewer than two samples, the kubelet takes the container for one that has ended, and answers what the
+// container runtime measures at that moment (k8s.io/kubernetes v1.37.1, pkg/kubelet/stats/cadvisor_stats_provider.go,
+// isContainerTerminated).
 func (p *Pod) Scraped(now time.Duration) (meter.Reading, bool) {
-	if p.sampling == nil {
+	if p.sampling == nil || p.sampling.taken < known {
 		return p.Current(now)
 	}
 	return p.sampling.newest, p.sampling.isAny

@@ -30,13 +30,16 @@ func sampled(t *testing.T, w *World) map[string][]time.Duration {
 }
 
 // TestHousekeeping: a kubelet samples each pod by itself, once in one to two intervals, and answers with the newest
-// sample and its own time in between; a pod that starts soon has one.
+// sample and its own time in between; of a pod that has just started each scrape has a new one.
 func TestHousekeeping(t *testing.T) {
 	c := config(100)
 	c.Housekeeping, c.Seed, c.Replicas = every, 7, 5
 	times := sampled(t, newWorldOf(t, c))
 	samples := map[time.Duration]bool{}
 	for name, taken := range times {
+		if name == "workload-5" {
+			taken = isFresh(t, taken, time.Minute+c.StartAfter)
+		}
 		if len(taken) < 27 || len(taken) > 60 {
 			t.Errorf("%s was sampled %d times in ten minutes", name, len(taken))
 		}
@@ -50,8 +53,51 @@ func TestHousekeeping(t *testing.T) {
 			samples[at] = true
 		}
 	}
-	if len(times) != 6 || times["workload-5"][0] != time.Minute+c.StartAfter+firstSample {
-		t.Errorf("%d pods were sampled, the new one first at %v", len(times), times["workload-5"])
+	if len(times) != 6 {
+		t.Errorf("%d pods were sampled", len(times))
+	}
+}
+
+// isFresh checks that each scrape after a start had a new sample, and returns those from the second of cAdvisor on.
+func isFresh(t *testing.T, taken []time.Duration, started time.Duration) (later []time.Duration) {
+	t.Helper()
+	first := started + firstSample
+	for i, at := range taken {
+		if at < first+every {
+			if i > 0 && at-taken[i-1] != 250*time.Millisecond || i == 0 && at != started {
+				t.Errorf("sample %d after the start at %v is of %v", i, started, at)
+			}
+			continue
+		}
+		if i+1 < len(taken) && taken[i+1]-at >= every {
+			if at > first+2*every {
+				t.Errorf("each scrape has a new sample until %v", at)
+			}
+			return taken[i:]
+		}
+	}
+	t.Fatal("each scrape has a new sample")
+	return nil
+}
+
+// TestIdleContainers: where nothing changes, the interval doubles from the second sample on. It falls back after the
+// longest one of 15 s.
+func TestIdleContainers(t *testing.T) {
+	for interval, want := range map[time.Duration][]int{
+		10 * time.Second: {10, 15, 10, 15, 10},
+		time.Second:      {1, 2, 4, 8, 15, 1, 2, 4, 8, 15, 1},
+	} {
+		h := housekeeping{interval: interval, seed: 3}
+		still, works := h.container(idle, 0, 0), h.container(busy, 1, 0)
+		for _, seconds := range want {
+			for s, least := range map[*sampling]time.Duration{still: time.Duration(seconds) * time.Second, works: interval} {
+				before := s.next
+				h.taken(s)
+				if gap := s.next - before; gap < least || gap >= 2*least {
+					t.Errorf("class %d, every %v: %v between two samples, want %v to twice that", s.class, interval, gap, least)
+				}
+			}
+		}
 	}
 }
 

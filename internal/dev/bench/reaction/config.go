@@ -130,6 +130,8 @@ type Stage interface {
 	// Load loads the pods of the workload for a time, new ones from when they are ready, and returns how many requests
 	// were answered. It must return at once if ctx ends.
 	Load(ctx context.Context, duration time.Duration) (answered int, err error)
+	// Samples reads the samples that the subject has of the workload's pods; nil if what it reads is always current.
+	Samples(ctx context.Context) (Samples, error)
 	// KubeletCPU is the processor time that the kubelet has used, if there is one.
 	KubeletCPU() (used time.Duration, exists bool, err error)
 }

@@ -154,6 +154,8 @@ type stage struct {
 	client kubernetes.Interface
 	failed chan error
 	used   time.Duration
+	// samples are nil where nothing is sampled.
+	samples Samples
 }
 
 func (s *stage) Title() string                                    { return "a stage" }
@@ -164,6 +166,7 @@ func (s *stage) Autoscaler(Subject) (Autoscaler, error)           { return nil, 
 func (s *stage) Begin(context.Context, Subject) error             { return nil }
 func (s *stage) End(context.Context) error                        { return nil }
 func (s *stage) Load(context.Context, time.Duration) (int, error) { return 22, nil }
+func (s *stage) Samples(context.Context) (Samples, error)         { return s.samples, nil }
 func (s *stage) KubeletCPU() (time.Duration, bool, error) {
 	s.used += time.Second
 	return s.used, true, nil
@@ -177,16 +180,16 @@ func TestScaledEarly(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("ended by the test")
 	cancel(reason)
-	if err := c.play(ctx, j, &trial{}); !errors.Is(err, reason) {
+	if err := c.play(ctx, Subject{}, j, &trial{}); !errors.Is(err, reason) {
 		t.Errorf("got %v", err)
 	}
 	j.note(sighting{at: time.Now(), wanted: 4, ready: minReplicas})
 	c.Patience = time.Millisecond
-	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errScaledEarly) {
+	if err := c.play(t.Context(), Subject{}, j, &trial{}); !errors.Is(err, errScaledEarly) {
 		t.Errorf("scaled before it was at rest: got %v", err)
 	}
 	j.note(sighting{at: time.Now(), wanted: minReplicas, ready: minReplicas - 1})
-	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errTooLong) || errors.Is(err, errScaledEarly) {
+	if err := c.play(t.Context(), Subject{}, j, &trial{}); !errors.Is(err, errTooLong) || errors.Is(err, errScaledEarly) {
 		t.Errorf("never at rest: got %v", err)
 	}
 }
@@ -218,11 +221,11 @@ func TestResult(t *testing.T) {
 	nan := math.NaN()
 	result.Subjects = []SubjectResult{
 		resultOf(UpstreamDefaults(), []trial{
-			{moments: moments{7, 22, 37, 38}, answered: 100, coresAlone: 0.05, coresWatched: 0.05},
-			{moments: moments{19, 34, 49, nan}, answered: 100, coresAlone: 0.05, coresWatched: 0.05},
+			{moments: moments{7, 22, 37, 38}, sampled: 5, answered: 100, coresAlone: 0.05, coresWatched: 0.05},
+			{moments: moments{19, 34, 49, nan}, sampled: 11, answered: 100, coresAlone: 0.05, coresWatched: 0.05},
 		}, 1),
 		resultOf(PlimsollDefaults(), []trial{
-			{moments: moments{1.3, 2.4, 4.5, 8}, answered: 100, coresAlone: 0.05, coresWatched: 0.07},
+			{moments: moments{1.3, 2.4, 4.5, 8}, sampled: 1, answered: 100, coresAlone: 0.05, coresWatched: 0.07},
 		}, 0),
 	}
 	var out strings.Builder
@@ -231,15 +234,18 @@ func TestResult(t *testing.T) {
 	}
 	const want = `Seconds from the begin of the load, a stage, Kubernetes v1.37.1, on 2 CPUs (Some CPU). Median of the runs (least to most).
 
-                                        upstream, defaults  Plimsoll
--------------------------------------  -------------------  --------
-first scale write, s                    13.0 (7.0 to 19.0)      1.30
-8 wanted, s                            28.0 (22.0 to 34.0)      2.40
-10 wanted, s                           43.0 (37.0 to 49.0)      4.50
-10 ready, s                                           38.0      8.00
-requests answered a second                             100       100
-kubelet at rest, no autoscaler, cores                0.050     0.050
-kubelet at rest, autoscaler, cores                   0.050     0.070
+                                         upstream, defaults  Plimsoll
+-------------------------------------  --------------------  --------
+first scale write, s                     13.0 (7.0 to 19.0)      1.30
+8 wanted, s                             28.0 (22.0 to 34.0)      2.40
+10 wanted, s                            43.0 (37.0 to 49.0)      4.50
+10 ready, s                                            38.0      8.00
+first sample with the load, s          8.00 (5.00 to 11.00)      1.00
+first scale write after it, s           5.00 (2.00 to 8.00)     0.300
+10 wanted after it, s                   35.0 (32.0 to 38.0)      3.50
+requests answered a second                              100       100
+kubelet at rest, no autoscaler, cores                 0.050     0.050
+kubelet at rest, autoscaler, cores                    0.050     0.070
 
 Note: upstream, defaults did not have 10 replicas ready in 1 of 2 runs, which its medians leave out.
 
@@ -254,7 +260,8 @@ Target of Plimsoll: 10 wanted within 4.00 s, median: MISSED by 0.500 s.
 	}
 	text, err := json.Marshal(result)
 	if err != nil ||
-		!strings.Contains(string(text), `"tenWantedSeconds":{"median":4.5,"min":4.5,"max":4.5,"runs":[4.5]}`) {
+		!strings.Contains(string(text), `"tenWantedSeconds":{"median":4.5,"min":4.5,"max":4.5,"runs":[4.5]}`) ||
+		!strings.Contains(string(text), `"tenWantedAfterSampleSeconds":{"median":3.5,"min":3.5,"max":3.5,"runs":[3.5]}`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -264,12 +271,12 @@ func TestResultOfSimulatedNodes(t *testing.T) {
 	result := Config{Stage: &stage{}}.newResult(report.Machine{})
 	nan := math.NaN()
 	result.Subjects = []SubjectResult{resultOf(PlimsollDefaults(),
-		[]trial{{moments: moments{nan, nan, nan, nan}, coresAlone: nan, coresWatched: nan}}, 0)}
+		[]trial{{moments: moments{nan, nan, nan, nan}, sampled: nan, coresAlone: nan, coresWatched: nan}}, 0)}
 	var out strings.Builder
 	if err := result.Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(out.String(), "kubelet") || !strings.Contains(out.String(), "MISSED, it did not happen") {
+	if strings.Contains(out.String(), "kubelet") || strings.Contains(out.String(), "sample") || !strings.Contains(out.String(), "MISSED, it did not happen") {
 		t.Errorf("got %s", out.String())
 	}
 }

@@ -44,6 +44,12 @@ type SubjectResult struct {
 	AllWantedSeconds    report.Spread `json:"tenWantedSeconds"`
 	AllReadySeconds     report.Spread `json:"tenReadySeconds"`
 
+	// SampledSeconds is when the first sample was taken that shows the load: nothing can be known earlier with the
+	// subject's way of reading. The others begin there. They have no runs where what a subject reads is always current.
+	SampledSeconds         report.Spread `json:"firstSampleWithLoadSeconds"`
+	FirstWriteAfterSeconds report.Spread `json:"firstScaleWriteAfterSampleSeconds"`
+	AllWantedAfterSeconds  report.Spread `json:"tenWantedAfterSampleSeconds"`
+
 	RequestsPerSecond report.Spread `json:"requestsPerSecond"`
 
 	KubeletCoresAlone   report.Spread `json:"kubeletCoresWithoutAutoscaler"`
@@ -68,6 +74,11 @@ func resultOf(subject Subject, trials []trial, repeated int) SubjectResult {
 		AlmostWantedSeconds: over(func(t *trial) float64 { return t.almostWanted }),
 		AllWantedSeconds:    over(func(t *trial) float64 { return t.allWanted }),
 		AllReadySeconds:     over(func(t *trial) float64 { return t.allReady }),
+
+		SampledSeconds:         over(func(t *trial) float64 { return t.sampled }),
+		FirstWriteAfterSeconds: over(func(t *trial) float64 { return t.firstWrite - t.sampled }),
+		AllWantedAfterSeconds:  over(func(t *trial) float64 { return t.allWanted - t.sampled }),
+
 		RequestsPerSecond:   over(func(t *trial) float64 { return t.answered }),
 		KubeletCoresAlone:   over(func(t *trial) float64 { return t.coresAlone }),
 		KubeletCoresWatched: over(func(t *trial) float64 { return t.coresWatched }),
@@ -99,6 +110,9 @@ func (r *Result) Write(w io.Writer) error {
 	add("8 wanted, s", func(s *SubjectResult) report.Spread { return s.AlmostWantedSeconds })
 	add("10 wanted, s", func(s *SubjectResult) report.Spread { return s.AllWantedSeconds })
 	add("10 ready, s", func(s *SubjectResult) report.Spread { return s.AllReadySeconds })
+	add("first sample with the load, s", func(s *SubjectResult) report.Spread { return s.SampledSeconds })
+	add("first scale write after it, s", func(s *SubjectResult) report.Spread { return s.FirstWriteAfterSeconds })
+	add("10 wanted after it, s", func(s *SubjectResult) report.Spread { return s.AllWantedAfterSeconds })
 	add("requests answered a second", func(s *SubjectResult) report.Spread { return s.RequestsPerSecond })
 	add("kubelet at rest, no autoscaler, cores", func(s *SubjectResult) report.Spread { return s.KubeletCoresAlone })
 	add("kubelet at rest, autoscaler, cores", func(s *SubjectResult) report.Spread { return s.KubeletCoresWatched })

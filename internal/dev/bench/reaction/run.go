@@ -19,6 +19,9 @@ const repeats = 3
 // trial is what one run measured.
 type trial struct {
 	moments
+	// sampled is when the first sample was taken that shows the load, in seconds from the load's begin; NaN where samples
+	// are always current.
+	sampled  float64
 	answered float64 // requests a second
 	// The kubelet's processor time, in cores, while the workload rests: without an autoscaler and with one; NaN without a
 	// real kubelet.
@@ -75,8 +78,9 @@ func (c Config) measure(ctx context.Context, subject Subject) (trials []trial, r
 		if err != nil {
 			return nil, 0, err
 		}
-		c.Say("%s: run %d of %d: first write %s s, %d wanted %s s, %d ready %s s", subject.Name, len(trials)+1, c.Runs,
-			report.Number(t.firstWrite), maxReplicas, report.Number(t.allWanted), maxReplicas, report.Number(t.allReady))
+		c.Say("%s: run %d of %d: sampled %s s, first write %s s, %d wanted %s s, %d ready %s s", subject.Name, len(trials)+1,
+			c.Runs, report.Number(t.sampled), report.Number(t.firstWrite), maxReplicas, report.Number(t.allWanted), maxReplicas,
+			report.Number(t.allReady))
 		trials = append(trials, t)
 	}
 	if err := removeWorkload(ctx, c.Stage.Client(), c.Patience); err != nil {
@@ -115,13 +119,13 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 	group.Go(func() error { return j.run(watching) })
 	group.Go(func() error {
 		defer stop()
-		return c.play(watching, j, &t)
+		return c.play(watching, subject, j, &t)
 	})
 	return t, group.Wait()
 }
 
 // play waits for a random moment, loads the workload and notes what becomes of it.
-func (c Config) play(ctx context.Context, j *journal, t *trial) error {
+func (c Config) play(ctx context.Context, subject Subject, j *journal, t *trial) error {
 	atRest := func(s sighting) bool { return s.wanted == minReplicas && s.ready == minReplicas }
 	if err := j.await(ctx, c.Patience, atRest); err != nil {
 		if s, _, _ := j.last(); s.wanted > minReplicas && errors.Is(err, errTooLong) {
@@ -139,8 +143,24 @@ func (c Config) play(ctx context.Context, j *journal, t *trial) error {
 	if s, _, _ := j.last(); !atRest(s) {
 		return fmt.Errorf("%w: %d replicas wanted", errScaledEarly, s.wanted)
 	}
+	samples, err := c.Stage.Samples(ctx)
+	if err != nil {
+		return err
+	}
 	c.Say("  the load begins, for %s", loadDuration)
 	began := time.Now()
+	sampled := c.follow(ctx, subject, samples, began)
+	loading := c.load(ctx, j, t)
+	t.sampled, err = sampled()
+	if err := errors.Join(loading, err); err != nil {
+		return err
+	}
+	t.moments = momentsOf(began, j.since(began))
+	return nil
+}
+
+// load loads the workload and waits until all replicas are ready.
+func (c Config) load(ctx context.Context, j *journal, t *trial) error {
 	var group errgroup.Group
 	group.Go(func() error {
 		answered, err := c.Stage.Load(ctx, loadDuration)
@@ -154,9 +174,5 @@ func (c Config) play(ctx context.Context, j *journal, t *trial) error {
 		}
 		return err
 	})
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	t.moments = momentsOf(began, j.since(began))
-	return nil
+	return group.Wait()
 }

@@ -123,6 +123,9 @@ func (s *Simulated) End(ctx context.Context) error {
 	return nil
 }
 
+// Samples implements Stage: simulated nodes have new samples at each scrape.
+func (s *Simulated) Samples(context.Context) (Samples, error) { return nil, nil }
+
 // Load implements Stage: it is offered to a Service, whose ready pods share it.
 func (s *Simulated) Load(ctx context.Context, duration time.Duration) (int, error) {
 	if err := s.offer(ctx, simulatedPerSecond); err != nil {

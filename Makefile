@@ -118,9 +118,9 @@ unit: ## run the tests that need no cluster, without the race detector (PKG=./in
 	@$(if $(PKG),,$(CHART_TESTS))
 
 .PHONY: test-node
-test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one)
+test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one, HOUSEKEEPING=1s for a kubelet with that interval)
 	@echo "Compiling the tests. They then say what this machine lacks, or build the rest: the kubelet takes minutes the first time."
-	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)')
+	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)') $(if $(HOUSEKEEPING),-housekeeping='$(HOUSEKEEPING)')
 
 .PHONY: test-prometheus
 test-prometheus: ## test history, alerts, dashboard and queries with a real Prometheus (builds it: some minutes the first time)

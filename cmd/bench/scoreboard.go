@@ -42,7 +42,7 @@ func scoreboardCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&config.Folder, "traces", "",
-		"The folder with traces, .csv or .csv.gz; without it and --made-up, generated days are played.")
+		"The folder with traces, .csv or .csv.gz; without it, --made-up and --drawn, generated days are played.")
 	flags.Int32Var(&config.TargetPercent, "target", config.TargetPercent, "The target, in percent of the CPU request.")
 	flags.Int32Var(&config.MinReplicas, "min", config.MinReplicas, "The least replicas.")
 	flags.Int32Var(&config.MaxReplicas, "max", config.MaxReplicas, "The most replicas.")
@@ -54,6 +54,9 @@ func scoreboardCommand() *cobra.Command {
 		"The sides beside upstream and plimsoll: all, none, or some of "+
 			strings.Join(scoreboard.ForecastNames(), ", ")+".")
 	flags.BoolVar(&config.MadeUp, "made-up", false, "Play made-up loads of three weeks too, from each seed another one.")
+	flags.BoolVar(&config.Drawn, "drawn", false,
+		"Play loads of three weeks too whose times, heights and changes are drawn from the seed.")
+	flags.Uint64Var(&config.FirstSeed, "first-seed", config.FirstSeed, "The seed of the first time, of others the next.")
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each load is played.")
 	flags.DurationVar(&config.Start, "start", 0, "Leave out this much of the beginning of each load.")
 	flags.DurationVar(&config.For, "for", 0, "Play no more than this of each load.")

@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
 )
 
 // Minute is a minute of a run, or what is left of one at its end.
 type Minute struct {
-	// Lacking are the pod-minutes in which a pod was lacking, Paid those that there were, and Needed those that the
-	// target asked for. A pod is lacking while the ready ones cannot serve the load with all that they request.
-	Lacking, Paid, Needed float32
+	// Tally is what is counted of it, as forecasts count what they play back; Needed are the pod-minutes that the target
+	// asked for.
+	playback.Tally
+	Needed float32
 	// Forecast is the most that the forecast asked for in it, whatever its mode, and Reason why, at its end.
 	Forecast int32
 	Reason   forecast.Reason
@@ -31,10 +33,7 @@ func (m *minutes) at(at time.Duration) *Minute {
 func (m *minutes) add(moment *Moment) {
 	const second = 1.0 / 60
 	minute := m.at(moment.At - time.Second)
-	if moment.IsShort {
-		minute.Lacking += second * float32(moment.Need-moment.Ready)
-	}
-	minute.Paid += second * float32(moment.Paid)
+	minute.Add(second, moment.IsShort, int32(moment.Need), int32(moment.Ready), int32(moment.Paid))
 	minute.Needed += second * float32(moment.Need)
 }
 

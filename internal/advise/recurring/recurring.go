@@ -43,9 +43,9 @@ const (
 
 // Proposal is a schedule.
 type Proposal struct {
-	// Days are the weekdays on which it starts, at Hour and Minute, or at Minute of every hour.
+	// Days are the weekdays on which it starts, at Hour and Minute, and again every so many hours; 0 is once a day.
 	Days         Weekdays
-	IsHourly     bool
+	EveryHours   int
 	Hour, Minute int
 	Duration     time.Duration
 	MinReplicas  int32

@@ -60,6 +60,57 @@ func TestJumpOfEveryHour(t *testing.T) {
 	}
 }
 
+// TestJumpOfEverySecondHour: one schedule has the pods for all of them, also where a jump comes in two of three hours
+// only, so that it comes at no time of the day on most of the days.
+func TestJumpOfEverySecondHour(t *testing.T) {
+	for want, c := range map[string]struct {
+		hour, minute int
+		chance       float64
+	}{
+		"1 1-23/2 * * *": {1, 4, 1}, "33 0-23/2 * * *": {0, 36, 0.67},
+	} {
+		comes := false
+		found := propose(t, madeUp(weeks*7, 1, func(at time.Time, random *rand.Rand) float64 {
+			if at.Hour()%2 == c.hour && at.Minute() == c.minute {
+				comes = random.Float64() < c.chance
+			}
+			if comes && at.Hour()%2 == c.hour && at.Minute() >= c.minute && at.Minute() < c.minute+2 {
+				return 16
+			}
+			return 0
+		}), config())
+		if len(found) != 1 || found[0].Cron() != want || found[0].PerDay.Avoided < 0.8*found[0].PerDay.Lacking {
+			t.Errorf("%+v, want %q", found, want)
+		}
+	}
+}
+
+// TestTooLittle: a jump that lacks a pod for less than a minute a day is worth no schedule, nor is a twentieth of what
+// lacks.
+func TestTooLittle(t *testing.T) {
+	small := config()
+	small.Utilization = 0.8
+	for pods, want := range map[float64]int{3: 0, 4: 1} {
+		if found := propose(t, madeUp(weeks*7, 1, jump(pods, 9, 0, time.UTC, EveryDay)), small); len(found) != want {
+			t.Errorf("a jump of %v pods: %+v, want %d schedules", pods, found, want)
+		}
+	}
+	// A small jump, and a large one at any time.
+	at := -1
+	found := propose(t, madeUp(weeks*7, 1, func(now time.Time, random *rand.Rand) float64 {
+		if now.Hour() == 0 && now.Minute() == 0 {
+			at = 600 + random.IntN(700)
+		}
+		if since := now.Hour()*60 + now.Minute() - at; since >= 0 && since < 60 {
+			return 36
+		}
+		return jump(3.5, 2, 0, time.UTC, EveryDay)(now, random)
+	}), config())
+	if len(found) > 0 {
+		t.Errorf("%+v", found[0])
+	}
+}
+
 func propose(t *testing.T, h History, c Config) []Proposal {
 	t.Helper()
 	found, err := Propose(h, c)

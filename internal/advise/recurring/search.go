@@ -10,10 +10,15 @@ const (
 	// leastFitted and leastHeldOut are how often a schedule must have started on the days that it is fitted to, and on
 	// the held-out ones. Fewer are chance.
 	leastFitted, leastHeldOut = 3, 2
-	// leastShare is the part of the starts that must help.
-	leastShare = 0.6
+	// leastShare is the part of the starts that must help, leastShareOfHours the same of schedules that start several
+	// times a day: of so many starts fewer are no chance, and what they cost decides.
+	leastShare, leastShareOfHours = 0.6, 0.4
 	// leastHelp is how many pod-minutes a start must avoid to have helped.
 	leastHelp = 0.5
+	// leastAvoided is how many pod-minutes a day a schedule must avoid, leastPart the same as a part of what lacks. A
+	// pod-minute a day is one pod that is late by a minute: at the price, it is worth one more pod for ten minutes of a
+	// day, and no schedule that somebody has to maintain. Where 95 % of the lack stays, nobody will see a difference.
+	leastAvoided, leastPart = 1, 0.05
 	// price is how many pod-minutes one that lacked is worth, and margin how much more the help must be worth than it
 	// costs: as for forecasts.
 	price, margin = 10, 1.5
@@ -46,8 +51,8 @@ type search struct {
 // that is negative.
 type candidate struct {
 	days Weekdays
-	// isHourly says that it starts every hour, at the same minute.
-	isHourly      bool
+	// every is after how many minutes it starts again on the same day: minutesOfDay if once a day.
+	every         int
 	from, minutes int
 	replicas      int32
 	worth         float64
@@ -58,8 +63,7 @@ type candidate struct {
 // skip marks the minutes of the jump.
 func (c *candidate) skip(isTried []bool) {
 	for i := c.firstTried; i < c.behindTried; i++ {
-		isTried[i] = true
-		for other := i % minutesOfHour; c.isHourly && other < minutesOfDay; other += minutesOfHour {
+		for other := i % c.every; other < minutesOfDay; other += c.every {
 			isTried[other] = true
 		}
 	}
@@ -72,9 +76,11 @@ func (s *search) best() (candidate, bool) {
 		lacking[i] = s.lackingOn(&s.fit[i])
 	}
 	best := candidate{}
-	for _, days := range patterns() {
-		if c, ok := s.fitted(days, lacking); ok && c.worth > best.worth {
-			best = c
+	for _, every := range [...]int{minutesOfDay, minutesOfHour, 2 * minutesOfHour} {
+		for _, days := range patterns() {
+			if c, ok := s.fitted(days, every, s.rows(days, every, lacking)); ok && c.worth > best.worth {
+				best = c
+			}
 		}
 	}
 	return best, best.worth > 0
@@ -85,10 +91,33 @@ func (s *search) stepAt(d *day, minute int) int {
 	return int(d.at(minute, s.config.Location).Sub(s.start) / step)
 }
 
-// lackingOn is what lacked in each minute of a day, in pod-minutes, but for the minutes that were tried.
+// row is a day, or a part of one in which a jump may come. It begins at a minute of the day. What lacks in it goes on
+// into the next part, for jumps at the end of one.
+type row struct {
+	day     *day
+	first   int
+	lacking []float64
+}
+
+// rows are the parts of days, every so many minutes.
+func (s *search) rows(days Weekdays, every int, lacking [][]float64) (rows []row) {
+	length := every
+	if every < minutesOfDay {
+		length += width
+	}
+	for i := range s.fit {
+		for first := 0; first < minutesOfDay && days.Has(s.fit[i].weekday); first += every {
+			rows = append(rows, row{&s.fit[i], first, lacking[i][first : first+length]})
+		}
+	}
+	return rows
+}
+
+// lackingOn is what lacked in each minute of a day, in pod-minutes, but for the minutes that were tried, and nothing in
+// the next ones.
 func (s *search) lackingOn(d *day) []float64 {
-	lacking := make([]float64, minutesOfDay)
-	for minute := range lacking {
+	lacking := make([]float64, minutesOfDay+width)
+	for minute := range minutesOfDay {
 		if !s.isTried[minute] {
 			lacking[minute] = s.lackingFrom(s.stepAt(d, minute))
 		}
@@ -105,56 +134,59 @@ func (s *search) lackingFrom(first int) float64 {
 	return sum
 }
 
-// fitted is the best schedule for the jump that lacks most on these days.
-func (s *search) fitted(days Weekdays, lacking [][]float64) (candidate, bool) {
-	var chosen []int
-	for i := range s.fit {
-		if days.Has(s.fit[i].weekday) {
-			chosen = append(chosen, i)
-		}
-	}
-	if len(chosen) < leastFitted {
+// fitted is the best schedule for the jump that lacks most in these parts of days.
+func (s *search) fitted(days Weekdays, every int, rows []row) (candidate, bool) {
+	if len(rows) < leastFitted {
 		return candidate{}, false
 	}
-	first, ok := window(chosen, lacking)
+	first, ok := window(rows, shareOf(every))
 	if !ok {
 		return candidate{}, false
 	}
 	var onsets, ends, needs []float64
-	for _, i := range chosen {
-		onset := first
-		for onset < first+width && lacking[i][onset] == 0 {
+	for i := range rows {
+		r, onset := &rows[i], first
+		for onset < first+width && r.lacking[onset] == 0 {
 			onset++
 		}
 		if onset == first+width {
 			continue
 		}
-		end, need := s.follow(&s.fit[i], onset)
-		onsets, ends, needs = append(onsets, float64(onset)), append(ends, float64(end)), append(needs, need)
+		end, need := s.follow(r.day, r.first+onset)
+		onsets, ends, needs = append(onsets, float64(onset)), append(ends, float64(end-r.first)), append(needs, need)
 	}
 	from := int(quantile(onsets, 0.1)) - int((s.config.StartUp+lead+time.Minute-1)/time.Minute)
 	return s.sized(candidate{
-		days: days, from: from, minutes: int(quantile(ends, 0.9)) - from, firstTried: first, behindTried: first + width,
+		days: days, every: every, from: from, minutes: int(quantile(ends, 0.9)) - from,
+		firstTried: first, behindTried: first + width,
 	}, needs)
 }
 
-// window is the part of the day, width minutes long, in which most lacks of what lacks on enough of the days.
-func window(chosen []int, lacking [][]float64) (best int, found bool) {
+// shareOf is the part of the starts that must help.
+func shareOf(every int) float64 {
+	if every < minutesOfDay {
+		return leastShareOfHours
+	}
+	return leastShare
+}
+
+// window is the part of the rows, width minutes long, in which most lacks of what lacks in enough of them.
+func window(rows []row, share float64) (best int, found bool) {
 	most := 0.0
-	for first := range minutesOfDay - width + 1 {
-		total, days := 0.0, 0
-		for _, i := range chosen {
+	for first := range len(rows[0].lacking) - width + 1 {
+		total, enough := 0.0, 0
+		for i := range rows {
 			sum := 0.0
-			for _, pods := range lacking[i][first : first+width] {
+			for _, pods := range rows[i].lacking[first : first+width] {
 				sum += pods
 			}
 			if total += sum; sum >= leastHelp {
-				days++
+				enough++
 			}
 		}
 		// Of windows with the same, the last begins with the jump.
 		const same = 1 - 1e-9
-		if days >= leastFitted && float64(days) >= leastShare*float64(len(chosen)) && total >= most*same {
+		if enough >= leastFitted && float64(enough) >= share*float64(len(rows)) && total >= most*same {
 			best, most, found = first, total, true
 		}
 	}
@@ -182,13 +214,11 @@ var (
 	quantiles = []float64{0.3, 0.5, 0.7, 0.9, 1}
 )
 
-// sized gives a candidate the minReplicas that is worth most, on each day or in each hour.
+// sized gives a candidate the minReplicas that is worth most.
 func (s *search) sized(c candidate, needs []float64) (best candidate, found bool) {
 	for _, c.replicas = range s.sizes(needs) {
-		for _, c.isHourly = range []bool{false, true} {
-			if s.isBetter(&c, &best) {
-				best, found = c, true
-			}
+		if s.isBetter(&c, &best) {
+			best, found = c, true
 		}
 	}
 	return best, found
@@ -210,12 +240,12 @@ func (s *search) sizes(needs []float64) []int32 {
 
 // isBetter reports whether a candidate is worth more on the days that it is fitted to than the best so far.
 func (s *search) isBetter(c, best *candidate) bool {
-	if c.isHourly && c.minutes >= minutesOfHour/2 {
+	if c.minutes >= c.every/2 {
 		return false
 	}
 	r := s.play(c, s.fit, 0)
 	c.worth = price*r.gain.Avoided - r.gain.Added
-	return c.worth > best.worth && r.starts >= leastFitted && r.isWorthIt() && !s.isChance(c, s.fit, &r)
+	return c.worth > best.worth && r.starts >= leastFitted && r.isWorthIt(c.every) && !s.isChance(c, s.fit, &r)
 }
 
 // result is what a schedule did on some days.
@@ -225,8 +255,8 @@ type result struct {
 }
 
 // isWorthIt reports whether it helps as a rule, and for more than it costs.
-func (r *result) isWorthIt() bool {
-	return float64(r.helped) >= leastShare*float64(r.starts) && price*r.gain.Avoided > margin*r.gain.Added
+func (r *result) isWorthIt(every int) bool {
+	return float64(r.helped) >= shareOf(every)*float64(r.starts) && price*r.gain.Avoided > margin*r.gain.Added
 }
 
 // play plays a schedule back on some days, some minutes later than it is.
@@ -254,31 +284,28 @@ func (s *search) spansOn(c *candidate, d *day, later int) []span {
 	if !c.days.Has(d.weekday) {
 		return nil
 	}
-	first, last := c.from, c.from
-	if c.isHourly {
-		first = c.minuteOfHour()
-		last = first + minutesOfDay - minutesOfHour
-	}
 	var spans []span
-	for from := first; from <= last; from += minutesOfHour {
+	for from := c.first(); from < c.first()+minutesOfDay; from += c.every {
 		start := s.stepAt(d, from+later)
 		spans = append(spans, span{start: start, end: start + c.minutes*stepsPerMinute})
 	}
 	return spans
 }
 
-// minuteOfHour is the minute at which a schedule starts.
-func (c *candidate) minuteOfHour() int { return (c.from + minutesOfDay) % minutesOfHour }
+// first is the minute of the first start on a day; negative if that is on the day before.
+func (c *candidate) first() int {
+	if c.every == minutesOfDay {
+		return c.from
+	}
+	return (c.from + c.every) % c.every
+}
 
 // isChance reports whether the same schedule does nearly as much at other times of the day.
 func (s *search) isChance(c *candidate, days []day, own *result) bool {
 	var avoided, starts float64
 	for later := othersEvery; later < minutesOfDay; later += othersEvery {
-		apart := min(later, minutesOfDay-later)
-		if c.isHourly {
-			apart = min(later%minutesOfHour, minutesOfHour-later%minutesOfHour)
-		}
-		if apart < c.minutes || !c.isHourly && apart < c.minutes+width {
+		apart := min(later%c.every, c.every-later%c.every)
+		if apart < c.minutes || c.every == minutesOfDay && apart < c.minutes+width {
 			continue
 		}
 		r := s.play(c, days, later)
@@ -290,18 +317,18 @@ func (s *search) isChance(c *candidate, days []day, own *result) bool {
 // judge plays a candidate back on the held-out days, and reports whether it helps there.
 func (s *search) judge(c *candidate) (Proposal, bool) {
 	r := s.play(c, s.heldOut, 0)
-	if r.starts < leastHeldOut || !r.isWorthIt() || s.isChance(c, s.heldOut, &r) {
+	if r.starts < leastHeldOut || !r.isWorthIt(c.every) || s.isChance(c, s.heldOut, &r) {
 		return Proposal{}, false
 	}
 	p := Proposal{
-		Days: c.days, Hour: c.from / minutesOfHour, Minute: c.minuteOfHour(),
+		Days: c.days, Hour: c.first() / minutesOfHour, Minute: (c.first() + minutesOfDay) % minutesOfHour,
 		Duration:    time.Duration(c.minutes) * time.Minute,
 		MinReplicas: c.replicas, FittedDays: len(s.fit), HeldOutDays: len(s.heldOut), Starts: r.starts, Helped: r.helped,
 		PerDay: r.gain,
 	}
 	switch {
-	case c.isHourly:
-		p.IsHourly, p.Hour = true, 0
+	case c.every < minutesOfDay:
+		p.EveryHours = c.every / minutesOfHour
 	case c.from < 0:
 		p.Days, p.Hour = c.days.before(), (c.from+minutesOfDay)/minutesOfHour
 	}
@@ -312,7 +339,8 @@ func (s *search) judge(c *candidate) (Proposal, bool) {
 	p.PerDay.Lacking, p.PerDay.Avoided, p.PerDay.Added = p.PerDay.Lacking/days, p.PerDay.Avoided/days, p.PerDay.Added/days
 	// The pods start up in a part of the time.
 	inForce := (p.Duration - s.config.StartUp).Hours() / 24 * float64(r.starts) / days
-	return p, p.PerDay.Avoided >= timesEven*inForce*p.PerDay.Lacking
+	least := max(leastAvoided, p.PerDay.Lacking*max(leastPart, timesEven*inForce))
+	return p, p.PerDay.Avoided >= least
 }
 
 // apply adds a schedule to the playback, so that the next one is judged beside it.

@@ -2,6 +2,7 @@ package recurring
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -77,10 +78,14 @@ func (w Weekdays) String() string {
 
 // Cron is when the schedule starts.
 func (p *Proposal) Cron() string {
-	if p.IsHourly {
-		return fmt.Sprintf("%d * * * %s", p.Minute, p.Days.cron())
+	hours := strconv.Itoa(p.Hour)
+	switch {
+	case p.EveryHours == 1:
+		hours = "*"
+	case p.EveryHours > 1:
+		hours = fmt.Sprintf("%d-23/%d", p.Hour, p.EveryHours)
 	}
-	return fmt.Sprintf("%d %d * * %s", p.Minute, p.Hour, p.Days.cron())
+	return fmt.Sprintf("%d %s * * %s", p.Minute, hours, p.Days.cron())
 }
 
 const minutesOfHour, minutesOfDay = 60, 24 * 60

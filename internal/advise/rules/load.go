@@ -28,12 +28,14 @@ func loadRules() []*Rule {
 	return []*Rule{{
 		Name: "recurring-jump", Level: Advice, Title: "The load jumps at the same time of day",
 		Why: "An autoscaler asks for pods after the load has come, and they are ready a start-up time later. Where the " +
-			"load jumps at the same time every day, on working days, at weekends, on one weekday or every hour, a " +
-			"schedule has them ready. The rule plays the load of earlier days back (--history, --prometheus-address, or what " +
+			"load jumps at the same time every day, on working days, at weekends, on one weekday, every hour or " +
+			"every second hour, a schedule has them ready. The rule plays the load of earlier days back (--history, " +
+			"--prometheus-address, or what " +
 			"Plimsoll's controller recorded). " +
 			"It fits schedules to all days but the last third, and reports those that help on that third, for much " +
-			"less than they cost: a pod-minute that lacks counts as ten of those that are added. Where a forecast is " +
-			"active, nothing is reported.",
+			"less than they cost: a pod-minute that lacks counts as ten of those that are added. A schedule that avoids " +
+			"less than one pod-minute a day, or less than 5 % of what lacks, is not worth maintaining, and is not " +
+			"reported. Where a forecast is active, nothing is.",
 		Source:    "https://kubernetes.io/docs/concepts/workloads/autoscaling/#autoscaling-based-on-schedules",
 		NeedsLoad: true, Check: checkRecurring,
 	}}
@@ -170,8 +172,11 @@ func entriesOf(
 	for i := range proposals {
 		p := &proposals[i]
 		base := fmt.Sprintf("jump-%02d%02d", p.Hour, p.Minute)
-		if p.IsHourly {
+		switch {
+		case p.EveryHours == 1:
 			base = fmt.Sprintf("jump-hourly-%02d", p.Minute)
+		case p.EveryHours > 1:
+			base = fmt.Sprintf("jump-%dh-%02d", p.EveryHours, p.Minute)
 		}
 		name := base
 		for k := 2; isTaken[name]; k++ {

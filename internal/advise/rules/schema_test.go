@@ -101,7 +101,7 @@ func TestProposalsAreValid(t *testing.T) {
 			})
 		}
 		proposals[1].Hour, proposals[1].Minute = proposals[0].Hour, proposals[0].Minute
-		proposals[3].IsHourly, proposals[4].IsHourly = true, true
+		proposals[3].EveryHours, proposals[4].EveryHours, proposals[4].Hour = 1, 2, 1
 		proposals[2].Duration, proposals[2].MinReplicas = 3*time.Hour, math.MaxInt32
 		entries := entriesOf(&objects.Horizontal{}, location, proposals)
 		text := snippet(entries, proposals)
@@ -132,7 +132,8 @@ func wantStarts(t *testing.T, s *plimsollv1alpha1.Schedule, p *recurring.Proposa
 	for range 14 * 24 {
 		at = read.Start.Next(at)
 		days |= 1 << at.Weekday()
-		if at.Hour() != p.Hour && !p.IsHourly || at.Minute() != p.Minute {
+		if p.EveryHours == 0 && at.Hour() != p.Hour || p.EveryHours > 0 && at.Hour()%p.EveryHours != p.Hour%p.EveryHours ||
+			at.Minute() != p.Minute {
 			t.Fatalf("%s starts at %s", s.Start, at)
 		}
 	}

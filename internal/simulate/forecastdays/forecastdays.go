@@ -84,14 +84,9 @@ func days(start time.Time, without, with []simulate.Minute) (days []replay.Day) 
 	return slices.Clip(days)
 }
 
-// add adds a minute. What is paid for with the forecast is wasted where it is more than what is paid for without, and
-// more than what is needed.
+// add adds a minute.
 func add(day *replay.Day, without, with *simulate.Minute) {
-	day.KnownMinutes++
-	day.Lacking += float64(without.Lacking)
-	day.Avoided += float64(without.Lacking - with.Lacking)
-	day.Wasted += float64(max(0, with.Paid-max(without.Paid, with.Needed)))
-	day.Paid += float64(without.Paid)
+	day.Add(&without.Tally, &with.Tally)
 	if with.Forecast > 0 && float32(with.Forecast) > with.Needed {
 		day.RaisedMinutes++
 	}

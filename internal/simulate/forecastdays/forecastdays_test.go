@@ -1,6 +1,7 @@
 package forecastdays
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
@@ -75,11 +77,28 @@ func TestDaysOfALoadThatRecurs(t *testing.T) {
 	if without, with := runs[1].Score.ShortPercent, runs[2].Score.ShortPercent; with > 0.6*without {
 		t.Errorf("short of capacity for %v %% of the time, without a forecast for %v %%", with, without)
 	}
+	// A playback of the same load, which forecasts go by, counts the same.
+	load := replay.Load{Start: s.Start, Full: 1 / s.Target}
+	for at := time.Duration(0); at < s.For; at += time.Minute {
+		load.Pods = append(load.Pods, s.Load.Mean(at, at+time.Minute)/(s.PodCapacity*s.Target))
+	}
+	played := replay.Sum(replay.Play(&load, &replay.Config{
+		Settings: forecast.Settings{
+			Mode: forecast.Active, WasteLimitPercent: forecast.DefaultWasteLimitPercent, Price: forecast.DefaultPrice,
+		},
+		MinReplicas: 2, MaxReplicas: 8, StartUp: time.Minute, Tolerance: 0.1,
+	}).Days)
+	if !isNear(sum.Avoided, played.Avoided) || !isNear(sum.Wasted, played.Wasted) {
+		t.Errorf("avoided %.1f, wasted %.1f; played back %.1f, %.1f", sum.Avoided, sum.Wasted, played.Avoided, played.Wasted)
+	}
 	// What is asked for without a mode is a preview, which changes nothing.
 	if preview, off := runs[0].Score.PodHours, runs[1].Score.PodHours; preview != off {
 		t.Errorf("%v pod-hours with a preview, %v without", preview, off)
 	}
 }
+
+// isNear allows for samples that show a change some seconds earlier or later than the playback has it.
+func isNear(a, b float64) bool { return max(a, b) <= 1.3*min(a, b)+3 }
 
 // checkDays wants days on which the forecast learns, and then avoids what lacks.
 func checkDays(t *testing.T, days []replay.Day) {
@@ -94,26 +113,32 @@ func checkDays(t *testing.T, days []replay.Day) {
 	}
 	third := &days[2]
 	if third.Avoided < 0.8*third.Lacking || third.MostReplicas < 5 || third.RaisedMinutes == 0 ||
-		third.Wasted <= 0 || third.Wasted > 0.03*third.Paid {
+		math.Abs(third.Wasted) > 0.03*third.Paid {
 		t.Errorf("the third day: %+v", third)
 	}
 }
 
-// TestDays: dates are those of the load's own clock, and what pods too many cost is wasted only beyond the need.
+// minute has so many pods needed, lacking and paid for.
+func minute(needed float32, lacking, paid float64) simulate.Minute {
+	spare := max(0, paid-float64(needed))
+	return simulate.Minute{Tally: playback.Tally{Lacking: lacking, Paid: paid, Spare: spare}, Needed: needed}
+}
+
+// TestDays: dates are those of the load's own clock, and what pods too many cost is wasted only beyond the need. A pod
+// less by chance at another time makes up for it.
 func TestDays(t *testing.T) {
 	start := time.Date(2026, 3, 2, 23, 58, 0, 0, time.UTC)
 	without := []simulate.Minute{
-		{Lacking: 2, Paid: 4, Needed: 6}, {Paid: 4, Needed: 4}, {Paid: 4, Needed: 3}, {Paid: 9, Needed: 3},
+		minute(6, 2, 4), minute(4, 0, 4), minute(3, 0, 4), minute(3, 0, 9),
 	}
-	with := []simulate.Minute{
-		{Lacking: 0.5, Paid: 7, Needed: 6, Forecast: 7, Reason: forecast.ReasonInUse}, {Paid: 4, Needed: 4, Forecast: 4},
-		{Paid: 6, Needed: 3, Forecast: 6, Reason: forecast.ReasonLoadUnknown}, {Paid: 8, Needed: 3},
-	}
+	with := []simulate.Minute{minute(6, 0.5, 7), minute(4, 0, 4), minute(3, 0, 6), minute(3, 0, 8)}
+	with[0].Forecast, with[0].Reason, with[1].Forecast = 7, forecast.ReasonInUse, 4
+	with[2].Forecast, with[2].Reason = 6, forecast.ReasonLoadUnknown
 	got := days(start, without, with)
 	want := []replay.Day{
 		{Date: start.Truncate(24 * time.Hour), KnownMinutes: 2, Lacking: 2, Avoided: 1.5, Wasted: 1, Paid: 8,
 			RaisedMinutes: 1, MostReplicas: 7},
-		{Date: start.Add(2 * time.Minute), KnownMinutes: 2, Wasted: 2, Paid: 13, RaisedMinutes: 1, MostReplicas: 6},
+		{Date: start.Add(2 * time.Minute), KnownMinutes: 2, Wasted: 1, Paid: 13, RaisedMinutes: 1, MostReplicas: 6},
 	}
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%+v, want %+v", got, want)

@@ -6,13 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/season"
 )
 
 // version is that of the encoding.
-const version = 1
+const version = 2
 
 // encodedBytes is how many an encoded state has.
 var encodedBytes = 1 + binary.Size(&saved{})
+
+// In version 1 a Model had neither Runs nor Usual, there were no Hours, and lanesOfOne lanes.
+const lanesOfOne = 11
+
+// fromOne is version 2 of what is encoded in version 1: an arm that was not played has done nothing so far.
+func fromOne(b []byte) ([]byte, error) {
+	runs, hours := make([]byte, binary.Size(season.Model{}.Runs)+8), make([]byte, binary.Size(season.Hours{}))
+	lane := binary.Size(playback.Lane{})
+	const lanes = playback.Arms + 1 - lanesOfOne
+	if len(b) != encodedBytes-len(runs)-len(hours)-lanes*lane {
+		return nil, fmt.Errorf("forecast: %d bytes of version 1", len(b))
+	}
+	atLanes := encodedBytes - len(hours) - binary.Size(playback.State{}) - len(runs)
+	behind := atLanes + lanesOfOne*lane
+	without := slices.Repeat(b[atLanes:atLanes+lane], lanes)
+	return slices.Concat([]byte{version}, b[1:atLanes], runs, b[atLanes:behind], without, b[behind:], hours), nil
+}
 
 // AppendBinary appends the state's encoding: a version, and its fields in their order, little-endian.
 func (s *State) AppendBinary(dst []byte) ([]byte, error) {
@@ -24,9 +45,15 @@ func (s *State) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // UnmarshalBinary reads what AppendBinary has written. It does not trust it.
 func (s *State) UnmarshalBinary(b []byte) error {
+	if len(b) > 0 && b[0] == 1 {
+		var err error
+		if b, err = fromOne(b); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(b) == 0 || b[0] != version:
-		return fmt.Errorf("forecast: not in version %d of the encoding", version)
+		return fmt.Errorf("forecast: not in version 1 to %d of the encoding", version)
 	case len(b) != encodedBytes:
 		return fmt.Errorf("forecast: %d bytes, want %d", len(b), encodedBytes)
 	}
@@ -73,5 +100,5 @@ func (v *saved) isValid() bool {
 		}
 	}
 	return v.At >= 0 && isFine(v.Seconds, 120) && isFine(v.Sum, mostLoad*120) && isFine(v.PerPodMilli, math.MaxFloat64) &&
-		v.Model.IsValid() && v.Played.IsValid()
+		v.Model.IsValid() && v.Hours.IsValid() && v.Played.IsValid()
 }

@@ -1,12 +1,17 @@
 package forecast
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
 )
 
 // begin is midnight.
@@ -114,17 +119,59 @@ func TestAsksForNothingWhereNothingRecurs(t *testing.T) {
 	}
 }
 
+// TestStopsWhenJumpsStop: after three days without the jump nothing is raised for it, whatever it avoided before, and
+// although another one goes on.
 func TestStopsWhenJumpsStop(t *testing.T) {
-	s := New()
-	feed(s, 0, 4*day, jump)
-	raised := 0
-	for minute := 4 * day; minute < 12*day; minute++ {
-		if r := feed(s, minute, minute+1, func(int) float64 { return 2 }); minute >= 10*day && r.Replicas > 2 {
-			raised++
+	evening := func(minute int) float64 { return jump(minute + day - 8*60) }
+	quiet := func(int) float64 { return 2 }
+	for name, rest := range map[string]func(int) float64{"nothing else": quiet, "another": evening} {
+		s := New()
+		feed(s, 0, 14*day, func(minute int) float64 { return max(jump(minute), rest(minute)) })
+		for minute := 14 * day; minute < 20*day; minute++ {
+			r := feed(s, minute, minute+1, rest)
+			if m := minute % day; minute >= 17*day && m > 700 && m < 800 && r.Replicas > 2 {
+				t.Fatalf("%s: %d replicas in minute %d of day %d without the jump", name, r.Replicas, m, minute/day-13)
+			}
 		}
 	}
-	if raised > 20 {
-		t.Errorf("raised in %d minutes of the last two days, a week after the last jump", raised)
+}
+
+// TestWasteLimit: what is wasted stays within the limit, also where each jump is worth its price.
+func TestWasteLimit(t *testing.T) {
+	for _, limit := range []float64{0.5, 1, 2, 5} {
+		settings := active
+		settings.WasteLimitPercent = limit
+		random, height := rand.New(rand.NewPCG(1, 2)), 0.0
+		s, days := New(), [14]struct{ paid, wasted float64 }{}
+		var played playback.State
+		for minute := range len(days) * day {
+			if minute%30 == 20 {
+				height = 3 + 6*random.Float64()
+			}
+			load := 4.0
+			if m := minute % 30; m >= 25 && m < 29 {
+				load += height
+			}
+			in := inputAt(minute*60+20, load)
+			s.Observe(&settings, in)
+			in.Now = in.Now.Add(30 * time.Second)
+			played.SetFloor(0, s.Observe(&settings, in).Replicas)
+			m := Minute(&settings, in)
+			m.Load = load
+			counted := played.Play(&m)
+			_, wasted := counted[1].Against(&counted[0])
+			days[minute/day].paid += counted[0].Paid
+			days[minute/day].wasted += wasted
+		}
+		paid, wasted := 0.0, 0.0
+		for _, d := range days {
+			paid, wasted = paid+d.paid, wasted+d.wasted
+		}
+		if percent := 100 * wasted / paid; percent > limit {
+			t.Errorf("%.2f %% are wasted with a limit of %v", percent, limit)
+		} else {
+			t.Logf("%.2f %% are wasted with a limit of %v", percent, limit)
+		}
 	}
 }
 
@@ -345,6 +392,31 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestVersionOne: what version 1 has saved is gone on with.
+func TestVersionOne(t *testing.T) {
+	text, err := os.ReadFile("testdata/version1.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := bytes.TrimSpace(text)
+	s := New()
+	if err := s.UnmarshalText(saved); err != nil {
+		t.Fatal(err)
+	}
+	for _, arm := range []int{10, playback.Arms - 1} {
+		if *s.v.Played.With(arm) != *s.v.Played.Without() {
+			t.Errorf("arm %d, of which version 1 knows nothing, has %+v", arm, *s.v.Played.With(arm))
+		}
+	}
+	if r := feed(s, 3*day+300, 3*day+719, jump); r.Reason != ReasonInUse || r.Replicas < 7 || r.Replicas > 10 {
+		t.Errorf("two minutes before the jump: %+v", r)
+	}
+	// 4 characters are 3 bytes.
+	if err := New().UnmarshalText(saved[:len(saved)-4]); err == nil {
+		t.Error("a state of version 1 that was cut off is read")
+	}
+}
+
 func TestCloneSharesNothing(t *testing.T) {
 	s := New()
 	feed(s, 0, day, jump)
@@ -366,12 +438,13 @@ func TestDamagedStates(t *testing.T) {
 	for name, change := range map[string]func(b []byte) []byte{
 		"empty":           func([]byte) []byte { return nil },
 		"another version": func(b []byte) []byte { b[0]++; return b },
+		"version 1":       func(b []byte) []byte { b[0] = 1; return b },
 		"cut off":         func(b []byte) []byte { return b[:len(b)-1] },
 		"too long":        func(b []byte) []byte { return append(b, 0) },
 		"not a number":    func(b []byte) []byte { copy(b[17:25], "\xff\xff\xff\xff\xff\xff\xff\x7f"); return b },
 		"before 1970":     func(b []byte) []byte { b[8] = 0xff; return b },
 		"too many minutes played": func(b []byte) []byte {
-			copy(b[len(b)-16:], "\xff\xff\xff\xff\xff\xff\xff\x0f")
+			copy(b[len(b)-binary.Size(s.v.Hours)-16:], "\xff\xff\xff\xff\xff\xff\xff\x0f")
 			return b
 		},
 	} {

@@ -8,16 +8,20 @@ import (
 )
 
 // scales are the parts of what is expected that may be asked for. The first arms of the playback are these of the
-// expectation itself, the others of the expectation with the mean error of its minute on top.
-var scales = [playback.Arms / 2]float64{0.7, 0.8, 0.9, 1, 1.15}
+// expectation itself, the next of the expectation with the mean error of its minute on top, the last of what the hours
+// expect, where that is more.
+var scales = [playback.Arms / 3]float64{0.7, 0.8, 0.9, 1, 1.15}
+
+// peaks are the largest of these expectations until a new pod would be ready.
+type peaks [playback.Arms / len(scales)]float64
 
 // leeway is for what comes before the start-up and after it: a decision, a write, the first requests.
 const leeway = 10 * time.Second
 
-// doubt is how many times its waste a forecast has to be worth before it is used: what is played back is not what will
-// be. One that is in use stays while it is worth its waste, and up to limitSlack times the limit: what it wastes before
-// a jump is counted before what it avoids.
-const doubt, limitSlack = 1.5, 1.25
+// doubt is how many times its waste a forecast has to be worth: what is played back is not what will be, and the best
+// of several arms was lucky in part. What begins to be used has to be worth doubtToBegin times as much, and to waste no
+// more than limitToBegin of the limit: what it wastes before a jump is counted before what it avoids.
+const doubt, doubtToBegin, limitToBegin = 1.2, 1.9, 0.8
 
 // propose has each arm ask for what it would, and takes the best if it is worth it. The minute is the last one that is
 // over.
@@ -28,9 +32,10 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 		LearntFor: time.Duration(s.v.Learnt) * time.Minute, Needed: Needed,
 	}
 	mean, upper, isKnown := s.v.Model.Peaks(minute, ahead)
+	all := peaks{mean, upper, max(mean, s.v.Hours.Peak(minute, ahead))}
 	largest := min(s.largest(), float64(m.MaxReplicas))
 	for arm := range playback.Arms {
-		s.v.Played.SetFloor(arm, replicas(arm, mean, upper, largest))
+		s.v.Played.SetFloor(arm, all.replicas(arm, largest))
 	}
 	if !isKnown || s.v.Learnt < needed {
 		s.v.IsInUse = false
@@ -38,9 +43,9 @@ func (s *State) propose(settings *Settings, m *playback.Minute, minute int64) Re
 	}
 	var arm int
 	arm, r.Reason = s.choose(settings)
-	r.Scale, r.Expected, r.Day = scales[arm%len(scales)], expected(arm, mean, upper), s.day(arm)
+	r.Scale, r.Expected, r.Day = scales[arm%len(scales)], all.of(arm), s.day(arm)
 	if s.v.IsInUse = r.Reason == ReasonInUse; s.v.IsInUse {
-		r.Replicas = replicas(arm, mean, upper, largest)
+		r.Replicas = all.replicas(arm, largest)
 	}
 	return r
 }
@@ -55,22 +60,23 @@ func minutesAhead(startUp time.Duration) int {
 func (s *State) choose(settings *Settings) (best int, reason Reason) {
 	without, gain := s.v.Played.Without(), math.Inf(-1)
 	factor, limit := doubt, settings.WasteLimitPercent/100*without.Paid
-	if s.v.IsInUse {
-		factor, limit = 1, limitSlack*limit
+	if !s.v.IsInUse {
+		factor, limit = doubtToBegin, limitToBegin*limit
 	}
 	reason = ReasonNotWorthItsPrice
 	for arm := range playback.Arms {
 		with := s.v.Played.With(arm)
-		worth := settings.Price * (without.Lacking - with.Lacking)
+		avoided, wasted := with.Against(without)
+		worth := settings.Price * avoided
 		its := ReasonInUse
 		switch {
-		case worth <= factor*with.Wasted:
+		case worth <= factor*wasted:
 			its = ReasonNotWorthItsPrice
-		case with.Wasted > limit:
+		case wasted > limit:
 			its = ReasonAboveWasteLimit
 		}
-		if its > reason || its == reason && worth-with.Wasted > gain {
-			best, reason, gain = arm, its, worth-with.Wasted
+		if its > reason || its == reason && worth-wasted > gain {
+			best, reason, gain = arm, its, worth-wasted
 		}
 	}
 	return best, reason
@@ -78,10 +84,11 @@ func (s *State) choose(settings *Settings) (best int, reason Reason) {
 
 func (s *State) day(arm int) Day {
 	without, with := s.v.Played.Without(), s.v.Played.With(arm)
+	avoided, wasted := with.Against(without)
 	perDay := 24 * 60 / max(1, s.v.Played.Weight)
 	return Day{
-		LackingPodMinutes: perDay * without.Lacking, AvoidedPodMinutes: perDay * (without.Lacking - with.Lacking),
-		WastedPodMinutes: perDay * with.Wasted, PodMinutes: perDay * without.Paid,
+		LackingPodMinutes: perDay * without.Lacking, AvoidedPodMinutes: perDay * avoided,
+		WastedPodMinutes: perDay * wasted, PodMinutes: perDay * without.Paid,
 	}
 }
 
@@ -93,15 +100,10 @@ func (s *State) largest() (most float64) {
 	return most
 }
 
-func expected(arm int, mean, upper float64) float64 {
-	if arm < len(scales) {
-		return mean
-	}
-	return upper
-}
+func (p *peaks) of(arm int) float64 { return p[arm/len(scales)] }
 
 // replicas is what an arm asks for, no more than for the largest load there was.
-func replicas(arm int, mean, upper, largest float64) int32 {
-	wanted := min(scales[arm%len(scales)]*expected(arm, mean, upper), largest)
+func (p *peaks) replicas(arm int, largest float64) int32 {
+	wanted := min(scales[arm%len(scales)]*p.of(arm), largest)
 	return int32(max(0, math.Ceil(wanted-1e-9)))
 }

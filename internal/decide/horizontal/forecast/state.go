@@ -67,6 +67,7 @@ type saved struct {
 	IsInUse bool
 	Model   season.Model
 	Played  playback.State
+	Hours   season.Hours
 }
 
 // New is a state that knows nothing.
@@ -182,6 +183,7 @@ func (s *State) rescale(perPodMilli float64) {
 	}
 	s.v.Sum *= factor
 	s.v.Model.Scale(factor)
+	s.v.Hours.Scale(factor)
 	for i := range s.v.Largest {
 		s.v.Largest[i] *= factor
 	}
@@ -232,6 +234,7 @@ func (s *State) learn(m *playback.Minute) {
 	s.v.LearntLast = minute
 	s.v.Played.Play(m)
 	s.v.Model.Learn(minute, load, s.v.IsCapped)
+	s.v.Hours.Learn(minute, load, s.v.IsCapped)
 	s.v.Learnt++
 	if s.v.IsCapped {
 		s.v.CappedMinutes = min(s.v.CappedMinutes+1, longestCapped)

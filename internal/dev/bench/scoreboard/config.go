@@ -23,9 +23,10 @@ const (
 
 // Config says what is played.
 type Config struct {
-	// Folder has traces, .csv or .csv.gz. Without it generated days are played, unless MadeUp asks for made-up weeks.
-	Folder string
-	MadeUp bool
+	// Folder has traces, .csv or .csv.gz. Without it generated days are played, unless MadeUp or Drawn asks for made-up
+	// weeks.
+	Folder        string
+	MadeUp, Drawn bool
 	// TargetPercent, MinReplicas and MaxReplicas are those of all sides, which have no behavior beside.
 	TargetPercent, MinReplicas, MaxReplicas int32
 	// Ready are how long a pod takes to be ready once it is asked for, Samples how old samples are: everything is
@@ -34,8 +35,9 @@ type Config struct {
 	Samples []Samples
 	// Forecasts are the names of the sides beside upstream and Plimsoll; AllForecasts and NoForecasts stand alone.
 	Forecasts []string
-	// Seeds is how often each is played.
-	Seeds int
+	// Seeds is how often each is played, FirstSeed the seed of the first time.
+	Seeds     int
+	FirstSeed uint64
 	// Start is how much of the beginning of each load is left out; For cuts loads off that long after it, 0 plays them
 	// to their end. ScoreFrom is how much of what is played is not scored.
 	Start, For, ScoreFrom time.Duration
@@ -48,7 +50,7 @@ type Config struct {
 // Defaults are what the tables in the documentation are made with.
 func Defaults() Config {
 	return Config{
-		TargetPercent: 70, MinReplicas: 2, MaxReplicas: 20, Seeds: 3, Forecasts: []string{NoForecasts},
+		TargetPercent: 70, MinReplicas: 2, MaxReplicas: 20, Seeds: 3, FirstSeed: 1, Forecasts: []string{NoForecasts},
 		Ready: []time.Duration{12 * time.Second, time.Minute, 3 * time.Minute}, Samples: []Samples{Old, Fresh},
 	}
 }

@@ -37,13 +37,10 @@ func (c *Config) sources() ([]source, error) {
 		}
 		all = append(all, s)
 	}
-	if !c.MadeUp {
-		return all, nil
-	}
-	for _, name := range madeup.Names() {
+	for _, name := range c.madeUp() {
 		s := source{name: name}
 		for i := range c.Seeds {
-			l, err := madeup.Make(name, seed(i))
+			l, err := madeup.Make(name, c.seed(i))
 			if err != nil {
 				return nil, err
 			}
@@ -57,12 +54,23 @@ func (c *Config) sources() ([]source, error) {
 	return all, nil
 }
 
+// madeUp are the names of the made-up loads.
+func (c *Config) madeUp() (names []string) {
+	if c.MadeUp {
+		names = madeup.Names()
+	}
+	if c.Drawn {
+		names = append(names, madeup.DrawnNames()...)
+	}
+	return names
+}
+
 // seed is the seed of the n-th time.
-func seed(n int) uint64 { return uint64(n) + 1 }
+func (c *Config) seed(n int) uint64 { return c.FirstSeed + uint64(n) }
 
 // paths are the names of those loads that have one.
 func (c *Config) paths() ([]string, error) {
-	if c.Folder == "" && c.MadeUp {
+	if c.Folder == "" && len(c.madeUp()) > 0 {
 		return nil, nil
 	}
 	var names []string

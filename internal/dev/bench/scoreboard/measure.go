@@ -111,7 +111,7 @@ func (c *Config) plays(b board, s *source, sides []side) ([]*play, Load, error) 
 	l := Load{Name: s.name, Scores: map[string][]score.Score{}}
 	var plays []*play
 	for n := range c.Seeds {
-		scene, err := c.scene(b, s.seeds[n], seed(n))
+		scene, err := c.scene(b, s.seeds[n], c.seed(n))
 		if err != nil {
 			return nil, l, fmt.Errorf("%s: %w", s.name, err)
 		}

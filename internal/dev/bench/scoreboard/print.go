@@ -77,13 +77,13 @@ func (b *Board) sides() [][]string {
 
 func (b *Board) summaries() [][]string {
 	cells := [][]string{{
-		"side", "short, s a day", "of upstream's: sums", "median of ratios", "geometric mean", "ratios of",
+		"side", "short, s a day", "of upstream's: median", "geometric mean", "ratios of", "sums",
 		"most added, s a day", "pod-hours, mean", "pod-hours, most",
 	}}
 	for _, s := range b.Summaries {
 		cells = append(cells, []string{
-			s.Side, text(float64(s.ShortSecondsADay), 1), text(float64(s.RatioOfSums), 3), text(float64(s.MedianRatio), 3),
-			text(float64(s.MeanRatio), 3), fmt.Sprintf("%d loads", s.RatioLoads),
+			s.Side, text(float64(s.ShortSecondsADay), 1), text(float64(s.MedianRatio), 3), text(float64(s.MeanRatio), 3),
+			fmt.Sprintf("%d loads", s.RatioLoads), text(float64(s.RatioOfSums), 3),
 			fmt.Sprintf("%s ± %s %s", text(float64(s.MostAdded.Figure), 1), text(float64(s.MostAddedError), 1),
 				s.MostAdded.Load),
 			percent(float64(s.PodHoursPercent)),

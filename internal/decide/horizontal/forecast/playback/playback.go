@@ -13,7 +13,7 @@ import (
 )
 
 // Arms is how many forecasts are played.
-const Arms = 10
+const Arms = 15
 
 const (
 	// lanes are the metrics alone, and each forecast.
@@ -50,11 +50,26 @@ type Minute struct {
 	Down *behavior.Rules
 }
 
-// Tally is what was counted, in pod-minutes that count half after three days.
+// Tally is what was counted, in pod-minutes. Those of a Lane count half after three days.
 type Tally struct {
-	// Lacking pods were needed while the ready ones could not carry the load. Paid are all. Wasted are more than the
-	// metrics alone ask for and more than the load needs.
-	Lacking, Paid, Wasted float64
+	// Lacking pods were needed while the ready ones could not carry the load. Paid are all, Spare those beyond what the
+	// load needs.
+	Lacking, Paid, Spare float64
+}
+
+// Add counts a part of a minute. Playback and simulations count with it, so that they mean the same.
+func (t *Tally) Add(minutes float64, isShort bool, need, ready, paid int32) {
+	if isShort {
+		t.Lacking += minutes * float64(need-ready)
+	}
+	t.Paid += minutes * float64(paid)
+	t.Spare += minutes * float64(max(0, paid-need))
+}
+
+// Against is what a way to scale does against another one, which counts the same load: how much less it lacks, and how
+// much more it has to spare. Chance adds to the one as often as to the other, and cancels out.
+func (t *Tally) Against(without *Tally) (avoided, wasted float64) {
+	return without.Lacking - t.Lacking, t.Spare - without.Spare
 }
 
 // Lane are the replica counts of one way to scale.
@@ -90,7 +105,7 @@ func (s *State) Play(in *Minute) (counted [lanes]Tally) {
 		counted[i] = s.count(l, in, need)
 		l.Lacking = l.Lacking*keep + counted[i].Lacking
 		l.Paid = l.Paid*keep + counted[i].Paid
-		l.Wasted = l.Wasted*keep + counted[i].Wasted
+		l.Spare = l.Spare*keep + counted[i].Spare
 	}
 	s.Minutes++
 	s.Weight = s.Weight*keep + 1
@@ -111,7 +126,7 @@ func (s *State) IsValid() bool {
 	isFine := func(v float64) bool { return v >= 0 && v <= math.MaxInt32*Longest.Minutes()*halfLife }
 	for i := range s.Lanes {
 		l := &s.Lanes[i]
-		if !isFine(l.Lacking) || !isFine(l.Paid) || !isFine(l.Wasted) || l.Floor < 0 {
+		if !isFine(l.Lacking) || !isFine(l.Paid) || !isFine(l.Spare) || l.Floor < 0 {
 			return false
 		}
 		for _, c := range l.Counts {
@@ -134,12 +149,8 @@ func (s *State) count(l *Lane, in *Minute, need int32) (minute Tally) {
 	startUp := int64(min(in.StartUp, Longest) / time.Second)
 	for second := int64(step / 2); second < 60; second += step {
 		at := s.Minutes*60 + second - delay
-		count, ready := l.at(at), l.least(at-startUp, at)
-		if in.Load > float64(ready)*in.Full*(1+1e-9) {
-			minute.Lacking += part * float64(need-ready)
-		}
-		minute.Paid += part * float64(count)
-		minute.Wasted += part * float64(max(0, count-max(s.Lanes[0].at(at), need)))
+		ready := l.least(at-startUp, at)
+		minute.Add(part, in.Load > float64(ready)*in.Full*(1+1e-9), need, ready, l.at(at))
 	}
 	return minute
 }
@@ -154,12 +165,27 @@ func (l *Lane) begin(count int32) {
 // play sets the count of a minute.
 func (l *Lane) play(minute int64, in *Minute) {
 	before := l.Counts[(minute+span-1)%span]
-	count := max(l.react(minute, in, before), min(l.Floor, in.MaxReplicas))
+	count := l.react(minute, in, before)
+	count = max(count, Floor(min(l.Floor, in.MaxReplicas), before, count, in.Tolerance))
 	if count > before {
 		// The pods that are created have no samples. Metrics take them for busy, and propose the count that there is now.
 		l.remember(minute, in, count)
 	}
 	l.Counts[minute%span] = count
+}
+
+// Floor is the count that a forecast asks for beyond what stabilization makes of the metrics; 0 if it asks for none.
+//
+// A forecast moves a little each minute. Where it asks for one replica less than there are, or for less within the
+// tolerance, the count stays: otherwise a pod would go and come with each minute.
+func Floor(asked, current, stabilized int32, tolerance float64) int32 {
+	if asked <= stabilized {
+		return 0
+	}
+	if less := current - asked; less > 0 && float64(less) <= max(1, tolerance*float64(current)) {
+		return current
+	}
+	return asked
 }
 
 // react is the count that metrics lead to, without the rate policies of scaling up.

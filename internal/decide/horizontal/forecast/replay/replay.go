@@ -111,7 +111,7 @@ func (d *Days) Add(settings *forecast.Settings, in *forecast.Input, r *forecast.
 	m := forecast.Minute(settings, in)
 	m.Load = in.Load.Pods
 	counted := d.played.Play(&m)
-	day.add(&counted[0], &counted[1])
+	day.Add(&counted[0], &counted[1])
 	if day.MostReplicas = max(day.MostReplicas, r.Replicas); float64(r.Replicas) > math.Ceil(m.Load) {
 		day.RaisedMinutes++
 	}
@@ -125,10 +125,12 @@ func (d *Days) day(at time.Time) *Day {
 	return &d.All[len(d.All)-1]
 }
 
-func (d *Day) add(without, with *playback.Tally) {
+// Add counts a minute, without the forecast and with it.
+func (d *Day) Add(without, with *playback.Tally) {
+	avoided, wasted := with.Against(without)
 	d.KnownMinutes++
 	d.Lacking += without.Lacking
-	d.Avoided += without.Lacking - with.Lacking
-	d.Wasted += with.Wasted
+	d.Avoided += avoided
+	d.Wasted += wasted
 	d.Paid += without.Paid
 }

@@ -15,10 +15,16 @@ const Minutes = 24 * 60
 const (
 	// levelWeight and placeWeight are how much of an error the level and the place in the season take over.
 	levelWeight, placeWeight = 0.1, 0.2
+	// farOff is how far a load is below what was expected, as a part of that, to be no chance. A place takes over all of
+	// such an error once there are mostFar in a row: what has stopped is not waited for, while a jump of working days is
+	// still known after a weekend. Upwards a place follows at its own pace: chance brings more load on two days in a row.
+	farOff, mostFar = 0.2, 3
 	// errorDecay is what is left of an error after a minute.
 	errorDecay = 0.9
 	// unknown marks a place without a value. Others are from -most to most.
 	unknown, most = math.MinInt16, math.MaxInt16
+	// mostLoad bounds what is read of a load.
+	mostLoad = 1e12
 	// mostError is the largest stored error, in units of errors.
 	mostError = math.MaxUint8
 	// Units begin as these parts of the load's unit, and double whenever a value has no room.
@@ -34,6 +40,10 @@ type Model struct {
 	// Places are the season's values from midnight UTC on, and Errors the mean absolute errors there.
 	Places [Minutes]int16
 	Errors [Minutes]uint8
+	// Runs are the far errors in a row at each place, two bits of each. They are from Usual, the mean of the level in
+	// about a day: the level itself follows a jump that does not come within minutes.
+	Runs  [Minutes / 4]uint8
+	Usual float64
 }
 
 // Learn takes in the mean load of a minute. If isAtLeast, the load may have been larger: then it corrects the model
@@ -53,9 +63,35 @@ func (m *Model) Learn(minute int64, load float64, isAtLeast bool) {
 		m.Error = 0
 		return
 	}
+	m.Usual += (m.Level - m.Usual) / Minutes
 	m.setError(i, m.err(i)+placeWeight*(math.Abs(m.Error)-m.err(i)))
+	if m.hasStopped(i, load) {
+		m.set(i, load-m.Level)
+		return
+	}
 	m.Level += levelWeight * m.Error
-	m.set(i, m.season(i)+placeWeight*(load-m.Level-m.season(i)))
+	m.set(i, m.season(i)+placeWeight*m.unexplained(i, load))
+}
+
+// unexplained is what neither the level nor the usual one explains of a load: after a jump that did not come, the level
+// is too low for a while.
+func (m *Model) unexplained(i int, load float64) float64 {
+	byLevel, byUsual := load-m.Level-m.season(i), load-m.Usual-m.season(i)
+	if math.Abs(byUsual) < math.Abs(byLevel) {
+		return byUsual
+	}
+	return byLevel
+}
+
+// hasStopped reports whether the load is far below what was expected for the last of mostFar times in a row.
+func (m *Model) hasStopped(i int, load float64) bool {
+	runs, shift := &m.Runs[i/4], 2*(i%4)
+	before, run := *runs>>shift&3, uint8(0)
+	if expected := m.Usual + m.season(i); expected-load > farOff*expected {
+		run = before + 1
+	}
+	*runs += (run%mostFar - before) << shift
+	return run == mostFar
 }
 
 // Expected is what the season has for a minute, without the error of the last one; 0 if that was never seen.
@@ -126,6 +162,7 @@ func (m *Model) at(minute int64, left float64) (mean, upper float64, isKnown boo
 // Scale multiplies all that was learnt.
 func (m *Model) Scale(factor float64) {
 	m.Level *= factor
+	m.Usual *= factor
 	m.Error *= factor
 	m.Unit *= factor
 	m.ErrorUnit *= factor
@@ -133,8 +170,8 @@ func (m *Model) Scale(factor float64) {
 
 // IsValid reports whether the numbers can be computed with.
 func (m *Model) IsValid() bool {
-	for _, v := range []float64{m.Level, m.Error, m.Unit, m.ErrorUnit} {
-		if math.IsNaN(v) || math.Abs(v) > 1e12 {
+	for _, v := range []float64{m.Level, m.Usual, m.Error, m.Unit, m.ErrorUnit} {
+		if math.IsNaN(v) || math.Abs(v) > mostLoad {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package season
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -95,20 +96,69 @@ func TestUnknownMinutes(t *testing.T) {
 	}
 }
 
+// TestRuns: a jump that stopped is given up after the third day, and one of working days is still known on Monday.
+func TestRuns(t *testing.T) {
+	for _, c := range []struct {
+		why         string
+		days        string
+		least, most float64
+	}{
+		{"every day", "jjjjj", 9.9, 10.1}, {"a day without", "jjjjj.", 8, 9}, {"two days without", "jjjjj..", 6.5, 7.5},
+		{"three days without", "jjjjj...", 1.9, 2.1}, {"a day", "....j", 3, 4.5}, {"two days", "....jj", 4, 6},
+		{"after a weekend", "jjjjj..jjjjj..", 6.5, 7.5}, {"each second day", "j.j.j.j.j.j.j.", 4, 7.5},
+	} {
+		m := learn(len(c.days), func(day, minute int) float64 {
+			if c.days[day] == '.' {
+				return 2
+			}
+			return jump(day, minute)
+		})
+		if got := m.Expected(720); got < c.least || got > c.most {
+			t.Errorf("%s: %.1f pods are expected at noon, want %v to %v", c.why, got, c.least, c.most)
+		}
+	}
+}
+
+// TestHours: what comes in half of the hours is expected in each by half, and an hour without tells little.
+func TestHours(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var h Hours
+	comes, before, at := false, 0.0, 0.0
+	for minute := range int64(20 * Minutes) {
+		load := 4.0
+		if minute%120 == 95 {
+			comes = random.IntN(2) == 0
+			before, at = before+h.Peak(minute-6, 5)/240, at+h.Peak(minute-1, 3)/240
+		}
+		if m := minute % 120; comes && m >= 95 && m < 98 {
+			load = 14
+		}
+		h.Learn(minute, load, false)
+	}
+	if before < 3.5 || before > 4.5 || at < 7 || at > 11 {
+		t.Errorf("in the mean %.1f pods are expected before the jump, and %.1f at it", before, at)
+	}
+}
+
 // TestRoundingIsSmall compares with the same formulas without rounding, over sizes of loads.
 func TestRoundingIsSmall(t *testing.T) {
 	for _, size := range []float64{0.01, 1, 300, 5e6} {
 		var m Model
 		var places [Minutes]float64
-		l, most := 0.0, 0.0
+		l, usual, most := 0.0, 0.0, 0.0
 		for minute := range 4 * Minutes {
-			load := size * (2 + math.Sin(float64(minute)/200) + math.Mod(float64(minute)*0.37, 1))
+			load := size * (2 + 0.15*math.Sin(float64(minute)/200) + 0.1*math.Mod(float64(minute)*0.37, 1))
 			i := minute % Minutes
 			if minute < Minutes {
 				places[i] = load
 			} else {
+				usual += (l - usual) / Minutes
 				l += levelWeight * (load - l - places[i])
-				places[i] += placeWeight * (load - l - places[i])
+				if rest := load - places[i]; math.Abs(rest-usual) < math.Abs(rest-l) {
+					places[i] += placeWeight * (rest - usual)
+				} else {
+					places[i] += placeWeight * (rest - l)
+				}
 			}
 			m.Learn(int64(minute), load, false)
 			most = max(most, load)

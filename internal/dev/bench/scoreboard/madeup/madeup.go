@@ -56,8 +56,13 @@ var kinds = []kind{
 	{"daylight-saving", ofDay(func(day int, m float64) float64 { return service(later(day, m, -60)) })},
 }
 
-// Names are those of all loads, in the order of tables.
-func Names() []string {
+// Names are those of the loads that are the same but for noise, in the order of tables.
+func Names() []string { return namesOf(kinds) }
+
+// DrawnNames are those of the loads that differ from seed to seed.
+func DrawnNames() []string { return namesOf(drawn) }
+
+func namesOf(kinds []kind) []string {
 	names := make([]string, len(kinds))
 	for i := range kinds {
 		names[i] = kinds[i].name
@@ -67,13 +72,14 @@ func Names() []string {
 
 // Make makes a load; the seed decides all that is random in it.
 func Make(name string, seed uint64) (*load.Load, error) {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	all := slices.Concat(kinds, drawn)
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("load %q is not made up, known are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("load %q is not made up, known are %s", name, strings.Join(namesOf(all), ", "))
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte(name)) // never fails
-	next := kinds[i].minutes(rand.New(rand.NewPCG(seed, hash.Sum64())))
+	next := all[i].minutes(rand.New(rand.NewPCG(seed, hash.Sum64())))
 	points := make([]workloadmodel.Point, days*minutesOfDay)
 	largest := 0.0
 	for minute := range points {

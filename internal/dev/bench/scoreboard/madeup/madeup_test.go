@@ -25,9 +25,9 @@ func mean(l *load.Load, day, hour, minutes int) float64 {
 
 // TestSeeds: a load is its seed's alone, has three weeks, and is about as large as the others.
 func TestSeeds(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range append(Names(), DrawnNames()...) {
 		one, again, other := make1(t, name, 1), make1(t, name, 1), make1(t, name, 2)
-		if one.Length != 21*24*time.Hour || one.Peak < 60 || one.Peak > 130 || one.Name != name {
+		if one.Length != 21*24*time.Hour || one.Peak < 25 || one.Peak > 160 || one.Name != name {
 			t.Errorf("%s: %v long, %v at most", one.Name, one.Length, one.Peak)
 		}
 		differs, largest := false, 0.0
@@ -91,6 +91,26 @@ func TestNothingRecurs(t *testing.T) {
 	l := make1(t, "noise", 1)
 	if early, late := mean(l, 0, 0, 5*minutesOfDay), mean(l, 16, 0, 5*minutesOfDay); math.Abs(early/late-1) > 0.01 {
 		t.Errorf("noise goes from %v to %v", early, late)
+	}
+}
+
+// TestDrawn: what is drawn to recur resembles the day before, whatever the seed and although it is disturbed.
+func TestDrawn(t *testing.T) {
+	for seed := range uint64(3) {
+		for _, name := range []string{
+			"drawn-hourly", "drawn-two-hourly", "drawn-batch", "drawn-stops", "drawn-moves", "drawn-level", "drawn-smooth",
+		} {
+			l := make1(t, name, seed)
+			of := func(day int) (values []float64) {
+				for m := range minutesOfDay {
+					values = append(values, l.Rate(time.Duration(day*minutesOfDay+m)*time.Minute))
+				}
+				return values
+			}
+			if r, later := correlation(of(1), of(2)), correlation(of(17), of(18)); r < 0.2 || later < 0.2 {
+				t.Errorf("%s, seed %d: correlations with the day before of %.2f, later %.2f", name, seed, r, later)
+			}
+		}
 	}
 }
 

@@ -116,8 +116,10 @@ func TestLoadsHaveTimesOfTheirOwn(t *testing.T) {
 		s.Load.Name, s.For = name, time.Minute
 		_, err := Play(t.Context(), s, Setting{Side: side, HPA: autoscaler(50, 2, 20)}, Watch{
 			Decision: func(at time.Duration, o *horizontal.Observation, _ *horizontal.Decision) {
-				if sample := &o.Readings[0].Samples[0]; window == 0 && sample.Present {
-					decided, window = at, sample.Window
+				for _, sample := range o.Readings[0].Samples {
+					if window == 0 && sample.Present {
+						decided, window = at, sample.Window
+					}
 				}
 			},
 		})

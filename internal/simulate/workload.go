@@ -149,5 +149,8 @@ func (nothing) IsEmpty() bool { return false }
 // Sample implements observe.PodUsage.
 func (nothing) Sample(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
 
+// Earlier implements observe.PodUsage.
+func (nothing) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
+
 // Recent implements observe.PodUsage.
 func (nothing) Recent(int, *source.Spec, arithmetic.Mode) metric.Recent { return metric.Recent{} }

@@ -41,6 +41,7 @@ func (s seen) look(now *Situation) {
 		divergence.OneDoubling:       spec.Behavior == nil,
 		divergence.NewerSamples:      true,
 		divergence.RecentlyReady:     slices.ContainsFunc(now.Pods, isReady),
+		divergence.LoadOnce:          hasCPU(spec.Metrics) && slices.ContainsFunc(now.Pods, isReady),
 		divergence.Saturate:          now.Wild || now.Scale.Spec == 0 || now.Scale.Status == 0,
 	} {
 		s[about] = s[about] || is
@@ -84,6 +85,13 @@ func hasUtilization(metrics []autoscalingv2.MetricSpec) bool {
 	return slices.ContainsFunc(metrics, func(m autoscalingv2.MetricSpec) bool {
 		return m.Resource != nil && m.Resource.Target.AverageUtilization != nil ||
 			m.ContainerResource != nil && m.ContainerResource.Target.AverageUtilization != nil
+	})
+}
+
+func hasCPU(metrics []autoscalingv2.MetricSpec) bool {
+	return slices.ContainsFunc(metrics, func(m autoscalingv2.MetricSpec) bool {
+		return m.Resource != nil && m.Resource.Name == corev1.ResourceCPU ||
+			m.ContainerResource != nil && m.ContainerResource.Name == corev1.ResourceCPU
 	})
 }
 

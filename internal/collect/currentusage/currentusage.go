@@ -12,7 +12,6 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -20,7 +19,7 @@ import (
 
 // Kubelets answers from samples that were taken before; podusage.Source does.
 type Kubelets interface {
-	Look(now time.Time, pods []*observe.Pod, share averaging.Share, v *podusage.View) error
+	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
 }
 
 // Metrics is metrics.k8s.io; metricsapi.Client is one.
@@ -84,7 +83,7 @@ func (r *Reader) sampled(namespace string, pods []string) map[string]map[string]
 	var view podusage.View
 	for _, name := range pods {
 		pod := r.cfg.Pod(namespace, name)
-		if pod == nil || r.cfg.Kubelets.Look(time.Now(), []*observe.Pod{pod}, averaging.DefaultShare, &view) != nil {
+		if pod == nil || r.cfg.Kubelets.Look(time.Now(), []*observe.Pod{pod}, &view) != nil {
 			continue
 		}
 		for _, c := range view.Containers(0) {

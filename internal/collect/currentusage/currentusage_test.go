@@ -14,7 +14,6 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -41,7 +40,7 @@ func (m *metrics) Resource(context.Context, string, string) (*metricsv1beta1.Pod
 // silent are kubelets without samples.
 type silent struct{ asked int }
 
-func (s *silent) Look(time.Time, []*observe.Pod, averaging.Share, *podusage.View) error {
+func (s *silent) Look(time.Time, []*observe.Pod, *podusage.View) error {
 	s.asked++
 	return errors.New("no samples")
 }

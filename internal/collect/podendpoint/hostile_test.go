@@ -148,7 +148,7 @@ func TestHostilePods(t *testing.T) {
 				bad, good := rateQuery(pods(0, 2)), rateQuery(pods(2, 1))
 				good.Key.Name = "neighbour"
 				_, _ = f.run(good, 0)
-				_, _ = f.run(bad, 3*time.Second)
+				_, _ = f.run(bad, 6*time.Second)
 				if got, err := f.run(good, 0); got != "10000" || err != nil {
 					t.Errorf("the neighbour: %s, %v", got, err)
 				}
@@ -211,7 +211,7 @@ func TestManySeriesOfAnotherObject(t *testing.T) {
 		o.series += maxSeries // as if it had many more pods
 		o.mu.Unlock()
 		f.source.budget.series.Add(maxSeries)
-		for range 5 {
+		for range 6 {
 			_, _ = f.run(greedy, time.Second)
 			_, _ = f.run(good, 0)
 		}
@@ -239,7 +239,7 @@ func TestManySilentPods(t *testing.T) {
 		bad, good := rateQuery(pods(0, silent)), rateQuery(pods(silent, 1))
 		good.Key.Name = "neighbour"
 		_, _ = f.run(good, 0)
-		if got, err := f.run(bad, 3*time.Second); strings.Contains(got, "-") || err != nil {
+		if got, err := f.run(bad, 6*time.Second); strings.Contains(got, "-") || err != nil {
 			t.Fatal(err)
 		}
 		f.change(func() {

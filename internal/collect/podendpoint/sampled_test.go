@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -40,26 +39,6 @@ func TestSampleBesideNewPods(t *testing.T) {
 		got, err := f.run(q, 10*time.Second)
 		if values := strings.Fields(got); err != nil || strings.Join(values[old:], "") != strings.Repeat("?", added) {
 			t.Errorf("with pods that are starting: %s, %v", got, err)
-		}
-	})
-}
-
-// Where pods become ready that are not in the sample, the averages of the others begin with that: what the new ones have
-// taken over, the others do no longer.
-func TestAveragesBeginWithPodsBesideTheSample(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for status, want := range map[corev1.ConditionStatus]time.Duration{
-			corev1.ConditionTrue: 8 * time.Second, corev1.ConditionFalse: averaging.StableWindow,
-		} {
-			var v View
-			all := fresh(0, 4, status)
-			v.begin(len(all), averaging.DefaultShare)
-			for i, pod := range all {
-				(&podPage{}).miss(time.Now().Add(9*time.Second), pod, false, i, &v)
-			}
-			if got := v.joint.Window(); got != want || !v.samples[0].Unsampled {
-				t.Errorf("ready is %s: averages over %v, want %v", status, got, want)
-			}
 		}
 	})
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -91,8 +90,6 @@ type Query struct {
 	Spec   *sources.PodEndpoint
 	// Pods are the target's.
 	Pods []*observe.Pod
-	// Share is the part of what they do together that may count twice.
-	Share averaging.Share
 	// SyncPeriod is the longest time between two Looks; 0 for 15 s. After twice that without
 	// one, the object's pods are not scraped any more.
 	SyncPeriod time.Duration
@@ -185,7 +182,7 @@ func (s *Source) Run(ctx context.Context, watch Watch) {
 // Look finds what is known of the metric for v to answer from until the next Look, and makes the
 // pods be scraped. An error is why there are no values; ErrStarting means that there will be soon.
 func (s *Source) Look(now time.Time, q *Query, v *View) error {
-	v.begin(len(q.Pods), q.Share)
+	v.begin(len(q.Pods))
 	if q.Spec == nil {
 		return errors.New("the metric is not valid")
 	}
@@ -193,7 +190,7 @@ func (s *Source) Look(now time.Time, q *Query, v *View) error {
 	defer o.mu.Unlock()
 	p, m := o.subscribe(now, q)
 	p.follow(now, q.Pods)
-	return p.look(now, m, q, v)
+	return p.look(now, m, q.Pods, v)
 }
 
 // locked is the object of that key with its lock, which is made if there is none.

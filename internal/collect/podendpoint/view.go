@@ -19,13 +19,14 @@ const (
 	// warmUpIntervals is for how many intervals a pod that has not failed may have no samples because
 	// its scraping has just begun.
 	warmUpIntervals = 4
+	// rounding is how much shorter a span of scrapes may be that come every second, but not exactly then.
+	rounding = 500 * time.Millisecond
 )
 
 // View is what Look found. The zero value is ready for use, and it may be used again.
 type View struct {
 	samples []metric.Sample
 	recent  []metric.Recent
-	joint   averaging.CommonWindow
 	found   found
 }
 
@@ -41,9 +42,8 @@ type found struct {
 
 var _ observehorizontal.PodUsage = (*View)(nil)
 
-func (v *View) begin(pods int, share averaging.Share) {
+func (v *View) begin(pods int) {
 	v.samples, v.recent = resized(v.samples, pods), resized(v.recent, pods)
-	v.joint.Reset(share)
 	v.found = found{}
 }
 
@@ -69,16 +69,9 @@ func (v *View) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recent 
 	return v.recent[pod]
 }
 
-// look looks a second time, over a shorter window, if so many pods have just become ready that it
-// matters.
-func (p *podPage) look(now time.Time, m *wanted, q *Query, v *View) error {
-	p.lookOver(now, m, q.Pods, averaging.StableWindow, v)
-	if window := v.joint.Window(); window < averaging.StableWindow {
-		v.begin(len(q.Pods), q.Share)
-		p.lookOver(now, m, q.Pods, window, v)
-	}
-	return v.found.err(now.Sub(m.since) < p.warmUp())
-}
+// Earlier implements observehorizontal.PodUsage. The pods of an object are scraped together: their samples end at the
+// same moment.
+func (v *View) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
 
 // err is why there are no values.
 func (f *found) err(isBeginning bool) error {
@@ -100,7 +93,7 @@ func (p *podPage) warmUp() time.Duration {
 	return warmUpIntervals*p.interval() + p.source.config.Timeout
 }
 
-func (p *podPage) lookOver(now time.Time, m *wanted, pods []*observe.Pod, window time.Duration, v *View) {
+func (p *podPage) look(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
 	at := p.indexOf(m)
 	grace := max(graceIntervals*p.interval(), graceIntervals*time.Second)
 	for i, pod := range pods {
@@ -109,27 +102,35 @@ func (p *podPage) lookOver(now time.Time, m *wanted, pods []*observe.Pod, window
 		}
 		t := p.targets[pod.Identity()]
 		if t == nil || t.isAhead {
-			p.miss(now, pod, t == nil, i, v)
+			p.miss(pod, t == nil, i, v)
 			continue
 		}
 		h := &t.histories[at]
-		s := h.Average(window)
-		if s.Present && now.Sub(s.At) > grace {
+		s, isNew := averageOf(h, pod), now.Sub(later(t.added, m.since)) < p.warmUp()
+		if now.Sub(s.At) > grace || isNew && m.spec.IsRate && isBrief(pod, &s) {
 			s = metric.Sample{}
 		}
 		if pod.IsReady() {
-			v.found.count(t, h, s.Present, now.Sub(later(t.added, m.since)) < p.warmUp())
+			v.found.count(t, h, s.Present, isNew)
 		}
 		if s.Present {
 			v.found.isAny = true
-			v.samples[i], v.recent[i] = v.join(h, pod, s, window), h.Recent()
+			v.samples[i], v.recent[i] = s, h.Recent()
 		}
 	}
+	return v.found.err(now.Sub(m.since) < p.warmUp())
 }
 
-// miss is a pod that does not count: one that is not in the sample, or that cannot be scraped. What one that is not in
-// the sample has taken over since it is ready, the others do no longer: their averages begin with that, too.
-func (p *podPage) miss(now time.Time, pod *observe.Pod, isUnknown bool, i int, v *View) {
+// isBrief reports whether a pod was scraped for too short a time since this process began to: what it did in a second
+// or two may be a burst. A gauge's value is none. The first seconds of a pod that has just started are its start in any
+// case.
+func isBrief(pod *observe.Pod, s *metric.Sample) bool {
+	began := s.At.Add(-s.Window)
+	return s.Window < averaging.ShortestWindow-rounding && began.Sub(pod.StartTime) > averaging.ShortestWindow
+}
+
+// miss is a pod that does not count: one that is not in the sample, or that cannot be scraped.
+func (p *podPage) miss(pod *observe.Pod, isUnknown bool, i int, v *View) {
 	if isUnknown {
 		if _, err := p.portOf(pod); err != nil {
 			if pod.IsReady() {
@@ -139,20 +140,17 @@ func (p *podPage) miss(now time.Time, pod *observe.Pod, isUnknown bool, i int, v
 		}
 	}
 	v.samples[i].Unsampled = true
-	if pod.IsReady() {
-		v.joint.Add(now.Sub(pod.ReadyTransition.Add(time.Second)))
-	}
 }
 
-// join takes in how long the pod was ready when the sample was taken, and begins its average with
-// that. The API truncates the time to seconds.
-func (v *View) join(h *counter.History, pod *observe.Pod, s metric.Sample, window time.Duration) metric.Sample {
-	if !pod.IsReady() {
+// averageOf is the pod's over the stable window. While it has just become ready the average begins with that. The API
+// truncates the time to seconds.
+func averageOf(h *counter.History, pod *observe.Pod) metric.Sample {
+	s := h.Average(averaging.StableWindow)
+	if !s.Present || !pod.IsReady() {
 		return s
 	}
 	readyFor := s.At.Sub(pod.ReadyTransition.Add(time.Second))
-	v.joint.Add(readyFor)
-	if own := averaging.PodWindow(readyFor, window); own < window {
+	if own := averaging.PodWindow(readyFor, averaging.StableWindow); own < averaging.StableWindow {
 		return h.Average(own)
 	}
 	return s

@@ -353,25 +353,3 @@ func (a *agents) forget(target kubelet.Target) {
 	a.scraper.Forget(target.Node)
 	a.store.Forget(target.Node)
 }
-
-// usage appends what the agent knows of a pod; false if that is not all of it, or too little for an average.
-func (a *agents) usage(
-	query rate.Query, pod *observe.Pod, dst []rate.ContainerUsage,
-) (all []rate.ContainerUsage, isEnough bool) {
-	from := len(dst)
-	if pod.Running == nil {
-		return dst, false
-	}
-	dst, isKnown := a.store.Usage(query, dst)
-	if !isKnown || len(dst)-from != len(pod.Running.Containers) {
-		return dst[:from], false
-	}
-	// An interval may be missing at the window's begin.
-	shortest := min(query.Window, averaging.ShortestWindow) - scrape.DefaultPeriod
-	for i := range dst[from:] {
-		if c := &dst[from+i]; !c.HasCPU || !c.HasMemory || c.CPU.Span < shortest {
-			return dst[:from], false
-		}
-	}
-	return dst, true
-}

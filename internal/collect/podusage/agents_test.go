@@ -21,7 +21,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -177,7 +176,7 @@ func running(t *testing.T, change ...func(*Agents)) (c *cluster, s *Source, pods
 func age(t *testing.T, s *Source, pods []*observe.Pod) time.Duration {
 	t.Helper()
 	var v View
-	if err := s.Look(time.Now(), pods, averaging.DefaultShare, &v); err != nil {
+	if err := s.Look(time.Now(), pods, &v); err != nil {
 		t.Fatalf("%v", err)
 	}
 	got := v.Sample(0, cpuOfPod, arithmetic.Saturate)
@@ -232,7 +231,7 @@ func TestAgentBeforeKubelet(t *testing.T) {
 func wantIntervals(t *testing.T, s *Source, pods []*observe.Pod) {
 	t.Helper()
 	var v View
-	if err := s.Look(time.Now(), pods, averaging.DefaultShare, &v); err != nil {
+	if err := s.Look(time.Now(), pods, &v); err != nil {
 		t.Fatal(err)
 	}
 	for k, r := range v.Recent(0, cpuOfPod, arithmetic.Saturate) {
@@ -343,7 +342,7 @@ func TestBudgetForAgents(t *testing.T) {
 func originsOf(t *testing.T, s *Source, pods []*observe.Pod) Origins {
 	t.Helper()
 	var v View
-	if err := s.Look(time.Now(), pods, averaging.DefaultShare, &v); err != nil {
+	if err := s.Look(time.Now(), pods, &v); err != nil {
 		t.Fatal(err)
 	}
 	o := v.Origins(time.Now(), pods)
@@ -371,7 +370,7 @@ func TestNeitherAnswers(t *testing.T) {
 		c.set(func() { c.agents["a"], c.kubeletFailure = errors.New("agent is gone"), errors.New("kubelet is gone") })
 		pass(time.Minute)
 		var v View
-		err := s.Look(time.Now(), pods, averaging.DefaultShare, &v)
+		err := s.Look(time.Now(), pods, &v)
 		if err == nil || !strings.Contains(err.Error(), "agent is gone") || !strings.Contains(err.Error(), "kubelet is gone") {
 			t.Errorf("neither answers: %v", err)
 		}
@@ -557,7 +556,7 @@ func TestShortPeak(t *testing.T) {
 				for range 8 {
 					pass(15 * time.Second)
 					var v View
-					if err := s.Look(time.Now(), pods, averaging.DefaultShare, &v); err != nil || len(v.Containers(0)) != 2 {
+					if err := s.Look(time.Now(), pods, &v); err != nil || len(v.Containers(0)) != 2 {
 						t.Fatalf("%d containers: %v", len(v.Containers(0)), err)
 					}
 					most := v.Containers(0)[0]

@@ -4,17 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-)
-
-// origin is where what is known of a pod comes from.
-type origin uint8
-
-const (
-	// fromNobody: nothing is known of the pod.
-	fromNobody origin = iota
-	fromKubelet
-	fromAgent
 )
 
 // Origins say where what a Look found comes from.
@@ -37,11 +28,11 @@ var errNotAsked = errors.New("it has not answered yet")
 // IsFromAgents reports whether agents know all pods of which the last Look found something.
 func (v *View) IsFromAgents() bool {
 	isAny := false
-	for _, from := range v.origins {
-		if from == fromKubelet {
+	for _, from := range v.View.Origins() {
+		if from == podload.FromKubelet {
 			return false
 		}
-		isAny = isAny || from == fromAgent
+		isAny = isAny || from == podload.FromAgent
 	}
 	return isAny
 }
@@ -50,12 +41,12 @@ func (v *View) IsFromAgents() bool {
 func (v *View) Origins(now time.Time, pods []*observe.Pod) Origins {
 	var o Origins
 	isNoted := map[string]bool{}
-	for i, from := range v.origins {
+	for i, from := range v.View.Origins() {
 		switch from {
-		case fromAgent:
+		case podload.FromAgent:
 			o.AgentPods++
 			continue
-		case fromKubelet:
+		case podload.FromKubelet:
 			o.KubeletPods++
 		}
 		node := pods[i].Node()

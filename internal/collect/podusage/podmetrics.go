@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -50,21 +50,28 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 	if !average.Present {
 		return nil
 	}
-	all := []metricsv1beta1.PodMetrics{v.itemOf(p, &average, func(c *rate.ContainerUsage) corev1.ResourceList {
+	all := []metricsv1beta1.PodMetrics{v.itemOf(p, &average, func(_ int, c *podload.Usage) corev1.ResourceList {
 		return corev1.ResourceList{
 			corev1.ResourceCPU: cores(&c.CPU), corev1.ResourceMemory: *resource.NewQuantity(c.MemoryBytes, resource.BinarySI),
 		}
 	})}
-	observehorizontal.MarkUncounted(&all[0], average.UncountedMilli)
-	for k := range metric.RecentIntervals {
-		interval := v.interval(p.place, k, &spec, arithmetic.Saturate)
+	if earlier := v.Earlier(p.place, &spec, arithmetic.Saturate); earlier.Present {
+		intervals := v.EarlierIntervals(p.place)
+		item := v.itemOf(p, &earlier, func(k int, _ *podload.Usage) corev1.ResourceList {
+			return corev1.ResourceList{corev1.ResourceCPU: cores(&intervals[k])}
+		})
+		observehorizontal.MarkWindow(&item, observehorizontal.EarlierWindow)
+		all = append(all, item)
+	}
+	for n := range metric.RecentIntervals {
+		interval := v.Interval(p.place, n, &spec, arithmetic.Saturate)
 		if !interval.Present {
 			break
 		}
-		item := v.itemOf(p, &interval, func(c *rate.ContainerUsage) corev1.ResourceList {
-			return corev1.ResourceList{corev1.ResourceCPU: cores(&c.Recent[k])}
+		item := v.itemOf(p, &interval, func(k int, _ *podload.Usage) corev1.ResourceList {
+			return corev1.ResourceList{corev1.ResourceCPU: cores(v.IntervalOf(p.place, n, k, &spec))}
 		})
-		observehorizontal.MarkInterval(&item)
+		observehorizontal.MarkWindow(&item, observehorizontal.SurgeWindow)
 		all = append(all, item)
 	}
 	return all
@@ -72,7 +79,7 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 
 // itemOf has the sample's times and what usage says of each container.
 func (v *View) itemOf(
-	p part, s *metric.Sample, usage func(*rate.ContainerUsage) corev1.ResourceList,
+	p part, s *metric.Sample, usage func(k int, c *podload.Usage) corev1.ResourceList,
 ) metricsv1beta1.PodMetrics {
 	item := metricsv1beta1.PodMetrics{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace(), Name: p.pod.Name, Labels: p.pod.Labels().Map()},
@@ -81,15 +88,15 @@ func (v *View) itemOf(
 	if p.container != "" {
 		item.Annotations = map[string]string{observehorizontal.ContainerAnnotation: p.container}
 	}
-	containers := v.of(p.place)
+	containers := v.Containers(p.place)
 	for i := range containers {
 		if c := &containers[i]; p.container == "" || c.Name == p.container {
-			item.Containers = append(item.Containers, metricsv1beta1.ContainerMetrics{Name: c.Name, Usage: usage(c)})
+			item.Containers = append(item.Containers, metricsv1beta1.ContainerMetrics{Name: c.Name, Usage: usage(i, c)})
 		}
 	}
 	return item
 }
 
-func cores(i *rate.Interval) resource.Quantity {
+func cores(i *podload.Interval) resource.Quantity {
 	return *resource.NewScaledQuantity(i.NanoCores, resource.Nano)
 }

@@ -9,11 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -33,9 +34,8 @@ func TestPodMetricsReadAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a"), pod("web-1", "a"), pod("web-2", "b")})
 		v := &View{}
-		for range pods {
-			v.containers = append(v.containers, drawContainers(t)...)
-			v.ends = append(v.ends, len(v.containers))
+		if err := v.Look(time.Unix(1100, 0), len(pods), &drawn{pods: pods, containers: drawContainers(t, len(pods))}); err != nil {
+			t.Fatal(err)
 		}
 		list := v.PodMetrics(pods, policy.Metrics)
 		ours, theirs := observehorizontal.NewAnswers(policy, pods), observehorizontal.NewAnswers(policy, pods)
@@ -52,23 +52,37 @@ func TestPodMetricsReadAlike(t *testing.T) {
 	})
 }
 
-func drawContainers(t *rapid.T) []rate.ContainerUsage {
-	names := rapid.SampledFrom([][]string{nil, {"app"}, {"app", "proxy"}, {"proxy", "app", "third"}}).Draw(t, "containers")
-	at := time.Unix(1000, 0)
-	containers := make([]rate.ContainerUsage, len(names))
-	for i, name := range names {
-		c := rate.ContainerUsage{Name: name, HasCPU: true, HasMemory: true}
-		c.MemoryBytes = rapid.Int64Range(1, 1<<40).Draw(t, "memory")
-		end := at.Add(time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond)
-		c.CPU = rate.Interval{End: end, Span: 15 * time.Second, NanoCores: rapid.Int64Range(0, 1e13).Draw(t, "nanocores")}
-		c.UncountedNanoCores = rapid.SampledFrom([]int64{0, 0, 999_999, 250_000_000}).Draw(t, "rest")
-		c.RecentCount = rapid.IntRange(1, rate.RecentIntervals).Draw(t, "intervals")
-		for k := range c.RecentCount {
-			span := time.Duration(rapid.SampledFrom([]int{200, 1000, 1003}).Draw(t, "span")) * time.Millisecond
-			c.Recent[k] = rate.Interval{End: end, Span: span, NanoCores: rapid.Int64Range(0, 1e13).Draw(t, "nanocores")}
-			end = end.Add(-span)
+// drawn reads pods of which anything may be known.
+type drawn struct {
+	pods       []*observe.Pod
+	containers [][]podload.Container
+}
+
+func (d *drawn) Pod(i int) (*metric.Pod, string) { return &d.pods[i].Pod, d.pods[i].Node() }
+
+func (d *drawn) Agent(_ int, dst []podload.Container) ([]podload.Container, bool) { return dst, false }
+
+func (d *drawn) Kubelet(i int, dst []podload.Container) []podload.Container {
+	return append(dst, d.containers[i]...)
+}
+
+func (d *drawn) Health(string) podload.Health { return podload.Health{Since: time.Unix(500, 0)} }
+
+func drawContainers(t *rapid.T, pods int) [][]podload.Container {
+	all := make([][]podload.Container, pods)
+	for i := range all {
+		names := rapid.SampledFrom([][]string{{"app"}, {"app", "proxy"}, {"proxy", "app", "third"}}).Draw(t, "containers")
+		for _, name := range names {
+			c := podload.Container{Name: name, MemoryBytes: rapid.Int64Range(1, 1<<40).Draw(t, "memory")}
+			at, burnt := int64(1_000_000), int64(1)
+			c.CPU.Begin(at, burnt)
+			for range rapid.IntRange(1, 6).Draw(t, "intervals") {
+				at += rapid.SampledFrom([]int64{200, 1000, 1003, 12_000}).Draw(t, "gap")
+				burnt += rapid.Int64Range(0, 1e13).Draw(t, "nanoseconds")
+				c.CPU.Add(at, burnt, averaging.Reach.Milliseconds())
+			}
+			all[i] = append(all[i], c)
 		}
-		containers[i] = c
 	}
-	return containers
+	return all
 }

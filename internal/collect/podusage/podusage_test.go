@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,8 +24,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -211,7 +208,7 @@ func TestSamplesAreLikeMetricsServers(t *testing.T) {
 		pass(40 * time.Second)
 		var v View
 		pods := []*corev1.Pod{pod("web-0", "a"), pod("web-1", "a")}
-		if err := s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v); err != nil {
+		if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
 			t.Fatal(err)
 		}
 		got := v.Sample(0, cpuOfPod, arithmetic.Saturate)
@@ -268,7 +265,7 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 					unready(p)
 				}
 				var v View
-				if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), averaging.DefaultShare, &v); err != nil {
+				if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v); err != nil {
 					t.Fatal(err)
 				}
 				if got := v.Sample(0, cpuOfPod, arithmetic.Saturate); got.Window != tt.want || got.Milli != 200 {
@@ -279,9 +276,9 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 	}
 }
 
-// TestWindowsAreCutTogether: the averages of those that have been ready for long begin
-// with the youngest's readiness, too; pods that do not count cut nothing.
-func TestWindowsAreCutTogether(t *testing.T) {
+// TestWindowOfANewPodIsItsOwn: the average of a pod that has just become ready begins with that, and those of the others
+// stay as long as they are.
+func TestWindowOfANewPodIsItsOwn(t *testing.T) {
 	const stable = 15 * time.Second
 	readyFor := func(d time.Duration) func(*corev1.Pod, time.Time) {
 		return func(p *corev1.Pod, newest time.Time) {
@@ -296,7 +293,7 @@ func TestWindowsAreCutTogether(t *testing.T) {
 		wantNew time.Duration
 	}{
 		"both for long": {old: 1, change: readyFor(time.Hour), wantOld: stable, wantNew: stable},
-		"one for seven seconds": {old: 1, change: readyFor(7 * time.Second), wantOld: 6 * time.Second,
+		"one for seven seconds": {old: 1, change: readyFor(7 * time.Second), wantOld: stable,
 			wantNew: 6 * time.Second},
 		"one too short to count": {old: 1, change: readyFor(3 * time.Second), wantOld: stable, wantNew: stable},
 		"one not ready": {old: 1, change: func(p *corev1.Pod, _ time.Time) { unready(p) }, wantOld: stable,
@@ -307,7 +304,7 @@ func TestWindowsAreCutTogether(t *testing.T) {
 		"no interval is that short": {old: 1, change: readyFor(7 * time.Second), period: 8 * time.Second,
 			wantOld: 8 * time.Second, wantNew: 8 * time.Second},
 		"its samples are 4 s apart": {old: 1, change: readyFor(10 * time.Second), period: 4 * time.Second,
-			wantOld: 8 * time.Second, wantNew: 8 * time.Second},
+			wantOld: 12 * time.Second, wantNew: 8 * time.Second},
 		"one of another pod's age": {old: 1,
 			change:  func(p *corev1.Pod, at time.Time) { p.Status.StartTime = &metav1.Time{Time: at.Add(time.Second)} },
 			wantOld: stable},
@@ -331,7 +328,7 @@ func TestWindowsAreCutTogether(t *testing.T) {
 				}
 				tt.change(pods[tt.old], w.burnt["a"])
 				var v View
-				if err := s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v); err != nil {
+				if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
 					t.Fatal(err)
 				}
 				for i := range tt.old {
@@ -362,7 +359,8 @@ func TestTooLittleIsKnown(t *testing.T) {
 	}{
 		"not yet scraped":             {after: 50 * time.Millisecond, want: ErrStarting},
 		"scraped once":                {after: 1100 * time.Millisecond, want: ErrStarting},
-		"scraped twice":               {after: 2200 * time.Millisecond, sample: true},
+		"scraped twice":               {after: 2200 * time.Millisecond, want: ErrStarting},
+		"scraped for five seconds":    {after: 6 * time.Second, sample: true},
 		"scraped once, but not ready": {after: 1100 * time.Millisecond, change: unready},
 		"scraped once, but pending": {after: 1100 * time.Millisecond,
 			change: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
@@ -399,7 +397,7 @@ func TestTooLittleIsKnown(t *testing.T) {
 					tt.change(p)
 				}
 				var v View
-				err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), averaging.DefaultShare, &v)
+				err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v)
 				if !errors.Is(err, tt.want) || (err != nil) != (tt.want != nil) {
 					t.Fatalf("got %v, want %v", err, tt.want)
 				}
@@ -431,7 +429,7 @@ func TestNewcomersDoNotHideTheOthers(t *testing.T) {
 		var v View
 		look := func() (known, knownToo bool) {
 			t.Helper()
-			if err := s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v); err != nil {
+			if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
 				t.Fatal(err)
 			}
 			return v.Sample(0, cpuOfPod, arithmetic.Saturate).Present, v.Sample(1, cpuOfPod, arithmetic.Saturate).Present
@@ -463,7 +461,7 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 		pass(20 * time.Second)
 		var v View
 		look := func(pods ...*corev1.Pod) error {
-			return s.Look(time.Now(), observe.PodsOf(pods), averaging.DefaultShare, &v)
+			return s.Look(time.Now(), observe.PodsOf(pods), &v)
 		}
 		if err := look(pod("web-0", "a"), pod("web-1", "b")); err != nil {
 			t.Fatal(err)
@@ -550,7 +548,7 @@ func TestNodesFollowTheTargets(t *testing.T) {
 			t.Errorf("asked %v, want b", w.asked)
 		}
 		var v View
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), averaging.DefaultShare, &v); !errors.Is(err, ErrStarting) {
+		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); !errors.Is(err, ErrStarting) {
 			t.Errorf("of a node that is not scraped any more: %v", err)
 		}
 	})
@@ -596,7 +594,7 @@ func TestAccess(t *testing.T) {
 		w.want("a")
 		var v View
 		look := func() error {
-			return s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), averaging.DefaultShare, &v)
+			return s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v)
 		}
 		source := func() string {
 			return fmt.Sprintf("kubelet %v, api %v", testutil.ToFloat64(s.metrics.source.WithLabelValues("kubelet")),
@@ -633,51 +631,6 @@ func TestAccess(t *testing.T) {
 			t.Errorf("granted again: %v", err)
 		}
 	})
-}
-
-// TestIntervalsOfContainersThatDiffer: of containers whose samples are not of the
-// same time, no sum is made.
-func TestIntervalsOfContainersThatDiffer(t *testing.T) {
-	at := time.Unix(1000, 0)
-	interval := func(ago time.Duration) rate.Interval {
-		return rate.Interval{End: at.Add(-ago), Span: time.Second, NanoCores: 100e6}
-	}
-	usage := func(ends ...time.Duration) rate.ContainerUsage {
-		c := rate.ContainerUsage{HasCPU: true, HasMemory: true, RecentCount: len(ends)}
-		for k, ago := range ends {
-			c.Recent[k] = interval(ago)
-		}
-		return c
-	}
-	for name, tt := range map[string]struct {
-		containers []rate.ContainerUsage
-		want       int
-	}{
-		"one": {[]rate.ContainerUsage{usage(0, time.Second, 2*time.Second)}, 3},
-		"alike": {[]rate.ContainerUsage{usage(0, time.Second),
-			usage(100*time.Millisecond, 1100*time.Millisecond)}, 2},
-		"one is younger":           {[]rate.ContainerUsage{usage(0, time.Second), usage(0)}, 1},
-		"one is behind":            {[]rate.ContainerUsage{usage(0, time.Second), usage(time.Second, 2*time.Second)}, 0},
-		"none":                     {nil, 0},
-		"one has no interval, yet": {[]rate.ContainerUsage{usage(0, time.Second), usage()}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := View{containers: tt.containers, ends: []int{len(tt.containers)}}
-			recent := v.Recent(0, cpuOfPod, arithmetic.Saturate)
-			got := 0
-			for _, r := range recent {
-				if r.Present {
-					got++
-					if want := int64(100 * len(tt.containers)); r.Milli != want {
-						t.Errorf("%dm, want %dm", r.Milli, want)
-					}
-				}
-			}
-			if got != tt.want || slices.ContainsFunc(recent[got:], func(r metric.Sample) bool { return r.Present }) {
-				t.Errorf("%+v, want %d intervals", recent, tt.want)
-			}
-		})
-	}
 }
 
 // TestBudgetIsTold: the series say what reading kubelets costs, and what holds it back.

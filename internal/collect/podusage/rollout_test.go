@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -19,6 +20,9 @@ type target struct {
 	targetMilli int64
 	replicas    int32
 	from, to    time.Duration
+	// tolerance is 10 % if it is 0; isOff says that load may count twice.
+	tolerance float64
+	isOff     bool
 }
 
 // proposals tells what a metric asks for.
@@ -26,18 +30,30 @@ func (k *slowKubelet) proposals(t *testing.T, of *target, see func(at time.Durat
 	t.Helper()
 	spec := *cpuOfPod
 	spec.Target = source.Target{Type: source.AverageValue, Milli: of.targetMilli}
+	tolerance, on := of.tolerance, divergence.Default
+	if tolerance == 0 {
+		tolerance = 0.1
+	}
+	if of.isOff {
+		on &^= divergence.LoadOnce
+	}
+	var ready history.Ready
 	k.look(t, of.lives, of.from, of.to, func(at time.Duration, pods []*observe.Pod, v *View) {
 		c := metric.Context{
 			Now: time.Now(), SpecReplicas: of.replicas, StatusReplicas: of.replicas,
-			Tolerance:               metric.Tolerance{Up: 0.1, Down: 0.1},
-			CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second, Divergences: divergence.Default,
+			Tolerance:               metric.Tolerance{Up: tolerance, Down: tolerance},
+			CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second, Divergences: on,
 		}
 		var reading metric.Reading
 		for i, p := range pods {
 			c.Pods = append(c.Pods, p.Pod)
 			reading.Samples = append(reading.Samples, v.Sample(i, cpuOfPod, arithmetic.Saturate))
 			reading.Recent = append(reading.Recent, v.Recent(i, cpuOfPod, arithmetic.Saturate))
+			reading.Earlier = append(reading.Earlier, v.Earlier(i, cpuOfPod, arithmetic.Saturate))
 		}
+		n, since := metric.ReadyPods(c.Pods, c.Now.Add(-c.CPUInitializationPeriod))
+		ready = ready.Observe(c.Now, n, since)
+		c.Ready = ready
 		var r metric.Result
 		metric.Evaluate(&spec, &reading, &c, &r)
 		see(at, &r)

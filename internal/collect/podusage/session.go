@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
@@ -88,7 +89,7 @@ func newSession(source *Source, watch Watch) (*session, error) {
 	}
 	s.period = config.Period
 	s.store = rate.New(rate.Config{
-		Span: averaging.Reach, MaxAge: s.maxSilence(), MaxSampleAge: maxSampleAge(s.longestPeriod()),
+		Span: averaging.Reach, MaxAge: s.maxSilence(), MaxSampleAge: podload.MaxSampleAge(s.longestPeriod()),
 	})
 	var err error
 	if source.config.Agents != nil {

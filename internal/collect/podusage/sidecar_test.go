@@ -15,7 +15,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -87,7 +86,7 @@ func TestIdleSidecar(t *testing.T) {
 			pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a")})
 			for second := range 600 {
 				pass(time.Second)
-				err := s.Look(time.Now(), pods, averaging.DefaultShare, &v)
+				err := s.Look(time.Now(), pods, &v)
 				if second < 32 && errors.Is(err, ErrStarting) {
 					continue
 				}
@@ -129,7 +128,7 @@ func TestSamplesStop(t *testing.T) {
 				var v View
 				pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a")})
 				look := func() (bool, error) {
-					err := s.Look(time.Now(), pods, averaging.DefaultShare, &v)
+					err := s.Look(time.Now(), pods, &v)
 					return err == nil && v.Sample(0, cpuOfPod, arithmetic.Saturate).Present, err
 				}
 				pass(tt.isKnown)

@@ -15,8 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -28,8 +27,6 @@ type slowKubelet struct {
 	pods   []*slowPod
 	// use is what a pod uses at a time, in thousandths of a core.
 	use func(pod int, at time.Time) float64
-	// share is that of who looks; 0 means the default.
-	share averaging.Share
 }
 
 type slowPod struct {
@@ -40,13 +37,6 @@ type slowPod struct {
 
 	sample  kubelettest.Container
 	renewal time.Time
-}
-
-func (k *slowKubelet) shareOf() averaging.Share {
-	if k.share == 0 {
-		return averaging.DefaultShare
-	}
-	return k.share
 }
 
 const freshFor = 18 * time.Second
@@ -124,7 +114,7 @@ func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, s
 		}
 		var v View
 		observed := observe.PodsOf(there)
-		if err := s.Look(time.Now(), observed, k.shareOf(), &v); err != nil {
+		if err := s.Look(time.Now(), observed, &v); err != nil {
 			t.Fatalf("%s: %v", at, err)
 		}
 		see(at, observed, &v)
@@ -132,46 +122,29 @@ func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, s
 	}
 }
 
-// watch has pods that are ready at those times, a second after their start, and tells what those use together that count.
-func (k *slowKubelet) watch(t *testing.T, ready []time.Duration, from, to time.Duration, see func(at time.Duration, milli int64)) {
-	t.Helper()
-	var lives []life
-	for _, after := range ready {
-		lives = append(lives, life{start: after - time.Second, ready: after})
-	}
-	k.look(t, lives, from, to, func(at time.Duration, pods []*observe.Pod, v *View) {
-		total := int64(0)
-		for i, p := range pods {
-			got := v.Sample(i, cpuOfPod, arithmetic.Saturate)
-			// As the decision has it: a pod that had just become ready when it was sampled does not count.
-			counts := p.ReadyTransition.Add(max(got.Window, averaging.ShortestWindow))
-			if p.IsReady() && got.Present && !got.At.Before(counts) {
-				total += got.Milli
-			}
-		}
-		see(at, total)
-	})
-}
-
-// TestMovedLoadCountsOnce: a load that moves to another pod every half a minute is in the samples of about one pod.
+// TestMovedLoadCountsOnce: a load that moves to another pod every half a minute is in the newest samples of two pods now
+// and then. It counts once.
 func TestMovedLoadCountsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		k := &slowKubelet{random: rand.New(rand.NewPCG(1, 2)), use: func(pod int, at time.Time) float64 {
-			if int(at.Sub(began)/(30*time.Second))%3 == pod {
-				return 300
+	for _, on := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			k := &slowKubelet{random: rand.New(rand.NewPCG(1, 2)), use: func(pod int, at time.Time) float64 {
+				if int(at.Sub(began)/(30*time.Second))%3 == pod {
+					return 300
+				}
+				return 10
+			}}
+			most := int32(0)
+			all := &target{
+				lives: livesOf(-time.Hour, -time.Hour, -time.Hour), targetMilli: 107, replicas: 3, from: 2 * time.Minute,
+				to: 20 * time.Minute, isOff: !on,
 			}
-			return 10
-		}}
-		long := -time.Hour
-		least, most := int64(1<<30), int64(0)
-		k.watch(t, []time.Duration{long, long, long}, 2*time.Minute, 20*time.Minute, func(_ time.Duration, milli int64) {
-			least, most = min(least, milli), max(most, milli)
+			k.proposals(t, all, func(_ time.Duration, r *metric.Result) { most = max(most, r.Replicas) })
+			if on && most > 4 || !on && most <= 4 {
+				t.Errorf("load-once %t: the pods use 320m together, what three are for; %d replicas are asked for", on, most)
+			}
 		})
-		if least < 210 || most > 430 {
-			t.Errorf("the pods use 320m together; seen were %dm to %dm", least, most)
-		}
-	})
+	}
 }
 
 // TestNewPodTakesLoadOver: of a new pod there is a sample each second, of the old one after 20 s at the latest. What the
@@ -187,49 +160,46 @@ func TestNewPodTakesLoadOver(t *testing.T) {
 				}
 				return 1
 			}}
-			least, most := int64(1<<30), int64(0)
-			k.watch(t, []time.Duration{-time.Hour, comes}, comes, comes+2*time.Minute, func(_ time.Duration, milli int64) {
-				least, most = min(least, milli), max(most, milli)
-			})
-			// A pod does not count in its first five seconds.
-			if least < 180 || most > 390 {
-				t.Errorf("seed %d: the pods use 301m together; seen were %dm to %dm", seed, least, most)
+			all := &target{
+				lives: livesOf(-time.Hour, comes), targetMilli: 150, replicas: 2, from: comes - 10*time.Second,
+				to: comes + 2*time.Minute,
 			}
+			k.proposals(t, all, func(at time.Duration, r *metric.Result) {
+				if r.Replicas > 3 {
+					t.Errorf("seed %d: the pods use 301m together; %d replicas are asked for after %s", seed, r.Replicas, at-comes)
+				}
+			})
 		})
 	}
 }
 
-// TestNarrowTolerance: where an eleventh pod takes over its part, no more than a tolerance of 2 % counts twice of the load
-// for an HPA that has it. For one with the default, a tenth may.
+// TestNarrowTolerance: where an eleventh pod takes over its part of the load of ten, no more than a tolerance of 2 % counts
+// twice.
 func TestNarrowTolerance(t *testing.T) {
 	const comes, total = 100 * time.Second, 1260
-	most := map[averaging.Share]int64{}
 	for seed := range uint64(10) {
-		for _, share := range []averaging.Share{averaging.ShareOf(0.02, 0.3), averaging.DefaultShare} {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				k := &slowKubelet{share: share, random: rand.New(rand.NewPCG(seed, 5)), use: func(pod int, at time.Time) float64 {
-					switch hasCome := at.Sub(began) >= comes; {
-					case hasCome:
-						return total / 11.0
-					case pod == 10:
-						return 0
-					}
-					return total / 10.0
-				}}
-				ready := append(slices.Repeat([]time.Duration{-time.Hour}, 10), comes)
-				k.watch(t, ready, comes, comes+time.Minute, func(_ time.Duration, milli int64) {
-					most[share] = max(most[share], milli)
-				})
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			k := &slowKubelet{random: rand.New(rand.NewPCG(seed, 5)), use: func(pod int, at time.Time) float64 {
+				switch hasCome := at.Sub(began) >= comes; {
+				case hasCome:
+					return total / 11.0
+				case pod == 10:
+					return 0
+				}
+				return total / 10.0
+			}}
+			ready := append(slices.Repeat([]time.Duration{-time.Hour}, 10), comes)
+			all := &target{
+				lives: livesOf(ready...), targetMilli: 115, replicas: 11, from: comes - 10*time.Second, to: comes + time.Minute,
+				tolerance: 0.02,
+			}
+			k.proposals(t, all, func(at time.Duration, r *metric.Result) {
+				if r.Replicas > 11 {
+					t.Errorf("seed %d, %s: %d replicas for %dm each, %+v", seed, at-comes, r.Replicas, r.Milli, r.Counts)
+				}
 			})
-		}
-	}
-	narrow, byDefault := most[averaging.ShareOf(0.02, 0.3)], most[averaging.DefaultShare]
-	if narrow > total*102/100 || byDefault > total*110/100 {
-		t.Errorf("of %dm, at most %dm are seen, and %dm by default", total, narrow, byDefault)
-	}
-	if byDefault <= total*102/100 {
-		t.Errorf("at most %dm by default: nothing shows that the tolerance matters", byDefault)
+		})
 	}
 }
 
@@ -244,10 +214,13 @@ func TestSurgeIsSeenAtOnce(t *testing.T) {
 			}
 			return 100
 		}}
-		long := -time.Hour
+		const long = -time.Hour
 		seen := time.Duration(0)
-		k.watch(t, []time.Duration{long, long, long, long}, comes, comes+time.Minute, func(at time.Duration, milli int64) {
-			if seen == 0 && milli > 1200 {
+		all := &target{
+			lives: livesOf(long, long, long, long), targetMilli: 100, replicas: 4, from: comes, to: comes + time.Minute,
+		}
+		k.proposals(t, all, func(at time.Duration, r *metric.Result) {
+			if seen == 0 && r.Replicas > 12 {
 				seen = at - comes
 			}
 		})
@@ -258,20 +231,10 @@ func TestSurgeIsSeenAtOnce(t *testing.T) {
 	})
 }
 
-// TestLaterUseIsNotZero: of a pod whose samples do not reach back to the common end, the sample is of that end and counts
-// as that of a pod that starts; what the pod used since then stays.
-func TestLaterUseIsNotZero(t *testing.T) {
-	end := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	p := pod("web-0", "a")
-	p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(end.Add(-8 * time.Second))
-	var v View
-	v.containers = []rate.ContainerUsage{{
-		Name: "app", HasCPU: true, HasMemory: true,
-		CPU: rate.Interval{End: end.Add(5 * time.Second), Span: 3 * time.Second, NanoCores: 250_000_000},
-	}}
-	v.count(0, observe.PodsOf([]*corev1.Pod{p})[0], end)
-	got := &v.containers[0].CPU
-	if got.NanoCores != 250_000_000 || !got.End.Equal(end) || got.Span != averaging.StableWindow || v.milli != 0 {
-		t.Errorf("%+v, %dm together", got, v.milli)
+// livesOf has pods that are ready at those times, a second after their start.
+func livesOf(ready ...time.Duration) (lives []life) {
+	for _, after := range ready {
+		lives = append(lives, life{start: after - time.Second, ready: after})
 	}
+	return lives
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -24,27 +23,14 @@ const (
 	// maxAge is how long a kubelet that answers may have nothing new of any of its
 	// containers.
 	maxAge = 20 * time.Second
-	// longestSampleGap is between two samples of one container at most. cAdvisor doubles
-	// the interval of a container whose statistics have not changed, up to 15 s, and waits for
-	// one to two intervals (v0.60.5, manager/container.go: maxHousekeepingInterval and
-	// jitter). A pod has samples if all its containers have, an idle one included.
-	longestSampleGap = 30 * time.Second
 	// accessPeriod is how often the rights are looked at again.
 	accessPeriod = time.Minute
 	// accessRetry is how soon, if they could not be.
 	accessRetry = 5 * time.Second
 )
 
-// maxSampleAge is how long ago the newest sample of a container may have arrived where
-// kubelets are scraped so often: a sample waits for the next scrape for up to a period, and for
-// another one if that fails.
-func maxSampleAge(period time.Duration) time.Duration { return longestSampleGap + 2*period }
-
 // ErrNotGranted says that nothing is scraped because the rights are not there.
 var ErrNotGranted = errors.New("kubelets may not be asked")
-
-// ErrStarting says that too little is known yet.
-var ErrStarting = errors.New("kubelets have been asked too few times")
 
 // Config is what a source needs.
 type Config struct {
@@ -200,13 +186,13 @@ func (s *Source) tell(isGranted bool, missing string) {
 }
 
 // Look finds what is known of the pods, for v to answer from until the next Look.
-// No more than the share of what they use counts twice. An error says why that is not enough.
-func (s *Source) Look(now time.Time, pods []*observe.Pod, share averaging.Share, v *View) error {
+// An error says why that is not enough.
+func (s *Source) Look(now time.Time, pods []*observe.Pod, v *View) error {
 	// In this order: what ceases to be the beginning has its session by then.
 	isBeginning, session := s.isBeginning.Load(), s.session.Load()
 	switch {
 	case session != nil:
-		return session.look(now, pods, share, v)
+		return session.look(now, pods, v)
 	case isBeginning:
 		return fmt.Errorf("whether kubelets may be asked is not known: %w", ErrStarting)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
@@ -128,7 +127,7 @@ func ready(
 		}
 		hpa := observehorizontal.HPA(stored)
 		found := c.pods.Pods(hpa.Key())
-		isRead := c.config.Direct.Look(time.Now(), found, averaging.DefaultShare, &podusage.View{}) == nil
+		isRead := c.config.Direct.Look(time.Now(), found, &podusage.View{}) == nil
 		if isRead && len(found) == pods && len(hpa.Status.Conditions) > 0 {
 			dst = append(dst, hpa)
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -82,7 +83,7 @@ func TestSamplesBesideALaggingCache(t *testing.T) {
 		api.put(stabilized(w, 4, 0))
 		o.answer = sources.Answer{Series: []float64{40}}
 		w.start(api.serve, rarely, o.read)
-		w.pass(2 * period)
+		w.pass(20 * time.Second)
 		answer := func(a sources.Answer) {
 			o.set(func() { o.answer = a })
 			o.sampled(observe.WLA("shop", "web"))
@@ -93,7 +94,10 @@ func TestSamplesBesideALaggingCache(t *testing.T) {
 		answer(sources.Answer{Series: []float64{10}})
 		w.wantReplicas("web", 4, "the cache is behind")
 		api.keepBehind(false)
+		// By new samples alone a count falls as often as by the sync period.
+		w.pass(trigger.LoweringPeriod)
+		o.sampled(observe.WLA("shop", "web"))
 		w.pass(100 * time.Millisecond)
-		w.wantReplicas("web", 1, "a quarter of the load was sampled a second ago")
+		w.wantReplicas("web", 1, "a quarter of the load was sampled")
 	})
 }

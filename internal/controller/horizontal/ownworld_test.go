@@ -178,6 +178,9 @@ func (o ownPods) scrape() (all []own.PodSampled) {
 	return all
 }
 
+// Earlier implements own.View.
+func (*ownView) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
+
 // NewView implements own.Pods.
 func (ownPods) NewView() own.View { return &ownView{} }
 

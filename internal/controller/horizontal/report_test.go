@@ -83,7 +83,7 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 			}
 		}
 		w.start(k.direct, usual, func(cfg *Config) { cfg.StatusInterval = time.Minute })
-		w.pass(4 * time.Second)
+		w.pass(8 * time.Second)
 		k.decisions()
 		w.pass(2 * time.Second)
 		if n := len(k.decisions()); n < 2*objects || w.decidedOn(objects) > 0 {

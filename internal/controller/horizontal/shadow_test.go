@@ -1,7 +1,6 @@
 package horizontal
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -141,32 +140,6 @@ func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 		w.pass(3 * period)
 		if n := w.compared("replicas"); n != 0 {
 			t.Errorf("%v differences: the shadow did not count the other one's change; log %q", n, w.logs)
-		}
-	})
-}
-
-// What the other one scaled up holds the shadow as it would hold itself, until
-// the queue is measured anew.
-func TestShadowDoublesOnceOnASample(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		length := int64(200)
-		w.external = func(context.Context) (int64, error) { return length, nil }
-		w.addHPA(externally(w.web("web", 2)))
-		w.upstreamDecides("web", 2)
-		w.start(inShadow)
-		w.pass(time.Second)
-		w.set(func() { length, w.measured = 5000, time.Now().Add(-time.Second) })
-		w.upstreamDecides("web", 4)
-		w.pass(time.Second)
-		w.upstreamDecides("web", 4)
-		w.pass(3 * period)
-		if n := w.compared("replicas"); n != 0 {
-			t.Errorf("%v differences on a sample that is older than the scale-up; log %q", n, w.logs)
-		}
-		w.set(func() { w.measured = time.Now() })
-		w.pass(2 * period)
-		if n := w.compared("replicas"); n == 0 {
-			t.Errorf("no difference on a newer one, which asks for more than the other one's 4; log %q", w.logs)
 		}
 	})
 }

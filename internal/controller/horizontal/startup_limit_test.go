@@ -46,11 +46,11 @@ func TestStartAsksFew(t *testing.T) {
 		k := w.kubelets("a", "b")
 		w.multitude(objects)
 		w.start(k.direct, usual)
-		w.pass(4 * time.Second)
+		w.pass(8 * time.Second)
 		if n := w.decidedOn(objects); n != objects {
 			t.Errorf("%d of %d objects are decided", n, objects)
 		}
-		if n := w.decisions(); n < readings.EarlyBurst || n > readings.EarlyBurst+5*readings.EarlyPerSecond {
+		if n := w.decisions(); n < readings.EarlyBurst || n > readings.EarlyBurst+9*readings.EarlyPerSecond {
 			t.Errorf("metrics.k8s.io was asked %d times", n)
 		}
 	})

@@ -26,20 +26,19 @@ func (p *Policy) Limits(d *Decision) behavior.Limits {
 func (s *State) History() behavior.History {
 	return behavior.History{
 		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,
-		LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn,
 	}
 }
 
 // bound takes the proposal through the windows, the rates, min and max.
 func (d *Decision) bound(s *State, proposed int32) {
 	limits, past := d.policy.Limits(d), s.History()
-	// Fallbacks and schedules have no samples that pass or get old.
+	// Fallbacks and schedules have no samples that pass.
 	others := d.Proposed.OfOthers(d.Fallbacks.Active)
 	lasting := max(others, proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without))
 	w := behavior.Proposed{
 		Now: d.At, Current: d.Current, Replicas: proposed,
 		Passing: max(0, proposed-lasting), PassingWindow: surge.Confirmation,
-		Fresh: max(others, proposal.Fresh(d.At, &past, d.Metrics, &d.Surge)),
+		Fresh: max(others, proposal.Fresh(&s.Count, d.Metrics, &d.Surge)),
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
 	w.Replicas = d.Stabilized.Replicas

@@ -41,6 +41,7 @@ func NeedsReadings(p *Policy, o *Observation) bool {
 // stabilization, rate, min and max.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
 	s.Version, s.Pending = StateVersion, nil
+	s.upgrade()
 	if s.work == nil {
 		s.work = new(workspace)
 	}
@@ -161,7 +162,18 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	case d.Zero.Returns(d.Current, d.Desired, p.Behavior):
 		d.setAtOnce(1)
 	}
+	d.holdBetweenPeriods(s)
 	d.Rescale = d.Desired != d.Current
+}
+
+// holdBetweenPeriods keeps a count that new samples alone would lower: that is decided as often as upstream decides.
+// Whoever looks each second finds the lowest of many averages, and goes down in many small steps.
+func (d *Decision) holdBetweenPeriods(s *State) {
+	if d.Trigger == trigger.Samples && d.At.Sub(s.LoweringAt).Abs() < trigger.LoweringPeriod {
+		d.Desired = max(d.Desired, d.Current)
+		return
+	}
+	s.LoweringAt = d.At
 }
 
 // withoutProposal leaves the count as it is, or scales a target from zero to min.
@@ -193,7 +205,10 @@ var unread = metric.Reading{Error: "the metric was not read"}
 
 func (d *Decision) evaluate(s *State, o *Observation) {
 	p, c := d.policy, &s.work.context
+	ready, since := metric.ReadyPods(o.Pods, d.At.Add(-p.CPUInitializationPeriod))
+	s.Ready = s.Ready.Observe(d.At, ready, since)
 	*c = d.context(o)
+	c.Ready = s.Ready
 	d.Metrics = s.work.grow(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread
@@ -213,10 +228,9 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 		}
 	}
 	in := surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c}
-	in.Confirm()
 	d.Surge = surge.Evaluate(&p.Surge, &in)
 	// The caller may reuse the observation.
-	c.Pods = nil
+	c.Pods, c.Ready = nil, nil
 	d.evaluateOwn(s, o)
 	d.expect(s, o)
 }

@@ -299,9 +299,6 @@ func TestSettle(t *testing.T) {
 			if len(s.ScaleUps) != tt.ups || len(s.ScaleDowns) != tt.downs || s.Pending != nil {
 				t.Errorf("%s, got %+v", tt.reason, s)
 			}
-			if raised := s.LastScaleUp.Equal(noon); raised != tt.raised || !raised && !s.LastScaleUp.IsZero() {
-				t.Errorf("last scaled up at %v", s.LastScaleUp)
-			}
 			for _, c := range append(s.ScaleUps, s.ScaleDowns...) {
 				if want := abs(d.Desired - d.Current); c.Replicas != want || !c.Time.Equal(noon) {
 					t.Errorf("event %+v, want %d at the time of the write", c, want)
@@ -347,7 +344,7 @@ func TestStateRoundTrip(t *testing.T) {
 	s.ScaleUps = changes(past{time.Minute, 4})
 	s.ScaleDowns = changes(past{time.Second, 2})
 	s.ScaleDowns[0].Outdated = true
-	s.LastScaleUp = noon.Add(-time.Minute)
+	s.Ready = history.Ready{{Time: noon.Add(-time.Minute), Pods: 3}}
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +361,7 @@ func TestStateRoundTrip(t *testing.T) {
 		`"lows":[{"time":"2026-11-20T11:59:00Z","replicas":3}]},` +
 		`"scaleUps":[{"time":"2026-11-20T11:59:00Z","replicas":4}],` +
 		`"scaleDowns":[{"time":"2026-11-20T11:59:59Z","replicas":2,"outdated":true}],` +
-		`"lastScaleUp":"2026-11-20T11:59:00Z",` +
+		`"ready":[{"time":"2026-11-20T11:59:00Z","pods":3}],` +
 		`"pending":{"change":-2,"longest":60000000000}}`
 	if string(text) != want {
 		t.Errorf("version %d is written as\n%s\nwant\n%s", horizontal.StateVersion, text, want)

@@ -3,7 +3,6 @@ package horizontal
 import (
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -33,7 +32,7 @@ type FollowUp struct {
 // FollowUp is what the decision asks for. The observation is the decision's own, the state
 // the one that came with it, and the suspects are appended to dst.
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
-	again, c := d.again(s), d.context(o)
+	again, c := d.again(), d.context(o)
 	in := surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}
 	next := surge.FollowUp{Suspects: dst}
 	if d.Branch == BranchMetrics {
@@ -48,10 +47,7 @@ func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
 	}
 }
 
-func (d *Decision) again(s *State) (again trigger.Again) {
-	if d.Limited.DoublingDelayed == behavior.TooSoon {
-		again = trigger.Again{At: s.LastScaleUp.Add(behavior.DoublingPeriod), Reason: trigger.ScaleUpAllowed}
-	}
+func (d *Decision) again() (again trigger.Again) {
 	if change := &d.Schedules.Next; change.Schedule != nil {
 		again = again.OrEarlier(trigger.Again{
 			At: change.At, Reason: trigger.OfSchedule(change.Kind), Schedule: change.Schedule.Name,

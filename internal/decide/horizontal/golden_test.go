@@ -54,6 +54,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
 //	                            "-" for no sample, "down" for an API error; see sampleOf
 //	  surge cpu 900,850,90/0.2s a metric's last single intervals, the newest first; see recentOf
+//	  earlier cpu 500@-10s*2    what the pods used up to the last moment of which all are known; see sampleOf
 //	expect proposed=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
 //	                            -update leaves it alone
 //	upstream TestFunc/case      which of upstream's own cases the block is the situation of
@@ -326,8 +327,8 @@ func why(of *seen) string {
 			all = append(all, m.Verdict.String())
 		}
 	}
-	if d.Limited.DoublingDelayed != behavior.NotDelayed {
-		all = append(all, d.Limited.DoublingDelayed.String())
+	if d.Limited.IsDoublingHeld {
+		all = append(all, "no answer is newer than the last scale-up")
 	}
 	if r.Reason != "" {
 		all = append(all, r.Reason)

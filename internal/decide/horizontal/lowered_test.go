@@ -59,3 +59,35 @@ func TestLoweredOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestLoweringPeriod: new samples alone lower the count as often as the sync period does. They raise it at any time.
+func TestLoweringPeriod(t *testing.T) {
+	p := policy(1, 100)
+	p.DownscaleStabilization = 0
+	s := remembering(past{time.Hour, 1})
+	for _, step := range []struct {
+		reason  string
+		after   time.Duration
+		kind    trigger.Kind
+		current int32
+		asks    int32
+		want    int32
+	}{
+		{"the first time", 0, trigger.Samples, 8, 6, 6},
+		{"a second later", time.Second, trigger.Samples, 6, 4, 6},
+		{"more is never too early", 2 * time.Second, trigger.Samples, 6, 7, 7},
+		{"still too early", 14 * time.Second, trigger.Samples, 7, 4, 7},
+		{"a sync period is over", 15 * time.Second, trigger.Periodic, 7, 5, 5},
+		{"and begins anew", 20 * time.Second, trigger.Samples, 5, 3, 5},
+		{"until it is over", 30 * time.Second, trigger.Samples, 5, 3, 3},
+	} {
+		o := see(step.current, sampled(step.asks, -step.after))
+		o.Trigger = step.kind
+		s.Count = history.Count{}
+		var d horizontal.Decision
+		if d, s = horizontal.Decide(noon.Add(step.after), &p, s, &o); d.Desired != step.want {
+			t.Errorf("%s: %d by %s, want %d", step.reason, d.Desired, d.Branch, step.want)
+		}
+		s = horizontal.Settle(s, horizontal.Outcome{At: noon.Add(step.after)})
+	}
+}

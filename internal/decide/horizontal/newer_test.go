@@ -10,6 +10,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
+// sampled is a queue of that length, measured so long before noon.
+func sampled(n int32, ago time.Duration) metric.Reading {
+	r := length(n)
+	r.At = noon.Add(-ago)
+	return r
+}
+
 // askedFor is a queue whose length says no time and was asked for some time before noon.
 func askedFor(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
@@ -34,7 +41,7 @@ func TestNewerSamples(t *testing.T) {
 			horizontal.BranchAwaiting},
 		"older": {"of the time before the load came", 15 * second, of(sampled(2, 40*second)), 4,
 			horizontal.BranchAwaiting},
-		"older, up": {"asking for more is another matter", 15 * second, of(sampled(6, 40*second)), 4,
+		"older, up": {"asking for more is another matter", 15 * second, of(sampled(6, 40*second)), 6,
 			horizontal.BranchMetrics},
 		"older, and stays": {"nothing to keep", 15 * second, of(sampled(4, 40*second)), 4, horizontal.BranchMetrics},
 		"one of two": {"the old one may be the one that needs the 4", 15 * second,
@@ -67,7 +74,6 @@ func TestNewerSamples(t *testing.T) {
 					p.Metrics = append(p.Metrics, queue())
 				}
 				s := remembering(past{time.Hour, 1})
-				s.LastScaleUp = noon.Add(-tt.ago)
 				s.Count = history.Count{
 					Replicas: 4, IsKnown: true, ChangedAt: noon.Add(-tt.ago), EffectiveAt: noon.Add(-tt.ago),
 				}

@@ -38,8 +38,8 @@ func (s *stage) observation(current int32, args map[string]string, details []str
 			kinds = all
 		case "requests":
 			asked = all
-		case "surge":
-			values["surge "+words[1]] = all[1:]
+		case "surge", "earlier":
+			values[words[0]+" "+words[1]] = all[1:]
 		default:
 			values[words[0]] = all
 		}
@@ -59,9 +59,13 @@ func (s *stage) observation(current int32, args map[string]string, details []str
 		for _, text := range values["surge "+key(spec)] {
 			r.Recent = append(r.Recent, s.recentOf(text))
 		}
+		for _, text := range values["earlier "+key(spec)] {
+			r.Earlier = append(r.Earlier, s.sampleOf(text))
+		}
 		o.Readings = append(o.Readings, r)
-		delete(values, key(spec))
-		delete(values, "surge "+key(spec))
+		for _, window := range []string{"", "surge ", "earlier "} {
+			delete(values, window+key(spec))
+		}
 	}
 	if len(values) > 0 {
 		s.t.Fatalf("%s: no metric has the values %v", s.block.title, values)

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
@@ -195,7 +196,8 @@ func (m maker) ownSpec() source.Spec {
 func (m maker) state() horizontal.State {
 	var s horizontal.State
 	if m.pick("scaled up", 0, 1) == 1 {
-		s.LastScaleUp = noon.Add(-m.duration("since", 90*time.Second))
+		at := noon.Add(-m.duration("since", 90*time.Second))
+		s.Count = history.Count{ChangedAt: at, EffectiveAt: at, IsLowered: m.pick("lowered", 0, 1) == 1}
 	}
 	ago := 2 * time.Hour
 	for range m.pick("recommendations", 0, 6) {

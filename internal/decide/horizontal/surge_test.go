@@ -123,41 +123,6 @@ func TestSurgeIsNotChased(t *testing.T) {
 	}
 }
 
-// TestSurgeAndDoubling: the surge window, too, doubles once a second, and on
-// intervals that are newer than the last scale-up.
-func TestSurgeAndDoubling(t *testing.T) {
-	for name, tt := range map[string]struct {
-		reason string
-		ago    time.Duration
-		stable time.Duration
-		want   int32
-		held   behavior.DoublingDelay
-	}{
-		"newer":            {"the surge and the average are", 2 * time.Second, 0, 8, behavior.NotDelayed},
-		"too soon":         {"half a second later", time.Second / 2, 0, 4, behavior.TooSoon},
-		"both old":         {"nothing was seen since", -time.Second, 2 * time.Second, 4, behavior.NothingNewer},
-		"only the average": {"the surge asks for enough by itself", 2 * time.Second, 20 * time.Second, 8, behavior.NotDelayed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := surging()
-			o, now := busy(4, 10, 10, 1), noon
-			if tt.ago < 0 { // the intervals end before the scale-up
-				now = noon.Add(10 * time.Second)
-				tt.ago = 5 * time.Second
-			}
-			for i := range o.Readings[0].Samples {
-				o.Readings[0].Samples[i].At = noon.Add(-tt.stable)
-			}
-			s := remembering(past{time.Hour, 1})
-			s.LastScaleUp = now.Add(-tt.ago)
-			d, _ := horizontal.Decide(now, &p, s, &o)
-			if d.Proposed.Source != proposal.Surge || d.Desired != tt.want || d.Limited.DoublingDelayed != tt.held {
-				t.Errorf("%s: %d, %q; want %d, %q (%+v)", tt.reason, d.Desired, d.Limited.DoublingDelayed, tt.want, tt.held, d.Surge)
-			}
-		})
-	}
-}
-
 // TestSurgeReason: the reason says in how many seconds the surge was seen.
 func TestSurgeReason(t *testing.T) {
 	p, o := surging(), busy(4, 10, 10, 1)

@@ -42,6 +42,7 @@ func TestTriggers(t *testing.T) {
 			o.Trigger, o.NewerAwaited = tt.trigger, tt.awaited
 			before := remembering(past{time.Hour, 1})
 			before.Version, before.Count = horizontal.StateVersion, history.Count{Replicas: 4, IsKnown: true}
+			before.Ready = history.Ready{{Time: noon}} // what was seen of the pods stays
 			d, after := horizontal.Decide(noon, &p, before.Clone(), &o)
 			if d.Desired != tt.want || d.Branch != tt.branch || d.Trigger != tt.trigger {
 				t.Errorf("%s: %d by %s on %s, want %d by %s", tt.reason, d.Desired, d.Branch, d.Trigger, tt.want, tt.branch)
@@ -60,23 +61,6 @@ func TestNothingIsRememberedOfADeferredDecision(t *testing.T) {
 	o.Trigger = trigger.Event
 	if _, s := horizontal.Decide(noon, &p, horizontal.State{}, &o); !s.Recommendations.Empty() {
 		t.Error("the window has begun")
-	}
-}
-
-// TestFollowUp: an HPA that was delayed only because it has just been scaled up is decided again
-// when that is over, and nodes near a scale-up are scraped before others.
-func TestFollowUp(t *testing.T) {
-	p := policy(1, 100)
-	o := see(2, sampled(6, 0))
-	state := horizontal.State{LastScaleUp: noon.Add(-300 * time.Millisecond)}
-	d, state := horizontal.Decide(noon, &p, state, &o)
-	if next := d.FollowUp(&state, &o, nil); !next.DecideAt.Equal(noon.Add(700 * time.Millisecond)) {
-		t.Errorf("again at %v, of a decision held as %s", next.DecideAt, d.Limited.DoublingDelayed)
-	}
-	o = see(2, sampled(2, 0))
-	d, state = horizontal.Decide(noon.Add(time.Minute), &p, state, &o)
-	if next := d.FollowUp(&state, &o, nil); !next.DecideAt.IsZero() {
-		t.Errorf("again at %v, with nothing to raise", next.DecideAt)
 	}
 }
 

@@ -31,16 +31,12 @@ type twin struct {
 	// forgotten is the time before which recommendations are forgotten.
 	forgotten  time.Time
 	ups, downs []entry
-	// raised are all scale-ups; metrics are the proposals of this decision's metrics
-	// and when they were sampled.
-	raised  []scaleUp
+	// count is the count that was seen last, changed when it last changed, and isRaised that it rose then.
+	count    int32
+	changed  time.Time
+	isRaised bool
+	// metrics are the proposals of this decision's metrics and when they were sampled.
 	metrics []entry
-}
-
-// scaleUp is a scale-up, and the metrics that it was decided on; none with behavior.
-type scaleUp struct {
-	at time.Time
-	on []entry
 }
 
 type entry struct {
@@ -99,7 +95,7 @@ func (n *twin) forget(before time.Time) {
 func (n *twin) limit(now time.Time, p *horizontal.Policy, current, proposed int32) int32 {
 	switch {
 	case p.Behavior == nil:
-		return max(p.MinReplicas, min(proposed, p.MaxReplicas, max(2*current, 4), n.doubling(now, p, current)))
+		return max(p.MinReplicas, min(proposed, p.MaxReplicas, max(2*current, 4), n.doubling(p, current)))
 	case proposed > current:
 		return min(proposed, p.MaxReplicas, n.farthest(now, &p.Behavior.Up, current, true))
 	case proposed < current:
@@ -109,46 +105,22 @@ func (n *twin) limit(now time.Time, p *horizontal.Policy, current, proposed int3
 	}
 }
 
-// doubling is how far one-doubling lets the count go.
-func (n *twin) doubling(now time.Time, p *horizontal.Policy, current int32) int32 {
+// doubling is how far one-doubling lets the count go: no answer doubles it that was asked for before it was raised.
+func (n *twin) doubling(p *horizontal.Policy, current int32) int32 {
 	if !p.Divergences.Has(divergence.OneDoubling) {
 		return math.MaxInt32
 	}
-	farthest, stale := current, false
-	for i, m := range n.metrics {
-		fresh := true
-		if len(n.raised) > 0 {
-			last := n.raised[len(n.raised)-1]
-			if now.Sub(last.at) < time.Second {
-				return current
-			}
-			fresh = now.Sub(last.at) >= time.Minute || isAnother(i, m, last)
-		}
-		if fresh {
+	farthest, hasOld := current, false
+	for _, m := range n.metrics {
+		isOld := !m.asked.IsZero() && n.isRaised && !m.asked.After(n.changed)
+		if hasOld = hasOld || isOld; !isOld {
 			farthest = max(farthest, m.replicas)
 		}
-		stale = stale || !fresh
 	}
-	if !stale {
+	if !hasOld {
 		return math.MaxInt32
 	}
 	return farthest
-}
-
-// isAnother reports whether metric i has another sample than the scale-up was decided
-// on.
-func isAnother(i int, m entry, last scaleUp) bool {
-	answered := m.asked.IsZero() || m.asked.After(last.at)
-	switch {
-	case m.at.IsZero():
-		return answered
-	case last.on == nil:
-		return answered && m.at.After(last.at)
-	case m.asked.IsZero():
-		return m.at.After(last.on[i].at)
-	default:
-		return answered && (!m.at.Equal(last.on[i].at) || m.replicas != last.on[i].replicas)
-	}
 }
 
 // farthest is how far the rules let the count go, never back beyond where it is.
@@ -196,14 +168,18 @@ func sum(events []entry, now time.Time, period time.Duration) int32 {
 	return n
 }
 
+// see takes in the count, whoever set it.
+func (n *twin) see(now time.Time, count int32) {
+	if count != n.count && n.count > 0 {
+		n.changed, n.isRaised = now, false
+	}
+	n.count = count
+}
+
 // wrote stores a change that was written.
 func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
-	if change > 0 {
-		last := scaleUp{at: now}
-		if p.Behavior == nil {
-			last.on = n.metrics
-		}
-		n.raised = append(n.raised, last)
+	if n.see(now, n.count+change); change > 0 {
+		n.isRaised = true
 	}
 	switch {
 	case p.Behavior == nil:
@@ -284,6 +260,7 @@ func TestAgainstTwin(t *testing.T) {
 				current = rapid.Int32Range(1, 45).Draw(t, "by hand")
 			}
 			o := see(current)
+			naive.see(now, current)
 			naive.metrics = nil
 			proposed := int32(0)
 			for range p.Metrics {

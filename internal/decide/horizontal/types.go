@@ -90,12 +90,16 @@ type State struct {
 	Recommendations history.Recommendations `json:"recommendations"`
 	ScaleUps        history.Changes         `json:"scaleUps,omitempty"`
 	ScaleDowns      history.Changes         `json:"scaleDowns,omitempty"`
-	// LastScaleUp is when the count was last raised, as far as it is remembered.
-	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
+	// LastScaleUp and LastScaleUpOn are in states that earlier versions saved: Decide takes the time into Count, and
+	// leaves both out.
+	LastScaleUp   time.Time `json:"lastScaleUp,omitzero"`
+	LastScaleUpOn []any     `json:"lastScaleUpOn,omitempty"`
 	// Count is the replica count and its last change, whoever made it.
 	Count history.Count `json:"count,omitzero"`
-	// LastScaleUpOn are the samples that it was decided on, metric for metric; only without behavior.
-	LastScaleUpOn []behavior.Sample `json:"lastScaleUpOn,omitempty"`
+	// LoweringAt is when it was last decided whether to lower the count.
+	LoweringAt time.Time `json:"loweringAt,omitzero"`
+	// Ready are the numbers of ready pods lately.
+	Ready history.Ready `json:"ready,omitempty"`
 	// Surges is what is remembered of surges.
 	Surges surge.History `json:"surges,omitzero"`
 	// Pending is the change that was decided and not yet settled.
@@ -109,6 +113,14 @@ type State struct {
 
 	// work is scratch space; it carries no history.
 	work *workspace
+}
+
+// upgrade takes in what an earlier version saved.
+func (s *State) upgrade() {
+	if !s.LastScaleUp.IsZero() && s.Count.ChangedAt.IsZero() {
+		s.Count.ChangedAt, s.Count.EffectiveAt = s.LastScaleUp, s.LastScaleUp
+	}
+	s.LastScaleUp, s.LastScaleUpOn = time.Time{}, nil
 }
 
 // Outcome is what became of the scale write.
@@ -127,11 +139,8 @@ func Settle(state State, outcome Outcome) State {
 	if pending == nil || outcome.Error != "" {
 		return state
 	}
-	state.Count.Change(outcome.At, state.Count.Replicas+pending.Change)
-	if pending.Change > 0 {
-		state.LastScaleUp = outcome.At
-		state.LastScaleUpOn = append(state.LastScaleUpOn[:0], pending.Samples...)
-	}
+	state.Count.Replicas = pending.Replicas - pending.Change
+	state.Count.Change(outcome.At, pending.Replicas)
 	switch {
 	case pending.Longest == 0:
 	case pending.Change > 0:
@@ -149,12 +158,11 @@ func (s *State) Clone() State {
 	c.Recommendations = s.Recommendations.Clone()
 	c.ScaleUps = append(history.Changes(nil), s.ScaleUps...)
 	c.ScaleDowns = append(history.Changes(nil), s.ScaleDowns...)
-	c.LastScaleUpOn = slices.Clone(s.LastScaleUpOn)
+	c.Ready, c.LastScaleUpOn = slices.Clone(s.Ready), slices.Clone(s.LastScaleUpOn)
 	c.Fallbacks = slices.Clone(s.Fallbacks)
 	c.Forecast = s.Forecast.Clone()
 	if s.Pending != nil {
 		pending := *s.Pending
-		pending.Samples = slices.Clone(pending.Samples)
 		c.Pending = &pending
 	}
 	return c

@@ -6,7 +6,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
@@ -20,7 +19,6 @@ type workspace struct {
 	results []metric.Result
 	groups  []metric.Group
 	pending behavior.Pending
-	samples []behavior.Sample
 	// schedules and fallbacks are of a WorkloadAutoscaler.
 	schedules schedules.Cache
 	fallbacks fallback.Result
@@ -45,11 +43,7 @@ func (w *workspace) grow(metrics, pods int) []metric.Result {
 
 // pend is the change that is to be settled.
 func (w *workspace) pend(b *behavior.Behavior, d *Decision) *behavior.Pending {
-	w.pending = behavior.PendingOf(b, d.Desired-d.Current)
-	if b == nil && d.Desired > d.Current {
-		w.samples = proposal.Samples(w.samples[:0], d.Metrics, &d.Surge)
-		w.pending.Samples = w.samples
-	}
+	w.pending = behavior.PendingOf(b, d.Current, d.Desired)
 	return &w.pending
 }
 

@@ -139,8 +139,6 @@ type LimitedTrace struct {
 	Reason    string `json:"reason"`
 	RateLimit *int32 `json:"rateLimit,omitempty"`
 	LeftZero  bool   `json:"leftZero,omitempty"`
-	// DoublingDelayed is why the replica count does not double.
-	DoublingDelayed string `json:"doublingDelayed,omitempty"`
 }
 
 // ratio is a float that JSON may not be able to say.
@@ -205,7 +203,6 @@ func (r *Result) trace() Trace {
 	}
 	t.Limited = &LimitedTrace{
 		Replicas: d.Limited.Replicas, Reason: d.Limited.Reason.String(), LeftZero: d.Limited.LeftZero,
-		DoublingDelayed: d.Limited.DoublingDelayed.String(),
 	}
 	if d.Limited.Rated {
 		t.Limited.RateLimit = &d.Limited.RateLimit

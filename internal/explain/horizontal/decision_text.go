@@ -314,8 +314,8 @@ func limitedText(d *horizontal.Decision) string {
 	if d.Limited.LeftZero {
 		text += " (1 is always permitted from 0)"
 	}
-	if d.Limited.DoublingDelayed != behavior.NotDelayed {
-		text += ": " + d.Limited.DoublingDelayed.String()
+	if d.Limited.IsDoublingHeld {
+		text += ": no answer is newer than the last scale-up"
 	}
 	return text
 }

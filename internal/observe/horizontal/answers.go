@@ -56,6 +56,7 @@ type Answers struct {
 type buffer struct {
 	samples    []metric.Sample
 	recent     []metric.Recent
+	earlier    []metric.Sample
 	requests   []metric.Request
 	extraneous []int64
 	series     []int64
@@ -112,14 +113,15 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 		}
 		used, found := usage(item, spec, a.mode)
 		sample := metric.Sample{
-			Present: found, Milli: used, UncountedMilli: uncountedOf(item, spec),
-			At: item.Timestamp.Time, Window: item.Window.Duration,
+			Present: found, Milli: used, At: item.Timestamp.Time, Window: item.Window.Duration,
 		}
+		isCPU := spec.Name == source.CPU
 		switch {
-		case IsInterval(item):
-			if spec.Name == source.CPU {
-				s.keep(item.Name, sample)
-			}
+		case IsInterval(item) && isCPU:
+			s.keep(item.Name, sample)
+		case isEarlier(item) && isCPU:
+			s.keepEarlier(item.Name, sample)
+		case IsInterval(item), isEarlier(item):
 		case found:
 			s.put(item.Name, sample)
 		}

@@ -3,7 +3,6 @@ package horizontal
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -19,17 +18,26 @@ const WindowAnnotation = "plimsoll.dev/window"
 // annotation, which are what metrics.k8s.io answers: the stable window's.
 const SurgeWindow = "surge"
 
+// EarlierWindow marks PodMetrics of a window that ends for all pods at the same moment: the last one of which all are
+// known (metric.Reading.Earlier).
+const EarlierWindow = "earlier"
+
 // IsInterval reports whether the PodMetrics are of a single interval.
 func IsInterval(m *metricsv1beta1.PodMetrics) bool {
 	return m.Annotations[WindowAnnotation] == SurgeWindow
 }
 
-// MarkInterval says that the PodMetrics are of a single interval.
-func MarkInterval(m *metricsv1beta1.PodMetrics) {
+// isEarlier reports whether the PodMetrics are of a window that ends for all pods at the same moment.
+func isEarlier(m *metricsv1beta1.PodMetrics) bool {
+	return m.Annotations[WindowAnnotation] == EarlierWindow
+}
+
+// MarkWindow says of which window the PodMetrics are: SurgeWindow or EarlierWindow.
+func MarkWindow(m *metricsv1beta1.PodMetrics, window string) {
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
 	}
-	m.Annotations[WindowAnnotation] = SurgeWindow
+	m.Annotations[WindowAnnotation] = window
 }
 
 // ContainerAnnotation on PodMetrics names the one container that they are about. The
@@ -37,34 +45,6 @@ func MarkInterval(m *metricsv1beta1.PodMetrics) {
 // one for all of them. Where some PodMetrics are about the container of a metric,
 // those count for it, otherwise those of whole pods.
 const ContainerAnnotation = "plimsoll.dev/container"
-
-// UncountedCPUAnnotation on PodMetrics says how much CPU is left out of the use, as a quantity: the pod was ready for a
-// part of the window alone (metric.Sample.UncountedMilli).
-const UncountedCPUAnnotation = "plimsoll.dev/uncounted-cpu"
-
-// MarkUncounted says how much is left out of the use, if anything is.
-func MarkUncounted(m *metricsv1beta1.PodMetrics, milli int64) {
-	if milli <= 0 {
-		return
-	}
-	if m.Annotations == nil {
-		m.Annotations = map[string]string{}
-	}
-	m.Annotations[UncountedCPUAnnotation] = resource.NewMilliQuantity(milli, resource.DecimalSI).String()
-}
-
-// uncountedOf is 0 where nothing is left out, and for a text that is no amount.
-func uncountedOf(m *metricsv1beta1.PodMetrics, spec *source.Spec) int64 {
-	text := m.Annotations[UncountedCPUAnnotation]
-	if text == "" || spec.Name != source.CPU {
-		return 0
-	}
-	quantity, err := resource.ParseQuantity(text)
-	if err != nil || quantity.Sign() < 0 || quantity.Cmp(*resource.NewQuantity(maxCPUs, resource.DecimalSI)) > 0 {
-		return 0
-	}
-	return quantity.MilliValue()
-}
 
 // aboutOf is what the PodMetrics that count for the metric are about: its container,
 // or empty for whole pods.
@@ -113,6 +93,22 @@ func (s *samples) keep(pod string, interval metric.Sample) {
 			return
 		}
 	}
+}
+
+// keepEarlier takes in a pod's average up to the moment that all have in common.
+func (s *samples) keepEarlier(pod string, earlier metric.Sample) {
+	place, found := s.find(pod)
+	if !found {
+		return
+	}
+	s.next = place
+	if s.reading.Earlier == nil {
+		b, n := s.buffer, len(s.answers.pods)
+		b.earlier = slices.Grow(b.earlier[:0], n)[:n]
+		clear(b.earlier)
+		s.reading.Earlier = b.earlier
+	}
+	s.reading.Earlier[place] = earlier
 }
 
 // cutRecent drops what lies before an interval that is not known: the rest would

@@ -19,7 +19,7 @@ import (
 func second(name string, ago int, cpus ...string) metricsv1beta1.PodMetrics {
 	m := used(name, cpus...)
 	m.Timestamp.Time, m.Window.Duration = noon.Add(-time.Duration(ago)*time.Second), time.Second
-	MarkInterval(&m)
+	MarkWindow(&m, SurgeWindow)
 	return m
 }
 

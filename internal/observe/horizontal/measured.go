@@ -18,6 +18,9 @@ type PodUsage interface {
 	Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample
 	// Recent are the last single intervals of the same.
 	Recent(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Recent
+	// Earlier is the average up to the last moment of which all pods are known; not Present where their samples end at
+	// the same moment.
+	Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample
 }
 
 // Measured reads metric i, of type Resource or ContainerResource, from what is
@@ -33,6 +36,8 @@ func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 		limit = maxCPUs * 1000
 	}
 	b.recent = slices.Grow(b.recent[:0], len(a.pods))[:len(a.pods)]
+	b.earlier = slices.Grow(b.earlier[:0], len(a.pods))[:len(a.pods)]
+	hasEarlier := false
 	for n := range a.pods {
 		sample := usage.Sample(n, spec, a.mode)
 		if a.doubts() && sample.Milli > limit {
@@ -40,9 +45,14 @@ func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 				spec.Name)}
 		}
 		s.reading.Samples[n], b.recent[n] = sample, usage.Recent(n, spec, a.mode)
+		b.earlier[n] = usage.Earlier(n, spec, a.mode)
+		hasEarlier = hasEarlier || b.earlier[n].Present
 	}
 	if spec.Name == source.CPU {
 		s.reading.Recent = b.recent
+	}
+	if hasEarlier {
+		s.reading.Earlier = b.earlier
 	}
 	s.reading.Requests = a.requests(i)
 	return s.reading

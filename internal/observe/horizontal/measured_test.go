@@ -27,6 +27,15 @@ func (u usageOf) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recen
 	return intervals(u[pod])
 }
 
+func (u usageOf) Earlier(pod int, spec *source.Spec, _ arithmetic.Mode) metric.Sample {
+	if spec.Name != source.CPU {
+		return metric.Sample{}
+	}
+	sample := sampleOf(u[pod])
+	sample.Milli /= 2
+	return sample
+}
+
 func TestMeasured(t *testing.T) {
 	two := []*corev1.Pod{podOf("p1", "100m"), podOf("p2", "100m")}
 	memory := cpuUtilization
@@ -34,6 +43,7 @@ func TestMeasured(t *testing.T) {
 	answers := NewAnswers(policyOf(divergence.Default, cpuAverage, memory), observe.PodsOf(two))
 	want := metric.Reading{
 		Samples: []metric.Sample{sampleOf(10), sampleOf(20)}, Recent: []metric.Recent{intervals(10), intervals(20)},
+		Earlier: []metric.Sample{sampleOf(5), sampleOf(10)},
 	}
 	if diff := cmp.Diff(want, answers.Measured(0, usageOf{10, 20})); diff != "" {
 		t.Errorf("CPU (-want +got):\n%s", diff)

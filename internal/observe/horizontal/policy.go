@@ -47,13 +47,12 @@ func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Po
 	return p
 }
 
-// FirstState is what a controller that has just started knows of the object's past: when it last scaled, but not which
-// way. To take it for both only means to wait for newer samples.
+// FirstState is what a controller that has just started knows of the object's past. The last scaling may have been a
+// scale-down; to take it for a scale-up only means to wait for a newer sample.
 func FirstState(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.State {
 	s := horizontal.State{Version: horizontal.StateVersion}
 	if at := hpa.Status.LastScaleTime; at != nil {
-		s.LastScaleUp = at.Time
-		s.Count = history.Count{ChangedAt: at.Time, EffectiveAt: at.Time, IsLowered: true}
+		s.Count = history.Count{ChangedAt: at.Time, EffectiveAt: at.Time}
 	}
 	return s
 }

@@ -268,13 +268,13 @@ func TestSpec(t *testing.T) {
 
 func TestFirstState(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-	if s := FirstState(hpa); !s.LastScaleUp.IsZero() || s.Version != horizontal.StateVersion {
+	if s := FirstState(hpa); !s.Count.ChangedAt.IsZero() || s.Version != horizontal.StateVersion {
 		t.Errorf("an object that was never scaled: %+v", s)
 	}
 	at := metav1.NewTime(noon)
 	hpa.Status.LastScaleTime = &at
-	if s := FirstState(hpa); !s.LastScaleUp.Equal(noon) {
-		t.Errorf("scaled up at %v, want what status says", s.LastScaleUp)
+	if s := FirstState(hpa); !s.Count.ChangedAt.Equal(noon) {
+		t.Errorf("scaled at %v, want what status says", s.Count.ChangedAt)
 	}
 }
 

@@ -40,7 +40,7 @@ func (p *podSource) Look(now time.Time, q *own.PodQuery, v own.View) error {
 		return fmt.Errorf("%T is a view of another source", v)
 	}
 	err := p.Source.Look(now, &podendpoint.Query{
-		Key: q.Key, Metric: q.Metric, Spec: q.Spec, Pods: q.Pods, Share: q.Share, SyncPeriod: p.syncPeriod,
+		Key: q.Key, Metric: q.Metric, Spec: q.Spec, Pods: q.Pods, SyncPeriod: p.syncPeriod,
 	}, view)
 	if errors.Is(err, podendpoint.ErrStarting) {
 		return own.ErrPending

@@ -41,7 +41,7 @@ func (p *Plimsoll) serveAgent(i int) {
 	g.agent.asked += p.timing.Agents
 	isNew := false
 	for _, pod := range p.World.Pods() {
-		if pod.Group == i && pod.HasAgent && pod.Meter.Read(now, pod.Agent) {
+		if pod.Group == i && pod.HasAgent && pod.History.Read(p.World.Epoch(), now, pod.Agent) {
 			isNew = true
 		}
 	}

@@ -104,7 +104,7 @@ func (d *desk) begin(i int) *metric.Reading {
 	r := &d.observation.Readings[i]
 	*r = metric.Reading{
 		Samples: r.Samples[:0], Recent: r.Recent[:0], Requests: r.Requests[:0], Series: r.Series[:0],
-		Extraneous: r.Extraneous[:0],
+		Extraneous: r.Extraneous[:0], Earlier: r.Earlier[:0],
 	}
 	if isResource(&d.Policy.Metrics[i]) {
 		for range d.observation.Pods {

@@ -85,11 +85,8 @@ func (p *Plimsoll) askServers() (isNew bool) {
 	return isNew
 }
 
-// pageOf has what the pod itself has answered.
-func pageOf(pod *world.Pod) *meter.Meter { return &pod.Page }
-
 func (p *Plimsoll) observeEndpoint(r *metric.Reading, spec *source.Spec) {
-	page, window := meter.Gauge, p.window(pageOf)
+	page := meter.Gauge
 	if spec.IsRate {
 		page = meter.Rate
 	}
@@ -98,12 +95,18 @@ func (p *Plimsoll) observeEndpoint(r *metric.Reading, spec *source.Spec) {
 			r.Samples, r.Recent = append(r.Samples, metric.Sample{}), append(r.Recent, metric.Recent{})
 			continue
 		}
-		own := window
-		if age, isKnown := readyFor(pod, &pod.Page); isKnown {
-			own = averaging.PodWindow(age, window)
-		}
-		r.Samples = append(r.Samples, pod.Page.AverageOf(page, p.World.Epoch(), own))
+		r.Samples = append(r.Samples, pod.Page.AverageOf(page, p.World.Epoch(), pageWindow(pod)))
 		r.Recent = append(r.Recent, pod.Page.RecentOf(page, p.World.Epoch()))
 	}
 	r.Empty = isEmpty(r)
+}
+
+// pageWindow is what the values of a pod are averaged over: while it has just become ready they begin with that, by
+// what the API says, whose times are whole seconds.
+func pageWindow(pod *world.Pod) time.Duration {
+	newest, found := pod.Page.Newest()
+	if !found || !pod.IsReady {
+		return averaging.StableWindow
+	}
+	return averaging.PodWindow(newest.At-pod.Ready.Truncate(time.Second)-time.Second, averaging.StableWindow)
 }

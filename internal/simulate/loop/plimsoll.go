@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
@@ -37,6 +35,8 @@ type group struct {
 	// rounds is how many periods have passed, last and next when it was and is scraped.
 	rounds     int
 	last, next time.Duration
+	// first is when it was scraped for the first time.
+	first time.Duration
 	// reported is when a scrape brought something new the last time.
 	reported time.Duration
 	// agent is when the agents of the nodes read and are asked next.
@@ -60,7 +60,7 @@ type Plimsoll struct {
 	sampled, event, sync time.Duration
 	decidedAt            time.Duration
 	suspects             []int
-	joint                averaging.CommonWindow
+	view                 podload.View
 	servers              []server
 	floor                floor
 	// renewal is how long after it is due a forecast is renewed: the controller spreads that over all objects.
@@ -75,7 +75,8 @@ var _ Loop = (*Plimsoll)(nil)
 // NewPlimsoll is Plimsoll's controller on a world.
 func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	p := &Plimsoll{
-		desk: newDesk(c), timing: timing, groups: make([]group, c.World.Groups()),
+		desk: newDesk(c), view: podload.View{Period: timing.Interval},
+		timing: timing, groups: make([]group, c.World.Groups()),
 		hasPods: make([]bool, c.World.Groups()),
 		sampled: never, event: never, decidedAt: -time.Hour, floor: newFloor(&c),
 		renewal: leastRenewal + time.Duration(scatter(c.Seed)%uint64(mostRenewal-leastRenewal)),
@@ -173,6 +174,9 @@ func (p *Plimsoll) scrape(i int) {
 	if isNew {
 		p.report(g)
 	}
+	if g.last < 0 {
+		g.first = now
+	}
 	g.last = now
 	// A group that was scraped early returns to its own offset in the period.
 	for p.regular(i)-now < p.timing.Interval/2 {
@@ -186,7 +190,7 @@ func (p *Plimsoll) report(g *group) {
 	now := p.World.Now()
 	for _, pod := range p.World.Pods() {
 		if &p.groups[pod.Group] == g && pod.IsReady {
-			p.round.Compare(use(pod, p.World.Epoch()))
+			p.round.Compare(use(pod))
 		}
 	}
 	due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.reported), p.nodes(),
@@ -198,11 +202,8 @@ func (p *Plimsoll) report(g *group) {
 }
 
 // use is what a pod uses by its newest samples alone.
-func use(pod *world.Pod, epoch time.Time) (u trigger.Use) {
-	if newest, found := pod.Meter.Newest(); found {
-		u.MemoryMilli = int64(newest.MemoryBytes) * 1000
-	}
-	u.CPUMilli = pod.Meter.Last(epoch).Milli
+func use(pod *world.Pod) (u trigger.Use) {
+	u.CPUMilli, u.MemoryMilli = pod.History.Newest()
 	return u
 }
 
@@ -210,12 +211,12 @@ func use(pod *world.Pod, epoch time.Time) (u trigger.Use) {
 func (p *Plimsoll) readPod(now time.Duration, pod *world.Pod) (isNew bool) {
 	if p.scrapesKubelets() {
 		if r, isAny := pod.Scraped(now); isAny {
-			isNew = pod.Meter.Read(now, r)
+			isNew = pod.History.Read(p.World.Epoch(), now, r)
 		}
 	}
 	if p.readsPages {
 		if r, runs := pod.Current(now); runs {
-			isNew = pod.Page.Read(now, r) || isNew
+			isNew = pod.Page.Read(r) || isNew
 		}
 	}
 	return isNew
@@ -254,6 +255,10 @@ func scatter(x uint64) uint64 {
 
 func (p *Plimsoll) observe(asks bool) {
 	p.observePods()
+	var unknown error
+	if p.readsKubelets {
+		unknown = p.view.Look(p.World.Time(p.World.Now()), len(p.observation.Pods), p)
+	}
 	for i := range p.Policy.Metrics {
 		spec := &p.Policy.Metrics[i]
 		if p.isMissing(spec) {
@@ -262,7 +267,7 @@ func (p *Plimsoll) observe(asks bool) {
 		}
 		switch {
 		case isResource(spec):
-			p.observeResource(p.begin(i), spec)
+			p.observeResource(p.begin(i), spec, unknown)
 			continue
 		case spec.Type == source.PodEndpoint:
 			p.observeEndpoint(p.begin(i), spec)
@@ -276,50 +281,6 @@ func (p *Plimsoll) observe(asks bool) {
 			p.ask(i)
 		}
 	}
-}
-
-func (p *Plimsoll) observeResource(r *metric.Reading, spec *source.Spec) {
-	isCPU, window := spec.Name == source.CPU, p.window(meterOf)
-	for _, pod := range p.World.Pods() {
-		var sample metric.Sample
-		var recent metric.Recent
-		if pod.IsRunning && !pod.Deleting && pod.Meter.IsKnown(p.World.Now()) {
-			own := window
-			if age, isKnown := readyFor(pod, &pod.Meter); isKnown {
-				own = averaging.PodWindow(age, window)
-			}
-			sample, recent = pod.Meter.Average(p.World.Epoch(), own), pod.Meter.Recent(p.World.Epoch())
-		}
-		if isCPU {
-			r.Samples, r.Recent = append(r.Samples, sample), append(r.Recent, recent)
-			continue
-		}
-		reading, found := pod.Meter.Newest()
-		r.Samples = append(r.Samples, memory(sample, reading, found))
-	}
-	r.Empty = isEmpty(r)
-}
-
-// meterOf has the kubelet's samples of the pod.
-func meterOf(pod *world.Pod) *meter.Meter { return &pod.Meter }
-
-// window is what all pods' averages are over.
-func (p *Plimsoll) window(of func(*world.Pod) *meter.Meter) time.Duration {
-	p.joint.Reset(averaging.ShareOf(p.Policy.Tolerance.Up, p.Policy.Tolerance.Down))
-	for _, pod := range p.World.Pods() {
-		m := of(pod)
-		if age, isKnown := readyFor(pod, m); isKnown && m.IsKnown(p.World.Now()) && !pod.Deleting {
-			p.joint.Add(age)
-		}
-	}
-	return p.joint.Window()
-}
-
-// readyFor is how long a pod was ready when it was last measured, by what the API says of
-// it: its times are whole seconds.
-func readyFor(pod *world.Pod, m *meter.Meter) (age time.Duration, isKnown bool) {
-	newest, found := m.Newest()
-	return newest.At - pod.Ready.Truncate(time.Second) - time.Second, found && pod.IsReady
 }
 
 // lookAgain does what the decision asks for before the next one: it scrapes the groups

@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 	}
 	served := 0.0
 	for second := range 40 {
-		m.Read(time.Duration(second)*time.Second, Reading{At: time.Duration(second) * time.Second, ServedTotal: served, InPod: float64(second % 4)})
+		m.Read(Reading{At: time.Duration(second) * time.Second, ServedTotal: served, InPod: float64(second % 4)})
 		served += 10 * float64(second%4)
 		if second > 0 {
 			continue

@@ -1,6 +1,6 @@
-// Package meter turns a pod's cumulative CPU counter into the samples that
-// autoscalers use: as Plimsoll does, which scrapes the kubelets every second, and
-// as metrics-server does, which keeps its last two scrapes.
+// Package meter remembers what is read of pods: of kubelets and agents for Plimsoll, whose decisions
+// internal/decide/horizontal/podload makes samples of, of the pods' own endpoints, and of kubelets for
+// metrics-server, which keeps its last two scrapes.
 package meter
 
 import (
@@ -16,13 +16,10 @@ const (
 	// average over its whole life.
 	freshContainer = 10 * time.Second
 	// points at a second each span the stable window, one early one among them. More frequent ones are
-	// thinned out, as internal/collect/points does it, but for the newest.
+	// thinned out, as internal/decide/points does it, but for the newest.
 	points, newestPoints = 18, 8
-	// shortestGap is what two samples lie apart at least, so that the later one is new, and
-	// maxAge how long ago the newest may have arrived at the default scrape interval
-	// (internal/collect/kubelet/rate, and maxSampleAge of internal/collect/podusage).
+	// shortestGap is what two samples lie apart at least, so that the later one is new.
 	shortestGap = 100 * time.Millisecond
-	maxAge      = 32 * time.Second
 )
 
 // Reading is what a kubelet has measured of a pod, or what the pod itself answers.
@@ -41,16 +38,13 @@ type Meter struct {
 	kubelet [points]Reading
 	first   int
 	n       int
-	// arrived is when the newest was read.
-	arrived time.Duration
 	server  struct{ staged, last, previous Reading }
 	// servers are how many of the server's three readings there are.
 	hasStaged, hasLast, hasPrevious bool
 }
 
-// Read takes in a reading as Plimsoll does, and reports whether it is new: a kubelet answers with
-// the same sample until it has another.
-func (m *Meter) Read(now time.Duration, r Reading) (isNew bool) {
+// Read takes in what a pod answered, and reports whether it is new.
+func (m *Meter) Read(r Reading) (isNew bool) {
 	if m.n > 0 && r.At-m.at(0).At < shortestGap {
 		return false
 	}
@@ -59,7 +53,6 @@ func (m *Meter) Read(now time.Duration, r Reading) (isNew bool) {
 	}
 	m.kubelet[(m.first+m.n)%points] = r
 	m.n++
-	m.arrived = now
 	return true
 }
 
@@ -96,18 +89,6 @@ func (m *Meter) Newest() (Reading, bool) {
 // HasAverage reports whether there is one.
 func (m *Meter) HasAverage() bool { return m.n >= 2 }
 
-// IsKnown reports whether there is an average that is young enough.
-func (m *Meter) IsKnown(now time.Duration) bool { return m.HasAverage() && now-m.arrived <= maxAge }
-
-// Average is the average over the longest span in the window, or over the last
-// interval.
-func (m *Meter) Average(epoch time.Time, window time.Duration) metric.Sample {
-	if !m.HasAverage() {
-		return metric.Sample{}
-	}
-	return between(epoch, m.at(m.longest(window)), m.at(0))
-}
-
 // longest is the reading with which the longest span in the window begins, or the last interval.
 func (m *Meter) longest(window time.Duration) int {
 	k := m.n - 1
@@ -115,23 +96,6 @@ func (m *Meter) longest(window time.Duration) int {
 		k--
 	}
 	return k
-}
-
-// Last is the average of the last interval.
-func (m *Meter) Last(epoch time.Time) metric.Sample {
-	if !m.HasAverage() {
-		return metric.Sample{}
-	}
-	return between(epoch, m.at(1), m.at(0))
-}
-
-// Recent are the last single intervals.
-func (m *Meter) Recent(epoch time.Time) (r metric.Recent) {
-	intervals, n := averaging.Recent(m.n, func(k int) time.Duration { return m.at(k).At - m.at(k+1).At })
-	for k, i := range intervals[:n] {
-		r[k] = between(epoch, m.at(i.First), m.at(i.Last))
-	}
-	return r
 }
 
 // between is the average of the time between two readings. Milli-cores are rounded up,

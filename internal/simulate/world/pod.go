@@ -23,8 +23,10 @@ type Pod struct {
 	// drainedAt is since when nothing has waited in it; it means something once isDrained.
 	drainedAt time.Duration
 	isDrained bool
-	// Meter has the kubelet's samples that were read, Page what the pod itself has answered.
-	Meter, Page meter.Meter
+	// History has the samples of the kubelet or the agent that Plimsoll has read, Page what the pod itself has answered,
+	// and Meter what metrics-server knows.
+	History     meter.History
+	Page, Meter meter.Meter
 	// Agent is what the agent of its node has read the last time; HasAgent says that there is such.
 	Agent    meter.Reading
 	HasAgent bool

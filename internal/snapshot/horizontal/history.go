@@ -36,9 +36,6 @@ func (h *History) state(set divergence.Set) horizontal.State {
 		}
 		if e.Change > 0 {
 			state.ScaleUps = append(state.ScaleUps, history.Change{Time: e.Time, Replicas: e.Change})
-			if e.Time.After(state.LastScaleUp) {
-				state.LastScaleUp = e.Time
-			}
 		} else {
 			state.ScaleDowns = append(state.ScaleDowns, history.Change{Time: e.Time, Replicas: -e.Change})
 		}

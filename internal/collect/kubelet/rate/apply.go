@@ -1,6 +1,10 @@
 package rate
 
-import "time"
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
+)
 
 // The bounds on how much more time may pass on the node's clock than here.
 const (
@@ -83,9 +87,9 @@ func (b *batch) observe(r *reading) effect {
 	case same:
 		return e
 	case continued:
-		c.add(r.cpuMillis, r.cpuNanos, b.spanMillis)
+		c.cpu.Add(r.cpuMillis, r.cpuNanos, b.spanMillis)
 	default:
-		c.start(r.cpuMillis, r.cpuNanos)
+		c.cpu.Begin(r.cpuMillis, r.cpuNanos)
 	}
 	c.arrivedMillis = b.localMillis
 	return e
@@ -94,21 +98,21 @@ func (b *batch) observe(r *reading) effect {
 // effect judges a sample; the rules and their reasons are in the package comment.
 func (b *batch) effect(r *reading) effect {
 	c := r.container
-	gap := r.cpuMillis - c.newestMillis
+	gap := r.cpuMillis - c.cpu.NewestMillis()
 	switch {
-	case c.cpuNanos.Len() == 0:
+	case c.cpu.Len() == 0:
 		return first
 	case gap < 0:
 		return clockJumped
-	case r.startMillis > c.newestMillis && r.startMillis != c.startMillis:
+	case r.startMillis > c.cpu.NewestMillis() && r.startMillis != c.startMillis:
 		return restarted
-	case gap < shortestGapMillis:
+	case gap < podload.ShortestGap.Milliseconds():
 		return same
-	case r.cpuNanos < c.newestCPU():
+	case r.cpuNanos < c.cpu.NewestNanos():
 		return restarted
 	case gap > b.localMillis-c.arrivedMillis+c.leewayMillis():
 		return clockJumped
-	case gap > longestGapMillis:
+	case gap > LongestGap.Milliseconds():
 		return interrupted
 	}
 	return continued
@@ -117,9 +121,9 @@ func (b *batch) effect(r *reading) effect {
 // leewayMillis is how old the newest sample may have been when it arrived: about
 // as old as samples become before a newer one takes their place.
 func (c *container) leewayMillis() int64 {
-	if c.cpuNanos.Len() < 2 {
+	if c.cpu.Len() < 2 {
 		return firstJumpMillis
 	}
-	last := c.lastGapMillis()
+	last := c.cpu.LastGapMillis()
 	return max(smallestJumpMillis, last+last/2)
 }

@@ -36,10 +36,7 @@ func (s *Store) Newest(nodeName string, dst []PodUse) []PodUse {
 }
 
 // newestMilliCores is of the last interval, 0 without one.
-func (s *series) newestMilliCores() int64 {
-	newest := s.cpuNanos.Len() - 1
-	if newest < 1 {
-		return 0
-	}
-	return s.interval(newest-1, newest, s.newestMillis, s.lastGapMillis()).MilliCores()
+func (c *container) newestMilliCores() int64 {
+	newest, _ := c.cpu.Newest()
+	return newest.MilliCores()
 }

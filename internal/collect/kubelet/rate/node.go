@@ -3,13 +3,15 @@ package rate
 import (
 	"sync"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
 type podKey struct{ namespace, name string }
 
 // container is one container of a pod. It is kept small: there are many.
 type container struct {
-	series
+	cpu podload.Series
 	// arrivedMillis is when the newest point arrived, by the node's local clock.
 	arrivedMillis int64
 	// labels are as they stand in the text; name is a part of them.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
 // The defaults of Config.
@@ -145,26 +146,16 @@ func (s *Store) known(name string) *node {
 // All containers are there that the newest round or the one before had; one that
 // is missing in the newest, or has no two samples yet, has no CPU.
 func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
-	n := s.known(q.Node)
+	n, oldest := s.open(&q)
 	if n == nil {
 		return dst, false
 	}
-	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.round == 0 {
-		return dst, false
-	}
-	now := n.local(q.Now)
-	if now-n.arrivedMillis > s.config.MaxAge.Milliseconds() {
-		return dst, false
-	}
-	v := view{
-		round: n.round, window: window{q.Window.Milliseconds(), millisOf(q.End)},
-		oldestMillis: now - s.config.MaxSampleAge.Milliseconds(),
-	}
 	start, isKnown := len(dst), false
-	for c := n.pods[podKey{namespace: q.Namespace, name: q.Pod}]; c != nil; c = c.next {
-		usage := v.of(c)
+	window := podload.Window{LengthMillis: q.Window.Milliseconds(), EndMillis: millisOf(q.End)}
+	for c := n.of(&q); c != nil; c = c.next {
+		known := n.containerOf(c, oldest)
+		usage := known.Usage(window)
 		isKnown = isKnown || usage.HasCPU || usage.HasMemory || usage.Refused != 0
 		dst = append(dst, usage)
 	}
@@ -174,36 +165,56 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	return dst, true
 }
 
+// Containers appends the same containers with their whole history. The query's window and end are not used.
+func (s *Store) Containers(q Query, dst []podload.Container) []podload.Container {
+	n, oldest := s.open(&q)
+	if n == nil {
+		return dst
+	}
+	defer n.mu.Unlock()
+	for c := n.of(&q); c != nil; c = c.next {
+		dst = append(dst, n.containerOf(c, oldest))
+	}
+	return dst
+}
+
+// open locks the node, and says when a newest sample arrived at the earliest, by the node's local clock. It is nil, and
+// not locked, for a node that has not answered for too long.
+func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
+	if n = s.known(q.Node); n == nil {
+		return nil, 0
+	}
+	n.mu.Lock()
+	now := n.local(q.Now)
+	if n.round == 0 || now-n.arrivedMillis > s.config.MaxAge.Milliseconds() {
+		n.mu.Unlock()
+		return nil, 0
+	}
+	return n, now - s.config.MaxSampleAge.Milliseconds()
+}
+
+// of is the first container of the query's pod.
+func (n *node) of(q *Query) *container { return n.pods[podKey{namespace: q.Namespace, name: q.Pod}] }
+
+// containerOf is what is known of a container; its name alone if the newest round did not have it or its newest sample
+// arrived before the oldest that counts.
+func (n *node) containerOf(c *container, oldestMillis int64) podload.Container {
+	if c.seen != n.round || c.cpu.Len() > 0 && c.arrivedMillis < oldestMillis {
+		return podload.Container{Name: c.name}
+	}
+	known := podload.Container{Name: c.name, CPU: c.cpu, MemoryBytes: c.memoryBytes, Refused: c.refused}
+	if c.memoryBytes > 0 {
+		known.MostMemoryBytes, known.MostMemoryAt = c.memory.most()
+	}
+	return known
+}
+
 // millisOf is 0 for no time.
 func millisOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
-}
-
-// view is what a question says of time.
-type view struct {
-	round  uint32
-	window window
-	// oldestMillis is when a newest sample arrived at the earliest, by the node's
-	// local clock.
-	oldestMillis int64
-}
-
-func (v *view) of(c *container) ContainerUsage {
-	usage := ContainerUsage{Name: c.name}
-	if c.seen != v.round || c.cpuNanos.Len() > 0 && c.arrivedMillis < v.oldestMillis {
-		return usage
-	}
-	usage.CPU, usage.HasCPU = c.over(v.window)
-	usage.RecentCount = c.recent(&usage.Recent)
-	usage.MemoryBytes, usage.HasMemory = c.memoryBytes, c.memoryBytes > 0
-	if usage.HasMemory {
-		usage.MostMemoryBytes, usage.MostMemoryAt = c.memory.most()
-	}
-	usage.Refused = c.refused
-	return usage
 }
 
 // Forget drops a node and all that is on it.

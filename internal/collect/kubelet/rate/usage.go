@@ -1,71 +1,35 @@
 package rate
 
-import "time"
+import (
+	"time"
 
-// RecentIntervals is how many single intervals a ContainerUsage has.
-const RecentIntervals = 3
-
-// Interval is an average between two samples.
-type Interval struct {
-	// End is when the later sample was taken, by the node's clock.
-	End  time.Time
-	Span time.Duration
-	// NanoCores are nanoseconds of CPU time per second.
-	NanoCores int64
-}
-
-// MilliCores rounds up, as a Quantity's MilliValue does with the nanocores of
-// metrics-server.
-func (i Interval) MilliCores() int64 {
-	milli := i.NanoCores / 1_000_000
-	if i.NanoCores%1_000_000 > 0 {
-		milli++
-	}
-	return milli
-}
-
-// ContainerUsage is what is known of one container. Whoever sums up a pod needs
-// all of them: one that is missing is not zero.
-type ContainerUsage struct {
-	Name string
-
-	// CPU is the average over the longest span of whole intervals that the window holds, or over the last interval if
-	// that is longer. If the query has an end, it is the average up to there; between two samples the use is taken to be
-	// even.
-	CPU    Interval
-	HasCPU bool
-	// UncountedNanoCores is for who counts CPU as a part of a longer window: what is left out of it for that. A store
-	// leaves it 0.
-	UncountedNanoCores int64
-
-	// MemoryBytes is the working set in the newest round.
-	MemoryBytes int64
-	HasMemory   bool
-	// MostMemoryBytes is the most of the last PeakWindow, or up to twice as long, and MostMemoryAt when it was
-	// sampled. Both are set if HasMemory is.
-	MostMemoryBytes int64
-	MostMemoryAt    time.Time
-
-	// Refused is what the newest round said that cannot be. It is missing above.
-	Refused Refused
-
-	// Recent are the last single intervals, the newest first; RecentCount is how
-	// many of them there are.
-	Recent      [RecentIntervals]Interval
-	RecentCount int
-}
-
-// Refused are values of a container that cannot be: NaN, infinite, less than nothing.
-type Refused uint8
-
-// What such values are of.
-const (
-	RefusedCPU Refused = 1 << iota
-	RefusedMemory
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
-// Has reports whether all that other names is refused.
-func (r Refused) Has(other Refused) bool { return r&other == other }
+// What a store answers with is what decisions are made of.
+type (
+	// Interval is an average between two samples.
+	Interval = podload.Interval
+	// ContainerUsage is what is known of one container.
+	ContainerUsage = podload.Usage
+	// Refused are values of a container that cannot be.
+	Refused = podload.Refused
+)
+
+// RecentIntervals is how many single intervals a ContainerUsage has.
+const RecentIntervals = podload.RecentIntervals
+
+// The bounds on the distance of two samples.
+const (
+	ShortestGap = podload.ShortestGap
+	LongestGap  = podload.LongestGap
+)
+
+// What is refused of a container.
+const (
+	RefusedCPU    = podload.RefusedCPU
+	RefusedMemory = podload.RefusedMemory
+)
 
 // Query asks for one pod.
 type Query struct {

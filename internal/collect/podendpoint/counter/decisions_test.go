@@ -84,7 +84,6 @@ type stage struct {
 	circle   sample.Circle
 	policy   horizontal.Policy
 	state    horizontal.State
-	window   averaging.CommonWindow
 	sampled  map[int]bool
 	lastLine string
 }
@@ -238,13 +237,6 @@ func (s *stage) scrape() {
 func (s *stage) observation() horizontal.Observation {
 	n, fresh := int32(len(s.pods)), epoch.Add(s.now-3*time.Second)
 	o := horizontal.Observation{Target: horizontal.Target{SpecReplicas: n, StatusReplicas: n}}
-	s.window.Reset(averaging.DefaultShare)
-	for i, p := range s.pods {
-		// What pods have taken over that were not asked, the others do no longer.
-		if p.readyAt <= s.now && (!s.sampled[i] || p.history.Average(averaging.StableWindow).At.After(fresh)) {
-			s.window.Add(s.now - p.readyAt)
-		}
-	}
 	var r metric.Reading
 	for i, p := range s.pods {
 		pod := metric.Pod{
@@ -254,7 +246,7 @@ func (s *stage) observation() horizontal.Observation {
 		if p.readyAt <= s.now {
 			pod.Ready, pod.ReadyTransition = metric.ReadyTrue, epoch.Add(p.readyAt)
 		}
-		one, recent := p.history.Average(averaging.PodWindow(s.now-p.readyAt, s.window.Window())), p.history.Recent()
+		one, recent := p.history.Average(averaging.PodWindow(s.now-p.readyAt, averaging.StableWindow)), p.history.Recent()
 		switch {
 		case !s.sampled[i]:
 			one, recent = metric.Sample{Unsampled: true}, metric.Recent{}

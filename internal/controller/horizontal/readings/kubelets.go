@@ -6,8 +6,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
 // FallbackPeriod is how often metrics.k8s.io is asked while it stands in for kubelets, whose
@@ -21,7 +19,7 @@ func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbac
 		return notPermitted, nil
 	}
 	view := &d.Scratch.view
-	err := r.Direct.Look(d.Start, d.Pods, shareOf(d.Policy), view)
+	err := r.Direct.Look(d.Start, d.Pods, view)
 	fallback := nodeUnreadable
 	switch {
 	case err == nil:
@@ -37,11 +35,6 @@ func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbac
 		fallback = samplesAwaited
 	}
 	return fallback, err
-}
-
-// shareOf is what may count twice for an object with these tolerances.
-func shareOf(p *horizontal.Policy) averaging.Share {
-	return averaging.ShareOf(p.Tolerance.Up, p.Tolerance.Down)
 }
 
 // reportFallback logs when an HPA's resource metrics begin to come from elsewhere, and when they

@@ -119,8 +119,7 @@ func (r *Reader) lookAtOwn(d *Decision, q *collection) {
 	if d.Own == nil {
 		return
 	}
-	r.Own.Look(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods, Share: shareOf(d.Policy)},
-		&d.Scratch.own)
+	r.Own.Look(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
 	for i := range d.Own {
 		q.known[i] = q.known[i] || d.Own.Has(i)
 	}

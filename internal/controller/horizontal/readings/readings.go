@@ -20,7 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -34,7 +33,7 @@ type Direct interface {
 	Run(ctx context.Context, watch podusage.Watch)
 	// Look finds what is known of the pods now; an error says why that is not enough
 	// to decide on.
-	Look(now time.Time, pods []*observe.Pod, share averaging.Share, v *podusage.View) error
+	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
 	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
 	// for some seconds where the budget is too short for all.
 	Prefer(atOnce bool, nodes ...string)

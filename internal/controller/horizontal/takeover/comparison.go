@@ -146,7 +146,7 @@ func (c *Comparison) Record(now time.Time, d *Compared, state horizontal.State) 
 	a := d.Actual
 	state.Pending = nil
 	if a.hasScaled && a.desired != a.current {
-		pending := behavior.PendingOf(d.Policy.Behavior, a.desired-a.current)
+		pending := behavior.PendingOf(d.Policy.Behavior, a.current, a.desired)
 		state.Pending = &pending
 		state = horizontal.Settle(state, horizontal.Outcome{At: d.HPA.Status.LastScaleTime.Time})
 	}

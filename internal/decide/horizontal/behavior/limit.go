@@ -18,8 +18,8 @@ type Limited struct {
 	// LeftZero says that the rate permitted nothing from zero and one replica was
 	// permitted all the same.
 	LeftZero bool
-	// DoublingDelayed is why an HPA without behavior may not double now.
-	DoublingDelayed DoublingDelay
+	// IsDoublingHeld says that an HPA without behavior waits for a newer answer before it doubles again.
+	IsDoublingHeld bool
 }
 
 // LimitReason is the reason that ScalingLimited gives.
@@ -59,7 +59,7 @@ func (r LimitReason) Message() string {
 func Limit(l *Limits, h *History, w Proposed) Limited {
 	switch {
 	case l.Behavior == nil:
-		return limitPlain(l, h, w)
+		return limitPlain(l, w)
 	case w.Replicas > w.Current:
 		return limitUp(l, h, w)
 	case w.Replicas < w.Current:
@@ -71,11 +71,11 @@ func Limit(l *Limits, h *History, w Proposed) Limited {
 
 // limitPlain is for objects without behavior (upstream:
 // convertDesiredReplicasWithRules).
-func limitPlain(l *Limits, h *History, w Proposed) Limited {
-	rate, delayed := doubling(l, h, w)
+func limitPlain(l *Limits, w Proposed) Limited {
+	rate, isHeld := doubling(l, w)
 	bound := Limited{Replicas: l.MaxReplicas, Reason: TooManyReplicas, RateLimit: rate, Rated: true}
 	if l.MaxReplicas > rate {
-		bound.Replicas, bound.Reason, bound.DoublingDelayed = rate, ScaleUpLimit, delayed
+		bound.Replicas, bound.Reason, bound.IsDoublingHeld = rate, ScaleUpLimit, isHeld
 	}
 	switch {
 	case w.Replicas < l.MinReplicas:

@@ -6,18 +6,20 @@ import "time"
 type Pending struct {
 	// Change is positive upwards.
 	Change int32 `json:"change"`
+	// Replicas is the count after it.
+	Replicas int32 `json:"replicas,omitempty"`
+	// Samples are in states that earlier versions saved; nothing uses them.
+	Samples []any `json:"samples,omitempty"`
 	// Longest is the longest period of the direction's rate policies, in
 	// nanoseconds; 0 without behavior, where changes are not remembered.
 	Longest time.Duration `json:"longest"`
-	// Samples are those that a scale-up without behavior was decided on.
-	Samples []Sample `json:"samples,omitempty"`
 }
 
 // PendingOf is a change under these rules, which are nil without spec.behavior.
-func PendingOf(b *Behavior, change int32) Pending {
-	pending := Pending{Change: change}
+func PendingOf(b *Behavior, from, to int32) Pending {
+	pending := Pending{Change: to - from, Replicas: to}
 	if b != nil {
-		pending.Longest = b.Rules(change > 0).LongestPeriod()
+		pending.Longest = b.Rules(to > from).LongestPeriod()
 	}
 	return pending
 }

@@ -30,19 +30,14 @@ type History struct {
 	Recommendations *history.Recommendations
 	// Ups and Downs are the scale events.
 	Ups, Downs history.Changes
-	// LastUp is when the count was last raised; zero if that is not known.
-	LastUp time.Time
-	// LastUpOn are the samples that it was decided on, metric for metric; none if that
-	// is not known.
-	LastUpOn []Sample
 }
 
 // Proposed is a proposal for a count, and the count as it is.
 type Proposed struct {
 	Now               time.Time
 	Current, Replicas int32
-	// Fresh is how far the samples lead that the last scale-up was not decided on. Only
-	// the rate without behavior uses it.
+	// Fresh is how far those metrics lead whose answers were not asked for before the count was raised. Only the rate
+	// without behavior uses it.
 	Fresh int32
 	// Passing is how many of Replicas only the last few seconds ask for, or asked for
 	// when they raised the count. They keep the count for PassingWindow at most. Without

@@ -55,7 +55,7 @@ func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 	r, lasting := h.Recommendations, w.Replicas-w.Passing
 	passing := w.Replicas
 	if w.Passing > 0 && l.Behavior == nil {
-		passing = max(lasting, min(w.Replicas, limitPlain(l, h, w).Replicas))
+		passing = max(lasting, min(w.Replicas, limitPlain(l, w).Replicas))
 	}
 	r.ExpirePassing(w.Now.Add(-w.PassingWindow))
 	if passing > lasting {

@@ -44,8 +44,7 @@ const (
 	// stabilization windows. Upstream keeps it until its slot is needed, and a
 	// window that is lengthened meanwhile may bring it back.
 	WindowHistory
-	// OneDoubling lets an object without behavior scale up at most once a second,
-	// and only on samples newer than its last scale-up.
+	// OneDoubling lets an object without behavior double once on an answer of a metrics API or a server.
 	OneDoubling
 	// SurgeWindow lets the last few seconds of CPU use ask for more replicas, where
 	// they are known.
@@ -55,6 +54,8 @@ const (
 	RecentlyReady
 	// NewerSamples lowers the count only on samples newer than its last change.
 	NewerSamples
+	// LoadOnce counts load once that is in the samples of two pods, as it moved from one to the other between them.
+	LoadOnce
 	// ZeroBelowMin scales a target from zero to a min above zero where no metric can be
 	// computed.
 	ZeroBelowMin
@@ -74,7 +75,7 @@ const None Set = 0
 var known = names.Names{
 	"rollout-surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "accurate-messages", "drop-series", "partial-container", "reject-implausible", "window-history",
-	"one-doubling", "surge-window", "recently-ready", "newer-samples",
+	"one-doubling", "surge-window", "recently-ready", "newer-samples", "load-once",
 	"zero-below-min", "zero-condition",
 }
 

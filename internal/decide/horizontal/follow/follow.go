@@ -30,7 +30,7 @@ func Count(p *horizontal.Policy, s horizontal.State, c Change) horizontal.State 
 		}
 		s.Recommendations.AddBoth(c.At, high, low)
 	}
-	pending := behavior.PendingOf(p.Behavior, c.To-c.From)
+	pending := behavior.PendingOf(p.Behavior, c.From, c.To)
 	s.Pending = &pending
 	return horizontal.Settle(s, horizontal.Outcome{At: c.At})
 }

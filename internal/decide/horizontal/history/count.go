@@ -14,12 +14,15 @@ type Count struct {
 	// observed.
 	IsLowered bool `json:"lowered,omitempty"`
 	IsAwaited bool `json:"awaited,omitempty"`
+	// IsForeign says that another writer changed it.
+	IsForeign bool `json:"foreign,omitempty"`
 }
 
 // Observe takes in the count and how many pods there are. A count that nobody told it of is another writer's change.
 func (c *Count) Observe(now time.Time, replicas, pods int32) {
 	if c.IsKnown && replicas != c.Replicas {
 		c.Change(now, replicas)
+		c.IsForeign = true
 	}
 	c.Replicas, c.IsKnown = replicas, true
 	if c.IsAwaited = c.IsAwaited && pods > replicas; c.IsAwaited {

@@ -63,6 +63,8 @@ type grouping struct {
 	finished bool
 	// recent says that pods count for less that have just become ready.
 	recent bool
+	// once says that load which moves from one pod to another counts once.
+	once bool
 	// least is how long a pod was ready for when the sample of it was taken that counts.
 	least time.Duration
 	// young pods, which started later than this, are in the initialization period.
@@ -77,6 +79,7 @@ func groupingOf(spec *source.Spec, c *Context) grouping {
 		startup:  spec.IsCPU() || spec.Type == source.PodEndpoint,
 		finished: c.Divergences.Has(divergence.SucceededPods),
 		recent:   spec.IsCPU() && c.Divergences.Has(divergence.RecentlyReady),
+		once:     (spec.IsCPU() || spec.Type == source.PodEndpoint) && c.Divergences.Has(divergence.LoadOnce),
 		young:    c.Now.Add(-c.CPUInitializationPeriod),
 		delay:    c.InitialReadinessDelay,
 		unasked:  Sample{At: c.Now, Window: averaging.ShortestWindow},
@@ -157,4 +160,25 @@ func readyPods(pods []Pod) int64 {
 		}
 	}
 	return n
+}
+
+// ReadyPods is how many of the pods have a part of the load, and since when all of them have had: the API truncates the
+// time to seconds. They are those that are ready, and those of before the initialization period: overload makes pods
+// unready now and then, which leaves their load to nobody who is new.
+func ReadyPods(pods []Pod, young time.Time) (n int32, since time.Time) {
+	for i := range pods {
+		p := &pods[i]
+		if p.Phase != PhaseRunning || p.Deleting {
+			continue
+		}
+		switch {
+		case !p.StartTime.IsZero() && p.StartTime.Before(young):
+			n++
+		case p.Ready == ReadyTrue:
+			if n++; p.ReadyTransition.After(since) {
+				since = p.ReadyTransition
+			}
+		}
+	}
+	return n, since.Add(time.Second)
 }

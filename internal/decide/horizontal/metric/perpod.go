@@ -34,8 +34,6 @@ type perPod struct {
 	entries, samples int64
 	// idle are pods beside a sample that are taken to use nothing.
 	idle int64
-	// uncounted is what samples leave out, as their pods were ready for a part of the window alone.
-	uncounted int64
 }
 
 // compute judges samples against the pods' requests (upstream:
@@ -59,6 +57,7 @@ func (p *perPod) compute(room []Group) string {
 		return noRequests
 	}
 	r.Ratio, r.Percent, r.Milli = p.ratio()
+	p.countOnce()
 	r.Adjusted = r.Ratio
 	return p.propose()
 }
@@ -119,7 +118,7 @@ func (p *perPod) survey(room []Group) {
 		if g != Counted {
 			continue
 		}
-		used, p.uncounted = sum.Add(used, sample.Milli), sum.Add(p.uncounted, sample.UncountedMilli)
+		used = sum.Add(used, sample.Milli)
 		request := int64(0)
 		if percent {
 			request = requests[i].Milli
@@ -139,6 +138,10 @@ func (p *perPod) survey(room []Group) {
 		}
 	}
 	r.Groups, r.Counts, r.At, r.Oldest, r.Began = groups, n.counts(), newest.At, oldest.At, first
+	if by.once && len(p.c.Ready) > 1 {
+		shared := p.shared(groups, &n)
+		r.SharedMilli, used = used-shared, shared
+	}
 	r.StartMilli = young.Excess(sum, recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted
@@ -208,7 +211,7 @@ func (p *perPod) pods() int64 { return int64(max(1, p.result.Counts.Pods())) }
 func (p *perPod) propose() string {
 	r := p.result
 	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
-	if upWithUnready || r.Counts.Missing > 0 || p.uncounted > 0 && r.Ratio < 1 {
+	if upWithUnready || r.Counts.Missing > 0 {
 		p.fillIn(upWithUnready)
 		if p.nothingWanted() {
 			return noRequests
@@ -230,14 +233,11 @@ func (p *perPod) propose() string {
 	return ""
 }
 
-// fillIn adds what is not known so that the change gets smaller: on the way down a missing pod uses what it may, and a
-// new one what it uses now; on the way up missing and unready pods use nothing. A sample stands for the pods that are
-// ready: those that are not are known without asking, and no part of it.
+// fillIn adds what is not known so that the change gets smaller: on the way down a missing pod uses what it may; on the
+// way up missing and unready pods use nothing. A sample stands for the pods that are ready: those that are not are
+// known without asking, and no part of it.
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
-	if r.Ratio < 1 {
-		p.used = p.sum.Add(p.used, p.uncounted)
-	}
 	for i, g := range r.Groups {
 		switch {
 		case g == Missing && r.Ratio < 1:

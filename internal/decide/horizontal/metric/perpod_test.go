@@ -55,14 +55,6 @@ func deleting(s scene, pods ...int) scene {
 	return s
 }
 
-// leavingOut has the pods' samples leave so much out.
-func leavingOut(s scene, rest ...int64) scene {
-	for i, milli := range rest {
-		s.reading.Samples[i].UncountedMilli = milli
-	}
-	return s
-}
-
 func TestUtilization(t *testing.T) {
 	half := utilization(50)
 	check(t, map[string]row{
@@ -153,21 +145,6 @@ func TestUtilization(t *testing.T) {
 		"unready and missing on the way up": {
 			"both count with nothing: 2000/4000 = 50 %", running(half, 1000, 1000).missing(1000).pending(1000),
 			outcome{4, verdict.WithinTolerance, 0, 100, 1000},
-		},
-		"what new ones leave out on the way down": {
-			"both would have used 250: 500/2000 = 25 %", leavingOut(running(half, 250, 100), 0, 150),
-			outcome{1, verdict.Recomputed, 2, 17, 175},
-		},
-		"what a new one leaves out brings it into the tolerance": {
-			"1000/2000 = 50 %", leavingOut(running(half, 500, 200), 0, 300), outcome{2, verdict.WithinTolerance, 0, 35, 350},
-		},
-		"what a new one leaves out would turn down into up": {
-			"1400/2000 = 70 % is above although 40 % was below", leavingOut(running(half, 500, 300), 0, 600),
-			outcome{2, verdict.DirectionKept, 0, 40, 400},
-		},
-		"what a new one leaves out on the way up": {
-			"it counts on the way down alone: 1400/2000 = 70 %", leavingOut(running(half, 1000, 400), 0, 600),
-			outcome{3, verdict.Scaled, 2, 70, 700},
 		},
 		"recomputed against the direction": {
 			"3400/4000 of 4 pods would be 4, but 85 % of 100 % is no reason to leave 2",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
@@ -22,6 +23,8 @@ type Context struct {
 	// delays of CPU samples, flags of kube-controller-manager.
 	CPUInitializationPeriod, InitialReadinessDelay time.Duration
 	Divergences                                    divergence.Set
+	// Ready are the numbers of ready pods lately.
+	Ready history.Ready
 }
 
 func (c *Context) arithmetic() arithmetic.Mode {
@@ -57,13 +60,12 @@ type Result struct {
 	At, Oldest time.Time
 	// Began is when the first of the windows began that the samples which count are of.
 	Began time.Time
-	// Confirmed is when the newest sample was taken of a pod that does not count yet, and shows that the load is still
-	// there; zero if none does. ConfirmedReplicas is how many replicas that load takes.
-	Confirmed         time.Time
-	ConfirmedReplicas int32
 	// StartMilli is what is left out of the use of pods that have just become ready, as
 	// their start.
 	StartMilli int64
+	// SharedMilli is what is left out of the use of pods from when others were not ready yet, which have a part of it now.
+	// MovedMilli is what may be in two samples and is left out as well, or below 0 what may be in none and is added.
+	SharedMilli, MovedMilli int64
 	// Newest is how many pods count that have been ready for less than a whole window.
 	Newest int64
 	// Asked is when the reading was requested; zero if it was not.

@@ -53,9 +53,6 @@ type Sample struct {
 	// Unsampled says that the pod was not asked: a part of the pods stands for all.
 	Unsampled bool
 	Milli     int64
-	// UncountedMilli is what is left out of Milli, as the pod was ready for a part of the window alone and others had
-	// its load before. They may be gone since, so it counts where the replica count would be lowered.
-	UncountedMilli int64
 	// At is the end of the window the value was measured over.
 	At     time.Time
 	Window time.Duration
@@ -106,6 +103,9 @@ type Reading struct {
 	// Recent has the pods' last intervals, index for index with the pods, for the
 	// surge window. It may be left out.
 	Recent []Recent
+	// Earlier are the pods' averages up to the last moment of which all pods are known, index for index with the pods,
+	// where their samples end at different moments. It may be left out.
+	Earlier []Sample
 	// Extraneous has the values of pods that are not among the pods (the
 	// metrics API may know pods that the pod cache does not).
 	Extraneous []int64

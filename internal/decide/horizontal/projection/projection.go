@@ -138,17 +138,15 @@ func (w *walk) decide(proposed int32) Limits {
 	t.Stabilized = behavior.Stabilize(&w.limits, &history, ask)
 	ask.Replicas = max(t.Stabilized.Replicas, w.ahead)
 	t.Limited = behavior.Limit(&w.limits, &history, ask)
-	change := t.Limited.Replicas - w.current
-	w.current = t.Limited.Replicas
-	w.record(change)
+	w.record(t.Limited.Replicas)
 	return t
 }
 
-func (w *walk) record(change int32) {
-	if change == 0 {
+func (w *walk) record(replicas int32) {
+	if replicas == w.current {
 		return
 	}
-	pending := behavior.PendingOf(w.limits.Behavior, change)
-	w.state.Pending = &pending
+	pending := behavior.PendingOf(w.limits.Behavior, w.current, replicas)
+	w.current, w.state.Pending = replicas, &pending
 	w.state = horizontal.Settle(w.state, horizontal.Outcome{At: w.now})
 }

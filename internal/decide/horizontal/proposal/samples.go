@@ -5,62 +5,11 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
-
-// Samples appends what the results were computed from, and what the surge window used if it asks. Those of a metric
-// that failed are empty: whatever it has next is new.
-func Samples(dst []behavior.Sample, results []metric.Result, s *surge.Result) []behavior.Sample {
-	for i := range results {
-		sample := sampleOf(&results[i])
-		if s.Asks() && s.Metric == i && s.At.After(sample.Interval) {
-			sample.Interval = s.At
-		}
-		dst = append(dst, sample)
-	}
-	return dst
-}
-
-// sampleOf is what a result was computed from.
-func sampleOf(r *metric.Result) behavior.Sample {
-	sample := behavior.Sample{At: r.At, Asked: r.Asked, Total: r.Total}
-	if !r.At.IsZero() {
-		sample.Interval = r.Confirmed
-	}
-	return sample
-}
-
-// Fresh is the largest replica count proposed by metrics with samples that the last
-// scale-up was not decided on. One metric's old samples then limit its own proposal and
-// no other's. Where new pods alone have shown the load since, it is no more than that takes. It is the largest int32
-// where all metrics have new samples: nothing is limited.
-func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge.Result) int32 {
-	largest, all := int32(0), true
-	if s.Asks() {
-		if all = h.Fresh(now, s.Metric, behavior.Sample{Interval: s.At}); all {
-			largest = s.Replicas
-		}
-	}
-	for i := range results {
-		switch m := &results[i]; {
-		case m.Failure != nil, m.Pending:
-		case h.Fresh(now, i, behavior.Sample{At: m.At, Asked: m.Asked, Total: m.Total}):
-			largest = max(largest, m.Replicas)
-		case h.Fresh(now, i, sampleOf(m)):
-			largest, all = max(largest, min(m.Replicas, m.ConfirmedReplicas)), false
-		default:
-			all = false
-		}
-	}
-	if all {
-		return math.MaxInt32
-	}
-	return largest
-}
 
 const (
 	// longestLag is how far the times of samples may be behind. A source whose times are further behind, or always the
@@ -88,9 +37,9 @@ func Outdated(now time.Time, c *history.Count, results []metric.Result) (n int) 
 }
 
 // isOutdated reports whether a metric has a value from before the change. Where pods were removed, the others used less
-// for the part of a window that lies before that: it counts once all of it lies behind the change, and at once where the
-// count plays no part in what is asked for. Pods that are added have no sample before they are ready, so that what the
-// others use then is the load: it counts once it was measured after the change.
+// in the part of a window that lies before that: the value counts once all of its window lies behind the change, and at
+// once where the count plays no part in what is asked for. Pods that are added have no sample before they are ready, so
+// that what the others use then is the load: a value counts once it was measured after the change.
 func isOutdated(c *history.Count, r *metric.Result) bool {
 	measured := r.Oldest
 	switch {
@@ -106,6 +55,32 @@ func isOutdated(c *history.Count, r *metric.Result) bool {
 		measured = r.Asked
 	}
 	return !measured.After(c.EffectiveAt)
+}
+
+// Fresh is the largest replica count proposed by metrics whose answers were not asked for before Plimsoll raised the
+// count; what is scraped without asking is new in each decision that it leads to. One metric's old answer then limits
+// its own proposal and no other's. Without an old answer there is no limit: what was recommended before may lead
+// farther.
+func Fresh(c *history.Count, results []metric.Result, s *surge.Result) (largest int32) {
+	hasOld := false
+	if s.Asks() {
+		largest = s.Replicas
+	}
+	for i := range results {
+		m := &results[i]
+		if m.Failure != nil || m.Pending {
+			continue
+		}
+		if !m.Asked.IsZero() && !m.Asked.After(c.ChangedAt) && !c.IsLowered && !c.IsForeign {
+			hasOld = true
+			continue
+		}
+		largest = max(largest, m.Replicas)
+	}
+	if !hasOld {
+		return math.MaxInt32
+	}
+	return largest
 }
 
 // Lasting is what the metrics ask for without the surge window. Without is the count

@@ -23,8 +23,6 @@ type Reason uint8
 const (
 	// NoReason is none.
 	NoReason Reason = iota
-	// ScaleUpAllowed: an object without behavior may scale up again.
-	ScaleUpAllowed
 	// ScheduleStart, ScheduleEnd, RampStart and RampStep: a schedule changes the bounds.
 	ScheduleStart
 	ScheduleEnd
@@ -39,7 +37,7 @@ const (
 // String is the reason as status shows it.
 func (r Reason) String() string {
 	return [...]string{
-		"", "ScaleUpAllowed", "ScheduleStart", "ScheduleEnd", "RampStart", "RampStep", "FallbackDue", "CooldownEnd",
+		"", "ScheduleStart", "ScheduleEnd", "RampStart", "RampStep", "FallbackDue", "CooldownEnd",
 	}[r]
 }
 

@@ -53,6 +53,11 @@ const (
 	EarlyScrapeGap = 200 * time.Millisecond
 )
 
+// LoweringPeriod is how often it is decided at most, on new samples alone, whether to lower the count: the default of
+// kube-controller-manager's
+// --horizontal-pod-autoscaler-sync-period.
+const LoweringPeriod = 15 * time.Second
+
 // AfterEvent is when an object is decided because of a change that was seen now.
 func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
 	due := now.Add(EventDelay)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -42,8 +41,6 @@ type Query struct {
 	Key   observe.Key
 	Specs Specs
 	Pods  []*observe.Pod
-	// Share is the part of what they do together that may count twice.
-	Share averaging.Share
 }
 
 // Answers are what is known to the metrics of one decision. They may be used again.
@@ -68,8 +65,7 @@ func (s *Sources) Look(now time.Time, q *Query, a *Answers) {
 		var known answer
 		switch spec := &q.Specs[i]; {
 		case spec.PodEndpoint != nil:
-			known = s.lookAtPods(now, &PodQuery{Key: q.Key, Metric: i, Spec: spec.PodEndpoint, Pods: q.Pods,
-				Share: q.Share}, a, views)
+			known = s.lookAtPods(now, &PodQuery{Key: q.Key, Metric: i, Spec: spec.PodEndpoint, Pods: q.Pods}, a, views)
 			views++
 		case spec.Prometheus != nil && s.Prometheus != nil:
 			known.total = s.Prometheus.Look(now, q.Key, i, spec.Prometheus)

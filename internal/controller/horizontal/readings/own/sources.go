@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -50,8 +49,6 @@ type PodQuery struct {
 	Metric int
 	Spec   *sources.PodEndpoint
 	Pods   []*observe.Pod
-	// Share is the part of what they do together that may count twice.
-	Share averaging.Share
 }
 
 // PodSampled is a scrape of a pod that brought new samples.

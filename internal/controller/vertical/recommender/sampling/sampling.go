@@ -16,7 +16,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -29,7 +28,7 @@ import (
 // Direct knows what pods use without asking.
 type Direct interface {
 	Run(ctx context.Context, watch podusage.Watch)
-	Look(now time.Time, pods []*observe.Pod, share averaging.Share, v *podusage.View) error
+	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
 }
 
 var _ Direct = (*podusage.Source)(nil)
@@ -218,7 +217,7 @@ func (r *rounds) sample(now time.Time, o *object, pod *observe.Pod) bool {
 	if r.config.Direct == nil {
 		return false
 	}
-	err := r.config.Direct.Look(now, []*observe.Pod{pod}, averaging.DefaultShare, &r.view)
+	err := r.config.Direct.Look(now, []*observe.Pod{pod}, &r.view)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.view.Refused() {

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// start is how long a pod may be taken to use CPU for itself after it became ready.
-	start = 30 * time.Second
+	// Start is how long a pod may be taken to use CPU for itself after it became ready.
+	Start = 30 * time.Second
 	// Warm is how long a pod has been ready when it counts for all that it uses: its
 	// window then begins after its start. One window less, and a pod that compiles for
 	// all of its start would count with an average that still includes most of it.
-	Warm = start + window
+	Warm = Start + window
 	// window is metrics-server's at its default resolution.
 	window = 15 * time.Second
 )

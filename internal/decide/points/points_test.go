@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/points"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/points"
 )
 
 // all are the values of a history and when they were added, in milliseconds before the newest.

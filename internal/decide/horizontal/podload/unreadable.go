@@ -1,4 +1,4 @@
-package podusage
+package podload
 
 import "fmt"
 
@@ -36,15 +36,15 @@ func (u *Unreadable) areFew() bool { return u.Pods*fewPods <= u.Ready }
 func (u *Unreadable) areHalf() bool { return u.Pods*2 <= u.Ready }
 
 // add counts a ready pod on a node that cannot be read.
-func (u *Unreadable) add(node string, o *nodeHealth) {
+func (u *Unreadable) add(node string, h *nodeHealth) {
 	u.Pods++
 	switch {
 	case u.Node == "":
-		u.Node, u.Err = node, o.err
-	case !o.isCounted:
+		u.Node, u.Err = node, h.Err
+	case !h.isCounted:
 		u.OtherNodes++
 	}
-	o.isCounted = true
+	h.isCounted = true
 }
 
 // Unreadable are the pods that the last Look could not read.

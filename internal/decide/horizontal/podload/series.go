@@ -1,12 +1,12 @@
-package rate
+package podload
 
 import (
 	"math"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/points"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/points"
 )
 
 // The limits of one history.
@@ -19,43 +19,50 @@ const (
 	LongestGap = 2 * time.Minute
 
 	shortestGapMillis = int64(ShortestGap / time.Millisecond)
-	longestGapMillis  = int64(LongestGap / time.Millisecond)
 )
 
-// series is the history of one counter. Time and counter rise.
-type series struct {
+// Series is the history of a container's CPU counter. Time and counter rise.
+type Series struct {
 	newestMillis int64
 	cpuNanos     points.History[int64]
 }
 
-func (s *series) newestCPU() int64 { return s.cpuNanos.Newest() }
+// NewestNanos is the newest value.
+func (s *Series) NewestNanos() int64 { return s.cpuNanos.Newest() }
 
-func (s *series) lastGapMillis() int64 { return s.cpuNanos.GapMillis(s.cpuNanos.Len() - 1) }
+// LastGapMillis is from the newest but one to the newest.
+func (s *Series) LastGapMillis() int64 { return s.cpuNanos.GapMillis(s.cpuNanos.Len() - 1) }
 
-// start forgets all and starts with one point.
-func (s *series) start(atMillis, cpuNanos int64) {
+// Begin forgets all and starts with one point.
+func (s *Series) Begin(atMillis, cpuNanos int64) {
 	s.newestMillis = atMillis
 	s.cpuNanos.Begin(cpuNanos)
 }
 
-// add appends a point that is later than the newest by an allowed gap and not below it.
-func (s *series) add(atMillis, cpuNanos, keptMillis int64) {
+// Add appends a point that is later than the newest by an allowed gap and not below it.
+func (s *Series) Add(atMillis, cpuNanos, keptMillis int64) {
 	s.cpuNanos.Add(millis32(atMillis-s.newestMillis), cpuNanos, keptMillis)
 	s.newestMillis = atMillis
 }
 
-// window is what an average is over: so long up to an end. 0 is the newest sample.
-type window struct{ lengthMillis, endMillis int64 }
+// Len is how many samples there are.
+func (s *Series) Len() int { return s.cpuNanos.Len() }
 
-// over is the average over a window. One without an end is the longest span of whole intervals that it
+// NewestMillis is when the newest was taken, in milliseconds since 1970.
+func (s *Series) NewestMillis() int64 { return s.newestMillis }
+
+// Window is what an average is over: so long up to an end. 0 is the newest sample.
+type Window struct{ LengthMillis, EndMillis int64 }
+
+// Over is the average over a window. One without an end is the longest span of whole intervals that it
 // holds, or the last interval if that alone is longer. In one with an end, the counter is taken to have risen evenly
 // between two samples. It is false without an interval before the end.
-func (s *series) over(w window) (Interval, bool) {
-	back := s.newestMillis - w.endMillis
-	if w.endMillis > 0 && back >= 0 {
+func (s *Series) Over(w Window) (Interval, bool) {
+	back := s.newestMillis - w.EndMillis
+	if w.EndMillis > 0 && back >= 0 {
 		return s.until(back, w)
 	}
-	first, span, ok := s.cpuNanos.Window(w.lengthMillis)
+	first, span, ok := s.cpuNanos.Window(w.LengthMillis)
 	if !ok {
 		return Interval{}, false
 	}
@@ -63,11 +70,11 @@ func (s *series) over(w window) (Interval, bool) {
 }
 
 // until is the average over a window that ends so long before the newest sample.
-func (s *series) until(back int64, w window) (Interval, bool) {
+func (s *Series) until(back int64, w Window) (Interval, bool) {
 	if s.cpuNanos.Len() < 2 || back > s.cpuNanos.SpanMillis()-shortestGapMillis {
 		return Interval{}, false
 	}
-	from := min(back+max(w.lengthMillis, shortestGapMillis), s.cpuNanos.SpanMillis())
+	from := min(back+max(w.LengthMillis, shortestGapMillis), s.cpuNanos.SpanMillis())
 	return Interval{
 		End:       time.UnixMilli(s.newestMillis - back),
 		Span:      time.Duration(from-back) * time.Millisecond,
@@ -76,7 +83,7 @@ func (s *series) until(back int64, w window) (Interval, bool) {
 }
 
 // counted is the counter at a time before the newest sample.
-func (s *series) counted(agoMillis int64) int64 {
+func (s *Series) counted(agoMillis int64) int64 {
 	before, after := s.cpuNanos.Around(agoMillis)
 	value := s.cpuNanos.Value(before.Index)
 	if span := before.AgoMillis - after.AgoMillis; span > 0 {
@@ -85,8 +92,8 @@ func (s *series) counted(agoMillis int64) int64 {
 	return value
 }
 
-// recent fills in the last intervals, the newest first.
-func (s *series) recent(into *[RecentIntervals]Interval) int {
+// Recent fills in the last intervals, the newest first.
+func (s *Series) Recent(into *[RecentIntervals]Interval) int {
 	newest := s.cpuNanos.Len() - 1
 	intervals, n := averaging.Recent(s.cpuNanos.Len(), func(k int) time.Duration {
 		return time.Duration(s.cpuNanos.GapMillis(newest-k)) * time.Millisecond
@@ -103,7 +110,16 @@ func (s *series) recent(into *[RecentIntervals]Interval) int {
 	return n
 }
 
-func (s *series) interval(first, last int, endMillis, spanMillis int64) Interval {
+// Newest is the average of the last interval; false if there is none.
+func (s *Series) Newest() (Interval, bool) {
+	newest := s.cpuNanos.Len() - 1
+	if newest < 1 {
+		return Interval{}, false
+	}
+	return s.interval(newest-1, newest, s.newestMillis, s.LastGapMillis()), true
+}
+
+func (s *Series) interval(first, last int, endMillis, spanMillis int64) Interval {
 	grown := s.cpuNanos.Value(last) - s.cpuNanos.Value(first)
 	return Interval{
 		End:       time.UnixMilli(endMillis),

@@ -1,0 +1,101 @@
+package metric
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
+)
+
+// The load of a target is the sum of what its pods use. Their samples are of different times, and load moves between
+// pods, so that a part of it may be in two samples. It counts once (divergence load-once):
+//
+//   - A pod that becomes ready takes over a part of what the others had. Where a sample reaches back to when fewer pods
+//     were ready (Context.Ready), its pod had a larger part then: it counts as if the load had been shared by as many
+//     as now. Where as many pods went as came, as in a rollout, nobody's part has changed.
+//   - What has moved from one pod to another since the older of their samples is in both. That is at most what made the
+//     pods unequal at the last moment of which all are known (Reading.Earlier): the use of each beyond the least of
+//     them. Nor is it more than what all use now beyond what they did then. Within the tolerance it decides nothing.
+
+// shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
+// window. None is taken to use less than those do on average whose window began after that: pods that are saturated use
+// as much before and after.
+func (p *perPod) shared(groups []Group, n *sizes) (used int64) {
+	pods, now := float64(n[Counted]+n[Unsampled]), p.sharing(groups, n)
+	for i, g := range groups {
+		if g != Counted {
+			continue
+		}
+		sample := &p.reading.Samples[i]
+		milli := float64(sample.Milli)
+		used = p.sum.Add(used, int64(min(milli, max(milli/p.more(pods, sample), now))))
+	}
+	return used
+}
+
+// more is how many times what a pod has now it had on average in the window of its sample, at least 1. Where more pods
+// have a part of the load than count, what those have is not known, and left out.
+func (p *perPod) more(pods float64, sample *Sample) float64 {
+	if sample.Window <= 0 {
+		return 1
+	}
+	return max(1, pods*p.c.Ready.Share(sample.At.Add(-sample.Window), sample.At))
+}
+
+// sharing is what a pod uses on average of those whose window began after others had become ready; 0 if there are none.
+func (p *perPod) sharing(groups []Group, n *sizes) float64 {
+	pods, used, of := float64(n[Counted]+n[Unsampled]), 0.0, 0.0
+	for i, g := range groups {
+		sample := &p.reading.Samples[i]
+		isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start
+		if g == Counted && !isStarting && p.more(pods, sample) <= 1 {
+			used += float64(sample.Milli)
+			of++
+		}
+	}
+	return used / max(1, of)
+}
+
+// countOnce leaves out what may be in two samples where more replicas are asked for, and adds what may be in none where
+// fewer are.
+func (p *perPod) countOnce() {
+	r := p.result
+	if !p.c.Divergences.Has(divergence.LoadOnce) || p.c.Tolerance.within(r.Ratio) ||
+		len(p.reading.Earlier) != len(r.Groups) {
+		return
+	}
+	before, unequal := p.together()
+	moved := min(max(0, unequal-int64(p.c.Tolerance.Up*float64(before))), max(p.used-before, before-p.used))
+	if moved <= 0 || (r.Ratio > 1) != (p.used > before) {
+		return
+	}
+	if r.Ratio < 1 {
+		moved = -moved
+	}
+	isAbove := r.Ratio > 1
+	p.used -= moved
+	if r.Ratio, r.Percent, r.Milli = p.ratio(); isAbove != (r.Ratio > 1) {
+		r.Ratio = 1
+	}
+	r.MovedMilli = moved
+}
+
+// together is what the pods that count used up to the last moment of which all are known, and how much of that made
+// them unequal. A pod that was not ready then counts as now.
+func (p *perPod) together() (used, unequal int64) {
+	least, known := int64(0), int64(0)
+	for i, g := range p.result.Groups {
+		if g != Counted {
+			continue
+		}
+		e := &p.reading.Earlier[i]
+		if !e.Present {
+			used = p.sum.Add(used, p.reading.Samples[i].Milli)
+			continue
+		}
+		used, unequal = p.sum.Add(used, e.Milli), p.sum.Add(unequal, e.Milli)
+		if known == 0 || e.Milli < least {
+			least = e.Milli
+		}
+		known++
+	}
+	return used, unequal - known*least
+}

@@ -1,0 +1,220 @@
+package metric_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
+)
+
+// sharing is a scene of pods with an average of CPU use as their target.
+func sharing(milli int64, used ...int64) scene {
+	spec := averageOf(source.Resource, milli)
+	spec.Name = source.CPU
+	return running(spec, used...)
+}
+
+// over has the samples be of 15 s.
+func (s scene) over() scene {
+	for i := range s.reading.Samples {
+		s.reading.Samples[i].Window = 15 * time.Second
+	}
+	return s
+}
+
+// since has a pod's sample be of so long.
+func (s scene) since(pod int, window time.Duration) scene {
+	s.reading.Samples[pod].Window = window
+	return s
+}
+
+// started has a pod have been ready for so long.
+func (s scene) started(pod int, readyFor time.Duration) scene {
+	s.pods[pod].ReadyTransition = now.Add(-readyFor)
+	s.pods[pod].StartTime = now.Add(-readyFor - time.Second)
+	return s
+}
+
+// earlier has the pods have used so much up to ten seconds ago; -1 is not known.
+func (s scene) earlier(milli ...int64) scene {
+	for _, m := range milli {
+		one := metric.Sample{Present: m >= 0, Milli: max(0, m), At: now.Add(-10 * time.Second), Window: 15 * time.Second}
+		s.reading.Earlier = append(s.reading.Earlier, one)
+	}
+	return s
+}
+
+// among evaluates the scene after so many pods were ready, as COUNT since so long ago.
+func (s scene) among(ready ...history.ReadyPods) metric.Result {
+	var r metric.Result
+	metric.Evaluate(&s.spec, &s.reading, &metric.Context{
+		Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods, Tolerance: s.tolerance,
+		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay, Divergences: s.set, Ready: ready,
+	}, &r)
+	return r
+}
+
+func readyPods(pods int32, ago time.Duration) history.ReadyPods {
+	return history.ReadyPods{Time: now.Add(-ago), Pods: pods}
+}
+
+// TestNewPodSharesTheLoad: samples reach back to when fewer pods had the load.
+func TestNewPodSharesTheLoad(t *testing.T) {
+	const second = time.Second
+	// Two pods use 1200m together; the third has been ready for five seconds.
+	three := func() scene { return sharing(400, 533, 533, 400).over().since(2, 5*second) }
+	comes := []history.ReadyPods{readyPods(2, time.Hour), readyPods(3, 5*second)}
+	for name, tt := range map[string]struct {
+		reason string
+		scene  scene
+		ready  []history.ReadyPods
+		want   int32
+		shared int64
+	}{
+		"a pod comes": {"533 / (3 · (10/2 + 5/3) / 15) is 399.75, and the new one uses 400: no less than that", three(),
+			comes, 3, 2 * (533 - 400)},
+		"all are saturated": {"the new one uses as much as the others: they had no more before",
+			sharing(400, 1000, 1000, 1000).over().since(2, 5*second), comes, 8, 0},
+		"those that started": {"what a new pod uses at its start is no part of the load: 533 are 399",
+			sharing(400, 533, 533, 5000).over().since(2, 5*second).started(2, 5*second), comes, 3, 2 * (533 - 399)},
+		"switched off":                        {"1466/3 is 488, 22 % above", three().with(divergence.Default &^ divergence.LoadOnce), comes, 4, 0},
+		"nothing is known of the time before": {"nothing says that it has just come", three(), nil, 4, 0},
+		"long ago": {"all samples are of three pods", three(),
+			[]history.ReadyPods{readyPods(2, time.Hour), readyPods(3, 16*second)}, 4, 0},
+		"as many go as come": {"in a rollout nobody's part changes", three(),
+			[]history.ReadyPods{readyPods(3, time.Hour), readyPods(3, 5*second)}, 4, 0},
+		"one goes": {"the others have its part in the last five seconds alone: nothing is left out",
+			sharing(400, 533, 533, 533).over(),
+			[]history.ReadyPods{readyPods(4, time.Hour), readyPods(3, 5*second)}, 4, 0},
+		"it does not count yet": {"what it has is in nobody's sample: two of the two that count",
+			sharing(400, 600, 600).missing(0).over(),
+			comes, 3, 0},
+		"memory": {"it does not move", func() scene {
+			s := three()
+			s.spec.Name = "memory"
+			return s
+		}(), comes, 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tt.scene.among(tt.ready...)
+			if r.Failure != nil || r.Replicas != tt.want || r.SharedMilli != tt.shared {
+				t.Errorf("%s: %d replicas, %dm left out; want %d, %dm (%+v)", tt.reason, r.Replicas, r.SharedMilli, tt.want,
+					tt.shared, r)
+			}
+		})
+	}
+}
+
+// TestMovedLoad: samples of pods are of different times, and load may be in two of them, or in none.
+func TestMovedLoad(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason string
+		scene  scene
+		want   int32
+		moved  int64
+	}{
+		"moved": {"1000m before, 600m of it unequal: all but a tenth of 1000m is left out of 1600m",
+			sharing(260, 700, 700, 100, 100).earlier(700, 100, 100, 100), 4, 500},
+		"switched off": {"1600m", sharing(260, 700, 700, 100, 100).earlier(700, 100, 100, 100).
+			with(divergence.Default &^ divergence.LoadOnce), 7, 0},
+		"equal before": {"nothing can have moved: the load has grown",
+			sharing(260, 250, 450, 450, 450).earlier(250, 250, 250, 250), 7, 0},
+		"grown more than that": {"3400m instead of 1000m: 500m of it may have moved",
+			sharing(260, 700, 2500, 100, 100).earlier(700, 100, 100, 100), 12, 500},
+		"grown less than that": {"60m more than before: no more than that was counted twice",
+			sharing(260, 700, 560, 0, 0).earlier(700, 500, 0, 0), 5, 60},
+		"within the tolerance": {"1060m of 1040m: nothing is decided on it",
+			sharing(260, 700, 160, 100, 100).earlier(700, 100, 100, 100), 4, 0},
+		"a little unequal": {"90m of 970m unequal: that is less than the tolerance",
+			sharing(260, 400, 400, 400, 400).earlier(250, 250, 250, 220), 7, 0},
+		"less, but more than now": {"the use fell, and still asks for more: nothing was counted twice",
+			sharing(260, 700, 400, 100, 100).earlier(1400, 100, 100, 100), 5, 0},
+		"never turns": {"1100m of 1200m would be below the target: the count stays",
+			sharing(300, 700, 700, 100, 100).earlier(700, 100, 100, 100), 4, 500},
+		"in no sample": {"400m instead of 1000m: up to 500m may have moved to a pod whose sample is from before",
+			sharing(250, 100, 100, 100, 100).earlier(700, 100, 100, 100), 4, -500},
+		"in no sample, switched off": {"400m", sharing(250, 100, 100, 100, 100).earlier(700, 100, 100, 100).
+			with(divergence.Default &^ divergence.LoadOnce), 2, 0},
+		"grown, and below": {"the use grew, and asks for fewer all the same: nothing is in no sample",
+			sharing(500, 700, 200, 100, 100).earlier(700, 100, 100, 100), 3, 0},
+		"all stopped": {"nothing made them unequal: the load is gone",
+			sharing(250, 100, 100, 100, 100).earlier(250, 250, 250, 250), 2, 0},
+		"down, never turns": {"400m and 2400m may be 2800m: that would be above",
+			sharing(250, 100, 100, 100, 100).earlier(3000, 0, 0, 0), 4, -2600},
+		"one is new": {"what the new one used before is not known: it counts as now, and makes nobody unequal",
+			sharing(260, 700, 700, 100, 100).earlier(700, -1, 100, 100), 7, 0},
+		"nothing is known of before": {"", sharing(260, 700, 700, 100, 100), 7, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := tt.scene.evaluate()
+			if r.Failure != nil || r.Replicas != tt.want || r.MovedMilli != tt.moved {
+				t.Errorf("%s: %d replicas, %dm moved, %s; want %d, %dm", tt.reason, r.Replicas, r.MovedMilli, r.Verdict, tt.want,
+					tt.moved)
+			}
+		})
+	}
+}
+
+// TestNeverTurned: whatever the pods used before, load-once asks for no more than upstream would where that asks for more,
+// for no fewer where that asks for fewer, and never for the other direction.
+func TestNeverTurned(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Int64Range(0, 2000), 1, 8)
+		used := values.Draw(t, "used")
+		s := sharing(rapid.Int64Range(50, 1000).Draw(t, "target"), used...)
+		before := rapid.SliceOfN(rapid.Int64Range(-1, 2000), len(used), len(used)).Draw(t, "before")
+		with := s.earlier(before...).evaluate()
+		without := s.evaluate()
+		lower, higher := min(without.Replicas, s.current), max(without.Replicas, s.current)
+		if with.Replicas < lower || with.Replicas > higher {
+			t.Fatalf("%d replicas (%s); without %d (%s), of %d", with.Replicas, with.Verdict, without.Replicas, without.Verdict,
+				s.current)
+		}
+		if without.Verdict == verdict.WithinTolerance && with.MovedMilli != 0 {
+			t.Fatalf("%dm moved within the tolerance", with.MovedMilli)
+		}
+	})
+}
+
+// BenchmarkLoadOnce evaluates a metric while a part of the pods are new and samples are of different times.
+func BenchmarkLoadOnce(b *testing.B) {
+	for _, pods := range []int{10, 1000} {
+		b.Run(fmt.Sprint("pods=", pods), func(b *testing.B) {
+			s := sharing(260, slices.Repeat([]int64{400}, pods)...).over().
+				earlier(slices.Repeat([]int64{700, 100}, pods/2)...)
+			c := metric.Context{
+				Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods, Tolerance: s.tolerance,
+				Divergences: s.set, Ready: history.Ready{readyPods(s.current/2, time.Hour), readyPods(s.current, 5*time.Second)},
+			}
+			var r metric.Result
+			b.ReportAllocs()
+			for b.Loop() {
+				metric.Evaluate(&s.spec, &s.reading, &c, &r)
+			}
+			if r.SharedMilli == 0 {
+				b.Error("nothing is left out")
+			}
+		})
+	}
+}
+
+// TestLoadOnceAllocatesNothing: a decision is made each second for each object.
+func TestLoadOnceAllocatesNothing(t *testing.T) {
+	s := sharing(260, 700, 700, 100, 100).over().earlier(700, 100, 100, 100)
+	c := metric.Context{
+		Now: now, SpecReplicas: 4, StatusReplicas: 4, Pods: s.pods, Tolerance: s.tolerance, Divergences: s.set,
+		Ready: history.Ready{readyPods(3, time.Hour), readyPods(4, 5*time.Second)},
+	}
+	r := metric.Result{Groups: make([]metric.Group, 0, 4)}
+	if n := testing.AllocsPerRun(100, func() { metric.Evaluate(&s.spec, &s.reading, &c, &r) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,144 @@
+package podload
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+// memory is the resource's name; that of CPU is source.CPU.
+const memory = "memory"
+
+// from is where a pod's containers begin.
+func (v *View) from(pod int) int {
+	if pod == 0 {
+		return 0
+	}
+	return v.ends[pod-1]
+}
+
+func (v *View) of(pod int) []Usage { return v.usages[v.from(pod):v.ends[pod]] }
+
+// Containers are what is known of a pod's containers, by the pod's place; none if the pod is not known. They are the
+// view's.
+func (v *View) Containers(pod int) []Usage { return v.of(pod) }
+
+// Refused are the containers of which a kubelet or an agent said what cannot be. They are the view's.
+func (v *View) Refused() []Usage { return v.refused }
+
+// Origins say of each pod where what is known of it comes from. They are the view's.
+func (v *View) Origins() []Origin { return v.origins }
+
+// Lacking are the places of the ready pods that their agents do not know. They are the view's.
+func (v *View) Lacking() []int { return v.lacking }
+
+// IsEmpty reports whether nothing is known of any pod.
+func (v *View) IsEmpty() bool { return len(v.usages) == 0 }
+
+// Sample is a pod's use of the resource that a metric names, or its container's.
+func (v *View) Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample {
+	var s metric.Sample
+	usages := v.of(pod)
+	for i := range usages {
+		u := &usages[i]
+		if isOther(spec, u) {
+			continue
+		}
+		switch spec.Name {
+		case source.CPU:
+			s.Milli = sum.Add(s.Milli, u.CPU.MilliCores())
+		case memory:
+			s.Milli = sum.Add(s.Milli, sum.MulDiv(u.MemoryBytes, 1000, 1))
+		default:
+			return metric.Sample{}
+		}
+		s.Present = true
+	}
+	from := dated(usages, spec)
+	s.At, s.Window = from.End, from.Span
+	return s
+}
+
+// isOther reports whether a metric is about another container.
+func isOther(spec *source.Spec, u *Usage) bool {
+	return spec.Container != "" && u.Name != spec.Container
+}
+
+// Earlier is a pod's CPU use up to the moment that all pods have in common; not Present where there is none.
+func (v *View) Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) (s metric.Sample) {
+	if len(v.earlier) == 0 || spec.Name != source.CPU {
+		return s
+	}
+	for k := v.from(pod); k < v.ends[pod]; k++ {
+		e := &v.earlier[k]
+		if isOther(spec, &v.usages[k]) {
+			continue
+		}
+		if e.Span <= 0 {
+			return metric.Sample{}
+		}
+		s.Milli = sum.Add(s.Milli, e.MilliCores())
+		s.At, s.Window, s.Present = e.End, e.Span, true
+	}
+	return s
+}
+
+// EarlierIntervals are those of a pod's containers behind Earlier. They are the view's.
+func (v *View) EarlierIntervals(pod int) []Interval { return v.earlier[v.from(pod):v.ends[pod]] }
+
+// Recent are the last single intervals of a pod's CPU use.
+func (v *View) Recent(pod int, spec *source.Spec, sum arithmetic.Mode) (recent metric.Recent) {
+	if spec.Name != source.CPU {
+		return recent
+	}
+	for k := range recent {
+		if recent[k] = v.Interval(pod, k, spec, sum); !recent[k].Present {
+			return recent
+		}
+	}
+	return recent
+}
+
+// Interval is the k-th newest interval of a pod, if it is the same one of all its containers. An idle one counts with
+// its average.
+func (v *View) Interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) (s metric.Sample) {
+	usages := v.of(pod)
+	used := usedBy(usages, spec)
+	for i := range usages {
+		u := &usages[i]
+		switch {
+		case isOther(spec, u):
+			continue
+		case !isIdle(u, used) && k >= u.RecentCount:
+			return metric.Sample{}
+		}
+		r, isIdle := u.interval(k, used)
+		s.Milli = sum.Add(s.Milli, r.MilliCores())
+		if isIdle {
+			continue
+		}
+		if s.Present && r.End.Sub(s.At).Abs() > s.Window/2 {
+			return metric.Sample{}
+		}
+		if !s.Present || r.End.Before(s.At) {
+			s.At, s.Window = r.End, r.Span
+		}
+		s.Present = true
+	}
+	return s
+}
+
+// IntervalOf is what one of a pod's containers has in Interval.
+func (v *View) IntervalOf(pod, k, container int, spec *source.Spec) *Interval {
+	usages := v.of(pod)
+	interval, _ := usages[container].interval(k, usedBy(usages, spec))
+	return interval
+}
+
+// interval is the k-th newest, or the average of a container that is idle.
+func (u *Usage) interval(k int, used int64) (of *Interval, idle bool) {
+	if isIdle(u, used) || k >= u.RecentCount {
+		return &u.CPU, true
+	}
+	return &u.Recent[k], false
+}

@@ -1,0 +1,249 @@
+package podload
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+const (
+	// newcomer is how long after its start a pod may be unknown because its node is: a pod that a scale-up brought to a
+	// node on which the target had none. Metrics servers take as long to know a pod, so that asking one would not help,
+	// and would delay decisions on the pods that are known: a surge goes on while its first pods arrive.
+	newcomer = 15 * time.Second
+	// LongestSampleGap is between two samples of one container at most. cAdvisor doubles the interval of a container whose
+	// statistics have not changed, up to 15 s, and waits for one to two intervals (v0.60.5, manager/container.go:
+	// nextHousekeepingInterval). A pod has samples if all its containers have, an idle one included.
+	LongestSampleGap = 30 * time.Second
+)
+
+// ErrStarting says that too little is known yet.
+var ErrStarting = errors.New("kubelets have been asked too few times")
+
+// Reader has what is known of a target's pods at a moment, by their places.
+type Reader interface {
+	// Pod is a pod and the name of its node, which is empty if it has none.
+	Pod(i int) (pod *metric.Pod, node string)
+	// Agent and Kubelet append what the node's agent or its kubelet knows of the pod's containers. An agent may not
+	// answer.
+	Agent(i int, dst []Container) (containers []Container, answers bool)
+	Kubelet(i int, dst []Container) []Container
+	// Health says since when a node's kubelet has been read, or why it cannot be.
+	Health(node string) Health
+}
+
+// Health is that of a node's kubelet: since when it has been read, or why it cannot be.
+type Health struct {
+	Since time.Time
+	Err   error
+}
+
+// Origin is where what is known of a pod comes from.
+type Origin uint8
+
+// The origins. FromNobody: nothing is known of the pod.
+const (
+	FromNobody Origin = iota
+	FromKubelet
+	FromAgent
+)
+
+// View is what was known of some pods at one moment. It may be used again.
+type View struct {
+	// Period is how often kubelets are read.
+	Period time.Duration
+
+	// containers, usages and earlier belong together, index for index. An earlier interval without a span is not known.
+	containers []Container
+	usages     []Usage
+	earlier    []Interval
+	// ends is where each pod's containers end, and ready since when it has been ready, zero if it is not.
+	ends    []int
+	ready   []time.Time
+	origins []Origin
+	// refused are those of which something was said that cannot be, lacking the ready pods that their agents do not know.
+	refused []Usage
+	lacking []int
+	nodes   map[string]nodeHealth
+	// unreadable are the ready pods on nodes that cannot be read. isComplete says that all pods were looked at.
+	unreadable Unreadable
+	isComplete bool
+}
+
+// nodeHealth is a node's health at the moment.
+type nodeHealth struct {
+	Health
+	// isCounted says that it is one of the unreadable pods' nodes.
+	isCounted bool
+}
+
+// Look finds what is known of so many pods, for the view to answer from until the next Look. An error says why that is
+// not enough.
+func (v *View) Look(now time.Time, pods int, r Reader) error {
+	v.reset()
+	for i := range pods {
+		v.origins, v.ready = append(v.origins, FromNobody), append(v.ready, time.Time{})
+		if err := v.look(now, i, r); err != nil {
+			return err
+		}
+		v.ends = append(v.ends, len(v.usages))
+	}
+	v.isComplete = true
+	v.compare()
+	if !v.unreadable.areFew() {
+		return v.unreadable.Err
+	}
+	return nil
+}
+
+func (v *View) reset() {
+	v.containers, v.usages, v.earlier = v.containers[:0], v.usages[:0], v.earlier[:0]
+	v.ends, v.ready, v.origins = v.ends[:0], v.ready[:0], v.origins[:0]
+	v.refused, v.lacking = v.refused[:0], v.lacking[:0]
+	if v.nodes == nil {
+		v.nodes = map[string]nodeHealth{}
+	}
+	clear(v.nodes)
+	v.unreadable, v.isComplete = Unreadable{}, false
+}
+
+// look appends a pod's containers, if they are known. Pods that do not count, or that are not ready, are no reason to
+// fail.
+func (v *View) look(now time.Time, i int, r Reader) error {
+	pod, node := r.Pod(i)
+	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
+		return nil
+	}
+	isReady := pod.Ready == metric.ReadyTrue
+	if isReady {
+		v.unreadable.Ready++
+		v.ready[i] = readySince(pod)
+	}
+	from := len(v.containers)
+	if v.takeAgents(from, i, pod, r) {
+		return nil
+	}
+	health := v.healthOf(node, r)
+	if health.Err != nil {
+		return v.lack(now, pod, node, health)
+	}
+	v.containers = r.Kubelet(i, v.containers)
+	isWhole := v.take(from, i, pod)
+	v.refuse(from)
+	if isWhole {
+		v.origins[i] = FromKubelet
+		return nil
+	}
+	v.drop(from)
+	// It may only not have been sampled for long enough yet.
+	if isReady && now.Sub(health.Since) < MaxSampleAge(v.Period) &&
+		isBefore(pod.StartTime, health.Since) && !isNew(pod, now) {
+		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
+	}
+	return nil
+}
+
+// MaxSampleAge is how long ago the newest sample of a container may have arrived where kubelets are scraped so often: a
+// sample waits for the next scrape for up to a period, and for another one if that fails.
+func MaxSampleAge(period time.Duration) time.Duration { return LongestSampleGap + 2*period }
+
+// takeAgents takes what the agent of the node knows; false if that is not enough.
+func (v *View) takeAgents(from, i int, pod *metric.Pod, r Reader) bool {
+	var answers bool
+	if v.containers, answers = r.Agent(i, v.containers); v.take(from, i, pod) {
+		v.origins[i] = FromAgent
+		v.refuse(from)
+		return true
+	}
+	v.drop(from)
+	if answers && pod.Ready == metric.ReadyTrue {
+		v.lacking = append(v.lacking, i)
+	}
+	return false
+}
+
+// take computes the use of the containers that were appended for a pod. It is false if not all that are known of have
+// values.
+func (v *View) take(from, i int, pod *metric.Pod) bool {
+	isWhole := len(v.containers) > from
+	for k := from; k < len(v.containers); k++ {
+		usage := v.containers[k].over(v.ready[i])
+		isWhole = isWhole && isKnown(&usage, pod)
+		v.usages = append(v.usages, usage)
+	}
+	return isWhole
+}
+
+// refuse keeps the containers of which something was said that cannot be.
+func (v *View) refuse(from int) {
+	for k := from; k < len(v.usages); k++ {
+		if v.usages[k].Refused != 0 {
+			v.refused = append(v.refused, v.usages[k])
+		}
+	}
+}
+
+func (v *View) drop(from int) { v.containers, v.usages = v.containers[:from], v.usages[:from] }
+
+// over is the container's use over the stable window. For a pod that has just become ready it begins with that, as soon
+// as it spans the shortest window: what it used before says nothing of its load.
+func (c *Container) over(ready time.Time) Usage {
+	u := c.Usage(Window{LengthMillis: averaging.StableWindow.Milliseconds()})
+	if !u.HasCPU || ready.IsZero() {
+		return u
+	}
+	if window := averaging.PodWindow(u.CPU.End.Sub(ready), averaging.StableWindow); window < averaging.StableWindow {
+		u.CPU, u.HasCPU = c.CPU.Over(Window{LengthMillis: window.Milliseconds()})
+	}
+	return u
+}
+
+// isKnown reports whether a container has values, and of this pod, not of one before it of the same name. Where samples
+// come every second, those of the first seconds after the start of this process are bursts of single requests: they do
+// not count before they span the shortest window. Those of a pod that has just started are about its start in any case.
+func isKnown(u *Usage, pod *metric.Pod) bool {
+	if !u.HasCPU || !u.HasMemory || u.CPU.End.Before(pod.StartTime) {
+		return false
+	}
+	began := u.CPU.End.Add(-u.CPU.Span)
+	return u.CPU.Span >= averaging.ShortestWindow-rounding || began.Sub(pod.StartTime) < averaging.ShortestWindow
+}
+
+// rounding is how much shorter a span of samples may be that come every second, but not exactly then.
+const rounding = 500 * time.Millisecond
+
+// readySince is when a pod was ready at the latest: the API truncates the time to seconds. It is the kubelet's, as
+// those of its samples are.
+func readySince(pod *metric.Pod) time.Time { return pod.ReadyTransition.Add(time.Second) }
+
+// healthOf is the node's, asked for once.
+func (v *View) healthOf(node string, r Reader) nodeHealth {
+	h, isKnown := v.nodes[node]
+	if !isKnown {
+		h.Health = r.Health(node)
+		v.nodes[node] = h
+	}
+	return h
+}
+
+// lack counts a pod on a node of which nothing is known. An error says that something will be soon.
+func (v *View) lack(now time.Time, pod *metric.Pod, node string, h nodeHealth) error {
+	switch isStarting := errors.Is(h.Err, ErrStarting); {
+	case pod.Ready != metric.ReadyTrue, isStarting && isNew(pod, now):
+	case isStarting:
+		return h.Err
+	default:
+		v.unreadable.add(node, &h)
+		v.nodes[node] = h
+	}
+	return nil
+}
+
+func isBefore(start, t time.Time) bool { return !start.IsZero() && start.Before(t) }
+
+func isNew(pod *metric.Pod, now time.Time) bool {
+	return !pod.StartTime.IsZero() && now.Sub(pod.StartTime) < newcomer
+}

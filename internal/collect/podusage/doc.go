@@ -10,15 +10,8 @@
 // begins with that, as soon as it spans 5 s: a sample that reaches back to before
 // is not counted by the decision at all.
 //
-// Missing is never zero. A ready pod on a node that cannot be read has no samples in
-// the view, and counts as one whose metrics are missing. [Source.Look] refuses to answer
-// for a target if more than a tenth of its ready pods are such; the caller then asks
-// somebody else, and, if that fails too, may use the view where [View.IsUsable] says
-// so. Look refuses, too, if a ready pod is on a node that was read too little
-// since its scraping began. A pod that has no
-// samples on a node that is read is another matter: its kubelet does not know it
-// either. So is one that has just started on a node that was not read before: as
-// yet nobody else knows it.
+// What it makes of the samples, and when [Source.Look] fails, is decided by package podload
+// (internal/decide/horizontal/podload).
 //
 // Where direct access may not be granted, Config.Access says whether it is, at
 // the start and now and then; without it nothing is scraped.

@@ -318,12 +318,22 @@ func (r *Rounds[T]) scrape(ctx context.Context, e *entry[T]) {
 	spent, err := r.config.Scrape(own, e.scraped)
 	if ctx.Err() != nil {
 		own.cancel(nil)
-		return // nothing starts any more, and the target did not fail
+		r.abandon(e) // nothing starts any more, and the target did not fail
+		return
 	}
 	if err != nil && errors.Is(context.Cause(own), errCancelled) {
 		err = fmt.Errorf("%s: %w", e.scraped.String(), errCancelled)
 	}
 	r.end(e, spent, err)
+}
+
+// abandon lets go of a target whose scrape was under way when all scraping ended: Remove leaves those to the scrape.
+func (r *Rounds[T]) abandon(e *entry[T]) {
+	r.mu.Lock()
+	target := e.state.Target
+	delete(r.plan.targets, target.Key())
+	r.mu.Unlock()
+	r.forget(target)
 }
 
 // errCancelled is why a scrape that was cancelled failed.

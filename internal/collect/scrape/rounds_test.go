@@ -640,6 +640,29 @@ func TestStopsInTheMiddle(t *testing.T) {
 	})
 }
 
+// TestForgetsAfterTheEnd: whoever removes all targets after Run has ended is told of each once, of those too whose
+// scrapes were under way when it ended.
+func TestForgetsAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(10 * time.Millisecond)
+		f.slow["node-003"] = time.Hour
+		r, err := scrape.New(scrape.Config[kubelet.Target]{
+			Scrape: f.scrape, Forget: func(target kubelet.Target) { f.forgot = append(f.forgot, target.Node) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r.Set(targets(5))
+		r.Run(ctx)
+		r.Set(nil)
+		slices.Sort(f.forgot)
+		if want := []string{"node-000", "node-001", "node-002", "node-003", "node-004"}; !slices.Equal(f.forgot, want) {
+			t.Errorf("forgot %v", f.forgot)
+		}
+	})
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	scrapeOne := newFleet(0).scrape
 	for name, config := range map[string]scrape.Config[kubelet.Target]{

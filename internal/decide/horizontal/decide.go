@@ -207,8 +207,9 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	p, c := d.policy, &s.work.context
 	ready, since := metric.ReadyPods(o.Pods, d.At.Add(-p.CPUInitializationPeriod))
 	s.Ready = s.Ready.Observe(d.At, ready, since)
+	room := c.Room
 	*c = d.context(o)
-	c.Ready = s.Ready
+	c.Ready, c.Room = s.Ready, room
 	d.Metrics = s.work.grow(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread

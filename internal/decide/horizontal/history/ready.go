@@ -5,6 +5,9 @@ import "time"
 // ReadyFor is how far back the numbers of ready pods are remembered: as far as samples reach that a decision uses.
 const ReadyFor = 40 * time.Second
 
+// MostReady is how many numbers are remembered at most: those of each second, of before, and of now.
+const MostReady = int(ReadyFor/time.Second) + 2
+
 // Ready are the numbers of ready pods of the last ReadyFor, oldest first. Each holds from its time to the next one's.
 type Ready []ReadyPods
 
@@ -44,22 +47,37 @@ func (r Ready) expire(now time.Time) Ready {
 	return append(r[:0], r[n:]...)
 }
 
-// Share is the part of the load that each pod had on average between two times, if all had the same. It is 0 where no
-// pod was ready.
-func (r Ready) Share(from, to time.Time) float64 {
-	sum, at := 0.0, from
-	for i := range r {
-		end := to
-		if i+1 < len(r) && r[i+1].Time.Before(to) {
-			end = r[i+1].Time
-		}
-		if !end.After(at) {
-			continue
-		}
+// Part is the part of the load that each ready pod had from a time on, in nanoseconds since 1970.
+type Part struct {
+	began int64
+	part  float64
+}
+
+// Parts are the parts of the load that each ready pod had, newest first, if all had the same. It is 0 where no pod was
+// ready. They are appended to room.
+func (r Ready) Parts(room []Part) []Part {
+	for i := len(r) - 1; i >= 0; i-- {
+		part := Part{began: r[i].Time.UnixNano()}
 		if r[i].Pods > 0 {
-			sum += end.Sub(at).Seconds() / float64(r[i].Pods)
+			part.part = 1 / float64(r[i].Pods)
 		}
-		at = end
+		room = append(room, part)
 	}
-	return sum / to.Sub(from).Seconds()
+	return room
+}
+
+// Share is the part that each pod had on average in the window up to a time.
+func Share(parts []Part, to time.Time, window time.Duration) float64 {
+	sum, end := 0.0, to.UnixNano()
+	from := end - int64(window)
+	for i := range parts {
+		switch p := &parts[i]; {
+		case i+1 == len(parts) || p.began <= from:
+			return (sum + float64(end-from)*p.part) / float64(window)
+		case p.began < end:
+			sum += float64(end-p.began) * p.part
+			end = p.began
+		}
+	}
+	return 0
 }

@@ -29,7 +29,7 @@ func TestReadyAgainstSeconds(t *testing.T) {
 			if isObserved {
 				r = r.Observe(at(now), n, at(now))
 			}
-			if len(r) > remembered+2 {
+			if len(r) > history.MostReady {
 				t.Fatalf("%d numbers of %d seconds", len(r), remembered)
 			}
 			to := now - rapid.IntRange(0, 20).Draw(t, "ago")
@@ -44,7 +44,7 @@ func TestReadyAgainstSeconds(t *testing.T) {
 				}
 			}
 			want /= float64(to - from)
-			if got := r.Share(at(from), at(to)); math.Abs(got-want) > 1e-9 {
+			if got := history.Share(r.Parts(nil), at(to), at(to).Sub(at(from))); math.Abs(got-want) > 1e-9 {
 				t.Fatalf("from %d to %d: %v, want %v (%v, %v)", from, to, got, want, r, pods)
 			}
 		}

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 )
 
@@ -16,42 +17,38 @@ import (
 //     them. Nor is it more than what all use now beyond what they did then. Within the tolerance it decides nothing.
 
 // shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
-// window. None is taken to use less than those do on average whose window began after that: pods that are saturated use
+// window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken to use less than those do on average whose window began after that: pods that are saturated use
 // as much before and after.
 func (p *perPod) shared(groups []Group, n *sizes) (used int64) {
-	pods, now := float64(n[Counted]+n[Unsampled]), p.sharing(groups, n)
+	pods, parts := float64(n[Counted]+n[Unsampled]), p.c.Room[:0]
+	now, of := 0.0, 0.0
+	var room [history.MostReady]history.Part
+	ready := p.c.Ready.Parts(room[:0])
 	for i, g := range groups {
 		if g != Counted {
 			continue
 		}
 		sample := &p.reading.Samples[i]
-		milli := float64(sample.Milli)
-		used = p.sum.Add(used, int64(min(milli, max(milli/p.more(pods, sample), now))))
-	}
-	return used
-}
-
-// more is how many times what a pod has now it had on average in the window of its sample, at least 1. Where more pods
-// have a part of the load than count, what those have is not known, and left out.
-func (p *perPod) more(pods float64, sample *Sample) float64 {
-	if sample.Window <= 0 {
-		return 1
-	}
-	return max(1, pods*p.c.Ready.Share(sample.At.Add(-sample.Window), sample.At))
-}
-
-// sharing is what a pod uses on average of those whose window began after others had become ready; 0 if there are none.
-func (p *perPod) sharing(groups []Group, n *sizes) float64 {
-	pods, used, of := float64(n[Counted]+n[Unsampled]), 0.0, 0.0
-	for i, g := range groups {
-		sample := &p.reading.Samples[i]
-		isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start
-		if g == Counted && !isStarting && p.more(pods, sample) <= 1 {
-			used += float64(sample.Milli)
+		milli, part := float64(sample.Milli), 1.0
+		if sample.Window > 0 && !sample.At.IsZero() {
+			part = 1 / (pods * history.Share(ready, sample.At, sample.Window))
+		}
+		switch isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start; {
+		case part < 1:
+			parts = append(parts, milli, milli*part)
+			continue
+		case !isStarting:
+			now += milli
 			of++
 		}
+		used = p.sum.Add(used, sample.Milli)
 	}
-	return used / max(1, of)
+	now /= max(1, of)
+	for i := 0; i < len(parts); i += 2 {
+		used = p.sum.Add(used, int64(min(parts[i], max(parts[i+1], now))))
+	}
+	p.c.Room = parts
+	return used
 }
 
 // countOnce leaves out what may be in two samples where more replicas are asked for, and adds what may be in none where

@@ -3,7 +3,6 @@ package metric
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -105,8 +104,8 @@ func (p *perPod) survey(room []Group) {
 	groups := slices.Grow(room, len(pods))[:len(pods)]
 	var n sizes
 	var used, wanted int64
-	newest, oldest, young := &Sample{}, &Sample{}, recent.Pods{}
-	var first time.Time
+	var newest, oldest, first *Sample
+	var young recent.Pods
 	for i := range pods {
 		sample := &samples[i]
 		g := by.group(&pods[i], sample)
@@ -127,17 +126,23 @@ func (p *perPod) survey(room []Group) {
 		if by.isYoung(&pods[i]) {
 			young.Add(sample.At.Sub(pods[i].ReadyTransition), sample.Milli, request)
 		}
+		if newest == nil {
+			newest, oldest, first = sample, sample, sample
+		}
 		if sample.At.After(newest.At) {
 			newest = sample
 		}
-		if n[Counted] == 1 || sample.At.Before(oldest.At) {
+		if sample.At.Before(oldest.At) {
 			oldest = sample
 		}
-		if began := sample.At.Add(-sample.Window); n[Counted] == 1 || began.Before(first) {
-			first = began
+		if sample.beginsBefore(first) {
+			first = sample
 		}
 	}
-	r.Groups, r.Counts, r.At, r.Oldest, r.Began = groups, n.counts(), newest.At, oldest.At, first
+	r.Groups, r.Counts = groups, n.counts()
+	if newest != nil {
+		r.At, r.Oldest, r.Began = newest.At, oldest.At, first.At.Add(-first.Window)
+	}
 	if by.once && len(p.c.Ready) > 1 {
 		shared := p.shared(groups, &n)
 		r.SharedMilli, used = used-shared, shared
@@ -146,6 +151,13 @@ func (p *perPod) survey(room []Group) {
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])
+}
+
+// beginsBefore reports whether a sample's window began before another one's. Most began neither earlier nor are longer,
+// and need no computing with times.
+func (s *Sample) beginsBefore(other *Sample) bool {
+	return (s.Window > other.Window || s.At.Before(other.At)) &&
+		s.At.Add(-s.Window).Before(other.At.Add(-other.Window))
 }
 
 // groupWithoutRequest is the group of a pod that has no request; without it the

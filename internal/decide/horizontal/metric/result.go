@@ -25,6 +25,8 @@ type Context struct {
 	Divergences                                    divergence.Set
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready
+	// Room is kept for the next decision.
+	Room []float64
 }
 
 func (c *Context) arithmetic() arithmetic.Mode {

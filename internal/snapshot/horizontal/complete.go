@@ -153,9 +153,9 @@ func (s *Step) checkWindows() error {
 		window, marked := m.Annotations[observehorizontal.WindowAnnotation]
 		switch {
 		case !marked:
-		case window != observehorizontal.SurgeWindow:
-			return snapshot.Invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q",
-				observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow)
+		case window != observehorizontal.SurgeWindow && window != observehorizontal.EarlierWindow:
+			return snapshot.Invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known are %q and %q",
+				observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow, observehorizontal.EarlierWindow)
 		case m.Timestamp.IsZero():
 			return snapshot.Invalid("PodMetrics "+m.Name, "timestamp: Required value")
 		case m.Window.Duration <= 0:

@@ -104,6 +104,14 @@ func TestAddAnswer(t *testing.T) {
 	}
 }
 
+// TestEarlierWindow: averages up to the moment that all pods have in common are read again.
+func TestEarlierWindow(t *testing.T) {
+	step := again(t, stepOf(t, document+interval(observehorizontal.EarlierWindow, `"2026-11-20T12:00:00Z"`, "15s")))
+	if got := step.PodMetrics; len(got) != 1 || got[0].Annotations[observehorizontal.WindowAnnotation] != "earlier" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestSelected: labels are changed where they must be, and then fit.
 func TestSelected(t *testing.T) {
 	for _, text := range []string{"", "app=web", "app in (web,api)", "app==web,tier!=db", "app notin (db),tier", "!app",

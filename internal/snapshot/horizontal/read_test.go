@@ -132,7 +132,7 @@ func TestReadErrors(t *testing.T) {
 		},
 		"unknown window": {
 			"", document + interval("long", `"2026-11-20T12:00:00Z"`, "1s"),
-			`document 1: PodMetrics web-0: metadata.annotations[plimsoll.dev/window]: "long", known is "surge"`,
+			`document 1: PodMetrics web-0: metadata.annotations[plimsoll.dev/window]: "long", known are "surge" and "earlier"`,
 		},
 		"interval without a time": {
 			"", document + interval("surge", "null", "1s"), "document 1: PodMetrics web-0: timestamp: Required value",

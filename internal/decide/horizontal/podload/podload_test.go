@@ -260,7 +260,7 @@ func TestOrigins(t *testing.T) {
 }
 
 // TestEarlierEndsTogether: the newest samples of pods are of different times. The earlier averages of all end with the
-// oldest of them, and tell how they shared the load then.
+// oldest of them, and tell how they shared the load then. Idle containers, whose samples are older, change nothing.
 func TestEarlierEndsTogether(t *testing.T) {
 	// The load of 600m moved from the first pod to the second twelve seconds ago, which the first pod's samples do not
 	// show yet.
@@ -273,9 +273,10 @@ func TestEarlierEndsTogether(t *testing.T) {
 		}
 		taken = append(taken, use{time.Duration(k) * second, milli})
 	}
+	idle := container("sidecar", 60*second, use{22 * second, 0})
 	pods := []known{
-		running(time.Hour, moved), running(time.Hour, container("app", 40*second, taken...)),
-		running(time.Hour, steady("app", 100, second)),
+		running(time.Hour, moved, idle), running(time.Hour, container("app", 40*second, taken...)),
+		running(time.Hour, idle, steady("app", 100, second)),
 	}
 	v := look(t, pods...)
 	for i, want := range []int64{700, 100, 100} {

@@ -77,8 +77,11 @@ func (v *View) Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) (s metri
 		if e.Span <= 0 {
 			return metric.Sample{}
 		}
-		s.Milli = sum.Add(s.Milli, e.MilliCores())
-		s.At, s.Window, s.Present = e.End, e.Span, true
+		s.Milli, s.Present = sum.Add(s.Milli, e.MilliCores()), true
+		// The average of a container whose samples are older, as an idle one's are, ends before that moment.
+		if e.End.After(s.At) {
+			s.At, s.Window = e.End, e.Span
+		}
 	}
 	return s
 }

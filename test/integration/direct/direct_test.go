@@ -88,6 +88,14 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 	}
 }
 
+// TestCountFallsNoFartherThanLoad: new samples each second lower the count no farther than the load falls.
+func TestCountFallsNoFartherThanLoad(t *testing.T) {
+	t.Parallel()
+	s := shared.Namespace(t)
+	s.FallsNoFartherThanLoad()
+	awaitLog(s, harness.Long, fromKubelets)
+}
+
 func TestDecisionsWaitForNoTimer(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)

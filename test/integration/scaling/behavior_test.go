@@ -98,3 +98,10 @@ func TestScaleDownWaitsWithoutBehavior(t *testing.T) {
 	})
 	s.HoldsReplicas(20*time.Second, harness.Deployment, "web", 4)
 }
+
+// TestCountFallsNoFartherThanLoad: decisions each second on the answers of metrics-server, which are up to 20 s old, lower
+// the count no farther than the load falls.
+func TestCountFallsNoFartherThanLoad(t *testing.T) {
+	t.Parallel()
+	shared.Namespace(t).FallsNoFartherThanLoad()
+}

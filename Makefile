@@ -122,6 +122,11 @@ test-node: ## test on a real node: kills for want of memory, resizes, admission 
 	@echo "Compiling the tests. They then say what this machine lacks, or build the rest: the kubelet takes minutes the first time."
 	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)') $(if $(HOUSEKEEPING),-housekeeping='$(HOUSEKEEPING)')
 
+.PHONY: record-node
+record-node: ## record anew what a kubelet answers and what Plimsoll decides on a real node, which make unit decides again (root; five minutes)
+	@echo "Compiling the test. It then says what this machine lacks, or builds the rest: the kubelet takes minutes the first time."
+	@$(GO) test -count 1 -timeout 60m -v -tags node -run TestRecord ./test/node/recorded -args -update
+
 .PHONY: test-prometheus
 test-prometheus: ## test history, alerts, dashboard and queries with a real Prometheus (builds it: some minutes the first time)
 	@mkdir -p bin

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -24,6 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
+	"github.com/plimsoll-dev/plimsoll/test/node/setup"
 )
 
 const (
@@ -32,8 +31,7 @@ const (
 	controller = "plimsoll-controller"
 	admission  = "plimsoll-admission-controller"
 	// agents is the namespace of config/node-agent, its DaemonSet and its pods' label.
-	agents    = "plimsoll-node-agent"
-	loadImage = "plimsoll.local/load:1"
+	agents = "plimsoll-node-agent"
 	// startTimeout bounds the building up, with what has to be built for it.
 	startTimeout = 40 * time.Minute
 )
@@ -102,10 +100,15 @@ func buildUp(ctx context.Context) error {
 	if err := realnode.Check(); err != nil {
 		return err
 	}
-	bin, err := programs(ctx)
+	bin, err := setup.Programs(ctx)
 	if err != nil {
 		return err
 	}
+	ours, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
+	if err != nil {
+		return err
+	}
+	stage.plimsoll = filepath.Join(ours.BinDir, "plimsoll")
 	stage.cluster, err = devcluster.Start(ctx, devcluster.Config{
 		BinDir: bin, ControlPlaneOnly: true, Scheduler: true, Log: say,
 		// Nothing serves the addresses of Services here: the API server finds the admission servers' pods by itself.
@@ -120,7 +123,7 @@ func buildUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(importPlimsoll(ctx), importLoad(ctx)); err != nil {
+	if err := errors.Join(importPlimsoll(ctx), setup.ImportLoad(ctx, stage.node)); err != nil {
 		return err
 	}
 	if err := stage.cluster.DeployPlimsoll(ctx, adjust); err != nil {
@@ -137,23 +140,6 @@ func buildUp(ctx context.Context) error {
 		say("%s is ready, in two pods", name)
 	}
 	return nil
-}
-
-// programs builds what is not up to date, and returns the folder of the control plane's parts.
-func programs(ctx context.Context) (bin string, err error) {
-	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", build.Kubelet}
-	ours := []string{build.Pause, "plimsoll"}
-	given := os.Getenv(devcluster.BinEnv)
-	if given != "" {
-		parts, ours = append(parts, build.Pause), ours[1:]
-	}
-	theirs, err := build.Run(ctx, build.Config{BinDir: given, Parts: parts, Out: os.Stderr})
-	if err != nil {
-		return "", err
-	}
-	built, err := build.Run(ctx, build.Config{Parts: ours, Out: os.Stderr})
-	stage.plimsoll = filepath.Join(built.BinDir, "plimsoll")
-	return theirs.BinDir, err
 }
 
 // describe is what there is to know of pods that do not come up.
@@ -184,31 +170,6 @@ func importPlimsoll(ctx context.Context) error {
 		return err
 	}
 	return stage.node.Import(ctx, image.DefaultTag, packed)
-}
-
-// importLoad builds the program that runs in the tests' containers, with the flags of this test.
-func importLoad(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "plimsoll-load-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "load")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./load")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the load: %w\n%s", err, out)
-	}
-	program, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	packed, err := image.Assemble([]image.File{{Path: "/load", Content: program, Mode: 0o755}},
-		v1.Config{Entrypoint: []string{"/load"}})
-	if err != nil {
-		return err
-	}
-	return stage.node.Import(ctx, loadImage, packed)
 }
 
 // adjust takes all of config/ and config/node-agent as it is, but for an image that no registry has, and more flags.

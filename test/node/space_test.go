@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/test/node/setup"
 )
 
 const (
@@ -143,11 +144,11 @@ func (s *space) deploy(w workload) {
 	s.t.Helper()
 	labels := map[string]string{"app": w.name}
 	containers := []corev1.Container{{
-		Name: "app", Image: loadImage, ImagePullPolicy: corev1.PullNever, Args: w.args,
+		Name: "app", Image: setup.LoadImage, ImagePullPolicy: corev1.PullNever, Args: w.args,
 		Resources: corev1.ResourceRequirements{Requests: list(w.requests), Limits: list(w.limits)},
 	}}
 	if w.sidecar {
-		containers = append(containers, corev1.Container{Name: "sidecar", Image: loadImage, ImagePullPolicy: corev1.PullNever})
+		containers = append(containers, corev1.Container{Name: "sidecar", Image: setup.LoadImage, ImagePullPolicy: corev1.PullNever})
 	}
 	_, err := stage.cluster.Client().AppsV1().Deployments(s.namespace).Create(s.t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: w.name},

@@ -51,10 +51,11 @@ func (n *Node) Samples(ctx context.Context) ([]Sample, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("samples: the kubelet answers %s", response.Status)
 	}
-	return parseSamples(response.Body)
+	return ParseSamples(response.Body)
 }
 
-func parseSamples(text io.Reader) ([]Sample, error) {
+// ParseSamples reads what a kubelet answers at /metrics/resource.
+func ParseSamples(text io.Reader) ([]Sample, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(text)
 	if err != nil {

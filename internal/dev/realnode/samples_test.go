@@ -14,7 +14,7 @@ func TestSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer text.Close()
-	samples, err := parseSamples(text)
+	samples, err := ParseSamples(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func (d *Decision) context(o *Observation) metric.Context {
 		Now: d.At, SpecReplicas: o.Target.SpecReplicas, StatusReplicas: o.Target.StatusReplicas,
 		Pods: o.Pods, Tolerance: p.Tolerance, Namespace: p.Namespace,
 		CPUInitializationPeriod: p.CPUInitializationPeriod, InitialReadinessDelay: p.InitialReadinessDelay,
-		Divergences: p.Divergences,
+		Divergences: p.Divergences, IsBetween: d.Trigger != trigger.Periodic,
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 //     them. Nor is it more than what all use now beyond what they did then. Within the tolerance it decides nothing.
 
 // shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
-// window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken to use less than those do on average whose window began after that: pods that are saturated use
-// as much before and after.
+// window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
+// to use less than those do on average whose window began after that: pods that are saturated use as much before and
+// after.
 func (p *perPod) shared(groups []Group, n *sizes) (used int64) {
 	pods, parts := float64(n[Counted]+n[Unsampled]), p.c.Room[:0]
 	now, of := 0.0, 0.0

@@ -147,7 +147,8 @@ func (p *perPod) survey(room []Group) {
 		shared := p.shared(groups, &n)
 		r.SharedMilli, used = used-shared, shared
 	}
-	r.StartMilli = young.Excess(sum, recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}, p.spec.Target)
+	all := recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
+	r.StartMilli = young.Excess(sum, all, p.spec.Target, p.c.IsBetween)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])

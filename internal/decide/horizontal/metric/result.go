@@ -25,6 +25,8 @@ type Context struct {
 	Divergences                                    divergence.Set
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready
+	// IsBetween says that the decision is made between two sync periods.
+	IsBetween bool
 	// Room is kept for the next decision.
 	Room []float64
 }

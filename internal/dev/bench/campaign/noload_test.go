@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,23 @@ func TestCompilingIsNoLoad(t *testing.T) {
 				t.Errorf("seed %d, %s: %d replicas, the load takes 20", seed, side.Name, got)
 			}
 		}
+	}
+}
+
+// TestRolloutIsNoLoad: a rollout replaces all pods at once, and each new one works for a minute for itself. Where only
+// new pods show that, Plimsoll decides as often as upstream and follows it hardly farther. If it decided on each new
+// sample, it would want more than twice as many replicas.
+func TestRolloutIsNoLoad(t *testing.T) {
+	all := Cases()
+	c := all[slices.IndexFunc(all, func(c *Case) bool { return c.Name == "rollout/13" })]
+	ours, theirs := int32(0), int32(0)
+	for seed := range uint64(6) {
+		_, most := peaks(t, &play{c: c, kubelets: &kubelets[0], side: &plimsoll, seed: seed}, 0)
+		_, upstreams := peaks(t, &play{c: c, kubelets: &kubelets[0], side: &upstream, seed: seed}, 0)
+		ours, theirs = ours+most, theirs+upstreams
+	}
+	if t.Logf("%d replicas, upstream %d", ours, theirs); 2*ours > 3*theirs {
+		t.Errorf("%d replicas in six plays, upstream %d", ours, theirs)
 	}
 }
 

@@ -7,11 +7,11 @@
 // others carry on average: load that they have taken over is shared, and a share is no
 // more than that.
 //
-// Where no other pods are there, as at the first start of a target, those that have
-// been ready for a whole window of metrics-server stand in for them: they are what
-// upstream's controller, too, would decide on. Where not even these are there, load
-// cannot be distinguished from a start yet, and the pods count with at most their target, which
-// neither raises the count nor keeps it from falling. That lasts a window at most.
+// Where no other pods are there, as at the first start of a target or in a rollout, those
+// that have been ready for a whole window of metrics-server stand in for them: they are
+// what upstream's controller, too, would decide on, and they do so as often as it decides.
+// Otherwise load cannot be distinguished from a start yet, and the pods count with at most
+// their target, which neither raises the count nor keeps it from falling.
 package recent
 
 import (
@@ -58,11 +58,12 @@ func (t *Total) add(used, wanted int64) {
 // Newest is how many have not been ready for a whole window.
 func (p *Pods) Newest() int64 { return p.newest.Pods }
 
-// Excess is how much of what all pods use does not count. All are these and the others.
-func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target) int64 {
+// Excess is how much of what all pods use does not count. All are these and the others. Between two sync periods no new
+// pods stand in for others.
+func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target, isBetween bool) int64 {
 	limited := Total{p.newest.Used + p.newer.Used, p.newest.Wanted + p.newer.Wanted, p.newest.Pods + p.newer.Pods}
 	others := Total{all.Used - limited.Used, all.Wanted - limited.Wanted, all.Pods - limited.Pods}
-	if others.Pods == 0 {
+	if others.Pods == 0 && !isBetween {
 		limited, others = p.newest, p.newer
 	}
 	if limited.Pods == 0 {

@@ -39,15 +39,24 @@ func TestExcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var all recent.Total
 			var young recent.Pods
+			beyond, hasWarm := int64(0), false
 			for _, p := range tt.pods {
 				all.Used, all.Wanted, all.Pods = all.Used+p.used, all.Wanted+1000, all.Pods+1
 				young.Add(p.readyFor, p.used, 1000)
+				beyond, hasWarm = beyond+p.used-500, hasWarm || p.readyFor >= recent.Warm
+			}
+			between := tt.want
+			if !hasWarm {
+				between = max(0, beyond) // all at their target
 			}
 			for _, target := range []source.Target{
 				{Type: source.Utilization, Percent: 50}, {Type: source.AverageValue, Milli: 500},
 			} {
-				if got := young.Excess(arithmetic.Saturate, all, target); got != tt.want {
+				if got := young.Excess(arithmetic.Saturate, all, target, false); got != tt.want {
 					t.Errorf("%s, %s: %d, want %d", tt.why, target.Type, got, tt.want)
+				}
+				if got := young.Excess(arithmetic.Saturate, all, target, true); got != between {
+					t.Errorf("%s between sync periods: %d, want %d", target.Type, got, between)
 				}
 			}
 		})

@@ -52,8 +52,6 @@ func surgeVerdict(v surge.Verdict) string {
 	switch v {
 	case surge.TooFewPods:
 		return "in too few pods"
-	case surge.NewPods:
-		return "ignored: all pods are new, and it may be their start"
 	case surge.NotHigher:
 		return "proposed no more than without the surge window"
 	case surge.Unhelped:

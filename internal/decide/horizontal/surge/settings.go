@@ -21,6 +21,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
@@ -50,19 +51,22 @@ type Settings struct {
 
 // Defaults are what earlier measurements of noise found to add no scaling to it. With a margin
 // of 1.4 a load that differs by half from second to second is now and then taken for
-// a surge; with 1.5 it is not.
+// a surge; with 1.5 it is not. Pods that have started within the window of a surge, or 30 s before it, show their start.
 func Defaults() Settings {
-	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: 15 * time.Second}
+	const window = 10 * time.Second
+	return Settings{
+		Window: window, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: recent.Start + window,
+	}
 }
 
 // isSuspicious reports whether a pod's newest interval alone is above the steep
 // multiple of what the pod is to use: a second one, which scraping its node early
 // gives at once, would decide. After a short one it would not, as two short ones do
 // not agree.
-func isSuspicious(s *Settings, spec *source.Spec, recent *metric.Recent, wantedMilli float64) bool {
-	newest := &recent[0]
+func isSuspicious(s *Settings, spec *source.Spec, last *metric.Recent, wantedMilli float64) bool {
+	newest := &last[0]
 	return s.isSteep(newest, wantedMilli) && newest.Window >= shortest &&
-		s.isEnough(spec, float64(newest.Milli), newest.Window) == Asking && !s.isSteep(&recent[1], wantedMilli)
+		s.isEnough(spec, float64(newest.Milli), newest.Window) == Asking && !s.isSteep(&last[1], wantedMilli)
 }
 
 // isEnough is Asking, or why the value of an interval is too small to be a surge,

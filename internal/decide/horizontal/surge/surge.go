@@ -7,7 +7,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
@@ -69,8 +68,6 @@ const (
 	TooFewEvents
 	// TooFewPods: fewer than half of the pods show it, or one of several alone.
 	TooFewPods
-	// NewPods: no pod has been ready for long enough, so that it may be their start.
-	NewPods
 	// NotHigher: it would ask for no more replicas than there are or the stable window
 	// asks for.
 	NotHigher
@@ -89,7 +86,7 @@ const (
 func (v Verdict) String() string {
 	return [...]string{
 		"nothing to look at", "no surge", "too little CPU", "too few events", "not in half of the pods",
-		"all pods are new", "no more than without it", "more pods did not help", "too brief for so few pods",
+		"no more than without it", "more pods did not help", "too brief for so few pods",
 		"not believed after surges that were none", "asks for more",
 	}[v]
 }
@@ -193,8 +190,6 @@ type view struct {
 	wanted     float64
 	newest     time.Time
 	suspicious bool
-	// isWarm says that the start of some pod is over.
-	isWarm bool
 	// tallies are of two intervals in a row, and of three.
 	tallies [2]tally
 }
@@ -220,21 +215,19 @@ func (t *tally) add(milli int64, span time.Duration, least float64) {
 // to use nothing, as upstream does on the way up: what is not known makes the change
 // smaller.
 func (in *Input) look(s *Settings, i int) (v view) {
-	c, recents := in.Context, in.Readings[i].Recent
-	ready, warm, young := c.Now.Add(-s.ReadyFor), c.Now.Add(-recent.Warm), c.Now.Add(-c.CPUInitializationPeriod)
+	ready, recents := in.Context.Now.Add(-s.ReadyFor), in.Readings[i].Recent
 	for pod := range in.Context.Pods {
 		if !counts(&in.Context.Pods[pod], ready) || in.lacks(i, pod) {
 			continue
 		}
-		target, last := in.wanted(i, pod), &recents[pod]
+		target, recent := in.wanted(i, pod), &recents[pod]
 		v.counted++
-		v.isWarm = v.isWarm || counts(&c.Pods[pod], warm) || !c.Pods[pod].StartTime.After(young)
 		v.wanted += target
-		v.suspicious = v.suspicious || s.isSteep(&last[0], target)
-		if last[0].Present && last[0].At.After(v.newest) {
-			v.newest = last[0].At
+		v.suspicious = v.suspicious || s.isSteep(&recent[0], target)
+		if recent[0].Present && recent[0].At.After(v.newest) {
+			v.newest = recent[0].At
 		}
-		s.add(last, s.Margin*target, &v.tallies)
+		s.add(recent, s.Margin*target, &v.tallies)
 	}
 	return v
 }
@@ -251,10 +244,7 @@ func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
 	}
 	average := t.used / float64(v.counted)
 	r.Milli, r.Ratio = arithmetic.Saturate.Ceil64(average), t.used/v.wanted
-	switch r.Verdict = in.verdict(s, &r, average); {
-	case r.Verdict == Asking && !v.isWarm:
-		r.Verdict = NewPods
-	case r.Verdict == Asking:
+	if r.Verdict = in.verdict(s, &r, average); r.Verdict == Asking {
 		in.ask(s, &r, total{used: t.used, wanted: v.wanted})
 	}
 	return r

@@ -35,13 +35,13 @@ func sceneOf(recents ...metric.Recent) *scene {
 		result:  metric.Result{Replicas: int32(len(recents))},
 		context: metric.Context{
 			Now: noon, SpecReplicas: int32(len(recents)), Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
-			Divergences: divergence.Default, CPUInitializationPeriod: 5 * time.Minute,
+			Divergences: divergence.Default,
 		},
 	}
 	for i := range recents {
 		s.context.Pods = append(s.context.Pods, metric.Pod{
 			Name: fmt.Sprintf("web-%d", i), Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
-			ReadyTransition: noon.Add(-time.Hour), StartTime: noon.Add(-time.Hour),
+			ReadyTransition: noon.Add(-time.Hour),
 		})
 		s.reading.Requests = append(s.reading.Requests, metric.Request{Milli: 1000})
 	}
@@ -59,13 +59,6 @@ func (s *scene) input() *surge.Input {
 func (s *scene) endpoint(isRate bool) {
 	s.spec = source.Spec{Type: source.PodEndpoint, Name: "requests", IsRate: isRate}
 	s.average(500)
-}
-
-// ready makes these pods have started and become ready so long ago.
-func (s *scene) ready(ago time.Duration, pods ...int) {
-	for _, i := range pods {
-		s.context.Pods[i].StartTime, s.context.Pods[i].ReadyTransition = noon.Add(-ago), noon.Add(-ago)
-	}
 }
 
 // unsampled makes the pods from the given one on be there without having been asked.
@@ -144,13 +137,6 @@ func TestEvaluate(t *testing.T) {
 			surge.BelowThreshold, 0},
 		"short at the ends": {"it cannot, past a long one in the middle", only(spans(1500, 200, 1000, 200)), surge.Asking,
 			3},
-		"all pods are new": {"what they use may be their start", but(sceneOf(ten, ten), func(s *scene) { s.ready(40*time.Second, 0, 1) }),
-			surge.NewPods, 0},
-		"one is not": {"2 × 10", but(sceneOf(ten, ten), func(s *scene) { s.ready(40*time.Second, 0) }), surge.Asking, 20},
-		"ready anew": {"they started long ago: 2 × 10", but(sceneOf(ten, ten), func(s *scene) {
-			s.ready(40*time.Second, 0, 1)
-			s.context.Pods[1].StartTime = noon.Add(-time.Hour)
-		}), surge.Asking, 20},
 		"four times a second": {"the lowest of them is 6 times the target",
 			only(dense(4000, 3000, 3500), dense(4000, 3000, 3500)), surge.Asking, 12},
 		"a second of garbage collection": {"ten times the target in the newest two, which a second covers: the third decides",
@@ -229,10 +215,10 @@ func TestEvaluate(t *testing.T) {
 		}), surge.Asking, 32},
 
 		"just ready": {"14 s are too few", but(sceneOf(ten), func(s *scene) {
-			s.context.Pods[0].ReadyTransition = noon.Add(-14 * time.Second)
+			s.context.Pods[0].ReadyTransition = noon.Add(-39 * time.Second)
 		}), surge.NoData, 0},
-		"ready": {"15 s are enough", but(sceneOf(ten), func(s *scene) {
-			s.context.Pods[0].ReadyTransition = noon.Add(-15 * time.Second)
+		"ready": {"40 s are enough", but(sceneOf(ten), func(s *scene) {
+			s.context.Pods[0].ReadyTransition = noon.Add(-40 * time.Second)
 		}), surge.Asking, 10},
 		"new pods beside": {"they are not multiplied: 2 × 10 in all",
 			but(sceneOf(ten, ten, recent(), recent()), func(s *scene) {

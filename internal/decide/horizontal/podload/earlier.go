@@ -88,7 +88,7 @@ func dated(usages []Usage, spec *source.Spec) (oldest Interval) {
 		if isOther(spec, &usages[i]) || isIdle(&usages[i], used) {
 			continue
 		}
-		if oldest.End.IsZero() || c.End.Before(oldest.End) {
+		if oldest.End.IsZero() || c.isBefore(oldest.End, oldest.Span) {
 			oldest = *c
 		}
 	}

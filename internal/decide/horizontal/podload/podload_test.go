@@ -102,6 +102,26 @@ func look(t *testing.T, pods ...known) *podload.View {
 	return v
 }
 
+// TestContainersHaveNoOrder: collectors have the containers of a pod in any order, of which nothing depends. The newest
+// samples of these are 8 s apart, which is more than half of the shorter interval, but not of the longer one.
+func TestContainersHaveNoOrder(t *testing.T) {
+	app := container("app", 60*second, use{33 * second, 500}, use{16 * second, 500}, use{2 * second, 500})
+	other := container("other", 60*second, use{41 * second, 300}, use{26 * second, 300}, use{10 * second, 300})
+	idle := container("sidecar", 60*second, use{28 * second, 1})
+	var first [3]metric.Sample
+	for k, containers := range [][]podload.Container{{app, other, idle}, {other, app, idle}, {idle, other, app}} {
+		v := look(t, running(time.Hour, containers...), running(time.Hour, steady("app", 100, 12*second)))
+		got := [3]metric.Sample{v.Sample(0, cpu, arithmetic.Saturate), v.Earlier(0, cpu, arithmetic.Saturate),
+			v.Recent(0, cpu, arithmetic.Saturate)[0]}
+		if k == 0 {
+			first = got
+		}
+		if got != first || !got[0].Present || !got[1].Present || got[2].Present {
+			t.Errorf("order %d: %+v, want %+v, and no interval", k, got, first)
+		}
+	}
+}
+
 // TestIdleContainerDatesNothing: the newest sample of a sidecar that uses next to nothing is older than that of the
 // container with the load. The pod's is of the time of the latter, and so are its intervals. A container that uses a
 // tenth of what the pod does dates it.

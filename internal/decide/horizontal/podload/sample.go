@@ -1,6 +1,9 @@
 package podload
 
 import (
+	"math"
+	"time"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -103,10 +106,12 @@ func (v *View) Recent(pod int, spec *source.Spec, sum arithmetic.Mode) (recent m
 }
 
 // Interval is the k-th newest interval of a pod, if it is the same one of all its containers. An idle one counts with
-// its average.
+// its average. Containers are in no order: the oldest interval dates it.
 func (v *View) Interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) (s metric.Sample) {
 	usages := v.of(pod)
 	used := usedBy(usages, spec)
+	var newest time.Time
+	shortest := time.Duration(math.MaxInt64)
 	for i := range usages {
 		u := &usages[i]
 		switch {
@@ -120,13 +125,16 @@ func (v *View) Interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) (s m
 		if isIdle {
 			continue
 		}
-		if s.Present && r.End.Sub(s.At).Abs() > s.Window/2 {
-			return metric.Sample{}
+		if r.End.After(newest) {
+			newest = r.End
 		}
-		if !s.Present || r.End.Before(s.At) {
-			s.At, s.Window = r.End, r.Span
+		shortest = min(shortest, r.Span)
+		if !s.Present || r.isBefore(s.At, s.Window) {
+			s.At, s.Window, s.Present = r.End, r.Span, true
 		}
-		s.Present = true
+	}
+	if newest.Sub(s.At) > shortest/2 {
+		return metric.Sample{}
 	}
 	return s
 }

@@ -24,6 +24,11 @@ func (i Interval) MilliCores() int64 {
 	return milli
 }
 
+// isBefore reports whether the interval ends before another, or with it and is shorter.
+func (i *Interval) isBefore(end time.Time, span time.Duration) bool {
+	return i.End.Before(end) || i.End.Equal(end) && i.Span < span
+}
+
 // Usage is what is known of one container. Whoever sums up a pod needs
 // all of them: one that is missing is not zero.
 type Usage struct {

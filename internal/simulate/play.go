@@ -117,7 +117,7 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 		tally: score.New(score.Config{
 			PodCapacity: s.PodCapacity, Target: s.Target, Tolerance: policy.Tolerance.Up, MinReplicas: s.MinReplicas,
 			Slow:         s.Slow,
-			RequestCores: s.Workload.CPURequestMilli / 1000, CoreHourPrice: s.CoreHourPrice, NodeCores: s.Supply.CPUMilli / 1000,
+			RequestCores: s.Workload.requestMilli() / 1000, CoreHourPrice: s.CoreHourPrice, NodeCores: s.Supply.CPUMilli / 1000,
 		}),
 	}
 	w.OnSecond(p.second)
@@ -140,7 +140,7 @@ func (p *player) controller(c loop.Config) loop.Loop {
 	}
 	timing := p.scene.Timing.Plimsoll
 	a := observehorizontal.Autoscaler{Workload: p.run.Setting.Workload}
-	timing.Sync = a.SyncPeriod(timing.Sync)
+	timing.Sync, timing.StandIn = a.SyncPeriod(timing.Sync), p.scene.Timing.Upstream.MetricsServerTiming
 	return loop.NewPlimsoll(c, timing)
 }
 
@@ -255,10 +255,10 @@ func (p *player) lookAtPods(m *Moment) {
 		}
 		if pod.IsReady && !pod.Deleting {
 			m.Ready++
-			used += s.CPUMilli
+			used += pod.UsedMilli()
 		}
 	}
 	if m.Ready > 0 {
-		m.Utilization = used / (float64(m.Ready) * p.scene.Workload.CPURequestMilli)
+		m.Utilization = used / (float64(m.Ready) * p.scene.Workload.requestMilli())
 	}
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
 // autoscaler scales on CPU.
@@ -86,6 +88,56 @@ func TestBothReachTheLoad(t *testing.T) {
 		}
 		if last.Ready < last.Need || last.Ready > last.Need+1 {
 			t.Errorf("%s: %d ready of the %d that 20 asks for", side, last.Ready, last.Need)
+		}
+	}
+}
+
+// TestContainers: a Resource metric counts all containers of a pod, and a ContainerResource metric the one that it names.
+// Either leads to as many pods as its target asks for of the container that serves.
+func TestContainers(t *testing.T) {
+	const percent = 50
+	one := autoscaler(percent, 2, 40)
+	one.Spec.Metrics = []autoscalingv2.MetricSpec{{
+		Type: autoscalingv2.ContainerResourceMetricSourceType,
+		ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+			Name: "cpu", Container: "web", Target: autoscaler(percent, 2, 40).Spec.Metrics[0].Resource.Target,
+		},
+	}}
+	for name, test := range map[string]struct {
+		hpa     *autoscalingv2.HorizontalPodAutoscaler
+		sidecar world.Sidecar
+		target  float64
+	}{
+		"all, an idle one":   {autoscaler(percent, 2, 40), world.Sidecar{Name: "proxy", CPURequestMilli: 250}, 0.75},
+		"all, a busy one":    {autoscaler(percent, 2, 40), world.Sidecar{Name: "logs", CPURequestMilli: 200, CPUMilli: 150}, 0.4},
+		"one of the two":     {one, world.Sidecar{Name: "logs", CPURequestMilli: 200, CPUMilli: 150}, 0.5},
+		"one beside an idle": {one, world.Sidecar{Name: "proxy"}, 0.5},
+	} {
+		for _, side := range []Side{Upstream, Plimsoll} {
+			w := DefaultWorkload()
+			w.Complete()
+			w.Pod.Spec.Containers[0].Name, w.Sidecars = "web", []world.Sidecar{test.sidecar}
+			l, err := load.Parse("step:20@0s,100@5m")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := NewScene(l, w, observehorizontal.HPA(test.hpa))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.For, s.PodCapacity = 15*time.Minute, 10
+			if math.Abs(s.Target-test.target) > 1e-9 {
+				t.Errorf("%s: the target is %v of the container that serves, want %v", name, s.Target, test.target)
+			}
+			var last Moment
+			if _, err := Play(t.Context(), s, Setting{Side: side, HPA: test.hpa}, Watch{
+				Moment: func(m *Moment) { last = *m },
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if last.Ready < last.Need*9/10 || last.Ready > last.Need*12/10 {
+				t.Errorf("%s, %s: %d ready of the %d that the load asks for", name, side, last.Ready, last.Need)
+			}
 		}
 	}
 }

@@ -142,6 +142,10 @@ type Scene struct {
 	Timing   Timing
 	// Rollouts are when all pods begin to be replaced, since the load began.
 	Rollouts []time.Duration
+	// Outages are when nodes do not answer, since the load began. ClockOffsets are how far the clocks of the groups of
+	// nodes are ahead, the first group's first.
+	Outages      []world.Outage
+	ClockOffsets []time.Duration
 	// Slow is when a request is, CoreHourPrice what one core costs an hour.
 	Slow          time.Duration
 	CoreHourPrice float64
@@ -234,19 +238,22 @@ func (s *Scene) capacityFor(peak float64) float64 {
 var defaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // targetOf is the part of what it can do that a pod is to do, as the first metric says that is about CPU
-// or about the requests that pods serve per second.
+// or about the requests that pods serve per second. Of what a metric counts, sidecars use their part.
 func targetOf(p *horizontal.Policy, w *Workload) float64 {
 	for i := range p.Metrics {
-		m := &p.Metrics[i]
-		isCPU := m.IsCPU()
+		m, target := &p.Metrics[i], 0.0
+		sidecarsRequest, sidecarsUse := w.sidecars(m)
 		switch {
-		case isCPU && m.Target.Type == source.Utilization && m.Target.Percent > 0:
-			return float64(m.Target.Percent) / 100
-		case isCPU && m.Target.Milli > 0 && w.CPURequestMilli > 0:
-			return float64(m.Target.Milli) / w.CPURequestMilli
-		case m.IsRate && m.Target.Type == source.AverageValue && m.Target.Milli > 0 && w.CPURequestMilli > 0 &&
-			w.Profile.CPUPerRequestMilliCoreSeconds > 0:
-			return float64(m.Target.Milli) / 1000 * w.Profile.CPUPerRequestMilliCoreSeconds / w.CPURequestMilli
+		case !(w.CPURequestMilli > 0):
+		case m.IsCPU() && m.Target.Type == source.Utilization:
+			target = (float64(m.Target.Percent)/100*(w.CPURequestMilli+sidecarsRequest) - sidecarsUse) / w.CPURequestMilli
+		case m.IsCPU():
+			target = (float64(m.Target.Milli) - sidecarsUse) / w.CPURequestMilli
+		case m.IsRate && m.Target.Type == source.AverageValue:
+			target = float64(m.Target.Milli) / 1000 * w.Profile.CPUPerRequestMilliCoreSeconds / w.CPURequestMilli
+		}
+		if target > 0 {
+			return target
 		}
 	}
 	return defaultTarget
@@ -263,10 +270,26 @@ func (s *Scene) validate() error {
 	case !(s.PodCapacity > 0) || math.IsInf(s.PodCapacity, 0):
 		return fmt.Errorf("a pod serves %v of the load, want a number above 0", s.PodCapacity)
 	}
+	if err := s.validateNodes(); err != nil {
+		return err
+	}
 	if err := s.Timing.validate(); err != nil {
 		return err
 	}
 	return s.Workload.validate()
+}
+
+func (s *Scene) validateNodes() error {
+	for _, o := range s.Outages {
+		if o.From < 0 || o.To <= o.From || o.Groups < 1 || o.Groups > groups {
+			return fmt.Errorf("an outage of %d groups of nodes from %v to %v, want 1 to %d groups, and an end later than that",
+				o.Groups, o.From, o.To, groups)
+		}
+	}
+	if len(s.ClockOffsets) > groups {
+		return fmt.Errorf("%d clock offsets for %d groups of nodes", len(s.ClockOffsets), groups)
+	}
+	return nil
 }
 
 func (t *Timing) validate() error {
@@ -335,14 +358,20 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 		rollouts[i] = warmUp + at
 	}
 	slices.Sort(rollouts)
+	outages := slices.Clone(s.Outages)
+	for i := range outages {
+		outages[i].From, outages[i].To = warmUp+outages[i].From, warmUp+outages[i].To
+	}
 	w := &s.Workload
 	return world.New(world.Config{
-		Seed: s.loopSeed(), Epoch: s.Start.Add(-warmUp), Load: arrivals, Profile: w.Profile, Work: w.Work, Rollouts: rollouts,
+		Seed: s.loopSeed(), Epoch: s.Start.Add(-warmUp), Load: arrivals, Container: w.Pod.Spec.Containers[0].Name,
+		Profile: w.Profile, Sidecars: w.Sidecars, Work: w.Work, Rollouts: rollouts,
 		Resources: workloadmodel.Resources{
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},
 		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter,
 		Grace: w.Grace, PreStop: w.PreStop, StopAfter: w.StopAfter,
 		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply, Housekeeping: s.Timing.Housekeeping,
+		Outages: outages, ClockOffsets: s.ClockOffsets,
 	})
 }

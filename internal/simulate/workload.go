@@ -22,7 +22,7 @@ import (
 type Workload struct {
 	// Name is for people.
 	Name string
-	// CPURequestMilli and CPULimitMilli are the pod's; a limit of 0 is none.
+	// CPURequestMilli and CPULimitMilli are the pod's without its sidecars; a limit of 0 is none.
 	CPURequestMilli, CPULimitMilli float64
 	MemoryLimitBytes               float64
 	// Burst is how many times its request a pod without a limit gets at most.
@@ -36,9 +36,11 @@ type Workload struct {
 	// Grace is how long a pod that is to go may take at most. PreStop is how long the hook takes that
 	// runs first, StopAfter how long the pod is there after that and after its last request.
 	Grace, PreStop, StopAfter time.Duration
-	// Containers are how many the pod has; Pod is its template as a pod.
+	// Containers are how many the pod has, which are simulated as one; Pod is its template as a pod. Sidecars come beside
+	// them.
 	Containers int
 	Pod        *corev1.Pod
+	Sidecars   []world.Sidecar
 }
 
 // requestsAtFull is how many requests a second a pod serves at 100 % of its CPU
@@ -73,12 +75,40 @@ func (w *Workload) Complete() {
 
 // plainPod is a pod of one container that requests what the workload does.
 func (w *Workload) plainPod() *corev1.Pod {
-	cpu := *resource.NewMilliQuantity(int64(w.CPURequestMilli), resource.DecimalSI)
-	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
-		Name: "app", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
-			corev1.ResourceCPU: cpu, corev1.ResourceMemory: *resource.NewQuantity(128<<20, resource.BinarySI),
-		}},
-	}}}}
+	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{container("app", w.CPURequestMilli, 128<<20)}}}
+}
+
+func container(name string, cpuMilli float64, memoryBytes int64) corev1.Container {
+	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(cpuMilli), resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
+	}}}
+}
+
+// wholePod is the template with its sidecars, which request twice the memory that they use.
+func (w *Workload) wholePod() *corev1.Pod {
+	pod := w.Pod.DeepCopy()
+	for i := range w.Sidecars {
+		s := &w.Sidecars[i]
+		pod.Spec.Containers = append(pod.Spec.Containers, container(s.Name, s.CPURequestMilli, 2*world.SidecarMemoryBytes))
+	}
+	return pod
+}
+
+// sidecars are what the sidecars of a pod request and use together that a metric counts.
+func (w *Workload) sidecars(m *source.Spec) (requestMilli, usedMilli float64) {
+	for i := range w.Sidecars {
+		if s := &w.Sidecars[i]; m.Container == "" || m.Container == s.Name {
+			requestMilli, usedMilli = requestMilli+s.CPURequestMilli, usedMilli+s.CPUMilli
+		}
+	}
+	return requestMilli, usedMilli
+}
+
+// requestMilli is the CPU request of all containers.
+func (w *Workload) requestMilli() float64 {
+	sidecars, _ := w.sidecars(&source.Spec{})
+	return w.CPURequestMilli + sidecars
 }
 
 // ceilingMilli is the most CPU that a pod gets.
@@ -102,13 +132,34 @@ func (w *Workload) validate() error {
 	case !(w.Profile.CPUPerRequestMilliCoreSeconds > 0):
 		return errors.New("a request must cost some CPU")
 	}
+	if err := w.validateSidecars(); err != nil {
+		return err
+	}
 	return w.Profile.Validate()
+}
+
+func (w *Workload) validateSidecars() error {
+	names := map[string]bool{}
+	for i := range w.Pod.Spec.Containers {
+		names[w.Pod.Spec.Containers[i].Name] = true
+	}
+	for i := range w.Sidecars {
+		s := &w.Sidecars[i]
+		if s.Name == "" || names[s.Name] {
+			return fmt.Errorf("sidecar %q has no name, or that of another container", s.Name)
+		}
+		if !(s.CPURequestMilli >= 0 && s.CPUMilli >= 0) {
+			return fmt.Errorf("sidecar %s: a request of %vm and a use of %vm of CPU", s.Name, s.CPURequestMilli, s.CPUMilli)
+		}
+		names[s.Name] = true
+	}
+	return nil
 }
 
 // requests are what a pod requests of each metric's resource, as the controller reads
 // them.
 func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
-	translate := observehorizontal.NewAnswers(p, observe.PodsOf([]*corev1.Pod{w.Pod}))
+	translate := observehorizontal.NewAnswers(p, observe.PodsOf([]*corev1.Pod{w.wholePod()}))
 	requests := make([]metric.Request, len(p.Metrics))
 	for i := range p.Metrics {
 		m := &p.Metrics[i]

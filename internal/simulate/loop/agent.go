@@ -29,9 +29,9 @@ func (p *Plimsoll) serveAgent(i int) {
 	g, now := &p.groups[i], p.World.Now()
 	if g.agent.reads <= now {
 		g.agent.reads += p.timing.Agents
-		for _, pod := range p.World.Pods() {
+		for pod, c := range p.World.Containers() {
 			if pod.Group == i {
-				pod.Agent, pod.HasAgent = pod.Current(now)
+				c.Agent, c.HasAgent = pod.Read(c, now), true
 			}
 		}
 	}
@@ -39,9 +39,14 @@ func (p *Plimsoll) serveAgent(i int) {
 		return
 	}
 	g.agent.asked += p.timing.Agents
+	if p.World.IsSilent(i) {
+		g.failures++
+		return
+	}
+	g.answered(now)
 	isNew := false
-	for _, pod := range p.World.Pods() {
-		if pod.Group == i && pod.HasAgent && pod.History.Read(p.World.Epoch(), now, pod.Agent) {
+	for pod, c := range p.World.Containers() {
+		if pod.Group == i && c.HasAgent && c.History.Read(p.World.Epoch(), now, c.Agent) {
 			isNew = true
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
@@ -56,7 +55,8 @@ func newDesk(c Config) desk {
 	return d
 }
 
-// observePods reads the target and its pods. The API's times are whole seconds.
+// observePods reads the target and its pods. The API's times are whole seconds, and those of pods are by the clocks of
+// their nodes.
 func (d *desk) observePods() {
 	o := &d.observation
 	o.Pods = o.Pods[:0]
@@ -64,14 +64,14 @@ func (d *desk) observePods() {
 	for _, p := range d.World.Pods() {
 		seen := metric.Pod{Name: p.Name, Phase: metric.PhasePending, Ready: metric.NoReadiness, Deleting: p.Deleting}
 		if p.IsPlaced {
-			seen.Ready, seen.ReadyTransition = metric.ReadyFalse, d.whole(p.Placed)
-			seen.StartTime = d.whole(p.Placed)
+			seen.Ready, seen.ReadyTransition = metric.ReadyFalse, d.whole(p.Placed+p.ClockOffset)
+			seen.StartTime = d.whole(p.Placed + p.ClockOffset)
 		}
 		if p.IsRunning {
 			seen.Phase = metric.PhaseRunning
 		}
 		if p.IsReady {
-			seen.Ready, seen.ReadyTransition = metric.ReadyTrue, d.whole(p.Ready)
+			seen.Ready, seen.ReadyTransition = metric.ReadyTrue, d.whole(p.Ready+p.ClockOffset)
 		}
 		if !p.Deleting {
 			present++
@@ -138,15 +138,6 @@ func (d *desk) ask(i int) {
 }
 
 func milli(v float64) int64 { return int64(v*1000 + 0.5) }
-
-// memory is a sample of a working set, where there is one of CPU.
-func memory(cpu metric.Sample, r meter.Reading, found bool) metric.Sample {
-	if !found || !cpu.Present {
-		return metric.Sample{}
-	}
-	cpu.Milli = milli(r.MemoryBytes)
-	return cpu
-}
 
 // isEmpty reports whether no pod has a sample: the API's list is empty then.
 func isEmpty(r *metric.Reading) bool {

@@ -176,7 +176,7 @@ func TestSyncsDrift(t *testing.T) {
 	var syncs []time.Duration
 	c.OnDecision = func(*horizontal.Observation, *horizontal.Decision) { syncs = append(syncs, c.World.Now()) }
 	u := NewUpstream(c, DefaultUpstreamTiming())
-	phase := u.scrape
+	phase := u.server.scrape
 	play(c.World, u, 3*time.Hour+10*time.Minute)
 	for i := range syncs[1:] {
 		if late := syncs[i+1] - syncs[i] - 15*time.Second; late < shortestSync || late >= longestSync {
@@ -186,7 +186,7 @@ func TestSyncsDrift(t *testing.T) {
 	if drift := syncs[len(syncs)-1] - syncs[0] - time.Duration(len(syncs)-1)*15*time.Second; drift < 13*time.Second {
 		t.Errorf("syncs drifted by %v in three hours", drift)
 	}
-	if late := (u.scrape - phase) % (15 * time.Second); late != 0 {
+	if late := (u.server.scrape - phase) % (15 * time.Second); late != 0 {
 		t.Errorf("scrapes drifted by %v", late)
 	}
 }

@@ -108,5 +108,6 @@ func pageWindow(pod *world.Pod) time.Duration {
 	if !found || !pod.IsReady {
 		return averaging.StableWindow
 	}
-	return averaging.PodWindow(newest.At-pod.Ready.Truncate(time.Second)-time.Second, averaging.StableWindow)
+	ready := (pod.Ready + pod.ClockOffset).Truncate(time.Second)
+	return averaging.PodWindow(newest.At-ready-time.Second, averaging.StableWindow)
 }

@@ -20,13 +20,18 @@ type PlimsollTiming struct {
 	Agents time.Duration
 	// Sync is how often custom and external metrics are asked for.
 	Sync time.Duration
+	// StandIn is when metrics-server scrapes, which stands in for nodes that do not answer.
+	StandIn MetricsServerTiming
 	// Aligned has all nodes scraped at whole seconds and never late.
 	Aligned bool
 }
 
 // DefaultPlimsollTiming is the controller's default.
 func DefaultPlimsollTiming() PlimsollTiming {
-	return PlimsollTiming{Interval: time.Second, Jitter: 20 * time.Millisecond, Sync: 15 * time.Second}
+	return PlimsollTiming{
+		Interval: time.Second, Jitter: 20 * time.Millisecond, Sync: 15 * time.Second,
+		StandIn: DefaultUpstreamTiming().MetricsServerTiming,
+	}
 }
 
 // group are nodes that are scraped together.
@@ -35,8 +40,10 @@ type group struct {
 	// rounds is how many periods have passed, last and next when it was and is scraped.
 	rounds     int
 	last, next time.Duration
-	// first is when it was scraped for the first time.
-	first time.Duration
+	// first is when it answered for the first time, or for the first time since it was silent for long; failures is how
+	// many times in a row it has not answered.
+	first    time.Duration
+	failures int
 	// reported is when a scrape brought something new the last time.
 	reported time.Duration
 	// agent is when the agents of the nodes read and are asked next.
@@ -61,8 +68,10 @@ type Plimsoll struct {
 	decidedAt            time.Duration
 	suspects             []int
 	view                 podload.View
-	servers              []server
-	floor                floor
+	// standIn is nil where all nodes answer at all times.
+	standIn *standIn
+	servers []server
+	floor   floor
 	// renewal is how long after it is due a forecast is renewed: the controller spreads that over all objects.
 	renewal time.Duration
 }
@@ -82,6 +91,9 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 		renewal: leastRenewal + time.Duration(scatter(c.Seed)%uint64(mostRenewal-leastRenewal)),
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
+	if c.World.HasOutages() {
+		p.standIn = newStandIn(&p.Config, timing.StandIn)
+	}
 	p.servers = newServers(&p.Config, random)
 	p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
 	for i := range c.Policy.Metrics {
@@ -117,12 +129,18 @@ func (p *Plimsoll) Next() time.Duration {
 	for i := range p.servers {
 		next = min(next, p.servers[i].next, p.servers[i].push)
 	}
+	if p.standIn != nil {
+		next = min(next, p.standIn.next())
+	}
 	return next
 }
 
 // Act implements Loop.
 func (p *Plimsoll) Act() {
 	now := p.World.Now()
+	if p.standIn != nil {
+		p.standIn.act(p.World)
+	}
 	for i := range p.groups {
 		p.serveAgent(i)
 		if p.groups[i].next <= now {
@@ -165,6 +183,11 @@ func (p *Plimsoll) Act() {
 // scrape reads the counters of a group's pods. Only what is new leads to a decision.
 func (p *Plimsoll) scrape(i int) {
 	g, now := &p.groups[i], p.World.Now()
+	if p.scrapesKubelets() && p.World.IsSilent(i) {
+		g.failures++
+	} else {
+		g.answered(now)
+	}
 	isNew := false
 	for _, pod := range p.World.Pods() {
 		if pod.Group == i && p.readPod(now, pod) {
@@ -174,10 +197,10 @@ func (p *Plimsoll) scrape(i int) {
 	if isNew {
 		p.report(g)
 	}
-	if g.last < 0 {
-		g.first = now
+	if g.failures > 0 && !p.readsPages {
+		g.next = now + p.backoff(g.failures)
+		return
 	}
-	g.last = now
 	// A group that was scraped early returns to its own offset in the period.
 	for p.regular(i)-now < p.timing.Interval/2 {
 		g.rounds++
@@ -203,15 +226,19 @@ func (p *Plimsoll) report(g *group) {
 
 // use is what a pod uses by its newest samples alone.
 func use(pod *world.Pod) (u trigger.Use) {
-	u.CPUMilli, u.MemoryMilli = pod.History.Newest()
+	for k := range pod.Containers {
+		cpuMilli, memoryMilli := pod.Containers[k].History.Newest()
+		u.CPUMilli, u.MemoryMilli = u.CPUMilli+cpuMilli, u.MemoryMilli+memoryMilli
+	}
 	return u
 }
 
 // readPod reads a pod's counters, and reports whether there is something new.
 func (p *Plimsoll) readPod(now time.Duration, pod *world.Pod) (isNew bool) {
-	if p.scrapesKubelets() {
-		if r, isAny := pod.Scraped(now); isAny {
-			isNew = pod.History.Read(p.World.Epoch(), now, r)
+	for k := range pod.Containers {
+		c := &pod.Containers[k]
+		if r, isAny := pod.Scraped(c, now); isAny && p.scrapesKubelets() && !p.World.IsSilent(pod.Group) {
+			isNew = c.History.Read(p.World.Epoch(), now, r) || isNew
 		}
 	}
 	if p.readsPages {
@@ -255,6 +282,7 @@ func scatter(x uint64) uint64 {
 
 func (p *Plimsoll) observe(asks bool) {
 	p.observePods()
+	p.observation.NewerAwaited = false
 	var unknown error
 	if p.readsKubelets {
 		unknown = p.view.Look(p.World.Time(p.World.Now()), len(p.observation.Pods), p)
@@ -267,7 +295,7 @@ func (p *Plimsoll) observe(asks bool) {
 		}
 		switch {
 		case isResource(spec):
-			p.observeResource(p.begin(i), spec, unknown)
+			p.observeResource(i, unknown, asks)
 			continue
 		case spec.Type == source.PodEndpoint:
 			p.observeEndpoint(p.begin(i), spec)

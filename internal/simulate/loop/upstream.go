@@ -3,32 +3,32 @@ package loop
 import (
 	"math/rand/v2"
 	"time"
-
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // UpstreamTiming is when upstream's controller looks, and on what.
 type UpstreamTiming struct {
 	// Sync is --horizontal-pod-autoscaler-sync-period.
 	Sync time.Duration
-	// Resolution is metrics-server's --metric-resolution, Lag how long it takes until a
-	// round of scrapes can be asked for.
-	Resolution, Lag time.Duration
+	MetricsServerTiming
 }
 
 // DefaultUpstreamTiming is what clusters run with: the defaults of
 // kube-controller-manager and of metrics-server's manifests.
 func DefaultUpstreamTiming() UpstreamTiming {
-	return UpstreamTiming{Sync: 15 * time.Second, Resolution: 15 * time.Second, Lag: 200 * time.Millisecond}
+	return UpstreamTiming{
+		Sync:                15 * time.Second,
+		MetricsServerTiming: MetricsServerTiming{Resolution: 15 * time.Second, Lag: 200 * time.Millisecond},
+	}
 }
 
 // Upstream is kube-controller-manager's controller.
 type Upstream struct {
 	desk
 	timing UpstreamTiming
-	// scrape, publish and sync are when these are due.
-	scrape, publish, sync time.Duration
-	random                *rand.Rand
+	server metricsServer
+	// sync is when that is due.
+	sync   time.Duration
+	random *rand.Rand
 }
 
 var _ Loop = (*Upstream)(nil)
@@ -46,37 +46,26 @@ const (
 // never is after the end of every simulation.
 const never = time.Duration(1<<63 - 1)
 
+// upstreamStream is for the random times of upstream's controller and of metrics-server.
+const upstreamStream = 0x757073
+
 // NewUpstream is upstream's controller on a world.
 func NewUpstream(c Config, timing UpstreamTiming) *Upstream {
-	random := rand.New(rand.NewPCG(c.Seed, 0x757073))
+	random := rand.New(rand.NewPCG(c.Seed, upstreamStream))
 	return &Upstream{
 		desk: newDesk(c), timing: timing, random: random,
-		scrape:  time.Duration(random.Int64N(int64(timing.Resolution))),
-		publish: never,
-		sync:    time.Duration(random.Int64N(int64(timing.Sync))),
+		server: newMetricsServer(timing.MetricsServerTiming, random),
+		sync:   time.Duration(random.Int64N(int64(timing.Sync))),
 	}
 }
 
 // Next implements Loop.
-func (u *Upstream) Next() time.Duration { return min(u.scrape, u.publish, u.sync) }
+func (u *Upstream) Next() time.Duration { return min(u.server.next(), u.sync) }
 
 // Act implements Loop.
 func (u *Upstream) Act() {
 	now := u.World.Now()
-	if u.scrape <= now {
-		for _, p := range u.World.Pods() {
-			if r, isAny := p.Scraped(now); isAny {
-				p.Meter.Scrape(r)
-			}
-		}
-		u.publish, u.scrape = now+u.timing.Lag, u.scrape+u.timing.Resolution
-	}
-	if u.publish <= now {
-		for _, p := range u.World.Pods() {
-			p.Meter.Publish(p.Running, u.timing.Resolution)
-		}
-		u.publish = never
-	}
+	u.server.act(u.World)
 	if u.sync <= now {
 		takes := shortestSync + time.Duration(u.random.Int64N(int64(longestSync-shortestSync)))
 		u.sync = now + takes + u.timing.Sync
@@ -95,12 +84,7 @@ func (u *Upstream) observe() {
 		}
 		r := u.begin(i)
 		for _, p := range u.World.Pods() {
-			sample := p.Meter.Served(u.World.Epoch())
-			if spec.Name != source.CPU {
-				reading, found := p.Meter.ServedReading()
-				sample = memory(sample, reading, found)
-			}
-			r.Samples = append(r.Samples, sample)
+			r.Samples = append(r.Samples, served(u.World.Epoch(), p, spec))
 		}
 		r.Empty = isEmpty(r)
 	}

@@ -112,9 +112,11 @@ func (m *Meter) Scrape(r Reading) { m.server.staged, m.hasStaged = r, true }
 
 // Publish serves what was scraped (metrics-server v0.9, pkg/storage/pod.go). The container runs since
 // started; scrapes are a resolution apart. Of a container that is younger than that, but not too
-// young, the average is over its life. A sample that is already known changes nothing.
+// young, the average is over its life. A sample that is already known changes nothing. What was not scraped is
+// forgotten.
 func (m *Meter) Publish(started, resolution time.Duration) {
 	if !m.hasStaged {
+		m.hasLast, m.hasPrevious = false, false
 		return
 	}
 	staged := m.server.staged

@@ -58,3 +58,18 @@ func TestServerGetsASampleAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestServerForgets: a container that one scrape did not bring has an average again after two more.
+func TestServerForgets(t *testing.T) {
+	var m Meter
+	for k, want := range []bool{false, true, true, false, false, true} {
+		at := time.Duration(k+2) * 15 * time.Second
+		if k != 3 {
+			m.Scrape(Reading{At: at, CPUSeconds: at.Seconds()})
+		}
+		m.Publish(0, 15*time.Second)
+		if got := m.Served(noon).Present; got != want {
+			t.Errorf("scrape %d: has an average: %v, want %v", k, got, want)
+		}
+	}
+}

@@ -29,15 +29,31 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		fmt.Sprintf("each    serves %.4g of the load at 100 %% of its request, of which the target takes %.0f %%",
 			s.PodCapacity, 100*s.Target),
 	}
-	if s.Supply.CPUMilli > 0 {
-		lines = append(lines, fmt.Sprintf("nodes   %d of %s, another one after %v",
-			s.Supply.Nodes, milli(s.Supply.CPUMilli), s.Supply.Delay))
-	}
+	lines = append(lines, others(s)...)
 	if _, err := fmt.Fprintf(out, "%s\n\n%s", strings.Join(lines, "\n"), Table(runs)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(out, limits(s.Start, runs)+forecasts(s.Start, runs))
 	return err
+}
+
+// others are lines about what most simulations do not have.
+func others(s *simulate.Scene) (lines []string) {
+	for _, c := range s.Workload.Sidecars {
+		lines = append(lines, fmt.Sprintf("beside  sidecar %s: %s requested, %s used", c.Name, milli(c.CPURequestMilli),
+			milli(c.CPUMilli)))
+	}
+	if s.Supply.CPUMilli > 0 {
+		lines = append(lines, fmt.Sprintf("nodes   %d of %s, another one after %v",
+			s.Supply.Nodes, milli(s.Supply.CPUMilli), s.Supply.Delay))
+	}
+	for _, o := range s.Outages {
+		lines = append(lines, fmt.Sprintf("outage  of %d groups of nodes from %v to %v", o.Groups, o.From, o.To))
+	}
+	if len(s.ClockOffsets) > 0 {
+		lines = append(lines, fmt.Sprintf("clocks  of the groups of nodes are ahead by %v", s.ClockOffsets))
+	}
+	return lines
 }
 
 // mostLimits are how many changes of a run's limits are printed.

@@ -4,7 +4,8 @@
 // minutes. A terminating pod accepts no requests, finishes its queued ones, takes
 // some time to stop, and is gone after its grace period at the latest.
 //
-// Kubelets answer with the newest sample that their cAdvisor has taken of a pod.
+// Kubelets answer with the newest samples that their cAdvisor has taken of a pod's
+// containers, by the clock of their node, or do not answer.
 //
 // Nothing here decides. A loop reads the counters of the pods and sets the replica
 // count.

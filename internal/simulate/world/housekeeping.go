@@ -54,22 +54,29 @@ type sampling struct {
 	isAny  bool
 }
 
-// begin has a pod that has begun to run sampled, one that has run for long included.
-func (h *housekeeping) begin(p *Pod, now time.Duration) {
+// begin has the containers of a pod that has begun to run sampled, also of one that has run for long.
+func (h *housekeeping) begin(p *Pod, sidecars []Sidecar, now time.Duration) {
 	if h.interval <= 0 {
 		return
 	}
-	p.sampling = h.container(busy, uint64(p.Number), p.Running)
-	for p.sampling.next < now {
-		h.taken(p.sampling)
+	for k := range p.Containers {
+		class := busy
+		if k > 0 && sidecars[k-1].CPUMilli <= 0 {
+			class = idle
+		}
+		s := h.container(class, uint64(p.Number)<<32+uint64(k), p.Running)
+		for s.next < now {
+			h.taken(s)
+		}
+		h.next = min(h.next, s.next)
+		p.Containers[k].sampling = s
 	}
-	h.next = min(h.next, p.sampling.next)
 }
 
 // container is a container that has started. Its number is for its random moments.
 func (h *housekeeping) container(class class, number uint64, started time.Duration) *sampling {
 	return &sampling{
-		class: class, random: rand.New(rand.NewPCG(h.seed, number<<32|0x63416476)), interval: h.interval,
+		class: class, random: rand.New(rand.NewPCG(h.seed, number+0x63416476)), interval: h.interval,
 		next: started + firstSample,
 	}
 }
@@ -94,34 +101,14 @@ func (h *housekeeping) sample(pods []*Pod, now time.Duration) {
 	}
 	h.next = never
 	for _, p := range pods {
-		s := p.sampling
-		if s == nil {
-			continue
+		for k := range p.Containers {
+			c := &p.Containers[k]
+			s := c.sampling
+			if s.next <= now {
+				s.newest, s.isAny = c.read(now), true
+				h.taken(s)
+			}
+			h.next = min(h.next, s.next)
 		}
-		if s.next <= now {
-			s.newest, s.isAny = p.Current(now)
-			h.taken(s)
-		}
-		h.next = min(h.next, s.next)
 	}
-}
-
-// Current is what the pod used and served until now; false before it runs.
-func (p *Pod) Current(now time.Duration) (meter.Reading, bool) {
-	s, runs := p.Stats()
-	return meter.Reading{
-		At: now, CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedTotal: s.ServedTotal,
-		InPod: s.ServedPerSecond * s.LatencySeconds, // Little's law
-	}, runs
-}
-
-// Scraped is what the kubelet answers now of the pod: its newest sample, with the time at which that was taken. As long
-// as cAdvisor has fewer than two samples, the kubelet takes the container for one that has ended, and answers what the
-// container runtime measures at that moment (k8s.io/kubernetes v1.37.1, pkg/kubelet/stats/cadvisor_stats_provider.go,
-// isContainerTerminated).
-func (p *Pod) Scraped(now time.Duration) (meter.Reading, bool) {
-	if p.sampling == nil || p.sampling.taken < known {
-		return p.Current(now)
-	}
-	return p.sampling.newest, p.sampling.isAny
 }

@@ -17,7 +17,10 @@ func sampled(t *testing.T, w *World) map[string][]time.Duration {
 		}
 		w.AdvanceTo(w.Now() + 250*time.Millisecond)
 		for _, p := range w.Pods() {
-			r, isAny := p.Scraped(w.Now())
+			if !p.IsRunning {
+				continue
+			}
+			r, isAny := p.Scraped(&p.Containers[0], w.Now())
 			if known := times[p.Name]; isAny && (len(known) == 0 || known[len(known)-1] != r.At) {
 				times[p.Name] = append(known, r.At)
 				if w.Now()-r.At > 250*time.Millisecond || r.CPUSeconds > p.mustStats(t) {
@@ -118,7 +121,7 @@ func TestFreshSamples(t *testing.T) {
 		w := newWorldOf(t, c)
 		w.AdvanceTo(61 * time.Second)
 		for _, p := range w.Pods() {
-			r, _ := p.Scraped(w.Now())
+			r, _ := p.Scraped(&p.Containers[0], w.Now())
 			if isNow := r.At == w.Now(); isNow != (every == 0) {
 				t.Errorf("with an interval of %v, %s is sampled at %v", every, p.Name, r.At)
 			}
@@ -136,7 +139,8 @@ func TestHousekeepingSeeds(t *testing.T) {
 		c.Housekeeping, c.Seed = every, seed
 		w := newWorldOf(t, c)
 		w.AdvanceTo(time.Minute)
-		r, _ := w.Pods()[0].Scraped(w.Now())
+		p := w.Pods()[0]
+		r, _ := p.Scraped(&p.Containers[0], w.Now())
 		return r.At
 	}
 	first, again, other := at(1), at(1), at(2)

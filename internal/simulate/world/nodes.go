@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
@@ -20,6 +21,22 @@ type Supply struct {
 	IdleFor time.Duration
 }
 
+// Outage is a time in which neither the kubelets nor the agents of the first groups of nodes answer. Pods serve on.
+type Outage struct {
+	From, To time.Duration
+	Groups   int
+}
+
+// HasOutages reports whether nodes ever do not answer.
+func (w *World) HasOutages() bool { return len(w.config.Outages) > 0 }
+
+// IsSilent reports whether the nodes of a group do not answer now.
+func (w *World) IsSilent(group int) bool {
+	return slices.ContainsFunc(w.config.Outages, func(o Outage) bool {
+		return group < o.Groups && o.From <= w.now && w.now < o.To
+	})
+}
+
 // node is a machine.
 type node struct {
 	model *workloadmodel.Node
@@ -30,7 +47,11 @@ type node struct {
 
 // slots are how many pods fit on a node.
 func (w *World) slots() int {
-	return max(1, int(w.config.Supply.CPUMilli/max(1, w.config.Resources.CPURequestMilli)))
+	request := w.config.Resources.CPURequestMilli
+	for i := range w.config.Sidecars {
+		request += w.config.Sidecars[i].CPURequestMilli
+	}
+	return max(1, int(w.config.Supply.CPUMilli/max(1, request)))
 }
 
 // place gives waiting pods a node, as far as there is room, and orders nodes for the

@@ -23,21 +23,18 @@ type Pod struct {
 	// drainedAt is since when nothing has waited in it; it means something once isDrained.
 	drainedAt time.Duration
 	isDrained bool
-	// History has the samples of the kubelet or the agent that Plimsoll has read, Page what the pod itself has answered,
-	// and Meter what metrics-server knows.
-	History     meter.History
-	Page, Meter meter.Meter
-	// Agent is what the agent of its node has read the last time; HasAgent says that there is such.
-	Agent    meter.Reading
-	HasAgent bool
+	// ClockOffset is how far the clock of its node is ahead.
+	ClockOffset time.Duration
+	// Containers are there once it runs, the one that serves first. Page is what the pod itself has answered.
+	Containers []Container
+	Page       meter.Meter
 
-	node  *node
+	node *node
+	// model is of the container that serves.
 	model *workloadmodel.Pod
-	// sampling is nil where each scrape samples anew, and before the pod runs.
-	sampling *sampling
 }
 
-// Stats are what the pod used and served; false before it runs.
+// Stats are what the container that serves used and served; false before it runs.
 func (p *Pod) Stats() (workloadmodel.PodStats, bool) {
 	if p.model == nil {
 		return workloadmodel.PodStats{}, false

@@ -26,9 +26,12 @@ type Config struct {
 	Epoch time.Time
 	// Load are the requests.
 	Load workloadmodel.Shape
-	// Resources and Profile are each pod's.
+	// Container is the name of the container that serves, Resources and Profile are its. Sidecars are the pod's other
+	// containers.
+	Container string
 	Resources workloadmodel.Resources
 	Profile   workloadmodel.Profile
+	Sidecars  []Sidecar
 	// Work is what pods do beside their part of the load.
 	Work []Work
 	// Rollouts are when all pods begin to be replaced, in the order of time.
@@ -45,6 +48,10 @@ type Config struct {
 	Groups int
 	// Housekeeping is the kubelets' --housekeeping-interval; with 0, each scrape samples anew.
 	Housekeeping time.Duration
+	// Outages are when nodes do not answer. ClockOffsets are how far the clocks of the groups' nodes are ahead, the first
+	// group's first; those of other groups are right.
+	Outages      []Outage
+	ClockOffsets []time.Duration
 	Supply       Supply
 }
 
@@ -152,9 +159,6 @@ func (w *World) Nodes() int { return len(w.nodes) }
 // Groups are how many groups the kubelets are asked in.
 func (w *World) Groups() int { return w.config.Groups }
 
-// RequestMilli is each pod's CPU request.
-func (w *World) RequestMilli() float64 { return w.config.Resources.CPURequestMilli }
-
 // Stats are the workload's.
 func (w *World) Stats() workloadmodel.WorkloadStats { return w.workload.Stats() }
 
@@ -222,10 +226,14 @@ func (w *World) Scale(replicas int32) {
 
 // create asks for another pod.
 func create(w *World) {
-	w.pods = append(w.pods, &Pod{
+	p := &Pod{
 		Name: fmt.Sprintf("workload-%d", w.born), Number: w.born, Group: w.born % w.config.Groups, Created: w.now,
 		Ready: math.MaxInt64,
-	})
+	}
+	if p.Group < len(w.config.ClockOffsets) {
+		p.ClockOffset = w.config.ClockOffsets[p.Group]
+	}
+	w.pods = append(w.pods, p)
 	w.born++
 	w.waiting++
 	w.changed = true
@@ -268,17 +276,9 @@ func (w *World) grow() {
 }
 
 func (w *World) run(p *Pod) {
-	config := workloadmodel.PodConfig{
-		Name: p.Name, Resources: w.config.Resources, Profile: w.config.Profile, Age: w.now - p.Running,
-	}
-	if p.node != nil {
-		config.Node = p.node.model
-	}
-	p.model = w.model.AddPod(config)
-	p.model.SetWorkload(w.workload)
+	w.begin(p)
 	p.IsRunning = true
 	w.changed = true
-	w.housekeeping.begin(p, w.now)
 }
 
 // leave takes away the pods that have stopped.
@@ -290,8 +290,8 @@ func (w *World) leave() {
 		if p.drain(w.now); w.now < p.goesAt(&w.config) {
 			return false
 		}
-		if p.model != nil {
-			w.model.RemovePod(p.model)
+		for k := range p.Containers {
+			w.model.RemovePod(p.Containers[k].model)
 		}
 		w.vacate(p)
 		w.pods = slices.DeleteFunc(w.pods, func(other *Pod) bool { return other == p })

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
 // mostSettings are how many are compared at most.
@@ -46,6 +47,9 @@ type simulateFlags struct {
 	readyAfter time.Duration
 	startUpFor time.Duration
 	rollouts   []time.Duration
+
+	outages      []world.Outage
+	clockOffsets []time.Duration
 
 	nodes     int
 	nodeCPU   flags.MilliCPU
@@ -105,6 +109,7 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.pods.StopAfter, "stop-after", f.pods.StopAfter,
 		"How long a pod that is to go is there after its last request, within its grace period.")
 	f.addWork(fs)
+	f.addSamples(fs)
 	fs.Float64Var(&f.pods.Profile.Imbalance, "imbalance", 0, "How unevenly the load falls on pods, 0 to below 1.")
 	fs.IntVar(&f.nodes, "nodes", 0,
 		"How many nodes there are; more come when pods find no room. By default there is always room.")
@@ -353,7 +358,7 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	if err != nil {
 		return nil, err
 	}
-	s.Rollouts = f.rollouts
+	s.Rollouts, s.Outages, s.ClockOffsets = f.rollouts, f.outages, f.clockOffsets
 	if f.lasts != 0 {
 		s.For = f.lasts
 	}

@@ -39,11 +39,8 @@ func (w *workFlag) String() string { return "" }
 // Set adds a work.
 func (w *workFlag) Set(text string) error {
 	var k world.Work
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(pair, "=")
-		if err := setWork(&k, name, value); err != nil {
-			return fmt.Errorf("%q: %w", pair, err)
-		}
+	if err := setAll(text, func(name, value string) error { return setWork(&k, name, value) }); err != nil {
+		return err
 	}
 	if k.CPUMilli == 0 && k.MemoryBytesPerSecond == 0 {
 		return errors.New("neither cpu nor memory is used")
@@ -52,6 +49,17 @@ func (w *workFlag) Set(text string) error {
 		return err
 	}
 	*w = append(*w, k)
+	return nil
+}
+
+// setAll sets each NAME=VALUE of a text with a comma between them.
+func setAll(text string, set func(name, value string) error) error {
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		if err := set(name, value); err != nil {
+			return fmt.Errorf("%q: %w", pair, err)
+		}
+	}
 	return nil
 }
 

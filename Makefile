@@ -214,7 +214,7 @@ bench-vertical: ## many vertical autoscalers, upstream's recommender and updater
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: campaign
-campaign: ## upstream's decisions beside Plimsoll's on several hundred loads, in virtual time (minutes; KUBELETS=second or agents, CASES='^spike/' SEEDS=1,2 OUT=file.json FLAGS=--ablation)
+campaign: ## upstream's decisions beside Plimsoll's on several hundred loads, in virtual time (minutes; KUBELETS=second, agents or sidecar, CASES='^spike/' SEEDS=1,2 OUT=file.json FLAGS=--ablation)
 	@echo "Compiling the campaign; it takes a while the first time."
 	@$(GO) run ./cmd/bench campaign $(if $(KUBELETS),--kubelets='$(KUBELETS)') $(if $(CASES),--cases='$(CASES)') \
 		$(if $(SEEDS),--seeds='$(SEEDS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)

@@ -69,26 +69,15 @@ type Pods struct {
 	Work        []world.Work
 	// Rollouts are when all pods begin to be replaced.
 	Rollouts []time.Duration
-	// Second is another container of each pod. It is not simulated yet.
-	Second *Container
+	// Sidecars are other containers of each pod.
+	Sidecars []world.Sidecar
 }
 
-// Container is another container of each pod: an idle one is a sidecar.
-type Container struct {
-	RequestMilli, UsedMilli float64
-}
-
-// Nodes are what happens to the nodes of a case. It is not simulated yet.
+// Nodes are what happens to the nodes of a case.
 type Nodes struct {
-	Dead []Outage
+	Outages []world.Outage
 	// ClockOffsets are how far the clocks of the groups of nodes are ahead.
 	ClockOffsets []time.Duration
-}
-
-// Outage is a time in which the kubelets of the first groups of nodes do not answer.
-type Outage struct {
-	From, To time.Duration
-	Groups   int
 }
 
 // newCase is a case of defaults, with what its randomness is made from.

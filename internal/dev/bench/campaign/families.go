@@ -11,34 +11,19 @@ type family struct {
 	cases int
 	// build fills in the i-th case of defaults.
 	build func(c *Case, r random, i int)
-	// isPending says that the simulator cannot play it yet.
-	isPending bool
 }
 
 // families are all. The order in which a case draws its parameters is a part of it: with another order, or another
 // name, it is another case, and earlier results cannot be compared.
 var families = slices.Concat(loadFamilies, podFamilies, nodeFamilies, objectFamilies, metricFamilies)
 
-// Cases are all that can be played, in the order of the families.
+// Cases are all, in the order of the families.
 func Cases() []*Case {
 	var all []*Case
 	for i := range families {
-		if f := &families[i]; !f.isPending {
-			all = append(all, f.all()...)
-		}
+		all = append(all, families[i].all()...)
 	}
 	return all
-}
-
-// Pending are the names of the families that cannot be played yet.
-func Pending() []string {
-	var names []string
-	for i := range families {
-		if families[i].isPending {
-			names = append(names, families[i].name)
-		}
-	}
-	return names
 }
 
 func (f *family) all() []*Case {

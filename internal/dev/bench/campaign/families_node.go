@@ -1,18 +1,22 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
 
 // nodeFamilies differ in what happens to nodes.
 var nodeFamilies = []family{
-	{name: "dead", cases: 12, build: deadCase, isPending: true},
-	{name: "clock", cases: 20, build: clockCase, isPending: true},
+	{name: "dead", cases: 12, build: deadCase},
+	{name: "clock", cases: 20, build: clockCase},
 }
 
 func deadCase(c *Case, r random, _ int) {
 	whole := func(least, most float64) time.Duration { return time.Duration(r.between(least, most)) * time.Second }
-	o := Outage{From: whole(100, 300), To: whole(350, 900)}
+	o := world.Outage{From: whole(100, 300), To: whole(350, 900)}
 	o.Groups = int(r.of(1, 1, 2, 3))
-	c.Dead = []Outage{o}
+	c.Outages = []world.Outage{o}
 	base, factor := r.scaled(2, 10), r.of(1, 1.6, 3)
 	c.step(base, factor, 400)
 	c.note("%.1f pods, times %.1f; the kubelets of %d of 3 groups of nodes do not answer from %v to %v", base, factor,

@@ -19,8 +19,8 @@ var podFamilies = []family{
 	{name: "size", cases: 16, build: sizeCase},
 	{name: "moves", cases: 20, build: movesCase},
 	{name: "rollout", cases: 20, build: rolloutCase},
-	{name: "sidecar", cases: 12, build: sidecarCase, isPending: true},
-	{name: "second", cases: 12, build: secondCase, isPending: true},
+	{name: "sidecar", cases: 12, build: sidecarCase},
+	{name: "second", cases: 12, build: secondCase},
 }
 
 func hotCase(c *Case, r random, _ int) {
@@ -125,14 +125,15 @@ func rolloutCase(c *Case, r random, i int) {
 
 func sidecarCase(c *Case, r random, _ int) {
 	base, factor := r.scaled(0.8, 8), r.of(1, 1.5, 2, 4)
-	c.Second = &Container{RequestMilli: 0.1 * c.RequestMilli}
+	c.Sidecars = []world.Sidecar{{Name: "proxy", CPURequestMilli: 0.1 * c.RequestMilli}}
 	c.step(base, factor, 400)
 	c.note("%.1f pods, times %.1f, with an idle sidecar", base, factor)
 }
 
 func secondCase(c *Case, r random, _ int) {
 	base, factor, use := r.scaled(0.8, 8), r.of(1, 1.5, 2, 4), r.of(0.3, 0.6, 1)
-	c.Second = &Container{RequestMilli: 0.4 * c.RequestMilli, UsedMilli: use * 0.4 * c.RequestMilli}
+	request := 0.4 * c.RequestMilli
+	c.Sidecars = []world.Sidecar{{Name: "second", CPURequestMilli: request, CPUMilli: use * request}}
 	c.step(base, factor, 400)
 	c.note("%.1f pods, times %.1f; a second container uses %.0f %% of its request", base, factor, use*100)
 }

@@ -35,9 +35,5 @@ func (r *Results) WriteTables(out io.Writer, isMarkdown bool) error {
 			return fmt.Errorf("print results: %w", err)
 		}
 	}
-	if names := Pending(); len(names) > 0 {
-		_, err := fmt.Fprintf(out, "\nFamilies that the simulator cannot play yet: %v.\n", names)
-		return err
-	}
 	return nil
 }

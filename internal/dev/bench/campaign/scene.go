@@ -1,7 +1,7 @@
 package campaign
 
 import (
-	"errors"
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -16,20 +16,17 @@ import (
 
 // scene is what is simulated of a case. Nothing else turns a case into that.
 func (c *Case) scene(kubelets *Kubelets, seed uint64) (*simulate.Scene, error) {
-	if c.Second != nil || len(c.Dead) > 0 || len(c.ClockOffsets) > 0 {
-		return nil, errors.New("second containers, kubelets that do not answer and clock offsets are not simulated yet")
-	}
 	l, err := load.FromValues(c.Name, time.Time{}, time.Second, c.Load)
 	if err != nil {
 		return nil, err
 	}
-	s, err := simulate.NewScene(l, c.workload(), observehorizontal.HPA(c.hpa()))
+	s, err := simulate.NewScene(l, c.workload(kubelets), observehorizontal.HPA(c.hpa()))
 	if err != nil {
 		return nil, err
 	}
 	s.For, s.Seed, s.PodCapacity, s.Burstiness = l.Length, seed, 1, c.Burstiness
 	s.Target, s.MinReplicas = float64(c.TargetPercent)/100, c.Min
-	s.Rollouts = c.Rollouts
+	s.Rollouts, s.Outages, s.ClockOffsets = c.Rollouts, c.Outages, c.ClockOffsets
 	s.Timing.Housekeeping, s.Timing.Plimsoll.Agents = kubelets.Housekeeping, kubelets.Agents
 	return s, nil
 }
@@ -90,11 +87,11 @@ func (c *Case) workloadAutoscaler() *plimsollv1alpha1.WorkloadAutoscaler {
 	return w
 }
 
-func (c *Case) workload() simulate.Workload {
+func (c *Case) workload(kubelets *Kubelets) simulate.Workload {
 	w := simulate.DefaultWorkload()
 	w.CPURequestMilli, w.StartAfter, w.ReadyAfter = c.RequestMilli, c.StartAfter, c.ReadyAfter
 	w.Profile.Imbalance, w.Profile.Noise = c.Imbalance, c.Noise
-	w.Work = c.Work
+	w.Work, w.Sidecars = c.Work, slices.Concat(c.Sidecars, kubelets.Sidecars)
 	if c.RequestsAtFull > 0 {
 		w.Profile.CPUPerRequestMilliCoreSeconds = c.RequestMilli / c.RequestsAtFull
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
 // Side is who decides.
@@ -49,12 +50,14 @@ func ParseAblation(names string) (Side, error) {
 	return Side{Name: "without " + names, Of: simulate.Plimsoll, Without: set}, err
 }
 
-// Kubelets is how often samples of what pods use are new.
+// Kubelets is how often samples of what pods use are new, and of which containers.
 type Kubelets struct {
 	Name string
 	// Housekeeping is the kubelets' --housekeeping-interval. Agents is how often agents of the nodes read, for
 	// Plimsoll's loop; 0 if there are none.
 	Housekeeping, Agents time.Duration
+	// Sidecars are containers that each pod has beside those of the case.
+	Sidecars []world.Sidecar
 }
 
 // kubelets are the settings of --kubelets, the default first.
@@ -62,6 +65,8 @@ var kubelets = []Kubelets{
 	{Name: "default", Housekeeping: 10 * time.Second},
 	{Name: "second", Housekeeping: time.Second},
 	{Name: "agents", Housekeeping: 10 * time.Second, Agents: 250 * time.Millisecond},
+	// It requests nothing, so that the utilization is that of pods without one.
+	{Name: "sidecar", Housekeeping: 10 * time.Second, Sidecars: []world.Sidecar{{Name: "sidecar"}}},
 }
 
 // KubeletNames are the names of the settings, the default first.

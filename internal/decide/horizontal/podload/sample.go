@@ -81,8 +81,9 @@ func (v *View) Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) (s metri
 			return metric.Sample{}
 		}
 		s.Milli, s.Present = sum.Add(s.Milli, e.MilliCores()), true
-		// The average of a container whose samples are older, as an idle one's are, ends before that moment.
-		if e.End.After(s.At) {
+		// The average of a container whose samples are older, as an idle one's are, ends before that moment. Containers are
+		// in no order.
+		if e.End.After(s.At) || e.End.Equal(s.At) && e.Span > s.Window {
 			s.At, s.Window = e.End, e.Span
 		}
 	}

@@ -102,6 +102,16 @@ func look(t *testing.T, pods ...known) *podload.View {
 	return v
 }
 
+// TestIdleContainerKeepsItsPod: with --housekeeping-interval=1s the interval of an idle container doubles from a second to
+// 15 s and falls back. Its pod is known when its newest interval is of a second behind one that is longer than the window.
+func TestIdleContainerKeepsItsPod(t *testing.T) {
+	idle := container("sidecar", 60*second, use{27 * second, 1}, use{2 * second, 1}, use{second, 1})
+	v := look(t, running(time.Hour, steady("app", 500, second), idle))
+	if got := v.Sample(0, cpu, arithmetic.Saturate); !got.Present || got.Milli != 501 {
+		t.Errorf("%+v, want 501m", got)
+	}
+}
+
 // TestContainersHaveNoOrder: collectors have the containers of a pod in any order, of which nothing depends. The newest
 // samples of these are 8 s apart, which is more than half of the shorter interval, but not of the longer one.
 func TestContainersHaveNoOrder(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
@@ -63,7 +64,7 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 		observehorizontal.MarkWindow(&item, observehorizontal.EarlierWindow)
 		all = append(all, item)
 	}
-	for n := range metric.RecentIntervals {
+	for n := range averaging.RecentIntervals {
 		interval := v.Interval(p.place, n, &spec, arithmetic.Saturate)
 		if !interval.Present {
 			break

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
@@ -358,7 +359,7 @@ func (m maker) sample() metric.Sample {
 
 func (m maker) recent() metric.Recent {
 	var r metric.Recent
-	for i := range m.pick("recent", 0, metric.RecentIntervals) {
+	for i := range m.pick("recent", 0, averaging.RecentIntervals) {
 		r[i] = metric.Sample{
 			Present: true, Milli: m.milli("interval"), At: noon.Add(-time.Duration(i) * time.Second),
 			Window: time.Duration(m.pick("span", 0, 3000)) * time.Millisecond,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -208,9 +209,9 @@ func checkSources(s *Step) error {
 			return snapshot.Invalid("Snapshot", "sources[%d].activity: %q is neither active nor inactive", i, r.Activity)
 		}
 		for n := range r.Pods {
-			if len(r.Pods[n].Intervals) > metric.RecentIntervals {
+			if len(r.Pods[n].Intervals) > averaging.RecentIntervals {
 				return snapshot.Invalid("Snapshot", "sources[%d].pods[%d].intervals: %d, must be at most %d", i, n,
-					len(r.Pods[n].Intervals), metric.RecentIntervals)
+					len(r.Pods[n].Intervals), averaging.RecentIntervals)
 			}
 			if r.Pods[n].Window.Duration < 0 {
 				return snapshot.Invalid("Snapshot", "sources[%d].pods[%d].window: %s, must not be negative", i, n,

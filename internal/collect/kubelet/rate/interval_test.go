@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
 // TestInterval: of texts each quarter of a second the newest interval and the third last that long, the one between
@@ -51,7 +52,7 @@ func TestInterval(t *testing.T) {
 // wantIntervals wants the last intervals, one after the other.
 func wantIntervals(t *testing.T, c *ContainerUsage, end time.Time) {
 	t.Helper()
-	if c.RecentCount != RecentIntervals {
+	if c.RecentCount != averaging.RecentIntervals {
 		t.Errorf("%d intervals", c.RecentCount)
 	}
 	for k, want := range []time.Duration{250 * time.Millisecond, time.Second, 250 * time.Millisecond} {

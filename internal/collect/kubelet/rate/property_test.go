@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
 // truth is a container as it really is: its counter at the instants of the
@@ -139,7 +140,7 @@ func (c *truth) checkRecent(t *rapid.T, u *rate.ContainerUsage) {
 		}
 		end = first
 	}
-	if u.RecentCount < rate.RecentIntervals && end > 0 {
+	if u.RecentCount < averaging.RecentIntervals && end > 0 {
 		t.Fatalf("%d samples since the start, and %+v", newest+1, u)
 	}
 }

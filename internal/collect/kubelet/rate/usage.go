@@ -16,9 +16,6 @@ type (
 	Refused = podload.Refused
 )
 
-// RecentIntervals is how many single intervals a ContainerUsage has.
-const RecentIntervals = podload.RecentIntervals
-
 // The bounds on the distance of two samples.
 const (
 	ShortestGap = podload.ShortestGap

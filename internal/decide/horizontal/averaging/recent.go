@@ -3,7 +3,7 @@ package averaging
 import "time"
 
 const (
-	// RecentIntervals is how many single intervals the surge window uses (internal/decide/horizontal/metric).
+	// RecentIntervals is how many single intervals the surge window uses.
 	RecentIntervals = 3
 	// Dense is what two values lie apart less than where they come several times a second. An
 	// early scrape does not make those dense that come every second: there only one of two

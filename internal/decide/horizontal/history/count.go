@@ -38,3 +38,11 @@ func (c *Count) Change(now time.Time, replicas int32) {
 		Replicas: replicas, IsKnown: true, ChangedAt: now, EffectiveAt: now, IsLowered: isLowered, IsAwaited: isLowered,
 	}
 }
+
+// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
+func (c *Count) RaisedAt() time.Time {
+	if c.IsLowered {
+		return time.Time{}
+	}
+	return c.ChangedAt
+}

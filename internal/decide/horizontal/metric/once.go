@@ -32,7 +32,7 @@ func (p *perPod) shared(groups []Group, n *sizes) (used int64) {
 		sample := &p.reading.Samples[i]
 		milli, part := float64(sample.Milli), 1.0
 		if sample.Window > 0 && !sample.At.IsZero() {
-			part = 1 / (pods * history.Share(ready, sample.At, sample.Window))
+			part = 1 / (pods * history.Share(ready, p.c.past(sample.At), sample.Window))
 		}
 		switch isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start; {
 		case part < 1:

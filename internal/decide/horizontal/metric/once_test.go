@@ -22,6 +22,17 @@ func sharing(milli int64, used ...int64) scene {
 	return running(spec, used...)
 }
 
+// ahead sets the clocks of the nodes ahead of the controller's.
+func (s scene) ahead(by time.Duration) scene {
+	s.reading.Samples = slices.Clone(s.reading.Samples)
+	s.pods = slices.Clone(s.pods)
+	for i := range s.reading.Samples {
+		s.reading.Samples[i].At = s.reading.Samples[i].At.Add(by)
+		s.pods[i].ReadyTransition = s.pods[i].ReadyTransition.Add(by)
+	}
+	return s
+}
+
 // over has the samples be of 15 s.
 func (s scene) over() scene {
 	for i := range s.reading.Samples {
@@ -89,6 +100,8 @@ func TestNewPodSharesTheLoad(t *testing.T) {
 		"nothing is known of the time before": {"nothing says that it has just come", three(), nil, 4, 0},
 		"long ago": {"all samples are of three pods", three(),
 			[]history.ReadyPods{readyPods(2, time.Hour), readyPods(3, 16*second)}, 4, 0},
+		"clocks are ahead": {"by half a minute: what they took now is of now", three().ahead(30 * second), comes, 3,
+			2 * (533 - 400)},
 		"as many go as come": {"in a rollout nobody's part changes", three(),
 			[]history.ReadyPods{readyPods(3, time.Hour), readyPods(3, 5*second)}, 4, 0},
 		"one goes": {"the others have its part in the last five seconds alone: nothing is left out",

@@ -124,7 +124,8 @@ func (p *perPod) survey(room []Group) {
 			wanted = sum.Add(wanted, request)
 		}
 		if by.isYoung(&pods[i]) {
-			young.Add(sample.At.Sub(pods[i].ReadyTransition), sample.Milli, request)
+			isAdded := p.c.IsBetween && p.c.IsAdded(&pods[i])
+			young.Add(sample.At.Sub(pods[i].ReadyTransition), isAdded, sample.Milli, request)
 		}
 		if newest == nil {
 			newest, oldest, first = sample, sample, sample
@@ -141,14 +142,14 @@ func (p *perPod) survey(room []Group) {
 	}
 	r.Groups, r.Counts = groups, n.counts()
 	if newest != nil {
-		r.At, r.Oldest, r.Began = newest.At, oldest.At, first.At.Add(-first.Window)
+		r.At, r.Oldest, r.Began = newest.At, p.c.past(oldest.At), p.c.past(first.At).Add(-first.Window)
 	}
 	if by.once && len(p.c.Ready) > 1 {
 		shared := p.shared(groups, &n)
 		r.SharedMilli, used = used-shared, shared
 	}
 	all := recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
-	r.StartMilli = young.Excess(sum, all, p.spec.Target, p.c.IsBetween)
+	r.StartMilli = young.Excess(sum, all, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])

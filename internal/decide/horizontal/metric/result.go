@@ -27,12 +27,27 @@ type Context struct {
 	Ready history.Ready
 	// IsBetween says that the decision is made between two sync periods.
 	IsBetween bool
+	// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
+	RaisedAt time.Time
 	// Room is kept for the next decision.
 	Room []float64
 }
 
 func (c *Context) arithmetic() arithmetic.Mode {
 	return arithmetic.Mode(c.Divergences.Has(divergence.Saturate))
+}
+
+// IsAdded reports whether a pod became ready after the count was raised.
+func (c *Context) IsAdded(pod *Pod) bool {
+	return !c.RaisedAt.IsZero() && pod.ReadyTransition.After(c.RaisedAt)
+}
+
+// past is a time by the controller's clock. What a node says of the future it took at the latest now: its clock is ahead.
+func (c *Context) past(at time.Time) time.Time {
+	if at.After(c.Now) {
+		return c.Now
+	}
+	return at
 }
 
 // Tolerance is how far from 1 the ratio of value to target may be without a

@@ -9,6 +9,8 @@ package metric
 
 import (
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
 // Phase is a pod's phase.
@@ -60,10 +62,7 @@ type Sample struct {
 
 // Recent are a pod's last single intervals between two scrapes each,
 // the newest first. Those that are not Present are at the end.
-type Recent [RecentIntervals]Sample
-
-// RecentIntervals is how many the surge window uses.
-const RecentIntervals = 3
+type Recent [averaging.RecentIntervals]Sample
 
 // Request is one pod's request of a resource, summed over the containers that
 // count.

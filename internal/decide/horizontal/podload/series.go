@@ -49,7 +49,9 @@ func (s *Series) Add(atMillis, cpuNanos, keptMillis int64) {
 func (s *Series) Len() int { return s.cpuNanos.Len() }
 
 // Span is from the oldest to the newest sample.
-func (s *Series) Span() time.Duration { return time.Duration(s.cpuNanos.SpanMillis()) * time.Millisecond }
+func (s *Series) Span() time.Duration {
+	return time.Duration(s.cpuNanos.SpanMillis()) * time.Millisecond
+}
 
 // NewestMillis is when the newest was taken, in milliseconds since 1970.
 func (s *Series) NewestMillis() int64 { return s.newestMillis }
@@ -96,7 +98,7 @@ func (s *Series) counted(agoMillis int64) int64 {
 }
 
 // Recent fills in the last intervals, the newest first.
-func (s *Series) Recent(into *[RecentIntervals]Interval) int {
+func (s *Series) Recent(into *[averaging.RecentIntervals]Interval) int {
 	newest := s.cpuNanos.Len() - 1
 	intervals, n := averaging.Recent(s.cpuNanos.Len(), func(k int) time.Duration {
 		return time.Duration(s.cpuNanos.GapMillis(newest-k)) * time.Millisecond

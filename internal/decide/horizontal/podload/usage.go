@@ -1,9 +1,10 @@
 package podload
 
-import "time"
+import (
+	"time"
 
-// RecentIntervals is how many single intervals a Usage has.
-const RecentIntervals = 3
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+)
 
 // Interval is an average between two samples.
 type Interval struct {
@@ -53,7 +54,7 @@ type Usage struct {
 
 	// Recent are the last single intervals, the newest first; RecentCount is how
 	// many of them there are.
-	Recent      [RecentIntervals]Interval
+	Recent      [averaging.RecentIntervals]Interval
 	RecentCount int
 }
 

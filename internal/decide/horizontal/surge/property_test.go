@@ -19,7 +19,7 @@ func draw(t *rapid.T) *scene {
 	var recents []metric.Recent
 	for range rapid.IntRange(0, 5).Draw(t, "pods") {
 		var r metric.Recent
-		for i := range rapid.IntRange(0, metric.RecentIntervals).Draw(t, "intervals") {
+		for i := range rapid.IntRange(0, averaging.RecentIntervals).Draw(t, "intervals") {
 			r[i] = metric.Sample{
 				Present: true, At: noon.Add(-time.Duration(i) * time.Second),
 				Milli:  rapid.OneOf(rapid.Int64Range(-1, 9000), rapid.Int64()).Draw(t, "use"),
@@ -117,7 +117,7 @@ func TestBurstOfASecond(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var times []float64 // of the scrapes, in seconds
 		at := 0.0
-		for range metric.RecentIntervals + 1 {
+		for range averaging.RecentIntervals + 1 {
 			times = append(times, at)
 			at += rapid.SampledFrom([]float64{0.2, 0.8, 0.97, 1, 1.03, 2}).Draw(t, "span")
 		}

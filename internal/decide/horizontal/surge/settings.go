@@ -51,12 +51,9 @@ type Settings struct {
 
 // Defaults are what earlier measurements of noise found to add no scaling to it. With a margin
 // of 1.4 a load that differs by half from second to second is now and then taken for
-// a surge; with 1.5 it is not. Pods that have started within the window of a surge, or 30 s before it, show their start.
+// a surge; with 1.5 it is not.
 func Defaults() Settings {
-	const window = 10 * time.Second
-	return Settings{
-		Window: window, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: recent.Start + window,
-	}
+	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: 15 * time.Second}
 }
 
 // isSuspicious reports whether a pod's newest interval alone is above the steep
@@ -86,10 +83,29 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 	return interval.Present && float64(interval.Milli) > s.SteepFactor*wantedMilli
 }
 
-// counts reports whether the surge window uses a pod: it has been ready since
-// then.
-func counts(pod *metric.Pod, ready time.Time) bool {
-	return isReady(pod) && !pod.ReadyTransition.After(ready)
+// evidence are the pods that the surge window uses: those that have been ready since then, and of the pods that the last
+// rise added those whose start ended before the window of a surge began. Each rise would be followed by the next one for
+// the start of its pods.
+type evidence struct {
+	c           *metric.Context
+	ready, warm time.Time
+}
+
+func (s *Settings) evidence(c *metric.Context) evidence {
+	ready, warm := c.Now.Add(-s.ReadyFor), c.Now.Add(-recent.Start-s.Window)
+	if ready.Before(warm) {
+		warm = ready
+	}
+	return evidence{c, ready, warm}
+}
+
+// counts reports whether the surge window uses a pod.
+func (e *evidence) counts(pod *metric.Pod) bool {
+	since := e.ready
+	if e.c.IsAdded(pod) {
+		since = e.warm
+	}
+	return isReady(pod) && !pod.ReadyTransition.After(since)
 }
 
 // shares reports whether a pod that does not count was ready during the interval. The API truncates

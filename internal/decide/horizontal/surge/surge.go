@@ -132,9 +132,9 @@ func Suspects(s *Settings, in *Input, dst []int) []int {
 // suspects are those of metric i.
 func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	before, counted, showing := len(dst), 0, 0
-	ready := in.Context.Now.Add(-s.ReadyFor)
+	evidence := s.evidence(in.Context)
 	for pod := range in.Context.Pods {
-		if !counts(&in.Context.Pods[pod], ready) || in.lacks(i, pod) {
+		if !evidence.counts(&in.Context.Pods[pod]) || in.lacks(i, pod) {
 			continue
 		}
 		counted++
@@ -215,9 +215,9 @@ func (t *tally) add(milli int64, span time.Duration, least float64) {
 // to use nothing, as upstream does on the way up: what is not known makes the change
 // smaller.
 func (in *Input) look(s *Settings, i int) (v view) {
-	ready, recents := in.Context.Now.Add(-s.ReadyFor), in.Readings[i].Recent
+	evidence, recents := s.evidence(in.Context), in.Readings[i].Recent
 	for pod := range in.Context.Pods {
-		if !counts(&in.Context.Pods[pod], ready) || in.lacks(i, pod) {
+		if !evidence.counts(&in.Context.Pods[pod]) || in.lacks(i, pod) {
 			continue
 		}
 		target, recent := in.wanted(i, pod), &recents[pod]
@@ -279,13 +279,13 @@ type total struct{ used, wanted float64 }
 // with the first interval in which they were ready, and with at most as much as the
 // others carry each, as the rest is their start.
 func (in *Input) ask(s *Settings, r *Result, sum total) {
-	c, ready := in.Context, in.Context.Now.Add(-s.ReadyFor)
+	c, evidence := in.Context, s.evidence(in.Context)
 	began := r.At.Add(-r.Span / time.Duration(r.Intervals))
 	for pod := range c.Pods {
 		if in.isUnsampled(r.Metric, pod) && isReady(&c.Pods[pod]) && !c.Pods[pod].ReadyTransition.After(began) {
 			r.Unasked++
 		}
-		if counts(&c.Pods[pod], ready) || in.lacks(r.Metric, pod) {
+		if evidence.counts(&c.Pods[pod]) || in.lacks(r.Metric, pod) {
 			continue
 		}
 		newest := &in.Readings[r.Metric].Recent[pod][0]

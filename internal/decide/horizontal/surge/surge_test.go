@@ -215,10 +215,22 @@ func TestEvaluate(t *testing.T) {
 		}), surge.Asking, 32},
 
 		"just ready": {"14 s are too few", but(sceneOf(ten), func(s *scene) {
-			s.context.Pods[0].ReadyTransition = noon.Add(-39 * time.Second)
+			s.context.Pods[0].ReadyTransition = noon.Add(-14 * time.Second)
 		}), surge.NoData, 0},
-		"ready": {"40 s are enough", but(sceneOf(ten), func(s *scene) {
+		"ready": {"15 s are enough", but(sceneOf(ten), func(s *scene) {
+			s.context.Pods[0].ReadyTransition = noon.Add(-15 * time.Second)
+		}), surge.Asking, 10},
+		"added": {"their start may be in the window", but(sceneOf(ten), func(s *scene) {
+			s.context.Pods[0].ReadyTransition = noon.Add(-39 * time.Second)
+			s.context.RaisedAt = noon.Add(-42 * time.Second)
+		}), surge.NoData, 0},
+		"added earlier": {"it is over after 30 s and 10 s", but(sceneOf(ten), func(s *scene) {
 			s.context.Pods[0].ReadyTransition = noon.Add(-40 * time.Second)
+			s.context.RaisedAt = noon.Add(-42 * time.Second)
+		}), surge.Asking, 10},
+		"there before the rise": {"15 s are enough", but(sceneOf(ten), func(s *scene) {
+			s.context.Pods[0].ReadyTransition = noon.Add(-15 * time.Second)
+			s.context.RaisedAt = noon.Add(-time.Second)
 		}), surge.Asking, 10},
 		"new pods beside": {"they are not multiplied: 2 × 10 in all",
 			but(sceneOf(ten, ten, recent(), recent()), func(s *scene) {

@@ -9,9 +9,11 @@
 //
 // Where no other pods are there, as at the first start of a target or in a rollout, those
 // that have been ready for a whole window of metrics-server stand in for them: they are
-// what upstream's controller, too, would decide on, and they do so as often as it decides.
-// Otherwise load cannot be distinguished from a start yet, and the pods count with at most
-// their target, which neither raises the count nor keeps it from falling.
+// what upstream's controller, too, would decide on. Those that the last rise of the count
+// added do so only as often as that decides: whoever looks each second would follow each
+// rise by the next one for the start of its pods. Otherwise load cannot be distinguished
+// from a start yet, and the pods count with at most their target, which neither raises the
+// count nor keeps it from falling.
 package recent
 
 import (
@@ -38,15 +40,19 @@ type Total struct {
 	Pods         int64
 }
 
-// Pods are those that are not warm: for less than a window, and for longer.
-type Pods struct{ newest, newer Total }
+// Pods are those that are not warm: for less than a window, and for longer; of those, the ones that stand in for no
+// others.
+type Pods struct{ newest, added, newer Total }
 
 // Add takes in a pod that has been ready for so long when its sample was taken.
-func (p *Pods) Add(readyFor time.Duration, used, wanted int64) {
+func (p *Pods) Add(readyFor time.Duration, isAdded bool, used, wanted int64) {
 	switch {
 	case readyFor < window:
 		p.newest.add(used, wanted)
-	case readyFor < Warm:
+	case readyFor >= Warm:
+	case isAdded:
+		p.added.add(used, wanted)
+	default:
 		p.newer.add(used, wanted)
 	}
 }
@@ -58,13 +64,12 @@ func (t *Total) add(used, wanted int64) {
 // Newest is how many have not been ready for a whole window.
 func (p *Pods) Newest() int64 { return p.newest.Pods }
 
-// Excess is how much of what all pods use does not count. All are these and the others. Between two sync periods no new
-// pods stand in for others.
-func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target, isBetween bool) int64 {
-	limited := Total{p.newest.Used + p.newer.Used, p.newest.Wanted + p.newer.Wanted, p.newest.Pods + p.newer.Pods}
-	others := Total{all.Used - limited.Used, all.Wanted - limited.Wanted, all.Pods - limited.Pods}
-	if others.Pods == 0 && !isBetween {
-		limited, others = p.newest, p.newer
+// Excess is how much of what all pods use does not count. All are these and the others.
+func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target) int64 {
+	limited := p.newest.and(p.added)
+	others := p.newer
+	if warm := all.without(limited.and(p.newer)); warm.Pods > 0 {
+		limited, others = limited.and(p.newer), warm
 	}
 	if limited.Pods == 0 {
 		return 0
@@ -81,6 +86,14 @@ func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target, isBe
 		return 0
 	}
 	return max(0, limited.Used-sum.MulDiv(others.Used, part, of))
+}
+
+func (t Total) and(o Total) Total {
+	return Total{t.Used + o.Used, t.Wanted + o.Wanted, t.Pods + o.Pods}
+}
+
+func (t Total) without(o Total) Total {
+	return Total{t.Used - o.Used, t.Wanted - o.Wanted, t.Pods - o.Pods}
 }
 
 // atTarget is the pods as if each used what it is to use.

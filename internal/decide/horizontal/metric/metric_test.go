@@ -44,6 +44,8 @@ type scene struct {
 	current, existing int32
 	tolerance         metric.Tolerance
 	set               divergence.Set
+	// raisedAt is when the count was raised, where the decision is made between two sync periods.
+	raisedAt time.Time
 }
 
 func (s scene) evaluate() metric.Result {

@@ -20,7 +20,7 @@ import (
 // window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
 // to use less than those do on average whose window began after that: pods that are saturated use as much before and
 // after.
-func (p *perPod) shared(groups []Group, n *sizes) (used int64) {
+func (p *perPod) shared(by *grouping, groups []Group, n *sizes, young *recent.Pods) (used int64) {
 	pods, parts := float64(n[Counted]+n[Unsampled]), p.c.Room[:0]
 	now, of := 0.0, 0.0
 	var room [history.MostReady]history.Part
@@ -36,20 +36,37 @@ func (p *perPod) shared(groups []Group, n *sizes) (used int64) {
 		}
 		switch isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start; {
 		case part < 1:
-			parts = append(parts, milli, milli*part)
+			parts = append(parts, float64(i), milli, milli*part)
 			continue
 		case !isStarting:
 			now += milli
 			of++
 		}
 		used = p.sum.Add(used, sample.Milli)
+		p.addYoung(by, young, i, sample.Milli)
 	}
 	now /= max(1, of)
-	for i := 0; i < len(parts); i += 2 {
-		used = p.sum.Add(used, int64(min(parts[i], max(parts[i+1], now))))
+	for k := 0; k < len(parts); k += 3 {
+		milli := int64(min(parts[k+1], max(parts[k+2], now)))
+		used = p.sum.Add(used, milli)
+		p.addYoung(by, young, int(parts[k]), milli)
 	}
 	p.c.Room = parts
 	return used
+}
+
+// addYoung takes in a pod that counts with so much, if it is in its initialization period.
+func (p *perPod) addYoung(by *grouping, young *recent.Pods, i int, milli int64) {
+	pod := &p.c.Pods[i]
+	if !by.isYoung(pod) {
+		return
+	}
+	request := int64(0)
+	if p.percent {
+		request = p.reading.Requests[i].Milli
+	}
+	isAdded := p.c.IsBetween && p.c.IsAdded(pod)
+	young.Add(p.reading.Samples[i].At.Sub(pod.ReadyTransition), isAdded, milli, request)
 }
 
 // countOnce leaves out what may be in two samples where more replicas are asked for, and adds what may be in none where

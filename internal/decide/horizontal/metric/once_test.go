@@ -69,6 +69,7 @@ func (s scene) among(ready ...history.ReadyPods) metric.Result {
 	metric.Evaluate(&s.spec, &s.reading, &metric.Context{
 		Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods, Tolerance: s.tolerance,
 		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay, Divergences: s.set, Ready: ready,
+		IsBetween: !s.raisedAt.IsZero(), RaisedAt: s.raisedAt,
 	}, &r)
 	return r
 }
@@ -121,6 +122,48 @@ func TestNewPodSharesTheLoad(t *testing.T) {
 			if r.Failure != nil || r.Replicas != tt.want || r.SharedMilli != tt.shared {
 				t.Errorf("%s: %d replicas, %dm left out; want %d, %dm (%+v)", tt.reason, r.Replicas, r.SharedMilli, tt.want,
 					tt.shared, r)
+			}
+		})
+	}
+}
+
+// TestSharedBeforeTheStart: what is left out of the use of new pods, because others have come since, is not left out a
+// second time as their start. Whatever their number is, a load counts as it is, and pods above their target ask for no
+// fewer of them.
+func TestSharedBeforeTheStart(t *testing.T) {
+	const second = time.Second
+	for name, tt := range map[string]struct {
+		old, first, second int
+		used, usedBySecond int64
+		raised             time.Duration
+		want               int32
+	}{
+		// In 15 s that the windows of ten span, they had 2000m each for 9 s, and 1000m for 6 s.
+		"at the target":                 {2, 8, 10, 1600, 1000, 0, 20},
+		"at the target, between":        {2, 8, 10, 1600, 1000, 40 * second, 20},
+		"saturated":                     {2, 8, 10, 2000, 2000, 0, 25},
+		"saturated, doubled twice":      {4, 4, 8, 2000, 2000, 40 * second, 20},
+		"saturated, all new":            {0, 2, 2, 2000, 2000, 0, 5},
+		"all new, some before a rise":   {0, 2, 2, 2000, 2000, 10 * second, 5},
+		"all new, added: nothing known": {0, 2, 2, 2000, 2000, 40 * second, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sharing(1000, slices.Concat(slices.Repeat([]int64{tt.used}, tt.old+tt.first),
+				slices.Repeat([]int64{tt.usedBySecond}, tt.second))...).over()
+			for i := tt.old; i < len(s.pods); i++ {
+				if s = s.started(i, 25*second); i >= tt.old+tt.first {
+					s = s.started(i, 6*second).since(i, 5*second)
+				}
+			}
+			ready := []history.ReadyPods{
+				readyPods(int32(tt.old), time.Hour), readyPods(int32(tt.old+tt.first), 25*second),
+				readyPods(int32(len(s.pods)), 6*second),
+			}
+			if tt.raised > 0 {
+				s.raisedAt = now.Add(-tt.raised)
+			}
+			if r := s.among(ready...); r.Failure != nil || r.Replicas != tt.want || r.Pending != (tt.want == 0) {
+				t.Errorf("%d replicas, want %d (%+v)", r.Replicas, tt.want, r)
 			}
 		})
 	}

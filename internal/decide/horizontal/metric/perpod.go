@@ -44,7 +44,9 @@ func (p *perPod) compute(room []Group) string {
 	if len(p.c.Pods) == 0 {
 		return noPods
 	}
-	p.survey(room)
+	if p.survey(room); r.Pending {
+		return ""
+	}
 	if r.Counts.Counted+len(p.reading.Extraneous) == 0 {
 		return "did not receive metrics for targeted pods (pods might be unready)"
 	}
@@ -106,6 +108,7 @@ func (p *perPod) survey(room []Group) {
 	var used, wanted int64
 	var newest, oldest, first *Sample
 	var young recent.Pods
+	isShared := by.once && len(p.c.Ready) > 1
 	for i := range pods {
 		sample := &samples[i]
 		g := by.group(&pods[i], sample)
@@ -118,14 +121,11 @@ func (p *perPod) survey(room []Group) {
 			continue
 		}
 		used = sum.Add(used, sample.Milli)
-		request := int64(0)
 		if percent {
-			request = requests[i].Milli
-			wanted = sum.Add(wanted, request)
+			wanted = sum.Add(wanted, requests[i].Milli)
 		}
-		if by.isYoung(&pods[i]) {
-			isAdded := p.c.IsBetween && p.c.IsAdded(&pods[i])
-			young.Add(sample.At.Sub(pods[i].ReadyTransition), isAdded, sample.Milli, request)
+		if !isShared {
+			p.addYoung(&by, &young, i, sample.Milli)
 		}
 		if newest == nil {
 			newest, oldest, first = sample, sample, sample
@@ -144,11 +144,12 @@ func (p *perPod) survey(room []Group) {
 	if newest != nil {
 		r.At, r.Oldest, r.Began = newest.At, p.c.past(oldest.At), p.c.past(first.At).Add(-first.Window)
 	}
-	if by.once && len(p.c.Ready) > 1 {
-		shared := p.shared(groups, &n)
+	if isShared {
+		shared := p.shared(&by, groups, &n, &young)
 		r.SharedMilli, used = used-shared, shared
 	}
 	all := recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
+	r.Pending = young.AreAdded(all)
 	r.StartMilli = young.Excess(sum, all, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted

@@ -37,12 +37,13 @@ func (c *Context) arithmetic() arithmetic.Mode {
 	return arithmetic.Mode(c.Divergences.Has(divergence.Saturate))
 }
 
-// IsAdded reports whether a pod became ready after the count was raised.
+// IsAdded reports whether a pod started after the count was raised: the API truncates the time to seconds.
 func (c *Context) IsAdded(pod *Pod) bool {
-	return !c.RaisedAt.IsZero() && pod.ReadyTransition.After(c.RaisedAt)
+	return !c.RaisedAt.IsZero() && !pod.StartTime.Before(c.RaisedAt.Truncate(time.Second))
 }
 
-// past is a time by the controller's clock. What a node says of the future it took at the latest now: its clock is ahead.
+// past is a time by the controller's clock. A sample of the future was taken at the latest now: its node's clock is
+// ahead.
 func (c *Context) past(at time.Time) time.Time {
 	if at.After(c.Now) {
 		return c.Now
@@ -95,7 +96,7 @@ type Result struct {
 	TargetMilli int64
 	// Activity is the reading's, also of a metric that failed or has no values yet.
 	Activity Activity
-	// Pending says that the metric has no values yet, and asks for nothing.
+	// Pending says that the metric has no values yet, or none but of pods whose start they may be, and asks for nothing.
 	Pending bool
 
 	// Ratio is value/target as first observed; Adjusted the one after filling

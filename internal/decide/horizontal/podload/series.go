@@ -48,11 +48,6 @@ func (s *Series) Add(atMillis, cpuNanos, keptMillis int64) {
 // Len is how many samples there are.
 func (s *Series) Len() int { return s.cpuNanos.Len() }
 
-// Span is from the oldest to the newest sample.
-func (s *Series) Span() time.Duration {
-	return time.Duration(s.cpuNanos.SpanMillis()) * time.Millisecond
-}
-
 // NewestMillis is when the newest was taken, in milliseconds since 1970.
 func (s *Series) NewestMillis() int64 { return s.newestMillis }
 

@@ -171,7 +171,7 @@ func (v *View) take(from, i int, pod *metric.Pod) bool {
 	isWhole := len(v.containers) > from
 	for k := from; k < len(v.containers); k++ {
 		usage := v.containers[k].over(v.ready[i])
-		isWhole = isWhole && isKnown(&usage, &v.containers[k].CPU, pod)
+		isWhole = isWhole && isKnown(&usage, pod)
 		v.usages = append(v.usages, usage)
 	}
 	return isWhole
@@ -192,6 +192,10 @@ func (v *View) drop(from int) { v.containers, v.usages = v.containers[:from], v.
 // as it spans the shortest window: what it used before says nothing of its load.
 func (c *Container) over(ready time.Time) Usage {
 	u := c.Usage(Window{LengthMillis: averaging.StableWindow.Milliseconds()})
+	if u.HasCPU && u.CPU.Span < averaging.ShortestWindow-rounding {
+		// The window holds no more than an interval behind a long one, as of idle containers. It begins within that.
+		u.CPU, u.HasCPU = c.CPU.Over(Window{averaging.StableWindow.Milliseconds(), c.CPU.NewestMillis()})
+	}
 	if !u.HasCPU || ready.IsZero() {
 		return u
 	}
@@ -204,14 +208,12 @@ func (c *Container) over(ready time.Time) Usage {
 // isKnown reports whether a container has values, and of this pod, not of one before it of the same name. Where samples
 // come every second, those of the first seconds after the start of this process are bursts of single requests: they do
 // not count before they span the shortest window. Those of a pod that has just started are about its start in any case.
-// What counts is all that is known of the container: an idle one may have an interval of a second behind one of half a
-// minute, which is longer than the window.
-func isKnown(u *Usage, known *Series, pod *metric.Pod) bool {
+func isKnown(u *Usage, pod *metric.Pod) bool {
 	if !u.HasCPU || !u.HasMemory || u.CPU.End.Before(pod.StartTime) {
 		return false
 	}
 	began := u.CPU.End.Add(-u.CPU.Span)
-	return known.Span() >= averaging.ShortestWindow-rounding || began.Sub(pod.StartTime) < averaging.ShortestWindow
+	return u.CPU.Span >= averaging.ShortestWindow-rounding || began.Sub(pod.StartTime) < averaging.ShortestWindow
 }
 
 // rounding is how much shorter a span of samples may be that come every second, but not exactly then.

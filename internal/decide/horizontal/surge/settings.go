@@ -83,9 +83,9 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 	return interval.Present && float64(interval.Milli) > s.SteepFactor*wantedMilli
 }
 
-// evidence are the pods that the surge window uses: those that have been ready since then, and of the pods that the last
-// rise added those whose start ended before the window of a surge began. Each rise would be followed by the next one for
-// the start of its pods.
+// evidence says which pods the surge window uses: those that have been ready since then, and of the pods that the last
+// rise added those whose start ended before the window of a surge began. Otherwise the start of its pods would lead to the
+// next rise.
 type evidence struct {
 	c           *metric.Context
 	ready, warm time.Time

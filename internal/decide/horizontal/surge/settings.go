@@ -84,8 +84,8 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 }
 
 // evidence says which pods the surge window uses: those that have been ready since then, and of the pods that the last
-// rise added those whose start ended before the window of a surge began. Otherwise the start of its pods would lead to the
-// next rise.
+// rise added those whose start ended before the window of a surge began. Otherwise their start would lead to the next
+// rise.
 type evidence struct {
 	c           *metric.Context
 	ready, warm time.Time

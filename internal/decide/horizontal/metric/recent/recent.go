@@ -61,8 +61,8 @@ func (t *Total) add(used, wanted int64) {
 	t.Used, t.Wanted, t.Pods = t.Used+used, t.Wanted+wanted, t.Pods+1
 }
 
-// AreAdded reports whether there are none but those that a rise added, and some of these could stand in for others. Then
-// nothing is known before the next sync period.
+// AreAdded reports whether there are none but those that a rise added, of which some could stand in for others. Nothing
+// is known then before the next sync period.
 func (p *Pods) AreAdded(all Total) bool {
 	return p.added.Pods > 0 && p.newer.Pods == 0 && all.Pods == p.newest.Pods+p.added.Pods
 }

@@ -279,15 +279,28 @@ func (s *Scene) validate() error {
 	return s.Workload.validate()
 }
 
+// mostOffset is how far the clocks of nodes may be off.
+const mostOffset = 24 * time.Hour
+
 func (s *Scene) validateNodes() error {
 	for _, o := range s.Outages {
-		if o.From < 0 || o.To <= o.From || o.Groups < 1 || o.Groups > groups {
-			return fmt.Errorf("an outage of %d groups of nodes from %v to %v, want 1 to %d groups, and an end later than that",
-				o.Groups, o.From, o.To, groups)
+		switch {
+		case o.Groups < 1 || o.Groups > groups:
+			return fmt.Errorf("outage of nodes: groups=%d, want 1 to %d", o.Groups, groups)
+		case o.From < 0 || o.From >= s.For:
+			return fmt.Errorf("outage of nodes: from=%v, want 0s or later, and before the load ends after %v", o.From, s.For)
+		case o.To <= o.From:
+			return fmt.Errorf("outage of nodes: for=%v, want more than 0s", o.To-o.From)
 		}
 	}
 	if len(s.ClockOffsets) > groups {
-		return fmt.Errorf("%d clock offsets for %d groups of nodes", len(s.ClockOffsets), groups)
+		return fmt.Errorf("clock offsets of nodes: these are %d, want one for each of %d groups at most",
+			len(s.ClockOffsets), groups)
+	}
+	for _, offset := range s.ClockOffsets {
+		if offset < -mostOffset || offset > mostOffset {
+			return fmt.Errorf("clock offsets of nodes: %v, want %v to %v", offset, -mostOffset, mostOffset)
+		}
 	}
 	return nil
 }

@@ -146,10 +146,11 @@ func (w *Workload) validateSidecars() error {
 	for i := range w.Sidecars {
 		s := &w.Sidecars[i]
 		if s.Name == "" || names[s.Name] {
-			return fmt.Errorf("sidecar %q has no name, or that of another container", s.Name)
+			return fmt.Errorf("sidecar: name=%s, want a name that no other container has", s.Name)
 		}
 		if !(s.CPURequestMilli >= 0 && s.CPUMilli >= 0) {
-			return fmt.Errorf("sidecar %s: a request of %vm and a use of %vm of CPU", s.Name, s.CPURequestMilli, s.CPUMilli)
+			return fmt.Errorf("sidecar %s: request=%vm, cpu=%vm, want 0 or more of both", s.Name, s.CPURequestMilli,
+				s.CPUMilli)
 		}
 		names[s.Name] = true
 	}

@@ -76,6 +76,10 @@ type MetricTrace struct {
 	Activity string `json:"activity,omitempty"`
 	// StartMilli is what is left out of the use of pods that have just become ready.
 	StartMilli int64 `json:"startupMilli,omitempty"`
+	// SharedMilli is what is left out of their use from before other pods were ready. MovedMilli is what may be in the
+	// samples of two pods and is left out, or below 0 what may be in none and is added.
+	SharedMilli int64 `json:"sharedMilli,omitempty"`
+	MovedMilli  int64 `json:"movedMilli,omitempty"`
 }
 
 // FailureTrace is why a metric has no proposal.
@@ -225,6 +229,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 		Metric: spec.Describe(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
 		Counted: result.Counts.Counted, SetAside: r.setAside(result), StartMilli: result.StartMilli,
+		SharedMilli: result.SharedMilli, MovedMilli: result.MovedMilli,
 		ReadFrom: ownMetric{r, i}.readFrom(), Unsampled: result.Counts.Unsampled,
 	}
 	if result.Counts.Unsampled > 0 {

@@ -147,6 +147,9 @@ func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 		return
 	}
 	p.Detail("value", value(spec, result))
+	if text := leftOutText(spec, result); text != "" {
+		p.Detail("left out", text)
+	}
 	p.Detail("target", targetText(spec, result))
 	p.Detail("usage ratio", r.ratioText(result))
 	r.writePods(p, result, allPods)
@@ -154,6 +157,24 @@ func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
 		p.Detail("surge", surgeText(spec, s))
 	}
+}
+
+// leftOutText is what all pods together used that the value leaves out, or adds; empty without that.
+func leftOutText(spec *source.Spec, result *metric.Result) string {
+	var parts []string
+	if result.SharedMilli != 0 {
+		parts = append(parts, amount(spec, result.SharedMilli)+" of load that pods share which have become ready since")
+	}
+	if result.StartMilli != 0 {
+		parts = append(parts, amount(spec, result.StartMilli)+" as the start of new pods")
+	}
+	switch moved := result.MovedMilli; {
+	case moved > 0:
+		parts = append(parts, amount(spec, moved)+" that may be in the samples of two pods")
+	case moved < 0:
+		parts = append(parts, "nothing of "+amount(spec, -moved)+" that may be in no sample, which is added")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // surgeText is what the surge window measured, and what it proposes.

@@ -101,10 +101,13 @@ func TestSimulateSamples(t *testing.T) {
 		t.Errorf("%v, %q is missing in\n%s", err, want, out)
 	}
 	for flag, want := range map[string]string{
-		"--sidecar=name=app":              `sidecar "app" has no name, or that of another container`,
-		"--sidecar=cpu=-1":                "sidecar sidecar-1: a request",
-		"--node-outage=for=1m,groups=4":   "1 to 3 groups",
-		"--node-clock-offset=1s,1s,1s,1s": "4 clock offsets for 3 groups of nodes",
+		"--sidecar=name=app":              "sidecar: name=app, want a name that no other container has",
+		"--sidecar=cpu=-1":                "sidecar sidecar-1: request=0m, cpu=-1000m, want 0 or more",
+		"--node-outage=for=1m,groups=4":   "outage of nodes: groups=4, want 1 to 3",
+		"--node-outage=from=-5m,for=1m":   "outage of nodes: from=-5m0s, want 0s or later",
+		"--node-outage=from=99h,for=1m":   "before the load ends after",
+		"--node-clock-offset=25h":         "clock offsets of nodes: 25h0m0s, want -24h0m0s to 24h0m0s",
+		"--node-clock-offset=1s,1s,1s,1s": "clock offsets of nodes: these are 4, want one for each of 3 groups",
 	} {
 		if _, err := simulateWith(t, simulated, append(args, flag)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", flag, err, want)

@@ -147,10 +147,10 @@ func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 		return
 	}
 	p.Detail("value", value(spec, result))
+	p.Detail("target", targetText(spec, result))
 	if text := leftOutText(spec, result); text != "" {
 		p.Detail("left out", text)
 	}
-	p.Detail("target", targetText(spec, result))
 	p.Detail("usage ratio", r.ratioText(result))
 	r.writePods(p, result, allPods)
 	p.Detail("proposed", proposalText(spec, result))

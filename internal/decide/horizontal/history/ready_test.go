@@ -60,7 +60,7 @@ func TestReadyIsBounded(t *testing.T) {
 		r = r.Observe(now, int32(i%7), now)
 	}
 	for i := range 20_000 {
-		if observe(i); len(r) > int(history.ReadyFor/time.Second)+2 {
+		if observe(i); len(r) > history.MostReady {
 			t.Fatalf("%d numbers after %d decisions", len(r), i)
 		}
 	}

@@ -16,6 +16,13 @@ import (
 //     pods unequal at the last moment of which all are known (Reading.Earlier): the use of each beyond the least of
 //     them. Nor is it more than what all use now beyond what they did then. Within the tolerance it decides nothing.
 
+// partOf is what a pod used whose window reaches back to when fewer pods were ready, and what it would have used if as
+// many had been as now.
+type partOf struct {
+	pod           int
+	milli, shared float64
+}
+
 // shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
 // window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
 // to use less than those do on average whose window began after that: pods that are saturated use as much before and
@@ -36,7 +43,7 @@ func (p *perPod) shared(by *grouping, groups []Group, n *sizes, young *recent.Po
 		}
 		switch isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start; {
 		case part < 1:
-			parts = append(parts, float64(i), milli, milli*part)
+			parts = append(parts, partOf{i, milli, milli * part})
 			continue
 		case !isStarting:
 			now += milli
@@ -46,10 +53,10 @@ func (p *perPod) shared(by *grouping, groups []Group, n *sizes, young *recent.Po
 		p.addYoung(by, young, i, sample.Milli)
 	}
 	now /= max(1, of)
-	for k := 0; k < len(parts); k += 3 {
-		milli := int64(min(parts[k+1], max(parts[k+2], now)))
+	for _, o := range parts {
+		milli := int64(min(o.milli, max(o.shared, now)))
 		used = p.sum.Add(used, milli)
-		p.addYoung(by, young, int(parts[k]), milli)
+		p.addYoung(by, young, o.pod, milli)
 	}
 	p.c.Room = parts
 	return used

@@ -30,7 +30,7 @@ type Context struct {
 	// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
 	RaisedAt time.Time
 	// Room is kept for the next decision.
-	Room []float64
+	Room []partOf
 }
 
 func (c *Context) arithmetic() arithmetic.Mode {

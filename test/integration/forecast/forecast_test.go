@@ -70,6 +70,7 @@ func TestYesterdayRepeated(t *testing.T) {
 		return isRaised(a)
 	})
 	t.Logf("raised %v before the jump", time.Until(jump).Round(time.Second))
+	o.Eventually("an event that the forecast raised the count", func(ctx context.Context) error { return saysForecast(ctx, o) })
 	explained, _, code := program.Run(t, "explain", "wla/web", "--namespace="+o.Name,
 		"--kubeconfig="+o.Cluster.KubeconfigPath(), "--controller-address="+program.Inspection())
 	if code != 0 || !strings.Contains(explained, "forecast") || !strings.Contains(explained, "pod-minutes") {
@@ -80,6 +81,22 @@ func TestYesterdayRepeated(t *testing.T) {
 	<-time.After(time.Until(jump))
 	o.SetLoad("web", high)
 	o.AwaitReplicas(harness.Deployment, "web", high/perTarget)
+}
+
+// saysForecast reports why no event gives the forecast as the reason of a new count. The condition ForecastApplied goes as
+// soon as the metrics keep the count, because pods are starting.
+func saysForecast(ctx context.Context, o *workloads.Autoscalers) error {
+	list, err := o.Client.CoreV1().Events(o.Name).List(ctx, metav1.ListOptions{
+		FieldSelector: "involvedObject.kind=WorkloadAutoscaler,reason=SuccessfulRescale"})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if strings.Contains(list.Items[i].Message, "reason: forecast of the load of earlier days") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%d events of new counts", len(list.Items))
 }
 
 // isRaised reports why a WorkloadAutoscaler's count was not raised by its forecast.

@@ -14,11 +14,11 @@ import (
 
 // campaignFlags are those of the command.
 type campaignFlags struct {
-	cases, kubelets, out string
-	seeds                []uint
-	ablation, trace      bool
-	markdown             bool
-	without              []string
+	cases, kubelets, out  string
+	seeds                 []uint
+	ablation, told, trace bool
+	markdown              bool
+	without               []string
 }
 
 func campaignCommand() *cobra.Command {
@@ -38,6 +38,8 @@ func campaignCommand() *cobra.Command {
 		"Play Plimsoll without each of the divergences that concern following the load, too.")
 	flags.StringArrayVar(&f.without, "without", nil,
 		"Play Plimsoll without these divergences, too, with a comma between names; may be repeated.")
+	flags.BoolVar(&f.told, "told", false,
+		"Play Plimsoll with the requests that are offered in each second as its metric, too: what no samples can beat.")
 	flags.BoolVar(&f.trace, "trace", false,
 		"Print each change of the scale with the numbers that led to it, instead of tables.")
 	flags.BoolVar(&f.markdown, "markdown", false, "Print tables as Markdown, for the documentation.")
@@ -60,6 +62,9 @@ func (f *campaignFlags) config() (campaign.Config, error) {
 	}
 	if f.ablation {
 		c.Ablations = campaign.Ablations()
+	}
+	if f.told {
+		c.Ablations = append(c.Ablations, campaign.Told)
 	}
 	for _, names := range f.without {
 		side, err := campaign.ParseAblation(names)

@@ -243,8 +243,7 @@ func checkScheduledDetails(o *view.Object, changes []loadreport.OutputChange) er
 	return nil
 }
 
-// learnt is a VerticalPodAutoscaler with what upstream's recommender left of eight days: its pods need more than they
-// request. That comes first, or the recommender would begin with a checkpoint of its own.
+// learnt is what upstream's recommender left of eight days: the pods need more than they request.
 const learnt = `
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscalerCheckpoint
@@ -258,7 +257,9 @@ status:
   totalSamplesCount: 11520
   cpuHistogram: {referenceTimestamp: %[3]q, bucketWeights: {"11": 5000, "12": 10000}, totalWeight: 20000}
   memoryHistogram: {referenceTimestamp: %[3]q, bucketWeights: {"10": 10000}, totalWeight: 1000}
----
+`
+
+const recreating = `
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscaler
 metadata: {name: web}
@@ -274,8 +275,9 @@ func TestPageOfVerticalPodAutoscaler(t *testing.T) {
 	s := shared.Namespace(t)
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment())
 	now := time.Now().UTC()
-	s.KubectlInput(fmt.Sprintf(learnt, now.Format(time.RFC3339), now.Add(-8*24*time.Hour).Format(time.RFC3339),
-		now.Truncate(24*time.Hour).Format(time.RFC3339)), "apply", "-f", "-")
+	checkpoint := fmt.Sprintf(learnt, now.Format(time.RFC3339), now.Add(-8*24*time.Hour).Format(time.RFC3339),
+		now.Truncate(24*time.Hour).Format(time.RFC3339))
+	s.KubectlInput(recreating, "apply", "-f", "-")
 	b := serve(t, s)
 	s.Eventually("the row", func(ctx context.Context) error {
 		row, err := b.row(ctx, view.IDOf(view.VPA, s.Name, "web"))
@@ -286,6 +288,8 @@ func TestPageOfVerticalPodAutoscaler(t *testing.T) {
 		return err
 	})
 	s.Eventually("all about the object", func(ctx context.Context) error {
+		// A recommender that has started reads no checkpoint, and writes its own over it.
+		s.KubectlInput(checkpoint, "apply", "-f", "-")
 		object, err := b.object(ctx, view.VPA, s.Name, "web")
 		if err != nil {
 			return err

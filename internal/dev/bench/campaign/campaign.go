@@ -144,6 +144,9 @@ func (p *play) run(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return Figures{}, fmt.Errorf("%s: %w", p.c.Name, err)
 	}
+	if p.side.Told {
+		scene.Timing.Plimsoll.Sync = time.Second
+	}
 	j := judge{c: p.c}
 	run, err := simulate.Play(ctx, scene, p.c.setting(p.side), simulate.Watch{
 		Moment: j.second,

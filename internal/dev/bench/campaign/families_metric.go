@@ -31,7 +31,7 @@ func podsCase(c *Case, r random, i int) {
 func externalCase(c *Case, r random, i int) {
 	base, factor := c.anyLoad(r, i)
 	if i%2 == 0 {
-		c.Metrics = requestsOffered(c.TargetPercent)
+		c.Metrics = requestsOffered(requestsFor(c.TargetPercent))
 		c.note("requests offered: %.1f pods, times %.1f", base, factor)
 		return
 	}
@@ -62,7 +62,7 @@ func workloadCase(c *Case, r random, i int) {
 	case 2:
 		c.Metrics, c.Own.Metrics, name = requestsPerPod(c.TargetPercent), endpointRate(c.TargetPercent), "PodEndpoint"
 	case 3:
-		c.Metrics, c.Own.Metrics, name = requestsOffered(c.TargetPercent), prometheus(c.TargetPercent), "Prometheus"
+		c.Metrics, c.Own.Metrics, name = requestsOffered(requestsFor(c.TargetPercent)), prometheus(c.TargetPercent), "Prometheus"
 	}
 	c.note("%s: %.1f pods, times %.1f", name, base, factor)
 }
@@ -136,13 +136,13 @@ func requestsOfEach(perSecond float64) []autoscalingv2.MetricSpec {
 	}}
 }
 
-func requestsOffered(percent int32) []autoscalingv2.MetricSpec {
+func requestsOffered(perPod float64) []autoscalingv2.MetricSpec {
 	return []autoscalingv2.MetricSpec{{
 		Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
 			DescribedObject: autoscalingv2.CrossVersionObjectReference{
 				APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "web",
 			},
-			Metric: autoscalingv2.MetricIdentifier{Name: "requests_per_second"}, Target: average(requestsFor(percent)),
+			Metric: autoscalingv2.MetricIdentifier{Name: "requests_per_second"}, Target: average(perPod),
 		},
 	}}
 }

@@ -34,11 +34,23 @@ func (c *Case) scene(kubelets *Kubelets, seed uint64) (*simulate.Scene, error) {
 // setting is a side's of the case.
 func (c *Case) setting(side *Side) simulate.Setting {
 	s := simulate.Setting{Name: side.Name, Side: side.Of, HPA: c.hpa(), Without: side.Without}
+	if side.Told {
+		s.HPA.Spec.Metrics = requestsOffered(c.requestsAtTarget())
+		return s
+	}
 	if c.Own != nil && side.Of == simulate.Plimsoll {
 		own := observehorizontal.WorkloadAutoscaler(c.workloadAutoscaler())
 		s.HPA, s.Workload = own.HorizontalPodAutoscaler, own.Workload
 	}
 	return s
+}
+
+// requestsAtTarget is how many requests a second a pod serves at its target.
+func (c *Case) requestsAtTarget() float64 {
+	if c.RequestsAtFull > 0 {
+		return c.RequestsAtFull * float64(c.TargetPercent) / 100
+	}
+	return requestsFor(c.TargetPercent)
 }
 
 func (c *Case) hpa() *autoscalingv2.HorizontalPodAutoscaler {

@@ -17,6 +17,8 @@ type Side struct {
 	Of   simulate.Side
 	// Without are the divergences that are off.
 	Without divergence.Set
+	// Told: the HPA follows the requests that are offered, and knows those of each second.
+	Told bool
 }
 
 // The sides that are always played.
@@ -24,6 +26,10 @@ var (
 	upstream = Side{Name: "upstream", Of: simulate.Upstream}
 	plimsoll = Side{Name: "Plimsoll", Of: simulate.Plimsoll}
 )
+
+// Told is Plimsoll with samples that are never late and never wrong. What it is short of is what pods take to start,
+// and what an autoscaler must lack that does not know what comes.
+var Told = Side{Name: "told the load", Of: simulate.Plimsoll, Told: true}
 
 // otherwise are the divergences that do not concern how the count follows the load: of errors, limits, messages and
 // of counts at zero. All others are switched off one by one by the ablation, those too that are added later.

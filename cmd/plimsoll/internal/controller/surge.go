@@ -25,7 +25,7 @@ func (f *Flags) addSurge(fs *pflag.FlagSet) {
 	fs.Var((*flags.MilliCPU)(&s.LeastCPUMilli), "surge-least-cpu",
 		"The CPU that pods must use on average for a surge; below it, many times the target is little.")
 	fs.DurationVar(&s.ReadyFor, "surge-ready-for", s.ReadyFor,
-		"How long pods must have been ready for their samples to count for a surge: starting costs CPU, too.")
+		"How long pods must have been ready before the samples that count for a surge begin: starting costs CPU, too.")
 }
 
 // validateSurge checks the flags of the surge window.

@@ -45,7 +45,7 @@ type Settings struct {
 	// LeastCPUMilli is what the pods must use at least, on average. Below it a large
 	// multiple is a small thing.
 	LeastCPUMilli int64
-	// ReadyFor is how long a pod must have been ready to count.
+	// ReadyFor is how long a pod must have been ready when the intervals begin.
 	ReadyFor time.Duration
 }
 
@@ -53,7 +53,7 @@ type Settings struct {
 // of 1.4 a load that differs by half from second to second is now and then taken for
 // a surge; with 1.5 it is not.
 func Defaults() Settings {
-	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: 15 * time.Second}
+	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: recent.Start}
 }
 
 // isSuspicious reports whether a pod's newest interval alone is above the steep
@@ -83,29 +83,17 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 	return interval.Present && float64(interval.Milli) > s.SteepFactor*wantedMilli
 }
 
-// evidence says which pods the surge window uses: those that have been ready since then, and of the pods that the last
-// rise added those whose start ended before the window of a surge began. Otherwise their start would lead to the next
-// rise.
-type evidence struct {
-	c           *metric.Context
-	ready, warm time.Time
-}
-
-func (s *Settings) evidence(c *metric.Context) evidence {
-	ready, warm := c.Now.Add(-s.ReadyFor), c.Now.Add(-recent.Start-s.Window)
-	if ready.Before(warm) {
-		warm = ready
+// counts reports whether the surge window uses a pod: one whose start had ended before the intervals began. Otherwise its
+// start would lead to more pods, and theirs to more again. The interval's time and that of becoming ready are by the
+// clock of one node.
+func (s *Settings) counts(c *metric.Context, pod *metric.Pod, recent *metric.Recent) bool {
+	began := c.Now
+	for i := range recent {
+		if isUse(&recent[i]) && !recent[i].At.IsZero() {
+			began = recent[i].At.Add(-recent[i].Window)
+		}
 	}
-	return evidence{c, ready, warm}
-}
-
-// counts reports whether the surge window uses a pod.
-func (e *evidence) counts(pod *metric.Pod) bool {
-	since := e.ready
-	if e.c.IsAdded(pod) {
-		since = e.warm
-	}
-	return isReady(pod) && !pod.ReadyTransition.After(since)
+	return isReady(pod) && !pod.ReadyTransition.After(began.Add(-s.ReadyFor))
 }
 
 // shares reports whether a pod that does not count was ready during the interval. The API truncates

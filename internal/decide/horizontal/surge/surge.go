@@ -132,13 +132,13 @@ func Suspects(s *Settings, in *Input, dst []int) []int {
 // suspects are those of metric i.
 func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	before, counted, showing := len(dst), 0, 0
-	evidence := s.evidence(in.Context)
 	for pod := range in.Context.Pods {
-		if !evidence.counts(&in.Context.Pods[pod]) || in.lacks(i, pod) {
+		recent := &in.Readings[i].Recent[pod]
+		if !s.counts(in.Context, &in.Context.Pods[pod], recent) || in.lacks(i, pod) {
 			continue
 		}
 		counted++
-		recent, target := &in.Readings[i].Recent[pod], in.wanted(i, pod)
+		target := in.wanted(i, pod)
 		if recent[0].Present && float64(recent[0].Milli) > s.Margin*target {
 			showing++
 		}
@@ -215,12 +215,12 @@ func (t *tally) add(milli int64, span time.Duration, least float64) {
 // to use nothing, as upstream does on the way up: what is not known makes the change
 // smaller.
 func (in *Input) look(s *Settings, i int) (v view) {
-	evidence, recents := s.evidence(in.Context), in.Readings[i].Recent
 	for pod := range in.Context.Pods {
-		if !evidence.counts(&in.Context.Pods[pod]) || in.lacks(i, pod) {
+		recent := &in.Readings[i].Recent[pod]
+		if !s.counts(in.Context, &in.Context.Pods[pod], recent) || in.lacks(i, pod) {
 			continue
 		}
-		target, recent := in.wanted(i, pod), &recents[pod]
+		target := in.wanted(i, pod)
 		v.counted++
 		v.wanted += target
 		v.suspicious = v.suspicious || s.isSteep(&recent[0], target)
@@ -279,16 +279,17 @@ type total struct{ used, wanted float64 }
 // with the first interval in which they were ready, and with at most as much as the
 // others carry each, as the rest is their start.
 func (in *Input) ask(s *Settings, r *Result, sum total) {
-	c, evidence := in.Context, s.evidence(in.Context)
+	c := in.Context
 	began := r.At.Add(-r.Span / time.Duration(r.Intervals))
 	for pod := range c.Pods {
 		if in.isUnsampled(r.Metric, pod) && isReady(&c.Pods[pod]) && !c.Pods[pod].ReadyTransition.After(began) {
 			r.Unasked++
 		}
-		if evidence.counts(&c.Pods[pod]) || in.lacks(r.Metric, pod) {
+		intervals := &in.Readings[r.Metric].Recent[pod]
+		if s.counts(c, &c.Pods[pod], intervals) || in.lacks(r.Metric, pod) {
 			continue
 		}
-		newest := &in.Readings[r.Metric].Recent[pod][0]
+		newest := &intervals[0]
 		if !shares(&c.Pods[pod], newest) {
 			continue
 		}

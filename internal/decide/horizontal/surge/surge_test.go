@@ -61,11 +61,6 @@ func (s *scene) endpoint(isRate bool) {
 	s.average(500)
 }
 
-// ready makes a pod have started and become ready so long ago.
-func (s *scene) ready(ago time.Duration, pod int) {
-	s.context.Pods[pod].StartTime, s.context.Pods[pod].ReadyTransition = noon.Add(-ago), noon.Add(-ago)
-}
-
 // unsampled makes the pods from the given one on be there without having been asked.
 func (s *scene) unsampled(from int) {
 	s.reading.Samples = make([]metric.Sample, len(s.context.Pods))
@@ -219,28 +214,11 @@ func TestEvaluate(t *testing.T) {
 			s.context.Pods[2].ReadyTransition = noon.Add(-time.Second)
 		}), surge.Asking, 32},
 
-		"just ready": {"14 s are too few", but(sceneOf(ten), func(s *scene) {
-			s.context.Pods[0].ReadyTransition = noon.Add(-14 * time.Second)
+		"just ready": {"30 s of start are not over when the intervals begin", but(sceneOf(ten), func(s *scene) {
+			s.context.Pods[0].ReadyTransition = noon.Add(-32 * time.Second)
 		}), surge.NoData, 0},
-		"ready": {"15 s are enough", but(sceneOf(ten), func(s *scene) {
-			s.context.Pods[0].ReadyTransition = noon.Add(-15 * time.Second)
-		}), surge.Asking, 10},
-		"added": {"their start may be in the window", but(sceneOf(ten), func(s *scene) {
-			s.ready(39*time.Second, 0)
-			s.context.RaisedAt = noon.Add(-42 * time.Second)
-		}), surge.NoData, 0},
-		"added earlier": {"it is over after 30 s and 10 s", but(sceneOf(ten), func(s *scene) {
-			s.ready(40*time.Second, 0)
-			s.context.RaisedAt = noon.Add(-42 * time.Second)
-		}), surge.Asking, 10},
-		"ready anew since a rise": {"it started long ago", but(sceneOf(ten), func(s *scene) {
-			s.ready(time.Hour, 0)
-			s.context.Pods[0].ReadyTransition = noon.Add(-16 * time.Second)
-			s.context.RaisedAt = noon.Add(-42 * time.Second)
-		}), surge.Asking, 10},
-		"there before the rise": {"15 s are enough", but(sceneOf(ten), func(s *scene) {
-			s.ready(15*time.Second, 0)
-			s.context.RaisedAt = noon.Add(-time.Second)
+		"ready": {"33 s are enough for three seconds", but(sceneOf(ten), func(s *scene) {
+			s.context.Pods[0].ReadyTransition = noon.Add(-33 * time.Second)
 		}), surge.Asking, 10},
 		"new pods beside": {"they are not multiplied: 2 × 10 in all",
 			but(sceneOf(ten, ten, recent(), recent()), func(s *scene) {

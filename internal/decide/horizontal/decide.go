@@ -140,7 +140,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	}
 	before := s.Surges
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)
-	usable := d.combine()
+	usable := d.combine() || d.fallsOn(s)
 	if usable && d.Proposed.Replicas < d.Current && o.defersLowering() {
 		// The surge history does not change either.
 		d.Branch, s.Surges = BranchAwaiting, before
@@ -164,6 +164,17 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	}
 	d.holdBetweenPeriods(s)
 	d.Rescale = d.Desired != d.Current
+}
+
+// fallsOn reports whether the count may fall further, to what was asked for before a rate cut it short: that was
+// measured with the count of then, and is not multiplied again.
+func (d *Decision) fallsOn(s *State) bool {
+	isOwn := s.Count.IsLowered && !s.Count.IsForeign
+	if d.Outdated == 0 || d.Failed > d.Fallbacks.Failed || d.Pending > 0 || !isOwn || s.Cut == 0 || s.Cut >= d.Current {
+		return false
+	}
+	d.Proposed.Replicas, d.Proposed.MayLower = max(d.Proposed.Replicas, s.Cut), true
+	return d.Proposed.Source != proposal.None
 }
 
 // holdBetweenPeriods keeps a count that new samples alone would lower: that is decided as often as upstream decides.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -55,6 +56,51 @@ func TestLoweredOnce(t *testing.T) {
 			}
 			if d, _ := horizontal.Decide(noon, &p, s, &o); d.Desired != tt.want {
 				t.Errorf("%s: %d by %s, want %d", tt.reason, d.Desired, d.Branch, tt.want)
+			}
+		})
+	}
+}
+
+// TestFallsOnAfterARate: the count fell to 8 five seconds before noon, cut short by a rate. Samples from before that do
+// not lead below what was asked for then, and the count need not wait for new ones.
+func TestFallsOnAfterARate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason    string
+		cut       int32
+		milli     int64
+		isForeign bool
+		want      int32
+	}{
+		"as far as the rate permits": {"three of the five", 3, 20, false, 5},
+		"as far as was asked for":    {"6 are the half of 12", 6, 50, false, 6},
+		"the load is back":           {"the pods use twice their target", 3, 200, false, 16},
+		"no rate":                    {"it fell as far as was asked for", 0, 50, false, 8},
+		"by someone else":            {"nobody asked for less", 3, 50, true, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(1, 100)
+			p.Behavior = rates(unlimited(), behavior.Rules{Policies: []behavior.RatePolicy{
+				{Type: behavior.RatePods, Value: 3, Period: 5 * time.Second}}})
+			p.Metrics[0] = source.Spec{Type: source.Resource, Name: source.CPU,
+				Target: source.Target{Type: source.AverageValue, Milli: 100}}
+			s := remembering(past{time.Hour, 1})
+			s.Count = history.Count{Replicas: 8, IsKnown: true, ChangedAt: noon.Add(-5 * time.Second),
+				EffectiveAt: noon.Add(-5 * time.Second), IsLowered: true, IsForeign: tt.isForeign}
+			s.Cut, s.ScaleDowns = tt.cut, changes(past{5 * time.Second, 4})
+			o := see(8, metric.Reading{})
+			o.Trigger = trigger.Periodic
+			for range 8 {
+				o.Pods = append(o.Pods, metric.Pod{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+					ReadyTransition: noon.Add(-time.Hour), StartTime: noon.Add(-time.Hour)})
+				o.Readings[0].Samples = append(o.Readings[0].Samples,
+					metric.Sample{Present: true, Milli: tt.milli, At: noon.Add(-time.Second), Window: 15 * time.Second})
+			}
+			d, s := horizontal.Decide(noon, &p, s, &o)
+			if d.Desired != tt.want {
+				t.Errorf("%s: %d by %s, want %d", tt.reason, d.Desired, d.Branch, tt.want)
+			}
+			if tt.want == 5 && s.Cut != 3 || tt.want == 16 && s.Cut != 0 {
+				t.Errorf("%d is remembered", s.Cut)
 			}
 		})
 	}

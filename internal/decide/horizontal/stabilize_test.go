@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // stabilized is what the tables compare: the count, the reason and the entry
@@ -120,6 +121,25 @@ func TestStabilizeWithBehavior(t *testing.T) {
 			up(3, past{40 * time.Second, 1}),
 		},
 	})
+}
+
+// TestUpWindowAsOftenAsUpstream: a scale-up window does not use what was asked for between two sync periods. The lowest
+// of many looks is lower, and a load that comes and goes would never get its pods.
+func TestUpWindowAsOftenAsUpstream(t *testing.T) {
+	for between, want := range map[trigger.Kind]int32{trigger.Samples: 10, trigger.Periodic: 5} {
+		p := policy(1, 100)
+		p.Behavior = rates(unlimited(), unlimited())
+		p.Behavior.Up.Stabilization, p.Behavior.Down.Stabilization = time.Minute, 5*time.Minute
+		o := see(5, length(4))
+		o.Trigger = between
+		s := remembering(past{2 * time.Minute, 5}, past{30 * time.Second, 10})
+		_, s = horizontal.Decide(noon.Add(-20*time.Second), &p, s, &o)
+		o = see(5, length(10))
+		o.Trigger = trigger.Periodic
+		if d, _ := horizontal.Decide(noon, &p, s, &o); d.Desired != want {
+			t.Errorf("4 were asked for by %s: %d, want %d", between, d.Desired, want)
+		}
+	}
 }
 
 // TestStabilizedReasonFollowsTheWish: with behavior the reason is chosen by the

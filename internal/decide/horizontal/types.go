@@ -98,6 +98,8 @@ type State struct {
 	Count history.Count `json:"count,omitzero"`
 	// LoweringAt is when it was last decided whether to lower the count.
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
+	// Cut is what was asked for where a rate let the count fall a part of the way alone; 0 elsewhere.
+	Cut int32 `json:"cut,omitempty"`
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready `json:"ready,omitempty"`
 	// Surges is what is remembered of surges.

@@ -46,6 +46,8 @@ type Proposed struct {
 	Passing int32
 	// PassingWindow is how long Passing keeps the count.
 	PassingWindow time.Duration
+	// IsBetween says that the decision is between two sync periods.
+	IsBetween bool
 }
 
 // Behavior has the scaling rules of both directions.

@@ -50,7 +50,7 @@ func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
 
 // remember adds the proposal to the recommendations. The part that only
 // the surge window asked for delays scaling down for PassingWindow. A scale-up window uses
-// the whole proposal.
+// the whole proposal, as often as upstream decides: the lowest of many looks is lower.
 func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 	r, lasting := h.Recommendations, w.Replicas-w.Passing
 	passing := w.Replicas
@@ -66,6 +66,10 @@ func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 		return
 	}
 	r.Expire(cutoff)
+	if w.IsBetween {
+		r.AddHigh(w.Now, lasting)
+		return
+	}
 	r.AddBoth(w.Now, lasting, w.Replicas)
 }
 

@@ -39,12 +39,17 @@ func (r *Recommendations) Add(now time.Time, replicas int32) { r.AddBoth(now, re
 // AddBoth stores a recommendation that counts as high in the search for the highest, and
 // as low in the search for the lowest.
 func (r *Recommendations) AddBoth(now time.Time, high, low int32) {
-	r.Highs = addHigh(r.Highs, Recommendation{Time: now, Replicas: high})
+	r.AddHigh(now, high)
 	n := len(r.Lows)
 	for n > 0 && r.Lows[n-1].Replicas >= low {
 		n--
 	}
 	r.Lows = append(r.Lows[:n], Recommendation{Time: now, Replicas: low})
+}
+
+// AddHigh stores a recommendation that counts in the search for the highest alone.
+func (r *Recommendations) AddHigh(now time.Time, replicas int32) {
+	r.Highs = addHigh(r.Highs, Recommendation{Time: now, Replicas: replicas})
 }
 
 // AddPassing stores a count that only the surge window asks for.

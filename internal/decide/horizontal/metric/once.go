@@ -72,8 +72,7 @@ func (p *perPod) addYoung(by *grouping, young *recent.Pods, i int, milli int64) 
 	if p.percent {
 		request = p.reading.Requests[i].Milli
 	}
-	isAdded := p.c.IsBetween && p.c.IsAdded(pod)
-	young.Add(p.reading.Samples[i].At.Sub(pod.ReadyTransition), isAdded, milli, request)
+	young.Add(p.reading.Samples[i].At.Sub(pod.ReadyTransition), milli, request)
 }
 
 // countOnce leaves out what may be in two samples where more replicas are asked for, and adds what may be in none where

@@ -139,13 +139,15 @@ func TestSharedBeforeTheStart(t *testing.T) {
 		want               int32
 	}{
 		// In 15 s that the windows of ten span, they had 2000m each for 9 s, and 1000m for 6 s.
-		"at the target":                 {2, 8, 10, 1600, 1000, 0, 20},
-		"at the target, between":        {2, 8, 10, 1600, 1000, 40 * second, 20},
-		"saturated":                     {2, 8, 10, 2000, 2000, 0, 25},
-		"saturated, doubled twice":      {4, 4, 8, 2000, 2000, 40 * second, 20},
-		"saturated, all new":            {0, 2, 2, 2000, 2000, 0, 5},
-		"all new, some before a rise":   {0, 2, 2, 2000, 2000, 10 * second, 5},
-		"all new, added: nothing known": {0, 2, 2, 2000, 2000, 40 * second, 0},
+		"at the target":            {2, 8, 10, 1600, 1000, 0, 20},
+		"at the target, between":   {2, 8, 10, 1600, 1000, 40 * second, 20},
+		"saturated":                {2, 8, 10, 2000, 2000, 0, 25},
+		"saturated, doubled twice": {4, 4, 8, 2000, 2000, 40 * second, 20},
+		"saturated, all new":       {0, 2, 2, 2000, 2000, 0, 5},
+		// A rise by the start of these pods is followed by no other before the next sync period, whenever they started.
+		"all new, after a rise":      {0, 2, 2, 2000, 2000, 10 * second, 0},
+		"all new, when it may end":   {0, 2, 2, 2000, 2000, 45*second - 1, 0},
+		"all new, long after a rise": {0, 2, 2, 2000, 2000, 45 * second, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sharing(1000, slices.Concat(slices.Repeat([]int64{tt.used}, tt.old+tt.first),

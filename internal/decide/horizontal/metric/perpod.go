@@ -149,7 +149,7 @@ func (p *perPod) survey(room []Group) {
 		r.SharedMilli, used = used-shared, shared
 	}
 	all := recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
-	r.Pending = young.AreAdded(all)
+	r.Pending = p.c.isAfterRise() && young.StandIn(all)
 	r.StartMilli = young.Excess(sum, all, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted

@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
@@ -37,9 +38,10 @@ func (c *Context) arithmetic() arithmetic.Mode {
 	return arithmetic.Mode(c.Divergences.Has(divergence.Saturate))
 }
 
-// IsAdded reports whether a pod started after the count was raised: the API truncates the time to seconds.
-func (c *Context) IsAdded(pod *Pod) bool {
-	return !c.RaisedAt.IsZero() && !pod.StartTime.Before(c.RaisedAt.Truncate(time.Second))
+// isAfterRise reports whether the count was raised while pods that are new now may have been starting, and the decision is
+// between two sync periods.
+func (c *Context) isAfterRise() bool {
+	return c.IsBetween && !c.RaisedAt.IsZero() && c.Now.Sub(c.RaisedAt) < recent.Warm
 }
 
 // past is a time by the controller's clock. A sample of the future was taken at the latest now: its node's clock is

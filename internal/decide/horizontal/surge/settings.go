@@ -83,9 +83,9 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 	return interval.Present && float64(interval.Milli) > s.SteepFactor*wantedMilli
 }
 
-// counts reports whether the surge window uses a pod: one whose start had ended before the intervals began. Otherwise its
-// start would lead to more pods, and theirs to more again. The interval's time and that of becoming ready are by the
-// clock of one node.
+// counts reports whether the surge window uses a pod: one whose start had ended before the intervals began. Otherwise
+// its start would lead to more pods, and theirs to more again. The interval's time and that of becoming ready are by
+// the clock of one node.
 func (s *Settings) counts(c *metric.Context, pod *metric.Pod, recent *metric.Recent) bool {
 	began := c.Now
 	for i := range recent {

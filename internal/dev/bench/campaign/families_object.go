@@ -14,6 +14,9 @@ var objectFamilies = []family{
 	{name: "behavior", cases: 40, build: behaviorCase},
 	{name: "down0", cases: 24, build: down0Case},
 	{name: "mix", cases: 70, build: mixCase},
+	{name: "rates", cases: 12, build: ratesCase},
+	{name: "upwindow", cases: 16, build: upwindowCase},
+	{name: "pulse", cases: 12, build: pulseCase},
 }
 
 func targetCase(c *Case, r random, i int) {
@@ -139,4 +142,50 @@ func mixCase(c *Case, r random, _ int) {
 	c.Load = anything(r, 1800, 40)
 	c.note("target %d %%, %.0fm, ready after %v + %v, start %.0fm for %v", c.TargetPercent, c.RequestMilli, c.StartAfter,
 		c.ReadyAfter, c.StartupCPUMilli, c.Startup.Round(time.Second))
+}
+
+// ratesCase has a load that falls, while the count may fall only so many pods, or so much of it, in some seconds.
+func ratesCase(c *Case, r random, i int) {
+	windows := []int32{0, 60, 0, 300, 0, 60}
+	policies := []autoscalingv2.HPAScalingPolicy{
+		policy(podsPolicy, 1, 15), policy(podsPolicy, 4, 15), policy(percentPolicy, 10, 15), policy(percentPolicy, 10, 15),
+		policy(podsPolicy, 2, 30), policy(percentPolicy, 20, 15),
+	}
+	c.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
+		ScaleDown: rules(windows[i%len(windows)], most, policies[i%len(policies)]),
+	}
+	base, to := r.scaled(25, 50), r.of(0.1, 0.3)
+	c.Load = join(flat(200, base), flat(1600, base*to))
+	c.note("down by %d %s in %d s, window %d s: from %.1f to %.1f pods", policies[i%len(policies)].Value,
+		policies[i%len(policies)].Type, policies[i%len(policies)].PeriodSeconds, windows[i%len(windows)], base, base*to)
+}
+
+// slowly has a window for scaling up, with the default rates.
+func slowly(window int32) *autoscalingv2.HorizontalPodAutoscalerBehavior {
+	return &autoscalingv2.HorizontalPodAutoscalerBehavior{
+		ScaleUp: rules(window, most, policy(percentPolicy, 100, 15), policy(podsPolicy, 4, 15)),
+	}
+}
+
+// upwindowCase has a noisy load that rises, with a window for scaling up.
+func upwindowCase(c *Case, r random, i int) {
+	window := []int32{30, 60, 120, 300}[i%4]
+	c.Behavior = slowly(window)
+	base, deviation := r.scaled(3, 20), r.of(0.1, 0.2, 0.3)
+	c.Load = noise{base, 0.9, deviation * 0.43, 0.05}.load(r, 1800)
+	for k := range c.Load {
+		if k > 300 {
+			c.Load[k] *= 1 + min(1.5, float64(k-300)/400)
+		}
+	}
+	c.note("window %d s: %.1f pods with a deviation of %.0f %%, then up to 2.5 times", window, base, deviation*100)
+}
+
+// pulseCase has a load that comes and goes within the window for scaling up.
+func pulseCase(c *Case, r random, i int) {
+	window := []int32{15, 30, 60, 180}[i%4]
+	c.Behavior = slowly(window)
+	base, factor, period, part := r.scaled(3, 12), r.of(2, 3, 4), r.of(20, 30, 45, 60), r.of(0.5, 0.66, 0.8)
+	c.Load = join(flat(120, base), periodic(1500, base*0.7, factor, period, part))
+	c.note("window %d s: %.1f pods, times %.1f for %.0f %% of every %.0f s", window, base*0.7, factor, part*100, period)
 }

@@ -21,6 +21,7 @@ var podFamilies = []family{
 	{name: "rollout", cases: 20, build: rolloutCase},
 	{name: "sidecar", cases: 12, build: sidecarCase},
 	{name: "second", cases: 12, build: secondCase},
+	{name: "restart", cases: 12, build: restartCase},
 }
 
 func hotCase(c *Case, r random, _ int) {
@@ -121,6 +122,20 @@ func rolloutCase(c *Case, r random, i int) {
 	}
 	c.note("%.1f pods, times %.1f; a rollout at %v, ready after %v, start %.0fm for %v", base, factor, c.Rollouts[0],
 		c.ReadyAfter, c.StartupCPUMilli, c.Startup)
+}
+
+// restartCase has a rollout of pods that are ready long before their start ends, most of them at a steady load.
+func restartCase(c *Case, r random, i int) {
+	c.ReadyAfter = []time.Duration{3, 10, 20}[i%3] * time.Second
+	c.Startup, c.StartupCPUMilli = c.ReadyAfter+r.seconds(15, 25, 35), r.of(0.6, 0.8, 1)*c.RequestMilli
+	base := r.scaled(5, 20)
+	c.Load = flat(900, base)
+	if i >= 9 {
+		c.Load = join(flat(130, base), flat(770, 2*base))
+	}
+	c.Rollouts = []time.Duration{100 * time.Second}
+	c.note("%.1f pods; a rollout at %v, ready after %v, start %.0fm for %v", base, c.Rollouts[0], c.ReadyAfter,
+		c.StartupCPUMilli, c.Startup)
 }
 
 func sidecarCase(c *Case, r random, _ int) {

@@ -9,9 +9,9 @@
 //
 // Where no other pods are there, as at the first start of a target or in a rollout, those
 // that have been ready for a whole window of metrics-server stand in for them: they are
-// what upstream's controller, too, would decide on. Those that the last rise of the count
-// added do so only as often as that decides: whoever looks each second would follow each
-// rise by the next one for the start of its pods. Otherwise load cannot be distinguished
+// what upstream's controller, too, would decide on. After a rise of the count they do so
+// only as often as that decides: whoever looks each second would follow each rise by the
+// next one for the start of the same pods. Otherwise load cannot be distinguished
 // from a start yet, and the pods count with at most their target, which neither raises the
 // count nor keeps it from falling.
 package recent
@@ -40,19 +40,15 @@ type Total struct {
 	Pods         int64
 }
 
-// Pods are those that are not warm: for less than a window, and for longer; of those, the ones that stand in for no
-// others.
-type Pods struct{ newest, added, newer Total }
+// Pods are those that are not warm: for less than a window, and for longer.
+type Pods struct{ newest, newer Total }
 
 // Add takes in a pod that has been ready for so long when its sample was taken.
-func (p *Pods) Add(readyFor time.Duration, isAdded bool, used, wanted int64) {
+func (p *Pods) Add(readyFor time.Duration, used, wanted int64) {
 	switch {
 	case readyFor < window:
 		p.newest.add(used, wanted)
-	case readyFor >= Warm:
-	case isAdded:
-		p.added.add(used, wanted)
-	default:
+	case readyFor < Warm:
 		p.newer.add(used, wanted)
 	}
 }
@@ -61,10 +57,9 @@ func (t *Total) add(used, wanted int64) {
 	t.Used, t.Wanted, t.Pods = t.Used+used, t.Wanted+wanted, t.Pods+1
 }
 
-// AreAdded reports whether there are none but those that a rise added, of which some could stand in for others. Nothing
-// is known then before the next sync period.
-func (p *Pods) AreAdded(all Total) bool {
-	return p.added.Pods > 0 && p.newer.Pods == 0 && all.Pods == p.newest.Pods+p.added.Pods
+// StandIn reports whether there are none but these, of which some stand in for others.
+func (p *Pods) StandIn(all Total) bool {
+	return p.newer.Pods > 0 && all.Pods == p.newest.Pods+p.newer.Pods
 }
 
 // Newest is how many have not been ready for a whole window.
@@ -72,10 +67,9 @@ func (p *Pods) Newest() int64 { return p.newest.Pods }
 
 // Excess is how much of what all pods use does not count. All are these and the others.
 func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target) int64 {
-	limited := p.newest.and(p.added)
-	others := p.newer
-	if warm := all.without(limited.and(p.newer)); warm.Pods > 0 {
-		limited, others = limited.and(p.newer), warm
+	limited, others := p.newest, p.newer
+	if warm := all.without(limited.and(others)); warm.Pods > 0 {
+		limited, others = limited.and(others), warm
 	}
 	if limited.Pods == 0 {
 		return 0

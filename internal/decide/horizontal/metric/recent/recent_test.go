@@ -39,26 +39,15 @@ func TestExcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var all recent.Total
 			var young recent.Pods
-			var added recent.Pods
-			beyond, hasWarm := int64(0), false
 			for _, p := range tt.pods {
 				all.Used, all.Wanted, all.Pods = all.Used+p.used, all.Wanted+1000, all.Pods+1
-				young.Add(p.readyFor, false, p.used, 1000)
-				added.Add(p.readyFor, true, p.used, 1000)
-				beyond, hasWarm = beyond+p.used-500, hasWarm || p.readyFor >= recent.Warm
-			}
-			ofAdded := tt.want
-			if !hasWarm {
-				ofAdded = max(0, beyond) // all at their target
+				young.Add(p.readyFor, p.used, 1000)
 			}
 			for _, target := range []source.Target{
 				{Type: source.Utilization, Percent: 50}, {Type: source.AverageValue, Milli: 500},
 			} {
 				if got := young.Excess(arithmetic.Saturate, all, target); got != tt.want {
 					t.Errorf("%s, %s: %d, want %d", tt.why, target.Type, got, tt.want)
-				}
-				if got := added.Excess(arithmetic.Saturate, all, target); got != ofAdded {
-					t.Errorf("%s, all added by the last rise: %d, want %d", target.Type, got, ofAdded)
 				}
 			}
 		})

@@ -16,24 +16,25 @@ const (
 	wlaKind = "WorkloadAutoscaler"
 )
 
-// horizontal are those that scale replicas. A ScaledObject counts as the HPA that it made.
+// horizontal are those that scale replicas, by the key of what they scale. A ScaledObject counts as the HPA that it made.
 func horizontal(f *facts.Facts) map[facts.Target][]facts.Autoscaler {
 	all := map[facts.Target][]facts.Autoscaler{}
 	made := map[string]bool{}
+	add := func(a facts.Autoscaler) { all[a.Target.Key()] = append(all[a.Target.Key()], a) }
 	for _, h := range f.HPAs.Value {
-		all[h.Target] = append(all[h.Target], h)
+		add(h)
 		if h.ScaledObject != "" {
 			made[h.Namespace+"/"+h.ScaledObject] = true
 		}
 	}
 	for _, w := range f.WLAs.Value {
 		if w.Mode == "" || w.Mode == "Active" {
-			all[w.Target] = append(all[w.Target], w)
+			add(w)
 		}
 	}
 	for _, s := range f.ScaledObjects.Value.All {
 		if !made[s.Namespace+"/"+s.Name] {
-			all[s.Target] = append(all[s.Target], s)
+			add(s)
 		}
 	}
 	return all
@@ -45,9 +46,9 @@ func targets(f *facts.Facts) []doctor.Finding {
 	}
 	all := horizontal(f)
 	var found []doctor.Finding
-	for target, autoscalers := range all {
+	for _, autoscalers := range all {
 		if len(autoscalers) > 1 {
-			found = append(found, several(target, autoscalers))
+			found = append(found, several(autoscalers))
 		}
 	}
 	for i := range f.VPAs.Value {
@@ -73,7 +74,8 @@ func targets(f *facts.Facts) []doctor.Finding {
 }
 
 // several is the finding about autoscalers that change the same replica count.
-func several(target facts.Target, autoscalers []facts.Autoscaler) doctor.Finding {
+func several(autoscalers []facts.Autoscaler) doctor.Finding {
+	target := autoscalers[0].Target
 	var names []string
 	kinds := map[string]int{}
 	for i := range autoscalers {
@@ -103,7 +105,7 @@ func sameResource(v *facts.Autoscaler, all map[facts.Target][]facts.Autoscaler) 
 	if v.Mode == "Off" {
 		return nil
 	}
-	for _, h := range all[v.Target] {
+	for _, h := range all[v.Target.Key()] {
 		shared := slices.DeleteFunc(slices.Clone(h.Resources), func(r string) bool {
 			return !slices.Contains(v.Resources, r)
 		})

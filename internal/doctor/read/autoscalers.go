@@ -20,7 +20,7 @@ func (r *reference) target(namespace string) facts.Target {
 	if !hasGroup {
 		group = ""
 	}
-	if group == "" && r.Kind != "ReplicationController" {
+	if group == "" && !strings.EqualFold(r.Kind, "ReplicationController") {
 		group = "apps" // an HPA without apiVersion, and KEDA's default
 	}
 	return facts.Target{Group: group, Kind: r.Kind, Namespace: namespace, Name: r.Name}

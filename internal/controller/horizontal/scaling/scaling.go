@@ -9,7 +9,6 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/util/flowcontrol"
 
@@ -80,8 +79,7 @@ func TargetOf(hpa observehorizontal.Autoscaler) (targets.ID, bool) {
 	if err != nil {
 		return targets.ID{}, false
 	}
-	name := types.NamespacedName{Namespace: hpa.Namespace, Name: hpa.Spec.ScaleTargetRef.Name}
-	return targets.ID{Kind: kind, Name: name}, true
+	return targets.IDOf(kind, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name), true
 }
 
 // Record is what is known of the scale of an HPA's target from one decision to the next. The

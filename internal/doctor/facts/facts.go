@@ -163,6 +163,8 @@ type Autoscaler struct {
 	UsesResources, UsesCustom, UsesExternal bool
 	// ScaledObject is the name of the one that made it; empty if none did.
 	ScaledObject string
+	// Overridden is the message of its condition ReplicasOverridden; empty unless that is True.
+	Overridden string
 	// HasStatus says that some controller has written conditions into it.
 	HasStatus bool
 	// Writes are those of its status.

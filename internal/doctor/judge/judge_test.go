@@ -271,6 +271,8 @@ func TestBroken(t *testing.T) {
 				w.Kind, w.Target.Kind = wlaKind, "deployment"
 				f.WLAs.Value = []facts.Autoscaler{w}
 			}},
+		"another writer": {"targets", doctor.Problem, "HorizontalPodAutoscaler shop/web", "argocd sets the replica count",
+			func(f *facts.Facts) { f.HPAs.Value[0].Overridden = "argocd sets the replica count too" }},
 		"a VPA of the same resource": {"targets", doctor.Warning, "VerticalPodAutoscaler shop/web", "cpu",
 			func(f *facts.Facts) {
 				v := hpa("web")

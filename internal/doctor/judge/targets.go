@@ -16,7 +16,8 @@ const (
 	wlaKind = "WorkloadAutoscaler"
 )
 
-// horizontal are those that scale replicas, by the key of what they scale. A ScaledObject counts as the HPA that it made.
+// horizontal are those that scale replicas, by the key of what they scale. A ScaledObject counts as the HPA that it
+// made.
 func horizontal(f *facts.Facts) map[facts.Target][]facts.Autoscaler {
 	all := map[facts.Target][]facts.Autoscaler{}
 	made := map[string]bool{}
@@ -49,6 +50,9 @@ func targets(f *facts.Facts) []doctor.Finding {
 	for _, autoscalers := range all {
 		if len(autoscalers) > 1 {
 			found = append(found, several(autoscalers))
+		}
+		for i := range autoscalers {
+			found = append(found, overridden(&autoscalers[i])...)
 		}
 	}
 	for i := range f.VPAs.Value {
@@ -98,6 +102,17 @@ func several(autoscalers []facts.Autoscaler) doctor.Finding {
 		found.Command = fmt.Sprintf("kubectl get hpa -n %s", target.Namespace)
 	}
 	return found
+}
+
+// overridden finds another writer of the replica count, which the controller has named.
+func overridden(a *facts.Autoscaler) []doctor.Finding {
+	if a.Overridden == "" {
+		return nil
+	}
+	return []doctor.Finding{{
+		Level: doctor.Problem, Object: a.String(), What: a.Overridden, Why: "their writes undo each other",
+		Do: "remove spec.replicas from what the other writer applies, or have it ignore the field",
+	}}
 }
 
 // sameResource finds a VPA that changes the requests by which an HPA divides.

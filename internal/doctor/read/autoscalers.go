@@ -51,11 +51,22 @@ type horizontal struct {
 	} `json:"status"`
 }
 
+// overridden is the message of the condition about another writer of the replica count; empty unless it is True.
+func overridden(conditions []condition) string {
+	for i := range conditions {
+		if c := &conditions[i]; c.Type == "ReplicasOverridden" && c.Status == "True" {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 func (h *horizontal) autoscaler(kind string) facts.Autoscaler {
 	m := &h.Metadata
 	a := facts.Autoscaler{
 		Object: facts.Object{Kind: kind, Namespace: m.Namespace, Name: m.Name}, Created: m.CreationTimestamp,
 		Target: h.Spec.ScaleTargetRef.target(m.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
+		Overridden: overridden(h.Status.Conditions),
 	}
 	for i := range h.Spec.Metrics {
 		metric := &h.Spec.Metrics[i]

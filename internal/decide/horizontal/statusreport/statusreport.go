@@ -70,6 +70,10 @@ type Refusal struct {
 	Reason, Message string
 }
 
+// ReplicasOverridden is the type of the condition about another writer of the replica count, and the reason of the
+// event. The condition is absent until it is first True.
+const ReplicasOverridden = "ReplicasOverridden"
+
 // Shown are the conditions of a WorkloadAutoscaler that are True in its status.
 type Shown struct {
 	ScheduleActive, FallbackActive bool

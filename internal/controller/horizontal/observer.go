@@ -94,7 +94,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
 	}
 	isFine := p.observation.Target.Selector.IsFine()
-	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.observation) {
+	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
 	}
@@ -128,7 +128,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 func (o *observer) observeTarget(p *pass) {
 	target, selector := p.scale.Translate(&p.record.scaling, p.hpa.SelectsByOwner())
 	p.observation.Target = target
-	if !horizontal.NeedsReadings(&p.policy, &p.observation) {
+	if !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
 		// Another HPA may scale the pods of one that is switched off, or whose selector cannot
 		// be used. Upstream keeps what was once claimed.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {

@@ -98,6 +98,9 @@ type State struct {
 	Count history.Count `json:"count,omitzero"`
 	// LoweringAt is when it was last decided whether to lower the count.
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
+	// ScaledToZero says that the last scale write took the last replica, and the count has been zero since. The
+	// condition has it too, but the status write after the scale write may be lost.
+	ScaledToZero bool `json:"scaledToZero,omitempty"`
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready `json:"ready,omitempty"`
 	// Surges is what is remembered of surges.
@@ -141,6 +144,7 @@ func Settle(state State, outcome Outcome) State {
 	}
 	state.Count.Replicas = pending.Replicas - pending.Change
 	state.Count.Change(outcome.At, pending.Replicas)
+	state.ScaledToZero = pending.Replicas == 0 && pending.Change < 0
 	switch {
 	case pending.Longest == 0:
 	case pending.Change > 0:

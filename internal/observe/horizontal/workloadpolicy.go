@@ -128,5 +128,8 @@ func valueOr(value *int32, otherwise int32) int32 {
 func ShownOf(hpa *autoscalingv2.HorizontalPodAutoscaler) statusreport.Shown {
 	return statusreport.Shown{
 		ScheduleActive: shows(hpa, statusreport.ScheduleActive), FallbackActive: shows(hpa, statusreport.FallbackActive),
+		LimitedByPause: slices.ContainsFunc(hpa.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
+			return c.Type == autoscalingv2.ScalingLimited && c.Reason == mode.Paused.String()
+		}),
 	}
 }

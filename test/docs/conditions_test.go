@@ -41,7 +41,8 @@ func TestConditions(t *testing.T) {
 		"messages may change.\n")
 	code := newCodeBase(t)
 	b.WriteString("\n## HorizontalPodAutoscalers and WorkloadAutoscalers\n\n`ScheduleActive` and `FallbackActive` are of " +
-		"WorkloadAutoscalers alone. They, and `AutoscalersConflict`, are absent until they are first True.\n")
+		"WorkloadAutoscalers alone. They, `AutoscalersConflict` and `ReplicasOverridden` are absent until they are " +
+		"first True.\n")
 	write(t, b, rowsOf(t, code, horizontalValues(), "internal/decide/horizontal", "internal/controller/horizontal"))
 	b.WriteString("\n## VerticalPodAutoscalers and their pods\n\n`UpdateBlocked` is True while pods " +
 		"should be changed and none is. Conditions that are only True in the table are absent otherwise.\n")
@@ -183,7 +184,8 @@ func horizontalValues() map[string][]row {
 			{reason: mode.Preview.String(), message: "the mode is Preview: the replica count is not written"},
 			{reason: mode.Paused.String(), message: "the mode is Paused: the replica count is kept"},
 		},
-		report + "mode.Paused.String()": {{reason: mode.Paused.String()}},
+		report + "behavior.DesiredWithinRange.String()": limits[:1],
+		report + "mode.Paused.String()":                 {{reason: mode.Paused.String()}},
 		report + "reason": {
 			{kind: statusreport.ScheduleActive, status: "True", reason: schedules.ReasonInForce, message: "in force: …"},
 			{kind: statusreport.ScheduleActive, status: "True", reason: schedules.ReasonMaxWins, message: "in force: …; the " +

@@ -54,6 +54,7 @@ type WorkloadAutoscalerList struct {
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas <= self.maxReplicas`,message="must be greater than or equal to minReplicas",fieldPath=".maxReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler'])`,message="must be at least 1 without an Object, External, Prometheus or ExternalScaler metric",fieldPath=".minReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || size(self.metrics) > 0 || (has(self.schedules) && size(self.schedules) > 0)`,message="must have a metric where there are no schedules; without the field CPU is the metric, at 80 % of the request",fieldPath=".metrics",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.schedules) || self.schedules.all(s, !has(s.maxReplicas) || s.maxReplicas >= self.minReplicas)`,message="must have no maxReplicas below the minReplicas of the object",fieldPath=".schedules"
 type WorkloadAutoscalerSpec struct {
 	// The workload whose replica count is set: a Deployment, StatefulSet, ReplicaSet,
 	// ReplicationController, or any other object with a scale subresource, in the

@@ -5,10 +5,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // reference names an object.
 type reference struct{ namespace, kind, name string }
+
+// referenceTo is the same for each way in which autoscalers may write the kind.
+func referenceTo(namespace, kind, name string) reference {
+	return reference{namespace, observe.KindKey(kind), name}
+}
 
 // label is one of an object in a namespace.
 type label struct{ namespace, key, value string }
@@ -49,7 +56,7 @@ func (c *Collection) indexed() *index {
 	}
 	c.index = x
 	for _, w := range c.Workloads {
-		ref := reference{w.Namespace, w.Kind, w.Name}
+		ref := referenceTo(w.Namespace, w.Kind, w.Name)
 		if x.targets[ref] == nil {
 			x.targets[ref] = w
 		}
@@ -75,12 +82,12 @@ func (c *Collection) indexed() *index {
 
 func (x *index) addAutoscalers(c *Collection) {
 	for _, h := range c.Horizontals {
-		ref := reference{h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name}
+		ref := referenceTo(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)
 		x.horizontals[ref] = append(x.horizontals[ref], h)
 	}
 	for _, v := range c.Verticals {
 		if t := v.Spec.TargetRef; t != nil {
-			ref := reference{v.Namespace, t.Kind, t.Name}
+			ref := referenceTo(v.Namespace, t.Kind, t.Name)
 			x.verticals[ref] = append(x.verticals[ref], v)
 		}
 	}
@@ -151,7 +158,7 @@ func (c *Collection) DaemonSets() []*Workload { return c.indexed().daemonSets }
 // VerticalsOn are the VPAs that refer to the workload that an HPA refers to, whether it
 // is here or not.
 func (c *Collection) VerticalsOn(h *Horizontal) []*Vertical {
-	return c.indexed().verticals[reference{h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name}]
+	return c.indexed().verticals[referenceTo(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)]
 }
 
 // Covered are the workloads whose pods a PodDisruptionBudget selects.

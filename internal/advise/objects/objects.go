@@ -180,7 +180,7 @@ type Unreadable struct {
 
 // Target is the workload that is referred to, and nil if it is not here.
 func (c *Collection) Target(namespace, kind, name string) *Workload {
-	return c.indexed().targets[reference{namespace, kind, name}]
+	return c.indexed().targets[referenceTo(namespace, kind, name)]
 }
 
 // TargetOfHorizontal is the workload that an HPA scales; nil if it is not here.
@@ -198,13 +198,13 @@ func (c *Collection) TargetOfVertical(v *Vertical) *Workload {
 
 // HorizontalsOf are the HPAs of a workload.
 func (c *Collection) HorizontalsOf(w *Workload) []*Horizontal {
-	return c.indexed().horizontals[reference{w.Namespace, w.Kind, w.Name}]
+	return c.indexed().horizontals[referenceTo(w.Namespace, w.Kind, w.Name)]
 }
 
 // VerticalsOf are the VPAs of a workload that do not only recommend.
 func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
 	var found []*Vertical
-	for _, v := range c.indexed().verticals[reference{w.Namespace, w.Kind, w.Name}] {
+	for _, v := range c.indexed().verticals[referenceTo(w.Namespace, w.Kind, w.Name)] {
 		c.compared()
 		if v.Mode() != vpav1.UpdateModeOff {
 			found = append(found, v)

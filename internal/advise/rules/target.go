@@ -142,7 +142,8 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		if r.off {
 			continue
 		}
-		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, r.kind, r.name}, "/")
+		// The API's clients accept a kind in lower case too.
+		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, strings.ToLower(r.kind), r.name}, "/")
 		other := first[key]
 		if other == nil {
 			first[key] = r.object

@@ -107,6 +107,7 @@ func TestContestIsSeenWhateverTheClocksSay(t *testing.T) {
 			object := w.hpa("web")
 			at := metav1.NewTime(time.Now().Add(behind).Truncate(time.Second))
 			object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: upstream, Subresource: "status", Time: &at}}
+			touch(&object.Status)
 			w.store(hpaResource, object)
 			w.pass(time.Second)
 		}

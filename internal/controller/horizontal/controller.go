@@ -130,8 +130,8 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 	}
 	o.scaler, err = scaling.New(&scaling.Config{
 		Clients: cfg.Clients, Targets: cfg.Targets,
-		FieldManager: cfg.FieldManager,
-		Workers:      c.workers, Reads: reads, Writes: writes,
+		FieldManager: cfg.FieldManager, Apps: cfg.Client.AppsV1(),
+		Workers: c.workers, Reads: reads, Writes: writes,
 		Unchanged: o.unchanged, MayScale: o.mayScale, SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
 	if err != nil {

@@ -112,7 +112,7 @@ func (h *hpaHandler) updated(old, hpa observehorizontal.Autoscaler) {
 	record := h.records.of(hpa.Key())
 	switch {
 	case !h.mode.Compares(hpa.Kind()):
-		h.contests.Updated(&record.contest, hpa)
+		h.contests.Updated(&record.contest, old, hpa)
 	case observehorizontal.StatusChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
 		record.comparison.StatusWritten()
 		h.queue.AddFull(hpa.Key(), time.Now())

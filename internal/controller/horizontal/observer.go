@@ -94,7 +94,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
 	}
 	isFine := p.observation.Target.Selector.IsFine()
-	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.observation) {
+	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
 	}
@@ -128,7 +128,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 func (o *observer) observeTarget(p *pass) {
 	target, selector := p.scale.Translate(&p.record.scaling, p.hpa.SelectsByOwner())
 	p.observation.Target = target
-	if !horizontal.NeedsReadings(&p.policy, &p.observation) {
+	if !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
 		// Another HPA may scale the pods of one that is switched off, or whose selector cannot
 		// be used. Upstream keeps what was once claimed.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {
@@ -142,9 +142,12 @@ func (o *observer) observeTarget(p *pass) {
 	}
 	both := ""
 	switch {
-	case p.observation.Refusal.Reason != "" || p.purpose == toFindOut:
-		// The pods may be the rival's.
+	case p.observation.Refusal.Reason != "":
+		// The pods are the rival's.
 		o.pods.Watch(p.hpa.Key(), selector, follower)
+	case p.purpose == toFindOut:
+		// Another controller may act on them. What this one would write is compared as if it had them alone.
+		o.pods.Claim(p.hpa.Key(), selector, follower)
 	case p.hpa.IsPreview():
 		o.pods.Watch(p.hpa.Key(), selector, follower)
 		both = o.pods.Overlap(p.hpa.Key())
@@ -156,6 +159,19 @@ func (o *observer) observeTarget(p *pass) {
 			fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
 				p.scale.Target.Scale.Status.Selector, both))
 	}
+}
+
+// claimKnown claims the pods of an HPA that another controller scales, if an informer has its target: another
+// autoscaler of these pods must stop all the same.
+func (o *observer) claimKnown(p *pass) {
+	if observed, isKnown := o.scaler.Known(p.hpa); isKnown {
+		target, selector := observed.Translate(&p.record.scaling, p.hpa.SelectsByOwner())
+		if target.Selector.IsFine() && target.SpecReplicas > 0 {
+			o.pods.Claim(p.hpa.Key(), selector, nil)
+			return
+		}
+	}
+	o.pods.Delete(p.hpa.Key())
 }
 
 // unchanged is an error if the HPA is no longer the one that was observed: the metrics APIs may

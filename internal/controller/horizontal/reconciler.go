@@ -2,7 +2,6 @@ package horizontal
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -17,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -206,6 +206,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
+	r.noticeOverride(ctx, p)
 	p.record.readings.Complete(p.start)
 	if p.purpose != toFindOut {
 		r.fillPast(p)
@@ -267,9 +268,32 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 		Report: d.Report(outcome),
 		Start:  p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
+	r.reportOverrides(p)
 	err := r.status.Write(ctx, &p.update)
 	r.count(p, &monitor.Outcome{Decision: d, Report: &p.update.Report, StatusErr: err})
 	return nil
+}
+
+// noticeOverride notices that another writer has set the target's replica count since it was written here.
+func (r *reconciler) noticeOverride(ctx context.Context, p *pass) {
+	if p.purpose != toAct || p.scale.Err != nil {
+		return
+	}
+	if r.observer.scaler.Observed(ctx, &p.record.scaling, p.scale.Target) {
+		r.status.Warn(p.hpa, &p.record.status, statusreport.ReplicasOverridden,
+			r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa))
+	}
+}
+
+// reportOverrides shows the other writer of the replica count.
+func (r *reconciler) reportOverrides(p *pass) {
+	if by := r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa); by != "" {
+		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter", by)
+		return
+	}
+	p.update.Report.Show(statusreport.ReplicasOverridden, false,
+		observehorizontal.IsOverridden(p.hpa.HorizontalPodAutoscaler), "NoOtherWriter",
+		"no other writer has set the replica count lately")
 }
 
 // rescale writes the replica count that was decided on.
@@ -281,9 +305,9 @@ func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	switch {
 	case err == nil:
 		r.series.Startup.Scaled(p.hpa.Key(), began, d.Desired-d.Current)
-	case errors.Is(err, scaling.ErrBackoff):
+	case scaling.IsHeld(err):
 		// Nothing else may happen before the next sync period.
-		r.queue.AddEarly(p.hpa.Key(), p.record.scaling.BackoffUntil(), p.mayLower())
+		r.queue.AddEarly(p.hpa.Key(), r.observer.scaler.HeldUntil(&p.record.scaling), p.mayLower())
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 func told(cfg *Config) {
@@ -78,7 +79,7 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 		w.made = func(made *Controller) {
 			c = made
 			c.reconciler.observer.reader.Early.SetBurst(0) // requests wait
-			for c.reconciler.status.Writes.TryAcquire(status.Kind) {
+			for c.reconciler.status.Writes.TryAcquire(status.KindOf(observehorizontal.Autoscaler{})) {
 				taken++
 			}
 		}
@@ -90,7 +91,7 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 			t.Errorf("%d decisions in two seconds, %d statuses", n, w.decidedOn(objects))
 		}
 		for range taken {
-			c.reconciler.status.Writes.Release(status.Kind)
+			c.reconciler.status.Writes.Release(status.KindOf(observehorizontal.Autoscaler{}))
 		}
 		w.pass(1200 * time.Millisecond)
 		if n := w.decidedOn(objects); n != objects {

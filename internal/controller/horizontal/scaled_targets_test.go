@@ -8,8 +8,10 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -111,5 +113,29 @@ func TestThousandsOfOneTarget(t *testing.T) {
 	}
 	if len(s.byKey) != 0 || len(s.byTarget) != 0 {
 		t.Errorf("left: %d, %d", len(s.byKey), len(s.byTarget))
+	}
+}
+
+// The API's clients accept a kind in lower case too, so both spellings name one target, whichever of the two
+// autoscalers has it. The informer has the target by both, and a change of its replica count reaches both.
+func TestRivalsByAKindInLowerCase(t *testing.T) {
+	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
+		for name, kinds := range map[string][2]string{
+			"the other one": {"deployment", "Deployment"}, "this one": {"Deployment", "deployment"},
+		} {
+			s := newScaledTargets()
+			other := scales(kind, "other", "web", 1)
+			own := scales(observe.WorkloadAutoscaler, "own", "web", 2)
+			other.Spec.ScaleTargetRef.Kind, own.Spec.ScaleTargetRef.Kind = kinds[0], kinds[1]
+			s.set(own)
+			s.set(other)
+			if rival, isThere := s.rivalOf(own.Key()); !isThere || rival != other.Key() {
+				t.Errorf("%s in lower case, %s: the rival is %v", name, kind, rival)
+			}
+			id := targets.IDOf(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "shop", "web")
+			if got := s.of(id); len(got) != 2 {
+				t.Errorf("%s in lower case, %s: the target has the autoscalers %v", name, kind, got)
+			}
+		}
 	}
 }

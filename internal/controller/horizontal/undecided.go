@@ -32,7 +32,7 @@ func (r *reconciler) contested(p *pass) (until time.Time) {
 }
 
 // left is when an object that is left to another controller is looked at again. In mode auto that other
-// controller may act on it for good: then nothing is read for it.
+// controller may act on it for good: then nothing is read for it. Its pods stay claimed where that takes no request.
 func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	if r.HPAs != takeover.Auto || p.hpa.Workload != nil {
 		return until
@@ -45,6 +45,7 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 		p.record.reset()
 		p.record.isReleased = true
 	}
+	r.observer.claimKnown(p)
 	return schedule.Following(p.hpa.UID, until, r.SyncPeriod)
 }
 

@@ -18,6 +18,7 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // brownout is an API server that takes scale writes and answers none of them while it is
@@ -189,7 +190,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 		w.made = func(made *Controller) { c = made }
 		w.start()
 		w.pass(period)
-		for c.reconciler.status.Writes.TryAcquire(status.Kind) {
+		for c.reconciler.status.Writes.TryAcquire(status.KindOf(observehorizontal.Autoscaler{})) {
 		}
 		statuses := 0
 		w.set(func() { w.usage, w.beforeStatus = 95, func() error { statuses++; return nil } })
@@ -199,7 +200,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 		go w.stop()
 		w.stop = nil
 		w.pass(10 * time.Millisecond)
-		c.reconciler.status.Writes.Release(status.Kind)
+		c.reconciler.status.Writes.Release(status.KindOf(observehorizontal.Autoscaler{}))
 		w.pass(time.Second)
 		if statuses != 0 {
 			t.Errorf("%d statuses after the end", statuses)

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
@@ -17,11 +18,11 @@ import (
 
 // NeedsReadings reports whether a decision on the observation uses the pods and the
 // metrics' readings. If not, the controller collects none.
-func NeedsReadings(p *Policy, o *Observation) bool {
+func NeedsReadings(p *Policy, s *State, o *Observation) bool {
 	if o.Target.Selector.Problem != podselector.Fine {
 		return false
 	}
-	switch branch(p, p.bounds(), o) {
+	switch branch(p, p.bounds(), o, o.ScaledToZero || isOwnZero(p, s, o)) {
 	case BranchMetrics:
 		return true
 	case BranchAboveMax, BranchBelowMin:
@@ -51,7 +52,9 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		isScaledToZero: o.ScaledToZero,
 	}
 	d.schedule(s.work)
-	d.Branch = branch(p, d.Bounds, o)
+	s.ScaledToZero = isOwnZero(p, &s, o)
+	d.isOwnZero = s.ScaledToZero
+	d.Branch = branch(p, d.Bounds, o, o.ScaledToZero || s.ScaledToZero)
 	if d.Branch == BranchNoScale {
 		return d, s
 	}
@@ -93,12 +96,12 @@ func (p *Policy) bounds() schedules.Bounds {
 
 // branch chooses the way. A target at zero is switched off, unless it was this
 // controller that scaled it there (KEP-2021).
-func branch(p *Policy, b schedules.Bounds, o *Observation) Branch {
+func branch(p *Policy, b schedules.Bounds, o *Observation, isScaledToZero bool) Branch {
 	current := o.Target.SpecReplicas
 	switch {
 	case o.Target.Error != "":
 		return BranchNoScale
-	case current == 0 && !zero.ScalesUp(p.Metrics, p.MinReplicas, p.WorkloadAutoscaler != nil, o.ScaledToZero):
+	case current == 0 && !zero.ScalesUp(p.Metrics, p.MinReplicas, p.WorkloadAutoscaler != nil, isScaledToZero):
 		return BranchDisabled
 	case current == 0 && p.WorkloadAutoscaler == nil:
 		return BranchMetrics
@@ -109,6 +112,25 @@ func branch(p *Policy, b schedules.Bounds, o *Observation) Branch {
 	default:
 		return BranchMetrics
 	}
+}
+
+// isOwnZero reports whether a target at zero is there because of this object, whatever the condition shows: the
+// status write after the scale write may be lost. Where zero is an ordinary count of a WorkloadAutoscaler, or what it
+// asks for, it does not matter who scaled the target there. Upstream goes by the condition alone.
+func isOwnZero(p *Policy, s *State, o *Observation) bool {
+	if o.Target.Error != "" {
+		return s.ScaledToZero
+	}
+	w := p.WorkloadAutoscaler
+	switch {
+	case o.Target.SpecReplicas != 0 || w == nil && !p.Divergences.Has(divergence.ZeroCondition):
+		return false
+	case s.ScaledToZero || w == nil || o.Refusal.Reason != "":
+		return s.ScaledToZero
+	case w.Mode == mode.Paused:
+		return w.PausedReplicas != nil && *w.PausedReplicas == 0
+	}
+	return w.Mode == mode.Active && zero.MayBe(p.Metrics, p.MinReplicas)
 }
 
 // correct brings a count that is out of range to its bound, independent of the

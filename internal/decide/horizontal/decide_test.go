@@ -162,7 +162,7 @@ func TestBranches(t *testing.T) {
 				p.Metrics = tt.metrics
 			}
 			d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &tt.observation)
-			got := result{d.Branch, d.Desired, d.Rescale, horizontal.NeedsReadings(&p, &tt.observation)}
+			got := result{d.Branch, d.Desired, d.Rescale, horizontal.NeedsReadings(&p, &horizontal.State{}, &tt.observation)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 			}

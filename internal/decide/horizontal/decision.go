@@ -62,8 +62,9 @@ type Decision struct {
 	conflict statusreport.Conflict
 	shown    statusreport.Shown
 	refusal  statusreport.Refusal
-	// isScaledToZero is the status of the condition before the decision.
-	isScaledToZero bool
+	// isScaledToZero is the status of the condition before the decision, and isOwnZero says that it is to be True as long
+	// as there are no replicas.
+	isScaledToZero, isOwnZero bool
 }
 
 // Branch is the way that a decision took.

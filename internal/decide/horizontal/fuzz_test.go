@@ -44,7 +44,7 @@ func FuzzDecide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		source := numbers(text)
 		s := maker{pick: source.next, wild: true}.situation()
-		horizontal.NeedsReadings(&s.policy, &s.observation)
+		horizontal.NeedsReadings(&s.policy, &horizontal.State{}, &s.observation)
 		d, state := s.decide()
 		for _, outcome := range []horizontal.Outcome{{At: s.now}, {At: s.now, Error: "conflict"}} {
 			if r := d.Report(outcome); len(r.Conditions) == 0 {

@@ -25,7 +25,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, Ahead: d.Ahead,
 		RaisedToMin: d.RaisedToMin,
 		Schedules:   &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, Refusal: d.refusal,
-		IsScaledToZero: d.isScaledToZero, WriteError: outcome.Error,
+		IsScaledToZero: d.isScaledToZero, IsOwnZero: d.isOwnZero, WriteError: outcome.Error,
 	})
 	r.ShowConflict(d.conflict)
 	if p.ForecastProblem != "" {

@@ -100,6 +100,9 @@ type State struct {
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
 	// Cut is what was asked for where a rate let the count fall a part of the way alone; 0 elsewhere.
 	Cut int32 `json:"cut,omitempty"`
+	// ScaledToZero says that the last scale write took the last replica, and the count has been zero since. The
+	// condition has it too, but the status write after the scale write may be lost.
+	ScaledToZero bool `json:"scaledToZero,omitempty"`
 	// Ready are the numbers of ready pods lately.
 	Ready history.Ready `json:"ready,omitempty"`
 	// Surges is what is remembered of surges.
@@ -143,6 +146,7 @@ func Settle(state State, outcome Outcome) State {
 	}
 	state.Count.Replicas = pending.Replicas - pending.Change
 	state.Count.Change(outcome.At, pending.Replicas)
+	state.ScaledToZero = pending.Replicas == 0 && pending.Change < 0
 	switch {
 	case pending.Longest == 0:
 	case pending.Change > 0:

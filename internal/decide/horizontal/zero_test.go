@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
@@ -162,6 +163,60 @@ func TestNothingDelaysTheFirstReplica(t *testing.T) {
 			d, _ = horizontal.Decide(noon.Add(5*time.Second), &p, s, &o)
 			if d.Desired != tt.want || d.Rescale != (tt.want > 0) {
 				t.Errorf("%d replicas, want %d: %+v", d.Desired, tt.want, d.Limited)
+			}
+		})
+	}
+}
+
+// TestLostZeroCondition: the status write after the one that took the last replica may be lost, also with the process
+// that made both. The condition follows, and the target comes back once the object asks for replicas. A target that
+// somebody has switched off stays off.
+func TestLostZeroCondition(t *testing.T) {
+	wla := func(m mode.Mode, held *int32) *horizontal.WorkloadAutoscaler {
+		return &horizontal.WorkloadAutoscaler{Mode: m, PausedReplicas: held}
+	}
+	none, two := int32(0), int32(2)
+	wrote := horizontal.State{ScaledToZero: true}
+	for name, tt := range map[string]struct {
+		min   int32
+		own   *horizontal.WorkloadAutoscaler
+		state horizontal.State
+		set   divergence.Set
+		want  bool
+	}{
+		"an HPA that was scaled to zero":     {state: wrote, set: divergence.Default, want: true},
+		"as upstream":                        {state: wrote},
+		"an HPA, after a restart":            {set: divergence.Default},
+		"paused at zero":                     {min: 2, own: wla(mode.Paused, &none), want: true},
+		"paused at another count":            {min: 2, own: wla(mode.Paused, &two)},
+		"paused where it was":                {min: 2, own: wla(mode.Paused, nil)},
+		"active, where zero is ordinary":     {own: wla(mode.Active, nil), want: true},
+		"a preview":                          {own: wla(mode.Preview, nil)},
+		"active, where it is switched off":   {min: 1, own: wla(mode.Active, nil)},
+		"active since it was scaled to zero": {own: wla(mode.Active, nil), state: wrote, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, o := policy(tt.min, 10), see(0, length(0))
+			p.WorkloadAutoscaler, p.Divergences = tt.own, tt.set
+			if tt.own != nil {
+				p.Divergences = divergence.Default
+			}
+			o.ScaledToZero = false
+			d, s := horizontal.Decide(noon, &p, tt.state, &o)
+			got := false
+			for _, c := range d.Report(horizontal.Outcome{At: noon}).Conditions {
+				got = got || c.Type == statusreport.ScaledToZero && c.Status == condition.True
+			}
+			if got != tt.want {
+				t.Errorf("ScaledToZero becomes True: %t", got)
+			}
+			// More replicas are asked for before a status was written.
+			p.MinReplicas = 3
+			if tt.own != nil {
+				p.WorkloadAutoscaler = wla(mode.Active, nil)
+			}
+			if d, _ = horizontal.Decide(noon.Add(time.Minute), &p, s, &o); d.Rescale != tt.want {
+				t.Errorf("then it is scaled: %t, to %d", d.Rescale, d.Desired)
 			}
 		})
 	}

@@ -143,6 +143,12 @@ type Write struct {
 // Target is what an autoscaler scales.
 type Target struct{ Group, Kind, Namespace, Name string }
 
+// Key is the same for all references to one object: the API's clients accept a kind in lower case too.
+func (t Target) Key() Target {
+	t.Kind = strings.ToLower(t.Kind)
+	return t
+}
+
 // Autoscaler is a HorizontalPodAutoscaler, a WorkloadAutoscaler or a VerticalPodAutoscaler.
 type Autoscaler struct {
 	Object
@@ -157,6 +163,8 @@ type Autoscaler struct {
 	UsesResources, UsesCustom, UsesExternal bool
 	// ScaledObject is the name of the one that made it; empty if none did.
 	ScaledObject string
+	// Overridden is the message of its condition ReplicasOverridden; empty unless that is True.
+	Overridden string
 	// HasStatus says that some controller has written conditions into it.
 	HasStatus bool
 	// Writes are those of its status.

@@ -265,6 +265,14 @@ func TestBroken(t *testing.T) {
 				w.Kind = wlaKind
 				f.WLAs.Value = []facts.Autoscaler{w}
 			}},
+		"two autoscalers, one by a kind in lower case": {"targets", doctor.Problem, "Deployment shop/web",
+			"WorkloadAutoscaler shop/web", func(f *facts.Facts) {
+				w := hpa("web")
+				w.Kind, w.Target.Kind = wlaKind, "deployment"
+				f.WLAs.Value = []facts.Autoscaler{w}
+			}},
+		"another writer": {"targets", doctor.Problem, "HorizontalPodAutoscaler shop/web", "argocd sets the replica count",
+			func(f *facts.Facts) { f.HPAs.Value[0].Overridden = "argocd sets the replica count too" }},
 		"a VPA of the same resource": {"targets", doctor.Warning, "VerticalPodAutoscaler shop/web", "cpu",
 			func(f *facts.Facts) {
 				v := hpa("web")

@@ -16,24 +16,26 @@ const (
 	wlaKind = "WorkloadAutoscaler"
 )
 
-// horizontal are those that scale replicas. A ScaledObject counts as the HPA that it made.
+// horizontal are those that scale replicas, by the key of what they scale. A ScaledObject counts as the HPA that it
+// made.
 func horizontal(f *facts.Facts) map[facts.Target][]facts.Autoscaler {
 	all := map[facts.Target][]facts.Autoscaler{}
 	made := map[string]bool{}
+	add := func(a facts.Autoscaler) { all[a.Target.Key()] = append(all[a.Target.Key()], a) }
 	for _, h := range f.HPAs.Value {
-		all[h.Target] = append(all[h.Target], h)
+		add(h)
 		if h.ScaledObject != "" {
 			made[h.Namespace+"/"+h.ScaledObject] = true
 		}
 	}
 	for _, w := range f.WLAs.Value {
 		if w.Mode == "" || w.Mode == "Active" {
-			all[w.Target] = append(all[w.Target], w)
+			add(w)
 		}
 	}
 	for _, s := range f.ScaledObjects.Value.All {
 		if !made[s.Namespace+"/"+s.Name] {
-			all[s.Target] = append(all[s.Target], s)
+			add(s)
 		}
 	}
 	return all
@@ -45,9 +47,12 @@ func targets(f *facts.Facts) []doctor.Finding {
 	}
 	all := horizontal(f)
 	var found []doctor.Finding
-	for target, autoscalers := range all {
+	for _, autoscalers := range all {
 		if len(autoscalers) > 1 {
-			found = append(found, several(target, autoscalers))
+			found = append(found, several(autoscalers))
+		}
+		for i := range autoscalers {
+			found = append(found, overridden(&autoscalers[i])...)
 		}
 	}
 	for i := range f.VPAs.Value {
@@ -73,7 +78,8 @@ func targets(f *facts.Facts) []doctor.Finding {
 }
 
 // several is the finding about autoscalers that change the same replica count.
-func several(target facts.Target, autoscalers []facts.Autoscaler) doctor.Finding {
+func several(autoscalers []facts.Autoscaler) doctor.Finding {
+	target := autoscalers[0].Target
 	var names []string
 	kinds := map[string]int{}
 	for i := range autoscalers {
@@ -98,12 +104,23 @@ func several(target facts.Target, autoscalers []facts.Autoscaler) doctor.Finding
 	return found
 }
 
+// overridden finds another writer of the replica count, which the controller has named.
+func overridden(a *facts.Autoscaler) []doctor.Finding {
+	if a.Overridden == "" {
+		return nil
+	}
+	return []doctor.Finding{{
+		Level: doctor.Problem, Object: a.String(), What: a.Overridden, Why: "their writes undo each other",
+		Do: "remove spec.replicas from what the other writer applies, or have it ignore the field",
+	}}
+}
+
 // sameResource finds a VPA that changes the requests by which an HPA divides.
 func sameResource(v *facts.Autoscaler, all map[facts.Target][]facts.Autoscaler) []doctor.Finding {
 	if v.Mode == "Off" {
 		return nil
 	}
-	for _, h := range all[v.Target] {
+	for _, h := range all[v.Target.Key()] {
 		shared := slices.DeleteFunc(slices.Clone(h.Resources), func(r string) bool {
 			return !slices.Contains(v.Resources, r)
 		})

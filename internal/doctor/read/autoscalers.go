@@ -20,7 +20,7 @@ func (r *reference) target(namespace string) facts.Target {
 	if !hasGroup {
 		group = ""
 	}
-	if group == "" && r.Kind != "ReplicationController" {
+	if group == "" && !strings.EqualFold(r.Kind, "ReplicationController") {
 		group = "apps" // an HPA without apiVersion, and KEDA's default
 	}
 	return facts.Target{Group: group, Kind: r.Kind, Namespace: namespace, Name: r.Name}
@@ -51,11 +51,22 @@ type horizontal struct {
 	} `json:"status"`
 }
 
+// overridden is the message of the condition about another writer of the replica count; empty unless it is True.
+func overridden(conditions []condition) string {
+	for i := range conditions {
+		if c := &conditions[i]; c.Type == "ReplicasOverridden" && c.Status == "True" {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 func (h *horizontal) autoscaler(kind string) facts.Autoscaler {
 	m := &h.Metadata
 	a := facts.Autoscaler{
 		Object: facts.Object{Kind: kind, Namespace: m.Namespace, Name: m.Name}, Created: m.CreationTimestamp,
 		Target: h.Spec.ScaleTargetRef.target(m.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
+		Overridden: overridden(h.Status.Conditions),
 	}
 	for i := range h.Spec.Metrics {
 		metric := &h.Spec.Metrics[i]

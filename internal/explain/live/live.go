@@ -96,7 +96,7 @@ func (r *Reader) Read(
 	policy := step.Policy(r.Options)
 	seen, selector := observehorizontal.Target(target.Scale)
 	observation := horizontal.Observation{Target: seen, ScaledToZero: observehorizontal.ScaledToZero(hpa)}
-	if seen.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(&policy, &observation) {
+	if seen.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(&policy, &horizontal.State{}, &observation) {
 		return step, nil
 	}
 	if step.Pods, err = r.pods(ctx, autoscaler, target.Scale, selector); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
@@ -119,6 +121,10 @@ func containersOf(pods []*corev1.Pod) (present []recommend.Present, uids []strin
 	return present, uids
 }
 
+func isSame(ref *autoscalingv1.CrossVersionObjectReference, kind, name string) bool {
+	return observe.KindKey(ref.Kind) == observe.KindKey(kind) && ref.Name == name
+}
+
 func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []conflict.Conflict {
 	ref := step.Object.Spec.TargetRef
 	if ref == nil {
@@ -126,12 +132,12 @@ func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []con
 	}
 	var others []conflict.Horizontal
 	for _, hpa := range step.Horizontals {
-		if hpa.Spec.ScaleTargetRef.Kind == ref.Kind && hpa.Spec.ScaleTargetRef.Name == ref.Name {
+		if isSame(ref, hpa.Spec.ScaleTargetRef.Kind, hpa.Spec.ScaleTargetRef.Name) {
 			others = append(others, observevertical.HorizontalOf(hpa))
 		}
 	}
 	for _, wla := range step.Workloads {
-		if wla.Spec.ScaleTargetRef.Kind == ref.Kind && wla.Spec.ScaleTargetRef.Name == ref.Name {
+		if isSame(ref, wla.Spec.ScaleTargetRef.Kind, wla.Spec.ScaleTargetRef.Name) {
 			others = append(others, observevertical.HorizontalsOf(observehorizontal.WorkloadAutoscaler(wla))...)
 		}
 	}

@@ -162,7 +162,8 @@ func TestConflictIsExplained(t *testing.T) {
 	k.Horizontals = []*autoscalingv2.HorizontalPodAutoscaler{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "web"},
+			// As it may be written, too.
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "deployment", Name: "web"},
 			Metrics: []autoscalingv2.MetricSpec{{Resource: &autoscalingv2.ResourceMetricSource{
 				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
 			}}},

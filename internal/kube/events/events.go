@@ -3,6 +3,7 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,7 +43,33 @@ func StartFor(
 		record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
 	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(kinds, corev1.EventSource{Component: component})
-	return recorder, broadcaster.Shutdown
+	return bounded{recorder}, broadcaster.Shutdown
+}
+
+// maxMessage is the most bytes of a message, as of the newer events.k8s.io. The API server takes 1.5 MB of these
+// events, and an error may quote what a tenant chose.
+const maxMessage = 1024
+
+// Cut is the message, shortened if it is longer than those of events may be.
+func Cut(message string) string {
+	const rest = "…"
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage-len(rest)], "") + rest
+}
+
+// bounded cuts messages. Nothing uses AnnotatedEventf.
+type bounded struct{ record.EventRecorder }
+
+// Event implements record.EventRecorder.
+func (b bounded) Event(object runtime.Object, kind, reason, message string) {
+	b.EventRecorder.Event(object, kind, reason, Cut(message))
+}
+
+// Eventf implements record.EventRecorder.
+func (b bounded) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
+	b.Event(object, kind, reason, fmt.Sprintf(format, args...))
 }
 
 // spamKey groups the events that share an allowance, 25 and one more every five minutes.

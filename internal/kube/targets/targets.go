@@ -20,10 +20,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Cache answers for the scales of the apps/v1 kinds.
 type Cache struct {
+	// stores are by the key of their kind.
 	stores map[schema.GroupKind]kind
 	// factory starts the informers; nil if they are others'.
 	factory informers.SharedInformerFactory
@@ -48,16 +50,27 @@ type made struct {
 	scale *autoscalingv1.Scale
 }
 
-// ID names a target.
+// ID names a target. Two references to the same object have the same.
 type ID struct {
+	// Kind is its key, observe.KindKey.
 	Kind schema.GroupKind
 	Name types.NamespacedName
 }
 
+// IDOf is the ID of an object of this kind.
+func IDOf(gk schema.GroupKind, namespace, name string) ID {
+	return ID{Kind: keyOf(gk), Name: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func keyOf(gk schema.GroupKind) schema.GroupKind {
+	return schema.GroupKind{Group: gk.Group, Kind: observe.KindKey(gk.Kind)}
+}
+
 // replicaSets are those that Deployments, and others, control.
-var replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
+var replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "replicaset"}
 
 type kind struct {
+	name     string
 	resource schema.GroupResource
 	informer cache.SharedIndexInformer
 }
@@ -77,14 +90,15 @@ func New(client kubernetes.Interface) *Cache {
 func Over(apps appsinformers.Interface) *Cache {
 	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[ID]string{}, made: map[ID]made{}, most: leastMost}
 	add := func(name, resource string, informer cache.SharedIndexInformer) {
-		c.stores[schema.GroupKind{Group: appsv1.GroupName, Kind: name}] = kind{
+		c.stores[keyOf(schema.GroupKind{Group: appsv1.GroupName, Kind: name})] = kind{
+			name:     name,
 			resource: schema.GroupResource{Group: appsv1.GroupName, Resource: resource},
 			informer: informer,
 		}
 	}
 	add("Deployment", "deployments", apps.Deployments().Informer())
 	add("StatefulSet", "statefulsets", apps.StatefulSets().Informer())
-	add(replicaSets.Kind, "replicasets", apps.ReplicaSets().Informer())
+	add("ReplicaSet", "replicasets", apps.ReplicaSets().Informer())
 	return c
 }
 
@@ -109,17 +123,18 @@ func (c *Cache) HasSynced() bool {
 // returned as long as the object is the same. That an object is not in the cache does not mean that
 // it does not exist: the API server has to be asked.
 func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target, bool) {
-	k, ok := c.stores[gk]
-	if !ok {
+	id := IDOf(gk, namespace, name)
+	k, ok := c.stores[id.Kind]
+	if !ok || gk.Kind != k.name && gk.Kind != id.Kind.Kind {
+		// The API server knows no such spelling.
 		return scale.Target{}, false
 	}
-	id := types.NamespacedName{Namespace: namespace, Name: name}
-	object, exists, err := k.informer.GetStore().GetByKey(id.String())
+	object, exists, err := k.informer.GetStore().GetByKey(id.Name.String())
 	if err != nil || !exists {
 		return scale.Target{}, false
 	}
-	s, err := c.of(ID{Kind: gk, Name: id}, object)
-	if err != nil || !c.shows(ID{Kind: gk, Name: id}, s.ResourceVersion) {
+	s, err := c.of(id, object)
+	if err != nil || !c.shows(id, s.ResourceVersion) {
 		return scale.Target{}, false
 	}
 	return scale.Target{Resource: k.resource, Scale: s}, true

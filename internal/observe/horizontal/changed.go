@@ -29,6 +29,14 @@ func IsSameSpec(old, hpa Autoscaler) bool {
 	}
 }
 
+// IsStatusChanged is StatusChanged of either kind.
+func IsStatusChanged(old, object Autoscaler) bool {
+	if old.Workload != nil && object.Workload != nil {
+		return !equality.Semantic.DeepEqual(&old.Workload.Status, &object.Workload.Status)
+	}
+	return StatusChanged(old.HorizontalPodAutoscaler, object.HorizontalPodAutoscaler)
+}
+
 // StatusChanged reports whether the HPA's status is another than before.
 func StatusChanged(old, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return !equality.Semantic.DeepEqual(&old.Status, &hpa.Status)

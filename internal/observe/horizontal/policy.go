@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -61,6 +62,11 @@ func FirstState(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.State {
 // is in its way.
 func InConflict(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return shows(hpa, conflict.Condition)
+}
+
+// IsOverridden reports whether the object's status says that another writer sets the replica count too.
+func IsOverridden(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return shows(hpa, statusreport.ReplicasOverridden)
 }
 
 // ScaledToZero reports whether the object's status says that its controller

@@ -10,10 +10,7 @@ import (
 // A newer version's definition lets values pass that this version does not know. They are named, and the object is not
 // acted on: none is taken for the default.
 func TestValuesOfANewerVersion(t *testing.T) {
-	cases := map[string]struct {
-		change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)
-		want   string
-	}{
+	cases := map[string]refused{
 		"a mode": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = "Dreaming" }, `spec.mode: Unsupported value: "Dreaming"`},
 		"a strategy of selection": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.SelectionStrategy = "Everything"
@@ -25,6 +22,42 @@ func TestValuesOfANewerVersion(t *testing.T) {
 			s.Forecast = &plimsollv1alpha1.Forecast{Mode: "Sometimes"}
 		}, `spec.forecast.mode: Unsupported value: "Sometimes"`},
 	}
+	refuses(t, cases)
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
+	if _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
+		t.Errorf("without any of them: %+v", refusal)
+	}
+}
+
+// A schedule that contradicts the object, or never starts, is refused by its field's name.
+func TestSchedulesThatCannotBe(t *testing.T) {
+	least, most := int32(5), int32(4)
+	night := plimsollv1alpha1.Schedule{Name: "night", Start: "@daily", DurationSeconds: 60, MaxReplicas: &most}
+	cases := map[string]refused{
+		"a maxReplicas below minReplicas": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.MinReplicas, s.Schedules = &least, []plimsollv1alpha1.Schedule{night}
+		}, `spec.schedules[0].maxReplicas: Invalid value: 4: must not be below the minReplicas of the object, 5`},
+		"the 30th of February": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Schedules = []plimsollv1alpha1.Schedule{night}
+			s.Schedules[0].Start = "0 0 30 2 *"
+		}, `spec.schedules[0].start: Invalid value: "0 0 30 2 *": never starts`},
+	}
+	refuses(t, cases)
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
+	wla.Spec.MinReplicas, wla.Spec.Schedules = &most, []plimsollv1alpha1.Schedule{night}
+	if _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
+		t.Errorf("a maxReplicas that equals minReplicas: %+v", refusal)
+	}
+}
+
+// refused is a change of a spec and what the refusal says.
+type refused struct {
+	change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)
+	want   string
+}
+
+func refuses(t *testing.T, cases map[string]refused) {
+	t.Helper()
 	for name, tc := range cases {
 		wla := &plimsollv1alpha1.WorkloadAutoscaler{}
 		tc.change(&wla.Spec)
@@ -32,8 +65,5 @@ func TestValuesOfANewerVersion(t *testing.T) {
 		if refusal.Reason != "InvalidSpec" || !strings.Contains(refusal.Message, tc.want) {
 			t.Errorf("%s: %+v, want %s", name, refusal, tc.want)
 		}
-	}
-	if _, refusal := PolicyOf(WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{}), DefaultOptions()); refusal.Reason != "" {
-		t.Errorf("without any of them: %+v", refusal)
 	}
 }

@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"fmt"
 	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -74,6 +75,10 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 	for i := range spec.Schedules {
 		schedule, problems := scheduled.Of(&spec.Schedules[i], path.Child("schedules").Index(i))
 		own.Schedules = append(own.Schedules, schedule)
+		if most, least := schedule.MaxReplicas, valueOr(spec.MinReplicas, 1); most > 0 && most < least {
+			problems = append(problems, field.Invalid(path.Child("schedules").Index(i).Child("maxReplicas"), most,
+				fmt.Sprintf("must not be below the minReplicas of the object, %d", least)))
+		}
 		errs = append(errs, problems...)
 	}
 	if len(errs) > 0 {
@@ -126,7 +131,14 @@ func valueOr(value *int32, otherwise int32) int32 {
 
 // ShownOf are the conditions of a WorkloadAutoscaler that are True in its status.
 func ShownOf(hpa *autoscalingv2.HorizontalPodAutoscaler) statusreport.Shown {
-	return statusreport.Shown{
+	shown := statusreport.Shown{
 		ScheduleActive: shows(hpa, statusreport.ScheduleActive), FallbackActive: shows(hpa, statusreport.FallbackActive),
 	}
+	for i := range hpa.Status.Conditions {
+		c := &hpa.Status.Conditions[i]
+		if c.Type == autoscalingv2.ScalingLimited && c.Reason == mode.Paused.String() {
+			shown.LimitedByPause = true
+		}
+	}
+	return shown
 }

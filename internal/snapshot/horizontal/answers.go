@@ -42,7 +42,11 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	if message := s.Snapshot.VerticalConflict; message != nil {
 		o.Conflict = statusreport.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
 	}
-	if target.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(p, &o) {
+	state := s.Snapshot.State
+	if state == nil {
+		state = &horizontal.State{}
+	}
+	if target.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(p, state, &o) {
 		return o, nil
 	}
 	pods := observe.PodsOf(s.pods(selector))

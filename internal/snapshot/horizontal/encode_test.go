@@ -73,6 +73,7 @@ const fullState = `{
     "highs": [{"time": "2026-11-20T11:50:00Z", "replicas": 4}], "lows": [{"time": "2026-11-20T11:51:00Z", "replicas": 2}],
     "slots": [{"time": "2026-11-20T11:52:00Z", "replicas": 3}], "passing": [{"time": "2026-11-20T11:53:00Z", "replicas": 5}]
   },
+  "scaledToZero": true,
   "scaleUps": [{"time": "2026-11-20T11:54:00Z", "replicas": 2, "outdated": true}],
   "scaleDowns": [{"time": "2026-11-20T11:55:00Z", "replicas": 1}],
   "lastScaleUp": "2026-11-20T11:54:00Z",

@@ -149,6 +149,7 @@ var (
 		{"AbleToScale", string(corev1.ConditionFalse), Problem, []string{"BackoffDownscale", "BackoffBoth"}},
 		{"ScalingActive", string(corev1.ConditionFalse), Problem, []string{"ScalingDisabled"}},
 		{"AutoscalersConflict", string(corev1.ConditionTrue), Warning, nil},
+		{"ReplicasOverridden", string(corev1.ConditionTrue), Warning, nil},
 		{"ScalingLimited", string(corev1.ConditionTrue), Warning,
 			[]string{"TooFewReplicas", "ScaleUpLimit", "ScaleDownLimit"}},
 	}

@@ -176,8 +176,11 @@ var invalids = map[string]invalid{
 	"a ramp without minReplicas":     {fmt.Sprintf(daily, `,"minReplicas":null,"maxReplicas":3,"rampSeconds":60`), "spec.schedules[0].rampSeconds", "may be set only beside minReplicas", true},
 	"minReplicas 0 with CPU, at night": {`{"minReplicas":0,"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
 		"spec.minReplicas", "at least 1 without an Object, External, Prometheus", true},
-	"33 schedules":     {manySchedules(33), "spec.schedules", "at most 32 items", true},
-	"an unknown field": {`{"coolDownPeriod":5}`, "", `unknown field "spec.coolDownPeriod"`, true},
+	"a schedule's max below minReplicas": {`{"minReplicas":3,"schedules":[{"name":"night","start":"@daily","durationSeconds":60,"maxReplicas":2}]}`,
+		"spec.schedules", "must have no maxReplicas below the minReplicas", true},
+	"a step above int64": {fmt.Sprintf(daily, `,"start":"*/9223372036854775808 * * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
+	"33 schedules":       {manySchedules(33), "spec.schedules", "at most 32 items", true},
+	"an unknown field":   {`{"coolDownPeriod":5}`, "", `unknown field "spec.coolDownPeriod"`, true},
 }
 
 func manySchedules(n int) string {

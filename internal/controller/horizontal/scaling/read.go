@@ -86,6 +86,16 @@ func (s *Scaler) Observe(
 	return Observed{Target: r.cached.target, Err: r.cached.err, At: at}, nil
 }
 
+// Known is the scale of the target, if an informer has it.
+func (s *Scaler) Known(hpa observehorizontal.Autoscaler) (Observed, bool) {
+	kind, err := scale.KindOf(hpa.Spec.ScaleTargetRef)
+	if err != nil {
+		return Observed{}, false
+	}
+	target, isKnown := s.scales.Known(kind, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name)
+	return Observed{Target: target}, isKnown
+}
+
 // mayBeBehind reports whether the informer may not show yet that the target was scaled to zero, which the HPA's status
 // has: another instance may have done that just before this one began to lead. If the condition ScaledToZero ended
 // because of a count from before that, the target would stay at zero. After its own writes this instance knows the

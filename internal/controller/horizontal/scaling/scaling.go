@@ -9,7 +9,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
+	appsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/util/flowcontrol"
 
@@ -46,6 +46,8 @@ type Config struct {
 	Workers      calls.Workers
 	// Reads and Writes bound the calls.
 	Reads, Writes *calls.Slots
+	// Apps has the targets whose other writers are looked for.
+	Apps appsv1.AppsV1Interface
 	// Unchanged is an error if the HPA is no longer the one that is decided.
 	Unchanged func(observehorizontal.Autoscaler) error
 	// MayScale is an error if the decision on it must not be carried out any more.
@@ -80,8 +82,7 @@ func TargetOf(hpa observehorizontal.Autoscaler) (targets.ID, bool) {
 	if err != nil {
 		return targets.ID{}, false
 	}
-	name := types.NamespacedName{Namespace: hpa.Namespace, Name: hpa.Spec.ScaleTargetRef.Name}
-	return targets.ID{Kind: kind, Name: name}, true
+	return targets.IDOf(kind, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name), true
 }
 
 // Record is what is known of the scale of an HPA's target from one decision to the next. The
@@ -166,7 +167,8 @@ type writing struct {
 	backoff calls.Backoff
 	// hasToken says that the limiter has let a call pass that was not made: the decision was
 	// outdated then. The next one need not wait.
-	hasToken bool
+	hasToken  bool
+	overrides overrides
 	// overtaken counts decisions in a row that another writer's scaling overtook.
 	overtaken int
 }

@@ -25,8 +25,10 @@ const (
 )
 
 var (
-	// ErrBackoff says that writes of the target's scale failed a moment ago.
-	ErrBackoff = errors.New("the last scale write failed, and it is too early for another")
+	// errBackoff says that writes of the target's scale failed a moment ago.
+	errBackoff = errors.New("the last scale write failed, and it is too early for another")
+	// errOverridden says that another writer sets the count back as fast as it is written.
+	errOverridden = errors.New("another writer sets the replica count too, and it is too early for another write")
 	// errOutdated says that the decision was made too long ago to be carried out.
 	errOutdated = errors.New("the decision has waited too long for its write")
 	// errLimited says that --kube-api-qps let no write pass for as long as a call may take.
@@ -47,8 +49,12 @@ type Change struct {
 // Write writes the replica count. It returns when the write began.
 func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err error) {
 	w := &c.Record.writing
-	if s.Triggers && w.backoff.IsActive() {
-		return time.Time{}, ErrBackoff
+	switch {
+	case !s.Triggers:
+	case w.backoff.IsActive():
+		return time.Time{}, errBackoff
+	case !w.overrides.heldUntil(time.Now(), s.SyncPeriod).IsZero():
+		return time.Time{}, errOverridden
 	}
 	kind, err := scale.KindOf(c.HPA.Spec.ScaleTargetRef)
 	if err != nil {
@@ -74,23 +80,34 @@ func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err err
 	}
 	if err != nil {
 		c.Record.changes.write(nil)
+		if !isGivenUp(err) {
+			// It may have been written all the same.
+			w.overrides.written = nil
+		}
 		if !isGivenUp(err) || w.overtaken >= maxOvertaken && errors.Is(err, scale.ErrMoved) {
 			w.backoff.Note(err, s.SyncPeriod)
 		}
 		return began, err
 	}
 	w.backoff.Note(nil, 0)
+	w.overrides.written, w.overrides.at = &desired, began
 	return began, nil
 }
 
-// BackoffUntil is until when no write is tried after one that failed.
-func (r *Record) BackoffUntil() time.Time { return r.writing.backoff.Until() }
+// HeldUntil is until when no write is tried after one that failed, or while another writer sets the count too.
+func (s *Scaler) HeldUntil(r *Record) time.Time {
+	until := r.writing.overrides.heldUntil(time.Now(), s.SyncPeriod)
+	if failed := r.writing.backoff.Until(); failed.After(until) {
+		return failed
+	}
+	return until
+}
 
 // Settled notes that a decision was carried out, or needed no write.
 func (r *Record) Settled() { r.writing.overtaken, r.writing.since = 0, time.Time{} }
 
-// Reset forgets that decisions were overtaken.
-func (r *Record) Reset() { r.writing.overtaken = 0 }
+// Reset forgets that decisions were overtaken, and what was written.
+func (r *Record) Reset() { r.writing.overtaken, r.writing.overrides = 0, overrides{} }
 
 // mayCall waits for the limiter, and checks after that whether the write may begin.
 func (s *Scaler) mayCall(ctx context.Context, c *Change, kind schema.GroupKind) error {
@@ -134,8 +151,11 @@ func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind
 // isGivenUp reports whether a write was given up rather than refused.
 func isGivenUp(err error) bool {
 	return IsLate(err) || IsOvertaken(err) ||
-		errors.Is(err, ErrBackoff) || errors.Is(err, takeover.ErrContested) || errors.Is(err, context.Canceled)
+		IsHeld(err) || errors.Is(err, takeover.ErrContested) || errors.Is(err, context.Canceled)
 }
+
+// IsHeld reports whether a write was not tried because it was too early for it.
+func IsHeld(err error) bool { return errors.Is(err, errBackoff) || errors.Is(err, errOverridden) }
 
 // IsLate reports whether a write was given up because the decision waited for too long.
 func IsLate(err error) bool {

@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	kubeevents "github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Event records an event, unless it is a warning and the same was recorded in the interval
 // before.
 func (w *Writer) Event(hpa observehorizontal.Autoscaler, r *Record, e observehorizontal.Event) {
+	e.Message = kubeevents.Cut(e.Message)
 	if w.isRepeated(&r.last, e) {
 		return
 	}

@@ -129,10 +129,10 @@ func (w *Writer) read(
 	ctx context.Context, hpa observehorizontal.Autoscaler, since time.Time,
 ) (stored metav1.Object, err error) {
 	w.Workers.Yield(func() {
-		if err = w.Reads.Acquire(ctx, Kind, since, kubestatus.DefaultTimeout); err != nil {
+		if err = w.Reads.Acquire(ctx, KindOf(hpa), since, kubestatus.DefaultTimeout); err != nil {
 			return
 		}
-		defer w.Reads.Release(Kind)
+		defer w.Reads.Release(KindOf(hpa))
 		if hpa.Workload != nil {
 			stored, err = w.workloads.Get(ctx, hpa.Workload)
 			return

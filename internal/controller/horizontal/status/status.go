@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/record"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
@@ -22,8 +23,13 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Kind is what statuses are written of.
-var Kind = schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}
+// KindOf is what a status is of. Calls about one kind leave the other its slots: a webhook about one may be slow.
+func KindOf(hpa observehorizontal.Autoscaler) schema.GroupKind {
+	if hpa.Workload != nil {
+		return schema.GroupKind{Group: plimsollv1alpha1.SchemeGroupVersion.Group, Kind: "WorkloadAutoscaler"}
+	}
+	return schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}
+}
 
 // Config is what a Writer needs.
 type Config struct {

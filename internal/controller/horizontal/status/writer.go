@@ -134,10 +134,10 @@ func causeOf(err error) string {
 // long as a call may take.
 func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, call func()) (isDone bool) {
 	w.Workers.Yield(func() {
-		if err := w.Writes.Acquire(ctx, Kind, since, kubestatus.DefaultTimeout); err != nil {
+		if err := w.Writes.Acquire(ctx, KindOf(u.HPA), since, kubestatus.DefaultTimeout); err != nil {
 			return
 		}
-		defer w.Writes.Release(Kind)
+		defer w.Writes.Release(KindOf(u.HPA))
 		if isDone = mayWrite(ctx, u); isDone {
 			call()
 		}
@@ -147,11 +147,11 @@ func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, ca
 
 // writeIfFree writes a status, unless all slots are in use.
 func (w *Writer) writeIfFree(ctx context.Context, u *Update, call func()) (isDone bool) {
-	if !w.Writes.TryAcquire(Kind) {
+	if !w.Writes.TryAcquire(KindOf(u.HPA)) {
 		return false
 	}
 	w.Workers.Yield(func() {
-		defer w.Writes.Release(Kind)
+		defer w.Writes.Release(KindOf(u.HPA))
 		if isDone = mayWrite(ctx, u); isDone {
 			call()
 		}

@@ -32,6 +32,8 @@ func BenchmarkDetector(b *testing.B) {
 			Name: fmt.Sprint("hpa-", i), ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "kube-controller-manager", Subresource: "status", Time: &metav1.Time{Time: time.Now()},
 			}},
+		}, Status: autoscalingv2.HorizontalPodAutoscalerStatus{
+			DesiredReplicas: int32(i), Conditions: make([]autoscalingv2.HorizontalPodAutoscalerCondition, 1),
 		}})
 		d.Added(&contests[i], hpas[i])
 	}
@@ -45,7 +47,7 @@ func BenchmarkDetector(b *testing.B) {
 	b.Run("update", func(b *testing.B) {
 		b.RunParallel(func(next *testing.PB) {
 			for i := 0; next.Next(); i++ {
-				d.Updated(&contests[i%len(hpas)], hpas[i%len(hpas)])
+				d.Updated(&contests[i%len(hpas)], hpas[(i+1)%len(hpas)], hpas[i%len(hpas)])
 			}
 		})
 	})

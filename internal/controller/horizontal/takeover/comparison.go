@@ -104,7 +104,7 @@ func (a *Actual) Pods(hpa observehorizontal.Autoscaler, pods []*observe.Pod) []*
 func succeeded(status *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	for i := range status.Conditions {
 		switch condition := &status.Conditions[i]; condition.Type {
-		case autoscalingv2.ScalingLimited, autoscalingv2.ScaledToZero, conflict.Condition:
+		case autoscalingv2.ScalingLimited, autoscalingv2.ScaledToZero, conflict.Condition, statusreport.ReplicasOverridden:
 			// They are false where all is well.
 		default:
 			if condition.Status == corev1.ConditionFalse {

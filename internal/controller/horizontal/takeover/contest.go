@@ -98,20 +98,28 @@ func (d *Detector) Start() {
 	d.cluster.Start(time.Now())
 }
 
-// Added begins with a new object: the writes in its managedFields are not new ones.
+// Added begins with a new object: the writes in its managedFields are not new ones. Without a status there were none:
+// who may create an object may give it any managedFields.
 func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
-	w := acting.WritesOf(hpa.ManagedFields, d.FieldManager)
+	var w acting.Writes
+	if len(hpa.Status.Conditions) > 0 {
+		w = acting.WritesOf(hpa.ManagedFields, nil, d.FieldManager)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.end(c)
 	c.isAdded = true
-	d.cluster.Add(&c.object, d.Mode.rule(hpa.Kind()), &w, time.Now())
+	d.cluster.Add(&c.object, acting.Scope{Namespace: hpa.Namespace, Rule: d.Mode.rule(hpa.Kind())}, &w, time.Now())
 	d.count(c, hpa.Kind())
 }
 
-// Updated notices a new status write of another controller.
-func (d *Detector) Updated(c *Contest, hpa observehorizontal.Autoscaler) {
-	w := acting.WritesOf(hpa.ManagedFields, d.FieldManager)
+// Updated notices a new status write of another controller. It is one only if the status changed: who may edit the
+// object may write any managedFields, but no status.
+func (d *Detector) Updated(c *Contest, old, hpa observehorizontal.Autoscaler) {
+	w := acting.WritesOf(hpa.ManagedFields, old.ManagedFields, d.FieldManager)
+	if w.Other.By+w.Junior.By != "" && !observehorizontal.IsStatusChanged(old, hpa) {
+		w = acting.Writes{}
+	}
 	now := time.Now()
 	d.mu.Lock()
 	if !c.isAdded {

@@ -30,7 +30,7 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 		Namespace: "shop", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kube-controller-manager", Subresource: "status", Time: &metav1.Time{Time: time.Now()},
 		}},
-	}}
+	}, Status: autoscalingv2.HorizontalPodAutoscalerStatus{DesiredReplicas: 2}}
 	for gone, want := range map[bool]float64{false: 1, true: 0} {
 		series.Contested.Set(0)
 		var c Contest
@@ -38,7 +38,7 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 		if gone {
 			d.Forget(&c)
 		}
-		d.Updated(&c, observehorizontal.HPA(hpa))
+		d.Updated(&c, observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{}), observehorizontal.HPA(hpa))
 		if got := testutil.ToFloat64(series.Contested); got != want {
 			t.Errorf("gone: %t, contested: %g, want %g", gone, got, want)
 		}

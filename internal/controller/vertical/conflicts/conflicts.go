@@ -13,6 +13,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -62,7 +63,7 @@ func targetOf(object any) ([]string, error) {
 
 // key leaves the version out, which references may leave out too.
 func key(namespace, kind, name string) string {
-	return strings.Join([]string{namespace, kind, name}, "/")
+	return strings.Join([]string{namespace, observe.KindKey(kind), name}, "/")
 }
 
 // OfVertical finds what a vertical autoscaler fights over, in a workload with these

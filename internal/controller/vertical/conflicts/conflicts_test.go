@@ -165,3 +165,15 @@ func TestOfHorizontal(t *testing.T) {
 		}
 	}
 }
+
+// A kind in lower case names the same workload: the API's clients accept both spellings.
+func TestKindInLowerCase(t *testing.T) {
+	for _, kinds := range [][2]string{{"deployment", "Deployment"}, {"Deployment", "deployment"}} {
+		hpa, v := horizontal("web", ptr.To[int32](50)), vpaOf(vpav1.UpdateModeRecreate, "app")
+		hpa.Spec.ScaleTargetRef.Kind, v.Spec.TargetRef.Kind = kinds[0], kinds[1]
+		f := finder(t, hpa, v)
+		if f.OfHorizontal(hpa) == "" || len(f.OfVertical(v, []string{"app"})) != 1 {
+			t.Errorf("HPA of %s, VPA of %s: no conflict", kinds[0], kinds[1])
+		}
+	}
+}

@@ -59,7 +59,8 @@ const (
 	// ZeroBelowMin scales a target from zero to a min above zero where no metric can be
 	// computed.
 	ZeroBelowMin
-	// ZeroCondition ends ScaledToZero once another writer has scaled the target up.
+	// ZeroCondition ends ScaledToZero once another writer has scaled the target up, and repairs it after a status write
+	// that was lost.
 	ZeroCondition
 
 	end

@@ -32,5 +32,8 @@ func Count(p *horizontal.Policy, s horizontal.State, c Change) horizontal.State 
 	}
 	pending := behavior.PendingOf(p.Behavior, c.From, c.To)
 	s.Pending = &pending
-	return horizontal.Settle(s, horizontal.Outcome{At: c.At})
+	s = horizontal.Settle(s, horizontal.Outcome{At: c.At})
+	// A person may have switched the target off.
+	s.ScaledToZero = false
+	return s
 }

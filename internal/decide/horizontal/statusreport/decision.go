@@ -56,6 +56,8 @@ type Input struct {
 	Refusal     Refusal
 	// IsScaledToZero is the status of the condition before the decision.
 	IsScaledToZero bool
+	// IsOwnZero says that a target without replicas has none because of the object.
+	IsOwnZero bool
 	// WriteError is why the scale could not be written.
 	WriteError string
 }
@@ -82,6 +84,7 @@ const unableToCompute = "the HPA was unable to compute the replica count: "
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1).
 func Of(d *Input) Report {
 	r := d.report()
+	d.keepScaledToZero(&r)
 	d.endScaledToZero(&r)
 	if d.IsWorkloadAutoscaler {
 		d.extend(&r)
@@ -221,6 +224,14 @@ func (d *Input) reportOutcome(r *Report) {
 		return
 	}
 	r.Set(ScaledToZero, false, "NotScaledToZero", notScaledToZero)
+}
+
+// keepScaledToZero sets the condition where it should be True and is not: the status write after the scale write was
+// lost. Without it the target would stay at zero once more replicas are asked for.
+func (d *Input) keepScaledToZero(r *Report) {
+	if d.IsOwnZero && !d.IsScaledToZero && *d.Current == 0 && *d.Desired == 0 && d.Stage != NoScale {
+		r.Set(ScaledToZero, true, "ScaledToZero", "the workload is at zero replicas because of this object")
+	}
 }
 
 // endScaledToZero ends the condition where another writer has scaled the target up: if they scale it to zero later,

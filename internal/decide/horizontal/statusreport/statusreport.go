@@ -3,6 +3,7 @@
 package statusreport
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
@@ -50,6 +51,10 @@ func (r *Report) Set(kind string, isTrue bool, reason, message string) {
 		condition.Condition{Type: kind, Status: condition.StatusOf(isTrue), Reason: reason, Message: message})
 }
 
+func (r *Report) has(kind string) bool {
+	return slices.ContainsFunc(r.Conditions, func(c condition.Condition) bool { return c.Type == kind })
+}
+
 // Warn adds a warning.
 func (r *Report) Warn(reason, message string) {
 	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
@@ -70,9 +75,15 @@ type Refusal struct {
 	Reason, Message string
 }
 
+// ReplicasOverridden is the type of the condition about another writer of the replica count, and the reason of the
+// event. The condition is absent until it is first True.
+const ReplicasOverridden = "ReplicasOverridden"
+
 // Shown are the conditions of a WorkloadAutoscaler that are True in its status.
 type Shown struct {
 	ScheduleActive, FallbackActive bool
+	// LimitedByPause says that ScalingLimited is True because of the mode Paused.
+	LimitedByPause bool
 }
 
 // Show sets a condition that is there only while it is True, and for the one time that it turns False.

@@ -34,6 +34,10 @@ func (d *Input) extendDecided(r *Report) {
 	if d.Results != nil || d.Stage == Disabled {
 		d.reportFallbacks(r)
 	}
+	if d.Shown.LimitedByPause && d.Mode != mode.Paused && !r.has(ScalingLimited) {
+		// Not every decision says something else of it.
+		r.Set(ScalingLimited, false, behavior.DesiredWithinRange.String(), behavior.DesiredWithinRange.Message())
+	}
 	if d.Mode == mode.Active || d.Rescale && d.WriteError != "" {
 		return
 	}

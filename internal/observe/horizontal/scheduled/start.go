@@ -46,8 +46,14 @@ func parseStart(expression string, path *field.Path) (schedules.Cron, *field.Err
 	if err != nil {
 		return nil, field.Invalid(path, expression, err.Error())
 	}
+	if parsed.Next(anyTime).IsZero() {
+		return nil, field.Invalid(path, expression, "never starts: no month that it names has such a day")
+	}
 	return parsed, nil
 }
+
+// anyTime is before a leap year: cron looks five years ahead.
+var anyTime = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // parseTimeZone is as strict as CronJob: the machine's own zone is none.
 func parseTimeZone(name string, path *field.Path) (*time.Location, *field.Error) {

@@ -18,6 +18,9 @@ func TestStart(t *testing.T) {
 	if next := start.Next(friday); !next.Equal(time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC)) {
 		t.Errorf("by the clock of its argument's location it is next at %v", next)
 	}
+	if _, _, errs = Start("0 0 29 2 *", "", nil); errs != nil {
+		t.Errorf("the 29th of February: %v", errs)
+	}
 	if _, location, errs = Start("@daily", "", nil); errs != nil || location != time.UTC {
 		t.Errorf("%v in %v, want UTC", errs, location)
 	}
@@ -25,17 +28,20 @@ func TestStart(t *testing.T) {
 
 func TestStartErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ start, timeZone, want string }{
-		"nothing":             {"", "", `spec.schedules[2].start: Required value`},
-		"a minute of 61":      {"61 * * * *", "", `spec.schedules[2].start: Invalid value: "61 * * * *": end of range (61)`},
-		"six fields":          {"0 0 0 * * *", "", `spec.schedules[2].start: Invalid value`},
-		"an own time zone":    {"TZ=UTC 0 0 * * *", "", `cannot use TZ or CRON_TZ in start`},
-		"a panic of cron's":   {"TZ=0", "", `cannot use TZ or CRON_TZ in start`},
-		"an interval":         {"@every 1h", "", `cannot use @every in start`},
-		"a long text":         {strings.Repeat("1,", 100) + "1 * * * *", "", `spec.schedules[2].start: Too long`},
-		"a zone that is none": {"0 0 * * *", "Mars/Phobos", `timeZone: Invalid value: "Mars/Phobos": unknown time zone`},
-		"the machine's zone":  {"0 0 * * *", "local", `must be an explicit time zone`},
-		"a path":              {"0 0 * * *", "../../etc/passwd", `unknown time zone`},
-		"a long zone":         {"0 0 * * *", strings.Repeat("a", 65), `spec.schedules[2].timeZone: Too long`},
+		"nothing":                 {"", "", `spec.schedules[2].start: Required value`},
+		"a minute of 61":          {"61 * * * *", "", `[2].start: Invalid value: "61 * * * *": end of range (61)`},
+		"six fields":              {"0 0 0 * * *", "", `spec.schedules[2].start: Invalid value`},
+		"a day that no month has": {"0 0 30 2 *", "", `spec.schedules[2].start: Invalid value: "0 0 30 2 *": never starts`},
+		"a day that these lack":   {"0 0 31 4,6,9,11 ?", "", `Invalid value: "0 0 31 4,6,9,11 ?": never starts`},
+		"a step above int64":      {"*/9223372036854775808 * * * *", "", `spec.schedules[2].start: Invalid value`},
+		"an own time zone":        {"TZ=UTC 0 0 * * *", "", `cannot use TZ or CRON_TZ in start`},
+		"a panic of cron's":       {"TZ=0", "", `cannot use TZ or CRON_TZ in start`},
+		"an interval":             {"@every 1h", "", `cannot use @every in start`},
+		"a long text":             {strings.Repeat("1,", 100) + "1 * * * *", "", `spec.schedules[2].start: Too long`},
+		"a zone that is none":     {"0 0 * * *", "Mars/Phobos", `timeZone: Invalid value: "Mars/Phobos": unknown time zone`},
+		"the machine's zone":      {"0 0 * * *", "local", `must be an explicit time zone`},
+		"a path":                  {"0 0 * * *", "../../etc/passwd", `unknown time zone`},
+		"a long zone":             {"0 0 * * *", strings.Repeat("a", 65), `spec.schedules[2].timeZone: Too long`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, errs := Start(tt.start, tt.timeZone, field.NewPath("spec", "schedules").Index(2))

@@ -3,8 +3,12 @@
 // written and was not. It is pure: it has no clock and no lock.
 //
 // kube-controller-manager writes the status of an HPA only when it changes, so silence alone
-// proves nothing. What it does is the same for all HPAs, however: one write of any HPA shows that
+// proves nothing. What it does is the same for all HPAs, however: its writes of some HPAs show that
 // it is there for the others too.
+//
+// Who may edit the objects of a namespace may write any managedFields there. A write counts only if
+// the status changed with it, which takes another right, and what is seen in one namespace counts for that
+// namespace alone. For the others it counts once it was seen in two.
 package acting
 
 import "time"
@@ -57,19 +61,20 @@ const (
 	Evidence
 )
 
+// Scope is where an object is, and when it is acted on.
+type Scope struct {
+	Namespace string
+	Rule      Rule
+}
+
 // Object is what is known of one object. The zero Object has not been added.
 type Object struct {
-	rule     Rule
+	Scope
 	isActing bool
 	// isContested says that it was acted on until another controller wrote its status.
 	isContested bool
 	// needsEvidence says that silence of the other controller does not end its part.
 	needsEvidence bool
-	// other and junior are the newest writes seen, by the API server's clock. Whether a write is
-	// new is decided by comparing with them, not with a clock of this machine: the times in
-	// managedFields count whole seconds, and an entry keeps its time when parts of it go over to
-	// Plimsoll.
-	other, junior time.Time
 	// last is the newest write of any other controller.
 	last Write
 	// until is when Plimsoll acts again on an object that needs no evidence.
@@ -99,15 +104,50 @@ type Cluster struct {
 	// started is when this program began to watch.
 	started time.Time
 	// seen is when a write of each other controller was last seen.
-	seen map[string]time.Time
-	// gone are installations of Plimsoll that left an object out of date for the delay, and have written none since.
-	gone map[string]bool
+	seen map[string]newest
+	// gone is when an installation of Plimsoll had left an object out of date for the delay.
+	gone map[string]newest
 	// own and other are the newest writes of any HPA before the start, by the API server's clock.
-	own, other time.Time
-	// acting is how many HPAs are acted on by evidence. Since is since when there is some evidence
-	// that is newer than contested, when another controller was last seen to write any HPA.
-	acting           int
-	since, contested time.Time
+	own, other newest
+	// contested is when another controller was last seen to write any HPA.
+	contested newest
+	// acting is how many HPAs are acted on by evidence, and evidence has those of each namespace.
+	acting   int
+	evidence map[string]*evidence
+}
+
+// newest is when something was last seen in some namespace, and when in any other one.
+type newest struct {
+	namespace     string
+	at, elsewhere time.Time
+}
+
+// see notes that it was seen in a namespace.
+func (n newest) see(namespace string, at time.Time) newest {
+	switch {
+	case n.namespace == namespace || n.at.IsZero():
+		n.namespace, n.at = namespace, later(n.at, at)
+	case at.After(n.at):
+		n = newest{namespace: namespace, at: at, elsewhere: n.at}
+	default:
+		n.elsewhere = later(n.elsewhere, at)
+	}
+	return n
+}
+
+// in is when it was last seen as far as that counts for this namespace: there, or in two others.
+func (n newest) in(namespace string) time.Time {
+	if n.namespace == namespace {
+		return n.at
+	}
+	return n.elsewhere
+}
+
+// evidence is that of a namespace: how many HPAs are acted on, and since when there is some that is newer than the last
+// write of another controller.
+type evidence struct {
+	acting int
+	since  time.Time
 }
 
 // Acting is how many HPAs are acted on because of evidence.
@@ -118,20 +158,20 @@ func (c *Cluster) Start(now time.Time) { c.started = now }
 
 // Add begins with an object, or with another one of the same name. The writes that it has are not
 // new ones.
-func (c *Cluster) Add(o *Object, rule Rule, w *Writes, now time.Time) {
+func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
 	c.Remove(o)
-	*o = Object{rule: rule, other: w.Other.At, junior: w.Junior.At, last: w.last()}
-	switch rule {
+	*o = Object{Scope: of, last: w.last()}
+	switch of.Rule {
 	case Always:
 		o.isActing = true
 	case UnlessInstalled:
 		if isInstallation(w.Other.By) && !w.Own.After(w.Other.At) {
-			c.see(w.Other.By, c.started)
+			c.see(w.Other.By, of.Namespace, c.started)
 		}
-		o.isActing = w.Own.After(w.Other.At) || !c.isInstalledTwice(now)
+		o.isActing = w.Own.After(w.Other.At) || !c.isInstalledTwice(of.Namespace, now)
 		o.needsEvidence = !o.isActing
 	case Evidence:
-		c.own, c.other = later(c.own, w.Own), later(c.other, o.last.At)
+		c.own, c.other = c.own.see(of.Namespace, w.Own), c.other.see(of.Namespace, o.last.At)
 		o.needsEvidence = true
 		if w.Own.After(o.last.At) {
 			c.act(o, c.started)
@@ -156,15 +196,9 @@ type Change struct {
 	IsFirst bool
 }
 
-// Update takes in what an update of an object shows of the writes of its status.
+// Update takes in the new writes of its status that an update of an object shows.
 func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
-	var change Change
-	if w.Junior.At.After(o.junior) {
-		o.junior, change.Junior = w.Junior.At, w.Junior
-	}
-	if w.Other.At.After(o.other) {
-		o.other, change.Other = w.Other.At, w.Other
-	}
+	change := Change{Other: w.Other, Junior: w.Junior}
 	if !o.isActing && change.Junior.At.After(change.Other.At) {
 		// It acts on the object, and this installation does not.
 		change.Other, change.Junior = change.Junior, Write{}
@@ -173,13 +207,10 @@ func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
 	if by == "" {
 		return change
 	}
-	change.IsFirst = c.see(by, now)
-	delete(c.gone, by)
-	if o.last.At.Before(change.Other.At) {
-		o.last = change.Other
-	}
-	if o.rule == Evidence {
-		c.contested = now
+	change.IsFirst = c.see(by, o.Namespace, now)
+	o.last = change.Other
+	if o.Rule == Evidence {
+		c.contested = c.contested.see(o.Namespace, now)
 	} else if now.Sub(c.started) <= handoverTime {
 		return change
 	}
@@ -187,7 +218,7 @@ func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
 	o.isContested = o.isContested || o.isActing
 	c.stop(o)
 	o.differs, o.until = time.Time{}, now.Add(c.Patience(by))
-	o.needsEvidence = o.rule == Evidence || o.rule == UnlessInstalled && isInstallation(by)
+	o.needsEvidence = o.Rule == Evidence || o.Rule == UnlessInstalled && isInstallation(by)
 	return change
 }
 
@@ -198,7 +229,7 @@ func (c *Cluster) StateAt(o *Object, now time.Time) (state State, until time.Tim
 	switch {
 	case state == Left:
 		o.differs = time.Time{}
-	case state == Undecided && (!o.needsEvidence || c.gone[o.last.By] || o.rule == Evidence && c.isAlone(now)):
+	case state == Undecided && (!o.needsEvidence || c.isGone(o) || o.Rule == Evidence && c.isAlone(o.Namespace, now)):
 		c.act(o, now)
 		state = Acting
 	}
@@ -232,7 +263,7 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 	case o.differs.IsZero():
 		o.differs = now
 	case c.hasDiffered(o, now):
-		c.missed(o.last.By)
+		c.missed(o, now)
 		c.act(o, now)
 	}
 	return o.isActing
@@ -242,7 +273,7 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 // none yet for such a reason.
 func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
 	state, _ := c.Peek(o, now)
-	return state == Undecided && c.hasDiffered(o, now) && (o.rule != Evidence || !c.hasEvidence())
+	return state == Undecided && c.hasDiffered(o, now) && (o.Rule != Evidence || !c.hasEvidence(o.Namespace, now, 0))
 }
 
 func (c *Cluster) hasDiffered(o *Object, now time.Time) bool {
@@ -261,11 +292,11 @@ func (c *Cluster) Patience(by string) time.Duration {
 // that none has written may be the next one of any of them.
 func (c *Cluster) activeUntil(o *Object) time.Time {
 	if by := o.last.By; by != "" {
-		return later(c.started, c.seen[by]).Add(c.quietTime(by))
+		return later(c.started, c.seen[by].in(o.Namespace)).Add(c.quietTime(by))
 	}
 	until := c.started.Add(c.quietTime(""))
 	for by, at := range c.seen {
-		until = later(until, at.Add(c.quietTime(by)))
+		until = later(until, at.in(o.Namespace).Add(c.quietTime(by)))
 	}
 	return until
 }
@@ -281,25 +312,31 @@ func (c *Cluster) quietTime(by string) time.Duration {
 // isAlone reports whether this installation acts on HPAs, and no other controller has written any for
 // the delay. If this installation wrote last before the start, that has been so all along. What it has
 // acted on since before another controller wrote proves nothing: that one may have had nothing to write.
-func (c *Cluster) isAlone(now time.Time) bool {
-	if !c.hasEvidence() {
-		return false
-	}
-	if c.contested.IsZero() && c.own.After(c.other) {
-		return true
-	}
-	return now.Sub(c.since) >= c.Delay
+func (c *Cluster) isAlone(namespace string, now time.Time) bool {
+	wroteLast := c.contested.in(namespace).IsZero() && c.own.in(namespace).After(c.other.in(namespace))
+	return wroteLast && c.hasEvidence(namespace, now, 0) || c.hasEvidence(namespace, now, c.Delay)
 }
 
-// hasEvidence reports whether this installation has begun to act on an HPA since another controller
-// was last seen to write any.
-func (c *Cluster) hasEvidence() bool { return c.acting > 0 && c.since.After(c.contested) }
+// hasEvidence reports whether this installation has begun to act on an HPA so long ago, and since another controller
+// was last seen to write any: on one of this namespace, or on some of two others.
+func (c *Cluster) hasEvidence(namespace string, now time.Time, ago time.Duration) bool {
+	contested, others := c.contested.in(namespace), 0
+	for name, e := range c.evidence {
+		if !e.since.After(contested) || now.Sub(e.since) < ago {
+			continue
+		}
+		if others++; name == namespace || others > 1 {
+			return true
+		}
+	}
+	return false
+}
 
 // isInstalledTwice reports whether another installation of Plimsoll acts in the cluster, to which this
 // one leaves objects.
-func (c *Cluster) isInstalledTwice(now time.Time) bool {
+func (c *Cluster) isInstalledTwice(namespace string, now time.Time) bool {
 	for by, at := range c.seen {
-		if isInstallation(by) && !isJunior(by, c.Own) && now.Sub(at) < c.Patience(by) {
+		if isInstallation(by) && !isJunior(by, c.Own) && now.Sub(at.in(namespace)) < c.Patience(by) {
 			return true
 		}
 	}
@@ -307,42 +344,63 @@ func (c *Cluster) isInstalledTwice(now time.Time) bool {
 }
 
 // see notes a write of another controller, and reports whether it is the first one.
-func (c *Cluster) see(by string, now time.Time) (isFirst bool) {
+func (c *Cluster) see(by, namespace string, now time.Time) (isFirst bool) {
 	last, isKnown := c.seen[by]
 	if c.seen == nil || !isKnown && len(c.seen) >= maxWriters {
 		// Managers that write once each are no controllers.
-		c.seen, c.gone = map[string]time.Time{}, nil
+		c.seen, c.gone = map[string]newest{}, nil
 	}
-	c.seen[by] = later(last, now)
+	c.seen[by] = last.see(namespace, now)
 	return !isKnown
 }
 
-// missed notes that this installation of Plimsoll did not write what it would have. It has acted on all of its objects
-// or on none.
-func (c *Cluster) missed(by string) {
+// missed notes that the installation of Plimsoll that wrote the object did not write what it would have. It has acted
+// on all of its objects or on none.
+func (c *Cluster) missed(o *Object, now time.Time) {
+	by := o.last.By
 	if !isInstallation(by) {
 		return
 	}
 	if c.gone == nil {
-		c.gone = map[string]bool{}
+		c.gone = map[string]newest{}
 	}
-	c.gone[by] = true
+	c.gone[by] = c.gone[by].see(o.Namespace, now)
+}
+
+// isGone reports whether the installation of Plimsoll that wrote the object has missed one, and has written none since.
+func (c *Cluster) isGone(o *Object) bool {
+	by := o.last.By
+	return c.gone[by].in(o.Namespace).After(c.seen[by].in(o.Namespace))
 }
 
 func (c *Cluster) act(o *Object, now time.Time) {
 	o.isActing, o.isContested, o.differs = true, false, time.Time{}
-	if o.rule != Evidence {
+	if o.Rule != Evidence {
 		return
 	}
-	if !c.hasEvidence() {
-		c.since = now
+	if c.evidence == nil {
+		c.evidence = map[string]*evidence{}
 	}
+	e := c.evidence[o.Namespace]
+	if e == nil {
+		e = &evidence{}
+		c.evidence[o.Namespace] = e
+	}
+	if e.acting == 0 || !e.since.After(c.contested.in(o.Namespace)) {
+		e.since = now
+	}
+	e.acting++
 	c.acting++
 }
 
 func (c *Cluster) stop(o *Object) {
-	if o.isActing && o.rule == Evidence {
+	if o.isActing && o.Rule == Evidence {
 		c.acting--
+		if e := c.evidence[o.Namespace]; e.acting > 1 {
+			e.acting--
+		} else {
+			delete(c.evidence, o.Namespace)
+		}
 	}
 	o.isActing = false
 }

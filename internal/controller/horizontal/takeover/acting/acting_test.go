@@ -2,6 +2,7 @@ package acting
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -51,7 +52,7 @@ func add(name string, rule Rule, writers ...string) func(*stage) {
 		for i, by := range writers {
 			s.wrote(name, by, s.now.Add(time.Duration(i-len(writers))*time.Second))
 		}
-		s.cluster.Add(s.objects[name], rule, s.writes[name], s.now)
+		s.cluster.Add(s.objects[name], Scope{Namespace: namespaceOf(name), Rule: rule}, s.writes[name], s.now)
 	}
 }
 
@@ -68,9 +69,19 @@ func (s *stage) wrote(name, by string, at time.Time) {
 	}
 }
 
+// namespaceOf is the part of a name before a slash.
+func namespaceOf(name string) string {
+	namespace, _, hasOne := strings.Cut(name, "/")
+	if !hasOne {
+		return ""
+	}
+	return namespace
+}
+
 // write is a write of an object's status.
 func write(name, by string) func(*stage) {
 	return func(s *stage) {
+		s.writes[name] = &Writes{}
 		s.wrote(name, by, s.now)
 		s.change = s.cluster.Update(s.objects[name], s.writes[name], s.now)
 	}
@@ -90,6 +101,11 @@ func settled(s *stage) {
 		compare("first", true)(s)
 	}
 	s.now = start
+}
+
+// rename gives an object the name that the cases look at.
+func rename(from, to string) func(*stage) {
+	return func(s *stage) { s.objects[to], s.writes[to] = s.objects[from], s.writes[from] }
 }
 
 const second = time.Second
@@ -159,7 +175,7 @@ func TestStates(t *testing.T) {
 			{do: func(s *stage) {
 				s.objects["web"] = &Object{}
 				s.writes["web"] = &Writes{Own: s.now, Other: Write{By: kcm, At: s.now}}
-				s.cluster.Add(s.objects["web"], Evidence, s.writes["web"], s.now)
+				s.cluster.Add(s.objects["web"], Scope{Rule: Evidence}, s.writes["web"], s.now)
 			}, want: Left},
 		},
 		"restart: the other controller wrote last": {
@@ -197,6 +213,34 @@ func TestStates(t *testing.T) {
 			{at: time.Hour + second, do: add("web", Evidence), want: Left},
 			{at: time.Hour + 31*second, do: compare("web", true), want: Undecided},
 			{at: time.Hour + 151*second, do: compare("web", true), want: Acting},
+		},
+		"new, where this installation is alone in another namespace": {
+			{do: settled, want: Undecided},
+			{at: time.Hour, do: add("shop/new", Evidence), want: Undecided},
+			{at: time.Hour, do: rename("shop/new", "web"), want: Undecided},
+			{at: time.Hour + second, do: compare("web", true), want: Undecided},
+			{at: time.Hour + 121*second, do: compare("web", true), want: Acting},
+		},
+		"new, where this installation is alone in two other namespaces": {
+			{do: settled, want: Undecided},
+			{do: add("a/own", Evidence, FieldManager), want: Undecided},
+			{at: time.Hour, do: add("shop/new", Evidence), want: Undecided},
+			{at: time.Hour, do: rename("shop/new", "web"), want: Acting},
+		},
+		"new, after another controller wrote one in another namespace": {
+			{do: settled, want: Undecided},
+			{do: add("shop/other", Evidence, FieldManager), want: Undecided},
+			{at: time.Hour, do: write("shop/other", kcm), want: Undecided},
+			{at: time.Hour + second, do: add("web", Evidence), want: Acting},
+		},
+		"new, after another controller wrote some in two other namespaces": {
+			{do: settled, want: Undecided},
+			{do: add("a/other", Evidence, FieldManager), want: Undecided},
+			{do: add("b/other", Evidence, FieldManager), want: Undecided},
+			{at: time.Hour, do: write("a/other", kcm), want: Undecided},
+			{at: time.Hour, do: write("b/other", kcm), want: Undecided},
+			{at: time.Hour + second, do: add("web", Evidence), want: Left},
+			{at: time.Hour + 31*second, do: compare("web", true), want: Undecided},
 		},
 		"acted on until the other controller writes": {
 			{do: add("web", Evidence, FieldManager), want: Acting},
@@ -306,6 +350,23 @@ func TestStatesOfTheJunior(t *testing.T) {
 			{at: 79 * time.Minute, do: compare("web", true), want: Undecided},
 			{at: 80 * time.Minute, do: compare("web", false), want: Undecided},
 		},
+		"new, while the other one acts in another namespace": {
+			{do: add("a/other", UnlessInstalled, FieldManager), want: Undecided},
+			{at: time.Minute, do: write("a/other", FieldManager), want: Undecided},
+			{at: time.Minute, do: add("web", UnlessInstalled), want: Acting},
+		},
+		"new, while the other one acts in two other namespaces": {
+			{do: add("a/other", UnlessInstalled, FieldManager), want: Undecided},
+			{do: add("b/other", UnlessInstalled, FieldManager), want: Undecided},
+			{at: time.Minute, do: add("web", UnlessInstalled), want: Left},
+		},
+		"moved: an object of another namespace does not show that the other one is gone": {
+			{do: add("web", UnlessInstalled, FieldManager), want: Left},
+			{do: add("a/other", UnlessInstalled, FieldManager), want: Left},
+			{at: 10 * time.Minute, do: compare("a/other", true), want: Undecided},
+			{at: 720 * second, do: compare("a/other", true), want: Undecided},
+			{at: time.Hour, do: compare("web", false), want: Undecided},
+		},
 		"restart: the other one wrote last": {
 			{do: add("web", UnlessInstalled, "plimsoll/b", FieldManager), want: Left},
 			{at: 10 * time.Minute, want: Undecided},
@@ -362,7 +423,7 @@ func TestChange(t *testing.T) {
 		{by: "", want: Change{}},
 	} {
 		if tt.by == "" {
-			s.change = s.cluster.Update(s.objects["web"], s.writes["web"], s.now)
+			s.change = s.cluster.Update(s.objects["web"], &Writes{}, s.now)
 		} else {
 			write("web", tt.by)(s)
 		}

@@ -1,6 +1,7 @@
 package acting
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -27,12 +28,15 @@ type Writes struct {
 	Other, Junior Write
 }
 
-// WritesOf reads them from managedFields, for the installation of this name.
-func WritesOf(fields []metav1.ManagedFieldsEntry, own string) Writes {
+// WritesOf reads them from managedFields, for the installation of this name. Those that were there before are left out.
+//
+// Whether a write is new is decided by comparing with what was there before, not with a clock of this machine: the
+// times in managedFields count whole seconds, and an entry keeps its time when parts of it go over to Plimsoll.
+func WritesOf(fields, before []metav1.ManagedFieldsEntry, own string) Writes {
 	var w Writes
 	for i := range fields {
 		entry := &fields[i]
-		if entry.Subresource != "status" || entry.Time == nil {
+		if entry.Subresource != "status" || entry.Time == nil || has(before, entry) {
 			continue
 		}
 		if entry.Manager == own {
@@ -48,6 +52,12 @@ func WritesOf(fields []metav1.ManagedFieldsEntry, own string) Writes {
 		}
 	}
 	return w
+}
+
+func has(entries []metav1.ManagedFieldsEntry, entry *metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == entry.Manager && e.Subresource == entry.Subresource && e.Time.Equal(entry.Time)
+	})
 }
 
 // last is the newest write of any other controller.

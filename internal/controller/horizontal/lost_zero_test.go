@@ -1,0 +1,118 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+)
+
+// losing fails status writes while it is on.
+type losing struct {
+	*workloadAPI
+	on *atomic.Bool
+}
+
+func (l losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPut && l.on.Load() {
+		return nil, errors.New("connection reset")
+	}
+	return l.workloadAPI.RoundTrip(r)
+}
+
+// A target that was scaled to zero comes back when more replicas are asked for, although the status write that should
+// have said ScaledToZero failed, for a while or until then.
+func TestZeroAfterALostStatusWrite(t *testing.T) {
+	for name, tt := range map[string]struct {
+		isPaused, isLostTillTheEnd, isAtZeroBefore bool
+	}{
+		"paused at zero":                          {isPaused: true},
+		"paused at zero, and lost until Active":   {isPaused: true, isLostTillTheEnd: true},
+		"paused at zero, where it was before":     {isPaused: true, isAtZeroBefore: true},
+		"to zero by the metric":                   {},
+		"to zero by the metric, and lost until 1": {isLostTillTheEnd: true},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			api, lost := w.workloads(), &atomic.Bool{}
+			w.set(func() { w.external = func(context.Context) (int64, error) { return 0, nil } })
+			o := workloadOf(externally(w.web("web", 1)))
+			one, none, cooldown := int32(1), int32(0), int32(60)
+			o.Spec.MinReplicas = &one
+			if !tt.isPaused {
+				o.Spec.MinReplicas, o.Spec.CooldownPeriod = &none, &cooldown
+			}
+			if tt.isAtZeroBefore {
+				w.setReplicas("web", 0)
+			}
+			api.put(o)
+			w.start(func(c *Config) {
+				client, err := wla.New(&rest.Config{Host: "http://api", Transport: losing{api, lost}, QPS: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.WorkloadAutoscalers = workloads.New(client, metav1.NamespaceAll, c.Log)
+			})
+			edit := func(change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)) {
+				o := api.get("web")
+				change(&o.Spec)
+				o.Generation++
+				api.put(o)
+			}
+			w.pass(20 * time.Second)
+			lost.Store(true)
+			if tt.isPaused {
+				edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode, s.PausedReplicas = "Paused", &none })
+			}
+			w.pass(2 * time.Minute)
+			w.wantReplicas("web", 0, name)
+			if !tt.isLostTillTheEnd {
+				lost.Store(false)
+				w.pass(2 * time.Minute)
+			}
+			edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode, s.MinReplicas = "Active", &one })
+			w.pass(time.Minute)
+			w.wantReplicas("web", 1, name+", a minute after one replica was asked for")
+			lost.Store(false)
+			w.pass(time.Minute)
+			for _, c := range api.get("web").Status.Conditions {
+				if c.Reason == "Paused" {
+					t.Errorf("%s: %s is still %s because of Paused", name, c.Type, c.Status)
+				}
+			}
+		})
+	}
+}
+
+// So does it under a new leader, where the old one ended between the two writes.
+func TestZeroUnderANewLeader(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		o := workloadOf(w.web("web", 2))
+		none, two := int32(0), int32(2)
+		o.Spec.MinReplicas, o.Spec.Mode, o.Spec.PausedReplicas = &two, "Paused", &none
+		w.setReplicas("web", 0)
+		api.put(o)
+		w.start(api.serve)
+		w.pass(time.Minute)
+		o = api.get("web")
+		o.Spec.Mode = "Active"
+		o.Generation++
+		api.put(o)
+		w.pass(time.Minute)
+		w.wantReplicas("web", 2, "it is no longer paused at zero")
+		for _, c := range api.get("web").Status.Conditions {
+			if c.Reason == "Paused" {
+				t.Errorf("%s is still %s because of Paused", c.Type, c.Status)
+			}
+		}
+	})
+}

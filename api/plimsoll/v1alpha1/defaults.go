@@ -11,6 +11,8 @@ const (
 	DefaultPath                   = "/metrics"
 	DefaultIntervalSeconds        = 5
 	DefaultTimeoutSeconds         = 3
+	DefaultPodTimeoutSeconds      = 5
+	DefaultPodWindowSeconds       = 15
 	DefaultWasteLimitPercent      = 5
 	DefaultForecastPrice          = 10
 )
@@ -54,6 +56,8 @@ func (m *MetricSpec) setDefaults() {
 		setEmpty(&s.Path, DefaultPath)
 		setEmpty(&s.Scheme, HTTPScheme)
 		setDefault(&s.IgnoreNullValues, false)
+		setDefault(&s.TimeoutSeconds, DefaultPodTimeoutSeconds)
+		setDefault(&s.WindowSeconds, DefaultPodWindowSeconds)
 		s.Authorization.setDefaults()
 	}
 	if s := m.Prometheus; s != nil {

@@ -46,6 +46,24 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:default=false
 	IgnoreNullValues *bool `json:"ignoreNullValues,omitempty"`
 
+	// How long a pod may take to answer, with connecting, in seconds. Overloaded pods answer
+	// late. Where they take longer than the interval, they are asked as soon as they have
+	// answered.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=30
+	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
+
+	// Over how many seconds a pod's values are averaged. A counter whose page changes less
+	// often, as with exporters that renew it each minute, is averaged over the time between
+	// its changes.
+	// +optional
+	// +kubebuilder:default=15
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=300
+	WindowSeconds *int32 `json:"windowSeconds,omitempty"`
+
 	// The target: averageValue for each pod, or value for all of them together.
 	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
 	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
@@ -150,6 +168,17 @@ type PrometheusMetricSource struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
+
+	// Further query parameters, for servers that have some beside Prometheus' own, as
+	// dedup=false&max_source_resolution=5m for Thanos. Without being named here,
+	// partial_response=false (Thanos) and deny_partial_response=1 (VictoriaMetrics) are
+	// sent: such a server then refuses a query to which it knows only a part of the answer.
+	// One that is named here has the value from here, and is not sent if that is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*(&[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*)*$`
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('(^|&)(query|time|timeout|namespace)=')`,message="may not have query, time, timeout and namespace: these are other fields, or Plimsoll's own"
+	QueryParameters string `json:"queryParameters,omitempty"`
 
 	// The target: value in total, or averageValue for each pod.
 	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"

@@ -582,6 +582,16 @@ func (in *PodEndpointMetricSource) DeepCopyInto(out *PodEndpointMetricSource) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.TimeoutSeconds != nil {
+		in, out := &in.TimeoutSeconds, &out.TimeoutSeconds
+		*out = new(int32)
+		**out = **in
+	}
+	if in.WindowSeconds != nil {
+		in, out := &in.WindowSeconds, &out.WindowSeconds
+		*out = new(int32)
+		**out = **in
+	}
 	in.Target.DeepCopyInto(&out.Target)
 	if in.Authorization != nil {
 		in, out := &in.Authorization, &out.Authorization

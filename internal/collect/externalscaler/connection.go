@@ -49,6 +49,8 @@ type connection struct {
 	users int
 
 	dials *rate.Limiter
+	// limits are those of what is read.
+	limits []*limit
 
 	// mu guards the following.
 	mu sync.Mutex
@@ -127,7 +129,7 @@ func (c *connection) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.current = newMeteredConn(conn)
+	c.current = newMeteredConn(conn, c.limits)
 	return c.current, nil
 }
 

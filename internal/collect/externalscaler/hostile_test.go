@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -282,6 +283,62 @@ func beside(t *testing.T, n *network, want string) {
 	if got := read.Load(); got > bytesBurst+(seconds+1)*bytesPerSecond {
 		t.Errorf("%d bytes in %d s", got, seconds)
 	}
+}
+
+// TestBurstOnEachConnection: a server that sends its burst and closes the connection has no other burst on the next one,
+// and many servers of a namespace have one limit.
+func TestBurstOnEachConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		n.serveRaw(t, "team-a/evil", func(_ context.Context, conn net.Conn) {
+			if begin(conn) != nil {
+				return
+			}
+			what := bytes.Repeat(frame(ping, 0, 0, make([]byte, 8)...), 1<<10)
+			for sent := 0; sent < bytesBurst; sent += len(what) {
+				if _, err := conn.Write(what); err != nil {
+					return
+				}
+			}
+		})
+		var read atomic.Int64
+		s, _, _ := run(t, Config{Dial: n.metered(&read)})
+		e := spec()
+		e.Address, e.Interval = "evil:6000", time.Second
+		s.Look(time.Now(), observe.WLA("team-a", "victim"), 0, e)
+		const seconds = 60
+		settle(seconds * time.Second)
+		if got := read.Load(); got > bytesBurst+(seconds+1)*bytesPerSecond {
+			t.Errorf("%d bytes in %d s, on %d connections", got, seconds, n.dialed("team-a/evil"))
+		}
+	})
+}
+
+// TestLimits: a limit outlasts its connections until it is as a new one would be.
+func TestLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, target := newLimits(), clientauth.Target{Namespace: "team-a", Host: "evil:6000"}
+		used := l.acquire(target)
+		if again := l.acquire(target); again[0] != used[0] || again[1] != used[1] {
+			t.Error("two connections of a target have a limit each")
+		}
+		other := clientauth.Target{Namespace: "team-a", Host: "other:6000"}
+		if of := l.acquire(other); of[0] == used[0] || of[1] != used[1] {
+			t.Error("two targets of a namespace have one limit, or the namespace has two")
+		}
+		used[0].ReserveN(time.Now(), bytesBurst)
+		for _, limit := range l.targets {
+			limit.users = 0
+		}
+		if l.acquire(target)[0] != used[0] {
+			t.Error("a limit is forgotten with its connection")
+		}
+		used[0].users = 0
+		time.Sleep(bytesBurst / bytesPerSecond * time.Second) //nolint:forbidigo // virtual time: it passes at once
+		if l.acquire(other); l.targets[target] != nil {
+			t.Error("a limit is kept for ever")
+		}
+	})
 }
 
 // TestLostConnection: a connection on which nothing arrives any more is made again within half a minute.

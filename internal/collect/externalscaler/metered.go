@@ -1,31 +1,81 @@
 package externalscaler
 
 import (
+	"maps"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
 const (
-	// bytesPerSecond and the burst bound what a scaler may send on a connection, and with it the CPU
-	// that it costs: a frame of HTTP/2 that means nothing has nine bytes. It is far more than the
-	// responses for all metrics of a connection.
+	// bytesPerSecond and the burst bound what a scaler may send to the objects of a namespace, on all
+	// connections together and over new ones, and with it the CPU that it costs: a frame of HTTP/2 that
+	// means nothing has nine bytes. It is more than the responses for a thousand metrics.
 	bytesPerSecond, bytesBurst = 256 << 10, 4 << 20
+	// namespaceBytesPerSecond and the burst bound what all scalers of a namespace send.
+	namespaceBytesPerSecond, namespaceBytesBurst = 2 << 20, 16 << 20
 )
+
+// limits are those of scalers, which outlast their connections, and of namespaces. The pool's lock guards them.
+type limits struct {
+	targets    map[clientauth.Target]*limit
+	namespaces map[string]*limit
+}
+
+// limit is a limiter that is kept while it is used, and after that until it is as a new one would be.
+type limit struct {
+	*rate.Limiter
+
+	users int
+}
+
+func newLimits() limits {
+	return limits{targets: map[clientauth.Target]*limit{}, namespaces: map[string]*limit{}}
+}
+
+// acquire is the limits of one more connection.
+func (l *limits) acquire(t clientauth.Target) []*limit {
+	tidy(l.targets)
+	tidy(l.namespaces)
+	return []*limit{
+		acquire(l.targets, t, bytesPerSecond, bytesBurst),
+		acquire(l.namespaces, t.Namespace, namespaceBytesPerSecond, namespaceBytesBurst),
+	}
+}
+
+func acquire[K comparable](all map[K]*limit, key K, perSecond rate.Limit, burst int) *limit {
+	if all[key] == nil {
+		all[key] = &limit{Limiter: rate.NewLimiter(perSecond, burst)}
+	}
+	all[key].users++
+	return all[key]
+}
+
+// tidy removes those that nothing uses and that have nothing to remember.
+func tidy[K comparable](all map[K]*limit) {
+	maps.DeleteFunc(all, func(_ K, l *limit) bool { return l.users == 0 && l.Tokens() >= float64(l.Burst()) })
+}
 
 // meteredConn bounds what is read in a second. It is read by one goroutine.
 type meteredConn struct {
 	net.Conn
 
-	bytes *rate.Limiter
+	limits []*limit
+	// closed ends what waits; close closes it once.
+	closed chan struct{}
+	close  func()
 	// last is when something was read, in nanoseconds since 1970.
 	last atomic.Int64
 }
 
-func newMeteredConn(conn net.Conn) *meteredConn {
-	m := &meteredConn{Conn: conn, bytes: rate.NewLimiter(bytesPerSecond, bytesBurst)}
+func newMeteredConn(conn net.Conn, limits []*limit) *meteredConn {
+	m := &meteredConn{Conn: conn, limits: limits, closed: make(chan struct{})}
+	m.close = sync.OnceFunc(func() { close(m.closed) })
 	m.last.Store(time.Now().UnixNano())
 	return m
 }
@@ -36,10 +86,47 @@ func (m *meteredConn) Read(b []byte) (int, error) {
 	if n > 0 {
 		now := time.Now()
 		m.last.Store(now.UnixNano())
-		// The buffers of gRPC and TLS are small, so the sleep is short.
-		time.Sleep(m.bytes.ReserveN(now, n).DelayFrom(now))
+		// The buffers of gRPC and TLS are small, so the wait is short.
+		var wait time.Duration
+		for _, l := range m.limits {
+			wait = max(wait, l.ReserveN(now, n).DelayFrom(now))
+		}
+		if !m.wait(wait) {
+			return n, net.ErrClosed
+		}
 	}
 	return n, err
+}
+
+// wait reports whether the connection is open after a while.
+func (m *meteredConn) wait(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-m.closed:
+		return false
+	}
+}
+
+// Write implements net.Conn. After a failure nothing is read any more: gRPC tries calls on the connection again,
+// without a pause, until reading fails too, and a scaler that has closed it may have sent what takes seconds to read.
+func (m *meteredConn) Write(b []byte) (int, error) {
+	n, err := m.Conn.Write(b)
+	if err != nil {
+		_ = m.Close()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (m *meteredConn) Close() error {
+	m.close()
+	return m.Conn.Close()
 }
 
 func (m *meteredConn) lastRead() time.Time { return time.Unix(0, m.last.Load()) }

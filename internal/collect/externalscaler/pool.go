@@ -43,10 +43,13 @@ type pool struct {
 	// counts are those of the connections of each namespace, shared those beside the guaranteed ones.
 	counts map[string]int
 	shared int
+	limits limits
 }
 
 func newPool(config *Config) *pool {
-	return &pool{config: config, connections: map[clientauth.Target][]*connection{}, counts: map[string]int{}}
+	return &pool{
+		config: config, connections: map[clientauth.Target][]*connection{}, counts: map[string]int{}, limits: newLimits(),
+	}
 }
 
 // lease is the use of a connection.
@@ -80,7 +83,7 @@ func (p *pool) acquire(target clientauth.Target) (lease, error) {
 	if err != nil {
 		return lease{}, err
 	}
-	c.users = 1
+	c.users, c.limits = 1, p.limits.acquire(target)
 	p.connections[target] = append(p.connections[target], c)
 	if p.counts[target.Namespace]++; p.counts[target.Namespace] > guaranteed {
 		p.shared++
@@ -101,6 +104,9 @@ func (p *pool) remove(l lease) bool {
 	defer p.mu.Unlock()
 	if l.users--; l.users > 0 {
 		return false
+	}
+	for _, limit := range l.limits {
+		limit.users--
 	}
 	left := slices.DeleteFunc(p.connections[l.target], func(c *connection) bool { return c == l.connection })
 	if p.connections[l.target] = left; len(left) == 0 {

@@ -1,7 +1,10 @@
 package podendpoint
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -116,21 +120,47 @@ func (o *object) reporting() int {
 }
 
 func (m *wanted) newHistory() counter.History {
-	config := counter.Config{Kind: counter.Gauge, IsAbsentZero: m.spec.IgnoreNullValues}
+	config := counter.Config{Kind: counter.Gauge, IsAbsentZero: m.spec.IgnoreNullValues, Window: m.window()}
 	if m.spec.IsRate {
 		config.Kind = counter.Rate
 	}
 	return counter.New(config)
 }
 
+// window is what values are averaged over.
+func (m *wanted) window() time.Duration { return cmp.Or(m.spec.Window, averaging.StableWindow) }
+
 func wantOf(spec *sources.PodEndpoint) page.Want {
 	want := page.Want{Name: spec.Metric}
 	for _, r := range spec.Selector.Requirements() {
 		want.Selector = append(want.Selector, page.Requirement{
-			Label: r.Label, Operator: operators[r.Operator], Values: r.Values,
+			Label: r.Label, Operator: operators[r.Operator], Values: spellings(r.Label, r.Values),
 		})
 	}
 	return want
+}
+
+// spellings are the values of a label, and of the two labels that are numbers the ways in which libraries write them:
+// Prometheus 3 shows 1.0 where the page has 1.
+func spellings(label string, values []string) []string {
+	if label != "le" && label != "quantile" {
+		return values
+	}
+	all := slices.Clone(values)
+	for _, value := range values {
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			continue
+		}
+		for _, format := range []byte("gf") {
+			text := strconv.FormatFloat(number, format, -1, 64)
+			if all = append(all, text); !strings.ContainsAny(text, ".eIN") {
+				all = append(all, text+".0")
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 var operators = map[metav1.LabelSelectorOperator]page.Operator{

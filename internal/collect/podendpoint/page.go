@@ -1,6 +1,7 @@
 package podendpoint
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -101,9 +102,13 @@ type target struct {
 	// isAhead says that it does not count yet.
 	isAhead, isReady bool
 	histories        []counter.History
-	// sampled is when it brought new samples last, failing why it fails, since when.
-	sampled time.Time
-	failing error
+	// sampled is when it brought new samples last, failing why it fails. isSilent says that its last scrape failed, so
+	// that nothing of a page is known.
+	sampled  time.Time
+	failing  error
+	isSilent bool
+	// isAwaited says that a scrape is under way.
+	isAwaited atomic.Bool
 	// scrapes is how many pages were read; series is how many series are remembered.
 	scrapes, series int
 }
@@ -117,6 +122,9 @@ func (t *target) Phase(period time.Duration) time.Duration {
 	phase := timing.Phase(t.page.object.name, period) + timing.Phase(t.key, min(spread, period))
 	return (phase - phase%tick) % period
 }
+
+// timeout bounds one scrape.
+func (p *podPage) timeout() time.Duration { return cmp.Or(p.place.Timeout, p.source.config.Timeout) }
 
 // stretch is by how much the page's interval is longer. It takes no lock: the scheduler asks for it.
 func (p *podPage) stretch() float64 { return max(1, float64(p.stretched.Load())/1000) }

@@ -44,7 +44,9 @@ var (
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
 	errManySeries = errors.New("its page has too many series of the metric, and so have other pages")
 	errSilent     = errors.New("it has not been scraped often enough")
-	errRestarts   = errors.New("every page has a lower value of the metric than the page before, or other series, so " +
+	errOneChange  = errors.New("its page changes rarely, and the metric has grown only once so far: " +
+		"a rate needs two such changes")
+	errRestarts = errors.New("every page has a lower value of the metric than the page before, or other series, so " +
 		"that it has no rate: as: Rate needs a counter that only grows, on a page of all processes of the pod together")
 )
 
@@ -98,7 +100,7 @@ func (c *call) end() {
 		c.source.scratches.Put(c.scratch)
 	}
 	c.target, c.scratch = nil, nil
-	c.request.TLS, c.request.ServerName, c.request.Authorization = nil, "", ""
+	c.request.TLS, c.request.ServerName, c.request.Authorization, c.request.Group = nil, "", "", ""
 	c.source.calls.Put(c)
 }
 
@@ -118,6 +120,8 @@ func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err 
 	c, _ := s.calls.Get().(*call)
 	c.target = t
 	defer c.end()
+	t.isAwaited.Store(true)
+	defer t.isAwaited.Store(false)
 	cpu, err = c.read(ctx, w)
 	if !isEnding(ctx) {
 		now := time.Now()
@@ -193,7 +197,7 @@ func (c *call) get(ctx context.Context) (fetch.Response, time.Duration, error) {
 	if err != nil {
 		return fetch.Response{}, 0, err
 	}
-	r.Host, r.Path = t.host, t.page.place.Path
+	r.Host, r.Path, r.Timeout, r.Group = t.host, t.page.place.Path, t.page.timeout(), t.page.object.key.Namespace
 	r.TLS, r.Authorization = material.TLS, material.Authorization
 	if material.TLS != nil {
 		r.ServerName = t.address.Addr().String()
@@ -230,7 +234,7 @@ func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sam
 		p.learn(&end) // the first one's connection is not the rule
 	}
 	wasReporting := t.isReporting()
-	t.failing = end.err
+	t.failing, t.isSilent = end.err, end.err != nil
 	if end.err == nil {
 		t.scrapes++
 		isNew = s.add(now, t, w, end.values)

@@ -27,7 +27,9 @@ const (
 	DefaultMaxPerSecond  = 10_000
 	DefaultMaxCPU        = 0.5
 	DefaultMaxConcurrent = 256
-	DefaultTimeout       = time.Second
+	// DefaultTimeout is longer than pods take that are well: those that are overloaded answer late, and their values
+	// are needed most.
+	DefaultTimeout = 5 * time.Second
 )
 
 const (
@@ -67,7 +69,7 @@ type Config struct {
 	MaxPerSecond  float64
 	MaxCPU        float64
 	MaxConcurrent int
-	// Timeout bounds one scrape.
+	// Timeout bounds one scrape of metrics whose spec has no timeout.
 	Timeout    time.Duration
 	Registerer prometheus.Registerer
 	Log        logr.Logger

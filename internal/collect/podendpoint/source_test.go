@@ -128,6 +128,9 @@ func TestHalfOfThePodsAreSilent(t *testing.T) {
 		if got, err := f.run(q, 2*time.Second); got != "10000 10000 10000 10000" || err != nil {
 			t.Errorf("for a short time the last samples count: %s, %v", got, err)
 		}
+		if got, err := f.run(q, 2*time.Second); got != "10000 10000 10000 -" || err != nil {
+			t.Errorf("one refuses, and one may still answer: %s, %v", got, err)
+		}
 		if got, err := f.run(q, 3*time.Second); got != "10000 - 10000 -" || err != nil {
 			t.Errorf("then they are missing: %s, %v", got, err)
 		}

@@ -16,6 +16,9 @@ import (
 const (
 	// graceIntervals is for how many intervals the samples of a pod count that is not read any more.
 	graceIntervals = 3
+	// silentFor is for how long the last sample of a pod is known that is ready and does not answer. A pod that is
+	// stuck for longer says nothing of the load.
+	silentFor = 5 * time.Minute
 	// warmUpIntervals is for how many intervals a pod that has not failed may have no samples because
 	// its scraping has just begun.
 	warmUpIntervals = 4
@@ -89,8 +92,15 @@ func (p *podPage) interval() time.Duration {
 	return time.Duration(float64(p.source.config.Interval) * p.stretch())
 }
 
-func (p *podPage) warmUp() time.Duration {
-	return warmUpIntervals*p.interval() + p.source.config.Timeout
+func (p *podPage) warmUp() time.Duration { return warmUpIntervals*p.interval() + time.Second }
+
+// isNew reports whether the scraping of a pod has just begun. Until its first page has come, it may take its time.
+func (p *podPage) isNew(now time.Time, t *target, m *wanted) bool {
+	warmUp := p.warmUp()
+	if t.scrapes == 0 && t.failing == nil {
+		warmUp += p.timeout()
+	}
+	return now.Sub(later(t.added, m.since)) < warmUp
 }
 
 func (p *podPage) look(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
@@ -106,19 +116,33 @@ func (p *podPage) look(now time.Time, m *wanted, pods []*observe.Pod, v *View) e
 			continue
 		}
 		h := &t.histories[at]
-		s, isNew := averageOf(h, pod), now.Sub(later(t.added, m.since)) < p.warmUp()
-		if now.Sub(s.At) > grace || isNew && m.spec.IsRate && isBrief(pod, &s) {
+		s, isNew := m.averageOf(h, pod), p.isNew(now, t, m)
+		if isNew && m.spec.IsRate && isBrief(pod, &s) {
 			s = metric.Sample{}
+		}
+		if now.Sub(s.At) > grace {
+			s = t.outdated(now, pod, s)
 		}
 		if pod.IsReady() {
 			v.found.count(t, h, s.Present, isNew)
 		}
-		if s.Present {
-			v.found.isAny = true
-			v.samples[i], v.recent[i] = s, h.Recent()
+		if v.samples[i] = s; s.Present {
+			v.found.isAny, v.recent[i] = true, h.Recent()
 		}
 	}
 	return v.found.err(now.Sub(m.since) < p.warmUp())
+}
+
+// outdated is what is left of a sample that is no longer new: all of it while the next page is awaited, and what the
+// pod had last if it is ready and does not answer.
+func (t *target) outdated(now time.Time, pod *observe.Pod, s metric.Sample) metric.Sample {
+	switch {
+	case t.failing == nil && t.isAwaited.Load():
+		return s
+	case t.isSilent && s.Present && pod.IsReady() && now.Sub(s.At) <= silentFor:
+		return metric.Sample{Silent: true, Milli: s.Milli, At: s.At, Window: s.Window}
+	}
+	return metric.Sample{}
 }
 
 // isBrief reports whether a pod was scraped for too short a time since this process began to: what it did in a second
@@ -142,15 +166,16 @@ func (p *podPage) miss(pod *observe.Pod, isUnknown bool, i int, v *View) {
 	v.samples[i].Unsampled = true
 }
 
-// averageOf is the pod's over the stable window. While it has just become ready the average begins with that. The API
+// averageOf is the pod's over the metric's window. While it has just become ready the average begins with that. The API
 // truncates the time to seconds.
-func averageOf(h *counter.History, pod *observe.Pod) metric.Sample {
-	s := h.Average(averaging.StableWindow)
+func (m *wanted) averageOf(h *counter.History, pod *observe.Pod) metric.Sample {
+	window := m.window()
+	s := h.Average(window)
 	if !s.Present || !pod.IsReady() {
 		return s
 	}
 	readyFor := s.At.Sub(pod.ReadyTransition.Add(time.Second))
-	if own := averaging.PodWindow(readyFor, averaging.StableWindow); own < averaging.StableWindow {
+	if own := averaging.PodWindow(readyFor, window); own < window {
 		return h.Average(own)
 	}
 	return s
@@ -176,6 +201,8 @@ func (f *found) count(t *target, h *counter.History, isSampled, isNew bool) {
 		f.starting++
 	case h.RestartsAlways():
 		f.fail(errRestarts)
+	case h.AwaitsChange():
+		f.fail(errOneChange)
 	default:
 		f.fail(errSilent)
 	}

@@ -28,8 +28,10 @@ import (
 const (
 	// patience is how long a first answer is pending.
 	patience = 3 * time.Second
-	// maxMissed is the number of intervals after which the last value is too old.
-	maxMissed = 3
+	// maxMissed is the number of intervals after which the last value is too old. A server that answers, but slowly, makes
+	// them longer: a time in which a query waits for its turn does not count, up to longestWait.
+	maxMissed   = 3
+	longestWait = time.Minute
 )
 
 // Config is what a Source needs.
@@ -198,17 +200,27 @@ func (s *Source) wakeUp() {
 
 // answer is what is known of the subscription's metric.
 func (u *subscription) answer(now time.Time) sources.Answer {
-	p := u.poll
-	switch {
-	case u.err != nil:
+	if u.err != nil {
 		return sources.Answer{Asked: now, Err: u.err}
-	case p.result == nil && now.Sub(u.first) < patience && !p.server.isAvoided():
+	}
+	p := u.poll
+	waited := p.waited(now)
+	switch {
+	case p.result == nil && now.Sub(u.first) < patience+waited && !p.server.isAvoided():
 		return sources.Answer{IsPending: true}
 	case p.result == nil:
-		return sources.Answer{Asked: now, Err: p.server.failure(fmt.Errorf("no answer within %s", patience))}
-	case now.Sub(p.result.asked) > maxMissed*p.interval+p.timeout:
-		return sources.Answer{Asked: p.result.asked, Err: p.server.failure(errors.New("no answer to the last queries"))}
+		return sources.Answer{Asked: now, Err: p.failure(waited, fmt.Errorf("no answer within %s", patience))}
+	case now.Sub(p.result.asked) > maxMissed*p.interval+p.timeout+waited:
+		return sources.Answer{Asked: p.result.asked, Err: p.failure(waited, errors.New("no answer to the last queries"))}
 	default:
 		return p.result.answer(&u.spec)
 	}
+}
+
+// failure is why there is no value: the reason given, or that of the server, or that the query waits for its turn.
+func (p *poll) failure(waited time.Duration, err error) error {
+	if waited > p.interval {
+		err = p.queue.crowded()
+	}
+	return p.server.failure(err)
 }

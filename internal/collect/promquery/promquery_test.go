@@ -598,7 +598,7 @@ func TestRequest(t *testing.T) {
 		defer end()
 		p := spec("prometheus:9090", `sum(rate(http_requests_total{namespace="shop"}[1m])) & x=y`)
 		p.Address += "/prefix"
-		p.Tenant, p.TenantHeader, p.Namespace = "team", "THANOS-TENANT", "shop"
+		p.Tenant, p.TenantHeader, p.Namespace, p.Parameters = "team", "THANOS-TENANT", "shop", "dedup=false"
 		p.Credentials.Token = sources.SecretKey{Name: "secret", Key: "token"}
 		s.Look(time.Now(), object("team-a", 0), 0, p)
 		sleep(6 * time.Second)
@@ -611,7 +611,10 @@ func TestRequest(t *testing.T) {
 			t.Fatalf("%d requests over %q", len(n.requests["prometheus:9090"]), n.dialed)
 		}
 		for _, r := range n.requests["prometheus:9090"] {
-			query := url.Values{"query": {p.Query}, "namespace": {"shop"}, "timeout": {"3s"}}
+			query := url.Values{
+				"query": {p.Query}, "namespace": {"shop"}, "timeout": {"3s"}, "partial_response": {"false"},
+				"deny_partial_response": {"1"}, "dedup": {"false"},
+			}
 			if r.Method != http.MethodGet || r.Host != "prometheus:9090" || r.URL.Path != "/prefix/api/v1/query" {
 				t.Errorf("%s %s %s", r.Method, r.Host, r.URL)
 			}

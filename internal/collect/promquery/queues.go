@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -82,7 +83,19 @@ func (q *queues) add(p *poll) {
 		q.waiting[namespace] = own
 		q.turns = append(q.turns, own)
 	}
+	p.queue = own
 	own.polls = append(own.polls, p)
+}
+
+// crowded is the error of queries that wait too long. Its numbers are rounded, so that events are counted together.
+func (q *queue) crowded() error {
+	waiting := 1
+	for 2*waiting <= len(q.polls) {
+		waiting *= 2
+	}
+	return fmt.Errorf("%d queries of the namespace and more wait until others are answered, of which at most %d are "+
+		"asked at a time, and %d of a server: it answers too slowly for so many (recording rules are quicker, and a "+
+		"longer intervalSeconds asks less often)", waiting, maxPerNamespace, maxPerServer)
 }
 
 // remove removes a poll that may be waiting.

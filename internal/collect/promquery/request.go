@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
@@ -18,10 +20,18 @@ type request struct {
 	// url is that of the query API, without the query.
 	url                                    string
 	query, tenant, tenantHeader, namespace string
+	// others is a query string.
+	others string
 }
+
+// complete makes servers refuse queries to which they know only a part of the answer: Thanos, and VictoriaMetrics.
+var complete = map[string]string{"partial_response": "false", "deny_partial_response": "1"}
 
 // errAddress is the reason of addresses that the API server would have refused.
 var errAddress = errors.New("not an http or https URL with a host, and without user, query and fragment")
+
+// reserved are the parameters that are no others.
+var reserved = []string{"query", "time", "timeout", "namespace"}
 
 func requestOf(namespace string, spec *sources.Prometheus) (request, error) {
 	u, err := url.Parse(spec.Address)
@@ -29,7 +39,25 @@ func requestOf(namespace string, spec *sources.Prometheus) (request, error) {
 		u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return request{}, fmt.Errorf("serverAddress: %w", errAddress)
 	}
+	if err := checkParameters(spec.Parameters); err != nil {
+		return request{}, err
+	}
 	isTLS := u.Scheme == "https"
+	port, err := portOf(u, isTLS)
+	if err != nil {
+		return request{}, err
+	}
+	return request{
+		target: clientauth.Target{
+			Namespace: namespace, Host: net.JoinHostPort(u.Hostname(), port), IsTLS: isTLS, TLS: spec.TLS,
+			Credentials: spec.Credentials,
+		},
+		url: u.JoinPath("api", "v1", "query").String(), query: spec.Query, tenant: spec.Tenant,
+		tenantHeader: spec.TenantHeader, namespace: spec.Namespace, others: spec.Parameters,
+	}, nil
+}
+
+func portOf(u *url.URL, isTLS bool) (string, error) {
 	port := u.Port()
 	switch {
 	case port == "" && isTLS:
@@ -38,21 +66,34 @@ func requestOf(namespace string, spec *sources.Prometheus) (request, error) {
 		port = "80"
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return request{}, errors.New("serverAddress: the port must be 1 to 65535")
+		return "", errors.New("serverAddress: the port must be 1 to 65535")
 	}
-	return request{
-		target: clientauth.Target{
-			Namespace: namespace, Host: net.JoinHostPort(u.Hostname(), port), IsTLS: isTLS, TLS: spec.TLS,
-			Credentials: spec.Credentials,
-		},
-		url: u.JoinPath("api", "v1", "query").String(), query: spec.Query, tenant: spec.Tenant,
-		tenantHeader: spec.TenantHeader, namespace: spec.Namespace,
-	}, nil
+	return port, nil
 }
 
-// parameters are those of the query API.
+func checkParameters(text string) error {
+	if others, err := url.ParseQuery(text); err != nil || slices.ContainsFunc(reserved, others.Has) {
+		return fmt.Errorf("queryParameters: must be a query string without %s", strings.Join(reserved, ", "))
+	}
+	return nil
+}
+
+// parameters are those of the query API, and others.
 func (r *request) parameters(timeout time.Duration) string {
-	values := url.Values{"query": {r.query}, "timeout": {timeout.String()}}
+	values, err := url.ParseQuery(r.others)
+	if err != nil {
+		values = url.Values{} // requestOf has checked it
+	}
+	for name, value := range complete {
+		switch {
+		case !values.Has(name):
+			values.Set(name, value)
+		case values.Get(name) == "":
+			values.Del(name)
+		}
+	}
+	values.Set("query", r.query)
+	values.Set("timeout", timeout.String())
 	if r.namespace != "" {
 		values.Set("namespace", r.namespace)
 	}

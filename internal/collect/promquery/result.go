@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,13 +37,17 @@ var (
 	errEmpty     = errors.New("the result is empty (ignoreNullValues: true counts it as 0)")
 	errNotNumber = errors.New("the result is NaN or infinite (ignoreNullValues: true counts it as 0)")
 	errSeveral   = errors.New("the result has several elements, not one: aggregate them, as with sum()")
+	errPartial   = errors.New("the answer is partial: a part of the data could not be read")
 	errTimestamp = errors.New("the timestamp of the result is not a time")
 )
 
 // answer is the JSON of the query API.
 type answer struct {
 	Status string `json:"status"`
-	Data   struct {
+	// IsPartial is VictoriaMetrics'. Warnings are of the storage, with those of PromQL among them.
+	IsPartial bool     `json:"isPartial"`
+	Warnings  []string `json:"warnings"`
+	Data      struct {
 		ResultType string          `json:"resultType"`
 		Result     json.RawMessage `json:"result"`
 	} `json:"data"`
@@ -74,6 +79,9 @@ func valueOf(body []byte) (at time.Time, value float64, err error) {
 	if err := json.Unmarshal(body, &a); err != nil || a.Status != "success" {
 		return time.Time{}, 0, errNotJSON
 	}
+	if a.isPartial() {
+		return time.Time{}, 0, errPartial
+	}
 	switch a.Data.ResultType {
 	case "scalar":
 		return pairOf(a.Data.Result)
@@ -85,6 +93,18 @@ func valueOf(body []byte) (at time.Time, value float64, err error) {
 	default:
 		return time.Time{}, 0, errNotJSON
 	}
+}
+
+// missing are words of warnings by which Thanos, and Prometheus with remote storage, say that a part of the data is
+// missing.
+var missing = []string{"StoreAPI", "rpc error", "fetch series for", "receive series from", "remote read", "remote_read"}
+
+// isPartial reports whether a part of the data is missing. Other warnings are remarks, as those of PromQL on what a
+// function was applied to.
+func (a *answer) isPartial() bool {
+	return a.IsPartial || slices.ContainsFunc(a.Warnings, func(warning string) bool {
+		return slices.ContainsFunc(missing, func(words string) bool { return strings.Contains(warning, words) })
+	})
 }
 
 func vectorOf(text json.RawMessage) (at time.Time, value float64, err error) {

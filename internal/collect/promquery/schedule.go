@@ -28,6 +28,8 @@ type poll struct {
 	place       int
 	// asked is when it was asked last; zero before.
 	asked time.Time
+	// queue is the one in which it waits or waited.
+	queue *queue
 	// displace ends the request that is under way.
 	displace func()
 	// result is the last one; nil before the first.
@@ -46,6 +48,19 @@ func (p *poll) fit() {
 	// Specs that come from the API have both.
 	const shortest = time.Second
 	p.interval, p.timeout = max(p.interval, shortest), max(p.timeout, shortest)
+}
+
+// waited is how long it has been due without being asked, because others are before it: at last, if it is under way.
+// A namespace that is held back for what its servers send has no longer time.
+func (p *poll) waited(now time.Time) time.Duration {
+	switch {
+	case p.isScheduled || p.server.isLimited:
+		return 0
+	case p.asked.Before(p.due):
+		return min(now.Sub(p.due), longestWait)
+	default:
+		return min(p.asked.Sub(p.due), longestWait)
+	}
 }
 
 // outcome is the result as it is counted.

@@ -25,7 +25,9 @@ type Config struct {
 	// Services returns the addresses of the pods behind a port of a Service; nil if Services may not
 	// be read.
 	Services func(ctx context.Context, namespace, name string, port uint16) ([]netip.AddrPort, error)
-	// Lookup asks DNS; nil for the resolver of this machine. A name that ends in a dot is complete.
+	// ClusterDomain is that of Services in DNS (--cluster-domain); empty for the usual one.
+	ClusterDomain string
+	// Lookup asks DNS; nil for the resolver of this machine. Names end in a dot: they are complete.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Connect opens a TCP connection; nil for that of this machine.
 	Connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
@@ -36,6 +38,9 @@ type Dialer struct{ config Config }
 
 // NewDialer connects to nothing yet.
 func NewDialer(config Config) *Dialer {
+	if config.ClusterDomain == "" {
+		config.ClusterDomain = DefaultClusterDomain
+	}
 	if config.Lookup == nil {
 		config.Lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
@@ -128,17 +133,17 @@ func (d *Dialer) addresses(
 	return addresses, nil
 }
 
-// lookup asks DNS for a complete name. With the search domains of a pod, another name may answer
-// first: example.com is also Service example of namespace com. Only names that end in svc use search
-// domains, if the usual domain of clusters does not have them.
+// lookup asks DNS for a complete name. With the search domains of a pod or of its node, another name may answer first:
+// example.com is also Service example of namespace com, and a node's domain may have an answer for everything.
 func (d *Dialer) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	if !strings.HasSuffix(name, ".svc") {
 		return d.config.Lookup(ctx, name+".")
 	}
-	addresses, err := d.config.Lookup(ctx, name+clusterDomain+".")
+	addresses, err := d.config.Lookup(ctx, name+"."+d.config.ClusterDomain+".")
 	var failed *net.DNSError
 	if errors.As(err, &failed) && failed.IsNotFound {
-		return d.config.Lookup(ctx, name)
+		return nil, fmt.Errorf("%w (a Service of the cluster whose domain is %s by --cluster-domain)", err,
+			d.config.ClusterDomain)
 	}
 	return addresses, err
 }

@@ -125,9 +125,8 @@ func TestDial(t *testing.T) {
 			network: network{dns: map[string][]string{
 				"prometheus.monitoring.svc.cluster.local.": {"10.96.0.7"}, "prometheus.monitoring.svc": {"10.6.6.6"}}},
 			connected: "10.96.0.7:9090"},
-		"Service of a cluster with its own domain": {host: "prometheus.monitoring.svc", port: 9090,
-			network:   network{dns: map[string][]string{"prometheus.monitoring.svc": {"10.96.0.7"}}},
-			connected: "10.96.0.7:9090"},
+		"a search domain has what is no Service": {host: "prometheus.monitoring.svc", port: 9090, isFailing: true,
+			network: network{dns: map[string][]string{"prometheus.monitoring.svc": {"203.0.113.7"}}}},
 		"literal loopback that is permitted": {host: "127.0.0.1", port: 9090, connected: "127.0.0.1:9090"},
 		"own Service": {host: "shop", port: 80, connected: "10.1.0.7:81",
 			network: network{services: map[string]string{"team-a/shop": "10.1.0.7"}}},
@@ -233,4 +232,21 @@ func TestSilentAddresses(t *testing.T) {
 			t.Errorf("%d tried in %s: %v", tried, took, err)
 		}
 	})
+}
+
+// TestClusterDomain: Services of other namespaces are looked up in the domain of the cluster, and nowhere else.
+func TestClusterDomain(t *testing.T) {
+	var asked []string
+	d := NewDialer(Config{Rules: mimir(), ClusterDomain: "corp.example",
+		Lookup: func(_ context.Context, name string) ([]netip.Addr, error) {
+			asked = append(asked, name)
+			return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+		}})
+	_, err := d.Dial(t.Context(), "team-a", "prometheus.monitoring.svc", 9090)
+	if err == nil || !strings.Contains(err.Error(), "corp.example by --cluster-domain") {
+		t.Errorf("%v", err)
+	}
+	if want := []string{"prometheus.monitoring.svc.corp.example."}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q", asked)
+	}
 }

@@ -141,14 +141,17 @@ func parseHost(text string) (host string, address netip.Addr, err error) {
 		// The text is not repeated: it may be long, or have control characters.
 		return "", netip.Addr{}, errHost
 	}
-	if service, isService := strings.CutSuffix(host, clusterDomain); isService && strings.HasSuffix(service, ".svc") {
-		host = service
+	if service, isService := strings.CutSuffix(host, ".svc."+DefaultClusterDomain); isService {
+		host = service + ".svc"
 	}
 	return host, netip.Addr{}, nil
 }
 
-// clusterDomain is the usual one.
-const clusterDomain = ".cluster.local"
+// DefaultClusterDomain is that of Services in DNS in most clusters.
+const DefaultClusterDomain = "cluster.local"
+
+// IsDomain reports whether the text can be the domain of a cluster.
+func IsDomain(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
 
 // endsInNumber reports whether a resolver could read the name as an IPv4 address in another form:
 // 0177.0.0.1, 127.1 or 0x7f.1.

@@ -15,7 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// TestSampledPodsReplay: a part of the pods is asked, one of them is silent, and then there is a surge.
+// TestSampledPodsReplay: a part of the pods is asked, one of them is silent, with and without a last value, and then there
+// is a surge.
 func TestSampledPodsReplay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.workloads(), w.ownMetrics()
@@ -26,12 +27,12 @@ func TestSampledPodsReplay(t *testing.T) {
 		r := w.replayOf(t, observe.WLA("shop", "web"), divergence.Default)
 		w.start(api.serve, rarely, o.read)
 		w.pass(20*time.Second + 123456789*time.Nanosecond)
-		o.set(func() { o.milli = 90_000 })
+		o.set(func() { o.milli, o.silentMilli = 90_000, 50_000 })
 		w.pass(5 * time.Second)
 		r.want("of the surge window", func(d *horizontal.Decision) bool { return d.Proposed.Source == proposal.Surge })
 		r.want("on a part of the pods",
 			func(d *horizontal.Decision) bool { c := d.Metrics[0].Counts; return c.Unsampled > 0 && c.Missing > 0 })
-		for _, part := range []string{"isSample: true", "intervals:", "- name: web-1\n"} {
+		for _, part := range []string{"isSample: true", "intervals:", "isSilent: true"} {
 			if last := r.saved[len(r.saved)-1]; !strings.Contains(last, part) {
 				t.Errorf("%q is not in\n%s", part, last)
 			}

@@ -34,6 +34,8 @@ type ownMetrics struct {
 	milli  int64
 	pages  map[string][]page
 	broken map[string]bool
+	// silentMilli is what pods had last that have no page; 0 if nothing is known of them.
+	silentMilli int64
 	// asked are the pods of objects that are asked about; sample is how many of them are scraped, 0 for all.
 	asked  map[observe.Key][]*observe.Pod
 	sample int
@@ -217,6 +219,9 @@ func (o ownPods) samples(now time.Time, p *observe.Pod) (sample metric.Sample, r
 			recent[i] = metric.Sample{Present: true, Milli: read.milli, At: read.at, Window: time.Second}
 		}
 		sum, n = sum+read.milli, n+1
+	}
+	if n == 0 && o.silentMilli > 0 && o.broken[p.Name] {
+		return metric.Sample{Silent: true, Milli: o.silentMilli, At: now.Add(-time.Minute), Window: time.Second}, recent
 	}
 	if n == 0 {
 		return sample, recent

@@ -110,9 +110,11 @@ type State struct {
 	// Pending is the change that was decided and not yet settled.
 	Pending *behavior.Pending `json:"pending,omitempty"`
 	// Fallbacks are the metrics with a fallback that fail, and IdleSince is since when nothing has kept the target from
-	// having no replicas; of a WorkloadAutoscaler only.
-	Fallbacks fallback.Failures `json:"fallbacks,omitempty"`
-	IdleSince time.Time         `json:"idleSince,omitzero"`
+	// having no replicas; of a WorkloadAutoscaler only. UnknownSince is when the last decision was made if a metric could
+	// not be computed that might have kept it.
+	Fallbacks    fallback.Failures `json:"fallbacks,omitempty"`
+	IdleSince    time.Time         `json:"idleSince,omitzero"`
+	UnknownSince time.Time         `json:"unknownSince,omitzero"`
 	// Forecast is what is learnt of the load; nil where the forecast is off.
 	Forecast *forecast.State `json:"forecast,omitempty"`
 

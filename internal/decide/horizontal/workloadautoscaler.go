@@ -54,7 +54,9 @@ func (d *Decision) evaluateOwn(s *State, o *Observation) {
 	d.Zero = zero.Evaluate(&p.WorkloadAutoscaler.Zero, &zero.Input{
 		Now: d.At, CreatedAt: o.CreatedAt, Specs: p.Metrics, Results: d.Metrics, Fallbacks: d.Fallbacks.Active,
 		IsAboveZero: d.Bounds.MinReplicas > 0, Current: d.Current,
+		UnknownSince: s.UnknownSince, KeepsUnknown: true,
 	}, &s.IdleSince)
+	s.UnknownSince = d.Zero.UnknownSince
 }
 
 // mayLower reports whether enough is known to lower the count: every metric could be computed or has an active

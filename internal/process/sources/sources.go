@@ -32,6 +32,8 @@ import (
 type Config struct {
 	// Servers are those that objects may use beside Services of their own namespace (--metric-server).
 	Servers []reach.Server
+	// ClusterDomain is that of Services in DNS (--cluster-domain).
+	ClusterDomain string
 	// ReadsSecrets permits credentials from Secrets (--metric-secrets).
 	ReadsSecrets bool
 	// PodInterval, PodMaxPerSecond, PodMaxCPU and PodMaxConcurrent are those of podendpoint.Config.
@@ -81,7 +83,9 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 	if err != nil {
 		return own.Sources{}, err
 	}
-	dial := &dialer{reach.NewDialer(reach.Config{Rules: rules, Services: resolver.Addresses}), nodes}
+	dial := &dialer{reach.NewDialer(reach.Config{
+		Rules: rules, Services: resolver.Addresses, ClusterDomain: c.ClusterDomain,
+	}), nodes}
 	pods, err := podendpoint.New(podendpoint.Config{
 		DialPod: dial.DialPod, Secret: credential, Interval: c.PodInterval, MaxPerSecond: c.PodMaxPerSecond,
 		MaxCPU: c.PodMaxCPU, MaxConcurrent: c.PodMaxConcurrent, Registerer: cluster.Registerer, Log: cluster.Log,

@@ -40,6 +40,8 @@ type PodReading struct {
 	Value  *resource.Quantity `json:"value,omitempty"`
 	At     time.Time          `json:"at,omitzero"`
 	Window metav1.Duration    `json:"window,omitzero"`
+	// IsSilent says that the pod does not answer, and that the value is its last.
+	IsSilent bool `json:"isSilent,omitempty"`
 	// Intervals are the last ones between two scrapes each, the newest first.
 	Intervals []Sample `json:"intervals,omitempty"`
 }
@@ -96,7 +98,7 @@ func sourceReadingOf(i int, r *metric.Reading, pods []metric.Pod) *SourceReading
 
 func podReadingOf(name string, s *metric.Sample, recent []metric.Recent, pod int) PodReading {
 	average := sampleOf(s)
-	saved := PodReading{Name: name, Value: average.Value, At: average.At, Window: average.Window}
+	saved := PodReading{Name: name, Value: average.Value, At: average.At, Window: average.Window, IsSilent: s.Silent}
 	if pod >= len(recent) {
 		return saved
 	}
@@ -109,7 +111,7 @@ func podReadingOf(name string, s *metric.Sample, recent []metric.Recent, pod int
 }
 
 func sampleOf(s *metric.Sample) Sample {
-	if !s.Present {
+	if !s.Present && !s.Silent {
 		return Sample{}
 	}
 	return Sample{
@@ -163,6 +165,9 @@ func (a *answers) addPods(r *SourceReading, read *metric.Reading, mode arithmeti
 		}
 		average := Sample{Value: saved.Value, At: saved.At, Window: saved.Window}
 		read.Samples[n] = average.sample(a.step.Snapshot.Time, mode)
+		if saved.IsSilent {
+			read.Samples[n].Present, read.Samples[n].Silent = false, true
+		}
 		for k := range saved.Intervals {
 			read.Recent[n][k] = saved.Intervals[k].sample(a.step.Snapshot.Time, mode)
 		}

@@ -39,6 +39,9 @@ func AddSources(fs *pflag.FlagSet, c *sources.Config) {
 		"metric-server",
 		"A server that WorkloadAutoscalers may use for Prometheus and ExternalScaler metrics, beside Services of their own "+
 			"namespaces; with namespaces, those alone may. It may be at any address. Can be repeated.")
+	fs.StringVar(&c.ClusterDomain, "cluster-domain", reach.DefaultClusterDomain,
+		"The domain of the cluster's Services in DNS, as the kubelets' clusterDomain. A name of --metric-server that "+
+			"ends in .svc is looked up in it, and nowhere else.")
 	fs.BoolVar(&c.ReadsSecrets, "metric-secrets", false,
 		"Read credentials for metrics from Secrets of the WorkloadAutoscaler's namespace that name the server in the "+
 			"annotation plimsoll.dev/metric-hosts. The controller needs the right to get them.")
@@ -53,6 +56,8 @@ func ValidateSources(c *sources.Config, check Check) {
 		c.PodMaxPerSecond, "must be greater than 0")
 	check(c.PodMaxCPU > 0 && !math.IsInf(c.PodMaxCPU, 1), "pod-endpoint-max-cpu", c.PodMaxCPU,
 		"must be a number of cores greater than 0")
+	check(reach.IsDomain(c.ClusterDomain), "cluster-domain", c.ClusterDomain,
+		"must be a domain, as cluster.local")
 	check(c.PodMaxConcurrent > 0, "pod-endpoint-max-concurrent", c.PodMaxConcurrent, "must be greater than 0")
 }
 

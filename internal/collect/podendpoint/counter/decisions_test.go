@@ -250,6 +250,8 @@ func (s *stage) observation() horizontal.Observation {
 		switch {
 		case !s.sampled[i]:
 			one, recent = metric.Sample{Unsampled: true}, metric.Recent{}
+		case !one.At.After(fresh) && p.isSilent:
+			one, recent = metric.Sample{Silent: true, Milli: one.Milli, At: one.At}, metric.Recent{}
 		case !one.At.After(fresh):
 			one, recent = metric.Sample{}, metric.Recent{}
 		}

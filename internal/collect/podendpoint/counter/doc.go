@@ -14,6 +14,15 @@
 //
 // A series that is gone changes nothing: a library may remove one that is not used.
 //
+// # Steps
+//
+// Some pages change rarely: an SDK exports each minute, or a page is cached. Their counters
+// grow in steps. Where they did not grow for some seconds and then did, the rate is averaged
+// from one change to another, over the window or one step, if that is longer. The first step
+// has no rate: what it is of is not known. A page that does not change for half a step longer
+// than the last one took is not stepped any more, nor one that changes twice in a row. An
+// idle pod that gets load thus has its rate with the second page that shows it.
+//
 // # Pages that change nothing
 //
 // Pages less than [ShortestGap] after the newest are the same instant. A page with a value

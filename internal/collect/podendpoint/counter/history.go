@@ -33,8 +33,11 @@ const (
 // Config says how a metric is read.
 type Config struct {
 	Kind Kind
-	// IsAbsentZero makes a page without the metric count as 0.
+	// IsAbsentZero makes a page without the metric count as 0, and a gauge without a number as absent: the quantile of
+	// a summary that observed nothing is NaN.
 	IsAbsentZero bool
+	// Window is the longest time that is averaged over, if it is longer than the stable window.
+	Window time.Duration
 }
 
 // Value is one series of a page: a hash of its labels, and its value.
@@ -86,6 +89,9 @@ type History struct {
 	newest time.Time
 	// points are of the gauges' sum, or of the sum of all increments.
 	points points.History[float64]
+	// ageMillis is from the first page to the newest, and steps are when the counters grew in between.
+	ageMillis int64
+	steps     steps
 	// series are the counters of the newest page, by hash.
 	series []Value
 }
@@ -98,6 +104,9 @@ func New(config Config) History { return History{config: config} }
 func (h *History) Add(at time.Time, values []Value) Outcome {
 	if len(values) == 0 && !h.config.IsAbsentZero {
 		return Absent
+	}
+	if h.config.Kind == Gauge && h.config.IsAbsentZero {
+		values = slices.DeleteFunc(values, func(v Value) bool { return math.IsNaN(v.Value) || math.IsInf(v.Value, 0) })
 	}
 	values = unique(values)
 	sum := 0.0
@@ -122,19 +131,28 @@ func (h *History) Add(at time.Time, values []Value) Outcome {
 	h.newest = at
 	h.count(outcome)
 	if outcome != Continued {
-		h.points.Begin(sum)
+		h.begin(sum)
 		return outcome
 	}
 	if h.config.Kind == Rate {
 		sum += h.points.Newest()
 	}
 	if math.IsInf(sum, 0) {
-		h.points.Begin(0)
+		h.begin(0)
 		return Restarted
 	}
 	gapMillis := uint32(gap.Round(time.Millisecond).Milliseconds()) //nolint:gosec // at most LongestGap
-	h.points.Add(gapMillis, sum, averaging.StableWindow.Milliseconds())
+	h.points.Add(gapMillis, sum, max(averaging.StableWindow, h.config.Window).Milliseconds())
+	h.ageMillis += int64(gapMillis)
+	if h.config.Kind == Rate {
+		h.steps.add(h.ageMillis, sum, increment > 0)
+	}
 	return Continued
+}
+
+func (h *History) begin(value float64) {
+	h.points.Begin(value)
+	h.ageMillis, h.steps = 0, steps{}
 }
 
 func (h *History) count(outcome Outcome) {
@@ -201,10 +219,24 @@ func growth(before, after []Value) (increment float64, isRestart bool) {
 	return increment, shared == 0 || sumAfter < sumBefore
 }
 
+// AwaitsChange reports whether there is no average because the counters have grown only once, after a while without
+// growth.
+func (h *History) AwaitsChange() bool { return h.steps.isAwaiting(h.ageMillis) }
+
 // Average is the rate, or the mean of the gauge, over the longest span that the window
 // holds, or over the last interval if that is longer. Each value of a gauge counts for the
-// time since the one before; a single one counts alone.
+// time since the one before; a single one counts alone. Of counters that grow in steps it
+// is from one change to another.
 func (h *History) Average(window time.Duration) metric.Sample {
+	if h.AwaitsChange() {
+		return metric.Sample{}
+	}
+	if from, to, ok := h.steps.span(h.ageMillis, window.Milliseconds()); ok {
+		return metric.Sample{
+			Present: true, Milli: milli((to.total - from.total) * 1000 / float64(to.atMillis-from.atMillis)), At: h.newest,
+			Window: time.Duration(h.ageMillis-from.atMillis) * time.Millisecond,
+		}
+	}
 	first, span, ok := h.points.Window(window.Milliseconds())
 	switch {
 	case ok:
@@ -215,9 +247,12 @@ func (h *History) Average(window time.Duration) metric.Sample {
 	return metric.Sample{}
 }
 
-// Recent are the last single intervals, the newest first.
+// Recent are the last single intervals, the newest first. Counters that grow in steps have none.
 func (h *History) Recent() metric.Recent {
 	var recent metric.Recent
+	if h.steps.isStepped(h.ageMillis) {
+		return recent
+	}
 	end, last := h.newest, h.points.Len()-1
 	for k := range recent {
 		if last < 1 {

@@ -13,7 +13,7 @@ var past = time.Unix(1, 0)
 // cancelDelay is how long after its context a request ends at the latest.
 const cancelDelay = 20 * time.Millisecond
 
-// deadlines end requests that take too long or whose contexts end. All have the same time, so that they end in the
+// deadlines end requests that take too long or whose contexts end. Most have the same time, so that they end in the
 // order in which they began, and one timer is enough: with a deadline for each connection, as package net has it, the
 // timers of ten thousand connections took a seventh of the CPU of all scrapes. Contexts are looked at now and then
 // for the same reason: context.AfterFunc took a thirtieth.
@@ -42,7 +42,7 @@ func (d *deadlines) begin(ctx context.Context, f *flight, conn net.Conn, ends ti
 	*f = flight{ctx: ctx, conn: conn, ends: ends}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	// A request that had to connect began earlier than it gets here.
+	// A request that had to connect began earlier than it gets here, and one with a shorter timeout ends before others.
 	at := d.last
 	for at != nil && at.ends.After(ends) {
 		at = at.before

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
@@ -42,12 +43,12 @@ func (e *StatusError) Error() string {
 }
 
 // explain says what a timeout was.
-func (c *Client) explain(ctx context.Context, err error) error {
+func explain(ctx context.Context, timeout time.Duration, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no whole response within %s: %w", c.config.Timeout, context.DeadlineExceeded)
+		return fmt.Errorf("no whole response within %s: %w", timeout, context.DeadlineExceeded)
 	}
 	return err
 }

@@ -33,11 +33,12 @@ const (
 
 // Config has bounds.
 type Config struct {
-	// Timeout bounds a whole request, with connecting.
+	// Timeout bounds a whole request, with connecting, if the request has no timeout.
 	Timeout time.Duration
 	// MaxBytes bounds a body.
 	MaxBytes int
-	// MaxLargeBytes bounds the bodies that are being read, without those that are small.
+	// MaxLargeBytes bounds the bodies that are being read, without those that are small. Beyond it, groups have equal
+	// parts of half as many.
 	MaxLargeBytes int64
 	// MaxOpen is how many connections may be open. While there are more, they are closed after their
 	// requests.
@@ -51,12 +52,14 @@ type Client struct {
 	// deadlines are those of the requests under way.
 	deadlines deadlines
 	open      atomic.Int64
-	large     atomic.Int64
+	large     large
 }
 
 // New makes a client.
 func New(config Config) *Client {
-	return &Client{config: config, readers: sync.Pool{New: func() any { return newReader() }}}
+	return &Client{
+		config: config, readers: sync.Pool{New: func() any { return newReader() }}, large: large{groups: map[string]int64{}},
+	}
 }
 
 // Open is how many connections there are.
@@ -68,6 +71,14 @@ type Connection struct {
 	conn net.Conn
 	// tls is the configuration that it was made with.
 	tls *tls.Config
+}
+
+// isQuiet reports whether nothing has arrived that no request asked for.
+func (k *Connection) isQuiet() bool {
+	if secure, isTLS := k.conn.(*tls.Conn); isTLS {
+		return isQuiet(secure.NetConn())
+	}
+	return isQuiet(k.conn)
 }
 
 // Request is what is requested.
@@ -82,6 +93,10 @@ type Request struct {
 	Host string
 	// Path begins with a slash.
 	Path string
+	// Timeout bounds the request; 0 for that of the client.
+	Timeout time.Duration
+	// Group is for whom the request is made: each has a part of MaxLargeBytes.
+	Group string
 	// Accept and Authorization are values of headers; Authorization may be empty.
 	Accept, Authorization string
 	// Buffer is where the body is appended to, nil for none. It is called once the pod responds: many
@@ -103,10 +118,14 @@ type Response struct {
 
 // Get makes a request. With an error, too, the response has the buffer if it was taken.
 func (c *Client) Get(ctx context.Context, k *Connection, r *Request) (Response, error) {
-	deadline := time.Now().Add(c.config.Timeout)
+	timeout := cmp.Or(r.Timeout, c.config.Timeout)
+	deadline := time.Now().Add(timeout)
 	var response Response
 	if !r.isValid() {
 		return response, errRequest
+	}
+	if k.conn != nil && !k.isQuiet() {
+		c.Close(k)
 	}
 	isKept := k.conn != nil && k.tls == r.TLS
 	err := c.get(ctx, k, r, deadline, &response)
@@ -118,7 +137,7 @@ func (c *Client) Get(ctx context.Context, k *Connection, r *Request) (Response, 
 	}
 	if err != nil {
 		c.Close(k)
-		return response, c.explain(ctx, err)
+		return response, explain(ctx, timeout, err)
 	}
 	if c.open.Load() > c.config.MaxOpen {
 		c.Close(k)
@@ -201,7 +220,7 @@ func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Res
 	}
 	// The other requests of the moment go out first: by then the response is there.
 	runtime.Gosched()
-	head, err := from.head()
+	head, err := from.final()
 	if err != nil {
 		return false, err
 	}
@@ -226,13 +245,13 @@ func (c *Client) read(from *reader, head *head, r *Request, response *Response) 
 	if r.Buffer != nil {
 		response.Body = r.Buffer()
 	}
-	var large reservation
-	defer func() { c.large.Add(-large.bytes) }()
+	large := reservation{from: &c.large, group: r.Group}
+	defer large.release()
 	start, before := len(response.Body), from.bytes
 	for {
 		if len(response.Body) == cap(response.Body) {
 			more := max(readBytes, len(response.Body)-start)
-			if !large.grow(c, int64(len(response.Body)-start+more)) {
+			if !large.grow(int64(len(response.Body)-start+more), c.config.MaxLargeBytes) {
 				return ErrBusy
 			}
 			response.Body = slices.Grow(response.Body, more)
@@ -253,18 +272,6 @@ func (c *Client) read(from *reader, head *head, r *Request, response *Response) 
 			return plain("reading the page", cmp.Or(from.failed, err))
 		}
 	}
-}
-
-// reservation is what one body takes of MaxLargeBytes.
-type reservation struct{ bytes int64 }
-
-func (v *reservation) grow(c *Client, size int64) bool {
-	if size <= smallBytes || size <= v.bytes {
-		return true
-	}
-	isFree := c.large.Add(size-v.bytes) <= c.config.MaxLargeBytes
-	v.bytes = size
-	return isFree
 }
 
 func (c *Client) tooLarge() error {

@@ -113,10 +113,114 @@ func TestLargePages(t *testing.T) {
 		if busy == 0 || busy == 5 {
 			t.Errorf("%d of 5 large pages were refused", busy)
 		}
-		if left := c.large.Load(); left != 0 {
-			t.Errorf("%d bytes are taken for nothing", left)
+		if left := c.large.total; left != 0 || len(c.large.groups) != 0 {
+			t.Errorf("%d bytes are taken for nothing, of %v", left, c.large.groups)
 		}
 	})
+}
+
+// One group cannot take the large pages from the others: each has an equal part of half of them.
+func TestLargePagesOfGroups(t *testing.T) {
+	l := large{groups: map[string]int64{}}
+	const most = 8 << 20
+	greedy := make([]reservation, 9)
+	refused := 0
+	for i := range greedy {
+		greedy[i] = reservation{from: &l, group: "greedy"}
+		if !greedy[i].grow(1<<20, most) {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d of 9 MiB were refused although it was alone with 8 MiB", refused)
+	}
+	for _, group := range []string{"small", "other"} {
+		one := reservation{from: &l, group: group}
+		if !one.grow(1<<20, most) || !one.grow(1300<<10, most) {
+			t.Errorf("%s: its part was refused", group)
+		}
+		if one.grow(2200<<10, most) {
+			t.Errorf("%s: more than its part", group)
+		}
+		one.release()
+	}
+	for i := range greedy {
+		greedy[i].release()
+	}
+	if l.total != 0 || len(l.groups) != 0 {
+		t.Errorf("%d bytes are taken for nothing, of %v", l.total, l.groups)
+	}
+}
+
+// Responses may be announced: the page follows.
+func TestAnnouncedResponses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, before := range []string{"100 Continue\r\n", "103 Early Hints\r\nLink: </a>\r\n"} {
+			c := client()
+			var connection Connection
+			r := Request{Path: "/", Host: "pod", Dial: serve(func(w net.Conn) {
+				_, _ = io.WriteString(w, "HTTP/1.1 "+before+"\r\n")
+				ok("")(w)
+			})}
+			for range 2 {
+				if response, err := c.Get(t.Context(), &connection, &r); err != nil || string(response.Body) != "abc" {
+					t.Errorf("after %q: %q, %v", before, response.Body, err)
+				}
+			}
+			c.Close(&connection)
+		}
+		for _, status := range []string{"101 Switching Protocols", "103 Early Hints"} {
+			var connection Connection
+			var refused *StatusError
+			r := Request{Path: "/", Host: "pod", Dial: serve(func(w net.Conn) {
+				_, _ = io.WriteString(w, strings.Repeat("HTTP/1.1 "+status+"\r\n\r\n", 20))
+			})}
+			if _, err := client().Get(t.Context(), &connection, &r); !errors.As(err, &refused) {
+				t.Errorf("%s again and again: %v", status, err)
+			}
+		}
+	})
+}
+
+// What a pod sends between two requests is not taken for the page that is requested next.
+func TestUnsolicitedResponses(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	sent := make(chan struct{}, 10)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				for from := bufio.NewReader(conn); ; sent <- struct{}{} {
+					if _, err := http.ReadRequest(from); err != nil {
+						return
+					}
+					ok("")(conn)
+					_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother")
+				}
+			}()
+		}
+	}()
+	c := client()
+	var connection Connection
+	defer c.Close(&connection)
+	r := Request{Path: "/", Host: "pod", Dial: func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
+	}}
+	for range 5 {
+		response, err := c.Get(t.Context(), &connection, &r)
+		if err != nil || string(response.Body) != "abc" {
+			t.Errorf("%q, %v", response.Body, err)
+		}
+		<-sent // it is on its way on a loopback: the next request comes after it
+	}
 }
 
 // A scrape that is cancelled ends soon, and so does its connection.

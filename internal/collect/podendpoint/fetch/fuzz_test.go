@@ -60,7 +60,7 @@ func FuzzGet(f *testing.F) {
 				t.Error(err)
 			}
 			c.Close(&connection)
-			if c.Open() != 0 || c.large.Load() != 0 || c.deadlines.first != nil {
+			if c.Open() != 0 || c.large.total != 0 || c.deadlines.first != nil {
 				t.Error("something is left")
 			}
 		}

@@ -26,6 +26,21 @@ type head struct {
 // get is the method, which decides whether there is a body.
 var get = &http.Request{Method: http.MethodGet}
 
+// maxInterim is how many heads may come before the one of the response.
+const maxInterim = 8
+
+// final reads the head of the response, and those before it that only announce it, as 103 Early Hints. There is no
+// announcement of another protocol: none was asked for.
+func (r *reader) final() (h head, err error) {
+	for range maxInterim {
+		h, err = r.head()
+		if err != nil || h.status >= http.StatusOK || h.status == http.StatusSwitchingProtocols {
+			return h, err
+		}
+	}
+	return h, err
+}
+
 // head reads the head. What is not as almost all are is left to net/http, whose function reads whatever there is, and
 // allocates a kilobyte.
 func (r *reader) head() (head, error) {

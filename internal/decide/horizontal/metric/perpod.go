@@ -249,20 +249,30 @@ func (p *perPod) propose() string {
 }
 
 // fillIn adds what is not known so that the change gets smaller: on the way down a missing pod uses what it may; on the
-// way up missing and unready pods use nothing. A sample stands for the pods that are ready: those that are not are
-// known without asking, and no part of it.
+// way up missing and unready pods use nothing. A pod that has fallen silent uses at least what it used last. A sample
+// stands for the pods that are ready: those that are not are known without asking, and no part of it.
 func (p *perPod) fillIn(upWithUnready bool) {
 	r := p.result
 	for i, g := range r.Groups {
 		switch {
 		case g == Missing && r.Ratio < 1:
-			p.addSample(p.assumed(i), i)
+			p.addSample(max(p.assumed(i), p.last(i)), i)
+		case g == Missing && r.Ratio > 1:
+			p.addSample(p.last(i), i)
 		case g == Unready && upWithUnready && r.Counts.Unsampled > 0:
 			p.idle++
-		case g == Missing && r.Ratio > 1, g == Unready && upWithUnready:
+		case g == Unready && upWithUnready:
 			p.addSample(0, i)
 		}
 	}
+}
+
+// last is what a pod used when it answered last, if it is one that has fallen silent.
+func (p *perPod) last(pod int) int64 {
+	if s := &p.reading.Samples[pod]; s.Silent {
+		return s.Milli
+	}
+	return 0
 }
 
 // recompute judges the totals that were filled in. If they turn the direction,

@@ -316,3 +316,32 @@ func TestFillInKeepsShownValues(t *testing.T) {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 }
+
+// TestSilentPods: a pod that has fallen silent uses at least what it used last. What it used is no sample: where only
+// silent pods are left, the metric fails.
+func TestSilentPods(t *testing.T) {
+	silent := func(value, last int64) scene {
+		s := running(averageOf(source.PodEndpoint, 30_000), value, value, value, value)
+		for i := 2; i < 4; i++ {
+			s.reading.Samples[i] = metric.Sample{Silent: true, Milli: last, At: now.Add(-time.Minute), Window: 15 * time.Second}
+		}
+		return s
+	}
+	check(t, map[string]row{
+		"up": {"(60 + 60 + 45 + 45) / 30 = 7, where idle pods would make 4", silent(60_000, 45_000),
+			outcome{7, verdict.Recomputed, 4, 0, 60_000}},
+		"up, and they had little": {"(60 + 60 + 6 + 6) / 30 = 4.4", silent(60_000, 6_000),
+			outcome{4, verdict.WithinTolerance, 0, 0, 60_000}},
+		"down": {"the others have little because these have much: (15 + 15 + 45 + 45) / 30 = 4", silent(15_000, 45_000),
+			outcome{4, verdict.WithinTolerance, 0, 0, 15_000}},
+		"down, and they had little": {"no less than the target: (7.5 + 7.5 + 30 + 30) / 30 = 2.5", silent(7_500, 3_000),
+			outcome{3, verdict.Recomputed, 4, 0, 7_500}},
+		"down, and they had too much": {"(15 + 15 + 60 + 60) / 30 = 5: not against the ratio", silent(15_000, 60_000),
+			outcome{4, verdict.DirectionKept, 0, 0, 15_000}},
+	})
+	s := silent(60_000, 60_000)
+	s.reading.Samples[0], s.reading.Samples[1] = s.reading.Samples[2], s.reading.Samples[3]
+	if r := s.evaluate(); r.Failure == nil {
+		t.Errorf("nothing but silent pods: %d replicas", r.Replicas)
+	}
+}

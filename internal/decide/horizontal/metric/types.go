@@ -54,7 +54,10 @@ type Sample struct {
 	Present bool
 	// Unsampled says that the pod was not asked: a part of the pods stands for all.
 	Unsampled bool
-	Milli     int64
+	// Silent says that the pod is ready and does not answer. Milli, At and Window are then of the last sample: an
+	// overloaded pod is not taken to be idle. It is not Present.
+	Silent bool
+	Milli  int64
 	// At is the end of the window the value was measured over.
 	At     time.Time
 	Window time.Duration

@@ -32,6 +32,10 @@ type Input struct {
 	Current int32
 	// IsAboveZero says that the min is above zero: that counts as activity.
 	IsAboveZero bool
+	// UnknownSince is that of the last decision's result, if KeepsUnknown says that it is kept. Otherwise a decision while
+	// a metric cannot be computed begins the cooldown anew.
+	UnknownSince time.Time
+	KeepsUnknown bool
 }
 
 // Result says whether the target may have no replicas.
@@ -43,6 +47,8 @@ type Result struct {
 	Metric   int
 	// CooldownEnd is when the last replica may go if no metric becomes active; zero while one is, or may be.
 	CooldownEnd time.Time
+	// UnknownSince is now if a metric cannot be computed while a cooldown runs, for the next decision.
+	UnknownSince time.Time
 	// IsCooledDown says that this is over.
 	IsCooledDown bool
 	// IsIdle says that metrics that have values without pods ask for no replicas: none is active, and the cooldown is
@@ -62,19 +68,25 @@ func (r *Result) Returns(current, desired int32, b *behavior.Behavior) bool {
 }
 
 // Evaluate is the result. IdleSince is when the first decision was made that found no activity since the last that did.
-// It is zero while there is activity, and does not begin while a metric cannot be computed. Without history it is now,
-// so that no cooldown is shorter than it would have been.
+// It is zero while there is activity, and does not begin while a metric cannot be computed. A time in which one cannot
+// be computed is no part of the cooldown: IdleSince moves by it. Without history it is now, so that no cooldown is
+// shorter than it would have been.
 func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	r.Metric, r.IsActive = active(in)
+	isUnknown := in.isUnknown()
+	in.pause(isUnknown, idleSince)
 	switch {
 	case in.IsAboveZero:
 		*idleSince = time.Time{}
 		return Result{}
 	case r.IsActive:
 		*idleSince = time.Time{}
-	case idleSince.IsZero() && in.isUnknown():
+	case idleSince.IsZero() && isUnknown:
 	case idleSince.IsZero() || idleSince.After(in.Now):
 		*idleSince = in.Now
+	}
+	if isUnknown && !idleSince.IsZero() {
+		r.UnknownSince = in.Now
 	}
 	r.IsPossible = true
 	if !idleSince.IsZero() && !in.isSilent() {
@@ -86,6 +98,17 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	}
 	r.IsIdle = !r.IsActive && (in.Current == 0 || r.IsCooledDown)
 	return r
+}
+
+// pause moves the beginning of a cooldown by the time in which nobody knew whether a metric was active.
+func (in *Input) pause(isUnknown bool, idleSince *time.Time) {
+	switch {
+	case idleSince.IsZero():
+	case isUnknown && !in.KeepsUnknown:
+		*idleSince = in.Now
+	case !in.UnknownSince.IsZero() && in.Now.After(in.UnknownSince):
+		*idleSince = idleSince.Add(in.Now.Sub(in.UnknownSince))
+	}
 }
 
 // active is the first metric that is: its value is above its activation value, its scaler says so, or its fallback asks

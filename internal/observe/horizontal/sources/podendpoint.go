@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -29,6 +30,8 @@ type PodEndpoint struct {
 	IsRate bool
 	// IgnoreNullValues reports that a page without the metric counts as 0.
 	IgnoreNullValues bool
+	// Timeout bounds one request, and Window is what values are averaged over.
+	Timeout, Window time.Duration
 }
 
 // PodEndpointOf is what the metric needs.
@@ -43,7 +46,17 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	if !isMetricName(p.Metric) {
 		return PodEndpoint{}, fmt.Errorf("metric.name: %q is no name of a metric in Prometheus' formats", p.Metric)
 	}
+	const longestTimeout, longestWindow = 30, 300
 	var err error
+	p.Timeout, err = secondsOf("timeoutSeconds", m.TimeoutSeconds, plimsollv1alpha1.DefaultPodTimeoutSeconds,
+		longestTimeout)
+	if err != nil {
+		return PodEndpoint{}, err
+	}
+	p.Window, err = secondsOf("windowSeconds", m.WindowSeconds, plimsollv1alpha1.DefaultPodWindowSeconds, longestWindow)
+	if err != nil {
+		return PodEndpoint{}, err
+	}
 	if p.PortName, p.Port, err = portOf(m.Port); err != nil {
 		return PodEndpoint{}, err
 	}
@@ -100,6 +113,7 @@ func (p *PodEndpoint) identity() string {
 func (p *PodEndpoint) Page() PodEndpoint {
 	return PodEndpoint{
 		PortName: p.PortName, Port: p.Port, Path: p.Path, IsTLS: p.IsTLS, TLS: p.TLS, Credentials: p.Credentials,
+		Timeout: p.Timeout,
 	}
 }
 
@@ -118,6 +132,6 @@ func CheckPages(metrics []plimsollv1alpha1.MetricSpec, path *field.Path) field.E
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, field.OmitValueType{}, fmt.Sprintf(
-		"the metrics of type PodEndpoint are on %d pages of each pod, which differ in port, path, scheme, credentials or "+
-			"tlsConfig: at most %d", len(pages), MaxPages))}
+		"the metrics of type PodEndpoint are on %d pages of each pod, which differ in port, path, scheme, credentials, "+
+			"tlsConfig or timeoutSeconds: at most %d", len(pages), MaxPages))}
 }

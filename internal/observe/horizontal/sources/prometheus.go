@@ -17,9 +17,10 @@ type Prometheus struct {
 	Query       string
 	// Tenant is the value of the header TenantHeader; there is no such header if it is empty.
 	Tenant, TenantHeader string
-	// Namespace is the query parameter of that name; there is none if it is empty.
-	Namespace         string
-	Interval, Timeout time.Duration
+	// Namespace is the query parameter of that name; there is none if it is empty. Parameters is a query string with
+	// others.
+	Namespace, Parameters string
+	Interval, Timeout     time.Duration
 	// IgnoreNullValues reports that no result, NaN and the infinities count as 0.
 	IgnoreNullValues bool
 }
@@ -30,7 +31,7 @@ func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error
 	p := Prometheus{
 		Address: strings.TrimRight(m.ServerAddress, "/"), TLS: TLSOf(m.TLSConfig),
 		Credentials: credentialsOf(m.Authorization, m.BasicAuth), Query: m.Query, Tenant: m.Tenant,
-		Namespace: m.Namespace, IgnoreNullValues: isTrue(m.IgnoreNullValues),
+		Namespace: m.Namespace, Parameters: m.QueryParameters, IgnoreNullValues: isTrue(m.IgnoreNullValues),
 	}
 	if m.Tenant != "" {
 		p.TenantHeader = string(m.TenantHeader)
@@ -57,5 +58,9 @@ func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error
 }
 
 func (p *Prometheus) identity() string {
-	return identity("Prometheus", p.Address, p.Query, p.Tenant, p.TenantHeader, p.Namespace)
+	values := []string{"Prometheus", p.Address, p.Query, p.Tenant, p.TenantHeader, p.Namespace}
+	if p.Parameters != "" {
+		values = append(values, p.Parameters)
+	}
+	return identity(values...)
 }

@@ -69,7 +69,10 @@ func TestDefaultsAreTheAPIServers(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []sources.Spec{
-		{PodEndpoint: &sources.PodEndpoint{PortName: "http", Path: "/metrics", Metric: "http_requests_total", IsRate: true}},
+		{PodEndpoint: &sources.PodEndpoint{
+			PortName: "http", Path: "/metrics", Metric: "http_requests_total", IsRate: true, Timeout: 5 * time.Second,
+			Window: 15 * time.Second,
+		}},
 		{Prometheus: &sources.Prometheus{
 			Address: "http://prometheus:9090", Query: "sum(up)", Interval: 5 * time.Second, Timeout: 3 * time.Second,
 		}},
@@ -193,6 +196,7 @@ func TestCredentials(t *testing.T) {
 		TLS: sources.TLS{
 			CA: secret("ca"), Cert: secret("cert"), Key: secret("key"), ServerName: "web", InsecureSkipVerify: true,
 		},
+		Timeout: 5 * time.Second, Window: 15 * time.Second,
 	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -1,0 +1,48 @@
+package fetch
+
+import "sync"
+
+// large counts the bodies that are being read and are not small, for whom they are read.
+type large struct {
+	// mu guards the following.
+	mu     sync.Mutex
+	total  int64
+	groups map[string]int64
+}
+
+// reservation is what one body takes of MaxLargeBytes.
+type reservation struct {
+	from  *large
+	group string
+	bytes int64
+}
+
+// grow reports whether the body may have that size. Beyond most, those that have no more than their equal part of half
+// of it still may: one group leaves something to the others.
+func (v *reservation) grow(size, most int64) bool {
+	if size <= smallBytes || size <= v.bytes {
+		return true
+	}
+	v.from.mu.Lock()
+	defer v.from.mu.Unlock()
+	v.from.add(v, size-v.bytes)
+	return v.from.total <= most || v.from.groups[v.group] <= most/2/int64(len(v.from.groups))
+}
+
+// release gives back what the body took.
+func (v *reservation) release() {
+	if v.bytes == 0 {
+		return
+	}
+	v.from.mu.Lock()
+	defer v.from.mu.Unlock()
+	v.from.add(v, -v.bytes)
+}
+
+func (l *large) add(v *reservation, bytes int64) {
+	v.bytes += bytes
+	l.total += bytes
+	if l.groups[v.group] += bytes; l.groups[v.group] == 0 {
+		delete(l.groups, v.group)
+	}
+}

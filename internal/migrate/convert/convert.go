@@ -72,11 +72,12 @@ func (r *Result) FirstLoss() Finding {
 }
 
 // New is a WorkloadAutoscaler with the name, namespace, labels and annotations of an
-// object, without its spec.
+// object, without its spec. An object's own annotations of a migration are not copied: they
+// would say that it replaces what they have.
 func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler {
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
-	for _, key := range trackingKeys {
+	for _, key := range notCopied {
 		delete(annotations, key)
 		delete(labels, key)
 	}
@@ -120,6 +121,7 @@ func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 	if err := r.paste(spec, &r.WorkloadAutoscaler.Spec); err != nil {
 		return nil, err
 	}
+	r.noteDependents(hpa)
 	r.checkTarget()
 	r.noteOwners(hpa)
 	return r, nil
@@ -174,9 +176,11 @@ var owners = []struct{ key, tool string }{
 	{"meta.helm.sh/release-name", "Helm"},
 }
 
-// trackingKeys are those by which a tool finds what it has applied, to delete what is no longer in its manifests. The
-// WorkloadAutoscaler never was.
-var trackingKeys = []string{
+// notCopied are the annotations of a migration, and those labels and annotations by which a tool finds what it has
+// applied, to delete what is no longer in its manifests. The WorkloadAutoscaler never was. Argo CD 2 tracks by
+// app.kubernetes.io/instance unless its configuration says otherwise.
+var notCopied = []string{
+	MigratedFrom, Migrating, "app.kubernetes.io/instance",
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
 	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
 	"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace",
@@ -195,13 +199,26 @@ func (r *Result) noteOwners(object *unstructured.Unstructured) {
 	}
 }
 
-// Manifest is the object as somebody would apply it: without what the API server adds.
+// noteDependents names what neither the WorkloadAutoscaler nor the object that --back restores has.
+func (r *Result) noteDependents(object *unstructured.Unstructured) {
+	if len(object.GetOwnerReferences()) > 0 {
+		r.Note("metadata.ownerReferences", "not copied: neither the WorkloadAutoscaler nor what --back restores is "+
+			"deleted with the owner")
+	}
+	if len(object.GetFinalizers()) > 0 {
+		r.Note("metadata.finalizers", "not copied, and not restored by --back")
+	}
+}
+
+// Manifest is the object as somebody would apply it: without what the API server adds, and without owners and
+// finalizers. Those name objects by their UIDs and controllers that need not be there any more, and with them an object
+// that is restored from an annotation could be deleted with another, or not at all.
 func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
 	manifest := object.DeepCopy()
 	delete(manifest.Object, "status")
 	for _, field := range []string{
 		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
-		"deletionTimestamp", "deletionGracePeriodSeconds",
+		"deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers",
 	} {
 		unstructured.RemoveNestedField(manifest.Object, "metadata", field)
 	}
@@ -238,7 +255,7 @@ func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructu
 		return nil, fmt.Errorf("annotation %s: it is not a manifest of %s/%s that can be restored",
 			MigratedFrom, w.Namespace, w.Name)
 	}
-	return object, nil
+	return Manifest(object), nil
 }
 
 // groups are the API groups of the kinds that can be restored.

@@ -165,6 +165,32 @@ func TestRefusesQuantities(t *testing.T) {
 	}
 }
 
+// Printing copies nothing by which another object would be restored, or a tool would delete the WorkloadAutoscaler.
+func TestNotCopied(t *testing.T) {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: []string{"example.com/mine"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "mine", UID: "1"}},
+			Labels:          map[string]string{"app.kubernetes.io/instance": "web", "app.kubernetes.io/name": "web"},
+			Annotations:     map[string]string{MigratedFrom: "{}", Migrating: Back, "note": "kept"}},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3, ScaleTargetRef: autoscalingv2.
+			CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+	}
+	object := toUnstructured(t, hpa)
+	r, err := FromHPA(object)
+	if err != nil || len(r.Findings) != 2 || r.Losses() > 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	want := metav1.ObjectMeta{Namespace: "shop", Name: "web",
+		Labels: map[string]string{"app.kubernetes.io/name": "web"}, Annotations: map[string]string{"note": "kept"}}
+	if d := cmp.Diff(want, r.WorkloadAutoscaler.ObjectMeta); d != "" {
+		t.Error(d)
+	}
+	if m := Manifest(object); m.GetFinalizers() != nil || m.GetOwnerReferences() != nil {
+		t.Errorf("%+v", m)
+	}
+}
+
 // An annotation that is not the manifest of the HPA of the same name restores nothing.
 func TestForeignManifest(t *testing.T) {
 	object := toUnstructured(t, &autoscalingv2.HorizontalPodAutoscaler{

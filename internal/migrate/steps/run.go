@@ -38,9 +38,12 @@ type Cluster interface {
 // Runner migrates objects.
 type Runner struct {
 	Cluster Cluster
-	// Backup keeps the manifest of an HPA before the HPA is deleted, and returns where.
+	// Backup keeps the manifest of what is replaced before it is deleted or paused, and returns where.
 	Backup func(*unstructured.Unstructured) (string, error)
 	// Report takes a line about an object, Warn one that the user must not miss.
+	// MayRestore returns an error if the manifest must not be restored: it comes from an annotation, which everybody
+	// who may change the WorkloadAutoscaler can write, and is restored with the permissions of whoever runs this.
+	MayRestore func(manifest *unstructured.Unstructured) error
 	Report, Warn func(name types.NamespacedName, message string)
 	// Poll is how long to wait between two reads.
 	Poll time.Duration
@@ -234,14 +237,15 @@ func (s *State) convert() (*convert.Result, error) {
 }
 
 func (r *Runner) remove(ctx context.Context, s *State) (report string, err error) {
-	if s.isOfKEDA() {
-		return "ScaledObject paused", r.Cluster.Remove(ctx, s)
-	}
 	file, err := r.Backup(convert.Manifest(s.Original))
 	if err != nil {
 		return "", err
 	}
-	return "HPA deleted; its manifest is in " + file, r.Cluster.Remove(ctx, s)
+	done := "HPA deleted"
+	if s.isOfKEDA() {
+		done = "ScaledObject paused"
+	}
+	return done + "; its manifest is in " + file, r.Cluster.Remove(ctx, s)
 }
 
 // complete removes the mark. KEDA's documentation does not promise that it serves external
@@ -281,6 +285,9 @@ func (r *Runner) mark(ctx context.Context, name types.NamespacedName, s *State) 
 	for _, f := range Lost(s.WorkloadAutoscaler, manifest) {
 		r.Warn(name, fmt.Sprintf("%s: not migrated: %s", f.Field, f.Message))
 	}
+	if err == nil {
+		err = r.MayRestore(manifest)
+	}
 	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, s.WorkloadAutoscaler.Spec.Mode, convert.Back)
 }
 
@@ -291,3 +298,6 @@ func (r *Runner) restore(ctx context.Context, s *State) (report string, err erro
 	}
 	return s.Kind + " restored", r.Cluster.Restore(ctx, s, manifest)
 }
+	if err == nil {
+		err = r.MayRestore(manifest)
+	}

@@ -64,7 +64,7 @@ const (
 	DeletePreview Step = "DeletePreview"
 	// Activate sets the WorkloadAutoscaler to Active. The HPA keeps it from acting.
 	Activate Step = "Activate"
-	// Remove writes the file and deletes the HPA, or pauses the ScaledObject.
+	// Remove writes the file, and deletes the HPA or pauses the ScaledObject.
 	Remove Step = "Remove"
 	// Complete removes the mark.
 	Complete Step = "Complete"
@@ -195,6 +195,18 @@ func (s *State) Back() (Step, error) {
 			"replaced: give that one another name first, so that it can be restored")
 	}
 	return DeleteWorkloadAutoscaler, nil
+}
+
+// Restorable is the manifest that Back would restore; nil where it restores nothing.
+func (s *State) Restorable() *unstructured.Unstructured {
+	if step, err := s.Back(); err != nil || step != Mark && step != Restore {
+		return nil
+	}
+	manifest, err := s.manifest()
+	if err != nil {
+		return nil
+	}
+	return manifest
 }
 
 // targetOf is the kind and the name of what the HPA scales.

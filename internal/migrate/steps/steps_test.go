@@ -43,6 +43,8 @@ type fake struct {
 	mayBePaused bool
 	// onState is called before each read.
 	onState func()
+	// mayNotRestore is why the manifest must not be restored; nil if it may.
+	mayNotRestore error
 	// fails is the error of each write; nil if there is none.
 	fails error
 	log   []string
@@ -218,7 +220,8 @@ func (f *fake) runner() *Runner {
 	return &Runner{
 		Cluster: f, Timeout: time.Minute, Poll: time.Second,
 		Report: func(types.NamespacedName, string) {}, Warn: func(types.NamespacedName, string) {},
-		Backup: func(*unstructured.Unstructured) (string, error) { return "web.hpa.yaml", nil },
+		Backup:     func(*unstructured.Unstructured) (string, error) { return "web.hpa.yaml", nil },
+		MayRestore: func(*unstructured.Unstructured) error { return f.mayNotRestore },
 	}
 }
 
@@ -523,6 +526,48 @@ func TestBackBesideAnotherTarget(t *testing.T) {
 	}
 	other := testHPA(10)
 	_ = unstructured.SetNestedField(other.Object, "other", "spec", "scaleTargetRef", "name")
+// setHPA sets the conditions of the HPA's status.
+func (f *fake) setHPA(conditions ...any) {
+	_ = unstructured.SetNestedSlice(f.state.HPA.Object, conditions, "status", "conditions")
+}
+
+// What must not be restored is not even marked, and the WorkloadAutoscaler stays and acts.
+func TestMayNotRestore(t *testing.T) {
+	f := newFake(t)
+	if err := f.forward(); err != nil {
+		t.Fatal(err)
+	}
+	f.log, f.mayNotRestore = nil, errors.New("no file has it")
+	if err := f.back(); !errors.Is(err, f.mayNotRestore) || len(f.log) > 0 || !f.wlaActs() {
+		t.Errorf("%v, writes %v", err, f.log)
+	}
+	// A run that may has marked it.
+	f.state.WorkloadAutoscaler.Annotations[convert.Migrating] = convert.Back
+	if err := f.back(); !errors.Is(err, f.mayNotRestore) || len(f.log) > 0 || !f.wlaActs() {
+		t.Errorf("marked: %v, writes %v", err, f.log)
+	}
+}
+
+// What was restored is what somebody could have applied: it belongs to no other object, and no controller holds it.
+func TestRestoresNoOwners(t *testing.T) {
+	f := newFake(t)
+	if err := f.forward(); err != nil {
+		t.Fatal(err)
+	}
+	forged := testHPA(10)
+	forged.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "mine", UID: "1"}})
+	forged.SetFinalizers([]string{"example.com/mine"})
+	text, err := json.Marshal(forged.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.state.WorkloadAutoscaler.Annotations[convert.MigratedFrom] = string(text)
+	if err := f.back(); err != nil || !f.isBack() || f.state.HPA.GetOwnerReferences() != nil ||
+		f.state.HPA.GetFinalizers() != nil {
+		t.Errorf("%v: %+v", err, f.state.HPA)
+	}
+}
+
 	f.store(other)
 	f.state.HPA, f.log = other, nil
 	err := f.runner().Back(t.Context(), web)

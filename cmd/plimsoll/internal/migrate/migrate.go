@@ -110,7 +110,8 @@ func Command() *cobra.Command {
 		"how long --apply compares the replica counts that both want before it replaces an HPA")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second,
 		"how long --apply waits for a deletion, or for KEDA")
-	flags.StringVar(&o.backupDir, "backup-dir", ".", "the folder for the manifests of the HPAs that --apply deletes")
+	flags.StringVar(&o.backupDir, "backup-dir", ".",
+		"the folder for the manifests of what --apply replaces, in which --back --apply looks for them")
 	o.kube.AddFlags(flags)
 	complete.Kube(cmd, o.kube)
 	cmd.ValidArgsFunction = o.completion

@@ -336,11 +336,14 @@ func (o *migrateOptions) session(originals *cluster.Originals, what *selection, 
 	if objects > session.FewObjects {
 		report = func(types.NamespacedName, string) {}
 	}
-	return &session.Session{
-		Runner: &steps.Runner{
-			Cluster: originals, Backup: session.Backup(o.backupDir), Poll: poll, Timeout: o.timeout,
-			Report: report, Warn: warn,
-		},
-		Kind: what.kind(), Observe: o.observe, Out: o.out, Progress: progress, Confirm: o.confirm,
+	backups := &session.Backups{Folder: o.backupDir}
+	s := &session.Session{
+		Kind: what.kind(), Observe: o.observe, Out: o.out, Progress: progress, Confirm: o.confirm, IsUnattended: o.yes,
+		Backups: backups,
 	}
+	s.Runner = &steps.Runner{
+		Cluster: originals, Backup: backups.Keep, MayRestore: s.MayRestore, Poll: poll, Timeout: o.timeout,
+		Report: report, Warn: warn,
+	}
+	return s
 }

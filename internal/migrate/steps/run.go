@@ -50,6 +50,8 @@ type Runner struct {
 	// Timeout bounds the wait for a controller or a deletion.
 	Timeout time.Duration
 }
+	// AcceptsDifferences replaces also what never wanted the same count as its WorkloadAutoscaler.
+	AcceptsDifferences bool
 
 // Conflicts are retried this often at once, and then until the timeout: other writers change the status of the objects.
 const maxAttempts = 20

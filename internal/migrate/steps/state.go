@@ -235,10 +235,10 @@ func (s *State) check() error {
 		case s.HPA == nil:
 			return errors.New("KEDA has made no HPA of the ScaledObject: does KEDA run?")
 		}
-		return nil
+		return checkTarget(s.HPA)
 	}
 	if owner := metav1.GetControllerOf(s.Original); owner != nil {
 		return fmt.Errorf("%s %s controls the HorizontalPodAutoscaler and would create it again", owner.Kind, owner.Name)
 	}
-	return nil
+	return checkTarget(s.HPA)
 }

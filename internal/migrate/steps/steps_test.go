@@ -412,6 +412,7 @@ func TestControllerThatEndsAfterTheComparison(t *testing.T) {
 			if _, err := f.runner().Prepare(t.Context(), web); err != nil {
 				t.Fatal(err)
 			}
+			f.setHPA(map[string]any{"type": ableToScale, "status": "True"})
 			all, err := f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
 			if err != nil || all[0].Problem != "" {
 				t.Fatalf("%+v, %v", all, err)
@@ -507,6 +508,10 @@ func TestRefused(t *testing.T) {
 		"an HPA with a field of the future": {func(f *fake) {
 			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(1), "spec", "future")
 		}, "spec.future"},
+		"an HPA without a target": {func(f *fake) {
+			f.setHPA(map[string]any{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale",
+				"message": `deployments.apps "web" not found`})
+		}, `deployments.apps "web" not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -518,14 +523,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// An HPA that was made for another target meanwhile does not replace the WorkloadAutoscaler.
-func TestBackBesideAnotherTarget(t *testing.T) {
-	f := newFake(t)
-	if err := f.forward(); err != nil {
-		t.Fatal(err)
-	}
-	other := testHPA(10)
-	_ = unstructured.SetNestedField(other.Object, "other", "spec", "scaleTargetRef", "name")
 // setHPA sets the conditions of the HPA's status.
 func (f *fake) setHPA(conditions ...any) {
 	_ = unstructured.SetNestedSlice(f.state.HPA.Object, conditions, "status", "conditions")
@@ -568,6 +565,14 @@ func TestRestoresNoOwners(t *testing.T) {
 	}
 }
 
+// An HPA that was made for another target meanwhile does not replace the WorkloadAutoscaler.
+func TestBackBesideAnotherTarget(t *testing.T) {
+	f := newFake(t)
+	if err := f.forward(); err != nil {
+		t.Fatal(err)
+	}
+	other := testHPA(10)
+	_ = unstructured.SetNestedField(other.Object, "other", "spec", "scaleTargetRef", "name")
 	f.store(other)
 	f.state.HPA, f.log = other, nil
 	err := f.runner().Back(t.Context(), web)
@@ -644,6 +649,44 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s, %v", table.String(), err)
 		}
 	})
+}
+
+// Two that never want the same count are not replaced by each other, and an HPA that nobody decides on not either.
+func TestRefusesByTheComparison(t *testing.T) {
+	able := map[string]any{"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}
+	unread := map[string]any{"type": "ScalingActive", "status": "False", "reason": "FailedGetResourceMetric"}
+	for name, c := range map[string]struct {
+		conditions []any
+		desired    int64
+		accepts    bool
+		want       string
+	}{
+		"the same":                        {[]any{able}, 1, false, ""},
+		"another count":                   {[]any{able}, 2, false, "never wanted the same count (at the end the HPA 2"},
+		"another count, accepted":         {[]any{able}, 2, true, ""},
+		"an HPA without a first decision": {[]any{able, unread}, 0, false, "the HPA 0, the WorkloadAutoscaler 1"},
+		"an HPA that nobody decides on":   {nil, 0, false, hpaNotDecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t)
+				if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+					t.Fatal(err)
+				}
+				f.state.WorkloadAutoscaler.Status.DesiredReplicas = 1
+				if c.conditions != nil {
+					f.setHPA(c.conditions...)
+				}
+				_ = unstructured.SetNestedField(f.state.HPA.Object, c.desired, "status", "desiredReplicas")
+				r := f.runner()
+				r.AcceptsDifferences = c.accepts
+				all, err := r.Observe(t.Context(), []types.NamespacedName{web}, 4*time.Second, func(time.Duration) {})
+				if err != nil || (all[0].Problem == "") != (c.want == "") || !strings.Contains(all[0].Problem, c.want) {
+					t.Errorf("%+v, %v", all, err)
+				}
+			})
+		})
+	}
 }
 
 // What is next for a ScaledObject, which is there before and afterwards.

@@ -343,7 +343,7 @@ func (o *migrateOptions) session(originals *cluster.Originals, what *selection, 
 	}
 	s.Runner = &steps.Runner{
 		Cluster: originals, Backup: backups.Keep, MayRestore: s.MayRestore, Poll: poll, Timeout: o.timeout,
-		Report: report, Warn: warn,
+		Report: report, Warn: warn, AcceptsDifferences: o.acceptDifferences,
 	}
 	return s
 }

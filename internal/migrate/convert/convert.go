@@ -10,11 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // Annotations of a WorkloadAutoscaler that replaces an HPA or a ScaledObject.
@@ -121,17 +119,17 @@ func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 	if err := r.paste(spec, &r.WorkloadAutoscaler.Spec); err != nil {
 		return nil, err
 	}
-	r.noteDependents(hpa)
-	r.checkTarget()
+	r.CheckTarget()
 	r.noteOwners(hpa)
+	r.noteDependents(hpa)
 	return r, nil
 }
 
 // paste decodes a map into a part of the spec. A field that is not there is lost.
 func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
-	lost, err := Decode(raw, into)
+	lost, err := Decode("spec", raw, into)
 	if err != nil {
-		return fmt.Errorf("spec: %w", err)
+		return err
 	}
 	for _, field := range lost {
 		r.Lose("spec."+field, "a WorkloadAutoscaler has no such field")
@@ -139,32 +137,19 @@ func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutosc
 	return nil
 }
 
-// Decode decodes a map, and returns the fields that the type does not have. Quantities
-// that take hours to decode are refused.
-func Decode(raw map[string]any, into any) (unknown []string, err error) {
-	text, err := json.Marshal(raw)
-	if err == nil {
-		err = quantity.Check(text, into)
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, into, true)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		for _, each := range strict.Errors() {
-			unknown = append(unknown, strings.Trim(strings.TrimPrefix(each.Error(), "unknown field "), `"`))
-		}
-		return unknown, nil
-	}
-	return nil, err
-}
+// scaled are the kinds of the API group apps with a scale subresource, as it is written.
+var scaled = []string{"Deployment", "ReplicaSet", "StatefulSet"}
 
-func (r *Result) checkTarget() {
+// CheckTarget loses a target that neither autoscaler can ever scale: one of Kubernetes' own API groups without a scale.
+// What a custom resource has is not known here, and one without a group the API server refuses.
+func (r *Result) CheckTarget() {
 	ref := r.WorkloadAutoscaler.Spec.ScaleTargetRef
-	if ref.Kind != "ReplicationController" && !strings.Contains(ref.APIVersion, "/") {
-		r.Lose("spec.scaleTargetRef.apiVersion",
-			"%q names no API group; a WorkloadAutoscaler needs one, as in apps/v1", ref.APIVersion)
+	group, _, hasGroup := strings.Cut(ref.APIVersion, "/")
+	if !hasGroup || strings.Contains(group, ".") || group == "apps" && slices.Contains(scaled, ref.Kind) {
+		return
 	}
+	r.Lose("spec.scaleTargetRef", "Kubernetes serves no scale of %s in %s: name a Deployment, ReplicaSet or StatefulSet "+
+		"of apps/v1, a ReplicationController of v1, or a custom resource", ref.Kind, ref.APIVersion)
 }
 
 // owners are labels and annotations of tools that apply manifests again and again.

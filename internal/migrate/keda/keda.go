@@ -39,7 +39,7 @@ func DecodeHPA(raw *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutos
 		return nil
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-	if _, err := convert.Decode(raw.Object, hpa); err != nil {
+	if _, err := convert.Decode("HorizontalPodAutoscaler", raw.Object, hpa); err != nil {
 		return nil
 	}
 	return hpa
@@ -90,9 +90,9 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 	if err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
-	unknown, err := convert.Decode(raw, &c.spec)
+	unknown, err := convert.Decode("spec", raw, &c.spec)
 	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
+		return nil, err
 	}
 	for _, field := range unknown {
 		c.Lose("spec."+field, "this field of a ScaledObject is not known")
@@ -102,6 +102,7 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 		_ = json.Unmarshal(text, &c.status)
 	}
 	c.limits()
+	c.CheckTarget()
 	if err := c.advanced(); err != nil {
 		return nil, err
 	}
@@ -148,7 +149,6 @@ func (c *conversion) limits() {
 	}
 }
 
-func (c *conversion) advanced() error {
 // idle takes over when KEDA scales the target to zero, or to another count below minReplicaCount.
 func (c *conversion) idle() {
 	least, idle := c.out().MinReplicas, c.spec.IdleReplicaCount
@@ -184,6 +184,7 @@ func (c *conversion) activeAlways() (field, why string) {
 	return "", ""
 }
 
+func (c *conversion) advanced() error {
 	a := c.spec.Advanced
 	if a == nil {
 		return nil
@@ -200,9 +201,9 @@ func (c *conversion) activeAlways() (field, why string) {
 	}
 	const field = "spec.advanced.horizontalPodAutoscalerConfig.behavior"
 	c.out().Behavior = &plimsollv1alpha1.Behavior{}
-	unknown, err := convert.Decode(a.HorizontalPodAutoscalerConfig.Behavior, c.out().Behavior)
+	unknown, err := convert.Decode(field, a.HorizontalPodAutoscalerConfig.Behavior, c.out().Behavior)
 	if err != nil {
-		return fmt.Errorf("%s: %w", field, err)
+		return err
 	}
 	for _, name := range unknown {
 		c.Lose(field+"."+name, "a WorkloadAutoscaler has no such field")
@@ -264,12 +265,12 @@ func (c *conversion) fallback() {
 		f.FailureThreshold, seconds)
 }
 
-// isExternal reports whether the metric was an external one of KEDA's HPA.
 // hasFallback reports whether KEDA has fallbacks for metrics of such a trigger. A trigger cron does not fail.
 func hasFallback(t trigger) bool {
 	return t.Type != cpuTrigger && t.Type != memoryTrigger && t.Type != cronTrigger
 }
 
+// isExternal reports whether the metric was an external one of KEDA's HPA.
 func isExternal(m *plimsollv1alpha1.MetricSpec) bool {
 	return m.External != nil || m.Prometheus != nil || m.ExternalScaler != nil
 }
@@ -282,9 +283,6 @@ func (c *conversion) zero() {
 	if *out.MinReplicas == 0 && len(out.Metrics) > 0 && !hasExternal {
 		c.Lose("spec.minReplicaCount", "0 needs an external metric here; minReplicas becomes 1")
 		out.MinReplicas = ptr.To[int32](1)
-	}
-	if len(out.Metrics) == 0 && len(out.Schedules) == 0 {
-		c.Lose("spec.triggers", "none becomes a metric or a schedule: the API server refuses the WorkloadAutoscaler")
 	}
 }
 

@@ -512,6 +512,9 @@ func TestRefused(t *testing.T) {
 			f.setHPA(map[string]any{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale",
 				"message": `deployments.apps "web" not found`})
 		}, `deployments.apps "web" not found`},
+		"an HPA that the API server would refuse": {func(f *fake) {
+			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(0), "spec", "maxReplicas")
+		}, "spec.maxReplicas: the API server refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)

@@ -128,7 +128,7 @@ func (o *migrateOptions) run(ctx context.Context, args []string) error {
 		return cmderror.Usage(err)
 	}
 	if len(o.files) > 0 {
-		return o.printFiles()
+		return o.printFiles(ctx)
 	}
 	if what.namespace, err = commonflags.Namespace(o.kube); err != nil {
 		return err

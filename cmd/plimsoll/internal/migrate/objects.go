@@ -117,11 +117,12 @@ func (o *migrateOptions) printer() *session.Printer {
 	return &session.Printer{Out: o.out, Findings: o.progress}
 }
 
-func (o *migrateOptions) printFiles() error {
+func (o *migrateOptions) printFiles(ctx context.Context) error {
 	read, readErr := input.Read(o.files, o.in, o.labels)
 	p := o.printer()
+	p.Places = read.Places
 	for _, object := range read.Migrated {
-		err := p.Convert(object, func(object *unstructured.Unstructured) keda.Options {
+		err := p.Convert(ctx, object, func(object *unstructured.Unstructured) keda.Options {
 			return keda.Options{IsNative: o.native, IsFromFiles: true, Authentications: read.Authentications(object)}
 		})
 		if err != nil {
@@ -138,7 +139,7 @@ func (o *migrateOptions) printCluster(ctx context.Context, client *cluster.Clien
 	}
 	p := o.printer()
 	for _, object := range all {
-		err := p.Convert(object, func(object *unstructured.Unstructured) keda.Options {
+		err := p.Convert(ctx, object, func(object *unstructured.Unstructured) keda.Options {
 			options := keda.Options{HPA: client.HPAOf(ctx, object), IsNative: o.native}
 			if o.native {
 				options.Authentications = client.Authentications(ctx, object)

@@ -54,7 +54,7 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 	used := []string{
 		"autoscaling horizontalpodautoscalers get list watch",
 		"autoscaling horizontalpodautoscalers/status update",
-		"plimsoll.dev workloadautoscalers get list watch", "plimsoll.dev workloadautoscalers/status update patch",
+		"plimsoll.dev workloadautoscalers get list watch", "plimsoll.dev workloadautoscalers/status update",
 		"plimsoll.dev autoscalercheckpoints get list create update delete",
 		"* */scale get update",
 		" pods list watch",

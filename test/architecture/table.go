@@ -164,6 +164,12 @@ var layers = []wall{
 		never: []string{"testing"},
 	},
 	{
+		within: "internal/crdschema",
+		why:    "what an API server refuses of a custom resource is a function of its definition",
+		ours:   []string{"internal/crdschema", "config"},
+		never:  []string{"k8s.io/client-go", "log", "net", "os", "testing"},
+	},
+	{
 		within: "internal/advise/rules",
 		why:    "a rule is a function of its objects: it calls no API, and reads no clock",
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
@@ -195,9 +201,9 @@ var layers = []wall{
 	{
 		within: "internal/migrate",
 		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
-		ours: []string{"internal/cmderror", "internal/migrate", "internal/advise/objects", "internal/advise/read",
-			"internal/advise/containerusage", "internal/kube", "internal/observe", "internal/decide", "api",
-			"internal/quantity"},
+		ours: []string{"internal/cmderror", "internal/migrate", "internal/crdschema", "internal/advise/objects",
+			"internal/advise/read", "internal/advise/containerusage", "internal/kube", "internal/observe", "internal/decide",
+			"api", "internal/quantity"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{
@@ -309,7 +315,7 @@ var layers = []wall{
 		why:    "what is shipped carries neither the development cluster nor the server side of Kubernetes",
 		never: []string{
 			development, tests, modulePath + "/cmd/devcluster",
-			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver",
+			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver$",
 			"go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",

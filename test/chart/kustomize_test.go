@@ -112,7 +112,9 @@ func TestSameAsKustomize(t *testing.T) {
 			"--node-agent-namespace=plimsoll-node-agent",                            // as docs/node-agent.md says
 			"--node-agent-authority=$(POD_NAMESPACE)/plimsoll-node-agent-authority", // its default
 		}},
-		"sources": {"sources: {services: true, secrets: true}", []string{"", "sources", "sources/secrets"}, nil},
+		"sources": {"sources: {services: true, secrets: true}", []string{"", "sources", "sources/secrets"}, []any{
+			"--metric-secrets", // as config/sources/secrets/kustomization.yaml says
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := kustomized(t, c.folders...)

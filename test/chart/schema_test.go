@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -74,7 +75,11 @@ func TestBadValuesAreRefused(t *testing.T) {
 			"nodeAgent.namespace.name: the agents need a namespace of their own"},
 		"monitoring: {dashboard: {enabled: true, labels: {app.kubernetes.io/instance: a}}}": {
 			"monitoring.dashboard.labels: the chart sets app.kubernetes.io/instance itself"},
-		"priorityClass: {name: \"\"}": {"priorityClass.name"},
+		"priorityClass: {name: \"\"}":                                                   {"priorityClass.name"},
+		"controller: {extraArgs: [--leader-elect=false]}":                               {"controller.extraArgs: --leader-elect stays true"},
+		"controller: {replicas: 1, extraArgs: [--leader-elect=f]}":                      {"controller.extraArgs: --leader-elect stays true"},
+		"sources: {namedSecrets: [{namespace: shop}]}":                                  {"/sources/namedSecrets/0", "missing property 'names'"},
+		"{sources: {secrets: true}, controller: {extraArgs: [--metric-secrets=false]}}": {"set sources.secrets or"},
 	} {
 		_, _, err := render(t, namespace, values)
 		if err == nil {
@@ -97,6 +102,51 @@ func TestUnusualValues(t *testing.T) {
 	} {
 		if objects := mustRender(t, namespace, values); len(objects) < 20 {
 			t.Errorf("%s: %d objects", values, len(objects))
+		}
+	}
+}
+
+// TestTouchesNobodyElse: a namespace that exists, and belongs to others too, is named for the agents. No policy selects
+// other pods than Plimsoll's.
+func TestTouchesNobodyElse(t *testing.T) {
+	for _, object := range mustRender(t, namespace,
+		"nodeAgent: {enabled: true, kubeletCgroupRoot: \"/a: #b\", namespace: {name: default, create: false}}") {
+		switch object.GetKind() {
+		case "NetworkPolicy":
+			selected, _, err := unstructured.NestedString(object.Object, "spec", "podSelector", "matchLabels",
+				"app.kubernetes.io/name")
+			if err != nil || !strings.HasPrefix(selected, "plimsoll-") {
+				t.Errorf("%s selects %q, %v", key(object), selected, err)
+			}
+		case "DaemonSet":
+			containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+			if text := fmt.Sprint(containers); !strings.Contains(text, "--kubelet-cgroup-root=/a: #b") {
+				t.Errorf("the flag is cut: %s", text)
+			}
+		}
+	}
+}
+
+// TestSecretsOfSources: whoever gets the right to read Secrets gets the flag by which they are read, and none without it.
+func TestSecretsOfSources(t *testing.T) {
+	for values, want := range map[string]int{
+		"": 0, "sources: {secrets: true}": 1,
+		"sources: {namedSecrets: [{namespace: shop, names: [mimir, loki]}, {namespace: play, names: [mimir]}]}": 2,
+	} {
+		rights, hasFlag := 0, false
+		for _, object := range mustRender(t, namespace, values) {
+			if object.GetName() == "plimsoll-source-secrets" && strings.HasSuffix(object.GetKind(), "Role") {
+				rights++
+				rules, _, _ := unstructured.NestedSlice(object.Object, "rules")
+				if isNamed := strings.Contains(fmt.Sprint(rules), "resourceNames:[mimir"); isNamed != (object.GetKind() == "Role") {
+					t.Errorf("%s: %s has %v", values, key(object), rules)
+				}
+			}
+			hasFlag = hasFlag || object.GetName() == "plimsoll-controller" && object.GetKind() == "Deployment" &&
+				strings.Contains(fmt.Sprint(object.Object), "--metric-secrets")
+		}
+		if rights != want || hasFlag != (want > 0) {
+			t.Errorf("%q: %d rights, want %d; flag %t", values, rights, want, hasFlag)
 		}
 	}
 }

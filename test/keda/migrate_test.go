@@ -61,7 +61,8 @@ func (s *scaled) migrateUnderLoad(kinds, under []string, args ...string) {
 		defer close(ended)
 		r.rise(ctx, s)
 	}()
-	out, stderr, err := s.migrate(append(append(args, kinds...), "--apply", "--yes", "--observe=6s", "--timeout=12s")...)
+	out, stderr, err := s.migrate(append(append(args, kinds...), "--apply", "--yes", "--accept-differences", "--observe=6s",
+		"--timeout=12s")...)
 	end()
 	<-ended
 	s.t.Logf("migrate:\n%s%s", stderr, out)

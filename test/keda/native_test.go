@@ -19,7 +19,7 @@ import (
 
 // What is printed of triggers with everything that can be carried over is accepted by the API server.
 func TestNativeIsAccepted(t *testing.T) {
-	s := &scaled{Autoscalers: workloads.Of(t, namespace(t)), t: t}
+	s := &scaled{Autoscalers: workloads.Of(t, namespace(t)), t: t, backups: t.TempDir()}
 	text, err := os.ReadFile("../../internal/migrate/session/testdata/scaledobject-native.yaml")
 	if err != nil {
 		t.Fatal(err)

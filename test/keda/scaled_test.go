@@ -42,6 +42,8 @@ type scaled struct {
 	t       *testing.T
 	client  dynamic.ResourceInterface
 	changes map[string]*harness.Changes
+	// backups is the folder for the manifests.
+	backups string
 }
 
 // newScaled makes a Deployment with a ScaledObject of each kind, which begin with one replica wanted. A minimum of 0 is
@@ -49,7 +51,7 @@ type scaled struct {
 func newScaled(t *testing.T, minimum int, kinds ...string) *scaled {
 	t.Helper()
 	s := &scaled{
-		Autoscalers: workloads.Of(t, namespace(t)), t: t, changes: map[string]*harness.Changes{},
+		Autoscalers: workloads.Of(t, namespace(t)), t: t, changes: map[string]*harness.Changes{}, backups: t.TempDir(),
 	}
 	config := s.Cluster.RESTConfig()
 	config.QPS = -1
@@ -186,7 +188,7 @@ func (s *scaled) migrate(args ...string) (stdout, stderr string, err error) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), program.Binary(),
 		append([]string{"migrate", "-n", s.Name, "scaledobject"}, args...)...)
-	cmd.Env, cmd.Dir = s.Cluster.Env(), s.t.TempDir()
+	cmd.Env, cmd.Dir = s.Cluster.Env(), s.backups
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	err = cmd.Run()

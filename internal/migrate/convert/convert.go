@@ -10,11 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // Annotations of a WorkloadAutoscaler that replaces an HPA or a ScaledObject.
@@ -72,11 +70,12 @@ func (r *Result) FirstLoss() Finding {
 }
 
 // New is a WorkloadAutoscaler with the name, namespace, labels and annotations of an
-// object, without its spec.
+// object, without its spec. An object's own annotations of a migration are not copied: they
+// would say that it replaces what they have.
 func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler {
 	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
-	for _, key := range trackingKeys {
+	for _, key := range notCopied {
 		delete(annotations, key)
 		delete(labels, key)
 	}
@@ -120,16 +119,17 @@ func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 	if err := r.paste(spec, &r.WorkloadAutoscaler.Spec); err != nil {
 		return nil, err
 	}
-	r.checkTarget()
+	r.CheckTarget()
 	r.noteOwners(hpa)
+	r.noteDependents(hpa)
 	return r, nil
 }
 
 // paste decodes a map into a part of the spec. A field that is not there is lost.
 func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
-	lost, err := Decode(raw, into)
+	lost, err := Decode("spec", raw, into)
 	if err != nil {
-		return fmt.Errorf("spec: %w", err)
+		return err
 	}
 	for _, field := range lost {
 		r.Lose("spec."+field, "a WorkloadAutoscaler has no such field")
@@ -137,32 +137,19 @@ func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutosc
 	return nil
 }
 
-// Decode decodes a map, and returns the fields that the type does not have. Quantities
-// that take hours to decode are refused.
-func Decode(raw map[string]any, into any) (unknown []string, err error) {
-	text, err := json.Marshal(raw)
-	if err == nil {
-		err = quantity.Check(text, into)
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, into, true)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		for _, each := range strict.Errors() {
-			unknown = append(unknown, strings.Trim(strings.TrimPrefix(each.Error(), "unknown field "), `"`))
-		}
-		return unknown, nil
-	}
-	return nil, err
-}
+// scaled are the kinds of the API group apps with a scale subresource, as it is written.
+var scaled = []string{"Deployment", "ReplicaSet", "StatefulSet"}
 
-func (r *Result) checkTarget() {
+// CheckTarget loses a target that neither autoscaler can ever scale: one of Kubernetes' own API groups without a scale.
+// What a custom resource has is not known here, and one without a group the API server refuses.
+func (r *Result) CheckTarget() {
 	ref := r.WorkloadAutoscaler.Spec.ScaleTargetRef
-	if ref.Kind != "ReplicationController" && !strings.Contains(ref.APIVersion, "/") {
-		r.Lose("spec.scaleTargetRef.apiVersion",
-			"%q names no API group; a WorkloadAutoscaler needs one, as in apps/v1", ref.APIVersion)
+	group, _, hasGroup := strings.Cut(ref.APIVersion, "/")
+	if !hasGroup || strings.Contains(group, ".") || group == "apps" && slices.Contains(scaled, ref.Kind) {
+		return
 	}
+	r.Lose("spec.scaleTargetRef", "Kubernetes serves no scale of %s in %s: name a Deployment, ReplicaSet or StatefulSet "+
+		"of apps/v1, a ReplicationController of v1, or a custom resource", ref.Kind, ref.APIVersion)
 }
 
 // owners are labels and annotations of tools that apply manifests again and again.
@@ -174,9 +161,11 @@ var owners = []struct{ key, tool string }{
 	{"meta.helm.sh/release-name", "Helm"},
 }
 
-// trackingKeys are those by which a tool finds what it has applied, to delete what is no longer in its manifests. The
-// WorkloadAutoscaler never was.
-var trackingKeys = []string{
+// notCopied are the annotations of a migration, and those labels and annotations by which a tool finds what it has
+// applied, to delete what is no longer in its manifests. The WorkloadAutoscaler never was. Argo CD 2 tracks by
+// app.kubernetes.io/instance unless its configuration says otherwise.
+var notCopied = []string{
+	MigratedFrom, Migrating, "app.kubernetes.io/instance",
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
 	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
 	"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace",
@@ -195,13 +184,26 @@ func (r *Result) noteOwners(object *unstructured.Unstructured) {
 	}
 }
 
-// Manifest is the object as somebody would apply it: without what the API server adds.
+// noteDependents names what neither the WorkloadAutoscaler nor the object that --back restores has.
+func (r *Result) noteDependents(object *unstructured.Unstructured) {
+	if len(object.GetOwnerReferences()) > 0 {
+		r.Note("metadata.ownerReferences", "not copied: neither the WorkloadAutoscaler nor what --back restores is "+
+			"deleted with the owner")
+	}
+	if len(object.GetFinalizers()) > 0 {
+		r.Note("metadata.finalizers", "not copied, and not restored by --back")
+	}
+}
+
+// Manifest is the object as somebody would apply it: without what the API server adds, and without owners and
+// finalizers. Those name objects by their UIDs and controllers that need not be there any more, and with them an object
+// that is restored from an annotation could be deleted with another, or not at all.
 func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
 	manifest := object.DeepCopy()
 	delete(manifest.Object, "status")
 	for _, field := range []string{
 		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
-		"deletionTimestamp", "deletionGracePeriodSeconds",
+		"deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers",
 	} {
 		unstructured.RemoveNestedField(manifest.Object, "metadata", field)
 	}
@@ -238,7 +240,7 @@ func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructu
 		return nil, fmt.Errorf("annotation %s: it is not a manifest of %s/%s that can be restored",
 			MigratedFrom, w.Namespace, w.Name)
 	}
-	return object, nil
+	return Manifest(object), nil
 }
 
 // groups are the API groups of the kinds that can be restored.

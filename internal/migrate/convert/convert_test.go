@@ -3,6 +3,7 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,6 +162,72 @@ func TestRefusesQuantities(t *testing.T) {
 		}}
 		if r, err := FromHPA(object); err == nil {
 			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+// Printing copies nothing by which another object would be restored, or a tool would delete the WorkloadAutoscaler.
+func TestNotCopied(t *testing.T) {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{
+		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: []string{"example.com/mine"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "mine", UID: "1"}},
+			Labels:          map[string]string{"app.kubernetes.io/instance": "web", "app.kubernetes.io/name": "web"},
+			Annotations:     map[string]string{MigratedFrom: "{}", Migrating: Back, "note": "kept"}},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3, ScaleTargetRef: autoscalingv2.
+			CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+	}
+	object := toUnstructured(t, hpa)
+	r, err := FromHPA(object)
+	if err != nil || len(r.Findings) != 2 || r.Losses() > 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	want := metav1.ObjectMeta{Namespace: "shop", Name: "web",
+		Labels: map[string]string{"app.kubernetes.io/name": "web"}, Annotations: map[string]string{"note": "kept"}}
+	if d := cmp.Diff(want, r.WorkloadAutoscaler.ObjectMeta); d != "" {
+		t.Error(d)
+	}
+	if m := Manifest(object); m.GetFinalizers() != nil || m.GetOwnerReferences() != nil {
+		t.Errorf("%+v", m)
+	}
+}
+
+// A target that nothing can ever scale is not migrated in silence.
+func TestTargetsWithoutAScale(t *testing.T) {
+	for target, isLost := range map[string]bool{
+		"apps/v1 Deployment": false, "apps/v1 StatefulSet": false, "v1 ReplicationController": false,
+		"argoproj.io/v1alpha1 Rollout":  false,
+		"extensions/v1beta1 Deployment": true, "apps/v1 ReplicationController": true, "batch/v1 Job": true,
+		"apps/v1 deployment": true, "apps/v1 DaemonSet": true,
+	} {
+		version, kind, _ := strings.Cut(target, " ")
+		r, err := FromHPA(toUnstructured(t, &autoscalingv2.HorizontalPodAutoscaler{
+			TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v2", Kind: "HorizontalPodAutoscaler"},
+			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3, ScaleTargetRef: autoscalingv2.
+				CrossVersionObjectReference{APIVersion: version, Kind: kind, Name: "web"}},
+		}))
+		if err != nil || (r.Losses() > 0) != isLost {
+			t.Errorf("%s: %+v, %v", target, r, err)
+		}
+	}
+}
+
+// The error about a value of another type names its field.
+func TestTypeErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"maxReplicas":"5"}`: "spec.maxReplicas: must be of type integer, and is string",
+		`{"maxReplicas":5,"metrics":[{"type":"Resource"},{"type":"Resource","resource":{"name":true}}]}`: "spec.metrics[1]." +
+			"resource.name: must be of type string, and is bool: put it in quotes",
+		`{"scaleTargetRef":["web"]}`: "spec.scaleTargetRef: must be of type object, and is array",
+	} {
+		var raw map[string]any
+		if err := json.Unmarshal([]byte(text), &raw); err != nil {
+			t.Fatal(err)
+		}
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": raw}}
+		if _, err := FromHPA(object); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }

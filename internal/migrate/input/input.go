@@ -22,6 +22,8 @@ const HPA = "HorizontalPodAutoscaler"
 type Objects struct {
 	// Migrated are the HPAs and ScaledObjects with the labels.
 	Migrated []*unstructured.Unstructured
+	// Places are where they are, as FILE:LINE.
+	Places map[*unstructured.Unstructured]string
 
 	authentications map[place]*unstructured.Unstructured
 }
@@ -67,7 +69,13 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
 		if c.selector.Matches(labels.Set(o.GetLabels())) {
 			c.Migrated = append(c.Migrated, o)
+			c.Places[o] = fmt.Sprintf("%s:%d", from.File, from.Line)
 		}
+	case kind == HPA, kind == keda.Kind, kind == keda.JobKind:
+		// These are autoscalers too, which nobody must take for migrated.
+		c.unreadable = append(c.unreadable, fmt.Errorf("%s:%d: %s %s of %s: it cannot be migrated, only %s of "+
+			"autoscaling/v1 and autoscaling/v2 and %s of %s can", from.File, from.Line, kind, o.GetName(), o.GetAPIVersion(),
+			HPA, keda.Kind, keda.APIVersion))
 	case isKEDA && kind == keda.AuthenticationKind:
 		c.authenticate(o, o.GetNamespace(), from)
 	case isKEDA && kind == keda.ClusterAuthenticationKind:
@@ -95,7 +103,9 @@ func (c *collector) LeaveOut(place objects.Place, err error) {
 // TriggerAuthentications beside them, whatever their labels; - is standard input. The error names what
 // cannot be read.
 func Read(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
-	c := &collector{selector: selector, Objects: Objects{authentications: map[place]*unstructured.Unstructured{}}}
+	c := &collector{selector: selector, Objects: Objects{
+		Places: map[*unstructured.Unstructured]string{}, authentications: map[place]*unstructured.Unstructured{},
+	}}
 	if err := manifests.ReadInto(c, paths, stdin); err != nil {
 		return &c.Objects, err
 	}

@@ -31,3 +31,18 @@ func TestTwoAuthentications(t *testing.T) {
 		})
 	}
 }
+
+// What is an autoscaler and cannot be migrated is named, with its place.
+func TestNamesOtherAutoscalers(t *testing.T) {
+	for object, want := range map[string]string{
+		"apiVersion: extensions/v1beta1, kind: HorizontalPodAutoscaler": "HorizontalPodAutoscaler web of extensions/v1beta1",
+		"apiVersion: keda.k8s.io/v1alpha1, kind: ScaledObject":          "ScaledObject web of keda.k8s.io/v1alpha1",
+		"apiVersion: keda.sh/v1alpha1, kind: ScaledJob":                 "ScaledJob web of keda.sh/v1alpha1",
+		"apiVersion: v1, kind: ConfigMap":                               "",
+	} {
+		_, err := Read([]string{"-"}, strings.NewReader("{"+object+", metadata: {name: web}}"), labels.Everything())
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), "standard input:1: "+want) {
+			t.Errorf("%s: %v", object, err)
+		}
+	}
+}

@@ -1,8 +1,10 @@
 package keda
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,24 +17,55 @@ import (
 
 // cron makes a schedule of a trigger cron.
 func (c *conversion) cron(at string, i int, t *trigger) {
-	replicas, err := strconv.ParseInt(t.Metadata["desiredReplicas"], 10, 32)
-	if err != nil || replicas < 1 {
-		c.Lose(at+".metadata.desiredReplicas", "%q is not a count of at least 1", t.Metadata["desiredReplicas"])
+	var replicas int32
+	text := t.Metadata["desiredReplicas"]
+	if json.Unmarshal([]byte(text), &replicas) != nil || replicas < 1 {
+		c.Lose(at+".metadata.desiredReplicas", "%q is not a count of at least 1", text)
 		return
 	}
-	duration, err := durationOf(t.Metadata["start"], t.Metadata["end"])
+	if t.MetricType != "" && plimsollv1alpha1.MetricTargetType(t.MetricType) != plimsollv1alpha1.AverageValueMetricType {
+		c.Lose(at+".metricType", "%q: a schedule asks for a count, as a trigger of type AverageValue does", t.MetricType)
+		return
+	}
+	zone := strings.TrimSpace(t.Metadata["timezone"])
+	if zone == "" || zone == time.Local.String() {
+		c.Lose(at+".metadata.timezone", "%q: name a time zone, as Europe/Berlin", zone)
+		return
+	}
+	if most := c.out().MaxReplicas; replicas > most {
+		c.Note(at+".metadata.desiredReplicas", "%d becomes %d: KEDA too scales to maxReplicaCount at most", replicas, most)
+		replicas = most
+	}
+	active, err := activityOf(t.Metadata["start"], t.Metadata["end"])
 	if err != nil {
 		c.Lose(at+".metadata", "cron: %v", err)
 		return
 	}
-	name := t.Name
-	if len(validation.IsDNS1123Label(name)) > 0 {
-		name = fmt.Sprintf("cron-%d", i)
+	duration, err := active.duration(time.UTC)
+	if err != nil {
+		c.Lose(at+".metadata", "cron: %v", err)
+		return
+	}
+	// A zone that cannot be loaded is not accepted in a schedule either.
+	if location, err := time.LoadLocation(zone); err == nil {
+		if _, err := active.duration(location); err != nil {
+			c.Note(at+".metadata.end", "KEDA ends by the clock, the schedule %s after each start: in the night in which "+
+				"the clocks change, an hour earlier or later", duration)
+		}
 	}
 	c.out().Schedules = append(c.out().Schedules, plimsollv1alpha1.Schedule{
-		Name: name, TimeZone: t.Metadata["timezone"], Start: strings.TrimSpace(t.Metadata["start"]),
-		DurationSeconds: int64(duration / time.Second), MinReplicas: ptr.To(int32(replicas)),
+		Name: c.scheduleName(i, t), TimeZone: zone, Start: strings.TrimSpace(t.Metadata["start"]),
+		DurationSeconds: int64(duration / time.Second), MinReplicas: &replicas,
 	})
+}
+
+// scheduleName is the trigger's name where schedules can have it and none has it yet.
+func (c *conversion) scheduleName(i int, t *trigger) string {
+	isTaken := slices.ContainsFunc(c.out().Schedules, func(s plimsollv1alpha1.Schedule) bool { return s.Name == t.Name })
+	if isTaken || len(validation.IsDNS1123Label(t.Name)) > 0 {
+		return fmt.Sprintf("cron-%d", i)
+	}
+	return t.Name
 }
 
 // How many starts are compared, and the bounds of a schedule's duration.
@@ -42,40 +75,80 @@ const (
 	maxDuration = 366 * 24 * time.Hour
 )
 
-// durationOf is how long it is from each start to the next end, in a time zone without
-// clock changes. It must always be the same.
-func durationOf(start, end string) (time.Duration, error) {
+// activity is when a trigger cron is active: at each moment whose next end is not after its next start. So it is from a
+// start to the last end before the next start, and after a start without an end before the next one not at all.
+type activity struct{ starts, ends cron.Schedule }
+
+func activityOf(start, end string) (a activity, err error) {
+	if strings.TrimSpace(start) == strings.TrimSpace(end) {
+		return a, errors.New("start and end are the same, which KEDA refuses")
+	}
 	parser := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-	starts, err := parser.Parse(start)
-	if err != nil {
-		return 0, fmt.Errorf("start: %w", err)
+	if a.starts, err = parser.Parse(strings.TrimSpace(start)); err != nil {
+		return a, fmt.Errorf("start: %w", err)
 	}
-	ends, err := parser.Parse(end)
-	if err != nil {
-		return 0, fmt.Errorf("end: %w", err)
+	if a.ends, err = parser.Parse(strings.TrimSpace(end)); err != nil {
+		return a, fmt.Errorf("end: %w", err)
 	}
+	return a, nil
+}
+
+// period is one time of activity; of no length if there is none after the start.
+type period struct{ from, until time.Time }
+
+func (p period) length() time.Duration { return p.until.Sub(p.from) }
+
+func (p period) String() string {
+	const layout = "Mon 2006-01-02 15:04"
+	if p.length() == 0 {
+		return "not after the start of " + p.from.Format(layout)
+	}
+	return fmt.Sprintf("from %s until %s (%s)", p.from.Format(layout), p.until.Format(layout), p.length())
+}
+
+// duration is how long the activity is after each start. It must always be the same.
+func (a activity) duration(in *time.Location) (time.Duration, error) {
 	// A leap year is among the years that follow.
-	first := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+	first := time.Date(2023, 1, 1, 0, 0, 0, 0, in)
 	last := first.AddDate(5, 0, 0)
-	var duration time.Duration
-	at := first
-	for range maxStarts {
-		if at = starts.Next(at); at.IsZero() || at.After(last) {
-			break
+	var before *period
+	for from, n := a.starts.Next(first), 0; !from.IsZero() && from.Before(last) && n < maxStarts; n++ {
+		next := a.starts.Next(from)
+		if next.IsZero() {
+			next = from.Add(maxDuration)
 		}
-		until := ends.Next(at)
-		switch length := until.Sub(at); {
-		case until.IsZero() || length > maxDuration:
-			return 0, fmt.Errorf("there is no end within 366 days of the start %s", at.Format(time.RFC3339))
-		case duration != 0 && length != duration:
-			return 0, fmt.Errorf("the end comes %s after some starts and %s after others; "+
-				"a schedule has one duration: split it", duration, length)
-		default:
-			duration = length
+		now := period{from, a.lastEnd(from, next)}
+		if before != nil && now.length() != before.length() {
+			return 0, fmt.Errorf("KEDA is active %s, but %s: a schedule has one duration, "+
+				"so give each of them a trigger of its own", before, now)
+		}
+		before, from = ptr.To(now), next
+	}
+	switch {
+	case before == nil:
+		return 0, errors.New("the start never comes")
+	case before.length() < minDuration:
+		return 0, errors.New("no end comes between two starts, so KEDA is never active")
+	case before.length() > maxDuration:
+		return 0, fmt.Errorf("KEDA is active %s, and a schedule for 366 days at most", before)
+	}
+	return before.length(), nil
+}
+
+// lastEnd is the last end after a start that is not after the next start; the start itself if there is none.
+func (a activity) lastEnd(from, next time.Time) time.Time {
+	// Ends may be many: those shortly before the next start are examined first.
+	for back := minDuration; ; back *= 2 {
+		after := next.Add(-back)
+		if after.Before(from) {
+			after = from
+		}
+		last := from
+		for end := a.ends.Next(after); !end.IsZero() && !end.After(next); end = a.ends.Next(end) {
+			last = end
+		}
+		if last.After(from) || after.Equal(from) {
+			return last
 		}
 	}
-	if duration < minDuration {
-		return 0, fmt.Errorf("start %q never comes", start)
-	}
-	return duration, nil
 }

@@ -3,6 +3,7 @@ package keda
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func DecodeHPA(raw *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutos
 		return nil
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-	if _, err := convert.Decode(raw.Object, hpa); err != nil {
+	if _, err := convert.Decode("HorizontalPodAutoscaler", raw.Object, hpa); err != nil {
 		return nil
 	}
 	return hpa
@@ -89,9 +90,9 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 	if err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
-	unknown, err := convert.Decode(raw, &c.spec)
+	unknown, err := convert.Decode("spec", raw, &c.spec)
 	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
+		return nil, err
 	}
 	for _, field := range unknown {
 		c.Lose("spec."+field, "this field of a ScaledObject is not known")
@@ -101,6 +102,7 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 		_ = json.Unmarshal(text, &c.status)
 	}
 	c.limits()
+	c.CheckTarget()
 	if err := c.advanced(); err != nil {
 		return nil, err
 	}
@@ -134,18 +136,7 @@ func (c *conversion) limits() {
 	out.MinReplicas = ptr.To(ptr.Deref(s.MinReplicaCount, defaultMinReplicas))
 	out.MaxReplicas = ptr.Deref(s.MaxReplicaCount, defaultMaxReplicas)
 	out.CooldownPeriod, out.InitialCooldownPeriod = s.CooldownPeriod, s.InitialCooldownPeriod
-	if idle := s.IdleReplicaCount; idle != nil {
-		switch {
-		case *idle != 0:
-			c.Lose("spec.idleReplicaCount", "%d: a WorkloadAutoscaler has no idle count but 0", *idle)
-		case *out.MinReplicas > 1:
-			c.Lose("spec.idleReplicaCount", "minReplicas becomes 0: the first replica comes back alone, not %d at once",
-				*out.MinReplicas)
-			out.MinReplicas = ptr.To[int32](0)
-		default:
-			out.MinReplicas = ptr.To[int32](0)
-		}
-	}
+	c.idle()
 	if p := s.PollingInterval; p != nil {
 		if *p > 0 && time.Duration(*p)*time.Second < syncPeriod {
 			out.SyncPeriodSeconds = p
@@ -156,6 +147,41 @@ func (c *conversion) limits() {
 	if s.ScaleTargetRef.EnvSourceContainerName != "" {
 		c.Note("spec.scaleTargetRef.envSourceContainerName", "KEDA still uses it, from the ScaledObject")
 	}
+}
+
+// idle takes over when KEDA scales the target to zero, or to another count below minReplicaCount.
+func (c *conversion) idle() {
+	least, idle := c.out().MinReplicas, c.spec.IdleReplicaCount
+	if field, why := c.activeAlways(); field != "" {
+		if *least == 0 || idle != nil {
+			*least = max(1, *least)
+			c.Note(field, "%s: minReplicas becomes %d", why, *least)
+		}
+		return
+	}
+	if idle == nil {
+		return
+	}
+	switch {
+	case *idle != 0:
+		c.Lose("spec.idleReplicaCount", "%d: a WorkloadAutoscaler has no idle count but 0", *idle)
+		return
+	case *least > 1:
+		c.Lose("spec.idleReplicaCount", "minReplicas becomes 0: the first replica comes back alone, not %d at once", *least)
+	}
+	*least = 0
+}
+
+// activeAlways is the field on whose account KEDA never scales the target to zero, and why; empty if there is none.
+func (c *conversion) activeAlways() (field, why string) {
+	isResource := func(t trigger) bool { return t.Type == cpuTrigger || t.Type == memoryTrigger }
+	switch {
+	case isTrue(c.object.GetAnnotations(), annotationForceActivation):
+		return "metadata.annotations[" + annotationForceActivation + "]", "KEDA keeps the target out of zero"
+	case len(c.spec.Triggers) > 0 && !slices.ContainsFunc(c.spec.Triggers, func(t trigger) bool { return !isResource(t) }):
+		return "spec.minReplicaCount", "KEDA keeps a target with triggers cpu and memory alone out of zero"
+	}
+	return "", ""
 }
 
 func (c *conversion) advanced() error {
@@ -175,9 +201,9 @@ func (c *conversion) advanced() error {
 	}
 	const field = "spec.advanced.horizontalPodAutoscalerConfig.behavior"
 	c.out().Behavior = &plimsollv1alpha1.Behavior{}
-	unknown, err := convert.Decode(a.HorizontalPodAutoscalerConfig.Behavior, c.out().Behavior)
+	unknown, err := convert.Decode(field, a.HorizontalPodAutoscalerConfig.Behavior, c.out().Behavior)
 	if err != nil {
-		return fmt.Errorf("%s: %w", field, err)
+		return err
 	}
 	for _, name := range unknown {
 		c.Lose(field+"."+name, "a WorkloadAutoscaler has no such field")
@@ -226,12 +252,22 @@ func (c *conversion) fallback() {
 			m.Fallback.Replicas = ptr.To(f.Replicas)
 		}
 	}
-	if !isUsed {
+	switch {
+	case isUsed:
+	case slices.ContainsFunc(c.spec.Triggers, hasFallback):
+		c.Lose("spec.fallback", "the triggers that it is for are not migrated")
+		return
+	default:
 		c.Note("spec.fallback", "without effect: KEDA has fallbacks for external metrics")
 		return
 	}
 	c.Note("spec.fallback.failureThreshold", "%d failures become %d s: KEDA counts one for each request of the HPA",
 		f.FailureThreshold, seconds)
+}
+
+// hasFallback reports whether KEDA has fallbacks for metrics of such a trigger. A trigger cron does not fail.
+func hasFallback(t trigger) bool {
+	return t.Type != cpuTrigger && t.Type != memoryTrigger && t.Type != cronTrigger
 }
 
 // isExternal reports whether the metric was an external one of KEDA's HPA.
@@ -247,9 +283,6 @@ func (c *conversion) zero() {
 	if *out.MinReplicas == 0 && len(out.Metrics) > 0 && !hasExternal {
 		c.Lose("spec.minReplicaCount", "0 needs an external metric here; minReplicas becomes 1")
 		out.MinReplicas = ptr.To[int32](1)
-	}
-	if len(out.Metrics) == 0 && len(out.Schedules) == 0 {
-		c.Lose("spec.triggers", "none becomes a metric or a schedule: the API server refuses the WorkloadAutoscaler")
 	}
 }
 
@@ -276,8 +309,18 @@ func (c *conversion) annotations() {
 		c.behavior().ScaleUp = ptr.To(ptr.Deref(c.behavior().ScaleUp, plimsollv1alpha1.ScaleUpRules{}))
 		c.behavior().ScaleUp.SelectPolicy = &disabled
 	}
-	for _, key := range []string{AnnotationPaused, AnnotationPausedReplicas, annotationPausedScaleIn,
-		annotationPausedScaleOut, annotationTransferHPA, annotationHPAOwnership} {
+	for label := range strings.SplitSeq(annotations[annotationExcludedLabels], ",") {
+		// KEDA's HPA does not have them, and the WorkloadAutoscaler replaces that too.
+		delete(c.WorkloadAutoscaler.Labels, label)
+	}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		prefix, _, _ := strings.Cut(key, "/")
+		if prefix != kedaDomain && !strings.HasSuffix(prefix, "."+kedaDomain) {
+			continue
+		}
+		if !slices.Contains(knownAnnotations, key) {
+			c.Lose("metadata.annotations["+key+"]", "this annotation of a ScaledObject is not known")
+		}
 		delete(annotations, key)
 	}
 }

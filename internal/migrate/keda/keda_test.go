@@ -1,6 +1,7 @@
 package keda
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
@@ -155,6 +157,7 @@ func TestThresholdOfManyDigits(t *testing.T) {
 	}
 }
 
+// The reference is KEDA's own rule, at each minute: active where the next end is not after the next start.
 func TestDuration(t *testing.T) {
 	for _, c := range []struct {
 		start, end string
@@ -166,17 +169,142 @@ func TestDuration(t *testing.T) {
 		{"0 0 * * 6", "0 0 * * 1", 48 * time.Hour},
 		{"0 0 24 12 *", "0 0 27 12 *", 72 * time.Hour},
 		{"*/30 * * * *", "15-59/30 * * * *", 15 * time.Minute},
-		// Every month has another length.
-		{"0 0 1 * *", "0 0 1 * *", 0},
+		// Of several ends before the next start the last counts.
+		{"0 8 * * *", "0 12,18 * * *", 10 * time.Hour},
+		{"0 8 * * *", "0 8,18 * * *", 24 * time.Hour},
+		{"0 8 * * *", "* 9-17 * * *", 9*time.Hour + 59*time.Minute},
+		// Ends on days without a start: from Friday on it lasts until Sunday.
+		{"30 6 * * 1-5", "10 22 * * *", 0},
+		// Starts without an end before the next start: it is active on Friday alone.
 		{"0 8 * * 1-5", "0 18 * * 5", 0},
+		// Until the last first of March before the next leap day.
+		{"0 0 29 2 *", "0 0 1 3 *", 0},
+		{"0 0 1 * *", "0 0 1 * *", 0},
+		{"0 0 1 * *", "0 0 1 1-12 *", 0},
 		{"0 8 30 2 *", "0 18 * * *", 0},
 		{"0 8 * * *", "0 8 30 2 *", 0},
 		{"8am", "0 8 * * *", 0},
 		{"0 8 * * *", "", 0},
 	} {
-		got, err := durationOf(c.start, c.end)
+		a, err := activityOf(c.start, c.end)
+		var got time.Duration
+		if err == nil {
+			got, err = a.duration(time.UTC)
+		}
 		if got != c.want || (err == nil) != (c.want != 0) {
 			t.Errorf("%q to %q: %s, %v, want %s", c.start, c.end, got, err, c.want)
 		}
+		if c.want == 0 {
+			continue
+		}
+		from := a.starts.Next(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+		for at := from; at.Before(a.starts.Next(from)) && at.Sub(from) < 8*24*time.Hour; at = at.Add(time.Minute) {
+			isActive := !a.starts.Next(at).Before(a.ends.Next(at))
+			if isActive != (at.Sub(from) < got) {
+				t.Fatalf("%q to %q: at %s KEDA is active: %t", c.start, c.end, at, isActive)
+			}
+		}
+	}
+}
+
+func scaledObject(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte("apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n" + manifest))
+	object := &unstructured.Unstructured{}
+	if err == nil {
+		err = object.UnmarshalJSON(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+const prometheusOfWorker = `
+  triggers: [{type: prometheus, metadata: {serverAddress: "http://prometheus:9090", query: jobs, threshold: "5"}}]`
+
+// What KEDA does with each of these becomes a field or a finding. Nothing of it is lost in silence.
+func TestAsKEDA(t *testing.T) {
+	const head = "metadata: {name: worker, namespace: shop%s}\nspec:\n  scaleTargetRef: {name: worker}"
+	annotated := func(annotation string) string {
+		return fmt.Sprintf(head, ", annotations: {"+annotation+`: "true"}`)
+	}
+	plain := fmt.Sprintf(head, "")
+	cron := func(zone, more string) string {
+		return plain + "\n  minReplicaCount: 1\n  triggers: [{type: cron, metadata: {timezone: " + zone +
+			`, start: 0 22 * * *, end: 0 6 * * *, desiredReplicas: "3"` + more + "}]"
+	}
+	for name, c := range map[string]struct {
+		manifest string
+		least    int32
+		field    string
+		isLost   bool
+		message  string
+	}{
+		"force-activation": {annotated("autoscaling.keda.sh/force-activation") + prometheusOfWorker, 1,
+			"metadata.annotations[autoscaling.keda.sh/force-activation]", false, "out of zero: minReplicas becomes 1"},
+		"force-activation with an idle count": {annotated("autoscaling.keda.sh/force-activation") +
+			"\n  minReplicaCount: 3\n  idleReplicaCount: 0" + prometheusOfWorker, 3,
+			"metadata.annotations[autoscaling.keda.sh/force-activation]", false, "minReplicas becomes 3"},
+		"an annotation that is not known": {annotated("autoscaling.keda.sh/future") + prometheusOfWorker, 0,
+			"metadata.annotations[autoscaling.keda.sh/future]", true, "not known"},
+		"cpu alone": {plain + `
+  triggers: [{type: cpu, metricType: Utilization, metadata: {value: "60"}}]`, 1,
+			"spec.minReplicaCount", false, "minReplicas becomes 1"},
+		"fallback of a lost trigger": {plain + `
+  minReplicaCount: 2
+  fallback: {failureThreshold: 3, replicas: 4}
+  triggers:
+  - {type: cpu, metricType: Utilization, metadata: {value: "60"}}
+  - {type: rabbitmq, metadata: {value: "5"}}`, 2, "spec.fallback", true, "triggers that it is for"},
+		"fallback of cpu": {plain + `
+  minReplicaCount: 2
+  fallback: {failureThreshold: 3, replicas: 4}
+  triggers: [{type: cpu, metricType: Utilization, metadata: {value: "60"}}]`, 2,
+			"spec.fallback", false, "without effect"},
+		"a quantity as a threshold": {plain + strings.Replace(prometheusOfWorker, `"5"`, "5k", 1), 0,
+			"spec.triggers[0]", true, "not a number"},
+		"a night with clock changes": {cron("Europe/Berlin", "}"), 1,
+			"spec.triggers[0].metadata.end", false, "an hour earlier or later"},
+		"a night without": {cron("Asia/Kolkata", "}"), 1, "", false, ""},
+		"more than the max": {strings.Replace(cron("Etc/UTC", "}"), "  min", "  maxReplicaCount: 2\n  min", 1), 1,
+			"spec.triggers[0].metadata.desiredReplicas", false, "3 becomes 2"},
+		"cron in KEDA's own zone": {cron("Local", "}"), 1, "spec.triggers[0].metadata.timezone", true, "name a time zone"},
+		"cron of type Value": {cron("Etc/UTC", "}, metricType: Value"), 1,
+			"spec.triggers[0].metricType", true, "asks for a count"},
+	} {
+		r, err := FromScaledObject(scaledObject(t, c.manifest), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := *r.WorkloadAutoscaler.Spec.MinReplicas; got != c.least {
+			t.Errorf("%s: minReplicas %d, want %d", name, got, c.least)
+		}
+		for key := range r.WorkloadAutoscaler.Annotations {
+			t.Errorf("%s: the WorkloadAutoscaler has %s", name, key)
+		}
+		if c.field == "" && len(r.Findings) > 0 || c.field != "" && !slices.ContainsFunc(r.Findings,
+			func(f convert.Finding) bool {
+				return f.Field == c.field && f.IsLost == c.isLost && strings.Contains(f.Message, c.message)
+			}) {
+			t.Errorf("%s: %+v", name, r.Findings)
+		}
+	}
+}
+
+// Two triggers of one name become two schedules.
+func TestNamesOfSchedules(t *testing.T) {
+	r, err := FromScaledObject(scaledObject(t, `
+metadata: {name: worker, namespace: shop}
+spec:
+  scaleTargetRef: {name: worker}
+  triggers:
+  - {type: cron, name: day, metadata: {timezone: Etc/UTC, start: 0 8 * * *, end: 0 18 * * *, desiredReplicas: "3"}}
+  - {type: cron, name: day, metadata: {timezone: Etc/UTC, start: 0 9 * * *, end: 0 10 * * *, desiredReplicas: "4"}}`),
+		Options{})
+	if err != nil || len(r.WorkloadAutoscaler.Spec.Schedules) != 2 ||
+		r.WorkloadAutoscaler.Spec.Schedules[0].Name == r.WorkloadAutoscaler.Spec.Schedules[1].Name {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

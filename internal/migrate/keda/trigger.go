@@ -1,7 +1,10 @@
 package keda
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -17,9 +20,9 @@ import (
 func (c *conversion) trigger(i int, t *trigger) {
 	at := fmt.Sprintf("spec.triggers[%d]", i)
 	switch t.Type {
-	case "cpu", "memory":
+	case cpuTrigger, memoryTrigger:
 		c.resource(at, t)
-	case "cron":
+	case cronTrigger:
 		c.cron(at, i, t)
 	default:
 		if !c.IsNative || !c.native(at, i, t) {
@@ -161,6 +164,9 @@ func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTar
 	return target, false
 }
 
+// maxThreshold is the largest that fits into thousandths.
+const maxThreshold = 9e15
+
 func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why string) {
 	fields, known := thresholds[t.Type]
 	if !known {
@@ -170,10 +176,15 @@ func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why strin
 	if text == "" {
 		text = fields.byDefault
 	}
-	value, err := parse(text)
+	number, err := parse(text)
 	if err != nil {
 		return target, fmt.Sprintf("metadata.%s: %v", fields.target, err)
 	}
+	if number > maxThreshold {
+		return target, fmt.Sprintf("metadata.%s: %q is more than %g", fields.target, text, maxThreshold)
+	}
+	// KEDA has thousandths, and nothing below 0.
+	value := *resource.NewMilliQuantity(int64(math.Round(max(0, number)*1000)), resource.DecimalSI)
 	switch target.Type = plimsollv1alpha1.MetricTargetType(t.MetricType); target.Type {
 	case "", plimsollv1alpha1.AverageValueMetricType:
 		target.Type, target.AverageValue = plimsollv1alpha1.AverageValueMetricType, &value
@@ -199,19 +210,26 @@ func (c *conversion) activation(at string, t *trigger, m *plimsollv1alpha1.Metri
 	if text == "" {
 		return
 	}
-	value, err := parse(text)
+	_, err := parse(text)
 	if err != nil {
 		c.Lose(at+".metadata."+fields.activation, "%v", err)
+		return
+	}
+	value, err := quantity.Parse(strings.TrimSpace(text))
+	if err != nil {
+		c.Lose(at+".metadata."+fields.activation, "%q: %v", text, err)
 		return
 	}
 	m.ActivationValue = &value
 }
 
-// parse reads a number as KEDA has it, with a fraction of any length.
-func parse(text string) (resource.Quantity, error) {
-	value, err := quantity.Parse(text)
-	if err != nil {
-		return value, fmt.Errorf("%q: %w", text, err)
+// parse reads a number as KEDA does, which takes no suffix of a quantity.
+func parse(text string) (number float64, err error) {
+	if text = strings.TrimSpace(text); text == "" {
+		return 0, errors.New("it is missing")
 	}
-	return value, nil
+	if json.Unmarshal([]byte(text), &number) != nil {
+		return 0, fmt.Errorf("%q is not a number, and KEDA refuses it", text)
+	}
+	return number, nil
 }

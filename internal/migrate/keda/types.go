@@ -6,6 +6,8 @@ const (
 	APIVersion = "keda.sh/v1alpha1"
 	Kind       = "ScaledObject"
 	Resource   = "scaledobjects"
+	// JobKind is that of the objects by which KEDA makes Jobs, for which Plimsoll has nothing.
+	JobKind = "ScaledJob"
 )
 
 // KEDA's defaults.
@@ -22,6 +24,25 @@ const (
 	annotationPausedScaleOut = "autoscaling.keda.sh/paused-scale-out"
 	annotationTransferHPA    = "scaledobject.keda.sh/transfer-hpa-ownership"
 	annotationHPAOwnership   = "validations.keda.sh/hpa-ownership"
+	// annotationForceActivation keeps the target out of zero, as if a trigger were always active.
+	annotationForceActivation = "autoscaling.keda.sh/force-activation"
+	annotationExcludedLabels  = "scaledobject.keda.sh/hpa-excluded-labels"
+)
+
+// kedaDomain ends the prefixes of KEDA's annotations.
+const kedaDomain = "keda.sh"
+
+// knownAnnotations are those whose effect is taken over, or that only concern KEDA's own HPA.
+var knownAnnotations = []string{
+	AnnotationPaused, AnnotationPausedReplicas, annotationPausedScaleIn, annotationPausedScaleOut, annotationTransferHPA,
+	annotationHPAOwnership, annotationForceActivation, annotationExcludedLabels,
+}
+
+// The triggers that become no external metric.
+const (
+	cpuTrigger    = "cpu"
+	memoryTrigger = "memory"
+	cronTrigger   = "cron"
 )
 
 // nameLabel selects the external metrics of one ScaledObject.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
@@ -23,6 +24,13 @@ type Session struct {
 	Out, Progress io.Writer
 	// Confirm asks the user, until the context ends.
 	Confirm func(ctx context.Context, question string) (bool, error)
+	// IsUnattended is set where nobody answers: Confirm is always true.
+	IsUnattended bool
+	// Backups are the files of what was replaced.
+	Backups *Backups
+
+	// shown are the manifests that the user has seen and agreed to, by their objects.
+	shown map[types.NamespacedName]*unstructured.Unstructured
 }
 
 // errDeclined is returned where the user answers no.
@@ -140,19 +148,6 @@ func succeeded(errs []error) int {
 		}
 	}
 	return n
-}
-
-// Back restores the originals.
-func (s *Session) Back(ctx context.Context, names []types.NamespacedName) error {
-	err := s.confirm(ctx, "Restore %d objects of kind "+s.Kind+" and delete their WorkloadAutoscalers?", len(names))
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	errs := s.each(ctx, names, "restored", func(i int) error { return s.Runner.Back(ctx, names[i]) })
-	fmt.Fprintf(s.Progress, "%d of %d restored in %s.\n", succeeded(errs), len(names),
-		time.Since(began).Round(time.Second/10))
-	return errors.Join(failures(names, errs)...)
 }
 
 const hpaKind = "HorizontalPodAutoscaler"

@@ -33,7 +33,7 @@ var names = []types.NamespacedName{{Namespace: "shop", Name: "api"}, {Namespace:
 func sessionOf(progress *bytes.Buffer) *Session {
 	lines := Lines(progress)
 	return &Session{
-		Runner: &steps.Runner{Cluster: migrated{}}, Kind: hpaKind, Out: lines, Progress: lines,
+		Runner: &steps.Runner{Cluster: migrated{}}, Kind: hpaKind, Out: lines, Progress: lines, Backups: &Backups{},
 		Confirm: func(context.Context, string) (bool, error) { return true, nil },
 	}
 }

@@ -7,43 +7,79 @@ import (
 	"path/filepath"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
-// maxFiles bounds the files of one HPA.
+// maxFiles bounds the files of one object.
 const maxFiles = 1000
 
-// Backup writes manifests to new files of the folder, and returns their names. A file
-// with the same content stays, and one with another content too.
-func Backup(folder string) func(*unstructured.Unstructured) (string, error) {
-	// Two names may have the same file.
-	var mu sync.Mutex
-	return func(manifest *unstructured.Unstructured) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		text, err := yaml.Marshal(manifest.Object)
-		if err != nil {
+// Backups are the manifests of what was replaced, in files of a folder. They are what proves that an object was there:
+// everybody who may change a WorkloadAutoscaler can write its annotation.
+type Backups struct {
+	// Folder is where they are.
+	Folder string
+
+	// mu is held while a file is chosen: two names may have the same.
+	mu sync.Mutex
+}
+
+// Name is that of the object's n-th file, from 0.
+func (b *Backups) Name(manifest *unstructured.Unstructured, n int) string {
+	kind := "hpa"
+	if manifest.GetKind() != hpaKind {
+		kind = "scaledobject"
+	}
+	base := filepath.Join(b.Folder, manifest.GetNamespace()+"-"+manifest.GetName())
+	if n > 0 {
+		return fmt.Sprintf("%s.%d.%s.yaml", base, n, kind)
+	}
+	return base + "." + kind + ".yaml"
+}
+
+// Keep writes a manifest to a new file, and returns its name. A file with the same content stays, and one with another
+// content too.
+func (b *Backups) Keep(manifest *unstructured.Unstructured) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text, err := yaml.Marshal(manifest.Object)
+	if err != nil {
+		return "", err
+	}
+	for n := range maxFiles {
+		name := b.Name(manifest, n)
+		before, err := os.ReadFile(name)
+		switch {
+		case err == nil && bytes.Equal(before, text):
+			return name, nil
+		case os.IsNotExist(err):
+			return name, write(name, text)
+		case err != nil:
 			return "", err
 		}
-		base := filepath.Join(folder, manifest.GetNamespace()+"-"+manifest.GetName())
-		for n := range maxFiles {
-			name := base + ".hpa.yaml"
-			if n > 0 {
-				name = fmt.Sprintf("%s.%d.hpa.yaml", base, n)
-			}
-			before, err := os.ReadFile(name)
-			switch {
-			case err == nil && bytes.Equal(before, text):
-				return name, nil
-			case os.IsNotExist(err):
-				return name, write(name, text)
-			case err != nil:
-				return "", err
-			}
-		}
-		return "", fmt.Errorf("%s.hpa.yaml: there are %d such files", base, maxFiles)
 	}
+	return "", fmt.Errorf("%s: there are %d such files", b.Name(manifest, 0), maxFiles)
+}
+
+// Has reports whether one of the object's files has the manifest, in whatever form.
+func (b *Backups) Has(manifest *unstructured.Unstructured) bool {
+	for n := range maxFiles {
+		text, err := os.ReadFile(b.Name(manifest, n))
+		if err != nil {
+			return false
+		}
+		kept := &unstructured.Unstructured{}
+		if text, err = yaml.YAMLToJSON(text); err == nil {
+			err = kept.UnmarshalJSON(text)
+		}
+		if err == nil && equality.Semantic.DeepEqual(convert.Manifest(kept).Object, manifest.Object) {
+			return true
+		}
+	}
+	return false
 }
 
 // write writes a file that is there whole, or not at all.

@@ -2,22 +2,25 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/valid"
 )
 
 // Printer prints manifests to one writer, and findings to another.
 type Printer struct {
 	Out, Findings io.Writer
+	// Places are where objects of files are, as FILE:LINE.
+	Places map[*unstructured.Unstructured]string
 
 	printed, failed int
 }
@@ -25,8 +28,8 @@ type Printer struct {
 // OptionsOf is how a ScaledObject is converted.
 type OptionsOf func(*unstructured.Unstructured) keda.Options
 
-// Convert prints the WorkloadAutoscaler of an HPA or a ScaledObject.
-func (p *Printer) Convert(object *unstructured.Unstructured, optionsOf OptionsOf) error {
+// Convert prints the WorkloadAutoscaler of an HPA or a ScaledObject, unless the API server would refuse it.
+func (p *Printer) Convert(ctx context.Context, object *unstructured.Unstructured, optionsOf OptionsOf) error {
 	var result *convert.Result
 	var err error
 	if object.GetKind() == keda.Kind {
@@ -36,10 +39,17 @@ func (p *Printer) Convert(object *unstructured.Unstructured, optionsOf OptionsOf
 	}
 	if err != nil {
 		p.failed++
-		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", title(object), err)
+		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", p.title(object), err)
 		return nil
 	}
+	isAccepted, err := valid.Check(ctx, result)
+	if err != nil {
+		return err
+	}
 	p.report(object, result.Findings)
+	if !isAccepted {
+		return nil
+	}
 	raw, err := convert.Printable(result.WorkloadAutoscaler)
 	if err != nil {
 		return err
@@ -63,7 +73,7 @@ func (p *Printer) report(object *unstructured.Unstructured, findings []convert.F
 		if f.IsLost {
 			word = "not migrated"
 		}
-		fmt.Fprintf(p.Findings, "%s: %s: %s: %s\n", title(object), f.Field, word, f.Message)
+		fmt.Fprintf(p.Findings, "%s: %s: %s: %s\n", p.title(object), f.Field, word, f.Message)
 	}
 }
 
@@ -93,10 +103,15 @@ func (p *Printer) Result() error {
 	return nil
 }
 
-func title(object *unstructured.Unstructured) string {
-	if object.GetNamespace() == "" {
-		return object.GetKind() + " " + object.GetName()
+// title names an object, and where it is.
+func (p *Printer) title(object *unstructured.Unstructured) string {
+	name := object.GetName()
+	if namespace := object.GetNamespace(); namespace != "" {
+		name = namespace + "/" + name
 	}
-	return fmt.Sprintf("%s %s", object.GetKind(),
-		types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()})
+	title := object.GetKind() + " " + name
+	if place := p.Places[object]; place != "" {
+		return place + ": " + title
+	}
+	return title
 }

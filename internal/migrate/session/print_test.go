@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			for _, object := range read.Migrated {
-				if err := p.Convert(object, optionsOf); err != nil {
+				if err := p.Convert(t.Context(), object, optionsOf); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -35,8 +35,9 @@ type Comparison struct {
 }
 
 const (
-	notDecided = "Plimsoll's controller has not decided on the WorkloadAutoscaler: does it run?"
-	notSeen    = "Plimsoll's controller does not show that the HPA has the target"
+	hpaNotDecided = "kube-controller-manager has not decided on the HPA: does its HPA loop run?"
+	notDecided    = "Plimsoll's controller has not decided on the WorkloadAutoscaler: does it run?"
+	notSeen       = "Plimsoll's controller does not show that the HPA has the target"
 )
 
 // anotherAutoscaler is the reason of the condition AbleToScale of a WorkloadAutoscaler
@@ -77,6 +78,9 @@ func (r *Runner) Observe(
 		})
 		left := time.Until(end)
 		if left <= 0 && (!isAnyUndecided(all) || left <= -r.Timeout) {
+			if !r.AcceptsDifferences {
+				refuseDifferent(all)
+			}
 			return all, nil
 		}
 		wait := max(0, time.Until(began.Add(pause)))
@@ -92,7 +96,21 @@ func (r *Runner) Observe(
 }
 
 func isAnyUndecided(all []Comparison) bool {
-	return slices.ContainsFunc(all, func(c Comparison) bool { return c.Problem == notDecided })
+	return slices.ContainsFunc(all, func(c Comparison) bool {
+		return c.Problem == notDecided || c.Problem == hpaNotDecided
+	})
+}
+
+// refuseDifferent keeps those from being replaced that never wanted what their HPA did. While a load changes, Plimsoll
+// is ahead of the HPA, but not all the time.
+func refuseDifferent(all []Comparison) {
+	for i := range all {
+		if c := &all[i]; c.Problem == "" && c.Equal == 0 {
+			c.Problem = fmt.Sprintf("both never wanted the same count (at the end the HPA %d, the WorkloadAutoscaler %d): "+
+				"compare plimsoll explain of both, or observe for longer; --accept-differences replaces it all the same",
+				c.HPA, c.WorkloadAutoscaler)
+		}
+	}
 }
 
 // workers is how many objects are read or written at a time. The API server shares its
@@ -127,6 +145,12 @@ func (c *Comparison) sample(s *State) {
 		return
 	}
 	desired, _, _ := unstructured.NestedInt64(s.HPA.Object, "status", "desiredReplicas")
+	if desired == 0 && conditionOf(s.HPA, ableToScale) == nil {
+		if c.Problem == "" {
+			c.Problem = hpaNotDecided
+		}
+		return
+	}
 	c.HPA, c.WorkloadAutoscaler = int32(desired), w.Status.DesiredReplicas
 	c.Replicas, c.Reason = w.Status.CurrentReplicas, w.Status.Reason
 	c.Samples++
@@ -184,14 +208,35 @@ const scalingDisabled = "ScalingDisabled"
 
 // isUnscalable reports whether the HPA cannot read its metrics either.
 func isUnscalable(hpa *unstructured.Unstructured) bool {
+	c := conditionOf(hpa, scalingActive)
+	return c["status"] == string(metav1.ConditionFalse) && c["reason"] != scalingDisabled
+}
+
+// ableToScale is the condition of an HPA that is false where its target cannot be read, with this reason.
+const (
+	ableToScale    = "AbleToScale"
+	failedGetScale = "FailedGetScale"
+)
+
+// checkTarget refuses an HPA whose target kube-controller-manager does not find. Neither autoscaler can scale it.
+func checkTarget(hpa *unstructured.Unstructured) error {
+	c := conditionOf(hpa, ableToScale)
+	if c["status"] != string(metav1.ConditionFalse) || c["reason"] != failedGetScale {
+		return nil
+	}
+	return fmt.Errorf("kube-controller-manager cannot read the target of the HPA (%s: %v): correct spec.scaleTargetRef, "+
+		"or create the target", failedGetScale, c["message"])
+}
+
+// conditionOf is a condition of the HPA's status; nil if it has none of the type.
+func conditionOf(hpa *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(hpa.Object, "status", "conditions")
 	for _, each := range conditions {
-		condition, _ := each.(map[string]any)
-		if condition["type"] == scalingActive {
-			return condition["status"] == string(metav1.ConditionFalse) && condition["reason"] != scalingDisabled
+		if condition, _ := each.(map[string]any); condition["type"] == kind {
+			return condition
 		}
 	}
-	return false
+	return nil
 }
 
 // WriteTable writes the comparisons, a line for each object.

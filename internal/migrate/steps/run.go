@@ -14,6 +14,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/valid"
 )
 
 // Cluster reads and writes the objects. A write that depends on what was read fails with
@@ -38,14 +39,19 @@ type Cluster interface {
 // Runner migrates objects.
 type Runner struct {
 	Cluster Cluster
-	// Backup keeps the manifest of an HPA before the HPA is deleted, and returns where.
+	// Backup keeps the manifest of what is replaced before it is deleted or paused, and returns where.
 	Backup func(*unstructured.Unstructured) (string, error)
+	// MayRestore returns an error if the manifest must not be restored: it comes from an annotation, which everybody
+	// who may change the WorkloadAutoscaler can write, and is restored with the permissions of whoever runs this.
+	MayRestore func(manifest *unstructured.Unstructured) error
 	// Report takes a line about an object, Warn one that the user must not miss.
 	Report, Warn func(name types.NamespacedName, message string)
 	// Poll is how long to wait between two reads.
 	Poll time.Duration
 	// Timeout bounds the wait for a controller or a deletion.
 	Timeout time.Duration
+	// AcceptsDifferences replaces also what never wanted the same count as its WorkloadAutoscaler.
+	AcceptsDifferences bool
 }
 
 // Conflicts are retried this often at once, and then until the timeout: other writers change the status of the objects.
@@ -203,12 +209,15 @@ func (r *Runner) take(ctx context.Context, name types.NamespacedName, step Step,
 // createPreview creates the WorkloadAutoscaler, unless something would be lost.
 func (r *Runner) createPreview(ctx context.Context, name types.NamespacedName, s *State) error {
 	result, err := s.convert()
+	if err == nil {
+		_, err = valid.Check(ctx, result)
+	}
 	if err != nil {
 		return err
 	}
 	if n := result.Losses(); n > 0 {
 		f := result.FirstLoss()
-		return fmt.Errorf("%d fields have no counterpart, first %s: %s", n, f.Field, f.Message)
+		return fmt.Errorf("%d fields are not migrated, first %s: %s", n, f.Field, f.Message)
 	}
 	for _, f := range result.Findings {
 		r.Warn(name, fmt.Sprintf("%s: note: %s", f.Field, f.Message))
@@ -234,14 +243,15 @@ func (s *State) convert() (*convert.Result, error) {
 }
 
 func (r *Runner) remove(ctx context.Context, s *State) (report string, err error) {
-	if s.isOfKEDA() {
-		return "ScaledObject paused", r.Cluster.Remove(ctx, s)
-	}
 	file, err := r.Backup(convert.Manifest(s.Original))
 	if err != nil {
 		return "", err
 	}
-	return "HPA deleted; its manifest is in " + file, r.Cluster.Remove(ctx, s)
+	done := "HPA deleted"
+	if s.isOfKEDA() {
+		done = "ScaledObject paused"
+	}
+	return done + "; its manifest is in " + file, r.Cluster.Remove(ctx, s)
 }
 
 // complete removes the mark. KEDA's documentation does not promise that it serves external
@@ -275,6 +285,9 @@ func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *Sta
 // mark marks that the migration is undone, and warns of what is lost by that.
 func (r *Runner) mark(ctx context.Context, name types.NamespacedName, s *State) error {
 	manifest, err := s.manifest()
+	if err == nil {
+		err = r.MayRestore(manifest)
+	}
 	if err != nil {
 		return err
 	}
@@ -286,6 +299,9 @@ func (r *Runner) mark(ctx context.Context, name types.NamespacedName, s *State) 
 
 func (r *Runner) restore(ctx context.Context, s *State) (report string, err error) {
 	manifest, err := s.manifest()
+	if err == nil {
+		err = r.MayRestore(manifest)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -64,7 +64,7 @@ const (
 	DeletePreview Step = "DeletePreview"
 	// Activate sets the WorkloadAutoscaler to Active. The HPA keeps it from acting.
 	Activate Step = "Activate"
-	// Remove writes the file and deletes the HPA, or pauses the ScaledObject.
+	// Remove writes the file, and deletes the HPA or pauses the ScaledObject.
 	Remove Step = "Remove"
 	// Complete removes the mark.
 	Complete Step = "Complete"
@@ -197,6 +197,18 @@ func (s *State) Back() (Step, error) {
 	return DeleteWorkloadAutoscaler, nil
 }
 
+// Restorable is the manifest that Back would restore; nil where it restores nothing.
+func (s *State) Restorable() *unstructured.Unstructured {
+	if step, err := s.Back(); err != nil || step != Mark && step != Restore {
+		return nil
+	}
+	manifest, err := s.manifest()
+	if err != nil {
+		return nil
+	}
+	return manifest
+}
+
 // targetOf is the kind and the name of what the HPA scales.
 func targetOf(hpa *unstructured.Unstructured) (target [2]string) {
 	for i, field := range []string{"kind", "name"} {
@@ -223,10 +235,10 @@ func (s *State) check() error {
 		case s.HPA == nil:
 			return errors.New("KEDA has made no HPA of the ScaledObject: does KEDA run?")
 		}
-		return nil
+		return checkTarget(s.HPA)
 	}
 	if owner := metav1.GetControllerOf(s.Original); owner != nil {
 		return fmt.Errorf("%s %s controls the HorizontalPodAutoscaler and would create it again", owner.Kind, owner.Name)
 	}
-	return nil
+	return checkTarget(s.HPA)
 }

@@ -43,6 +43,8 @@ type fake struct {
 	mayBePaused bool
 	// onState is called before each read.
 	onState func()
+	// mayNotRestore is why the manifest must not be restored; nil if it may.
+	mayNotRestore error
 	// fails is the error of each write; nil if there is none.
 	fails error
 	log   []string
@@ -218,7 +220,8 @@ func (f *fake) runner() *Runner {
 	return &Runner{
 		Cluster: f, Timeout: time.Minute, Poll: time.Second,
 		Report: func(types.NamespacedName, string) {}, Warn: func(types.NamespacedName, string) {},
-		Backup: func(*unstructured.Unstructured) (string, error) { return "web.hpa.yaml", nil },
+		Backup:     func(*unstructured.Unstructured) (string, error) { return "web.hpa.yaml", nil },
+		MayRestore: func(*unstructured.Unstructured) error { return f.mayNotRestore },
 	}
 }
 
@@ -409,6 +412,7 @@ func TestControllerThatEndsAfterTheComparison(t *testing.T) {
 			if _, err := f.runner().Prepare(t.Context(), web); err != nil {
 				t.Fatal(err)
 			}
+			f.setHPA(map[string]any{"type": ableToScale, "status": "True"})
 			all, err := f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
 			if err != nil || all[0].Problem != "" {
 				t.Fatalf("%+v, %v", all, err)
@@ -504,6 +508,13 @@ func TestRefused(t *testing.T) {
 		"an HPA with a field of the future": {func(f *fake) {
 			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(1), "spec", "future")
 		}, "spec.future"},
+		"an HPA without a target": {func(f *fake) {
+			f.setHPA(map[string]any{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale",
+				"message": `deployments.apps "web" not found`})
+		}, `deployments.apps "web" not found`},
+		"an HPA that the API server would refuse": {func(f *fake) {
+			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(0), "spec", "maxReplicas")
+		}, "spec.maxReplicas: the API server refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -512,6 +523,48 @@ func TestRefused(t *testing.T) {
 				t.Errorf("error %v, want %q; writes %v", err, c.want, f.log)
 			}
 		})
+	}
+}
+
+// setHPA sets the conditions of the HPA's status.
+func (f *fake) setHPA(conditions ...any) {
+	_ = unstructured.SetNestedSlice(f.state.HPA.Object, conditions, "status", "conditions")
+}
+
+// What must not be restored is not even marked, and the WorkloadAutoscaler stays and acts.
+func TestMayNotRestore(t *testing.T) {
+	f := newFake(t)
+	if err := f.forward(); err != nil {
+		t.Fatal(err)
+	}
+	f.log, f.mayNotRestore = nil, errors.New("no file has it")
+	if err := f.back(); !errors.Is(err, f.mayNotRestore) || len(f.log) > 0 || !f.wlaActs() {
+		t.Errorf("%v, writes %v", err, f.log)
+	}
+	// A run that may has marked it.
+	f.state.WorkloadAutoscaler.Annotations[convert.Migrating] = convert.Back
+	if err := f.back(); !errors.Is(err, f.mayNotRestore) || len(f.log) > 0 || !f.wlaActs() {
+		t.Errorf("marked: %v, writes %v", err, f.log)
+	}
+}
+
+// What was restored is what somebody could have applied: it belongs to no other object, and no controller holds it.
+func TestRestoresNoOwners(t *testing.T) {
+	f := newFake(t)
+	if err := f.forward(); err != nil {
+		t.Fatal(err)
+	}
+	forged := testHPA(10)
+	forged.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "mine", UID: "1"}})
+	forged.SetFinalizers([]string{"example.com/mine"})
+	text, err := json.Marshal(forged.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.state.WorkloadAutoscaler.Annotations[convert.MigratedFrom] = string(text)
+	if err := f.back(); err != nil || !f.isBack() || f.state.HPA.GetOwnerReferences() != nil ||
+		f.state.HPA.GetFinalizers() != nil {
+		t.Errorf("%v: %+v", err, f.state.HPA)
 	}
 }
 
@@ -599,6 +652,44 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s, %v", table.String(), err)
 		}
 	})
+}
+
+// Two that never want the same count are not replaced by each other, and an HPA that nobody decides on not either.
+func TestRefusesByTheComparison(t *testing.T) {
+	able := map[string]any{"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}
+	unread := map[string]any{"type": "ScalingActive", "status": "False", "reason": "FailedGetResourceMetric"}
+	for name, c := range map[string]struct {
+		conditions []any
+		desired    int64
+		accepts    bool
+		want       string
+	}{
+		"the same":                        {[]any{able}, 1, false, ""},
+		"another count":                   {[]any{able}, 2, false, "never wanted the same count (at the end the HPA 2"},
+		"another count, accepted":         {[]any{able}, 2, true, ""},
+		"an HPA without a first decision": {[]any{able, unread}, 0, false, "the HPA 0, the WorkloadAutoscaler 1"},
+		"an HPA that nobody decides on":   {nil, 0, false, hpaNotDecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t)
+				if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+					t.Fatal(err)
+				}
+				f.state.WorkloadAutoscaler.Status.DesiredReplicas = 1
+				if c.conditions != nil {
+					f.setHPA(c.conditions...)
+				}
+				_ = unstructured.SetNestedField(f.state.HPA.Object, c.desired, "status", "desiredReplicas")
+				r := f.runner()
+				r.AcceptsDifferences = c.accepts
+				all, err := r.Observe(t.Context(), []types.NamespacedName{web}, 4*time.Second, func(time.Duration) {})
+				if err != nil || (all[0].Problem == "") != (c.want == "") || !strings.Contains(all[0].Problem, c.want) {
+					t.Errorf("%+v, %v", all, err)
+				}
+			})
+		})
+	}
 }
 
 // What is next for a ScaledObject, which is there before and afterwards.

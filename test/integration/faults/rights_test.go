@@ -42,7 +42,6 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 		true: {
 			"watch autoscaling/horizontalpodautoscalers ", "update autoscaling/horizontalpodautoscalers/status " + s.Name,
 			"watch plimsoll.dev/workloadautoscalers ", "update plimsoll.dev/workloadautoscalers/status " + s.Name,
-			"patch plimsoll.dev/workloadautoscalers/status " + s.Name,
 			"get apps/deployments/scale " + s.Name, "update apps/deployments/scale " + s.Name,
 			"update trouble.example/gadgets/scale " + s.Name, "watch /pods ", "list metrics.k8s.io/pods " + s.Name,
 			"get custom.metrics.k8s.io/services/requests_per_second " + s.Name, "list external.metrics.k8s.io/queue_length " +
@@ -55,6 +54,7 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 			"update autoscaling/horizontalpodautoscalers " + s.Name, "patch autoscaling/horizontalpodautoscalers " + s.Name,
 			"create autoscaling/horizontalpodautoscalers " + s.Name, "delete autoscaling/horizontalpodautoscalers " + s.Name,
 			"update plimsoll.dev/workloadautoscalers " + s.Name, "patch plimsoll.dev/workloadautoscalers " + s.Name,
+			"patch plimsoll.dev/workloadautoscalers/status " + s.Name,
 			"create plimsoll.dev/workloadautoscalers " + s.Name, "delete plimsoll.dev/workloadautoscalers " + s.Name,
 			"get /secrets " + installed, "list /secrets ", "list /configmaps ", "get /nodes ", "list /namespaces ",
 			"update apps/deployments " + s.Name, "patch apps/deployments " + s.Name, "delete apps/deployments " + s.Name,

@@ -95,7 +95,8 @@ type turn struct {
 }
 
 var (
-	forward  = turn{[]string{"hpa/web", "--apply", "--yes", observe}, upstream, http.MethodDelete, 3}
+	forward = turn{[]string{"hpa/web", "--apply", "--yes", observe, "--accept-differences"}, upstream,
+		http.MethodDelete, 3}
 	backward = turn{[]string{"hpa/web", "--apply", "--yes", "--back"}, plimsoll, http.MethodPost, 3}
 )
 

@@ -35,10 +35,11 @@ is then 1.
 With --apply it replaces them on the cluster: it creates each WorkloadAutoscaler in
 mode Preview, compares for --observe the replica counts that both want, shows the
 table, sets the WorkloadAutoscaler to mode Active, and deletes the HPA or pauses the
-ScaledObject. The HPA's manifest is kept in a file and in the annotation
-plimsoll.dev/migrated-from. --back --apply restores what was replaced. After each
-write exactly one of them scales the workload, and what is interrupted the same
-command finishes. docs/migrate.md has each step.
+ScaledObject. One that never wanted the same count stays. The manifest is kept in a
+file and in the annotation plimsoll.dev/migrated-from. --back --apply shows and
+restores what was replaced; with --yes only what a file in --backup-dir has, too.
+After each write exactly one of them scales the workload, and what is interrupted
+the same command finishes. docs/migrate.md has each step.
 
 The exit status is 2 if the command line cannot work.`
 
@@ -66,6 +67,7 @@ type migrateOptions struct {
 	selector           string
 	apply, back, yes   bool
 	native             bool
+	acceptDifferences  bool
 	observe, timeout   time.Duration
 	backupDir          string
 	kube               *genericclioptions.ConfigFlags
@@ -108,9 +110,12 @@ func Command() *cobra.Command {
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before --apply changes something")
 	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
 		"how long --apply compares the replica counts that both want before it replaces an HPA")
+	flags.BoolVar(&o.acceptDifferences, "accept-differences", false,
+		"with --apply, replace also an HPA that never wanted the same count as the WorkloadAutoscaler")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second,
 		"how long --apply waits for a deletion, or for KEDA")
-	flags.StringVar(&o.backupDir, "backup-dir", ".", "the folder for the manifests of the HPAs that --apply deletes")
+	flags.StringVar(&o.backupDir, "backup-dir", ".",
+		"the folder for the manifests of what --apply replaces, in which --back --apply looks for them")
 	o.kube.AddFlags(flags)
 	complete.Kube(cmd, o.kube)
 	cmd.ValidArgsFunction = o.completion
@@ -123,7 +128,7 @@ func (o *migrateOptions) run(ctx context.Context, args []string) error {
 		return cmderror.Usage(err)
 	}
 	if len(o.files) > 0 {
-		return o.printFiles()
+		return o.printFiles(ctx)
 	}
 	if what.namespace, err = commonflags.Namespace(o.kube); err != nil {
 		return err

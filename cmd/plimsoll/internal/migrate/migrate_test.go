@@ -69,6 +69,9 @@ func TestSaysWhatIsLost(t *testing.T) {
 		strings.Count(out, "kind: WorkloadAutoscaler") != 2 {
 		t.Errorf("%v: %s%s", err, out, progress)
 	}
+	if !strings.Contains(progress, ": HorizontalPodAutoscaler web: ") {
+		t.Errorf("no place: %s", progress)
+	}
 	if _, _, err = migrateWith(t, manifest+"---\n- {{ x }}\n", "-f", "-"); err == nil ||
 		!strings.Contains(err.Error(), "standard input:") {
 		t.Errorf("unreadable: %v", err)

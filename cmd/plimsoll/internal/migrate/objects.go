@@ -117,11 +117,12 @@ func (o *migrateOptions) printer() *session.Printer {
 	return &session.Printer{Out: o.out, Findings: o.progress}
 }
 
-func (o *migrateOptions) printFiles() error {
+func (o *migrateOptions) printFiles(ctx context.Context) error {
 	read, readErr := input.Read(o.files, o.in, o.labels)
 	p := o.printer()
+	p.Places = read.Places
 	for _, object := range read.Migrated {
-		err := p.Convert(object, func(object *unstructured.Unstructured) keda.Options {
+		err := p.Convert(ctx, object, func(object *unstructured.Unstructured) keda.Options {
 			return keda.Options{IsNative: o.native, IsFromFiles: true, Authentications: read.Authentications(object)}
 		})
 		if err != nil {
@@ -138,7 +139,7 @@ func (o *migrateOptions) printCluster(ctx context.Context, client *cluster.Clien
 	}
 	p := o.printer()
 	for _, object := range all {
-		err := p.Convert(object, func(object *unstructured.Unstructured) keda.Options {
+		err := p.Convert(ctx, object, func(object *unstructured.Unstructured) keda.Options {
 			options := keda.Options{HPA: client.HPAOf(ctx, object), IsNative: o.native}
 			if o.native {
 				options.Authentications = client.Authentications(ctx, object)
@@ -336,11 +337,14 @@ func (o *migrateOptions) session(originals *cluster.Originals, what *selection, 
 	if objects > session.FewObjects {
 		report = func(types.NamespacedName, string) {}
 	}
-	return &session.Session{
-		Runner: &steps.Runner{
-			Cluster: originals, Backup: session.Backup(o.backupDir), Poll: poll, Timeout: o.timeout,
-			Report: report, Warn: warn,
-		},
-		Kind: what.kind(), Observe: o.observe, Out: o.out, Progress: progress, Confirm: o.confirm,
+	backups := &session.Backups{Folder: o.backupDir}
+	s := &session.Session{
+		Kind: what.kind(), Observe: o.observe, Out: o.out, Progress: progress, Confirm: o.confirm, IsUnattended: o.yes,
+		Backups: backups,
 	}
+	s.Runner = &steps.Runner{
+		Cluster: originals, Backup: backups.Keep, MayRestore: s.MayRestore, Poll: poll, Timeout: o.timeout,
+		Report: report, Warn: warn, AcceptsDifferences: o.acceptDifferences,
+	}
+	return s
 }

@@ -111,6 +111,20 @@ func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
 	c.isAdded = true
 	d.cluster.Add(&c.object, acting.Scope{Namespace: hpa.Namespace, Rule: d.Mode.rule(hpa.Kind())}, &w, time.Now())
 	d.count(c, hpa.Kind())
+	if hpa.Workload != nil && !c.object.IsActing() {
+		d.reportLeft(hpa, c.object.Last().By)
+	}
+}
+
+// reportLeft reports that a WorkloadAutoscaler is left to another installation of Plimsoll that wrote its status before
+// this program watched. It may have been removed, which only its silence shows.
+func (d *Detector) reportLeft(hpa observehorizontal.Autoscaler, by string) {
+	wait := d.cluster.Patience(by) + d.Delay
+	d.Log.V(1).Info("another installation of plimsoll wrote the status of this object last: it is left to that one",
+		"object", nameOf(hpa), "writer", by, "wait", wait.String())
+	d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
+		"%s, another installation of plimsoll, wrote the status of this object last; if it is removed, this one scales "+
+			"the object after about %g minutes", by, wait.Minutes())
 }
 
 // Updated notices a new status write of another controller. It is one only if the status changed: who may edit the

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -41,6 +42,40 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 		d.Updated(&c, observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{}), observehorizontal.HPA(hpa))
 		if got := testutil.ToFloat64(series.Contested); got != want {
 			t.Errorf("gone: %t, contested: %g, want %g", gone, got, want)
+		}
+	}
+}
+
+// TestLeftToARemovedInstallation: installed in another namespace than before, Plimsoll waits for the installation that
+// was removed, and says for how long.
+func TestLeftToARemovedInstallation(t *testing.T) {
+	series, err := monitor.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for writer, want := range map[string]string{
+		FieldManager: "Warning ScalingContested plimsoll, another installation of plimsoll, wrote the status of this " +
+			"object last; if it is removed, this one scales the object after about 12 minutes",
+		FieldManager + "/elsewhere": "",
+	} {
+		events := record.NewFakeRecorder(10)
+		d := New(&Config{FieldManager: FieldManager + "/elsewhere", Mode: Auto, Delay: DefaultDelay, Series: series,
+			Events: events, Log: logr.Discard()})
+		d.Start()
+		var c Contest
+		d.Added(&c, observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{
+				Manager: writer, Subresource: "status", Time: &metav1.Time{Time: time.Now()},
+			}}},
+			Status: plimsollv1alpha1.WorkloadAutoscalerStatus{Conditions: []metav1.Condition{{Type: "AbleToScale"}}},
+		}))
+		got := ""
+		select {
+		case got = <-events.Events:
+		default:
+		}
+		if got != want || c.IsPaused() != (want != "") {
+			t.Errorf("%s: %q, want %q; paused %t", writer, got, want, c.IsPaused())
 		}
 	}
 }

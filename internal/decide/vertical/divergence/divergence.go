@@ -91,6 +91,8 @@ const (
 	LittleHistory
 	// SampleTime forgets by the times of samples, not by the clock.
 	SampleTime
+	// EvictionRequirements applies the owner's requirements to what is recommended alone.
+	EvictionRequirements
 
 	end
 )
@@ -111,6 +113,7 @@ var known = names.Names{
 	"implausible-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample",
 	"pod-resources",
 	"limit-request-ratio", "evicted-status", "little-history", "sample-time",
+	"eviction-requirements",
 }
 
 // Names implements names.Family.

@@ -28,9 +28,11 @@ type Pod struct {
 	Observed    []string
 	HasObserved bool
 	// Resize is how far the kubelet is with a change of resources, and ResizeSince
-	// since when.
-	Resize      ResizeStatus
-	ResizeSince time.Time
+	// since when. ResizeGeneration is the generation that the kubelet says this about; 0
+	// if it does not say.
+	Resize           ResizeStatus
+	ResizeSince      time.Time
+	ResizeGeneration int64
 	// Admitted reports that admission gave the pod its resources; Resized is when the
 	// updater last changed them, zero if it did not.
 	Admitted bool
@@ -93,6 +95,12 @@ func (p *Pod) IsObserved(container string) bool {
 		}
 	}
 	return false
+}
+
+// HasOlderResize reports that the kubelet says how far an older change is, and nothing yet
+// of what is asked for now.
+func (p *Pod) HasOlderResize() bool {
+	return p.Resize != ResizeNone && p.ResizeGeneration != 0 && p.ResizeGeneration < p.Generation
 }
 
 // IsBoosted reports whether a container still has its start-up boost.

@@ -257,6 +257,8 @@ func (s *stage) podOption(pod *vertical.Pod, c *vertical.PodContainer, name, val
 		}
 	case "gen":
 		s.number(map[string]string{"gen": value}, "gen", func(n float64) { pod.Generation = int64(n) })
+	case "about":
+		s.number(map[string]string{name: value}, name, func(n float64) { pod.ResizeGeneration = int64(n) })
 	case "by":
 		pod.Creator = value
 	case "admitted":

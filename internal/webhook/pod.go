@@ -107,10 +107,12 @@ func (pod *newPod) observed() admit.Pod {
 	if whole := pod.Spec.Resources; whole != nil {
 		of.Resources = vertical.Resized{Requests: whole.Requests.amounts(), Limits: whole.Limits.amounts()}
 	}
+	of.InitContainers = make(vertical.InitContainers, len(pod.Spec.InitContainers))
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			of.Sidecars = of.Sidecars.Plus(c.Resources.Requests.amounts())
+		of.InitContainers[i] = vertical.InitContainer{
+			Name: c.Name, Sidecar: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways,
+			Resized: vertical.Resized{Requests: c.Resources.Requests.amounts(), Limits: c.Resources.Limits.amounts()},
 		}
 	}
 	for i := range pod.Spec.Containers {

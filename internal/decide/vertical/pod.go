@@ -40,15 +40,12 @@ type Pod struct {
 	// Whole is what the pod as a whole requests and may use, where that is set
 	// beside its containers.
 	Whole Resized
-	// Sidecars is what the restartable init containers request.
-	Sidecars Amounts
-	// InitContainers are the names of those.
-	InitContainers []string
+	// InitContainers are in the pod's order.
+	InitContainers InitContainers
+	// Overhead is what the pod takes of its node beside its containers.
+	Overhead Amounts
 	// QoS is the class that the pod was given when it was created.
 	QoS QoS
-	// InitQoS is the class that the init containers alone would have; unknown without
-	// any.
-	InitQoS QoS
 }
 
 // PodContainer is a container of a pod. Init containers are not among them.

@@ -29,6 +29,7 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       "node",
+			Overhead:       cpu("20m"),
 			InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: cpu("5m")}}},
 			Containers: []corev1.Container{
 				{

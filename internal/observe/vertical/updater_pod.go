@@ -55,20 +55,25 @@ func Pod(p *corev1.Pod) vertical.Pod {
 	if p.Spec.Resources != nil {
 		pod.Whole = resized(*p.Spec.Resources)
 	}
-	for i := range p.Spec.InitContainers {
-		c := &p.Spec.InitContainers[i]
-		pod.InitContainers = append(pod.InitContainers, c.Name)
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			pod.Sidecars = pod.Sidecars.Plus(AmountsOf(c.Resources.Requests))
-		}
-		resources := resized(c.Resources)
-		pod.InitQoS = pod.InitQoS.With(resources.QoS())
-	}
+	pod.InitContainers, pod.Overhead = initContainersOf(&p.Spec), AmountsOf(p.Spec.Overhead)
 	pod.Containers = make([]vertical.PodContainer, len(p.Spec.Containers))
 	for i := range p.Spec.Containers {
 		pod.Containers[i] = podContainer(p, &p.Spec.Containers[i])
 	}
 	return pod
+}
+
+func initContainersOf(spec *corev1.PodSpec) vertical.InitContainers {
+	if len(spec.InitContainers) == 0 {
+		return nil
+	}
+	all := make(vertical.InitContainers, len(spec.InitContainers))
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		all[i] = vertical.InitContainer{Name: c.Name, Sidecar: sidecar, Resized: resized(c.Resources)}
+	}
+	return all
 }
 
 var qosClasses = map[corev1.PodQOSClass]vertical.QoS{

@@ -48,9 +48,9 @@ type Container struct {
 // Pod is the new pod.
 type Pod struct {
 	Containers []Container
-	// Resources and Sidecars are as in [bounds.Pod].
-	Resources vertical.Resized
-	Sidecars  vertical.Amounts
+	// Resources and InitContainers are as in [bounds.Pod].
+	Resources      vertical.Resized
+	InitContainers vertical.InitContainers
 }
 
 // Change is what becomes of a container. Amounts that are not set stay as they
@@ -147,7 +147,7 @@ func (pod Pod) plain() bounds.Pod {
 	for i, c := range pod.Containers {
 		all[i] = c.Container
 	}
-	return bounds.Pod{Containers: all, Resources: pod.Resources, Sidecars: pod.Sidecars}
+	return bounds.Pod{Containers: all, Resources: pod.Resources, InitContainers: pod.InitContainers}
 }
 
 // words are upstream's names for what is set.

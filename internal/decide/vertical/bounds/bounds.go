@@ -19,10 +19,9 @@ type Container struct {
 type Pod struct {
 	Containers []Container
 	// Resources is what the pod requests and may use as a whole, where that is set
-	// beside its containers; Sidecars is what its restartable init containers request
-	// of it.
-	Resources vertical.Resized
-	Sidecars  vertical.Amounts
+	// beside its containers.
+	Resources      vertical.Resized
+	InitContainers vertical.InitContainers
 }
 
 func (p Pod) container(name string) *Container {

@@ -34,12 +34,11 @@ type Node struct {
 // Without is the node as a resize of the pod finds it: the pod's own requests are among
 // those that the resize replaces.
 func (n Node) Without(pod *vertical.Pod) Node {
-	for i := range pod.Containers {
-		for r := range vertical.Resource(vertical.Resources) {
-			if own, ok := pod.Containers[i].Spec.Requests.Get(r); ok {
-				others, _ := n.Others.Get(r)
-				n.Others = n.Others.With(r, max(0, others-own))
-			}
+	taken := pod.NodeRequests()
+	for r := range vertical.Resource(vertical.Resources) {
+		if own, ok := taken.Get(r); ok {
+			others, _ := n.Others.Get(r)
+			n.Others = n.Others.With(r, max(0, others-own))
 		}
 	}
 	return n
@@ -100,7 +99,7 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	for r := range vertical.Resource(vertical.Resources) {
 		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
 	}
-	add(changes[vertical.Memory] && node.Swaps, reason.Swap)
+	add(node.Swaps && changesMemoryRequest(pod, after), reason.Swap)
 	memoryReason := fitsUse(pod, after, around.Used)
 	add(memoryReason != reason.None, memoryReason)
 	add(!fitsQuotas(pod, after, around.Quotas), reason.ResourceQuota)
@@ -186,7 +185,10 @@ func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
 // those are not controlled.
 func NamesInit(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	return slices.ContainsFunc(recommended,
-		func(rec vertical.Recommendation) bool { return slices.Contains(pod.InitContainers, rec.Container) })
+		func(rec vertical.Recommendation) bool {
+			return slices.ContainsFunc(pod.InitContainers,
+				func(c vertical.InitContainer) bool { return c.Name == rec.Container })
+		})
 }
 
 // apply gives the containers of the pod's spec what the targets say.
@@ -196,21 +198,12 @@ func apply(pod *vertical.Pod, targets []Target) []vertical.Resized {
 		after[i] = pod.Containers[i].Spec
 		for _, t := range targets {
 			if t.Container == pod.Containers[i].Name {
-				after[i].Requests = overwrite(after[i].Requests, t.Requests)
-				after[i].Limits = overwrite(after[i].Limits, t.Limits)
+				after[i].Requests = after[i].Requests.Replace(t.Requests)
+				after[i].Limits = after[i].Limits.Replace(t.Limits)
 			}
 		}
 	}
 	return after
-}
-
-func overwrite(old, set vertical.Amounts) vertical.Amounts {
-	for r := range vertical.Resource(vertical.Resources) {
-		if amount, ok := set.Get(r); ok {
-			old = old.With(r, amount)
-		}
-	}
-	return old
 }
 
 // Changes reports whether the pod's spec differs from the targets at all.
@@ -240,7 +233,7 @@ func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	if pod.Whole != (vertical.Resized{}) {
 		return pod.QoS
 	}
-	class := pod.InitQoS
+	class := pod.InitContainers.QoS()
 	for i := range after {
 		class = class.With(after[i].QoS())
 	}
@@ -276,8 +269,7 @@ func within(c vertical.Resized, limits bounds.Range) bool {
 func sum(all []vertical.Resized) vertical.Resized {
 	var total vertical.Resized
 	for _, c := range all {
-		total.Requests = total.Requests.Plus(c.Requests)
-		total.Limits = total.Limits.Plus(c.Limits)
+		total = total.Plus(c)
 	}
 	return total
 }
@@ -285,7 +277,7 @@ func sum(all []vertical.Resized) vertical.Resized {
 // fitsWhole: what a pod requests as a whole is at least the sum of its
 // containers and sidecars, and no container may use more than the pod.
 func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
-	requests := sum(after).Requests.Plus(pod.Sidecars)
+	requests := sum(after).Requests.Plus(pod.InitContainers.Sidecars().Requests)
 	for r := range vertical.Resource(vertical.Resources) {
 		request, _ := requests.Get(r)
 		if whole, ok := pod.Whole.Requests.Get(r); ok && request > whole {
@@ -301,17 +293,49 @@ func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
 	return true
 }
 
-// fitsUse: a kubelet does not lower a memory limit below what is used. Where that is
-// not known, it is not guessed.
+// total is what the pod as a whole would request and have as limits.
+func total(pod *vertical.Pod, containers []vertical.Resized) vertical.Resized {
+	return pod.InitContainers.Total(sum(containers), pod.Whole)
+}
+
+// restarts reports that the resize restarts the container: a resource changes whose
+// resizePolicy is RestartContainer. The kubelet compares with what the container has.
+func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
+	for r := range vertical.Resource(vertical.Resources) {
+		if c.Restarts[r] && (differ(c.Requests, after.Requests, r) || differ(c.Limits, after.Limits, r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// changesMemoryRequest reports a container whose memory request changes while it runs: a
+// kubelet does not do that where containers may swap (pkg/kubelet/allocation/handlers.go,
+// disallowResizeForSwappableContainers, v1.37).
+func changesMemoryRequest(pod *vertical.Pod, after []vertical.Resized) bool {
+	for i := range after {
+		c := &pod.Containers[i]
+		if !c.Restarts[vertical.Memory] && differ(c.Spec.Requests, after[i].Requests, vertical.Memory) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsUse: a kubelet does not lower a memory limit below what is used, nor set one where
+// there was none. Where the use is not known, it is not guessed. What a container uses that
+// the resize restarts does not matter: it is stopped first (pkg/kubelet/kuberuntime/
+// kuberuntime_manager.go, computePodResizeAction, validateMemoryResizeAction, v1.37).
 func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertical.Amounts) reason.Reason {
 	found := reason.None
 	for i := range after {
-		before, _ := pod.Containers[i].Limits.Get(vertical.Memory)
-		limit, ok := after[i].Limits.Get(vertical.Memory)
-		if !ok || limit >= before {
+		c := &pod.Containers[i]
+		before, _ := c.Limits.Get(vertical.Memory)
+		limit, _ := after[i].Limits.Get(vertical.Memory)
+		if limit == 0 || before != 0 && limit >= before || restarts(c, &after[i]) {
 			continue
 		}
-		use, known := used[pod.Containers[i].Name].Get(vertical.Memory)
+		use, known := used[c.Name].Get(vertical.Memory)
 		switch {
 		case !known:
 			found = reason.MemoryUnknown
@@ -328,19 +352,21 @@ func fitsQuotas(pod *vertical.Pod, after []vertical.Resized, quotas []Quota) boo
 	return alone.Take(growth(pod, after), quotas)
 }
 
-// fitsNode reports whether the pod would fit on the node alone, and beside the others.
+// fitsNode reports whether the pod would fit on the node alone, and beside the others. The
+// API server asks the first, a kubelet both, even of a pod that shrinks
+// (plugin/pkg/admission/podresize; pkg/scheduler, AdmissionCheck; v1.37).
 func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Reason {
 	if !node.Known {
 		return reason.None
 	}
 	verdict := reason.None
-	requests := sum(after).Requests
+	requests := total(pod, after).Requests.Plus(pod.Overhead)
 	for r := range vertical.Resource(vertical.Resources) {
 		room, known := node.Allocatable.Get(r)
 		request, _ := requests.Get(r)
 		others, _ := node.Others.Get(r)
 		switch {
-		case !known || !grows(pod, request, r):
+		case !known || request == 0:
 		case request > room:
 			return reason.NodeTooSmall
 		case arithmetic.Saturate.Add(int64(request), int64(others)) > int64(room):
@@ -348,14 +374,4 @@ func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Re
 		}
 	}
 	return verdict
-}
-
-// grows reports that the pod would request more of r than the kubelet has given it.
-func grows(pod *vertical.Pod, request vertical.Amount, r vertical.Resource) bool {
-	var has vertical.Amounts
-	for i := range pod.Containers {
-		has = has.Plus(pod.Containers[i].Requests)
-	}
-	now, _ := has.Get(r)
-	return request > now
 }

@@ -51,9 +51,23 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		h.cfg.Metrics.unchanged(Unwritable)
 		return failed
 	}
+	if decision.Refused != "" {
+		return h.inadmissible(request, pod, decision.Refused, p)
+	}
 	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace,
 		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
+}
+
+// inadmissible answers with a pod that does not get all that is recommended, as the API server
+// would refuse it.
+func (h *Handler) inadmissible(request *admissionv1.AdmissionRequest, pod *newPod, why string, p patch) answer {
+	h.cfg.Log.Info("Leaving out of a pod what the API server would refuse", "namespace", request.Namespace,
+		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "reason", why)
+	h.cfg.Metrics.unchanged(Inadmissible)
+	a := h.patched(request, p)
+	a.response.Warnings = []string{why + "; the API server would refuse the pod"}
+	return a
 }
 
 const (
@@ -150,6 +164,9 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 	}
 	if decision.Updates != "" {
 		p.annotate(observevertical.AnnotationUpdates, decision.Updates)
+	}
+	if decision.Refused != "" {
+		p.annotate(observevertical.AnnotationNotUpdated, decision.Refused)
 	}
 	p.annotate(observevertical.AnnotationObserved, decision.Observed)
 	return p, nil

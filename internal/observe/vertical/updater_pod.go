@@ -23,6 +23,9 @@ const (
 	AnnotationInPlaceUpdated = "vpaInPlaceUpdated"
 	// AnnotationUpdates is a text that lists what admission changed.
 	AnnotationUpdates = "vpaUpdates"
+	// AnnotationNotUpdated says what admission left out, as the API server would have refused
+	// the pod; upstream does not know it.
+	AnnotationNotUpdated = "plimsoll.dev/not-updated"
 	// AnnotationResizedAt is when a pod was last resized; upstream does not know it.
 	AnnotationResizedAt = "plimsoll.dev/resized-at"
 	// AnnotationBoostPrefix stands before the name of a container that has its

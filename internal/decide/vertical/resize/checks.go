@@ -94,8 +94,8 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	add(node.Known && !node.Resizes, reason.OldKubelet)
 	add(node.Known && !node.Linux, reason.NotLinux)
 	add(pod.QoS != vertical.QoSUnknown && pod.QoS != qosClass(pod, after), reason.QoSClass)
-	add(!fitsRanges(after, around.Ranges), reason.LimitRange)
-	add(!fitsWhole(pod, after), reason.PodResources)
+	refused := refusedFor(pod, after, around.Ranges)
+	add(refused != reason.None, refused)
 	for r := range vertical.Resource(vertical.Resources) {
 		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
 	}
@@ -137,7 +137,7 @@ func RemedyOf(found []reason.Reason) Remedy {
 
 func remedyOf(why reason.Reason) Remedy {
 	switch why {
-	case reason.LimitRange, reason.ResourceQuota, reason.PodResources:
+	case reason.LimitRange, reason.ResourceQuota, reason.PodResources, reason.RequestAboveLimit:
 		return RemedyNone
 	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap,
 		reason.NodeTooSmall:
@@ -153,12 +153,10 @@ func remedyOf(why reason.Reason) Remedy {
 // remedy is RemedyNone.
 func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
 	after := apply(pod, targets)
-	switch {
-	case !fitsRanges(after, ranges):
-		return reason.LimitRange
-	case !fitsWhole(pod, after):
-		return reason.PodResources
-	case !fitsQuotas(pod, after, quotas):
+	if refused := refusedFor(pod, after, ranges); refused != reason.None {
+		return refused
+	}
+	if !fitsQuotas(pod, after, quotas) {
 		return reason.ResourceQuota
 	}
 	return reason.None
@@ -240,30 +238,32 @@ func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	return class
 }
 
-// fitsRanges asks what the LimitRanger asks at a resize.
-func fitsRanges(after []vertical.Resized, ranges *bounds.Ranges) bool {
-	if ranges == nil {
-		return true
-	}
-	for _, c := range after {
-		if !within(c, ranges.Container) {
-			return false
-		}
-	}
-	return !ranges.HasPod || within(sum(after), ranges.Pod)
+// Refusal is why the API server would refuse the pod with these targets, whether it is
+// resized or created anew; false if it would not.
+func Refusal(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges) (bounds.Refusal, bool) {
+	return refusal(pod, apply(pod, targets), ranges)
 }
 
-func within(c vertical.Resized, limits bounds.Range) bool {
-	for r := range vertical.Resource(vertical.Resources) {
-		request, hasRequest := c.Requests.Get(r)
-		limit, hasLimit := c.Limits.Get(r)
-		least, _ := limits.Min.Get(r)
-		most, _ := limits.Max.Get(r)
-		if least != 0 && hasRequest && request < least || most != 0 && hasLimit && limit > most {
-			return false
-		}
+func refusal(pod *vertical.Pod, after []vertical.Resized, ranges *bounds.Ranges) (bounds.Refusal, bool) {
+	checked := bounds.Pod{Resources: pod.Whole, InitContainers: pod.InitContainers}
+	checked.Containers = make([]bounds.Container, len(pod.Containers))
+	for i := range pod.Containers {
+		checked.Containers[i].Name = pod.Containers[i].Name
 	}
-	return true
+	return bounds.Refused(checked, after, ranges)
+}
+
+func refusedFor(pod *vertical.Pod, after []vertical.Resized, ranges *bounds.Ranges) reason.Reason {
+	why, refused := refusal(pod, after, ranges)
+	switch {
+	case !refused:
+		return reason.None
+	case why.IsLimitRange():
+		return reason.LimitRange
+	case why.Bound == bounds.AboveLimit:
+		return reason.RequestAboveLimit
+	}
+	return reason.PodResources
 }
 
 func sum(all []vertical.Resized) vertical.Resized {
@@ -272,25 +272,6 @@ func sum(all []vertical.Resized) vertical.Resized {
 		total = total.Plus(c)
 	}
 	return total
-}
-
-// fitsWhole: what a pod requests as a whole is at least the sum of its
-// containers and sidecars, and no container may use more than the pod.
-func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
-	requests := sum(after).Requests.Plus(pod.InitContainers.Sidecars().Requests)
-	for r := range vertical.Resource(vertical.Resources) {
-		request, _ := requests.Get(r)
-		if whole, ok := pod.Whole.Requests.Get(r); ok && request > whole {
-			return false
-		}
-		most, ok := pod.Whole.Limits.Get(r)
-		for _, c := range after {
-			if limit, _ := c.Limits.Get(r); ok && limit > most {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // total is what the pod as a whole would request and have as limits.

@@ -59,6 +59,19 @@ func TestCheck(t *testing.T) {
 		"5: below a LimitRange": {func(s *scene) {
 			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{Min: vertical.Of(201, 0)}}
 		}, []reason.Reason{reason.LimitRange}},
+		"5: a request above a LimitRange": {func(s *scene) {
+			s.pod.Containers[0].Spec.Limits, s.targets[0].Limits = vertical.Amounts{}, vertical.Amounts{}
+			s.around.Ranges = &bounds.Ranges{
+				Container: bounds.Range{Max: vertical.Of(199, 1000), Default: vertical.Of(300, 1000)},
+			}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: above a LimitRange's ratio": {func(s *scene) {
+			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{MaxRatioMilli: vertical.Of(1999, 2000)}}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: above a limit of 0": {func(s *scene) {
+			s.pod.Containers[0].Spec = vertical.Resized{Requests: vertical.Of(0, 100), Limits: vertical.Of(0, 200)}
+			s.targets[0].Limits = vertical.Amounts{}
+		}, []reason.Reason{reason.RequestAboveLimit}},
 		"5: above a LimitRange of pods": {func(s *scene) {
 			s.around.Ranges = &bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Of(399, 1000)}}
 		}, []reason.Reason{reason.LimitRange}},

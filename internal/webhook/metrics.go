@@ -25,7 +25,7 @@ const (
 	resourceVPA     = "VPA"
 )
 
-// Failure is why a request was admitted unchanged without being evaluated.
+// Failure is why a request was admitted unchanged.
 type Failure string
 
 // Why a request was admitted unchanged.
@@ -40,11 +40,13 @@ const (
 	OwnerUnknown Failure = "owner-unknown"
 	// Unwritable is an answer that cannot be encoded.
 	Unwritable Failure = "unwritable"
+	// Inadmissible is a pod that the API server would refuse with what is recommended.
+	Inadmissible Failure = "inadmissible"
 	// Panicked is a defect of Plimsoll's.
 	Panicked Failure = "panic"
 )
 
-var failures = [...]Failure{Unreadable, OwnerMissing, OwnerUnknown, Unwritable, Panicked}
+var failures = [...]Failure{Unreadable, OwnerMissing, OwnerUnknown, Unwritable, Inadmissible, Panicked}
 
 // Metrics are those of the server: upstream's, and one more.
 type Metrics struct {

@@ -51,9 +51,23 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		h.cfg.Metrics.unchanged(Unwritable)
 		return failed
 	}
+	if decision.Refused != "" {
+		return h.inadmissible(request, pod, decision.Refused, p)
+	}
 	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace,
 		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
+}
+
+// inadmissible answers with a pod that does not get all that is recommended, as the API server
+// would refuse it.
+func (h *Handler) inadmissible(request *admissionv1.AdmissionRequest, pod *newPod, why string, p patch) answer {
+	h.cfg.Log.Info("Leaving out of a pod what the API server would refuse", "namespace", request.Namespace,
+		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "reason", why)
+	h.cfg.Metrics.unchanged(Inadmissible)
+	a := h.patched(request, p)
+	a.response.Warnings = []string{why + "; the API server would refuse the pod"}
+	return a
 }
 
 const (
@@ -107,10 +121,12 @@ func (pod *newPod) observed() admit.Pod {
 	if whole := pod.Spec.Resources; whole != nil {
 		of.Resources = vertical.Resized{Requests: whole.Requests.amounts(), Limits: whole.Limits.amounts()}
 	}
+	of.InitContainers = make(vertical.InitContainers, len(pod.Spec.InitContainers))
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			of.Sidecars = of.Sidecars.Plus(c.Resources.Requests.amounts())
+		of.InitContainers[i] = vertical.InitContainer{
+			Name: c.Name, Sidecar: c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways,
+			Resized: vertical.Resized{Requests: c.Resources.Requests.amounts(), Limits: c.Resources.Limits.amounts()},
 		}
 	}
 	for i := range pod.Spec.Containers {
@@ -148,6 +164,9 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 	}
 	if decision.Updates != "" {
 		p.annotate(observevertical.AnnotationUpdates, decision.Updates)
+	}
+	if decision.Refused != "" {
+		p.annotate(observevertical.AnnotationNotUpdated, decision.Refused)
 	}
 	p.annotate(observevertical.AnnotationObserved, decision.Observed)
 	return p, nil

@@ -24,7 +24,7 @@ func TestPodResources(t *testing.T) {
 		Type: vpav1.FactorStartupBoostType, Factor: &factor,
 	}}
 	const pod = `{"metadata":{"annotations":{"a":"b"}},"spec":{"resources":{"requests":{"cpu":"500m","memory":"512Mi"},"limits":{"cpu":"1","memory":"512Mi"}},
-"initContainers":[{"name":"first","resources":{"requests":{"cpu":"2"}}},{"name":"mesh","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}}],
+"initContainers":[{"name":"first","resources":{"requests":{"cpu":"400m"}}},{"name":"mesh","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}}],
 "containers":[{"name":"web","resources":{"requests":{"cpu":"200m","memory":"256Mi"}}}]}}`
 	h := newHandler(t, always(vpa),
 		func(cfg *Config) { cfg.Options = admit.Options{Boosts: true, Divergences: divergence.Default} })

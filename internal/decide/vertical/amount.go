@@ -30,3 +30,24 @@ func (a Amounts) Plus(b Amounts) Amounts {
 	}
 	return a
 }
+
+// Max is the larger amount of each resource that either has.
+func (a Amounts) Max(b Amounts) Amounts {
+	for r := range Resource(Resources) {
+		x, hasX := a.Get(r)
+		if y, ok := b.Get(r); ok && (!hasX || y > x) {
+			a = a.With(r, y)
+		}
+	}
+	return a
+}
+
+// Replace is a with the amounts that b has.
+func (a Amounts) Replace(b Amounts) Amounts {
+	for r := range Resource(Resources) {
+		if y, ok := b.Get(r); ok {
+			a = a.With(r, y)
+		}
+	}
+	return a
+}

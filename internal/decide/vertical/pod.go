@@ -28,9 +28,11 @@ type Pod struct {
 	Observed    []string
 	HasObserved bool
 	// Resize is how far the kubelet is with a change of resources, and ResizeSince
-	// since when.
-	Resize      ResizeStatus
-	ResizeSince time.Time
+	// since when. ResizeGeneration is the generation that the kubelet says this about; 0
+	// if it does not say.
+	Resize           ResizeStatus
+	ResizeSince      time.Time
+	ResizeGeneration int64
 	// Admitted reports that admission gave the pod its resources; Resized is when the
 	// updater last changed them, zero if it did not.
 	Admitted bool
@@ -38,15 +40,12 @@ type Pod struct {
 	// Whole is what the pod as a whole requests and may use, where that is set
 	// beside its containers.
 	Whole Resized
-	// Sidecars is what the restartable init containers request.
-	Sidecars Amounts
-	// InitContainers are the names of those.
-	InitContainers []string
+	// InitContainers are in the pod's order.
+	InitContainers InitContainers
+	// Overhead is what the pod takes of its node beside its containers.
+	Overhead Amounts
 	// QoS is the class that the pod was given when it was created.
 	QoS QoS
-	// InitQoS is the class that the init containers alone would have; unknown without
-	// any.
-	InitQoS QoS
 }
 
 // PodContainer is a container of a pod. Init containers are not among them.
@@ -93,6 +92,12 @@ func (p *Pod) IsObserved(container string) bool {
 		}
 	}
 	return false
+}
+
+// HasOlderResize reports that the kubelet says how far an older change is, and nothing yet
+// of what is asked for now.
+func (p *Pod) HasOlderResize() bool {
+	return p.Resize != ResizeNone && p.ResizeGeneration != 0 && p.ResizeGeneration < p.Generation
 }
 
 // IsBoosted reports whether a container still has its start-up boost.

@@ -88,7 +88,7 @@ func (c *compact) Pod() *corev1.Pod {
 		},
 		Spec: corev1.PodSpec{
 			Containers: c.template.containers, InitContainers: c.template.initContainers, Resources: c.template.resources,
-			NodeName: o.Node(),
+			Overhead: c.template.overhead, NodeName: o.Node(),
 		},
 		Status: corev1.PodStatus{Phase: k.phase, QOSClass: k.qos, StartTime: timeOf(o.StartTime)},
 	}

@@ -17,6 +17,7 @@ import (
 type template struct {
 	containers, initContainers []corev1.Container
 	resources                  *corev1.ResourceRequirements
+	overhead                   corev1.ResourceList
 }
 
 // templates are those that some pod has, by their text.
@@ -34,7 +35,10 @@ func templateOf(p *corev1.Pod) *template {
 	if known := templates.held[key].Value(); known != nil {
 		return known
 	}
-	t := &template{containers: p.Spec.Containers, initContainers: p.Spec.InitContainers, resources: p.Spec.Resources}
+	t := &template{
+		containers: p.Spec.Containers, initContainers: p.Spec.InitContainers, resources: p.Spec.Resources,
+		overhead: p.Spec.Overhead,
+	}
 	templates.held[key] = weak.Make(t)
 	goruntime.AddCleanup(t, forget, key)
 	return t
@@ -62,6 +66,7 @@ func keyOf(spec *corev1.PodSpec) string {
 	if spec.Resources != nil {
 		addResources(&text, spec.Resources)
 	}
+	addResources(&text, &corev1.ResourceRequirements{Requests: spec.Overhead})
 	return text.String()
 }
 

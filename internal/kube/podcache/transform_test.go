@@ -265,8 +265,11 @@ func TestTemplates(t *testing.T) {
 		"an init container": func(p *corev1.Pod) {
 			p.Spec.InitContainers, p.Spec.Containers = p.Spec.Containers[1:], p.Spec.Containers[:1]
 		},
-		"a sidecar":            func(p *corev1.Pod) { p.Spec.Containers[1].RestartPolicy = &always },
-		"a fixed heap":         func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"} },
+		"a sidecar":    func(p *corev1.Pod) { p.Spec.Containers[1].RestartPolicy = &always },
+		"a fixed heap": func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"} },
+		"an overhead": func(p *corev1.Pod) {
+			p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("1m")}
+		},
 		"resources of the pod": func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} },
 		"a restart by a resize": func(p *corev1.Pod) {
 			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory",

@@ -29,6 +29,7 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       "node",
+			Overhead:       cpu("20m"),
 			InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: cpu("5m")}}},
 			Containers: []corev1.Container{
 				{
@@ -44,7 +45,8 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 			Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBurstable, StartTime: &metav1.Time{},
 			Conditions: []corev1.PodCondition{
 				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
-				{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred},
+				{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred,
+					ObservedGeneration: 3},
 			},
 			ContainerStatuses: []corev1.ContainerStatus{
 				{

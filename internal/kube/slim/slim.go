@@ -150,6 +150,7 @@ func Pod(p *corev1.Pod) *corev1.Pod {
 			Containers:     containers(p.Spec.Containers),
 			InitContainers: containers(p.Spec.InitContainers),
 			Resources:      p.Spec.Resources,
+			Overhead:       p.Spec.Overhead,
 			NodeName:       p.Spec.NodeName,
 		},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, QOSClass: p.Status.QOSClass},

@@ -29,34 +29,10 @@ func NodeOf(n *corev1.Node) resize.Node {
 	return node
 }
 
-// RequestsOf is what a pod takes away from its node: what is asked for, or what
-// the kubelet has given if that is more.
+// RequestsOf is what a pod takes away from its node.
 func RequestsOf(p *corev1.Pod) vertical.Amounts {
-	var total vertical.Amounts
-	given := make(map[string]vertical.Amounts, len(p.Status.ContainerStatuses))
-	for i := range p.Status.ContainerStatuses {
-		if s := &p.Status.ContainerStatuses[i]; s.Resources != nil {
-			given[s.Name] = AmountsOf(s.Resources.Requests)
-		}
-	}
-	add := func(c *corev1.Container) {
-		asked := AmountsOf(c.Resources.Requests)
-		for r := range vertical.Resource(vertical.Resources) {
-			amount, _ := asked.Get(r)
-			actual, _ := given[c.Name].Get(r)
-			sum, _ := total.Get(r)
-			total = total.With(r, sum+max(amount, actual))
-		}
-	}
-	for i := range p.Spec.Containers {
-		add(&p.Spec.Containers[i])
-	}
-	for i := range p.Spec.InitContainers {
-		if c := &p.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			add(c)
-		}
-	}
-	return total
+	pod := Pod(p)
+	return pod.NodeRequests()
 }
 
 // QuotasOf is what the quotas of a namespace leave over. Quotas for some pods only

@@ -23,6 +23,9 @@ const (
 	AnnotationInPlaceUpdated = "vpaInPlaceUpdated"
 	// AnnotationUpdates is a text that lists what admission changed.
 	AnnotationUpdates = "vpaUpdates"
+	// AnnotationNotUpdated says what admission left out, as the API server would have refused
+	// the pod; upstream does not know it.
+	AnnotationNotUpdated = "plimsoll.dev/not-updated"
 	// AnnotationResizedAt is when a pod was last resized; upstream does not know it.
 	AnnotationResizedAt = "plimsoll.dev/resized-at"
 	// AnnotationBoostPrefix stands before the name of a container that has its
@@ -44,7 +47,10 @@ func Pod(p *corev1.Pod) vertical.Pod {
 	if ready, ok := podCondition(p.Status.Conditions, corev1.PodReady); ok {
 		pod.Ready, pod.ReadySince = ready.Status == corev1.ConditionTrue, ready.LastTransitionTime.Time
 	}
-	pod.Resize, pod.ResizeSince = resizeStatus(p.Status.Conditions)
+	if condition, status := resizeStatus(p.Status.Conditions); status != vertical.ResizeNone {
+		pod.Resize, pod.ResizeSince = status, condition.LastTransitionTime.Time
+		pod.ResizeGeneration = condition.ObservedGeneration
+	}
 	_, pod.Admitted = p.Annotations[AnnotationUpdates]
 	// What cannot be read leaves the time zero: the pod was not resized, as far as one knows.
 	pod.Resized, _ = time.Parse(time.RFC3339, p.Annotations[AnnotationResizedAt])
@@ -52,20 +58,25 @@ func Pod(p *corev1.Pod) vertical.Pod {
 	if p.Spec.Resources != nil {
 		pod.Whole = resized(*p.Spec.Resources)
 	}
-	for i := range p.Spec.InitContainers {
-		c := &p.Spec.InitContainers[i]
-		pod.InitContainers = append(pod.InitContainers, c.Name)
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			pod.Sidecars = pod.Sidecars.Plus(AmountsOf(c.Resources.Requests))
-		}
-		resources := resized(c.Resources)
-		pod.InitQoS = pod.InitQoS.With(resources.QoS())
-	}
+	pod.InitContainers, pod.Overhead = initContainersOf(&p.Spec), AmountsOf(p.Spec.Overhead)
 	pod.Containers = make([]vertical.PodContainer, len(p.Spec.Containers))
 	for i := range p.Spec.Containers {
 		pod.Containers[i] = podContainer(p, &p.Spec.Containers[i])
 	}
 	return pod
+}
+
+func initContainersOf(spec *corev1.PodSpec) vertical.InitContainers {
+	if len(spec.InitContainers) == 0 {
+		return nil
+	}
+	all := make(vertical.InitContainers, len(spec.InitContainers))
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		all[i] = vertical.InitContainer{Name: c.Name, Sidecar: sidecar, Resized: resized(c.Resources)}
+	}
+	return all
 }
 
 var qosClasses = map[corev1.PodQOSClass]vertical.QoS{
@@ -167,35 +178,33 @@ func podCondition(all []corev1.PodCondition, t corev1.PodConditionType) (*corev1
 
 // resizeStatus reads the two conditions as upstream does (pkg/updater/restriction/
 // pods_restriction_factory.go, v1.8.1): the one that comes first says whether a
-// resize is under way at all, the pending one how far it is. It says since when,
-// too.
-func resizeStatus(all []corev1.PodCondition) (vertical.ResizeStatus, time.Time) {
+// resize is under way at all, the pending one how far it is. The condition is the one
+// that says so.
+func resizeStatus(all []corev1.PodCondition) (*corev1.PodCondition, vertical.ResizeStatus) {
 	isOne := func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress
 	}
 	first := slices.IndexFunc(all, isOne)
 	if first < 0 || all[first].Status != corev1.ConditionTrue {
-		return vertical.ResizeNone, time.Time{}
+		return nil, vertical.ResizeNone
 	}
 	if pending, ok := podCondition(all, corev1.PodResizePending); ok {
-		status := vertical.ResizeUnknown
 		switch pending.Reason {
 		case corev1.PodReasonDeferred:
-			status = vertical.ResizeDeferred
+			return pending, vertical.ResizeDeferred
 		case corev1.PodReasonInfeasible:
-			status = vertical.ResizeInfeasible
+			return pending, vertical.ResizeInfeasible
 		}
-		return status, pending.LastTransitionTime.Time
+		return pending, vertical.ResizeUnknown
 	}
 	progress := &all[first]
-	status := vertical.ResizeUnknown
 	switch {
 	case progress.Reason == "" && progress.Message == "":
-		status = vertical.ResizeInProgress
+		return progress, vertical.ResizeInProgress
 	case progress.Reason == corev1.PodReasonError:
-		status = vertical.ResizeError
+		return progress, vertical.ResizeError
 	}
-	return status, progress.LastTransitionTime.Time
+	return progress, vertical.ResizeUnknown
 }
 
 // IsBoosted reports whether a container of the pod has its start-up boost.

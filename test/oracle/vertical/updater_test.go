@@ -102,7 +102,7 @@ func silence(t *testing.T) {
 var updaterDivergences = []divergence.Set{
 	divergence.WorkloadBudget, divergence.ResizeTimers, divergence.ResizeBackoff, divergence.CircuitBreaker,
 	divergence.SkipConflict,
-	divergence.ResizeChecks, divergence.InPlaceBudget, divergence.UnchangedRequests,
+	divergence.ResizeChecks, divergence.InPlaceBudget, divergence.UnchangedRequests, divergence.EvictionRequirements,
 }
 
 // TestUpdaterDivergences: each of the updater's divergences, alone, changes what

@@ -48,9 +48,9 @@ type Container struct {
 // Pod is the new pod.
 type Pod struct {
 	Containers []Container
-	// Resources and Sidecars are as in [bounds.Pod].
-	Resources vertical.Resized
-	Sidecars  vertical.Amounts
+	// Resources and InitContainers are as in [bounds.Pod].
+	Resources      vertical.Resized
+	InitContainers vertical.InitContainers
 }
 
 // Change is what becomes of a container. Amounts that are not set stay as they
@@ -70,6 +70,9 @@ type Decision struct {
 	Updates string
 	// Observed is the annotation that lists the containers that were there.
 	Observed string
+	// Refused is the annotation that says why the pod gets no boost, or nothing at all: the
+	// API server would refuse it. It is empty if nothing is left out.
+	Refused string
 }
 
 // Decide decides what a new pod is given. ranges may be nil.
@@ -77,16 +80,39 @@ func Decide(p Policy, pod Pod, ranges *bounds.Ranges, o Options) Decision {
 	if ranges == nil {
 		ranges = &bounds.Ranges{}
 	}
+	decision := p.decide(pod, ranges, o, o.Boosts)
+	if !o.Divergences.Has(divergence.AdmissiblePods) {
+		return decision
+	}
+	refusal, refused := pod.refused(decision.Changes, ranges)
+	if !refused {
+		return decision
+	}
+	if decision.isBoosted() {
+		decision = p.decide(pod, ranges, o, false)
+		if _, refused := pod.refused(decision.Changes, ranges); !refused {
+			decision.Refused = "no start-up boost of " + p.Name + ": " + refusal.String()
+			return decision
+		}
+	}
+	return Decision{
+		Changes: make([]Change, len(pod.Containers)), Observed: decision.Observed,
+		Refused: "no resources of " + p.Name + ": " + refusal.String(),
+	}
+}
+
+// decide decides without a check whether the API server lets the pod in.
+func (p Policy) decide(pod Pod, ranges *bounds.Ranges, o Options, boosts bool) Decision {
 	changes, words := p.recommended(pod, ranges, o.Divergences)
 	decision := Decision{Changes: changes, Observed: observed(pod.Containers)}
 	var updates []string
 	for i, c := range pod.Containers {
 		policy := vertical.PolicyOf(p.Containers, c.Name)
-		if o.Boosts {
-			if policy.Off {
-				changes[i] = Change{}
-				continue
-			}
+		if o.Boosts && policy.Off {
+			changes[i] = Change{}
+			continue
+		}
+		if boosts {
 			changes[i].boost(c, policy, p.boost(policy), pod.mostBoosted(i, p, changes, o))
 		}
 		if !c.Bare && changes[i].Requests.IsEmpty() && changes[i].Limits.IsEmpty() {
@@ -99,6 +125,21 @@ func Decide(p Policy, pod Pod, ranges *bounds.Ranges, o Options) Decision {
 		decision.Updates = "Pod resources updated by " + p.Name + ": " + strings.Join(updates, "; ")
 	}
 	return decision
+}
+
+func (d *Decision) isBoosted() bool {
+	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Boosted })
+}
+
+// refused says why the API server would not let the pod in with these changes.
+func (pod Pod) refused(changes []Change, ranges *bounds.Ranges) (bounds.Refusal, bool) {
+	after := make([]vertical.Resized, len(changes))
+	for i, c := range pod.Containers {
+		after[i] = vertical.Resized{
+			Requests: c.Requests.Replace(changes[i].Requests), Limits: c.Limits.Replace(changes[i].Limits),
+		}
+	}
+	return bounds.Refused(pod.plain(), after, ranges)
 }
 
 // recommended is what is recommended for each container, and the annotation's text about
@@ -147,7 +188,7 @@ func (pod Pod) plain() bounds.Pod {
 	for i, c := range pod.Containers {
 		all[i] = c.Container
 	}
-	return bounds.Pod{Containers: all, Resources: pod.Resources, Sidecars: pod.Sidecars}
+	return bounds.Pod{Containers: all, Resources: pod.Resources, InitContainers: pod.InitContainers}
 }
 
 // words are upstream's names for what is set.

@@ -76,10 +76,10 @@ func TestDecide(t *testing.T) {
 		},
 		"the default limit of a LimitRange": {
 			policy: admit.Policy{
-				Mode: vertical.ModeInitial, Recommended: true, Recommendations: []vertical.Recommendation{target("proxy", 10, mi)},
+				Mode: vertical.ModeInitial, Recommended: true, Recommendations: []vertical.Recommendation{target("proxy", 310, mi)},
 			},
-			ranges: &bounds.Ranges{Container: bounds.Range{Default: cpu(500), Max: vertical.Of(6, 0)}},
-			want:   []admit.Change{{}, {Requests: vertical.Of(6, mi), Limits: cpu(6)}},
+			ranges: &bounds.Ranges{Container: bounds.Range{Default: cpu(250), Max: cpu(300)}},
+			want:   []admit.Change{{}, {Requests: vertical.Of(300, mi), Limits: cpu(300)}},
 			updates: "container 1: cpu capped to fit Max in container LimitRange, memory: limit NOT set since originalLimit " +
 				"is nil or 0, cpu request, memory request, cpu limit",
 		},
@@ -162,6 +162,60 @@ func TestLittleHistory(t *testing.T) {
 		}, pod, nil, admit.Options{Divergences: divergence.Default &^ c.without})
 		if diff := cmp.Diff(c.want, got.Changes[0].Requests, values); diff != "" {
 			t.Errorf("%s: %s", why, diff)
+		}
+	}
+}
+
+// TestRefusedPods: where the API server would refuse the pod, it stays as it is, and an annotation says why. A boost
+// alone that is too much is left out.
+func TestRefusedPods(t *testing.T) {
+	has := container("web", vertical.Of(300, 500*mi), vertical.Amounts{})
+	limited := container("web", vertical.Of(300, 500*mi), vertical.Of(600, 1000*mi))
+	zero := container("web", vertical.Of(0, 500*mi), cpu(0))
+	below := bounds.Range{Min: vertical.Of(200, 400*mi)}
+	both := vertical.Controls()
+	most := []vertical.ContainerPolicy{{Container: "*", MaxAllowed: vertical.Of(100, 200*mi), Controlled: both}}
+	least := []vertical.ContainerPolicy{{Container: "*", MinAllowed: vertical.Of(700, 0), Controlled: both}}
+	above := bounds.Range{Max: vertical.Of(1000, 2000*mi)}
+	const unreached = "no resources of shop: cpu of container web: the min of a LimitRange is not reached"
+	for why, c := range map[string]struct {
+		container admit.Container
+		policies  []vertical.ContainerPolicy
+		boost     *vertical.Boost
+		ranges    bounds.Ranges
+		want      admit.Change
+		refused   string
+	}{
+		"maxAllowed below the min": {has, most, nil, bounds.Ranges{Container: below}, admit.Change{}, unreached},
+		"maxAllowed below the min of pods": {has, most, nil, bounds.Ranges{HasPod: true, Pod: below}, admit.Change{},
+			"no resources of shop: cpu of the pod: the min of a LimitRange is not reached"},
+		"minAllowed above the max": {limited, least, nil, bounds.Ranges{Container: above},
+			admit.Change{}, "no resources of shop: cpu of container web: the max of a LimitRange is exceeded"},
+		"a limit of 0": {zero, nil, nil, bounds.Ranges{}, admit.Change{},
+			"no resources of shop: cpu of container web: the request is above the limit"},
+		"a boost above the max": {limited, nil, &vertical.Boost{Factor: 9},
+			bounds.Ranges{Container: above},
+			admit.Change{Requests: vertical.Of(150, 600*mi), Limits: vertical.Of(300, 1200*mi)},
+			"no start-up boost of shop: cpu of container web: the max of a LimitRange is exceeded"},
+		"a boost of a pod below the min": {has, most, &vertical.Boost{Factor: 1}, bounds.Ranges{Container: below},
+			admit.Change{}, unreached},
+		"all is within the range": {has, nil, nil,
+			bounds.Ranges{Container: bounds.Range{Min: vertical.Of(150, 600*mi)}},
+			admit.Change{Requests: vertical.Of(150, 600*mi)}, ""},
+	} {
+		policy := admit.Policy{
+			Name: "shop", Mode: vertical.ModeInitial, Recommended: true, Containers: c.policies, Boost: c.boost,
+			Recommendations: []vertical.Recommendation{target("web", 150, 600*mi)},
+		}
+		pod := admit.Pod{Containers: []admit.Container{c.container}}
+		got := admit.Decide(policy, pod, &c.ranges, admit.Options{Boosts: true, Divergences: divergence.Default})
+		if diff := cmp.Diff([]admit.Change{c.want}, got.Changes, values); diff != "" || got.Refused != c.refused ||
+			got.Observed != "web" || (got.Updates == "") != (c.want.Requests.IsEmpty()) {
+			t.Errorf("%s: %+v, want %q and (-want +got)\n%s", why, got, c.refused, diff)
+		}
+		upstream := admit.Decide(policy, pod, &c.ranges, admit.Options{Boosts: true, Divergences: divergence.None})
+		if upstream.Refused != "" || upstream.Updates == "" {
+			t.Errorf("%s: without the divergence %+v", why, upstream)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (pod Pod) mostBoosted(i int, p Policy, changes []Change, o Options) vertica
 	if !o.Divergences.Has(divergence.PodResources) {
 		return most
 	}
-	others, _ := pod.Sidecars.Get(vertical.CPU)
+	others, _ := pod.InitContainers.Sidecars().Requests.Get(vertical.CPU)
 	for j := range pod.Containers {
 		if j == i {
 			continue

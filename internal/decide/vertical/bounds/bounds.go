@@ -19,10 +19,9 @@ type Container struct {
 type Pod struct {
 	Containers []Container
 	// Resources is what the pod requests and may use as a whole, where that is set
-	// beside its containers; Sidecars is what its restartable init containers request
-	// of it.
-	Resources vertical.Resized
-	Sidecars  vertical.Amounts
+	// beside its containers.
+	Resources      vertical.Resized
+	InitContainers vertical.InitContainers
 }
 
 func (p Pod) container(name string) *Container {
@@ -107,8 +106,9 @@ func Fit(
 		if c == nil {
 			continue
 		}
-		policy := vertical.PolicyOf(policies, rec.Container)
-		caps = append(caps, fitContainer(&rec, *c, policy, limits)...)
+		fit := containerFit{Container: *c, policy: vertical.PolicyOf(policies, rec.Container), limits: limits}
+		fit.limitsStay = fit.policy.Values == vertical.RequestsOnly && d.Has(divergence.LimitRangeOrder)
+		caps = append(caps, fit.fit(&rec)...)
 		kept = append(kept, rec)
 	}
 	if d.Has(divergence.LimitRequestRatio) && ranges.HasPod {
@@ -118,34 +118,4 @@ func Fit(
 		caps = append(caps, resourcesFit{kept, pod, policies, ranges.Container.Default}.fit()...)
 	}
 	return kept, caps
-}
-
-func fitContainer(rec *vertical.Recommendation, c Container, policy vertical.ContainerPolicy, limits Range) []Cap {
-	var caps []Cap
-	rec.Target, caps = fitAmounts(rec.Target, c, policy, limits)
-	rec.Lower, _ = fitAmounts(rec.Lower, c, policy, limits)
-	rec.Upper, _ = fitAmounts(rec.Upper, c, policy, limits)
-	return caps
-}
-
-func fitAmounts(
-	amounts vertical.Amounts, c Container, policy vertical.ContainerPolicy, limits Range,
-) (vertical.Amounts, []Cap) {
-	amounts, byRange := within(amounts, limits.least(c), limits.most(c))
-	amounts, byPolicy := within(amounts, policy.MinAllowed, policy.MaxAllowed)
-	caps := byRange.caps(c.Name, ToLimitRangeMin, ToLimitRangeMax)
-	caps = append(caps, byPolicy.caps(c.Name, ToMinAllowed, ToMaxAllowed)...)
-	if policy.Values != vertical.RequestsOnly {
-		return amounts, caps
-	}
-	for r := range vertical.Resource(vertical.Resources) {
-		amount, has := amounts.Get(r)
-		limit, limited := c.Limits.Get(r)
-		if has && limited && amount > limit {
-			amounts = amounts.With(r, limit).In(r, c.Limits.Format(r))
-			caps = append(caps, Cap{Container: c.Name, Resource: r, Action: ToLimit})
-		}
-	}
-	amounts, byRatio := within(amounts, limits.leastOfRatio(c.Limits), vertical.Amounts{})
-	return amounts, append(caps, byRatio.caps(c.Name, ToLimitRangeRatio, ToLimitRangeRatio)...)
 }

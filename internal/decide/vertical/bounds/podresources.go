@@ -87,7 +87,7 @@ func (f resourcesFit) fitRequests(r vertical.Resource, of field) {
 	if !bounded {
 		most, bounded = f.pod.Resources.Limits.Get(r)
 	}
-	fixed, _ := f.pod.Sidecars.Get(r)
+	fixed, _ := f.pod.InitContainers.Sidecars().Requests.Get(r)
 	var scaled vertical.Amount
 	for i := range f.pod.Containers {
 		c := &f.pod.Containers[i]

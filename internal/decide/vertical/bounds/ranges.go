@@ -1,9 +1,6 @@
 package bounds
 
-import (
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
-)
+import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
 // Ranges is what the LimitRanges of a namespace allow together.
 type Ranges struct {
@@ -47,24 +44,4 @@ func replace(old, next vertical.Amounts, isBetter func(old, next vertical.Amount
 		}
 	}
 	return old
-}
-
-// most is the largest requests whose proportional limits are within the range.
-func (r Range) most(c Container) vertical.Amounts { return r.bound(c, r.Max) }
-
-// least is the smallest requests of which they and their proportional limits are
-// within the range: both must be above the minimum.
-func (r Range) least(c Container) vertical.Amounts {
-	return replace(r.bound(c, r.Min), r.Min, isHigher)
-}
-
-func (r Range) bound(c Container, limits vertical.Amounts) vertical.Amounts {
-	var requests vertical.Amounts
-	of := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: r.Default}
-	for res := range vertical.Resource(vertical.Resources) {
-		if _, has := limits.Get(res); has {
-			requests = of.Request(res, limits, requests)
-		}
-	}
-	return requests
 }

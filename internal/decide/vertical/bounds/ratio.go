@@ -9,7 +9,7 @@ import (
 
 // leastOfRatio is the smallest requests with which limits that stay as they are
 // keep to the largest ratio of limit to request. The LimitRanger lets a container
-// in if limit*1000 <= ratio*request, with the ratio in thousandths
+// in if limit/request*1000 <= ratio, in floats, with the ratio in thousandths
 // (plugin/pkg/admission/limitranger/admission.go, limitRequestRatioConstraint).
 func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 	var requests vertical.Amounts
@@ -26,10 +26,16 @@ func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 // requestOfRatio is the smallest request for a limit and a ratio in thousandths.
 func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
 	request := proportion.Scale(limit, 1000, ratioMilli)
-	if request < math.MaxInt64 && proportion.Scale(request, ratioMilli, 1000) < limit {
+	if request < math.MaxInt64 && exceedsRatio(request, limit, ratioMilli) {
 		request++
 	}
 	return request
+}
+
+// exceedsRatio compares as the LimitRanger does: rounded, and so that no request exceeds
+// every ratio.
+func exceedsRatio(request, limit, ratioMilli vertical.Amount) bool {
+	return float64(limit)/float64(request)*1000 > float64(ratioMilli)
 }
 
 // podRatio compares a LimitRange of pods with what the containers would have.
@@ -54,7 +60,7 @@ func (p podRatio) keep() {
 			request, limit := p.after(&p.pod.Containers[i], r)
 			requests, limits = add(requests, request), add(limits, limit)
 		}
-		if requests >= requestOfRatio(limits, ratio) {
+		if limits == 0 || !exceedsRatio(requests, limits, ratio) {
 			continue
 		}
 		for i := range p.recs {

@@ -20,17 +20,19 @@ func TestPodResources(t *testing.T) {
 	proxy := bounds.Container{Name: "proxy", Requests: vertical.Of(100, 112*mi)}
 	for why, c := range map[string]struct {
 		containers []bounds.Container
-		sidecars   vertical.Amounts
+		sidecar    vertical.Amounts
 		want       vertical.Amounts
 	}{
 		"alone":                 {containers: []bounds.Container{plain}, want: vertical.Of(500, 512*mi)},
 		"limits in proportion":  {containers: []bounds.Container{limited}, want: vertical.Of(500, 256*mi)},
 		"beside one that stays": {containers: []bounds.Container{plain, proxy}, want: vertical.Of(400, 400*mi)},
-		"beside sidecars": {containers: []bounds.Container{plain}, sidecars: vertical.Of(200, 12*mi),
+		"beside sidecars": {containers: []bounds.Container{plain}, sidecar: vertical.Of(200, 12*mi),
 			want: vertical.Of(300, 500*mi)},
-		"beside sidecars that leave nothing": {containers: []bounds.Container{plain}, sidecars: vertical.Of(500, 512*mi)},
+		"beside sidecars that leave nothing": {containers: []bounds.Container{plain}, sidecar: vertical.Of(500, 512*mi)},
 	} {
-		pod := bounds.Pod{Containers: c.containers, Resources: whole, Sidecars: c.sidecars}
+		pod := bounds.Pod{Containers: c.containers, Resources: whole, InitContainers: vertical.InitContainers{
+			{Name: "mesh", Sidecar: true, Resized: vertical.Resized{Requests: c.sidecar}},
+		}}
 		got, caps := bounds.Fit([]vertical.Recommendation{rec("web", 700, 800*mi)}, pod, nil, nil, divergence.Default)
 		if len(got) != 1 || got[0].Target != c.want || len(caps) != 2 ||
 			caps[0].String() != "cpu capped to fit the pod's resources" {

@@ -91,6 +91,11 @@ const (
 	LittleHistory
 	// SampleTime forgets by the times of samples, not by the clock.
 	SampleTime
+	// AdmissiblePods leaves a new pod as it is where the API server would refuse what is
+	// recommended.
+	AdmissiblePods
+	// EvictionRequirements applies the owner's requirements to what is recommended alone.
+	EvictionRequirements
 
 	end
 )
@@ -111,6 +116,7 @@ var known = names.Names{
 	"implausible-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample",
 	"pod-resources",
 	"limit-request-ratio", "evicted-status", "little-history", "sample-time",
+	"admissible-pods", "eviction-requirements",
 }
 
 // Names implements names.Family.

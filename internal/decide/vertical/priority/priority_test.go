@@ -177,3 +177,32 @@ func TestAllows(t *testing.T) {
 		t.Error("no update policy restricts")
 	}
 }
+
+// Of a resource that is not recommended, neither a missing request lets a pod be changed, nor a target of nothing.
+func TestRequirementsAreAboutWhatIsRecommended(t *testing.T) {
+	memory := func(bytes vertical.Amount) vertical.Amounts { return vertical.Amounts{}.With(vertical.Memory, bytes) }
+	require := func(d Direction, r vertical.Resource) []Requirement {
+		return []Requirement{{Resources: []vertical.Resource{r}, Direction: d}}
+	}
+	for why, c := range map[string]struct {
+		requests, target vertical.Amounts
+		required         []Requirement
+		want, upstream   bool
+	}{
+		"no request of CPU, which is not recommended": {memory(900), memory(600), require(Higher, vertical.Memory), false,
+			true},
+		"no request of CPU, which is recommended": {memory(900), vertical.Of(1, 600), require(Higher, vertical.Memory), true,
+			true},
+		"the requirement holds":            {memory(900), memory(1000), require(Higher, vertical.Memory), true, true},
+		"a target of nothing is not lower": {vertical.Of(100, 900), memory(600), require(Lower, vertical.CPU), false, true},
+		"but lower memory is":              {vertical.Of(100, 900), memory(600), require(Lower, vertical.Memory), true, true},
+	} {
+		recs := recommend(c.target, vertical.Amounts{}, vertical.Amounts{})
+		for d, want := range map[divergence.Set]bool{divergence.Default: c.want, divergence.None: c.upstream} {
+			p := Policy{Requirements: c.required, Divergences: d}
+			if got := p.MeetsRequirements(pod(c.requests), recs); got != want {
+				t.Errorf("%s, %s: %t", why, d, got)
+			}
+		}
+	}
+}

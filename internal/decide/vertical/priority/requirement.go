@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
 // Direction is which way a change must go.
@@ -24,8 +25,9 @@ type Requirement struct {
 	Direction Direction
 }
 
-// MeetsRequirements reports whether the owner's requirements let the pod be changed: one
-// container fulfils all of them, or lacks a request.
+// MeetsRequirements reports whether the owner's requirements let the pod be changed, by an
+// eviction or a resize: one container fulfils all of them, or lacks a request that is
+// recommended.
 func (p *Policy) MeetsRequirements(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	if p.Unrestricted {
 		return true
@@ -41,17 +43,21 @@ func (p *Policy) MeetsRequirements(pod *vertical.Pod, recommended []vertical.Rec
 }
 
 func (p *Policy) meets(requests, target vertical.Amounts) bool {
+	onlyTargets := p.Divergences.Has(divergence.EvictionRequirements)
 	for r := range vertical.Resource(vertical.Resources) {
-		if _, ok := requests.Get(r); !ok {
+		_, wanted := target.Get(r)
+		if _, ok := requests.Get(r); !ok && (wanted || !onlyTargets) {
 			return true
 		}
 	}
 	return !slices.ContainsFunc(p.Requirements, func(required Requirement) bool {
 		return !slices.ContainsFunc(required.Resources, func(r vertical.Resource) bool {
-			// A resource without a target counts as one with a target of nothing, as
-			// upstream.
 			from, _ := requests.Get(r)
-			to, _ := target.Get(r)
+			to, wanted := target.Get(r)
+			if !wanted && onlyTargets {
+				return false
+			}
+			// Upstream takes a resource without a target for one with a target of nothing.
 			return required.Direction == Higher && to > from || required.Direction == Lower && to < from
 		})
 	})

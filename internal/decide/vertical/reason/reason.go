@@ -118,6 +118,8 @@ const (
 	MemoryUnknown
 	// PodResources: the containers would not fit into what the pod as a whole has.
 	PodResources
+	// RequestAboveLimit: a request would be above its limit, such as one of 0.
+	RequestAboveLimit
 	// InitContainer: the recommendation is for an init container.
 	InitContainer
 	// FixedHeap: the program would not use more memory before it is restarted.
@@ -146,7 +148,8 @@ var names = [end]string{
 	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy",
 	Swap:        "Swap",
 	MemoryInUse: "MemoryInUse", MemoryUnknown: "MemoryUnknown", PodResources: "PodResources",
-	InitContainer: "InitContainer", FixedHeap: "FixedHeap",
+	RequestAboveLimit: "RequestAboveLimit",
+	InitContainer:     "InitContainer", FixedHeap: "FixedHeap",
 }
 
 // String is the name in CamelCase, as conditions require.

@@ -34,12 +34,11 @@ type Node struct {
 // Without is the node as a resize of the pod finds it: the pod's own requests are among
 // those that the resize replaces.
 func (n Node) Without(pod *vertical.Pod) Node {
-	for i := range pod.Containers {
-		for r := range vertical.Resource(vertical.Resources) {
-			if own, ok := pod.Containers[i].Spec.Requests.Get(r); ok {
-				others, _ := n.Others.Get(r)
-				n.Others = n.Others.With(r, max(0, others-own))
-			}
+	taken := pod.NodeRequests()
+	for r := range vertical.Resource(vertical.Resources) {
+		if own, ok := taken.Get(r); ok {
+			others, _ := n.Others.Get(r)
+			n.Others = n.Others.With(r, max(0, others-own))
 		}
 	}
 	return n
@@ -95,12 +94,12 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	add(node.Known && !node.Resizes, reason.OldKubelet)
 	add(node.Known && !node.Linux, reason.NotLinux)
 	add(pod.QoS != vertical.QoSUnknown && pod.QoS != qosClass(pod, after), reason.QoSClass)
-	add(!fitsRanges(after, around.Ranges), reason.LimitRange)
-	add(!fitsWhole(pod, after), reason.PodResources)
+	refused := refusedFor(pod, after, around.Ranges)
+	add(refused != reason.None, refused)
 	for r := range vertical.Resource(vertical.Resources) {
 		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
 	}
-	add(changes[vertical.Memory] && node.Swaps, reason.Swap)
+	add(node.Swaps && changesMemoryRequest(pod, after), reason.Swap)
 	memoryReason := fitsUse(pod, after, around.Used)
 	add(memoryReason != reason.None, memoryReason)
 	add(!fitsQuotas(pod, after, around.Quotas), reason.ResourceQuota)
@@ -138,7 +137,7 @@ func RemedyOf(found []reason.Reason) Remedy {
 
 func remedyOf(why reason.Reason) Remedy {
 	switch why {
-	case reason.LimitRange, reason.ResourceQuota, reason.PodResources:
+	case reason.LimitRange, reason.ResourceQuota, reason.PodResources, reason.RequestAboveLimit:
 		return RemedyNone
 	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap,
 		reason.NodeTooSmall:
@@ -154,12 +153,10 @@ func remedyOf(why reason.Reason) Remedy {
 // remedy is RemedyNone.
 func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
 	after := apply(pod, targets)
-	switch {
-	case !fitsRanges(after, ranges):
-		return reason.LimitRange
-	case !fitsWhole(pod, after):
-		return reason.PodResources
-	case !fitsQuotas(pod, after, quotas):
+	if refused := refusedFor(pod, after, ranges); refused != reason.None {
+		return refused
+	}
+	if !fitsQuotas(pod, after, quotas) {
 		return reason.ResourceQuota
 	}
 	return reason.None
@@ -186,7 +183,10 @@ func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
 // those are not controlled.
 func NamesInit(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	return slices.ContainsFunc(recommended,
-		func(rec vertical.Recommendation) bool { return slices.Contains(pod.InitContainers, rec.Container) })
+		func(rec vertical.Recommendation) bool {
+			return slices.ContainsFunc(pod.InitContainers,
+				func(c vertical.InitContainer) bool { return c.Name == rec.Container })
+		})
 }
 
 // apply gives the containers of the pod's spec what the targets say.
@@ -196,21 +196,12 @@ func apply(pod *vertical.Pod, targets []Target) []vertical.Resized {
 		after[i] = pod.Containers[i].Spec
 		for _, t := range targets {
 			if t.Container == pod.Containers[i].Name {
-				after[i].Requests = overwrite(after[i].Requests, t.Requests)
-				after[i].Limits = overwrite(after[i].Limits, t.Limits)
+				after[i].Requests = after[i].Requests.Replace(t.Requests)
+				after[i].Limits = after[i].Limits.Replace(t.Limits)
 			}
 		}
 	}
 	return after
-}
-
-func overwrite(old, set vertical.Amounts) vertical.Amounts {
-	for r := range vertical.Resource(vertical.Resources) {
-		if amount, ok := set.Get(r); ok {
-			old = old.With(r, amount)
-		}
-	}
-	return old
 }
 
 // Changes reports whether the pod's spec differs from the targets at all.
@@ -240,78 +231,92 @@ func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	if pod.Whole != (vertical.Resized{}) {
 		return pod.QoS
 	}
-	class := pod.InitQoS
+	class := pod.InitContainers.QoS()
 	for i := range after {
 		class = class.With(after[i].QoS())
 	}
 	return class
 }
 
-// fitsRanges asks what the LimitRanger asks at a resize.
-func fitsRanges(after []vertical.Resized, ranges *bounds.Ranges) bool {
-	if ranges == nil {
-		return true
-	}
-	for _, c := range after {
-		if !within(c, ranges.Container) {
-			return false
-		}
-	}
-	return !ranges.HasPod || within(sum(after), ranges.Pod)
+// Refusal is why the API server would refuse the pod with these targets, whether it is
+// resized or created anew; false if it would not.
+func Refusal(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges) (bounds.Refusal, bool) {
+	return refusal(pod, apply(pod, targets), ranges)
 }
 
-func within(c vertical.Resized, limits bounds.Range) bool {
-	for r := range vertical.Resource(vertical.Resources) {
-		request, hasRequest := c.Requests.Get(r)
-		limit, hasLimit := c.Limits.Get(r)
-		least, _ := limits.Min.Get(r)
-		most, _ := limits.Max.Get(r)
-		if least != 0 && hasRequest && request < least || most != 0 && hasLimit && limit > most {
-			return false
-		}
+func refusal(pod *vertical.Pod, after []vertical.Resized, ranges *bounds.Ranges) (bounds.Refusal, bool) {
+	checked := bounds.Pod{Resources: pod.Whole, InitContainers: pod.InitContainers}
+	checked.Containers = make([]bounds.Container, len(pod.Containers))
+	for i := range pod.Containers {
+		checked.Containers[i].Name = pod.Containers[i].Name
 	}
-	return true
+	return bounds.Refused(checked, after, ranges)
+}
+
+func refusedFor(pod *vertical.Pod, after []vertical.Resized, ranges *bounds.Ranges) reason.Reason {
+	why, refused := refusal(pod, after, ranges)
+	switch {
+	case !refused:
+		return reason.None
+	case why.IsLimitRange():
+		return reason.LimitRange
+	case why.Bound == bounds.AboveLimit:
+		return reason.RequestAboveLimit
+	}
+	return reason.PodResources
 }
 
 func sum(all []vertical.Resized) vertical.Resized {
 	var total vertical.Resized
 	for _, c := range all {
-		total.Requests = total.Requests.Plus(c.Requests)
-		total.Limits = total.Limits.Plus(c.Limits)
+		total = total.Plus(c)
 	}
 	return total
 }
 
-// fitsWhole: what a pod requests as a whole is at least the sum of its
-// containers and sidecars, and no container may use more than the pod.
-func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
-	requests := sum(after).Requests.Plus(pod.Sidecars)
-	for r := range vertical.Resource(vertical.Resources) {
-		request, _ := requests.Get(r)
-		if whole, ok := pod.Whole.Requests.Get(r); ok && request > whole {
-			return false
-		}
-		most, ok := pod.Whole.Limits.Get(r)
-		for _, c := range after {
-			if limit, _ := c.Limits.Get(r); ok && limit > most {
-				return false
-			}
-		}
-	}
-	return true
+// total is what the pod as a whole would request and have as limits.
+func total(pod *vertical.Pod, containers []vertical.Resized) vertical.Resized {
+	return pod.InitContainers.Total(sum(containers), pod.Whole)
 }
 
-// fitsUse: a kubelet does not lower a memory limit below what is used. Where that is
-// not known, it is not guessed.
+// restarts reports that the resize restarts the container: a resource changes whose
+// resizePolicy is RestartContainer. The kubelet compares with what the container has.
+func restarts(c *vertical.PodContainer, after *vertical.Resized) bool {
+	for r := range vertical.Resource(vertical.Resources) {
+		if c.Restarts[r] && (differ(c.Requests, after.Requests, r) || differ(c.Limits, after.Limits, r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// changesMemoryRequest reports a container whose memory request changes while it runs: a
+// kubelet does not do that where containers may swap (pkg/kubelet/allocation/handlers.go,
+// disallowResizeForSwappableContainers, v1.37).
+func changesMemoryRequest(pod *vertical.Pod, after []vertical.Resized) bool {
+	for i := range after {
+		c := &pod.Containers[i]
+		if !c.Restarts[vertical.Memory] && differ(c.Spec.Requests, after[i].Requests, vertical.Memory) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsUse: a kubelet does not lower a memory limit below what is used, nor set one where
+// there was none. Where the use is not known, it is not guessed. What a container uses that
+// the resize restarts does not matter: it is stopped first (pkg/kubelet/kuberuntime/
+// kuberuntime_manager.go, computePodResizeAction, validateMemoryResizeAction, v1.37).
 func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertical.Amounts) reason.Reason {
 	found := reason.None
 	for i := range after {
-		before, _ := pod.Containers[i].Limits.Get(vertical.Memory)
-		limit, ok := after[i].Limits.Get(vertical.Memory)
-		if !ok || limit >= before {
+		c := &pod.Containers[i]
+		before, _ := c.Limits.Get(vertical.Memory)
+		limit, _ := after[i].Limits.Get(vertical.Memory)
+		if limit == 0 || before != 0 && limit >= before || restarts(c, &after[i]) {
 			continue
 		}
-		use, known := used[pod.Containers[i].Name].Get(vertical.Memory)
+		use, known := used[c.Name].Get(vertical.Memory)
 		switch {
 		case !known:
 			found = reason.MemoryUnknown
@@ -328,19 +333,21 @@ func fitsQuotas(pod *vertical.Pod, after []vertical.Resized, quotas []Quota) boo
 	return alone.Take(growth(pod, after), quotas)
 }
 
-// fitsNode reports whether the pod would fit on the node alone, and beside the others.
+// fitsNode reports whether the pod would fit on the node alone, and beside the others. The
+// API server asks the first, a kubelet both, even of a pod that shrinks
+// (plugin/pkg/admission/podresize; pkg/scheduler, AdmissionCheck; v1.37).
 func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Reason {
 	if !node.Known {
 		return reason.None
 	}
 	verdict := reason.None
-	requests := sum(after).Requests
+	requests := total(pod, after).Requests.Plus(pod.Overhead)
 	for r := range vertical.Resource(vertical.Resources) {
 		room, known := node.Allocatable.Get(r)
 		request, _ := requests.Get(r)
 		others, _ := node.Others.Get(r)
 		switch {
-		case !known || !grows(pod, request, r):
+		case !known || request == 0:
 		case request > room:
 			return reason.NodeTooSmall
 		case arithmetic.Saturate.Add(int64(request), int64(others)) > int64(room):
@@ -348,14 +355,4 @@ func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Re
 		}
 	}
 	return verdict
-}
-
-// grows reports that the pod would request more of r than the kubelet has given it.
-func grows(pod *vertical.Pod, request vertical.Amount, r vertical.Resource) bool {
-	var has vertical.Amounts
-	for i := range pod.Containers {
-		has = has.Plus(pod.Containers[i].Requests)
-	}
-	now, _ := has.Get(r)
-	return request > now
 }

@@ -50,7 +50,8 @@ func TestCheck(t *testing.T) {
 			s.pod.Whole.Requests, s.pod.Whole.Limits = vertical.Of(900, 900), vertical.Of(900, 900)
 		}, nil},
 		"4: init containers keep it Burstable": {func(s *scene) {
-			s.targets[0].Limits, s.pod.InitQoS = s.targets[0].Requests, vertical.BestEffort
+			s.targets[0].Limits = s.targets[0].Requests
+			s.pod.InitContainers = vertical.InitContainers{{Name: "migrate"}}
 		}, nil},
 		"5: above a LimitRange": {func(s *scene) {
 			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{Max: vertical.Of(399, 1000)}}
@@ -58,6 +59,19 @@ func TestCheck(t *testing.T) {
 		"5: below a LimitRange": {func(s *scene) {
 			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{Min: vertical.Of(201, 0)}}
 		}, []reason.Reason{reason.LimitRange}},
+		"5: a request above a LimitRange": {func(s *scene) {
+			s.pod.Containers[0].Spec.Limits, s.targets[0].Limits = vertical.Amounts{}, vertical.Amounts{}
+			s.around.Ranges = &bounds.Ranges{
+				Container: bounds.Range{Max: vertical.Of(199, 1000), Default: vertical.Of(300, 1000)},
+			}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: above a LimitRange's ratio": {func(s *scene) {
+			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{MaxRatioMilli: vertical.Of(1999, 2000)}}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: above a limit of 0": {func(s *scene) {
+			s.pod.Containers[0].Spec = vertical.Resized{Requests: vertical.Of(0, 100), Limits: vertical.Of(0, 200)}
+			s.targets[0].Limits = vertical.Amounts{}
+		}, []reason.Reason{reason.RequestAboveLimit}},
 		"5: above a LimitRange of pods": {func(s *scene) {
 			s.around.Ranges = &bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Of(399, 1000)}}
 		}, []reason.Reason{reason.LimitRange}},
@@ -67,6 +81,10 @@ func TestCheck(t *testing.T) {
 		"5: the quota has just enough": {func(s *scene) {
 			s.around.Quotas = []Quota{{Requests: vertical.Of(100, 100), Limits: vertical.Of(200, 200)}}
 		}, nil},
+		"5: the pod's own resources are what a quota counts": {func(s *scene) {
+			s.pod.Whole.Requests = vertical.Of(900, 900)
+			s.around.Quotas = []Quota{{Requests: vertical.Of(0, 0)}}
+		}, nil},
 		"5: who shrinks asks no quota": {func(s *scene) {
 			s.targets[0].Requests = vertical.Of(50, 50)
 			s.around.Quotas = []Quota{{Requests: vertical.Of(0, 0)}}
@@ -75,9 +93,27 @@ func TestCheck(t *testing.T) {
 			[]reason.Reason{reason.NodeTooSmall}},
 		"6: the others take the room": {func(s *scene) { s.around.Node.Others = vertical.Of(801, 0) },
 			[]reason.Reason{reason.NodeFull}},
-		"6: who shrinks always has room": {func(s *scene) {
-			s.around.Node.Others, s.targets[0].Requests = vertical.Of(2000, 0), vertical.Of(50, 50)
+		"6: a kubelet defers what shrinks on a node that is too full": {func(s *scene) {
+			s.around.Node.Others, s.targets[0].Requests = vertical.Of(960, 0), vertical.Of(50, 50)
+		}, []reason.Reason{reason.NodeFull}},
+		"6: what shrinks has room": {func(s *scene) {
+			s.around.Node.Others, s.targets[0].Requests = vertical.Of(950, 0), vertical.Of(50, 50)
 		}, nil},
+		"6: a sidecar and the overhead count": {func(s *scene) {
+			s.pod.InitContainers = vertical.InitContainers{
+				{Name: "mesh", Sidecar: true, Resized: vertical.Resized{Requests: vertical.Of(300, 0)}},
+			}
+			s.pod.Overhead, s.around.Node.Others = vertical.Of(101, 0), vertical.Of(400, 0)
+		}, []reason.Reason{reason.NodeFull}},
+		"6: so does an init container that needs more": {func(s *scene) {
+			s.pod.InitContainers = vertical.InitContainers{
+				{Name: "migrate", Resized: vertical.Resized{Requests: vertical.Of(601, 0)}},
+			}
+			s.around.Node.Others = vertical.Of(400, 0)
+		}, []reason.Reason{reason.NodeFull}},
+		"6: the pod's own resources decide": {func(s *scene) {
+			s.pod.Whole.Requests, s.around.Node.Others = vertical.Of(500, 500), vertical.Of(501, 0)
+		}, []reason.Reason{reason.NodeFull}},
 		"6: nothing is known of the node": {func(s *scene) { s.around.Node = Node{} }, nil},
 		"7: processors of its own": {func(s *scene) {
 			s.pod.QoS, s.pod.Containers[0].Spec.Limits = vertical.Guaranteed, vertical.Of(100, 100)
@@ -86,6 +122,13 @@ func TestCheck(t *testing.T) {
 		}, []reason.Reason{reason.StaticPolicy}},
 		"7: Burstable pods share processors": {func(s *scene) { s.around.Node.Static[vertical.CPU] = true }, nil},
 		"7: swap":                            {func(s *scene) { s.around.Node.Swaps = true }, []reason.Reason{reason.Swap}},
+		"7: swap is nothing to a container that restarts": {func(s *scene) {
+			s.around.Node.Swaps, s.pod.Containers[0].Restarts[vertical.Memory] = true, true
+		}, nil},
+		"7: nor to a limit alone": {func(s *scene) {
+			s.around.Node.Swaps = true
+			s.targets[0].Requests = vertical.Of(200, 100)
+		}, nil},
 		"7: swap is nothing to processors": {func(s *scene) {
 			s.around.Node.Swaps = true
 			s.targets[0].Requests, s.targets[0].Limits = vertical.Of(200, 100), vertical.Of(400, 200)
@@ -104,6 +147,23 @@ func TestCheck(t *testing.T) {
 		"8: only what another container uses is known": {func(s *scene) {
 			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
 			s.around.Used = map[string]vertical.Amounts{"sidecar": vertical.Of(1, 10)}
+		}, []reason.Reason{reason.MemoryUnknown}},
+		"8: a limit where there was none": {func(s *scene) {
+			s.pod.Containers[0].Limits, s.pod.Containers[0].Spec.Limits = vertical.Of(200, 0), vertical.Of(200, 0)
+			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 400)}
+		}, []reason.Reason{reason.MemoryInUse}},
+		"8: the container is restarted for its memory": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
+			s.pod.Containers[0].Restarts[vertical.Memory] = true
+			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 190)}
+		}, nil},
+		"8: or for its CPU": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(400, 150), vertical.Of(200, 75)
+			s.pod.Containers[0].Restarts[vertical.CPU] = true
+		}, nil},
+		"8: but not for CPU that stays": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
+			s.pod.Containers[0].Restarts[vertical.CPU] = true
 		}, []reason.Reason{reason.MemoryUnknown}},
 		"8: a limit that grows": {func(s *scene) {
 			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1,
@@ -152,7 +212,7 @@ func TestRestarts(t *testing.T) {
 // 11 and 12 are reported, and block nothing.
 func TestAdvice(t *testing.T) {
 	s := newScene()
-	s.pod.InitContainers = []string{"sidecar"}
+	s.pod.InitContainers = vertical.InitContainers{{Name: "sidecar"}}
 	if !NamesInit(&s.pod, []vertical.Recommendation{{Container: "sidecar"}}) ||
 		NamesInit(&s.pod, []vertical.Recommendation{{Container: "app"}}) {
 		t.Error("a recommendation for an init container is not recognised")

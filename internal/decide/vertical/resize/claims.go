@@ -13,7 +13,7 @@ func Growth(pod *vertical.Pod, targets []Target) vertical.Resized {
 }
 
 func growth(pod *vertical.Pod, after []vertical.Resized) vertical.Resized {
-	from, to := sum(apply(pod, nil)), sum(after)
+	from, to := total(pod, apply(pod, nil)), total(pod, after)
 	return vertical.Resized{Requests: increase(from.Requests, to.Requests), Limits: increase(from.Limits, to.Limits)}
 }
 

@@ -91,6 +91,9 @@ func (s *State) decideInProgress(
 ) (Step, reason.Reason) {
 	if !p.Evicts {
 		if pod.Resize == vertical.ResizeInfeasible {
+			if p.Divergences.Has(divergence.ResizeTimers) && !s.ObserveProgress(now, pod, p.Divergences) {
+				return Wait, reason.ResizeUnderway
+			}
 			return Retry, reason.None
 		}
 		if pod.Resize == vertical.ResizeError && p.Divergences.Has(divergence.ResizeBackoff) {
@@ -144,7 +147,8 @@ func (s *State) ObserveProgress(now time.Time, pod *vertical.Pod, d divergence.S
 	waited := now.Sub(since)
 	switch pod.Resize {
 	case vertical.ResizeInfeasible:
-		return true
+		// What the kubelet says of an older resize it has yet to say of this one.
+		return !d.Has(divergence.ResizeTimers) || !pod.HasOlderResize() || waited > DeferredTimeout
 	case vertical.ResizeDeferred:
 		return waited > DeferredTimeout
 	case vertical.ResizeInProgress:

@@ -72,6 +72,43 @@ func TestTimersAreTheResizes(t *testing.T) {
 	}
 }
 
+// A condition about an older resize says nothing of this one yet. It is waited for as a node without room is.
+func TestInfeasibleOfAnOlderResize(t *testing.T) {
+	pod := vertical.Pod{
+		UID: "1", Name: "web-0", Generation: 3, Resize: vertical.ResizeInfeasible, ResizeGeneration: 2,
+		ResizeSince: epoch.Add(-time.Hour),
+	}
+	raw := []vertical.Recommendation{{Container: "app", Target: vertical.Of(1, 1)}}
+	for why, c := range map[string]struct {
+		evicts bool
+		d      divergence.Set
+		later  time.Duration
+		about  int64
+		want   Step
+	}{
+		"of the older one":               {true, divergence.Default, 0, 2, Wait},
+		"of the older one, in place":     {false, divergence.Default, 0, 2, Wait},
+		"for five minutes":               {true, divergence.Default, DeferredTimeout + 1, 2, Evict},
+		"for five minutes, in place":     {false, divergence.Default, DeferredTimeout + 1, 2, Retry},
+		"of this one":                    {true, divergence.Default, 0, 3, Evict},
+		"of this one, in place":          {false, divergence.Default, 0, 3, Retry},
+		"the kubelet does not say which": {true, divergence.Default, 0, 0, Evict},
+		"as upstream":                    {true, divergence.None, 0, 2, Evict},
+	} {
+		pod.ResizeGeneration = c.about
+		for name, s := range map[string]State{"": State{}.Clone(), ", after a restart": Resume([]vertical.Pod{pod})} {
+			policy := Policy{Evicts: c.evicts, Divergences: c.d}
+			step, _ := s.Decide(epoch, &policy, &pod, raw, Budget{})
+			if c.later != 0 {
+				step, _ = s.Decide(epoch.Add(c.later), &policy, &pod, raw, Budget{})
+			}
+			if step != c.want {
+				t.Errorf("%s%s: step %d, want %d", why, name, step, c.want)
+			}
+		}
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	s, pod, now := State{}.Clone(), vertical.Pod{UID: "1"}, epoch
 	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute,

@@ -10,7 +10,7 @@ func Resume(pods []vertical.Pod) State {
 	s := State{}.Clone()
 	for i := range pods {
 		pod := &pods[i]
-		if pod.Resize == vertical.ResizeNone || pod.ResizeSince.IsZero() {
+		if pod.Resize == vertical.ResizeNone || pod.ResizeSince.IsZero() || pod.HasOlderResize() {
 			continue
 		}
 		since := pod.ResizeSince

@@ -231,7 +231,7 @@ func (d *Decision) neverBelowRequests(pod *vertical.Pod, all []vertical.Recommen
 
 // fit is what is recommended for this pod.
 func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
-	fitting := bounds.Pod{Resources: pod.Whole, Sidecars: pod.Sidecars}
+	fitting := bounds.Pod{Resources: pod.Whole, InitContainers: pod.InitContainers}
 	fitting.Containers = make([]bounds.Container, len(pod.Containers))
 	for i := range pod.Containers {
 		c := &pod.Containers[i]

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
@@ -145,6 +146,11 @@ func (s *stage) newPolicy(o map[string]string) {
 	s.number(o, "min", func(n float64) { s.policy.MinReplicas = int(n) })
 	s.number(o, "tolerance", func(n float64) { s.policy.Tolerance = n })
 	s.number(o, "threshold", func(n float64) { s.policy.MinChange = n })
+	if text, ok := o["max-allowed"]; ok {
+		s.policy.Containers = []vertical.ContainerPolicy{
+			{Container: vertical.AllContainers, Controlled: vertical.Controls(), MaxAllowed: s.amounts(text)},
+		}
+	}
 	if text, ok := o["lifetime"]; ok {
 		s.policy.Lifetime = s.duration(text)
 	}
@@ -175,6 +181,9 @@ func (s *stage) workload(o map[string]string) {
 			node.Others = s.amounts(others)
 		}
 		s.seen.Cluster.Nodes = map[string]resize.Node{"node": node}
+	}
+	if text, ok := o["min"]; ok {
+		s.seen.Ranges = &bounds.Ranges{Container: bounds.Range{Min: s.amounts(text)}}
 	}
 	if text, ok := o["conflict"]; ok {
 		r := vertical.CPU
@@ -256,7 +265,9 @@ func (s *stage) podOption(pod *vertical.Pod, c *vertical.PodContainer, name, val
 			}
 		}
 	case "gen":
-		s.number(map[string]string{"gen": value}, "gen", func(n float64) { pod.Generation = int64(n) })
+		s.number(map[string]string{name: value}, name, func(n float64) { pod.Generation = int64(n) })
+	case "about":
+		s.number(map[string]string{name: value}, name, func(n float64) { pod.ResizeGeneration = int64(n) })
 	case "by":
 		pod.Creator = value
 	case "admitted":

@@ -68,6 +68,7 @@ func TestLittleHistory(t *testing.T) {
 func TestLittleHistoryIsNoFailureOfAdmission(t *testing.T) {
 	shape := func(p *vertical.Pod, memory vertical.Amount) {
 		p.Containers[0].Requests, p.Containers[0].Limits = vertical.Of(2000, memory), vertical.Amounts{}
+		p.Containers[0].Spec = vertical.Resized{Requests: p.Containers[0].Requests}
 	}
 	f := newFleet(vertical.ModeRecreate, 4, func(_ int, p *vertical.Pod) { shape(p, 100*mebibyte) })
 	f.change = func(o *update.Observation) { o.LittleHistory = true }

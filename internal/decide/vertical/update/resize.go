@@ -2,6 +2,7 @@ package update
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
@@ -97,6 +98,12 @@ func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 		return reason.None
 	}
 	return resize.NewPodBlockedBy(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
+}
+
+// Refusal is why the API server would refuse a pod with what is recommended for it; false if it
+// would not.
+func (d *Decision) Refusal(v *Verdict) (bounds.Refusal, bool) {
+	return resize.Refusal(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges)
 }
 
 // nodeRoom is what the pod's node has left over for it.

@@ -90,9 +90,24 @@ func messageOf(d *update.Decision, why []reason.Reason) string {
 			all[i] += ": " + names(d.Troubled)
 		case reason.Conflict:
 			all[i] += ": " + conflicts(d.Conflicts)
+		case reason.LimitRange, reason.PodResources, reason.RequestAboveLimit:
+			all[i] += refusal(d, r)
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// refusal is what the API server would refuse of the first pod that is not changed for that.
+func refusal(d *update.Decision, why reason.Reason) string {
+	for i := range d.Pods {
+		if d.Pods[i].BlockedBy != why {
+			continue
+		}
+		if refused, is := d.Refusal(&d.Pods[i]); is {
+			return ": " + refused.String()
+		}
+	}
+	return ""
 }
 
 // maxNames is how many names are said; the rest is a number.
@@ -156,23 +171,24 @@ var sentences = map[reason.Reason]string{
 	reason.ResizeUnderway: "the kubelet has not finished the last resize",
 	reason.ResizeError: "the kubelet could not do the last resize and tries again; the pods' condition " +
 		"PodResizeInProgress says why",
-	reason.InfeasibleBefore: "the node cannot do the resize, and no less is recommended since",
-	reason.BackingOff:       "the last resize failed not long ago",
-	reason.Refused:          "an admission policy, a webhook or a quota refuses the resize",
-	reason.Failed:           "the API server answered with an error",
-	reason.NoResize:         "the API server cannot resize pods",
-	reason.OldKubelet:       "the node's kubelet cannot resize pods",
-	reason.NotLinux:         "the node cannot resize pods, as it does not run Linux",
-	reason.QoSClass:         "the pod's quality of service class would change, which a resize may not",
-	reason.LimitRange:       "a LimitRange forbids what is recommended",
-	reason.ResourceQuota:    "a ResourceQuota has no room for what is recommended",
-	reason.NodeTooSmall:     "the node is too small for what is recommended",
-	reason.NodeFull:         "the node has no room for what is recommended",
-	reason.StaticPolicy:     "the node gives the pod processors or memory of its own",
-	reason.Swap:             "the node does not change the memory of containers that may swap",
-	reason.MemoryInUse:      "a container uses more memory than its new limit would allow",
-	reason.MemoryUnknown:    "a container's memory limit would fall, and what it uses is not known",
-	reason.PodResources:     "the pod as a whole has less than its containers would request",
+	reason.InfeasibleBefore:  "the node cannot do the resize, and no less is recommended since",
+	reason.BackingOff:        "the last resize failed not long ago",
+	reason.Refused:           "an admission policy, a webhook or a quota refuses the resize",
+	reason.Failed:            "the API server answered with an error",
+	reason.NoResize:          "the API server cannot resize pods",
+	reason.OldKubelet:        "the node's kubelet cannot resize pods",
+	reason.NotLinux:          "the node cannot resize pods, as it does not run Linux",
+	reason.QoSClass:          "the pod's quality of service class would change, which a resize may not",
+	reason.LimitRange:        "a LimitRange forbids what is recommended within minAllowed and maxAllowed",
+	reason.ResourceQuota:     "a ResourceQuota has no room for what is recommended",
+	reason.NodeTooSmall:      "the node is too small for what is recommended",
+	reason.NodeFull:          "the node has no room for what is recommended",
+	reason.StaticPolicy:      "the node gives the pod processors or memory of its own",
+	reason.Swap:              "the node does not change the memory of containers that may swap",
+	reason.MemoryInUse:       "a container uses more memory than its new limit would allow",
+	reason.MemoryUnknown:     "a container's memory limit would fall, and what it uses is not known",
+	reason.RequestAboveLimit: "a request would be above its limit, which stays as it is",
+	reason.PodResources:      "the pod as a whole has less than its containers would request",
 }
 
 // Sentence is what a reason means.

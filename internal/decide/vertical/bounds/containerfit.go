@@ -1,0 +1,73 @@
+package bounds
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+)
+
+// containerFit fits a recommendation to a container, below a LimitRange of containers and
+// the owner's policy.
+type containerFit struct {
+	Container
+	policy vertical.ContainerPolicy
+	limits Range
+	// limitsStay says that limits do not follow requests: what bounds them bounds
+	// requests only as itself. Upstream keeps them in proportion even then.
+	limitsStay bool
+}
+
+// fit says what targets it changed.
+func (f *containerFit) fit(rec *vertical.Recommendation) []Cap {
+	var caps []Cap
+	rec.Target, caps = f.amounts(rec.Target)
+	rec.Lower, _ = f.amounts(rec.Lower)
+	rec.Upper, _ = f.amounts(rec.Upper)
+	return caps
+}
+
+func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Cap) {
+	amounts, byRange := within(amounts, f.least(), f.most())
+	amounts, byPolicy := within(amounts, f.policy.MinAllowed, f.policy.MaxAllowed)
+	caps := byRange.caps(f.Name, ToLimitRangeMin, ToLimitRangeMax)
+	caps = append(caps, byPolicy.caps(f.Name, ToMinAllowed, ToMaxAllowed)...)
+	if f.policy.Values != vertical.RequestsOnly {
+		return amounts, caps
+	}
+	own := f.Limits
+	if f.limitsStay {
+		own = or(own, f.limits.Default)
+	}
+	for r := range vertical.Resource(vertical.Resources) {
+		amount, has := amounts.Get(r)
+		limit, limited := own.Get(r)
+		if has && limited && amount > limit {
+			amounts = amounts.With(r, limit).In(r, own.Format(r))
+			caps = append(caps, Cap{Container: f.Name, Resource: r, Action: ToLimit})
+		}
+	}
+	amounts, byRatio := within(amounts, f.limits.leastOfRatio(own), vertical.Amounts{})
+	return amounts, append(caps, byRatio.caps(f.Name, ToLimitRangeRatio, ToLimitRangeRatio)...)
+}
+
+// most is the largest requests whose limits are within the range.
+func (f *containerFit) most() vertical.Amounts { return f.bound(f.limits.Max) }
+
+// least is the smallest requests of which they and their limits are within the range: both
+// must be above the minimum.
+func (f *containerFit) least() vertical.Amounts {
+	return replace(f.bound(f.limits.Min), f.limits.Min, isHigher)
+}
+
+func (f *containerFit) bound(limits vertical.Amounts) vertical.Amounts {
+	if f.limitsStay {
+		return limits
+	}
+	var requests vertical.Amounts
+	of := proportion.Of{Requests: f.Requests, Limits: f.Limits, Defaults: f.limits.Default}
+	for res := range vertical.Resource(vertical.Resources) {
+		if _, has := limits.Get(res); has {
+			requests = of.Request(res, limits, requests)
+		}
+	}
+	return requests
+}

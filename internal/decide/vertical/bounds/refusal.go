@@ -1,0 +1,133 @@
+package bounds
+
+import (
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// Bound is what the API server checks of a pod's requests and limits.
+type Bound uint8
+
+// The bounds. AboveLimit and the two of the pod's own resources are its validation's, the
+// others its LimitRanger's.
+const (
+	// AboveLimit: a request is above the limit.
+	AboveLimit Bound = iota + 1
+	// BelowMin: a request or a limit is below the minimum of a LimitRange.
+	BelowMin
+	// AboveMax: a request or a limit is above the maximum of a LimitRange.
+	AboveMax
+	// AboveRatio: the limit is too far above the request for a LimitRange.
+	AboveRatio
+	// AbovePodRequests: the containers together request more than the pod.
+	AbovePodRequests
+	// AbovePodLimits: a limit is above the pod's.
+	AbovePodLimits
+)
+
+var boundTexts = [...]string{
+	AboveLimit: "the request is above the limit", BelowMin: "the min of a LimitRange is not reached",
+	AboveMax: "the max of a LimitRange is exceeded", AboveRatio: "the maxLimitRequestRatio of a LimitRange is exceeded",
+	AbovePodRequests: "the containers request more than the pod's own resources",
+	AbovePodLimits:   "the limit is above the pod's own",
+}
+
+// Refusal is why the API server would not let a pod in.
+type Refusal struct {
+	// Container is empty for the pod as a whole.
+	Container string
+	Resource  vertical.Resource
+	Bound     Bound
+}
+
+// String is the resource, whose it is, and the bound.
+func (r Refusal) String() string {
+	of := "the pod"
+	if r.Container != "" {
+		of = "container " + r.Container
+	}
+	return fmt.Sprintf("%s of %s: %s", r.Resource, of, boundTexts[r.Bound])
+}
+
+// IsLimitRange says that a LimitRange is why.
+func (r Refusal) IsLimitRange() bool {
+	return r.Bound == BelowMin || r.Bound == AboveMax || r.Bound == AboveRatio
+}
+
+// Refused says why the API server would not let the pod in if its containers had these
+// requests and limits, in their order; false if it would. It asks what the validation
+// of pods and the LimitRanger ask of CPU and memory at a creation or a resize
+// (pkg/apis/core/validation, plugin/pkg/admission/limitranger; v1.37).
+func Refused(pod Pod, after []vertical.Resized, ranges *Ranges) (Refusal, bool) {
+	if ranges == nil {
+		ranges = &Ranges{}
+	}
+	var sum vertical.Resized
+	for i := range after {
+		if refusal, refused := ranges.refuseContainer(pod.Containers[i].Name, after[i]); refused {
+			return refusal, true
+		}
+		if r, above := exceeds(after[i].Limits, pod.Resources.Limits); above {
+			return Refusal{pod.Containers[i].Name, r, AbovePodLimits}, true
+		}
+		sum = sum.Plus(after[i])
+	}
+	for _, c := range pod.InitContainers {
+		if refusal, refused := ranges.refuseContainer(c.Name, c.Resized); refused {
+			return refusal, true
+		}
+	}
+	containers := pod.InitContainers.Total(sum, vertical.Resized{})
+	if r, above := exceeds(containers.Requests, pod.Resources.Requests); above {
+		return Refusal{"", r, AbovePodRequests}, true
+	}
+	if !ranges.HasPod {
+		return Refusal{}, false
+	}
+	return ranges.Pod.refuse("", pod.InitContainers.Total(sum, pod.Resources))
+}
+
+// refuseContainer is about a container with what the API server fills in before it checks:
+// the LimitRange's default limit, and the limit as the request. A LimitRange's own
+// defaults are its max as the default limit, and its min as the default request.
+func (r *Ranges) refuseContainer(name string, c vertical.Resized) (Refusal, bool) {
+	c.Limits = or(or(c.Limits, r.Container.Default), r.Container.Max)
+	c.Requests = or(or(c.Requests, c.Limits), r.Container.Min)
+	if above, is := exceeds(c.Requests, c.Limits); is {
+		return Refusal{name, above, AboveLimit}, true
+	}
+	return r.Container.refuse(name, c)
+}
+
+// refuse finds what of a container's or a pod's amounts is not within the range. What is not
+// there is below every minimum, above every maximum and above every ratio.
+func (r Range) refuse(container string, c vertical.Resized) (Refusal, bool) {
+	for res := range vertical.Resource(vertical.Resources) {
+		request, requested := c.Requests.Get(res)
+		limit, limited := c.Limits.Get(res)
+		least, hasMin := r.Min.Get(res)
+		most, hasMax := r.Max.Get(res)
+		ratio, hasRatio := r.MaxRatioMilli.Get(res)
+		switch {
+		case hasMin && (!requested || request < least || limited && limit < least):
+			return Refusal{container, res, BelowMin}, true
+		case hasMax && (!limited || limit > most || request > most):
+			return Refusal{container, res, AboveMax}, true
+		case hasRatio && (request == 0 || limit == 0 || exceedsRatio(request, limit, ratio)):
+			return Refusal{container, res, AboveRatio}, true
+		}
+	}
+	return Refusal{}, false
+}
+
+// exceeds finds a resource of which there is more than there may be.
+func exceeds(amounts, most vertical.Amounts) (vertical.Resource, bool) {
+	for r := range vertical.Resource(vertical.Resources) {
+		amount, _ := amounts.Get(r)
+		if bound, bounded := most.Get(r); bounded && amount > bound {
+			return r, true
+		}
+	}
+	return 0, false
+}

@@ -163,6 +163,21 @@ func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, mode a
 	return dst
 }
 
+// RunsThroughout reports whether a container of that name lives as long as the pod. It is true of every name where the
+// pod's containers are not known.
+func (p *Pod) RunsThroughout(name string) bool {
+	if p.requests == (unique.Handle[requests]{}) {
+		return true
+	}
+	r := p.requests.Value()
+	for c := range r.all() {
+		if c.name == name {
+			return true
+		}
+	}
+	return false
+}
+
 // quantities are those of a list.
 func quantities(list unique.Handle[request]) corev1.ResourceList {
 	all := corev1.ResourceList{}

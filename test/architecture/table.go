@@ -160,7 +160,7 @@ var layers = []wall{
 		within: "internal/advise",
 		why:    "it reads objects, and writes nothing to a cluster",
 		ours: []string{"internal/cmderror", "internal/advise", "internal/observe", "internal/decide", "internal/output",
-			"api", "internal/quantity"},
+			"internal/crdschema", "api", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{
@@ -173,7 +173,8 @@ var layers = []wall{
 		within: "internal/advise/rules",
 		why:    "a rule is a function of its objects: it calls no API, and reads no clock",
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
-			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/decide/horizontal/schedules", "api",
+			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/observe/horizontal/validation",
+			"internal/observe/vertical", "internal/decide/horizontal/schedules", "internal/crdschema", "api",
 			"internal/quantity", "internal/output/shell"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
@@ -321,6 +322,9 @@ var layers = []wall{
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",
 			"github.com/spdx", "github.com/package-url",
 		},
+		// What a definition refuses, which serves nothing.
+		except: []string{"k8s.io/apiextensions-apiserver/pkg/apiserver/schema",
+			"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"},
 	},
 	{
 		within: "cmd",

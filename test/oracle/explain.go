@@ -31,6 +31,7 @@ func (s seen) look(now *Situation) {
 		divergence.LeaveZero:         now.Scale.Spec == 0 && spec.Behavior != nil,
 		divergence.ZeroBelowMin:      now.Scale.Spec == 0 && least > 0,
 		divergence.ZeroCondition:     true,
+		divergence.InitContainers:    slices.ContainsFunc(now.Pods, hasInitContainer),
 		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,
 		divergence.OutOfRange:        now.Scale.Spec > spec.MaxReplicas || now.Scale.Spec < least || now.Rival,
@@ -97,4 +98,9 @@ func hasCPU(metrics []autoscalingv2.MetricSpec) bool {
 
 func hasContainerMetric(metrics []autoscalingv2.MetricSpec) bool {
 	return slices.ContainsFunc(metrics, func(m autoscalingv2.MetricSpec) bool { return m.ContainerResource != nil })
+}
+
+// hasInitContainer reports whether a container of the pod ends before the others begin.
+func hasInitContainer(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.RestartPolicy == nil })
 }

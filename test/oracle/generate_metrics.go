@@ -183,6 +183,14 @@ func (g *generator) usages(pod *corev1.Pod, cpu, memory float64) []metricsv1beta
 			all = append(all, g.usage(&pod.Spec.Containers[i], cpu, memory))
 		}
 	}
+	// Some sources list init containers that have ended, with memory alone.
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.RestartPolicy == nil && g.trouble(4) {
+			ended := g.usage(c, cpu, memory)
+			delete(ended.Usage, corev1.ResourceCPU)
+			all = append(all, ended)
+		}
+	}
 	return all
 }
 

@@ -2,12 +2,12 @@ package objects
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,44 +22,64 @@ import (
 
 // adders know the kinds that matter here, by group, version and kind.
 var adders = map[string]func(*Collection, *Object) error{
-	"autoscaling/v2 " + HPA:        addHorizontal,
-	"autoscaling/v1 " + HPA:        addHorizontalV1,
-	"plimsoll.dev/v1alpha1 " + WLA: addWorkloadAutoscaler,
-	"autoscaling.k8s.io/v1 " + VPA: addVertical,
-	"apps/v1 " + Deployment:        addDeployment,
-	"apps/v1 " + StatefulSet:       addStatefulSet,
-	"apps/v1 " + DaemonSet:         addDaemonSet,
-	"apps/v1 " + ReplicaSet:        addReplicaSet,
-	"batch/v1 " + Job:              addJob,
-	"batch/v1 " + CronJob:          addCronJob,
-	"policy/v1 " + PDB:             addBudget,
-	"v1 " + Pod:                    addPod,
-	"v1 " + Node:                   addNode,
-	"v1 " + LimitRange:             addRange,
+	"autoscaling/v2 " + HPA:          addHorizontal,
+	"autoscaling/v1 " + HPA:          addHorizontalV1,
+	"plimsoll.dev/v1alpha1 " + WLA:   addWorkloadAutoscaler,
+	"autoscaling.k8s.io/v1 " + VPA:   addVertical,
+	"apps/v1 " + Deployment:          addDeployment,
+	"apps/v1 " + StatefulSet:         addStatefulSet,
+	"apps/v1 " + DaemonSet:           addDaemonSet,
+	"apps/v1 " + ReplicaSet:          addReplicaSet,
+	"batch/v1 " + Job:                addJob,
+	"batch/v1 " + CronJob:            addCronJob,
+	rolloutVersion + " " + Rollout:   addRollout,
+	kedaVersion + " " + ScaledObject: addScaledObject,
+	"policy/v1 " + PDB:               addBudget,
+	"v1 " + Pod:                      addPod,
+	"v1 " + Node:                     addNode,
+	"v1 " + LimitRange:               addRange,
 }
 
-// Add takes in an object. One of a kind that does not matter here is left out, and one
-// that cannot be read is kept in mind as such. In a file, a field that the kind does not
-// have cannot be read: what is misspelt would silently not count.
+// Add takes in an object. One that makes pods or scales something is taken in whatever its kind, as far as it can be
+// read; what is of another kind is left out. An object that cannot be read is kept in mind as such. In a file, a field
+// that the kind does not have cannot be read: what is misspelt would silently not count.
 func (c *Collection) Add(raw map[string]any, place Place) {
 	o := &Object{Raw: raw, Place: place}
 	o.APIVersion, _ = raw["apiVersion"].(string)
 	o.Kind, _ = raw["kind"].(string)
-	add, ok := adders[o.APIVersion+" "+o.Kind]
-	if !ok {
-		c.Objects++
-		return
-	}
 	metadata, _ := raw["metadata"].(map[string]any)
 	o.Name, _ = metadata["name"].(string)
 	if o.Namespace, _ = metadata["namespace"].(string); o.Namespace == "" && o.Kind != Node {
-		o.Namespace = metav1.NamespaceDefault
+		o.Namespace, o.hasNoNamespace = metav1.NamespaceDefault, true
 	}
-	if err := add(c, o); err != nil {
-		c.leaveOut(o, err)
-		return
+	if add := c.adder(o); add != nil {
+		if name := o.Namespace + "/" + o.Name; strings.ContainsAny(name, "${}<>") {
+			c.leaveOut(o, fmt.Errorf("the name %s has a variable that nothing has replaced", name))
+			return
+		}
+		if err := add(c, o); err != nil {
+			c.leaveOut(o, err)
+			return
+		}
+	}
+	for _, name := range o.unknown {
+		c.note(Unreadable{Object: o, Field: ParseField(name), Why: fmt.Sprintf(
+			"The kind has no such field, so a cluster ignores it: unknown field %q", name)})
 	}
 	c.Objects++
+}
+
+// adder is what takes in the object; nil if its kind does not matter here, or cannot be read.
+func (c *Collection) adder(o *Object) func(*Collection, *Object) error {
+	if add, ok := adders[o.APIVersion+" "+o.Kind]; ok {
+		return add
+	}
+	if removed := removalOf(o); removed != nil {
+		c.Removed = append(c.Removed, *removed)
+		o.isOld = true
+		return removed.add
+	}
+	return otherAdder(o)
 }
 
 // LeaveOut keeps in mind that a part of a file cannot be read.
@@ -71,11 +91,32 @@ func (c *Collection) LeaveOut(place Place, err error) {
 const maxWhy = 300
 
 func (c *Collection) leaveOut(o *Object, err error) {
-	why := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "")
-	if len(why) > maxWhy {
-		why = strings.ToValidUTF8(why[:maxWhy], "") + "..."
+	u := Unreadable{Object: o, Why: "It cannot be read: " + err.Error()}
+	var wrong *TypeError
+	if errors.As(err, &wrong) {
+		u.Field, u.Why, u.IsWrongType = wrong.Field, wrong.Problem, true
 	}
-	c.Unreadable = append(c.Unreadable, Unreadable{Object: o, Why: "It cannot be read: " + why + "."})
+	c.note(u)
+}
+
+// note adds what is wrong, with the line of the field.
+func (c *Collection) note(u Unreadable) {
+	u.Why = strings.ToValidUTF8(strings.ReplaceAll(u.Why, "\n", " "), "")
+	if len(u.Why) > maxWhy {
+		u.Why = strings.ToValidUTF8(u.Why[:maxWhy], "") + "..."
+	}
+	if line := u.Object.Place.LineOf(u.Field); line != u.Object.Place.Line {
+		u.Why += fmt.Sprintf(" (line %d)", line)
+	}
+	u.Why += "."
+	c.Unreadable = append(c.Unreadable, u)
+}
+
+// isPart reports whether an autoscaler in a file says nothing of its target: overlays have patches that change a whole
+// one.
+func (o *Object) isPart() bool {
+	ref, ok := map[string]string{HPA: "scaleTargetRef", WLA: "scaleTargetRef", VPA: "targetRef"}[o.Kind]
+	return ok && o.Name != "" && o.Place.File != "" && !o.Has(Field{"spec", ref})
 }
 
 // put takes in an object of a kind. One that is there already gives way: as when files are
@@ -85,6 +126,10 @@ func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
 		c.at = map[string]position{}
 	}
 	before, known := c.at[o.Key()]
+	if known && o.isPart() {
+		c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place, IsPart: true})
+		return
+	}
 	if !known || o.Name == "" {
 		c.at[o.Key()] = position{index: len(*list), place: o.Place}
 		*list = append(*list, item)
@@ -108,9 +153,27 @@ func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 			return nil, err
 		}
 	}
-	// A cluster may be newer, and have fields that are not known here.
-	isStrict := o.Place.File != ""
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, isStrict); err != nil {
+	// The converter cuts numbers that are too large, which an API server refuses: no cluster has one.
+	if o.Place.File != "" {
+		if wrong := typeError(o.Raw, into); wrong != nil {
+			return nil, wrong
+		}
+	}
+	// A cluster may be newer, and have fields that are not known here. So may an older version.
+	isStrict := o.Place.File != "" && !o.isOld
+	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, isStrict)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		for _, problem := range strict.Errors() {
+			_, name, _ := strings.Cut(problem.Error(), "unknown field ")
+			name = strings.Trim(name, "\"")
+			// What begins so is for kustomize: the object is a patch.
+			if last := ParseField(name); !strings.HasPrefix(last[len(last)-1], "$") {
+				o.unknown = append(o.unknown, name)
+			}
+		}
+		err = nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	o.Meta = meta(into)
@@ -144,48 +207,6 @@ func addHorizontal(c *Collection, o *Object) error {
 	return nil
 }
 
-// defaultPercent is the API server's target of an HPA that names no metric.
-const defaultPercent = 80
-
-func addHorizontalV1(c *Collection, o *Object) error {
-	h, err := decode(o, func(t *autoscalingv1.HorizontalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
-	if err != nil {
-		return err
-	}
-	percent := int32(defaultPercent)
-	if h.Spec.TargetCPUUtilizationPercentage != nil {
-		percent = *h.Spec.TargetCPUUtilizationPercentage
-	}
-	spec := &autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(h.Spec.ScaleTargetRef),
-		MinReplicas:    h.Spec.MinReplicas, MaxReplicas: h.Spec.MaxReplicas,
-		Metrics: []autoscalingv2.MetricSpec{cpuMetric(percent)},
-	}
-	status := &autoscalingv2.HorizontalPodAutoscalerStatus{
-		CurrentReplicas: h.Status.CurrentReplicas, DesiredReplicas: h.Status.DesiredReplicas,
-		LastScaleTime: h.Status.LastScaleTime,
-	}
-	put(c, &c.Horizontals, o, &Horizontal{Object: *o, Spec: spec, Status: status, IsV1: true})
-	return nil
-}
-
-func cpuMetric(percent int32) autoscalingv2.MetricSpec {
-	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType,
-		Resource: &autoscalingv2.ResourceMetricSource{
-			Name:   corev1.ResourceCPU,
-			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
-		}}
-}
-
-// Metrics are the object's: the API server's default if it names none. An empty list of a
-// WorkloadAutoscaler means no metrics.
-func (h *Horizontal) Metrics() []autoscalingv2.MetricSpec {
-	if len(h.Spec.Metrics) == 0 && (h.Workload == nil || h.Workload.Metrics == nil) {
-		return []autoscalingv2.MetricSpec{cpuMetric(defaultPercent)}
-	}
-	return h.Spec.Metrics
-}
-
 func addVertical(c *Collection, o *Object) error {
 	v, err := decode(o, func(t *vpav1.VerticalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
 	if err != nil {
@@ -197,7 +218,7 @@ func addVertical(c *Collection, o *Object) error {
 
 // addWorkload takes in a workload; selector is nil where the API server makes it.
 func (c *Collection) addWorkload(o *Object, w Workload, selector *metav1.LabelSelector) error {
-	w.Object = *o
+	w.Object, w.TemplateObject = *o, o
 	if w.TemplateField == nil {
 		w.TemplateField = Field{"spec", "template"}
 	}
@@ -207,9 +228,9 @@ func (c *Collection) addWorkload(o *Object, w Workload, selector *metav1.LabelSe
 			return fmt.Errorf("spec.selector: %w", err)
 		}
 	}
-	if before, known := c.at[o.Key()]; known && o.Name != "" && len(w.Template.Spec.Containers) == 0 {
+	if before, known := c.at[o.Key()]; known && o.Name != "" && w.from == nil && len(w.Template.Spec.Containers) == 0 {
 		// A part of it, as overlays have them.
-		c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place})
+		c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place, IsPart: true})
 		return nil
 	}
 	put(c, &c.Workloads, o, &w)

@@ -12,6 +12,24 @@ type Field []string
 // In is a field inside this one.
 func (f Field) In(names ...string) Field { return append(slices.Clone(f), names...) }
 
+// ParseField reads a field as API servers write it: spec.containers[0].resources.requests[cpu].
+func ParseField(text string) Field {
+	var f Field
+	for text != "" {
+		end := strings.IndexAny(text, ".[")
+		if rest, isKey := strings.CutPrefix(text, "["); isKey {
+			key, after, _ := strings.Cut(rest, "]")
+			f, text = append(f, key), strings.TrimPrefix(after, ".")
+			continue
+		}
+		if end < 0 {
+			return append(f, text)
+		}
+		f, text = append(f, text[:end]), strings.TrimPrefix(text[end:], ".")
+	}
+	return f
+}
+
 // String writes the field as people do: spec.containers[0].resources.
 func (f Field) String() string {
 	var text strings.Builder
@@ -43,6 +61,15 @@ func (f Field) Pointer() string {
 		text.WriteString(escape.Replace(name))
 	}
 	return text.String()
+}
+
+// ParsePointer reads a field as JSON patches write it.
+func ParsePointer(text string) Field {
+	var f Field
+	for name := range strings.SplitSeq(strings.TrimPrefix(text, "/"), "/") {
+		f = append(f, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+	}
+	return f
 }
 
 // Has reports whether the field is in the object.

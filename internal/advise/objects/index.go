@@ -2,19 +2,18 @@ package objects
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // reference names an object.
 type reference struct{ namespace, kind, name string }
 
-// referenceTo is the same for each way in which autoscalers may write the kind.
+// referenceTo names an object by its kind in lower case: API servers know kinds so too.
 func referenceTo(namespace, kind, name string) reference {
-	return reference{namespace, observe.KindKey(kind), name}
+	return reference{namespace, strings.ToLower(kind), name}
 }
 
 // label is one of an object in a namespace.
@@ -26,15 +25,17 @@ type index struct {
 	size        sizes
 	targets     map[reference]*Workload
 	named       map[string][]*Workload
-	horizontals map[reference][]*Horizontal
-	verticals   map[reference][]*Vertical
-	workloads   labelled[*Workload]
-	pods        labelled[*Running]
-	budgets     map[*Workload][]*Budget
-	covered     map[*Budget][]*Workload
-	own         map[*Workload][]*Running
-	ranges      map[string][]*Range
-	daemonSets  []*Workload
+	horizontals map[*Workload][]*Horizontal
+	verticals   map[*Workload][]*Vertical
+	// sizers are the VPAs that refer to something, whether it is here or not.
+	sizers     map[reference][]*Vertical
+	workloads  labelled[*Workload]
+	pods       labelled[*Running]
+	budgets    map[*Workload][]*Budget
+	covered    map[*Budget][]*Workload
+	own        map[*Workload][]*Running
+	ranges     map[string][]*Range
+	daemonSets []*Workload
 }
 
 // sizes are how many objects an index was made of.
@@ -50,8 +51,9 @@ func (c *Collection) indexed() *index {
 	}
 	x := &index{
 		size: c.sizes(), targets: map[reference]*Workload{}, named: map[string][]*Workload{},
-		horizontals: map[reference][]*Horizontal{},
-		verticals:   map[reference][]*Vertical{}, budgets: map[*Workload][]*Budget{}, covered: map[*Budget][]*Workload{},
+		horizontals: map[*Workload][]*Horizontal{}, verticals: map[*Workload][]*Vertical{},
+		sizers:  map[reference][]*Vertical{},
+		budgets: map[*Workload][]*Budget{}, covered: map[*Budget][]*Workload{},
 		own: map[*Workload][]*Running{}, ranges: map[string][]*Range{},
 	}
 	c.index = x
@@ -60,6 +62,9 @@ func (c *Collection) indexed() *index {
 		if x.targets[ref] == nil {
 			x.targets[ref] = w
 		}
+	}
+	for _, w := range c.Workloads {
+		x.borrow(w)
 		x.named[w.Name] = append(x.named[w.Name], w)
 		x.workloads.add(w.Namespace, w.Template.Labels, w)
 		if w.Kind == DaemonSet {
@@ -80,15 +85,56 @@ func (c *Collection) indexed() *index {
 	return x
 }
 
+// borrow gives a workload the template and the selector of the one that it names, as a Rollout may.
+func (x *index) borrow(w *Workload) {
+	if w.from == nil {
+		return
+	}
+	from := x.targets[referenceTo(w.Namespace, w.from.Kind, w.from.Name)]
+	if from == nil || from.from != nil {
+		return
+	}
+	w.Template, w.TemplateField, w.TemplateObject = from.Template, from.TemplateField, &from.Object
+	if w.Selector == nil {
+		w.Selector = from.Selector
+	}
+}
+
+// resolve is the workload that an object refers to; nil if it is not here. A manifest without a namespace is of
+// the one that it is applied to, which another manifest may name: they belong together if no other workload fits.
+func (x *index) resolve(from *Object, kind, name string) *Workload {
+	if w := x.targets[referenceTo(from.Namespace, kind, name)]; w != nil {
+		return w
+	}
+	var found *Workload
+	for _, w := range x.named[name] {
+		if !strings.EqualFold(w.Kind, kind) || !w.hasNoNamespace && !from.hasNoNamespace || w.Place.File == "" {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = w
+	}
+	return found
+}
+
 func (x *index) addAutoscalers(c *Collection) {
 	for _, h := range c.Horizontals {
-		ref := referenceTo(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)
-		x.horizontals[ref] = append(x.horizontals[ref], h)
+		ref := &h.Spec.ScaleTargetRef
+		if w := x.resolve(&h.Object, ref.Kind, ref.Name); w != nil {
+			x.horizontals[w] = append(x.horizontals[w], h)
+		}
 	}
 	for _, v := range c.Verticals {
-		if t := v.Spec.TargetRef; t != nil {
-			ref := referenceTo(v.Namespace, t.Kind, t.Name)
-			x.verticals[ref] = append(x.verticals[ref], v)
+		ref := v.Spec.TargetRef
+		if ref == nil {
+			continue
+		}
+		at := referenceTo(v.Namespace, ref.Kind, ref.Name)
+		x.sizers[at] = append(x.sizers[at], v)
+		if w := x.resolve(&v.Object, ref.Kind, ref.Name); w != nil {
+			x.verticals[w] = append(x.verticals[w], v)
 		}
 	}
 }
@@ -158,7 +204,7 @@ func (c *Collection) DaemonSets() []*Workload { return c.indexed().daemonSets }
 // VerticalsOn are the VPAs that refer to the workload that an HPA refers to, whether it
 // is here or not.
 func (c *Collection) VerticalsOn(h *Horizontal) []*Vertical {
-	return c.indexed().verticals[referenceTo(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)]
+	return c.indexed().sizers[referenceTo(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)]
 }
 
 // Covered are the workloads whose pods a PodDisruptionBudget selects.

@@ -37,6 +37,10 @@ const (
 	Pod         = "Pod"
 	Node        = "Node"
 	LimitRange  = "LimitRange"
+	// Rollout is Argo's: a Deployment with other strategies.
+	Rollout = "Rollout"
+	// ScaledObject is KEDA's: it makes an HPA.
+	ScaledObject = "ScaledObject"
 )
 
 // Place is where in a file an object stands. That of an object of a cluster is empty.
@@ -45,6 +49,8 @@ type Place struct {
 	Document int
 	// Line is the first of the document.
 	Line int
+	// source is the document's text; nil where it is not known.
+	source *source
 }
 
 // Object is what all of them have.
@@ -55,6 +61,12 @@ type Object struct {
 	Raw map[string]any
 	// Meta is the object's own.
 	Meta *metav1.ObjectMeta
+	// hasNoNamespace says that the manifest names no namespace, so that whoever applies it decides.
+	hasNoNamespace bool
+	// isOld says that it was written in a version that is not served any more.
+	isOld bool
+	// unknown are the fields that its kind does not have.
+	unknown []string
 }
 
 // Key identifies an object.
@@ -78,10 +90,12 @@ type Horizontal struct {
 	Object
 	Spec   *autoscalingv2.HorizontalPodAutoscalerSpec
 	Status *autoscalingv2.HorizontalPodAutoscalerStatus
-	// IsV1 says that it was written as autoscaling/v1, whose fields are others.
+	// IsV1 says that it was written in a version whose metrics have other fields.
 	IsV1 bool
 	// Workload is the spec of a WorkloadAutoscaler, of which Spec is a translation then; nil for an HPA.
 	Workload *plimsollv1alpha1.WorkloadAutoscalerSpec
+	// IsScaledObject says that KEDA makes the HPA of this spec, and itself scales between zero and one.
+	IsScaledObject bool
 }
 
 // MinReplicas is the lower bound; the API server's default is 1.
@@ -133,6 +147,8 @@ type Collection struct {
 	Pods        []*Running
 	Nodes       []*Machine
 	Ranges      []*Range
+	// Others are autoscalers of kinds whose settings are not read.
+	Others []*Other
 	// Objects is how many were read, also of kinds that do not matter here.
 	Objects int
 	// IsCluster says that it is a cluster's content. Files may leave out what is elsewhere.
@@ -151,6 +167,10 @@ type Collection struct {
 	Repeated []Repeated
 	// Unreadable is what could not be read; the rest was.
 	Unreadable []Unreadable
+	// Removed are objects of versions or kinds that no API server serves.
+	Removed []Removed
+	// Served says what a cluster has of the kinds that autoscalers refer to, by API version and kind; nil for files.
+	Served map[string]Service
 
 	// comparisons counts how often one object was compared with another: it must not grow
 	// faster than the objects.
@@ -170,12 +190,21 @@ type position struct {
 type Repeated struct {
 	Object *Object
 	Before Place
+	// IsPart says that it is a part of the whole one before, which counts.
+	IsPart bool
 }
+
+// Service is what a cluster has of a kind.
+type Service struct{ IsServed, HasScale bool }
 
 // Unreadable is a document, or an object in it, that could not be read.
 type Unreadable struct {
 	Object *Object
-	Why    string
+	// Field is what is wrong with it, as far as it is known.
+	Field Field
+	Why   string
+	// IsWrongType says that the field holds what cannot be there, so that an API server refuses the object.
+	IsWrongType bool
 }
 
 // Target is the workload that is referred to, and nil if it is not here.
@@ -185,7 +214,7 @@ func (c *Collection) Target(namespace, kind, name string) *Workload {
 
 // TargetOfHorizontal is the workload that an HPA scales; nil if it is not here.
 func (c *Collection) TargetOfHorizontal(h *Horizontal) *Workload {
-	return c.Target(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)
+	return c.indexed().resolve(&h.Object, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)
 }
 
 // TargetOfVertical is the workload that a VPA sizes; nil if it is not here.
@@ -193,18 +222,23 @@ func (c *Collection) TargetOfVertical(v *Vertical) *Workload {
 	if v.Spec.TargetRef == nil {
 		return nil
 	}
-	return c.Target(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)
+	return c.indexed().resolve(&v.Object, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)
+}
+
+// TargetOfOther is the workload that another autoscaler changes; nil if it is not here.
+func (c *Collection) TargetOfOther(o *Other) *Workload {
+	return c.indexed().resolve(&o.Object, o.TargetKind, o.TargetName)
 }
 
 // HorizontalsOf are the HPAs of a workload.
 func (c *Collection) HorizontalsOf(w *Workload) []*Horizontal {
-	return c.indexed().horizontals[referenceTo(w.Namespace, w.Kind, w.Name)]
+	return c.indexed().horizontals[w]
 }
 
 // VerticalsOf are the VPAs of a workload that do not only recommend.
 func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
 	var found []*Vertical
-	for _, v := range c.indexed().verticals[referenceTo(w.Namespace, w.Kind, w.Name)] {
+	for _, v := range c.indexed().verticals[w] {
 		c.compared()
 		if v.Mode() != vpav1.UpdateModeOff {
 			found = append(found, v)
@@ -213,10 +247,54 @@ func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
 	return found
 }
 
+// References are what autoscalers refer to.
+func (c *Collection) References() []autoscalingv2.CrossVersionObjectReference {
+	var all []autoscalingv2.CrossVersionObjectReference
+	for _, h := range c.Horizontals {
+		all = append(all, h.Spec.ScaleTargetRef)
+	}
+	for _, v := range c.Verticals {
+		if t := v.Spec.TargetRef; t != nil {
+			all = append(all, autoscalingv2.CrossVersionObjectReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name})
+		}
+	}
+	return all
+}
+
 // BudgetsOf are the PodDisruptionBudgets that select a workload's pods.
 func (c *Collection) BudgetsOf(w *Workload) []*Budget { return c.indexed().budgets[w] }
 
 // IsAutoscaled reports whether any autoscaler changes the workload.
 func (c *Collection) IsAutoscaled(w *Workload) bool {
 	return len(c.HorizontalsOf(w)) > 0 || len(c.VerticalsOf(w)) > 0
+}
+
+// All are the objects that are examined.
+func (c *Collection) All() []*Object {
+	var all []*Object
+	for _, o := range c.Horizontals {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Verticals {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Others {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Workloads {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Budgets {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Pods {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Nodes {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Ranges {
+		all = append(all, &o.Object)
+	}
+	return all
 }

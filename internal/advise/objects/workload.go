@@ -19,6 +19,10 @@ type Workload struct {
 	Template *corev1.PodTemplateSpec
 	// TemplateField is where in the object the template stands.
 	TemplateField Field
+	// TemplateObject is the object that has the template: the workload itself, or what it names.
+	TemplateObject *Object
+	// from is the workload whose template this one uses; nil if it has its own.
+	from *corev1.ObjectReference
 	// PodManagement is that of a StatefulSet.
 	PodManagement appsv1.PodManagementPolicyType
 }
@@ -28,6 +32,17 @@ type Workload struct {
 type Container struct {
 	*corev1.Container
 	Field Field
+}
+
+// LacksTemplate reports whether the workload's pods are described by an object that is not here.
+func (w *Workload) LacksTemplate() bool { return w.from != nil && w.TemplateObject.Key() == w.Key() }
+
+// Borrows is the workload whose template this one uses, as text; empty if it has its own.
+func (w *Workload) Borrows() string {
+	if w.from == nil {
+		return ""
+	}
+	return w.from.Kind + " " + w.from.Name
 }
 
 // Containers are those that run as long as the pod.

@@ -37,8 +37,11 @@ func (h *Horizontal) Describe() string { return h.Noun() + " " + h.Name }
 
 // Noun is the kind as texts call it.
 func (h *Horizontal) Noun() string {
-	if h.Workload != nil {
+	switch {
+	case h.Workload != nil:
 		return WLA
+	case h.IsScaledObject:
+		return ScaledObject
 	}
 	return "HPA"
 }

@@ -2,6 +2,9 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
@@ -32,6 +35,21 @@ func behaviorRules() []*Rule {
 				"than every period, the load must last longer than the period before the HPA may react: " +
 				"the window forbids what the rate allows. For scaleDown that is usual and right.",
 			Source: guide + "#defining-an-hpa-resource", Needs: []string{objects.HPA}, Check: checkStabilization,
+		},
+		{
+			Name: "scales-down-faster", Level: Advice, Title: "Scaling down is faster than scaling up",
+			Why: "Pods that are missing harm more than pods too many. With a shorter stabilization window for scaleDown than " +
+				"for scaleUp, or none and no rate below 100 %, each short dip of the load removes pods that are needed again, " +
+				"and have to start first.",
+			Source: guide + "#defining-an-hpa-resource", Needs: []string{objects.HPA}, Check: checkDownFaster,
+		},
+		{
+			Name: "value-of-backlog", Level: Advice, Title: "Target type Value for a backlog",
+			Why: "With type Value the replica count is multiplied by the ratio of value to target, at each decision. That " +
+				"fits what halves when the pods double, such as a latency. The length of a queue does not fall at once, so " +
+				"the count is multiplied again and again until maxReplicas. AverageValue divides the length by the target: " +
+				"one pod for so many messages. The rule goes by the names of metrics, and by the types of KEDA's triggers.",
+			Source: "https://github.com/kedacore/keda/issues/5781", Needs: []string{objects.HPA}, Check: checkValueOfBacklog,
 		},
 	}
 }
@@ -66,8 +84,8 @@ func checkLeavesZero(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
 		r := scaleUp(h)
-		// A WorkloadAutoscaler leaves zero by one replica at least.
-		if r == nil || h.MinReplicas() != 0 || disabled(r) || !byPercent(r) || h.Workload != nil {
+		// A WorkloadAutoscaler leaves zero by one replica at least, and KEDA by itself.
+		if r == nil || h.MinReplicas() != 0 || disabled(r) || !byPercent(r) || h.Workload != nil || h.IsScaledObject {
 			continue
 		}
 		found = append(found, Finding{
@@ -148,6 +166,78 @@ func checkStabilization(c *objects.Collection) []Finding {
 				window, period),
 			Remedy: "Shorten the window, or make the periods as long as it.", Patch: patch(&h.Object).set(field, period),
 		})
+	}
+	return found
+}
+
+// defaultDownSeconds is how long scaling down waits unless the HPA says otherwise.
+const defaultDownSeconds = 300
+
+func checkDownFaster(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, h := range c.Horizontals {
+		b := h.Spec.Behavior
+		if b == nil || b.ScaleDown == nil || b.ScaleDown.StabilizationWindowSeconds == nil || disabled(b.ScaleDown) ||
+			b.ScaleUp != nil && disabled(b.ScaleUp) {
+			continue
+		}
+		up, down := int32(0), *b.ScaleDown.StabilizationWindowSeconds
+		if b.ScaleUp != nil && b.ScaleUp.StabilizationWindowSeconds != nil {
+			up = *b.ScaleUp.StabilizationWindowSeconds
+		}
+		why := ""
+		switch {
+		case down < up:
+			why = fmt.Sprintf("Scaling down waits %d s, and scaling up %d s.", down, up)
+		case down == 0 && (len(b.ScaleDown.Policies) == 0 || largest(b.ScaleDown) >= 100):
+			why = "Scaling down does not wait, and may remove all pods above the minimum at once."
+		default:
+			continue
+		}
+		field := objects.Field{"spec", "behavior", "scaleDown", "stabilizationWindowSeconds"}
+		found = append(found, Finding{Object: &h.Object, Field: field, Why: why,
+			Remedy: "A window of some minutes keeps the pods over a short dip.",
+			Patch:  patch(&h.Object).set(field, max(up, defaultDownSeconds))})
+	}
+	return found
+}
+
+// backlogs are parts of the names of metrics that count what waits, and types of KEDA's triggers of queues.
+var backlogs = []string{
+	"queue", "backlog", "lag", "pending", "waiting", "depth", "messages", "kafka", "rabbitmq", "sqs", "pubsub", "nats",
+	"servicebus", "redis-list", "redis-streams", "beanstalkd", "pulsar", "artemis", "activemq",
+}
+
+func checkValueOfBacklog(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, h := range c.Horizontals {
+		for i := range h.Spec.Metrics {
+			m := &h.Spec.Metrics[i]
+			source, name, target := "external", "", (*autoscalingv2.MetricTarget)(nil)
+			switch {
+			case m.External != nil:
+				name, target = m.External.Metric.Name, &m.External.Target
+			case m.Object != nil:
+				source, name, target = "object", m.Object.Metric.Name, &m.Object.Target
+			}
+			isBacklog := func(part string) bool { return strings.Contains(strings.ToLower(name), part) }
+			if target == nil || target.Type != autoscalingv2.ValueMetricType || !slices.ContainsFunc(backlogs, isBacklog) {
+				continue
+			}
+			field := objects.Field{"spec", "metrics", strconv.Itoa(i), source, "target"}
+			f := Finding{
+				Object: &h.Object, Field: field,
+				Why: fmt.Sprintf("The replica count is multiplied by %s over its target at each decision, up to maxReplicas %d, "+
+					"while the backlog lasts.", name, h.Spec.MaxReplicas),
+				Remedy: "Use AverageValue, with how much of it one pod should have. Value is for what halves when the pods double.",
+			}
+			if target.Value != nil && !h.IsV1 {
+				f.Patch = patch(&h.Object).set(field, map[string]any{
+					"type": string(autoscalingv2.AverageValueMetricType), "averageValue": target.Value.String(),
+				})
+			}
+			found = append(found, f)
+		}
 	}
 	return found
 }

@@ -49,7 +49,8 @@ func checkReplicas(c *objects.Collection) []Finding {
 			continue
 		}
 		count, manager, ok := appliedReplicas(c, w)
-		if !ok {
+		isFixed := autoscalers[0].MinReplicas() == count && autoscalers[0].Spec.MaxReplicas == count
+		if !ok || isFixed {
 			continue
 		}
 		f := Finding{

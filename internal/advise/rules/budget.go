@@ -22,7 +22,8 @@ func budgetRules() []*Rule {
 		{
 			Name: "budget-forbids-eviction", Level: Warning, Title: "A PodDisruptionBudget forbids every eviction",
 			Why: "No node can be drained then, and no VPA can evict a pod that needs more. minAvailable " +
-				"equal to the HPA's minReplicas has that effect whenever the load is low.",
+				"equal to the HPA's minReplicas has that effect whenever the load is low. A percentage is rounded up: 80 % of " +
+				"2 pods are 2.",
 			Source: pdbDocs, Needs: []string{objects.PDB}, Check: checkForbids,
 		},
 		{
@@ -72,6 +73,9 @@ func checkNoBudget(c *objects.Collection) []Finding {
 
 func budget(w *objects.Workload) map[string]any {
 	selector := w.Value(objects.Field{"spec", "selector"})
+	if selector == nil {
+		selector = w.TemplateObject.Value(objects.Field{"spec", "selector"})
+	}
 	return map[string]any{
 		"apiVersion": "policy/v1", "kind": objects.PDB,
 		"metadata": map[string]any{"namespace": w.Namespace, "name": w.Name},
@@ -113,16 +117,27 @@ func forbids(c *objects.Collection, b *objects.Budget) (field, why string) {
 	}
 	for _, w := range c.Covered(b) {
 		count, known := least(c, w)
-		if !known || !isAlone(c, b, w) || b.Spec.MinAvailable.Type != intstr.Int {
+		// At zero pods there is none to evict.
+		if !known || !isAlone(c, b, w) || count <= 0 {
 			continue
 		}
-		// At zero pods there is none to evict.
-		if need := b.Spec.MinAvailable.IntVal; need >= count && count > 0 {
-			return "minAvailable", fmt.Sprintf("minAvailable is %d, and %s %s has %d pods%s: then none of them may be evicted.",
-				need, w.Kind, w.Name, count, whenLow(c, w))
+		// As the disruption controller does, a part of a pod counts as one.
+		need, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, int(count), true)
+		if err != nil || int64(need) < int64(count) {
+			continue
 		}
+		return "minAvailable", fmt.Sprintf("minAvailable is %s, and %s %s has %d pods%s: then none of them may be evicted.",
+			percentOf(b.Spec.MinAvailable, need, count), w.Kind, w.Name, count, whenLow(c, w))
 	}
 	return "", ""
+}
+
+// percentOf writes an amount of pods, and what a percentage is of so many.
+func percentOf(amount *intstr.IntOrString, need int, of int32) string {
+	if amount.Type == intstr.Int {
+		return amount.String()
+	}
+	return fmt.Sprintf("%s, which of %d is rounded up to %d", amount, of, need)
 }
 
 // isAlone reports whether the budget is for the pods of this workload and no other's.

@@ -1,15 +1,21 @@
 package rules
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/api/resource"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/crdschema"
+	hpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/validation"
+	vpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
 // invalidRules find what the API server or the admission server refuses, or what can do
@@ -17,16 +23,12 @@ import (
 func invalidRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "invalid-replica-bounds", Level: Error, Title: "An HPA's bounds allow no replica count",
-			Why: "maxReplicas must be at least 1, and minReplicas at most maxReplicas. The API server " +
-				"refuses the HPA otherwise.",
-			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkReplicaBounds,
-		},
-		{
-			Name: "target-not-positive", Level: Error, Title: "A metric's target is not above zero",
-			Why: "The HPA divides the measured value by the target. The API server refuses a target of " +
-				"zero or below.",
-			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkNotPositive,
+			Name: "refused-by-api-server", Level: Error, Title: "The API server refuses the object",
+			Why: "What Kubernetes 1.37 refuses of an HPA, and what the definitions and the admission server refuse of a " +
+				"VerticalPodAutoscaler or a WorkloadAutoscaler: values out of bounds, metrics without a target or with " +
+				"another metric's, types that do not exist. Whoever applies the object gets the same errors. A cluster " +
+				"may hold such an object from before; then no change of it is accepted until this is corrected.",
+			Source: hpaDocs, Check: checkRefused,
 		},
 		{
 			Name: "metric-container-missing", Level: Error, Title: "A metric names a container that does not exist",
@@ -36,85 +38,124 @@ func invalidRules() []*Rule {
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkContainerMissing,
 		},
 		{
+			Name: "resource-not-measured", Level: Error, Title: "A metric of a resource that nothing measures",
+			Why: "metrics.k8s.io has CPU and memory of containers, and nothing else. A Resource or ContainerResource " +
+				"metric of anything else never has a value, whatever the pods request. Use a Pods or an External metric.",
+			Source: "https://github.com/kubernetes-sigs/metrics-server/issues/1623", Needs: []string{objects.HPA},
+			Check: checkNotMeasured,
+		},
+		{
 			Name: "vpa-without-target", Level: Error, Title: "A VPA has no targetRef",
 			Why: "Without a targetRef the VPA has no effect. Selectors belong to v1beta1, which is no " +
 				"longer served.",
 			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkNoTarget,
 		},
 		{
-			Name: "max-allowed-below-min", Level: Error, Title: "maxAllowed is below minAllowed",
-			Why:    "No recommendation can satisfy both. The admission server refuses the VPA.",
-			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkMaxBelowMin,
+			Name: "policy-container-missing", Level: Warning, Title: "A VPA's policy is for a container that does not exist",
+			Why: "Its bounds hold for no container. Containers without a policy of their own, and without one for *, are " +
+				"sized without bounds: a policy for one container does not leave out the others. A VPA does not size init " +
+				"containers, and sidecars that are injected later are not in the template: ignore this rule then.",
+			Source: vpaIssues + "7491", Needs: []string{objects.VPA}, Check: checkPolicyContainer,
+		},
+		{
+			Name: "policy-repeated", Level: Warning, Title: "A VPA has two policies for one container",
+			Why:    "The first one counts, and the other has no effect.",
+			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkPolicyRepeated,
 		},
 	}
 }
 
-func checkReplicaBounds(c *objects.Collection) []Finding {
+func checkRefused(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
-		field, why := objects.Field{"spec", "maxReplicas"}, ""
 		switch {
-		case h.Spec.MaxReplicas < 1:
-			why = fmt.Sprintf("maxReplicas is %d.", h.Spec.MaxReplicas)
-		case h.MinReplicas() < 0:
-			field, why = objects.Field{"spec", "minReplicas"}, fmt.Sprintf("minReplicas is %d.", h.MinReplicas())
-		case h.MinReplicas() > h.Spec.MaxReplicas:
-			why = fmt.Sprintf("maxReplicas is %d, less than minReplicas, which is %d.", h.Spec.MaxReplicas, h.MinReplicas())
+		case h.IsScaledObject:
+		case h.Workload != nil:
+			found = append(found, refusals(&h.Object, custom(&h.Object), nil)...)
+		default:
+			found = append(found, refusalsOfHPA(h)...)
 		}
-		if why != "" {
-			found = append(found, Finding{Object: &h.Object, Field: field,
-				Why: why, Remedy: "Say how many pods there may be at most, and at least."})
+	}
+	for _, v := range c.Verticals {
+		errs := custom(&v.Object)
+		if len(errs) == 0 {
+			_, errs = vpavalidation.Validate(&vpav1.VerticalPodAutoscaler{ObjectMeta: *v.Meta, Spec: *v.Spec}, nil,
+				vpavalidation.Features{CPUStartupBoost: true, PerVPAConfig: true, InPlace: true})
 		}
+		found = append(found, refusals(&v.Object, errs, nil)...)
 	}
 	return found
 }
 
-func checkNotPositive(c *objects.Collection) []Finding {
+// custom is what is refused of a custom resource by its definition. One of another version has another definition.
+func custom(o *objects.Object) field.ErrorList {
+	errs, err := crdschema.Validate(context.Background(), o.Raw)
+	if err != nil {
+		// The definitions are compiled in, and are tested.
+		panic(err)
+	}
+	return append(hpavalidation.Metadata(*o.Meta), errs...)
+}
+
+func refusalsOfHPA(h *objects.Horizontal) []Finding {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: *h.Meta, Spec: *h.Spec}
+	return refusals(&h.Object, hpavalidation.Validate(hpa), func(f objects.Field) (objects.Field, *Patch) {
+		ref := objects.Field{"spec", "scaleTargetRef", "apiVersion"}
+		if group, ok := groups[h.Spec.ScaleTargetRef.Kind]; ok && slices.Equal(f, ref) {
+			return f, patch(&h.Object).set(ref, group)
+		}
+		if h.IsV1 && h.Spec.Metrics != nil && len(f) > 2 && f[1] == "metrics" {
+			return objects.Field{"spec"}, nil
+		}
+		return f, nil
+	})
+}
+
+// refusals makes findings of errors: one for each field. Its field may have another name in the object, and a patch.
+func refusals(
+	o *objects.Object, errs field.ErrorList, mend func(objects.Field) (objects.Field, *Patch),
+) []Finding {
+	var found []Finding
+	at := map[string]int{}
+	for _, err := range errs {
+		where := objects.ParseField(err.Field)
+		why := err.ErrorBody() + "."
+		if i, known := at[err.Field]; known {
+			found[i].Why += " " + why
+			continue
+		}
+		at[err.Field] = len(found)
+		f := Finding{Object: o, Field: where, Why: why, Remedy: "Correct it: whoever applies the object gets this error."}
+		if mend != nil {
+			f.Field, f.Patch = mend(where)
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func checkNotMeasured(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
-		for i := range h.Spec.Metrics {
-			name, target := targetOf(&h.Spec.Metrics[i])
-			if target == nil {
+		for i, m := range h.Metrics() {
+			source, name := "resource", corev1.ResourceName("")
+			switch {
+			case m.Resource != nil:
+				name = m.Resource.Name
+			case m.ContainerResource != nil:
+				source, name = "containerResource", m.ContainerResource.Name
+			}
+			if name == "" || slices.Contains(sized, name) {
 				continue
 			}
-			if what, value := notPositive(target); what != "" {
-				found = append(found, Finding{
-					Object: &h.Object, Field: objects.Field{"spec", "metrics", strconv.Itoa(i), name, "target", what},
-					Why: fmt.Sprintf("%s is %s.", what, value), Remedy: "Aim at what one pod should use, or bear.",
-				})
-			}
+			found = append(found, Finding{
+				Object: &h.Object, Field: objects.Field{"spec", "metrics", strconv.Itoa(i), source, "name"},
+				Why:    fmt.Sprintf("Nothing measures %s of pods for metrics.k8s.io, so this metric never has a value.", name),
+				Remedy: "Scale by a Pods or an External metric of it, or by CPU or memory.",
+			})
 		}
 	}
 	return found
-}
-
-// targetOf is what a metric aims at, and the name of the field that it is in.
-func targetOf(m *autoscalingv2.MetricSpec) (string, *autoscalingv2.MetricTarget) {
-	switch {
-	case m.Resource != nil:
-		return "resource", &m.Resource.Target
-	case m.ContainerResource != nil:
-		return "containerResource", &m.ContainerResource.Target
-	case m.Pods != nil:
-		return "pods", &m.Pods.Target
-	case m.Object != nil:
-		return "object", &m.Object.Target
-	case m.External != nil:
-		return "external", &m.External.Target
-	}
-	return "", nil
-}
-
-func notPositive(t *autoscalingv2.MetricTarget) (field, value string) {
-	if p := t.AverageUtilization; p != nil && *p <= 0 {
-		return "averageUtilization", strconv.Itoa(int(*p))
-	}
-	for name, q := range map[string]*resource.Quantity{"averageValue": t.AverageValue, "value": t.Value} {
-		if q != nil && q.Sign() <= 0 {
-			return name, q.String()
-		}
-	}
-	return "", ""
 }
 
 func checkContainerMissing(c *objects.Collection) []Finding {
@@ -155,36 +196,64 @@ func checkNoTarget(c *objects.Collection) []Finding {
 	return found
 }
 
-func checkMaxBelowMin(c *objects.Collection) []Finding {
-	var found []Finding
+// eachPolicy visits the policies of VPAs.
+func eachPolicy(c *objects.Collection, visit func(*objects.Vertical, objects.Field, *vpav1.ContainerResourcePolicy)) {
 	for _, v := range c.Verticals {
 		if v.Spec.ResourcePolicy == nil {
 			continue
 		}
 		for i := range v.Spec.ResourcePolicy.ContainerPolicies {
-			found = append(found, maxBelowMin(v, i)...)
+			field := objects.Field{"spec", "resourcePolicy", "containerPolicies", strconv.Itoa(i)}
+			visit(v, field, &v.Spec.ResourcePolicy.ContainerPolicies[i])
 		}
 	}
+}
+
+func checkPolicyContainer(c *objects.Collection) []Finding {
+	var found []Finding
+	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
+		w := c.TargetOfVertical(v)
+		isOff := p.Mode != nil && *p.Mode == vpav1.ContainerScalingModeOff
+		if w == nil || len(w.Containers()) == 0 || p.ContainerName == vpav1.DefaultContainerResourcePolicy || isOff {
+			return
+		}
+		if _, is := w.Container(p.ContainerName); is {
+			return
+		}
+		why := fmt.Sprintf("%s %s has no container %s, so the policy holds for none", w.Kind, w.Name, p.ContainerName)
+		isNamed := func(i corev1.Container) bool { return i.Name == p.ContainerName }
+		if slices.ContainsFunc(w.Template.Spec.InitContainers, isNamed) {
+			why = fmt.Sprintf("Container %s is an init container, which a VPA does not size", p.ContainerName)
+		}
+		var unbounded []string
+		for _, container := range w.Containers() {
+			if v.PolicyFor(container.Name).Field == nil {
+				unbounded = append(unbounded, container.Name)
+			}
+		}
+		if len(unbounded) > 0 {
+			why += "; sized without bounds: " + strings.Join(unbounded, ", ")
+		}
+		found = append(found, Finding{Object: &v.Object, Field: field.In("containerName"), Why: why + ".",
+			Remedy: "Name a container of the template, or * for all."})
+	})
 	return found
 }
 
-// maxBelowMin are the amounts of one policy that leave nothing to recommend.
-func maxBelowMin(v *objects.Vertical, policy int) []Finding {
+func checkPolicyRepeated(c *objects.Collection) []Finding {
 	var found []Finding
-	p := &v.Spec.ResourcePolicy.ContainerPolicies[policy]
-	for _, name := range slices.Sorted(maps.Keys(p.MinAllowed)) {
-		least := p.MinAllowed[name]
-		most, bounded := p.MaxAllowed[name]
-		if !bounded || most.Cmp(least) >= 0 {
-			continue
+	seen := map[string]objects.Field{}
+	eachPolicy(c, func(v *objects.Vertical, field objects.Field, p *vpav1.ContainerResourcePolicy) {
+		key := v.Key() + " " + p.ContainerName
+		if first, known := seen[key]; known {
+			found = append(found, Finding{
+				Object: &v.Object, Field: field,
+				Why:    fmt.Sprintf("%s is for container %s too, and counts; this one has no effect.", first, p.ContainerName),
+				Remedy: "Make one of both.",
+			})
+			return
 		}
-		found = append(found, Finding{
-			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy",
-				"containerPolicies", strconv.Itoa(policy), "maxAllowed", string(name)},
-			Why: fmt.Sprintf("maxAllowed of %s is %s, less than minAllowed, which is %s.", name, most.String(),
-				least.String()),
-			Remedy: "Exchange them, or correct one.",
-		})
-	}
+		seen[key] = field
+	})
 	return found
 }

@@ -2,8 +2,12 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -12,8 +16,9 @@ func limitRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "target-beyond-limit", Level: Error, Title: "The target is higher than the limits allow",
-			Why: "Containers cannot use more CPU than their limits. If the HPA scales up only beyond that, " +
-				"including its tolerance of 10 %, it never scales up, however high the load.",
+			Why: "Containers cannot use more CPU or memory than their limits. If the HPA scales up only beyond that, " +
+				"including its tolerance of 10 %, it never scales up, however high the load. An averageValue of CPU is in " +
+				"CPUs: 500m is half of one, and 500 are five hundred.",
 			Source: k8sIssues + "72811", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkTargetBeyondLimit,
 		},
 		{
@@ -55,20 +60,25 @@ func limitRules() []*Rule {
 	}
 }
 
-// limits sums the containers' CPU limits; false if one has none.
-func limits(c *objects.Collection, w *objects.Workload, only string) (milli int64, ok bool) {
+// limits sums the containers' limits; false if one has none.
+func limits(
+	c *objects.Collection, w *objects.Workload, only string, name corev1.ResourceName,
+) (sum resource.Quantity, ok bool) {
 	for _, container := range w.Containers() {
 		if only != "" && container.Name != only {
 			continue
 		}
-		limit, _, limited := c.LimitOf(w, container, corev1.ResourceCPU)
+		limit, _, limited := c.LimitOf(w, container, name)
 		if !limited {
-			return 0, false
+			return resource.Quantity{}, false
 		}
-		milli += limit.MilliValue()
+		sum.Add(limit)
 	}
-	return milli, milli > 0
+	return sum, sum.Sign() > 0
 }
+
+// tolerance is how far beyond its target a metric must be before an HPA scales up.
+const tolerance = 1.1
 
 func checkTargetBeyondLimit(c *objects.Collection) []Finding {
 	var found []Finding
@@ -77,41 +87,113 @@ func checkTargetBeyondLimit(c *objects.Collection) []Finding {
 		if w == nil {
 			continue
 		}
-		for _, u := range utilizations(h) {
-			limit, limited := limits(c, w, u.container)
-			request, known := requested(c, w, u)
-			// Scaling up begins where usage is more than the target by the tolerance, 10 %.
-			if u.resource != string(corev1.ResourceCPU) || !limited || !known || limit*1000 > request*int64(u.percent)*11 {
-				continue
+		for _, t := range resourceTargets(h) {
+			if f, ok := beyondLimit(c, h, w, t); ok {
+				found = append(found, f)
 			}
-			f := Finding{
-				Object: &h.Object, Field: u.field.In("target", "averageUtilization"),
-				Why: fmt.Sprintf("Pods can use no more than their limits, %dm, which is %d %% of the %dm requested; scaling up "+
-					"begins beyond %d %%.",
-					limit, limit*100/request, request, int64(u.percent)*11/10),
-				Remedy: "Or take the CPU limits away.",
-			}
-			if !h.IsV1 && len(h.Spec.Metrics) > 0 {
-				f.Patch = patch(&h.Object).set(f.Field, min(80, limit*100/request*8/10))
-			}
-			found = append(found, f)
 		}
 	}
 	return found
 }
 
-func requested(c *objects.Collection, w *objects.Workload, u utilization) (milli int64, ok bool) {
+// beyondLimit compares one target with the limits; false if it can be exceeded.
+func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Workload, t resourceTarget) (Finding, bool) {
+	limit, limited := limits(c, w, t.container, t.name)
+	if !limited {
+		return Finding{}, false
+	}
+	most := limit.AsApproximateFloat64()
+	f := Finding{Object: &h.Object, Remedy: "Or take the limits away."}
+	if t.name == corev1.ResourceCPU {
+		f.Remedy = "Or take the CPU limits away."
+	}
+	hasFields := !h.IsV1 && len(h.Spec.Metrics) > 0
+	if value := t.target.AverageValue; value != nil {
+		if most > value.AsApproximateFloat64()*tolerance {
+			return f, false
+		}
+		f.Field = t.field.In("target", "averageValue")
+		f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s; scaling up begins beyond %s%s.", t.name,
+			limit.String(), value.String(), meant(t.name, value, limit))
+		if hasFields {
+			f.Patch = patch(&h.Object).set(f.Field, part(t.name, limit))
+		}
+		return f, true
+	}
+	request, known := requested(c, w, t)
+	percent := t.target.AverageUtilization
+	if percent == nil || !known || most > request.AsApproximateFloat64()*float64(*percent)/100*tolerance {
+		return f, false
+	}
+	share := int64(most / request.AsApproximateFloat64() * 100)
+	f.Field = t.field.In("target", "averageUtilization")
+	f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s, which is %d %% of the %s requested; scaling up "+
+		"begins beyond %d %%.", t.name, limit.String(), share, request.String(), int64(*percent)*11/10)
+	if hasFields {
+		f.Patch = patch(&h.Object).set(f.Field, min(80, share*8/10))
+	}
+	return f, true
+}
+
+// meant says what an amount of CPU is that was meant to be something else.
+func meant(name corev1.ResourceName, value *resource.Quantity, limit resource.Quantity) string {
+	text := value.String()
+	cores := value.AsApproximateFloat64()
+	if name != corev1.ResourceCPU || cores < 10*limit.AsApproximateFloat64() {
+		return ""
+	}
+	unit := fmt.Sprintf(" (%.4g CPUs", cores)
+	if digits := strings.TrimRight(text, "kKMGTPEi"); digits != text || cores > 64 {
+		unit += "; was " + digits + "m meant?"
+	}
+	return unit + ")"
+}
+
+// part is four fifths of an amount.
+func part(name corev1.ResourceName, of resource.Quantity) string {
+	if name == corev1.ResourceCPU {
+		return quantity(name, of.MilliValue()*8/10)
+	}
+	return quantity(name, of.Value()/10*8)
+}
+
+func requested(c *objects.Collection, w *objects.Workload, t resourceTarget) (sum resource.Quantity, ok bool) {
 	for _, container := range w.Containers() {
-		if u.container != "" && container.Name != u.container {
+		if t.container != "" && container.Name != t.container {
 			continue
 		}
-		q, known := c.RequestOf(w, container, corev1.ResourceName(u.resource))
+		q, known := c.RequestOf(w, container, t.name)
 		if !known {
-			return 0, false
+			return resource.Quantity{}, false
 		}
-		milli += q.MilliValue()
+		sum.Add(q)
 	}
-	return milli, milli > 0
+	return sum, sum.Sign() > 0
+}
+
+// resourceTarget is the target of a metric that is a resource of pods.
+type resourceTarget struct {
+	field     objects.Field
+	name      corev1.ResourceName
+	container string
+	target    autoscalingv2.MetricTarget
+}
+
+func resourceTargets(h *objects.Horizontal) []resourceTarget {
+	var all []resourceTarget
+	for i, m := range h.Metrics() {
+		field := objects.Field{"spec", "metrics", strconv.Itoa(i)}
+		switch {
+		case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil:
+			all = append(all, resourceTarget{field: field.In("resource"), name: m.Resource.Name, target: m.Resource.Target})
+		case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil:
+			all = append(all, resourceTarget{
+				field: field.In("containerResource"), name: m.ContainerResource.Name,
+				container: m.ContainerResource.Container, target: m.ContainerResource.Target,
+			})
+		}
+	}
+	return all
 }
 
 func checkCPULimit(c *objects.Collection) []Finding {
@@ -144,12 +226,12 @@ func throttled(c *objects.Collection, w *objects.Workload, container objects.Con
 	}
 	if !own {
 		return Finding{
-			Object: &w.Object, Field: container.Field.In("resources", "limits"),
+			Object: w.TemplateObject, Field: container.Field.In("resources", "limits"),
 			Why: why + ", as the namespace's LimitRange gives it a limit; " + then, Remedy: namespaceLimitRemedy,
 		}, true
 	}
 	return Finding{
-		Object: &w.Object, Field: container.Field.In("resources", "limits", "cpu"), Why: why + "; " + then,
+		Object: w.TemplateObject, Field: container.Field.In("resources", "limits", "cpu"), Why: why + "; " + then,
 		Remedy: withoutLimitRemedy, Patch: withoutLimit(w, container),
 	}, true
 }
@@ -163,7 +245,7 @@ const withoutLimitRemedy = "Keep the limit if you know that everything above it 
 // withoutLimit takes the CPU limit away. One that stands for a missing request leaves
 // its amount there.
 func withoutLimit(w *objects.Workload, container objects.Container) *Patch {
-	p := patch(&w.Object)
+	p := patch(w.TemplateObject)
 	requests := container.Field.In("resources", "requests")
 	if _, ok := container.Resources.Requests[corev1.ResourceCPU]; !ok {
 		limit := container.Resources.Limits[corev1.ResourceCPU]
@@ -212,7 +294,7 @@ func isGuaranteed(c *objects.Collection, w *objects.Workload) bool {
 		for _, name := range sized {
 			limit, _, limited := c.LimitOf(w, container, name)
 			request, requested := c.RequestOf(w, container, name)
-			if !limited || requested && limit.Cmp(request) != 0 {
+			if !limited || limit.IsZero() || requested && limit.Cmp(request) != 0 {
 				return false
 			}
 		}
@@ -227,10 +309,10 @@ func checkGuaranteed(c *objects.Collection) []Finding {
 			continue
 		}
 		f := Finding{
-			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Object: w.TemplateObject, Field: w.TemplateField.In("spec", "containers"),
 			Why: "Every container's limits equal its requests, so the pods are throttled and killed at what they request " +
 				"even on an idle node.",
-			Remedy: "The patch takes the CPU limits away; keep them if throttling is meant.", Patch: patch(&w.Object),
+			Remedy: "The patch takes the CPU limits away; keep them if throttling is meant.", Patch: patch(w.TemplateObject),
 		}
 		for _, container := range w.Containers() {
 			if _, own, _ := c.LimitOf(w, container, corev1.ResourceCPU); !own {
@@ -288,11 +370,11 @@ func checkLooseLimit(c *objects.Collection) []Finding {
 		request := s.container.Resources.Requests[s.name]
 		field := s.container.Field.In("resources", "limits", string(s.name))
 		found = append(found, Finding{
-			Object: &s.w.Object, Field: field,
+			Object: s.w.TemplateObject, Field: field,
 			Why: fmt.Sprintf(
 				"Container %s limits %s to %d %% of its request, and VPA %s keeps that ratio; prefer 105 %% to 120 %%.",
 				s.container.Name, s.name, percent, s.v.Name),
-			Patch: patch(&s.w.Object).set(field, fifthMore(s.name, request.MilliValue(), request.Value())),
+			Patch: patch(s.w.TemplateObject).set(field, fifthMore(s.name, request.MilliValue(), request.Value())),
 		})
 	}
 	return found

@@ -18,7 +18,7 @@ func probeRules() []*Rule {
 			Name: "no-readiness-probe", Level: Warning, Title: "An HPA by CPU on pods without a readiness probe",
 			Why: "An HPA ignores the CPU of pods that are not ready. Without a readiness or startup probe " +
 				"a pod is ready as soon as its containers run. So its start-up CPU counts as load, and it " +
-				"gets requests before it can answer them.",
+				"gets requests before it can answer them. The rule reports nothing where Istio injects the container.",
 			Source: guide + "#hpa-actually-kcm-options", Needs: []string{objects.HPA}, Check: checkReadiness,
 		},
 		{
@@ -42,11 +42,12 @@ func probeRules() []*Rule {
 func checkReadiness(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		if !isScaledByCPU(c, w) || slices.ContainsFunc(w.Containers(), isProbed) || len(w.Template.Spec.ReadinessGates) > 0 {
+		if !isScaledByCPU(c, w) || slices.ContainsFunc(w.Containers(), isProbed) || len(w.Template.Spec.ReadinessGates) > 0 ||
+			len(w.Containers()) == 0 || isInjected(w) {
 			continue
 		}
 		f := Finding{
-			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Object: w.TemplateObject, Field: w.TemplateField.In("spec", "containers"),
 			Why:    "No container has a readiness or startup probe, so the CPU that a pod needs to start counts as load.",
 			Remedy: "Add a readiness probe that succeeds once the pod can serve.",
 		}
@@ -56,7 +57,7 @@ func checkReadiness(c *objects.Collection) []Finding {
 			}
 			f.Field = container.Field.In("readinessProbe")
 			f.Remedy = "An open port says least: ask a path that answers once the pod can serve, if there is one."
-			f.Patch = patch(&w.Object).set(f.Field, map[string]any{
+			f.Patch = patch(w.TemplateObject).set(f.Field, map[string]any{
 				"tcpSocket": map[string]any{"port": int64(container.Ports[0].ContainerPort)}, "periodSeconds": int64(1),
 			})
 			break
@@ -64,6 +65,14 @@ func checkReadiness(c *objects.Collection) []Finding {
 		found = append(found, f)
 	}
 	return found
+}
+
+// isInjected reports whether Istio fills a container of the template in, its probe included: see
+// https://istio.io/latest/docs/setup/additional-setup/gateway/.
+func isInjected(w *objects.Workload) bool {
+	const templates = "inject.istio.io/templates"
+	_, named := w.Template.Annotations[templates]
+	return named && slices.ContainsFunc(w.Containers(), func(c objects.Container) bool { return c.Image == "auto" })
 }
 
 func isProbed(c objects.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
@@ -98,7 +107,7 @@ func checkStarting(c *objects.Collection) []Finding {
 			continue
 		}
 		found = append(found, Finding{
-			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Object: w.TemplateObject, Field: w.TemplateField.In("spec", "containers"),
 			Why: fmt.Sprintf(
 				"%d of %d pods used more than %d times as much CPU in the first %.0f minutes after they became ready as later.",
 				busy, seen, startFactor, startLasts.Minutes()),

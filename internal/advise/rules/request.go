@@ -111,6 +111,9 @@ func missingRequests(c *objects.Collection, h *objects.Horizontal) []Finding {
 	}
 	var found []Finding
 	for _, u := range utilizations(h) {
+		if !slices.Contains(sized, corev1.ResourceName(u.resource)) {
+			continue // resource-not-measured
+		}
 		for _, container := range withoutRequest(c, w, u) {
 			f := missingRequest(c, w, container, u)
 			f.Why = fmt.Sprintf(
@@ -143,17 +146,18 @@ func withoutRequest(c *objects.Collection, w *objects.Workload, u utilization) [
 func missingRequest(c *objects.Collection, w *objects.Workload, container objects.Container, u utilization) Finding {
 	field := container.Field.In("resources", "requests", u.resource)
 	value, remedy := suggest(c, w, container.Name, corev1.ResourceName(u.resource))
-	return Finding{Object: &w.Object, Field: field, Remedy: remedy, Patch: patch(&w.Object).set(field, value)}
+	p := patch(w.TemplateObject).set(field, value)
+	return Finding{Object: w.TemplateObject, Field: field, Remedy: remedy, Patch: p}
 }
 
 func checkBestEffort(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		if !c.IsAutoscaled(w) || !isBestEffort(c, w) ||
+		if !c.IsAutoscaled(w) || len(w.Containers()) == 0 || !isBestEffort(c, w) ||
 			slices.ContainsFunc(c.HorizontalsOf(w), func(h *objects.Horizontal) bool { return len(utilizations(h)) > 0 }) {
 			continue
 		}
-		p := patch(&w.Object)
+		p := patch(w.TemplateObject)
 		var names []string
 		for _, container := range w.Containers() {
 			cpu, _ := suggest(c, w, container.Name, corev1.ResourceCPU)
@@ -162,7 +166,7 @@ func checkBestEffort(c *objects.Collection) []Finding {
 			names = append(names, container.Name)
 		}
 		found = append(found, Finding{
-			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Object: w.TemplateObject, Field: w.TemplateField.In("spec", "containers"),
 			Why: fmt.Sprintf("No container (%s) requests or limits anything, so the pods are BestEffort.",
 				strings.Join(names, ", ")),
 			Remedy: "The numbers are to begin with, unless usage is known: request what the containers use.", Patch: p,

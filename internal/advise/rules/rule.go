@@ -82,6 +82,16 @@ type Report struct {
 	Ignored int
 	// Workloads and Autoscalers are how many were checked.
 	Workloads, Autoscalers int
+	// Unexamined is what could not be checked.
+	Unexamined []Unexamined
+}
+
+// Unexamined is an object that no rule examines, or whose target none does.
+type Unexamined struct {
+	Object *objects.Object
+	// Target is the kind and the name of its target, where that is what is not examined.
+	Target string
+	Why    string
 }
 
 // All are the rules, in the order in which they are documented.
@@ -90,7 +100,7 @@ func All() []*Rule {
 	for _, theme := range [][]*Rule{
 		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(),
 		budgetRules(), probeRules(),
-		verticalRules(), sizeRules(), usageRules(), loadRules(),
+		verticalRules(), allowedRules(), evictionRules(), sizeRules(), usageRules(), loadRules(),
 	} {
 		all = append(all, theme...)
 	}
@@ -99,7 +109,10 @@ func All() []*Rule {
 
 // Run looks for what the rules say.
 func Run(c *objects.Collection, rules []*Rule) Report {
-	report := Report{Workloads: len(c.Workloads), Autoscalers: len(c.Horizontals) + len(c.Verticals)}
+	report := Report{
+		Workloads: len(c.Workloads), Autoscalers: len(c.Horizontals) + len(c.Verticals) + len(c.Others),
+		Unexamined: unexamined(c),
+	}
 	for _, rule := range rules {
 		if why := rule.cannot(c); why != "" {
 			report.Skipped = append(report.Skipped, Skipped{Rule: rule, Why: why})
@@ -111,6 +124,9 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 				continue
 			}
 			f.Rule = rule
+			if f.Object.Kind == objects.ScaledObject {
+				ofScaledObject(&f)
+			}
 			if f.Patch != nil {
 				f.Patch.ClusterFlags = c.ClusterFlags
 			}
@@ -118,9 +134,57 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 		}
 	}
 	slices.SortStableFunc(report.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Object.Key(), b.Object.Key()), cmp.Compare(b.Rule.Level, a.Rule.Level))
+		return cmp.Or(cmp.Compare(a.Object.Key(), b.Object.Key()),
+			cmp.Compare(a.Object.Place.File, b.Object.Place.File), cmp.Compare(a.Object.Place.Line, b.Object.Place.Line),
+			cmp.Compare(b.Rule.Level, a.Rule.Level))
 	})
 	return report
+}
+
+// ofScaledObject names the fields of a ScaledObject instead of those of the HPA that KEDA makes of it. A patch that has
+// no such fields is left out.
+func ofScaledObject(f *Finding) {
+	f.Field, _ = objects.ScaledField(f.Field)
+	if f.Patch == nil {
+		return
+	}
+	for i := range f.Patch.Operations {
+		o := &f.Patch.Operations[i]
+		field, ok := objects.ScaledField(objects.ParsePointer(o.Path))
+		if !ok {
+			f.Patch = nil
+			return
+		}
+		o.Path = field.Pointer()
+	}
+}
+
+// unexamined says of what the rules know too little.
+func unexamined(c *objects.Collection) []Unexamined {
+	var all []Unexamined
+	for _, o := range c.Others {
+		isKEDA := c.IsCluster && o.Kind == objects.ScaledObject // the HPA that KEDA makes is examined
+		if !isKEDA {
+			all = append(all, Unexamined{Object: &o.Object, Why: "the settings of this kind are not known"})
+		}
+	}
+	for _, r := range references(c) {
+		u := Unexamined{Object: r.object, Target: r.kind + " " + r.name}
+		switch {
+		case r.isOther || r.name == "" || slices.Contains(workloadKinds, r.kind) && r.target == nil && c.IsCluster:
+			continue // target-missing, and what the API server refuses
+		case r.target != nil && r.target.LacksTemplate():
+			u.Target, u.Why = r.target.Borrows(), "what describes the pods of the target was not read"
+		case r.target != nil:
+			continue
+		case c.IsCluster:
+			u.Why = "pods of such targets are not read"
+		default:
+			u.Why = "the target is not in the files"
+		}
+		all = append(all, u)
+	}
+	return all
 }
 
 // cannot says why the rule cannot be looked for; it is empty if it can.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -220,7 +221,7 @@ func wantMended(t *testing.T, c *objects.Collection, rule *Rule, findings []Find
 func mended(t *testing.T, c *objects.Collection, p *Patch) *objects.Collection {
 	t.Helper()
 	next := &objects.Collection{IsCluster: c.IsCluster, Now: c.Now, Usage: c.Usage, Loads: c.Loads, Unread: c.Unread}
-	for _, o := range everything(c) {
+	for _, o := range c.All() {
 		raw := o.Raw
 		if p.Create == nil && o.Key() == p.Object.Key() {
 			raw = applied(t, raw, p.Operations)
@@ -234,32 +235,6 @@ func mended(t *testing.T, c *objects.Collection, p *Patch) *objects.Collection {
 		t.Fatalf("the API server would refuse what the patch makes: %v", next.Unreadable)
 	}
 	return next
-}
-
-func everything(c *objects.Collection) []*objects.Object {
-	var all []*objects.Object
-	for _, o := range c.Horizontals {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Verticals {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Workloads {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Budgets {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Pods {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Nodes {
-		all = append(all, &o.Object)
-	}
-	for _, o := range c.Ranges {
-		all = append(all, &o.Object)
-	}
-	return all
 }
 
 func applied(t *testing.T, raw map[string]any, operations []Operation) map[string]any {
@@ -280,8 +255,9 @@ func applied(t *testing.T, raw map[string]any, operations []Operation) map[strin
 	if err != nil {
 		t.Fatalf("applying %s: %v", text, err)
 	}
+	// Whole numbers stay whole, as where they are read.
 	var out map[string]any
-	if err := json.Unmarshal(after, &out); err != nil {
+	if err := utiljson.Unmarshal(after, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -16,8 +16,8 @@ func sizeRules() []*Rule {
 		{
 			Name: "max-allowed-beyond-node", Level: Warning, Title: "maxAllowed is more than any node can provide",
 			Why: "A pod stays pending if its recommendation exceeds what is free on the largest node. The " +
-				"requests of DaemonSets on every node are not free. The rule needs nodes, and checks each " +
-				"container separately.",
+				"requests of DaemonSets on every node are not free. The containers of a pod add up, and limits that follow " +
+				"requests can exceed a node too. The rule needs nodes.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA, objects.Node, objects.DaemonSet},
 			Check: checkBeyondNode,
 		},
@@ -31,7 +31,7 @@ func sizeRules() []*Rule {
 		{
 			Name: "vpa-container-too-steady", Level: Advice, Title: "A VPA on a container too steady to benefit",
 			Why: "If neither CPU nor memory usage of a container varies by more than a factor of two (5th " +
-				"to 95th percentile), a fixed request works as well. The rule needs usage over at least a " +
+				"to 95th percentile of each pod), a fixed request works as well. The rule needs usage over at least a " +
 				"day.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, NeedsHistory: true, Check: checkTooSteady,
 		},
@@ -80,6 +80,9 @@ func checkBeyondNode(c *objects.Collection) []Finding {
 		for i := range v.Spec.ResourcePolicy.ContainerPolicies {
 			container := v.Spec.ResourcePolicy.ContainerPolicies[i].ContainerName
 			found = append(found, beyondNode(c, v, v.PolicyFor(container))...)
+		}
+		if w := c.TargetOfVertical(v); w != nil {
+			found = append(found, beyondNodeTogether(c, w, v)...)
 		}
 	}
 	return found
@@ -181,12 +184,11 @@ func checkTooSteady(c *objects.Collection) []Finding {
 		}
 		why := fmt.Sprintf("The 95th percentile of container %s is", container.Name)
 		for _, name := range sized {
-			low, high := containerusage.Percentile(samples, 5, amount(name)),
-				containerusage.Percentile(samples, 95, amount(name))
-			if high > steadyFactor*low {
+			spread := spreadOverTime(samples, name)
+			if spread > steadyFactor {
 				return
 			}
-			why += fmt.Sprintf(" %.2g times the 5th of %s,", float64(high)/float64(max(low, 1)), name)
+			why += fmt.Sprintf(" %.2g times the 5th of %s,", spread, name)
 		}
 		// One that is too small is reported as such.
 		if n := typical(c, v, w, container.Name); n != nil && n.isSmall() {
@@ -198,6 +200,21 @@ func checkTooSteady(c *objects.Collection) []Finding {
 		})
 	})
 	return found
+}
+
+// spreadOverTime is by which factor the use of a pod changes, of the pod that changes most: pods of different load are
+// no reason for a VPA, which recommends the same for all.
+func spreadOverTime(samples []containerusage.Sample, name corev1.ResourceName) float64 {
+	byPod := map[string][]containerusage.Sample{}
+	for _, s := range samples {
+		byPod[s.Pod] = append(byPod[s.Pod], s)
+	}
+	most := 0.0
+	for _, own := range byPod {
+		low, high := containerusage.Percentile(own, 5, amount(name)), containerusage.Percentile(own, 95, amount(name))
+		most = max(most, float64(high)/float64(max(low, 1)))
+	}
+	return most
 }
 
 func (n *need) isSmall() bool {

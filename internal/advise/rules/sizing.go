@@ -62,9 +62,9 @@ func raise(
 	w *objects.Workload, container objects.Container, name corev1.ResourceName, to resource.Quantity, why string,
 ) Finding {
 	field := container.Field.In("resources", "requests", string(name))
-	p := patch(&w.Object).set(field, to.String())
+	p := patch(w.TemplateObject).set(field, to.String())
 	if limit, ok := container.Resources.Limits[name]; ok && limit.Cmp(to) < 0 {
 		p.set(container.Field.In("resources", "limits", string(name)), to.String())
 	}
-	return Finding{Object: &w.Object, Field: field, Why: why, Patch: p}
+	return Finding{Object: w.TemplateObject, Field: field, Why: why, Patch: p}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -32,6 +31,19 @@ func targetRules() []*Rule {
 			Check: checkTargetMissing,
 		},
 		{
+			Name: "target-without-scale", Level: Error, Title: "The target cannot be scaled, or sized",
+			Why: "An HPA scales what has a scale subresource: Deployments, StatefulSets and ReplicaSets of the group apps, " +
+				"ReplicationControllers of the core group, and custom resources that have one. A VPA sizes the pods of these, " +
+				"and of DaemonSets, Jobs and CronJobs. On a cluster the API server is asked which kinds it has.",
+			Source: hpaDocs, Check: checkWithoutScale,
+		},
+		{
+			Name: "target-kind-in-lower-case", Level: Advice, Title: "The target's kind is written in lower case",
+			Why: "API servers' clients find kinds in lower case too, so the autoscaler works. Programs that compare kinds do " +
+				"not: dashboards, other autoscalers that look whether the target is taken, and KEDA's webhook.",
+			Source: hpaDocs, Check: checkLowerCase,
+		},
+		{
 			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one direction have the same target",
 			Why: "Two HPAs overwrite each other's replica count. Kubernetes stops both (AmbiguousSelector) " +
 				"when it detects that. A WorkloadAutoscaler does not act while an HPA or an older " +
@@ -56,30 +68,51 @@ func targetRules() []*Rule {
 				"labels add their usage. One such pod without a request makes the whole metric fail.",
 			Source: k8sIssues + "120875", Needs: []string{objects.Pod, objects.Job, objects.CronJob}, Check: checkSelector,
 		},
+		{
+			Name: "selector-matches-test-pod", Level: Warning, Title: "The selector matches the pod of a test",
+			Why: "The pod that `helm test` makes stays after the test. While it is there, an HPA counts it: it lowers the " +
+				"average, and without a request it makes the whole metric fail.",
+			Source: "https://helm.sh/docs/topics/chart_tests/", Needs: []string{objects.Pod}, Check: checkTestPod,
+		},
 	}
 }
 
 // references are the autoscalers with what they refer to.
 type reference struct {
-	object          *objects.Object
-	kind, name      string
-	field           objects.Field
-	isVertical, off bool
+	object *objects.Object
+	// target is nil if it is not here.
+	target              *objects.Workload
+	version, kind, name string
+	field               objects.Field
+	isVertical, off     bool
+	// isOther says that the autoscaler's kind is not known here.
+	isOther bool
 }
 
 func references(c *objects.Collection) []reference {
 	var all []reference
 	for _, h := range c.Horizontals {
 		ref := h.Spec.ScaleTargetRef
-		all = append(all, reference{object: &h.Object, kind: ref.Kind, name: ref.Name, field: objects.Field{"spec",
-			"scaleTargetRef"}})
+		all = append(all, reference{object: &h.Object, target: c.TargetOfHorizontal(h), version: ref.APIVersion,
+			kind: ref.Kind, name: ref.Name, field: objects.Field{"spec", "scaleTargetRef"}})
 	}
 	for _, v := range c.Verticals {
 		if ref := v.Spec.TargetRef; ref != nil {
 			all = append(all, reference{
-				object: &v.Object, kind: ref.Kind, name: ref.Name, field: objects.Field{"spec", "targetRef"},
-				isVertical: true, off: v.Mode() == "Off",
+				object: &v.Object, target: c.TargetOfVertical(v), version: ref.APIVersion, kind: ref.Kind, name: ref.Name,
+				field: objects.Field{"spec", "targetRef"}, isVertical: true, off: v.Mode() == "Off",
 			})
+		}
+	}
+	for _, o := range c.Others {
+		// What KEDA makes of its object on a cluster is the same autoscaler.
+		isMade := slices.ContainsFunc(c.Horizontals, func(h *objects.Horizontal) bool {
+			owner := metav1.GetControllerOf(h.Meta)
+			return owner != nil && owner.Kind == o.Kind && owner.Name == o.Name && h.Namespace == o.Namespace
+		})
+		if o.TargetName != "" && !isMade {
+			all = append(all, reference{object: &o.Object, target: c.TargetOfOther(o), kind: o.TargetKind, name: o.TargetName,
+				isOther: true, field: o.TargetField})
 		}
 	}
 	return all
@@ -90,7 +123,7 @@ var workloadKinds = []string{objects.Deployment, objects.StatefulSet, objects.Da
 func checkTargetMissing(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, r := range references(c) {
-		if !slices.Contains(workloadKinds, r.kind) || c.Target(r.object.Namespace, r.kind, r.name) != nil {
+		if !slices.Contains(workloadKinds, r.kind) || r.target != nil || r.isOther {
 			continue
 		}
 		like := similar(c, r)
@@ -137,35 +170,63 @@ func similar(c *objects.Collection, r reference) *objects.Workload {
 
 func checkTwoAutoscalers(c *objects.Collection) []Finding {
 	var found []Finding
-	first := map[string]*objects.Object{}
-	for _, r := range references(c) {
+	first := map[string]*reference{}
+	all := references(c)
+	for i := range all {
+		r := &all[i]
 		if r.off {
 			continue
 		}
-		// The API's clients accept a kind in lower case too.
 		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, strings.ToLower(r.kind), r.name}, "/")
+		if r.target != nil {
+			key = fmt.Sprint(r.isVertical) + " " + r.target.Key()
+		}
 		other := first[key]
 		if other == nil {
-			first[key] = r.object
+			first[key] = r
 			continue
 		}
-		f := Finding{
-			Object: r.object, Field: r.field,
-			Why: fmt.Sprintf("%s %s has the same target, %s %s.", other.Kind, other.Name, r.kind, r.name),
-			Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
-				"asks for.",
-		}
-		if r.object.Kind != other.Kind {
-			f.Remedy = "Delete the HPA: the WorkloadAutoscaler does not act before. plimsoll migrate does it without a change " +
-				"of the count."
-		}
-		if r.isVertical {
-			f.Remedy = "Delete one of them, or let it only recommend."
-			f.Patch = patch(r.object).set(objects.Field{"spec", "updatePolicy", "updateMode"}, "Off")
-		}
-		found = append(found, f)
+		found = append(found, twoAutoscalers(c, r, other))
 	}
 	return found
+}
+
+// twoAutoscalers says what to do about the second of two, or the first, if one of them has the name of a workload that
+// nothing scales: then its target is a slip.
+func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
+	f := Finding{
+		Object: r.object, Field: r.field,
+		Why: fmt.Sprintf("%s %s has the same target, %s %s.", other.object.Kind, other.object.Name, r.kind, r.name),
+		Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
+			"asks for.",
+	}
+	kinds := []string{r.object.Kind, other.object.Kind}
+	for _, slip := range []*reference{r, other} {
+		meant := c.Target(slip.object.Namespace, slip.kind, slip.object.Name)
+		if meant == nil || slip.object.Name == slip.name || slip.isOther ||
+			(r.isVertical && len(c.VerticalsOf(meant)) > 0) || (!r.isVertical && len(c.HorizontalsOf(meant)) > 0) {
+			continue
+		}
+		f.Object, f.Field = slip.object, slip.field
+		f.Why = fmt.Sprintf("%s %s is the target of another one too, and nothing scales %s %s.", slip.kind, slip.name,
+			meant.Kind, meant.Name)
+		f.Remedy = fmt.Sprintf("Did you mean %s %s?", meant.Kind, meant.Name)
+		f.Patch = patch(slip.object).set(slip.field.In("name"), meant.Name)
+		return f
+	}
+	switch {
+	case slices.Contains(kinds, objects.ScaledObject) && slices.Contains(kinds, objects.HPA):
+		f.Remedy = "Delete the HPA: KEDA makes one of the ScaledObject. A trigger of type cpu or memory replaces its metrics."
+	case r.isOther || other.isOther:
+		f.Remedy = "Delete one of them: both set the replica count."
+	case r.isVertical:
+		f.Remedy = "Delete one of them, or let it only recommend."
+		f.Patch = patch(r.object).set(objects.Field{"spec", "updatePolicy", "updateMode"}, "Off")
+	case kinds[0] != kinds[1]:
+		f.Remedy = "Delete the HPA: the WorkloadAutoscaler does not act before. plimsoll migrate does it without a change " +
+			"of the count."
+	}
+	return f
 }
 
 func checkReplicaSet(c *objects.Collection) []Finding {
@@ -194,7 +255,7 @@ func checkReplicaSet(c *objects.Collection) []Finding {
 func checkDaemonSet(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
-		if ref := h.Spec.ScaleTargetRef; ref.Kind == objects.DaemonSet {
+		if ref := h.Spec.ScaleTargetRef; strings.EqualFold(ref.Kind, objects.DaemonSet) {
 			found = append(found, Finding{
 				Object: &h.Object, Field: objects.Field{"spec", "scaleTargetRef", "kind"},
 				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count that an %s could set.", ref.Name, h.Noun()),
@@ -246,11 +307,41 @@ func others(c *objects.Collection, w *objects.Workload) []string {
 		names = append(names, o.Kind+" "+o.Name)
 	}
 	for _, p := range pods {
-		if metav1.GetControllerOf(p.Meta) == nil {
-			names = append(names, "nobody (Pod "+p.Name+")")
+		if metav1.GetControllerOf(p.Meta) == nil && !isTest(p) {
+			names = append(names, "Pod "+p.Name+", which no workload owns")
 		}
 	}
 	return names
+}
+
+// isTest reports whether `helm test` makes the pod.
+func isTest(p *objects.Running) bool {
+	return strings.Contains(p.Meta.Annotations["helm.sh/hook"], "test")
+}
+
+func checkTestPod(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		hs := c.HorizontalsOf(w)
+		isExact := !slices.ContainsFunc(hs, func(h *objects.Horizontal) bool { return !h.CountsOwnPods() })
+		if isExact || w.Selector == nil || w.Selector.Empty() {
+			continue
+		}
+		_, pods := c.Selected(w)
+		for _, p := range pods {
+			if !isTest(p) {
+				continue
+			}
+			found = append(found, Finding{
+				Object: &p.Object, Field: objects.Field{"metadata", "labels"},
+				Why: fmt.Sprintf("The selector of %s %s, %s, also matches this pod, which helm test makes, so %s counts it.",
+					w.Kind, w.Name, w.Selector, hs[0].Describe()),
+				Remedy: "Take a label of the selector off this pod, or let Helm delete it: " +
+					"helm.sh/hook-delete-policy: hook-succeeded.",
+			})
+		}
+	}
+	return found
 }
 
 // utilization is a metric that is a part of what is requested.
@@ -264,21 +355,9 @@ type utilization struct {
 // utilizations are the HPA's metrics of that kind.
 func utilizations(h *objects.Horizontal) []utilization {
 	var found []utilization
-	for i, m := range h.Metrics() {
-		field := objects.Field{"spec", "metrics", fmt.Sprint(i)}
-		switch {
-		case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil &&
-			m.Resource.Target.AverageUtilization != nil:
-			found = append(found, utilization{
-				field: field.In("resource"), resource: string(m.Resource.Name), percent: *m.Resource.Target.AverageUtilization,
-			})
-		case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil &&
-			m.ContainerResource.Target.AverageUtilization != nil:
-			found = append(found, utilization{
-				field: field.In("containerResource"), resource: string(m.ContainerResource.Name),
-				container: m.ContainerResource.Container,
-				percent:   *m.ContainerResource.Target.AverageUtilization,
-			})
+	for _, t := range resourceTargets(h) {
+		if p := t.target.AverageUtilization; p != nil {
+			found = append(found, utilization{field: t.field, resource: string(t.name), container: t.container, percent: *p})
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,7 +34,7 @@ func verticalRules() []*Rule {
 				"containers (--pod-recommendation-min-cpu-millicores, " +
 				"--pod-recommendation-min-memory-mb). A pod that requests less is evicted as soon as " +
 				"there is a recommendation. If your recommender has other minima (the guide's has 10m and " +
-				"10Mi), ignore this rule.",
+				"10Mi), ignore this rule. Where the status of any VPA has a lower recommendation, the rule reports nothing.",
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkBelowRecommender,
 		},
 		{
@@ -72,7 +73,7 @@ func checkInitialMissing(c *objects.Collection) []Finding {
 			value, remedy = least.String(), "The value is the VPA's minAllowed."
 		}
 		found = append(found, Finding{
-			Object: &s.w.Object, Field: field, Remedy: remedy, Patch: patch(&s.w.Object).set(field, value),
+			Object: s.w.TemplateObject, Field: field, Remedy: remedy, Patch: patch(s.w.TemplateObject).set(field, value),
 			Why: fmt.Sprintf("Container %s requests no %s, so VPA %s evicts the pod as soon as it recommends some.",
 				s.container.Name, s.name, s.v.Name),
 		})
@@ -84,7 +85,7 @@ func checkBelowMinAllowed(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, s := range sizings(c) {
 		request, ok := s.container.Resources.Requests[s.name]
-		least, bounded := s.policy.MinAllowed[s.name]
+		least, _, bounded := s.reachable(c)
 		if ok && bounded && s.v.Evicts() && request.Cmp(least) < 0 {
 			found = append(found,
 				s.raise(least, fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())))
@@ -97,6 +98,9 @@ func checkBelowMinAllowed(c *objects.Collection) []Finding {
 var recommenderLeast = map[corev1.ResourceName]int64{corev1.ResourceCPU: 25, corev1.ResourceMemory: 250 << 20}
 
 func checkBelowRecommender(c *objects.Collection) []Finding {
+	if recommendsLess(c) {
+		return nil
+	}
 	var found []Finding
 	for _, s := range sizings(c) {
 		request, ok := s.container.Resources.Requests[s.name]
@@ -114,6 +118,28 @@ func checkBelowRecommender(c *objects.Collection) []Finding {
 			s.v.Name)))
 	}
 	return found
+}
+
+// recommendsLess reports whether any VPA shows that the recommender has other minima: before its bounds, it
+// recommends less than the least for a pod.
+func recommendsLess(c *objects.Collection) bool {
+	for _, v := range c.Verticals {
+		w := c.TargetOfVertical(v)
+		if v.Status.Recommendation == nil || w == nil {
+			continue
+		}
+		for i := range v.Status.Recommendation.ContainerRecommendations {
+			target := v.Status.Recommendation.ContainerRecommendations[i].UncappedTarget
+			isLess := func(name corev1.ResourceName) bool {
+				q, ok := target[name]
+				return ok && !q.IsZero() && q.Cmp(leastRecommended(v, w, name)) < 0
+			}
+			if slices.ContainsFunc(sized, isLess) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leastRecommended is one container's part of the least for a pod.
@@ -165,9 +191,10 @@ func checkSingleVPA(c *objects.Collection) []Finding {
 			field := objects.Field{"spec", "updatePolicy", "minReplicas"}
 			found = append(found, Finding{
 				Object: &v.Object, Field: field,
-				Why:    fmt.Sprintf("%s %s has one pod, and the updater evicts none of fewer than two by default.", w.Kind, w.Name),
-				Remedy: "The pod is then away while it restarts; or give the workload a second replica.",
-				Patch:  patch(&v.Object).set(field, 1),
+				Why: fmt.Sprintf("%s %s has one pod, and the updater evicts none of fewer than two by default.", w.Kind, w.Name),
+				Remedy: "The pod is then away while it restarts. Where it must not be, give the workload a second replica, or " +
+					"set mode Initial, which changes pods only when they are made.",
+				Patch: patch(&v.Object).set(field, 1),
 			})
 		}
 	}

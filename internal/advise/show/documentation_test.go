@@ -38,10 +38,18 @@ guides warn about. This page lists its rules. A test generates it from the rules
   alone: apply one, then check again. Its command names the cluster by the flags that were given for it, unless it
   changes a manifest. Where only the owner can know the fix, the finding says what to do instead.
 - **Files.** Objects that are not in the files may exist elsewhere, so nothing is reported as missing for that alone.
-  Anything that cannot be read (a template that was not rendered, a field that a kind does not have) is a finding, and
-  the rest is checked. If nothing can be read, the command fails. If several objects have the same kind, namespace and
-  name, the last one counts.
-- **Clusters.** A cluster is read with your permissions. Rules that need what you may not list are skipped and named.
+  Anything that cannot be read (a template that was not rendered, a value of a wrong type, a field that a kind does not
+  have) is a finding with its field and line, and the rest is checked. If nothing can be read, the command fails. If
+  several objects have the same kind, namespace and name, the last one counts. A manifest without a namespace is of the
+  one that it is applied to: an autoscaler finds its target there.
+- **Kinds.** Targets are Deployments, StatefulSets, ReplicaSets, DaemonSets, Jobs, CronJobs, Argo's Rollouts (also with a
+  ` + "`workloadRef`" + `), and objects of any other kind with a template of pods. Autoscalers are also KEDA's ScaledObjects, as the
+  HPA that KEDA makes of one; findings name the ScaledObject's own fields. Of other kinds with a ` + "`scaleTargetRef`" + ` only the
+  target is known. Versions that are not served any more are errors, and are checked as today's version.
+- **Not examined.** Autoscalers of kinds whose settings are not known, and autoscalers whose target was not read, are
+  named at the end: "Nothing found" is about everything else.
+- **Clusters.** A cluster is read with your permissions. Rules that need what you may not list are skipped and named. The
+  cluster is asked which kinds it has, and which of them can be scaled.
 - **Usage.** metrics.k8s.io shows a single moment, so rules that need more are skipped and named. ` + "`--usage FILE`" + ` is a CSV
   file with a line per sample and the columns time (RFC 3339, or seconds since 1970), namespace, pod, container, cpu and
   memory (quantities). Pods belong to the workload that their names indicate.

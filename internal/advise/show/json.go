@@ -12,7 +12,9 @@ import (
 type Report struct {
 	Findings []Finding `json:"findings"`
 	Skipped  []Skipped `json:"skipped,omitempty"`
-	Ignored  int       `json:"ignored,omitempty"`
+	// Unexamined are objects that no rule examines, or whose target none does.
+	Unexamined []Unexamined `json:"unexamined,omitempty"`
+	Ignored    int          `json:"ignored,omitempty"`
 }
 
 // Finding is one of them.
@@ -53,6 +55,13 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
+// Unexamined is an object that was not examined.
+type Unexamined struct {
+	Object Object `json:"object"`
+	Target string `json:"target,omitempty"`
+	Why    string `json:"why"`
+}
+
 // JSON writes the report as one document.
 func JSON(w io.Writer, report *rules.Report) error {
 	out := Report{Findings: []Finding{}, Ignored: report.Ignored}
@@ -64,6 +73,9 @@ func JSON(w io.Writer, report *rules.Report) error {
 	}
 	for _, s := range report.Skipped {
 		out.Skipped = append(out.Skipped, Skipped{Rule: s.Rule.Name, Why: s.Why})
+	}
+	for _, u := range report.Unexamined {
+		out.Unexamined = append(out.Unexamined, Unexamined{Object: objectOf(u.Object), Target: u.Target, Why: u.Why})
 	}
 	return output.JSON(w, out)
 }

@@ -118,6 +118,11 @@ func SARIF(w io.Writer, report *rules.Report, known []*rules.Rule, version strin
 				Level: "note", Message: sarifText{"Not looked for, as " + s.Why + "."}, AssociatedRule: &sarifRuleLink{s.Rule.Name},
 			})
 	}
+	for _, u := range unexamined(report) {
+		run.Invocations[0].ToolExecutionNotifications = append(run.Invocations[0].ToolExecutionNotifications,
+			sarifNotification{Level: "note", Message: sarifText{
+				"Not examined, as " + u.why + ": " + strings.Join(u.names, ", ") + "."}})
+	}
 	return output.JSON(w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
 	})
@@ -145,7 +150,8 @@ func location(f *rules.Finding) sarifLocation {
 		FullyQualifiedName: strings.TrimSpace(title(f.Object) + " " + f.Field.String()), Kind: "resource",
 	}}}
 	if p := f.Object.Place; p.File != "" {
-		l.PhysicalLocation = &sarifPhysical{ArtifactLocation: sarifArtifact{uri(p)}, Region: sarifRegion{StartLine: p.Line}}
+		region := sarifRegion{StartLine: p.LineOf(f.Field)}
+		l.PhysicalLocation = &sarifPhysical{ArtifactLocation: sarifArtifact{uri(p)}, Region: region}
 	}
 	return l
 }

@@ -16,7 +16,7 @@ func Text(w io.Writer, report *rules.Report) error {
 	var out strings.Builder
 	var last string
 	for _, f := range report.Findings {
-		if key := f.Object.Key(); key != last {
+		if key := f.Object.Key() + where(f.Object.Place); key != last {
 			if last != "" {
 				out.WriteByte('\n')
 			}
@@ -29,6 +29,9 @@ func Text(w io.Writer, report *rules.Report) error {
 		out.WriteByte('\n')
 	}
 	out.WriteString(Summary(report))
+	for _, u := range unexamined(report) {
+		fmt.Fprintf(&out, "Not examined, as %s: %s.\n", u.why, strings.Join(u.names, ", "))
+	}
 	for _, s := range skips(report) {
 		fmt.Fprintf(&out, "Not looked for, as %s: %s.\n", s.why, strings.Join(s.names, ", "))
 	}
@@ -80,6 +83,9 @@ func Summary(report *rules.Report) string {
 		counts[f.Rule.Level]++
 	}
 	line, separator := "Nothing found", ": "
+	if len(report.Unexamined) > 0 {
+		line = "Nothing found in what was examined"
+	}
 	if len(report.Findings) > 0 {
 		line = fmt.Sprintf("error: %d, warning: %d, advice: %d", counts[rules.Error], counts[rules.Warning],
 			counts[rules.Advice])
@@ -101,24 +107,41 @@ func number(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// skip is why some rules were not looked for.
+// skip is why some rules were not looked for, or some objects not examined.
 type skip struct {
 	why   string
 	names []string
 }
 
+// group adds a name to those with the same cause.
+func group(all []skip, why, name string) []skip {
+	for i := range all {
+		if all[i].why == why {
+			all[i].names = append(all[i].names, name)
+			return all
+		}
+	}
+	return append(all, skip{why: why, names: []string{name}})
+}
+
 // skips groups the rules that were not looked for by why, in the order of rules.
 func skips(report *rules.Report) []skip {
 	var all []skip
-	at := map[string]int{}
 	for _, s := range report.Skipped {
-		i, known := at[s.Why]
-		if !known {
-			i = len(all)
-			at[s.Why] = i
-			all = append(all, skip{why: s.Why})
+		all = group(all, s.Why, s.Rule.Name)
+	}
+	return all
+}
+
+// unexamined groups the objects that were not examined by why.
+func unexamined(report *rules.Report) []skip {
+	var all []skip
+	for _, u := range report.Unexamined {
+		name := title(u.Object)
+		if u.Target != "" {
+			name += " (" + u.Target + ")"
 		}
-		all[i].names = append(all[i].names, s.Rule.Name)
+		all = group(all, u.Why, name)
 	}
 	return all
 }

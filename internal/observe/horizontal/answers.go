@@ -111,7 +111,7 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 		if text := a.excessive(item); text != "" {
 			return metric.Reading{Error: text}
 		}
-		used, found := usage(item, spec, a.mode)
+		used, found := a.usage(s, item, spec)
 		sample := metric.Sample{
 			Present: found, Milli: used, At: item.Timestamp.Time, Window: item.Window.Duration,
 		}
@@ -150,9 +150,24 @@ func (a *Answers) excessive(item *metricsv1beta1.PodMetrics) string {
 	return ""
 }
 
+// usage is what a pod uses. A container without a sample leaves its pod without one (upstream: getPodMetrics), unless
+// it is an init container: of one that has ended, some sources know the memory and no CPU.
+func (a *Answers) usage(s *samples, item *metricsv1beta1.PodMetrics, spec *source.Spec) (sum int64, found bool) {
+	sum, found = usage(item, spec, a.mode, nil)
+	if found || !a.policy.Divergences.Has(divergence.InitContainers) {
+		return sum, found
+	}
+	if i, isKnown := s.find(item.Name); isKnown {
+		return usage(item, spec, a.mode, a.pods[i])
+	}
+	return 0, false
+}
+
 // usage is what the pod, or the named container in it, used. A pod of which one
 // container's value is missing has none.
-func usage(item *metricsv1beta1.PodMetrics, spec *source.Spec, mode arithmetic.Mode) (sum int64, found bool) {
+func usage(
+	item *metricsv1beta1.PodMetrics, spec *source.Spec, mode arithmetic.Mode, of *observe.Pod,
+) (sum int64, found bool) {
 	name := corev1.ResourceName(spec.Name)
 	for i := range item.Containers {
 		c := &item.Containers[i]
@@ -160,6 +175,9 @@ func usage(item *metricsv1beta1.PodMetrics, spec *source.Spec, mode arithmetic.M
 			continue
 		}
 		q, has := c.Usage[name]
+		if !has && of != nil && !of.RunsThroughout(c.Name) {
+			continue
+		}
 		if !has {
 			return 0, false
 		}

@@ -270,6 +270,34 @@ func TestObjectAndExternal(t *testing.T) {
 
 // What metrics-server 0.9.0 makes of a NaN in a kubelet's text, in the first
 // scrape and in the second.
+// TestInitContainersWithoutASample: one that has ended leaves its pod's use to the containers that run; as upstream, and
+// of a container that runs, it takes the whole sample away.
+func TestInitContainersWithoutASample(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	setup, sidecar := containerOf("b", "10m"), containerOf("b", "10m")
+	sidecar.RestartPolicy = &always
+	pod := func(init corev1.Container) []*observe.Pod {
+		p := podOf("p1", "100m")
+		p.Spec.InitContainers = []corev1.Container{init}
+		return observe.PodsOf([]*corev1.Pod{p})
+	}
+	list := &metricsv1beta1.PodMetricsList{Items: []metricsv1beta1.PodMetrics{used("p1", "250m", "")}}
+	for name, tc := range map[string]struct {
+		set  divergence.Set
+		pods []*observe.Pod
+		want metric.Sample
+	}{
+		"an init container": {divergence.InitContainers, pod(setup), sampleOf(250)},
+		"as upstream":       {divergence.None, pod(setup), metric.Sample{}},
+		"a sidecar":         {divergence.InitContainers, pod(sidecar), metric.Sample{}},
+	} {
+		got := NewAnswers(policyOf(tc.set, cpuAverage), tc.pods).Resource(0, list)
+		if len(got.Samples) != 1 || got.Samples[0] != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
+
 func TestResourceBeyondAnyMachine(t *testing.T) {
 	lie := func(cpu, memory string) *metricsv1beta1.PodMetricsList {
 		item := used("a", cpu)

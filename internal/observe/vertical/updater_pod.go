@@ -95,7 +95,7 @@ func creatorOf(owners []metav1.OwnerReference) string {
 }
 
 func podContainer(p *corev1.Pod, c *corev1.Container) vertical.PodContainer {
-	container := vertical.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: hasFixedHeap(c)}
+	container := vertical.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: HasFixedHeap(c)}
 	container.Requests, container.Limits = container.Spec.Requests, container.Spec.Limits
 	for _, policy := range c.ResizePolicy {
 		if r, ok := resourceNamed(policy.ResourceName); ok && policy.RestartPolicy == corev1.RestartContainer {
@@ -140,9 +140,9 @@ func beforeBoost(text string) *vertical.Resized {
 	return &vertical.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}
 }
 
-// hasFixedHeap recognises Java's settings that make the heap a part of the memory
+// HasFixedHeap recognises Java's settings that make the heap a part of the memory
 // limit as it is at the start.
-func hasFixedHeap(c *corev1.Container) bool {
+func HasFixedHeap(c *corev1.Container) bool {
 	is := func(text string) bool { return strings.Contains(text, "RAMPercentage") }
 	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
 		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) })

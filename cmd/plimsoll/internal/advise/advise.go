@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/complete"
@@ -34,7 +35,9 @@ Use it in a pipeline before manifests are applied, and on a cluster before a loa
 wrong.
 
 It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers and
-their targets for problems that autoscaling guides warn about. Each finding has an
+their targets for problems that autoscaling guides warn about, and for what the API
+server refuses. Argo's Rollouts are targets too, and KEDA's ScaledObjects are HPAs.
+What it does not examine it names. Each finding has an
 object, a field, a reason and, where there is one, the patch that fixes it. What a rule
 says of HPAs it says of WorkloadAutoscalers. docs/advice.md explains every rule.
 
@@ -169,7 +172,9 @@ func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
 		return err
 	}
 	if len(c.Unreadable) > 0 && c.Objects == 0 {
-		return fmt.Errorf("nothing can be read: %s: %s", c.Unreadable[0].Object.Name, c.Unreadable[0].Why)
+		u := &c.Unreadable[0]
+		return fmt.Errorf("nothing can be read: %s:%d: %s %s: %s", u.Object.Place.File, u.Object.Place.LineOf(u.Field),
+			u.Object.Kind, u.Object.Name, u.Why)
 	}
 	if err := o.history.readFiles(c); err != nil {
 		return err
@@ -291,7 +296,11 @@ func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, s
 	if err != nil {
 		return nil, "", fmt.Errorf("making a client: %w", err)
 	}
-	reader := cluster.Reader{Client: client, Namespace: namespace, ClusterFlags: flags.ToCluster(o.kube)}
+	kinds, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("making a client: %w", err)
+	}
+	reader := cluster.Reader{Client: client, Namespace: namespace, ClusterFlags: flags.ToCluster(o.kube), Kinds: kinds}
 	c, err := reader.Read(ctx, time.Now())
 	if err != nil {
 		return nil, "", err

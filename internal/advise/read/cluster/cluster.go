@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +56,8 @@ var kinds = []kind{
 	{name: objects.ReplicaSet, group: "apps", version: "v1", resource: "replicasets"},
 	{name: objects.Job, group: "batch", version: "v1", resource: "jobs"},
 	{name: objects.CronJob, group: "batch", version: "v1", resource: "cronjobs"},
+	{name: objects.Rollout, group: "argoproj.io", version: "v1alpha1", resource: "rollouts", mayNotBeServed: true},
+	{name: objects.ScaledObject, group: "keda.sh", version: "v1alpha1", resource: "scaledobjects", mayNotBeServed: true},
 	{name: objects.PDB, group: "policy", version: "v1", resource: "poddisruptionbudgets"},
 	{name: objects.Pod, version: "v1", resource: "pods"},
 	{name: objects.LimitRange, version: "v1", resource: "limitranges"},
@@ -68,6 +71,13 @@ type Reader struct {
 	Namespace string
 	// ClusterFlags are those by which commands name the cluster.
 	ClusterFlags []string
+	// Kinds says which kinds the cluster has; nil if that is not asked.
+	Kinds Kinds
+}
+
+// Kinds has the resources of API versions: client-go's discovery.
+type Kinds interface {
+	ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error)
 }
 
 // Read reads everything. Autoscalers are what it is about: without the right to list
@@ -91,7 +101,48 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*objects.Collection, 
 	if c.Unread[objects.HPA] != "" && c.Unread[objects.VPA] != "" {
 		return nil, r.refused(c.Unread[objects.HPA])
 	}
+	c.Served = r.served(c)
 	return c, nil
+}
+
+// served asks what the cluster has of the kinds that autoscalers refer to. What cannot be asked is not known.
+func (r *Reader) served(c *objects.Collection) map[string]objects.Service {
+	all := map[string]objects.Service{}
+	lists := map[string]*metav1.APIResourceList{}
+	for _, ref := range c.References() {
+		version := ref.APIVersion
+		if _, asked := lists[version]; !asked && r.Kinds != nil && version != "" {
+			list, err := r.Kinds.ServerResourcesForGroupVersion(version)
+			switch {
+			case err == nil:
+				lists[version] = list
+			case apierrors.IsNotFound(err):
+				lists[version] = &metav1.APIResourceList{}
+			default:
+				lists[version] = nil
+			}
+		}
+		if list := lists[version]; list != nil {
+			all[version+" "+ref.Kind] = serviceOf(list, ref.Kind)
+		}
+	}
+	return all
+}
+
+// serviceOf finds a kind as API servers' clients do: as it is written, or all in lower case.
+func serviceOf(list *metav1.APIResourceList, kind string) objects.Service {
+	var found objects.Service
+	for i := range list.APIResources {
+		resource := &list.APIResources[i]
+		if strings.Contains(resource.Name, "/") || kind != resource.Kind && kind != strings.ToLower(resource.Kind) {
+			continue
+		}
+		found.IsServed = true
+		for j := range list.APIResources {
+			found.HasScale = found.HasScale || list.APIResources[j].Name == resource.Name+"/scale"
+		}
+	}
+	return found
 }
 
 // refused is the error for somebody who may list no autoscalers.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,5 +83,84 @@ func TestNoRightToListAutoscalers(t *testing.T) {
 	if err == nil ||
 		!strings.Contains(err.Error(), "you may not list horizontalpodautoscalers.autoscaling in namespace shop") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// resources are what a cluster has, by API version.
+type resources map[string][]metav1.APIResource
+
+// ServerResourcesForGroupVersion implements Kinds.
+func (r resources) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	list, ok := r[version]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{}, version)
+	}
+	return &metav1.APIResourceList{APIResources: list}, nil
+}
+
+// TestTheClusterIsAskedForTheKindsOfTargets: one that it does not have, or that has no scale, is an error; one that the
+// rules do not know is not.
+func TestTheClusterIsAskedForTheKindsOfTargets(t *testing.T) {
+	kinds := resources{
+		"apps/v1": {{Name: "deployments", Kind: "Deployment"}, {Name: "deployments/scale", Kind: "Scale"}},
+		"example.com/v1": {{Name: "games", Kind: "Game"}, {Name: "games/scale", Kind: "Scale"},
+			{Name: "toys", Kind: "Toy"}},
+	}
+	for ref, want := range map[string]string{
+		"apps/v1 Deployment": "", "apps/v1 deployment": "target-kind-in-lower-case", "example.com/v1 Game": "",
+		"extensions/v1beta1 Deployment": "target-without-scale", "apps/v1 ReplicationController": "target-without-scale",
+		"example.com/v1 Toy": "target-without-scale", "example.com/v2 Game": "target-without-scale",
+	} {
+		version, kind, _ := strings.Cut(ref, " ")
+		hpa := autoscaler()
+		if err := unstructured.SetNestedMap(hpa.Object, map[string]any{"apiVersion": version, "kind": kind, "name": "web"},
+			"spec", "scaleTargetRef"); err != nil {
+			t.Fatal(err)
+		}
+		r := Reader{Client: start(nil, hpa), Namespace: "shop", Kinds: kinds}
+		c, err := r.Read(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, f := range rules.Run(c, rules.All()).Findings {
+			if strings.HasPrefix(f.Rule.Name, "target-") && f.Rule.Name != "target-missing" {
+				found = append(found, f.Rule.Name)
+			}
+		}
+		if strings.Join(found, " ") != want {
+			t.Errorf("%s: %v, want %q", ref, found, want)
+		}
+	}
+}
+
+// TestWhatKEDAMade: the HPA that KEDA makes and its ScaledObject are one autoscaler; another HPA is a second one.
+func TestWhatKEDAMade(t *testing.T) {
+	scaled := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+		"metadata": map[string]any{"name": "web", "namespace": "shop"},
+		"spec":     map[string]any{"scaleTargetRef": map[string]any{"name": "web"}, "triggers": []any{}},
+	}}
+	for isMade, want := range map[bool]int{true: 0, false: 1} {
+		hpa := autoscaler()
+		if isMade {
+			hpa.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject", Name: "web",
+				UID: "1", Controller: &isMade}})
+		}
+		r := Reader{Client: start(nil, hpa, scaled), Namespace: "shop"}
+		c, err := r.Read(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		report := rules.Run(c, rules.All())
+		for _, f := range report.Findings {
+			if f.Rule.Name == "two-autoscalers" {
+				found++
+			}
+		}
+		if found != want || len(report.Unexamined) != 0 {
+			t.Errorf("made by KEDA: %t: %d, want %d; not examined: %+v", isMade, found, want, report.Unexamined)
+		}
 	}
 }

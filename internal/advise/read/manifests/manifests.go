@@ -125,6 +125,8 @@ func Add(c Collector, name string, r io.Reader) {
 func addDocument(c Collector, text []byte, place objects.Place) error {
 	inJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
+		// The parser counts lines: as if all that stands before were empty, they are those of the file.
+		_, err = yaml.YAMLToJSONStrict(append(bytes.Repeat([]byte{'\n'}, place.Line-1), text...))
 		return err
 	}
 	var content any
@@ -135,7 +137,7 @@ func addDocument(c Collector, text []byte, place objects.Place) error {
 	case nil:
 		return nil // only comments
 	case map[string]any:
-		addObject(c, raw, place)
+		addObject(c, raw, place.In(text))
 		return nil
 	case []any:
 		if len(raw) > 0 && !slices.ContainsFunc(raw, isNoOperation) {

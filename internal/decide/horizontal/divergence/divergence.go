@@ -62,6 +62,8 @@ const (
 	// ZeroCondition ends ScaledToZero once another writer has scaled the target up, and repairs it after a status write
 	// that was lost.
 	ZeroCondition
+	// InitContainers leaves init containers of which there is no sample out of a pod's use.
+	InitContainers
 
 	end
 )
@@ -77,7 +79,7 @@ var known = names.Names{
 	"rollout-surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "accurate-messages", "drop-series", "partial-container", "reject-implausible", "window-history",
 	"one-doubling", "surge-window", "recently-ready", "newer-samples", "load-once",
-	"zero-below-min", "zero-condition",
+	"zero-below-min", "zero-condition", "init-containers",
 }
 
 // Names implements names.Family.

@@ -37,7 +37,7 @@ const otherwise = divergence.NoReadyPods | divergence.SucceededPods | divergence
 	divergence.UncountedRequests | divergence.LeaveZero | divergence.HistoryByUID | divergence.OutOfRange |
 	divergence.AccurateMessages | divergence.DropSeries |
 	divergence.PartialContainer | divergence.RejectImplausible | divergence.ZeroBelowMin |
-	divergence.ZeroCondition
+	divergence.ZeroCondition | divergence.InitContainers
 
 // Ablations are Plimsoll without each of the divergences that concern following the load, and without any divergence.
 func Ablations() []Side {

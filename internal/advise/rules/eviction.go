@@ -1,0 +1,134 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// evictionRules are about what an eviction of a VPA does.
+func evictionRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "vpa-job-evicts", Level: Warning, Title: "A VPA evicts the pods of running Jobs",
+			Why: "An evicted pod of a Job begins its work again, and with restartPolicy Never it counts as a failed attempt. " +
+				"The next Job gets the recommendation anyway.",
+			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkJobVPA,
+		},
+		{
+			Name: "eviction-requirements-void", Level: Warning, Title: "evictionRequirements that never or always hold",
+			Why: "The updater asks of each container whether its target is higher, or lower, than its request. It does not " +
+				"ask where a container requests no CPU or no memory: then every eviction is allowed. The target of a resource " +
+				"that the VPA does not control is zero: never higher, and always lower.",
+			Source: vpaDocs, Needs: []string{objects.VPA, objects.LimitRange}, Check: checkEvictionRequirements,
+		},
+		{
+			Name: "fixed-heap", Level: Advice, Title: "A VPA sizes the memory of a program with a fixed heap",
+			Why: "Java reads -Xmx, or -XX:MaxRAMPercentage and the memory limit, when it starts. With -Xmx more memory is " +
+				"never used, and less ends in running out of memory. With a percentage more memory is used after a restart " +
+				"only, which mode InPlace does not make.",
+			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, Check: checkFixedHeap,
+		},
+	}
+}
+
+func checkJobVPA(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		ref := v.Spec.TargetRef
+		if ref == nil || !slices.Contains([]string{objects.Job, objects.CronJob}, canonical(ref.Kind)) || !v.Evicts() {
+			continue
+		}
+		field := objects.Field{"spec", "updatePolicy", "updateMode"}
+		found = append(found, Finding{
+			Object: &v.Object, Field: field,
+			Why: fmt.Sprintf("Mode %s evicts pods of %s %s while they work, and they begin again.", v.Mode(), ref.Kind,
+				ref.Name),
+			Patch: patch(&v.Object).set(field, string(vpav1.UpdateModeInitial)),
+		})
+	}
+	return found
+}
+
+func checkEvictionRequirements(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		for _, v := range c.VerticalsOf(w) {
+			if !v.Evicts() || v.Spec.UpdatePolicy == nil || len(v.Spec.UpdatePolicy.EvictionRequirements) == 0 {
+				continue
+			}
+			if why := voidRequirement(c, v, w); why != "" {
+				found = append(found, Finding{
+					Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "evictionRequirements"}, Why: why,
+					Remedy: "Let each container request CPU and memory, and name resources that the VPA controls.",
+				})
+			}
+		}
+	}
+	return found
+}
+
+// voidRequirement says why the requirements do not decide anything; empty if they do.
+func voidRequirement(c *objects.Collection, v *objects.Vertical, w *objects.Workload) string {
+	for _, container := range w.Containers() {
+		for _, name := range sized {
+			if _, ok := c.RequestOf(w, container, name); !ok && sizesAny(v, container.Name) {
+				return fmt.Sprintf("Container %s requests no %s, so every eviction is allowed.", container.Name, name)
+			}
+		}
+	}
+	for _, r := range v.Spec.UpdatePolicy.EvictionRequirements {
+		isControlled := func(name corev1.ResourceName) bool {
+			return slices.ContainsFunc(w.Containers(), func(container objects.Container) bool {
+				return v.PolicyFor(container.Name).Controls(name)
+			})
+		}
+		if len(w.Containers()) > 0 && !slices.ContainsFunc(r.Resources, isControlled) {
+			return fmt.Sprintf("%s is required of %v, of which the VPA controls nothing.", r.ChangeRequirement, r.Resources)
+		}
+	}
+	return ""
+}
+
+func checkFixedHeap(c *objects.Collection) []Finding {
+	var found []Finding
+	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		policy := v.PolicyFor(container.Name)
+		if !policy.Controls(corev1.ResourceMemory) {
+			return
+		}
+		f := Finding{Object: &v.Object, Field: objects.Field{"spec", "updatePolicy", "updateMode"}}
+		switch {
+		case hasMaximumHeap(container.Container):
+			f.Field = objects.Field{"spec", "resourcePolicy", "containerPolicies"}
+			f.Why = fmt.Sprintf("Container %s of %s %s has a heap of a fixed size (-Xmx), which its memory must fit.",
+				container.Name, w.Kind, w.Name)
+			f.Remedy = "Let the VPA control its CPU alone, and request memory for the heap and the rest."
+			f.Patch = setPolicy(v, container.Name, "controlledResources", rest(policy, corev1.ResourceMemory))
+		case observevertical.HasFixedHeap(container.Container) && v.Mode() == vpav1.UpdateModeInPlace:
+			f.Why = fmt.Sprintf("Container %s of %s %s takes its heap from the memory limit at the start, and mode InPlace "+
+				"does not restart it: more memory is given and not used.", container.Name, w.Kind, w.Name)
+			f.Remedy = "InPlaceOrRecreate evicts such pods where they need more memory."
+			f.Patch = patch(&v.Object).set(f.Field, string(vpav1.UpdateModeInPlaceOrRecreate))
+		default:
+			return
+		}
+		found = append(found, f)
+	})
+	return found
+}
+
+// hasMaximumHeap reports whether the container's command or environment sets the size of Java's heap.
+func hasMaximumHeap(c *corev1.Container) bool {
+	is := func(text string) bool {
+		return strings.Contains(text, "-Xmx") || strings.Contains(text, "MaxHeapSize=")
+	}
+	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
+		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) })
+}

@@ -1,0 +1,50 @@
+package crdschema
+
+import (
+	"maps"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// TestValidate: schemas, their rules, and their defaults count.
+func TestValidate(t *testing.T) {
+	const (
+		vpa = "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: web}\nspec: " +
+			"{targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
+		wla = "apiVersion: plimsoll.dev/v1alpha1\nkind: WorkloadAutoscaler\nmetadata: {name: web}\nspec: " +
+			"{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
+	)
+	for text, want := range map[string]string{
+		vpa + "updatePolicy: {updateMode: Recreate}}":                           "",
+		vpa + "updatePolicy: {updateMode: recreate}}":                           "spec.updatePolicy.updateMode",
+		vpa + "updatePolicy: {minReplicas: many}}":                              "spec.updatePolicy.minReplicas",
+		vpa + "startupBoost: {cpu: {type: Factor, quantity: 500m}}}":            "spec.startupBoost.cpu",
+		wla + "maxReplicas: 5}":                                                 "",
+		wla + "minReplicas: 6, maxReplicas: 5}":                                 "spec.maxReplicas",
+		wla + "maxReplicas: 0}":                                                 "spec.maxReplicas",
+		wla + "maxReplicas: 5, mode: Sometimes}":                                "spec.mode",
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: 5": "",
+	} {
+		var object map[string]any
+		asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := utiljson.Unmarshal(asJSON, &object); err != nil {
+			t.Fatal(err)
+		}
+		before := maps.Clone(object)
+		errs, err := Validate(t.Context(), object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" && len(errs) > 0 || want != "" && (len(errs) == 0 || errs[0].Field != want) {
+			t.Errorf("%s:\n%v, want an error of %q", text, errs, want)
+		}
+		if len(object) != len(before) {
+			t.Errorf("%s: the object was changed to %v", text, object)
+		}
+	}
+}

@@ -93,14 +93,15 @@ func Fit(
 		ranges = &Ranges{}
 	}
 	fitted := slices.Clone(recs)
+	var caps []Cap
 	if ranges.HasPod {
 		fitted = fitPod(fitted, pod.Containers, policies, *ranges, d)
+		caps = Changed(recs, fitted, ToPodLimitRange)
 	}
 	limits := ranges.Container
 	if !d.Has(divergence.LimitRequestRatio) {
 		limits.MaxRatioMilli = vertical.Amounts{}
 	}
-	var caps []Cap
 	kept := fitted[:0]
 	for _, rec := range fitted {
 		c := pod.container(rec.Container)
@@ -112,7 +113,9 @@ func Fit(
 		kept = append(kept, rec)
 	}
 	if d.Has(divergence.LimitRequestRatio) && ranges.HasPod {
+		before := slices.Clone(kept)
 		podRatio{kept, pod, policies, *ranges}.keep()
+		caps = append(caps, Changed(before, kept, ToPodLimitRangeRatio)...)
 	}
 	if d.Has(divergence.PodResources) && pod.Resources != (vertical.Resized{}) {
 		caps = append(caps, resourcesFit{kept, pod, policies, ranges.Container.Default}.fit()...)
@@ -132,9 +135,9 @@ func fitAmounts(
 	amounts vertical.Amounts, c Container, policy vertical.ContainerPolicy, limits Range,
 ) (vertical.Amounts, []Cap) {
 	amounts, byRange := within(amounts, limits.least(c), limits.most(c))
+	caps := byRange.caps(c.Name, amounts, ToLimitRangeMin, ToLimitRangeMax)
 	amounts, byPolicy := within(amounts, policy.MinAllowed, policy.MaxAllowed)
-	caps := byRange.caps(c.Name, ToLimitRangeMin, ToLimitRangeMax)
-	caps = append(caps, byPolicy.caps(c.Name, ToMinAllowed, ToMaxAllowed)...)
+	caps = append(caps, byPolicy.caps(c.Name, amounts, ToMinAllowed, ToMaxAllowed)...)
 	if policy.Values != vertical.RequestsOnly {
 		return amounts, caps
 	}
@@ -143,9 +146,9 @@ func fitAmounts(
 		limit, limited := c.Limits.Get(r)
 		if has && limited && amount > limit {
 			amounts = amounts.With(r, limit).In(r, c.Limits.Format(r))
-			caps = append(caps, Cap{Container: c.Name, Resource: r, Action: ToLimit})
+			caps = append(caps, Cap{Container: c.Name, Resource: r, Action: ToLimit, To: limit})
 		}
 	}
 	amounts, byRatio := within(amounts, limits.leastOfRatio(c.Limits), vertical.Amounts{})
-	return amounts, append(caps, byRatio.caps(c.Name, ToLimitRangeRatio, ToLimitRangeRatio)...)
+	return amounts, append(caps, byRatio.caps(c.Name, amounts, ToLimitRangeRatio, ToLimitRangeRatio)...)
 }

@@ -338,6 +338,7 @@ func (r *reconciler) compare(p *pass) {
 // count counts the decision in the loop's series.
 func (r *reconciler) count(p *pass, o *monitor.Outcome) {
 	o.HPA, o.Metrics, o.Began, o.Answers = p.hpa, p.policy.Metrics, p.began, &p.result
+	o.Observation = &p.observation
 	o.IsReferenceInvalid = p.scale.IsReferenceInvalid()
 	r.series.Decided(o)
 }

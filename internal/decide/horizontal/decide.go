@@ -48,7 +48,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d := Decision{
 		At: now, Trigger: o.Trigger, Current: o.Target.SpecReplicas, Desired: o.Target.SpecReplicas, Bounds: p.bounds(),
-		policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown, refusal: o.Refusal,
+		Tolerance: p.Tolerance, policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown, refusal: o.Refusal,
 		isScaledToZero: o.ScaledToZero,
 	}
 	d.schedule(s.work)
@@ -183,6 +183,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		d.setAtOnce(0)
 	case d.Zero.Returns(d.Current, d.Desired, p.Behavior):
 		d.setAtOnce(1)
+		d.Limited.LeftZero = true
 	}
 	d.holdBetweenPeriods(s)
 	d.Rescale = d.Desired != d.Current
@@ -203,6 +204,7 @@ func (d *Decision) fallsOn(s *State) bool {
 // Whoever looks each second finds the lowest of many averages, and goes down in many small steps.
 func (d *Decision) holdBetweenPeriods(s *State) {
 	if d.Trigger == trigger.Samples && d.At.Sub(s.LoweringAt).Abs() < trigger.LoweringPeriod {
+		d.IsLoweringHeld = d.Desired < d.Current
 		d.Desired = max(d.Desired, d.Current)
 		return
 	}

@@ -34,6 +34,8 @@ type Decision struct {
 	// Bounds are min and max, with the schedules in force. Schedules says which these are.
 	Bounds    schedules.Bounds
 	Schedules schedules.Result
+	// Tolerance is how far the ratio of a metric may be from 1 without a change.
+	Tolerance metric.Tolerance
 	// Metrics holds one result for each metric of the policy, or nothing where metrics were not evaluated.
 	Metrics []metric.Result
 	// Failed is how many of the metrics could not be computed, Pending of how many the values are still awaited, and
@@ -53,6 +55,8 @@ type Decision struct {
 	Ahead    int32
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
+	// IsLoweringHeld says that new samples alone would lower the count, which is decided once in a sync period.
+	IsLoweringHeld bool
 	// Fallbacks are those that are active, and Zero is whether the target may go to zero; of a WorkloadAutoscaler only.
 	Fallbacks fallback.Result
 	Zero      zero.Result

@@ -20,7 +20,8 @@ import (
 
 // DecisionOutput is a decision as JSON prints it.
 type DecisionOutput struct {
-	DesiredReplicas int32                     `json:"desiredReplicas"`
+	// DesiredReplicas is absent where the scale cannot be read.
+	DesiredReplicas *int32                    `json:"desiredReplicas,omitempty"`
 	Rescale         bool                      `json:"rescale"`
 	Status          StatusOutput              `json:"status"`
 	Events          []observehorizontal.Event `json:"events"`
@@ -29,10 +30,11 @@ type DecisionOutput struct {
 
 // Trace is the way that a decision took.
 type Trace struct {
-	Time        time.Time     `json:"time"`
-	Divergences string        `json:"divergences"`
-	Branch      string        `json:"branch"`
-	Current     int32         `json:"currentReplicas"`
+	Time        time.Time `json:"time"`
+	Divergences string    `json:"divergences"`
+	Branch      string    `json:"branch"`
+	// Current is absent where the scale cannot be read.
+	Current     *int32        `json:"currentReplicas,omitempty"`
 	MinReplicas int32         `json:"minReplicas"`
 	MaxReplicas int32         `json:"maxReplicas"`
 	Metrics     []MetricTrace `json:"metrics,omitempty"`
@@ -60,15 +62,18 @@ type MetricTrace struct {
 	Verdict  string        `json:"verdict"`
 	Replicas *int32        `json:"replicas,omitempty"`
 	// Percent is the utilization, Value the average or the whole value.
-	Percent       *int32    `json:"percent,omitempty"`
-	ValueMilli    *int64    `json:"valueMilli,omitempty"`
-	TargetPercent int32     `json:"targetPercent,omitempty"`
-	TargetMilli   int64     `json:"targetMilli,omitempty"`
-	Ratio         *ratio    `json:"ratio,omitempty"`
-	Adjusted      *ratio    `json:"adjustedRatio,omitempty"`
-	Base          int64     `json:"base,omitempty"`
-	Counted       int       `json:"podsCounted"`
-	SetAside      []PodPart `json:"podsNotCounted,omitempty"`
+	Percent       *int32 `json:"percent,omitempty"`
+	ValueMilli    *int64 `json:"valueMilli,omitempty"`
+	TargetPercent int32  `json:"targetPercent,omitempty"`
+	TargetMilli   int64  `json:"targetMilli,omitempty"`
+	Ratio         *ratio `json:"ratio,omitempty"`
+	Adjusted      *ratio `json:"adjustedRatio,omitempty"`
+	Base          int64  `json:"base,omitempty"`
+	// Counted is how many pods count; absent for a metric that does not count them.
+	Counted  *int      `json:"podsCounted,omitempty"`
+	SetAside []PodPart `json:"podsNotCounted,omitempty"`
+	// OfOthers are those that count and have another controller than the target's pods.
+	OfOthers []PodOfOther `json:"podsOfOtherControllers,omitempty"`
 	// Sampled is how many pods were asked and Unsampled how many were not, where a part of the pods stands for all.
 	Sampled   int `json:"podsSampled,omitempty"`
 	Unsampled int `json:"podsNotSampled,omitempty"`
@@ -163,15 +168,23 @@ func (r *Result) WriteJSON(w io.Writer) error { return output.JSONLine(w, r.Outp
 // Output is the decision as JSON prints it.
 func (r *Result) Output() DecisionOutput {
 	return DecisionOutput{
-		DesiredReplicas: r.Decision.Desired, Rescale: r.Decision.Rescale,
+		DesiredReplicas: r.known(r.Decision.Desired), Rescale: r.Decision.Rescale,
 		Status: r.statusOutput(), Events: r.Events, Trace: r.trace(),
 	}
+}
+
+// known is a replica count of the target, nil where its scale cannot be read.
+func (r *Result) known(replicas int32) *int32 {
+	if r.isScaleUnread() {
+		return nil
+	}
+	return &replicas
 }
 
 func (r *Result) trace() Trace {
 	d := &r.Decision
 	t := Trace{
-		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: d.Current,
+		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: r.known(d.Current),
 		MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas,
 		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error,
 		WorkloadAutoscaler: workload{r}.workloadTrace(), Forecast: r.forecastTrace(), Samples: r.Step.Snapshot.Samples,
@@ -228,9 +241,12 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	t := MetricTrace{
 		Metric: spec.Describe(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
-		Counted: result.Counts.Counted, SetAside: r.setAside(result), StartMilli: result.StartMilli,
+		SetAside: r.setAside(result), OfOthers: r.podsOfOthers(result), StartMilli: result.StartMilli,
 		SharedMilli: result.SharedMilli, MovedMilli: result.MovedMilli,
 		ReadFrom: ownMetric{r, i}.readFrom(), Unsampled: result.Counts.Unsampled,
+	}
+	if result.Groups != nil {
+		t.Counted = &result.Counts.Counted
 	}
 	if result.Counts.Unsampled > 0 {
 		t.Sampled = result.Counts.Asked()

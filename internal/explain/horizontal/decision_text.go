@@ -18,7 +18,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
@@ -61,9 +60,8 @@ func (r *Result) writeDivergences(p *lines.Page) {
 // writeDetails prints how the decision came about, and its report.
 func (r *Result) writeDetails(p *lines.Page, allPods bool) {
 	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
-	p.Add("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
-		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, d.Bounds.MinReplicas,
-		d.Bounds.MaxReplicas)
+	p.Add("target", "%s: %s; minReplicas %d, maxReplicas %d", strings.Trim(ref.Kind+"/"+ref.Name, "/"), r.countsText(),
+		d.Bounds.MinReplicas, d.Bounds.MaxReplicas)
 	workload{r}.writeOwn(p)
 	if text := triggerText(d.Trigger); text != "" {
 		p.Add("trigger", "%s", text)
@@ -88,6 +86,18 @@ func (r *Result) writeDetails(p *lines.Page, allPods bool) {
 	}
 	p.Table("events", rows)
 }
+
+// countsText are the replica counts of the target. What could not be read is not 0.
+func (r *Result) countsText() string {
+	if r.isScaleUnread() {
+		return "its scale cannot be read, and its replica counts are unknown"
+	}
+	return fmt.Sprintf("%d desired replicas, %d current replicas", r.Decision.Current,
+		r.Observation.Target.StatusReplicas)
+}
+
+// isScaleUnread reports whether the replica counts of the target are unknown.
+func (r *Result) isScaleUnread() bool { return r.Decision.Branch == horizontal.BranchNoScale }
 
 // triggerText is what triggered the decision, empty for the end of a sync period.
 func triggerText(kind trigger.Kind) string {
@@ -146,7 +156,7 @@ func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 		r.writePods(p, result, allPods)
 		return
 	}
-	p.Detail("value", value(spec, result))
+	p.Detail("value", r.valueText(spec, result))
 	p.Detail("target", targetText(spec, result))
 	if text := leftOutText(spec, result); text != "" {
 		p.Detail("left out", text)
@@ -201,8 +211,10 @@ func surgeText(spec *source.Spec, s *surge.Result) string {
 	}
 }
 
-func value(spec *source.Spec, result *metric.Result) string {
+func (r *Result) valueText(spec *source.Spec, result *metric.Result) string {
 	switch {
+	case !spec.Type.IsPerPod() && spec.Target.Type == source.AverageValue && r.Decision.Current == 0:
+		return amount(spec, result.Total) + " in total"
 	case spec.Target.Type == source.Utilization:
 		return fmt.Sprintf("%d%% of the requests, average %s", result.Percent, amount(spec, result.Milli))
 	case spec.Target.Type == source.Value:
@@ -277,18 +289,24 @@ func (r *Result) writePods(p *lines.Page, result *metric.Result, allPods bool) {
 	if n := &result.Counts; n.Unsampled > 0 {
 		text = fmt.Sprintf("%d of %d pods sampled; %s", n.Asked(), n.Asked()+n.Unsampled, text)
 	}
+	var others []string
+	for _, pod := range r.podsOfOthers(result) {
+		others = append(others, pod.Name+" of "+pod.Controller)
+	}
+	if len(others) > 0 {
+		text += ", of them " + namesText(others, allPods)
+	}
 	for _, group := range groups {
-		listed := names[group]
-		most := maxNames
-		if allPods {
-			most = len(listed)
-		}
-		text += fmt.Sprintf("; %d %s: %s", len(listed), group, strings.Join(listed[:min(len(listed), most)], ", "))
-		if len(listed) > most {
-			text += ", …"
-		}
+		text += fmt.Sprintf("; %d %s: %s", len(names[group]), group, namesText(names[group], allPods))
 	}
 	p.Detail("pods", text)
+}
+
+func namesText(names []string, all bool) string {
+	if all || len(names) <= maxNames {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:maxNames], ", ") + ", …"
 }
 
 func proposalText(spec *source.Spec, result *metric.Result) string {
@@ -359,38 +377,5 @@ func (r *Result) resultText() string {
 		return fmt.Sprintf("stay at %d: %s", d.Current, r.Report.Error)
 	default:
 		return fmt.Sprintf("stay at %d", d.Current)
-	}
-}
-
-// limitText is the limit that binds, and as far as it is known until when.
-func (r *Result) limitText() string {
-	d := &r.Decision
-	if d.Branch == horizontal.BranchAwaiting {
-		return "newer samples, which a scale-down needs"
-	}
-	limit := projection.BindingLimit(d)
-	switch limit {
-	case projection.Tolerance:
-		return fmt.Sprintf("tolerance: no change for usage ratios from %s to %s", short(1-r.Policy.Tolerance.Down),
-			short(1+r.Policy.Tolerance.Up))
-	case projection.Stabilization:
-		direction := "scaleDown"
-		if d.Stabilized.Reason == behavior.ScaleUpStabilized {
-			direction = "scaleUp"
-		}
-		return fmt.Sprintf("stabilization window of %s until %s, or longer if newer recommendations do not agree",
-			direction, d.Stabilized.By.Time.Add(d.Stabilized.Window).Format(time.TimeOnly))
-	case projection.MinReplicas:
-		return fmt.Sprintf("minReplicas %d", d.Bounds.MinReplicas)
-	case projection.MaxReplicas:
-		return fmt.Sprintf("maxReplicas %d", d.Bounds.MaxReplicas)
-	case projection.ScheduleMin:
-		return fmt.Sprintf("minReplicas %d of %s", d.Bounds.MinReplicas, d.Schedules.MinBy.Describe())
-	case projection.ScheduleMax:
-		return fmt.Sprintf("maxReplicas %d of %s", d.Bounds.MaxReplicas, d.Schedules.MaxBy.Describe())
-	case projection.Cooldown:
-		return workload{r}.cooldownLimit()
-	default:
-		return limits[limit]
 	}
 }

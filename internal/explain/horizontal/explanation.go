@@ -25,8 +25,9 @@ type Explanation struct {
 	// NoHistory says why it was not.
 	NoHistory string
 	// Period is how often the object is decided at least.
-	Period     time.Duration
-	Limit      projection.Limit
+	Period time.Duration
+	Limit  projection.Limit
+	// Uses are what is used up of the rate policies; none without the history.
 	Uses       []behavior.Use
 	Projection projection.Projection
 }
@@ -107,7 +108,7 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 		return nil, err
 	}
 	e := &Explanation{Forecast: forecast, Period: known.Period, NoHistory: why}
-	// The fullest history says how long the count may stay.
+	// The fullest history says how long the count may stay. What it assumes is not printed as if it were known.
 	bounds := historybounds.Bounds(known, step.Snapshot.Time)
 	before := bounds[min(1, len(bounds)-1)]
 	_, after, err := Evaluate(step, before.Clone(), known.Divergences)
@@ -126,6 +127,8 @@ func (e *Explanation) project(before, after horizontal.State) {
 		e.Controller = Plimsoll
 	}
 	e.Limit = projection.BindingLimit(d)
-	e.Uses = projection.Uses(&e.Policy, &before, d)
+	if e.KnowsHistory {
+		e.Uses = projection.Uses(&e.Policy, &before, d)
+	}
 	e.Projection = projection.Project(&e.Policy, &after, d, e.Period)
 }

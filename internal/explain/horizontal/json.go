@@ -17,10 +17,11 @@ type Output struct {
 	Controller   Controller `json:"controller"`
 	KnowsHistory bool       `json:"knowsHistory"`
 	NoHistory    string     `json:"noHistory,omitempty"`
-	// Least and Most are what the next decision may come to.
-	Least int32 `json:"minDesiredReplicas"`
-	Most  int32 `json:"maxDesiredReplicas"`
-	// LimitedBy is the limit that binds, by its name in the controller's metrics.
+	// Least and Most are what the next decision may come to; absent where the scale cannot be read.
+	Least *int32 `json:"minDesiredReplicas,omitempty"`
+	Most  *int32 `json:"maxDesiredReplicas,omitempty"`
+	// LimitedBy is the limit that binds, by its name in the controller's metrics; unknown where it depends on a history
+	// that is not known.
 	LimitedBy    string   `json:"limitedBy"`
 	RatePolicies []Policy `json:"ratePolicies,omitempty"`
 	// Steps come after the next decision if the load stays.
@@ -57,7 +58,10 @@ type ScaleDown struct {
 func (e *Explanation) output() Output {
 	out := Output{
 		DecisionOutput: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
-		Least: e.Least, Most: e.Most, LimitedBy: e.Limit.Name(), Final: e.Projection.Settled,
+		Least: e.known(e.Least), Most: e.known(e.Most), LimitedBy: e.Limit.Name(), Final: e.Projection.Settled,
+	}
+	if !e.IsCertain() {
+		out.LimitedBy = "unknown"
 	}
 	for _, u := range e.Uses {
 		policy := Policy{
@@ -76,6 +80,9 @@ func (e *Explanation) output() Output {
 		out.Steps = append(out.Steps, Step{Time: s.At, Replicas: s.Replicas, Reason: s.Limited.Reason.String()})
 	}
 	out.ScaleDown = scaleDownOf(e.Projection.Lower)
+	if out.ScaleDown != nil && !e.KnowsHistory && !e.isLoweredByItself() {
+		out.ScaleDown.Recommendation = nil
+	}
 	return out
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -18,19 +17,11 @@ func sourceText(proposed proposal.Proposal) string {
 		return fmt.Sprintf("metric %d in the surge window", proposed.Index+1)
 	case proposal.Fallback:
 		return fmt.Sprintf("the fallback of metric %d", proposed.Index+1)
+	case proposal.Forecast:
+		return "the forecast"
 	default:
 		return fmt.Sprintf("metric %d", proposed.Index+1)
 	}
-}
-
-// limits are those that need no numbers.
-var limits = map[projection.Limit]string{
-	projection.None:          "no limit",
-	projection.Unusable:      "missing input, see conditions",
-	projection.Maintenance:   "0 replicas of the target, which disables autoscaling",
-	projection.ScaleUpRate:   "rate policies of scaleUp",
-	projection.ScaleDownRate: "rate policies of scaleDown",
-	projection.Paused:        "the mode, which is Paused",
 }
 
 // metricVerdict is what was done with the usage ratio.

@@ -57,6 +57,8 @@ func (e *Explanation) nextText() string {
 	d := &e.Decision
 	var parts []string
 	switch {
+	case e.isScaleUnread():
+		return "does not change until the scale of the target can be read"
 	case d.Branch == horizontal.BranchPaused || e.Observation.Refusal.Reason != "":
 		return workload{&e.Result}.nextHeld()
 	case !e.IsCertain():
@@ -92,16 +94,28 @@ func (e *Explanation) count(n int32) string {
 	}
 }
 
-// lowerText is the earliest scale-down, and what prevents an earlier one.
+// lowerText is the earliest scale-down, and what prevents an earlier one. Without the history that is known only where
+// this decision's own recommendation prevents it.
 func (e *Explanation) lowerText() string {
 	if e.Projection.Lower == nil {
 		return ""
+	}
+	if !e.KnowsHistory && !e.isLoweredByItself() {
+		return fmt.Sprintf("perhaps not before %s: what was recommended earlier is unknown",
+			e.Projection.Lower.At.Format(time.TimeOnly))
 	}
 	text := "no earlier than " + e.Projection.Lower.At.Format(time.TimeOnly)
 	if held := e.Projection.Lower.DelayedBy; held != nil {
 		text += because(held)
 	}
 	return text + ", even if the load ends now"
+}
+
+// isLoweredByItself reports whether this decision's recommendation delays the scale-down.
+func (e *Explanation) isLoweredByItself() bool {
+	held := e.Projection.Lower.DelayedBy
+	return held != nil && held.Stabilized.Reason != behavior.ReadyForNewScale &&
+		held.Stabilized.By.Time.Equal(e.Decision.At)
 }
 
 func because(held *projection.Limits) string {

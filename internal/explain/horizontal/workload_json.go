@@ -10,8 +10,8 @@ import (
 // WorkloadTrace is the part of a decision that only a WorkloadAutoscaler has.
 type WorkloadTrace struct {
 	Mode string `json:"mode"`
-	// ActiveDesired is what mode Active would lead to.
-	ActiveDesired int32         `json:"activeDesiredReplicas"`
+	// ActiveDesired is what mode Active would lead to; absent where the scale cannot be read.
+	ActiveDesired *int32        `json:"activeDesiredReplicas,omitempty"`
 	Refusal       *FailureTrace `json:"refusal,omitempty"`
 	// MinReplicasBy and MaxReplicasBy are the schedules that the bounds come from; absent if
 	// they are the spec's.
@@ -79,7 +79,7 @@ func (r workload) workloadTrace() *WorkloadTrace {
 	}
 	d := &r.Decision
 	t := &WorkloadTrace{
-		Mode: r.mode().String(), ActiveDesired: d.ActiveDesired, MaxWins: d.Schedules.MaxWins,
+		Mode: r.mode().String(), ActiveDesired: r.known(d.ActiveDesired), MaxWins: d.Schedules.MaxWins,
 		MinReplicasBy: nameOf(d.Schedules.MinBy), MaxReplicasBy: nameOf(d.Schedules.MaxBy),
 		Fallbacks: r.fallbackTraces(), Cooldown: r.cooldownTrace(), IsHistoryUnknown: r.IsHistoryUnknown,
 	}

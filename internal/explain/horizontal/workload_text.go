@@ -291,6 +291,8 @@ func (r workload) cooldownLimit() string {
 		return "an active metric, which needs a replica at least"
 	case z.CooldownEnd.IsZero():
 		return "a metric that may be active and cannot be computed: the last replica stays"
+	case z.IsCooledDown:
+		return "the last replica, which goes once the count has come down to it"
 	case r.IsHistoryUnknown:
 		return "cooldown: the last replica stays"
 	default:

@@ -25,7 +25,18 @@ type Output struct {
 	ResolutionSeconds int64          `json:"resolutionSeconds"`
 	Points            []OutputPoint  `json:"points"`
 	Changes           []OutputChange `json:"changes"`
-	Metrics           []OutputMetric `json:"metrics,omitempty"`
+	// Turns is absent where the wanted count never changed the other way than before.
+	Turns   *OutputTurns   `json:"turns,omitempty"`
+	Metrics []OutputMetric `json:"metrics,omitempty"`
+}
+
+// OutputTurns are the changes that go the other way than the change before.
+type OutputTurns struct {
+	All        int `json:"all"`
+	MostInHour int `json:"mostInHour"`
+	// From is when that hour begins.
+	From       time.Time `json:"from"`
+	IsFlapping bool      `json:"isFlapping"`
 }
 
 // OutputMetric is the load by one metric, in pods at its target.
@@ -90,6 +101,9 @@ func (r *Report) Output() *Output {
 			p.PerPodMilli = &c.PerPodMilli
 		}
 		o.Points = append(o.Points, p)
+	}
+	if t := turnsOf(r.Changes); t.All > 0 {
+		o.Turns = &OutputTurns{All: t.All, MostInHour: t.MostInHour, From: t.From.UTC(), IsFlapping: t.IsFlapping()}
 	}
 	for i := range r.Metrics {
 		o.Metrics = append(o.Metrics, r.metricOutput(&r.Metrics[i]))

@@ -82,10 +82,23 @@ func (r *Report) writeCounts(line func(name, format string, values ...any), s *s
 		line("", "more than the ready pods for %s", r.lasts(s.lacking))
 	}
 	line("wanted", "%d to %d pods", s.leastWanted, s.mostWanted)
+	if turns := turnsOf(r.Changes); turns.All > 0 {
+		line("", "%s", turns.text(r.To.Location()))
+	}
 	line("ready", "%d to %d pods", s.leastReady, s.mostReady)
 	if before := s.recorded - s.counted; before > 0 {
 		line("", "counts are not recorded for %s: the load is from Prometheus", r.lasts(before))
 	}
+}
+
+// text is "turned 8 times between up and down, 7 times of them within the hour from 09:10".
+func (t *Turns) text(zone *time.Location) string {
+	text := fmt.Sprintf("turned %d times between up and down, %d of them within the hour from %s", t.All, t.MostInHour,
+		t.From.In(zone).Format("Jan 02 15:04"))
+	if t.IsFlapping() {
+		text += ": it flaps. If the load does not, lengthen the stabilization window or widen the tolerance"
+	}
+	return text
 }
 
 // lasts is how long so many cells last.

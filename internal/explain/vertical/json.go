@@ -56,9 +56,11 @@ type Container struct {
 
 // Resource is one of a container's.
 type Resource struct {
-	Name       string  `json:"name"`
-	Controlled bool    `json:"controlled"`
-	Skipped    bool    `json:"skipped,omitempty"`
+	Name       string `json:"name"`
+	Controlled bool   `json:"controlled"`
+	Skipped    bool   `json:"skipped,omitempty"`
+	// Unmeasured says that there is no sample yet, and so no bound.
+	Unmeasured bool    `json:"unmeasured,omitempty"`
 	Confidence float64 `json:"confidence"`
 	Bounds     []Bound `json:"bounds,omitempty"`
 }
@@ -73,6 +75,8 @@ type Bound struct {
 	Floored    int64   `json:"floored"`
 	Rounded    int64   `json:"rounded"`
 	Capped     int64   `json:"capped"`
+	// CappedBy is what made it differ from Rounded.
+	CappedBy string `json:"cappedBy,omitempty"`
 }
 
 // Condition is one of the object's.
@@ -92,8 +96,10 @@ type Pod struct {
 	Reason    string `json:"reason,omitempty"`
 	BlockedBy string `json:"blockedBy,omitempty"`
 	// CheckResults are all that the checks before a resize found.
-	CheckResults []string                       `json:"checkResults,omitempty"`
-	Requests     map[string]corev1.ResourceList `json:"requests"`
+	CheckResults []string `json:"checkResults,omitempty"`
+	// Caps are what made targets of this pod differ from what is published, in order.
+	Caps     []PodCap                       `json:"caps,omitempty"`
+	Requests map[string]corev1.ResourceList `json:"requests"`
 	// LastPass is what the updater's last pass came to with the pod, if it should be
 	// changed then.
 	LastPass *snapshotvertical.PodVerdict `json:"lastPass,omitempty"`
@@ -129,6 +135,7 @@ func (e *Explanation) pod(v *update.Verdict) Pod {
 	pod := Pod{
 		Name: v.Pod.Name, Action: v.Action.String(), Reason: v.Reason.String(), BlockedBy: v.BlockedBy.String(),
 		Requests: map[string]corev1.ResourceList{}, LastPass: e.verdictBefore(v.Pod.UID),
+		Caps: capsOf(v),
 	}
 	if e.Unboosted[v.Pod.UID] && v.Action == update.Nothing {
 		pod.Action, pod.Reason, pod.BlockedBy = update.Unboost.String(), reason.BoostExpired.String(), ""
@@ -161,7 +168,8 @@ func (e *Explanation) updater() Updater {
 }
 
 func resourceOf(t *estimate.Trace, r vertical.Resource) Resource {
-	out := Resource{Name: r.String(), Controlled: t.Controlled[r], Skipped: t.Skipped[r], Confidence: t.Confidence[r]}
+	out := Resource{Name: r.String(), Controlled: t.Controlled[r], Skipped: t.Skipped[r], Unmeasured: t.Unmeasured[r],
+		Confidence: t.Confidence[r]}
 	if !out.Controlled || out.Skipped {
 		return out
 	}
@@ -170,7 +178,7 @@ func resourceOf(t *estimate.Trace, r vertical.Resource) Resource {
 		out.Bounds = append(out.Bounds, Bound{
 			Name: bound.String(), Percentile: s.Percentile, Used: int64(s.Used), WithMargin: int64(s.WithMargin),
 			Widened: int64(s.Widened),
-			Floored: int64(s.Floored), Rounded: int64(s.Rounded), Capped: int64(s.Capped),
+			Floored: int64(s.Floored), Rounded: int64(s.Rounded), Capped: int64(s.Capped), CappedBy: s.CappedBy.String(),
 		})
 	}
 	return out

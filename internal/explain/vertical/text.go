@@ -89,7 +89,8 @@ func (e *Explanation) explainContainer(p *lines.Page, t *recommend.Trace) {
 			p.Add("    "+strings.TrimSuffix(bound.String(), "Bound"), "%s", stepsText(r, &t.Estimates[r][bound], t.Floor[r]))
 		}
 		if isPublished {
-			p.Add("    published", "%s", rangeText(published, r))
+			p.Add("    published", "%s%s", rangeText(published, r),
+				differenceText(published, r, &t.Estimates[r][estimate.Target]))
 		}
 	}
 }
@@ -109,9 +110,24 @@ func stepsText(r vertical.Resource, s *estimate.Estimate, floor vertical.Amount)
 		text += fmt.Sprintf(", rounded %s", amount(r, s.Rounded))
 	}
 	if s.Capped != s.Rounded {
-		text += fmt.Sprintf(", capped to %s", amount(r, s.Capped))
+		text += fmt.Sprintf(", %s by %s", amount(r, s.Capped), capText(r, s.CappedBy))
 	}
 	return text
+}
+
+func capText(r vertical.Resource, by estimate.Cap) string {
+	if by == estimate.ByRecommender {
+		return fmt.Sprintf("the recommender's --%s-%s", by, r)
+	}
+	return by.String()
+}
+
+// differenceText is why another target is published than the checkpoints lead to.
+func differenceText(published *vertical.Recommendation, r vertical.Resource, computed *estimate.Estimate) string {
+	if target, has := published.Target.Get(r); has && target == computed.Capped {
+		return ""
+	}
+	return "; by other samples than the checkpoint has, or published before it"
 }
 
 func rangeText(rec *vertical.Recommendation, r vertical.Resource) string {
@@ -119,9 +135,13 @@ func rangeText(rec *vertical.Recommendation, r vertical.Resource) string {
 	if !ok {
 		return "nothing"
 	}
-	lower, _ := rec.Lower.Get(r)
-	upper, _ := rec.Upper.Get(r)
-	return fmt.Sprintf("%s, lower bound %s, upper bound %s", amount(r, target), amount(r, lower), amount(r, upper))
+	bound := func(amounts vertical.Amounts) string {
+		if value, has := amounts.Get(r); has {
+			return amount(r, value)
+		}
+		return "none"
+	}
+	return fmt.Sprintf("%s, lower bound %s, upper bound %s", amount(r, target), bound(rec.Lower), bound(rec.Upper))
 }
 
 // amount is for people: memory in Mi, where status has bytes.
@@ -172,6 +192,7 @@ func (e *Explanation) PodSentences(v *update.Verdict) []string {
 	default:
 		say("not updated: %s", report.Sentence(v.BlockedBy))
 	}
+	said = append(said, e.capSentences(v)...)
 	for _, note := range v.CheckResults {
 		if note != v.BlockedBy {
 			say("resize check: %s", report.Sentence(note))
@@ -265,7 +286,11 @@ func (e *Explanation) UpdaterSentences() []string {
 	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
 		next = "in about " + in.String()
 	}
-	say("state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly), next)
+	last := "no pass yet"
+	if !updater.Time.IsZero() {
+		last = "last pass at " + updater.Time.Format(time.TimeOnly)
+	}
+	say("state read from the controller; %s, next pass %s", last, next)
 	if updater.EvictionsStopped != "" {
 		say("evicts nothing in the whole cluster: %s", sentence(updater.EvictionsStopped))
 	}

@@ -42,7 +42,7 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	if len(conditions) == 0 {
 		return row
 	}
-	row.Desired, row.Current = ptr.To(hpa.Status.DesiredReplicas), ptr.To(hpa.Status.CurrentReplicas)
+	row.setCounts(conditions, hpa.Status.DesiredReplicas, hpa.Status.CurrentReplicas)
 	row.Load = loadOf(hpa.Spec.Metrics, hpa.Status.CurrentMetrics)
 	row.Limit = limitOf(conditions)
 	if at := hpa.Status.LastScaleTime; at != nil {
@@ -70,7 +70,7 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	if len(status.Conditions) == 0 {
 		return row
 	}
-	row.Desired, row.Current = ptr.To(status.DesiredReplicas), ptr.To(status.CurrentReplicas)
+	row.setCounts(conditionsOf(status.Conditions), status.DesiredReplicas, status.CurrentReplicas)
 	if row.Load = loadOfWLA(wla); row.Load == nil && status.Metrics != "" {
 		row.Load = &Load{Text: status.Metrics}
 	}
@@ -81,6 +81,17 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 		row.Scaled = at.UnixMilli()
 	}
 	return row
+}
+
+// setCounts sets the replica counts of a status. Those of a target whose scale could never be read are 0 in it, and not
+// known.
+func (r *Row) setCounts(conditions []condition, desired, current int32) {
+	isUnread := slices.ContainsFunc(conditions, func(c condition) bool {
+		return c.kind == "AbleToScale" && c.status == string(corev1.ConditionFalse) && c.reason == "FailedGetScale"
+	})
+	if !isUnread || desired != 0 || current != 0 {
+		r.Desired, r.Current = &desired, &current
+	}
 }
 
 // OfVPA is a VerticalPodAutoscaler's row.

@@ -53,6 +53,20 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// TestUnreadCounts: the counts of a target whose scale could never be read are unknown, and not 0.
+func TestUnreadCounts(t *testing.T) {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	hpa.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
+		hpaCondition("AbleToScale", "False", "FailedGetScale")}
+	if row := OfHPA(hpa); row.Desired != nil || row.Current != nil {
+		t.Error("counts that nobody read are shown")
+	}
+	hpa.Status.DesiredReplicas, hpa.Status.CurrentReplicas = 3, 2
+	if row := OfHPA(hpa); row.Desired == nil || *row.Desired != 3 || *row.Current != 2 {
+		t.Error("the counts that were read last are not shown")
+	}
+}
+
 // TestOtherKinds: a WorkloadAutoscaler has the limits that are in force, a VPA its mode.
 func TestOtherKinds(t *testing.T) {
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}

@@ -142,8 +142,8 @@ type Metric struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Failure is why there is no value.
 	Failure string `json:"failure,omitempty"`
-	// Counted is how many pods count. SetAside are those that do not.
-	Counted  int        `json:"counted"`
+	// Counted is how many pods count, if the metric counts them. SetAside are those that do not.
+	Counted  *int       `json:"counted,omitempty"`
 	SetAside []SetAside `json:"setAside,omitempty"`
 }
 

@@ -61,8 +61,9 @@ func TestExplainPredictsUpstream(t *testing.T) {
 		t.Helper()
 		s.Eventually(fmt.Sprintf("a forecast of %d", want), func(context.Context) error {
 			out = explained(t, s, p)
-			if out.Status.CurrentReplicas != current || out.Least != want || out.Most != want {
-				return fmt.Errorf("%d replicas, predicted are %d to %d", out.Status.CurrentReplicas, out.Least, out.Most)
+			if out.Status.CurrentReplicas != current || ptr.Deref(out.Least, -1) != want || ptr.Deref(out.Most, -1) != want {
+				return fmt.Errorf("%d replicas, predicted are %d to %d", out.Status.CurrentReplicas, ptr.Deref(out.Least, -1),
+					ptr.Deref(out.Most, -1))
 			}
 			return nil
 		})

@@ -40,7 +40,7 @@ type lastDecisions struct {
 }
 
 // objectSeries are the series of one object of a kind.
-type objectSeries struct{ desired, proposed, bound, age *prometheus.Desc }
+type objectSeries struct{ desired, proposed, bound, age, current, ready *prometheus.Desc }
 
 func newObjectSeries(desired, prefix, what string, object []string) objectSeries {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
@@ -53,6 +53,10 @@ func newObjectSeries(desired, prefix, what string, object []string) objectSeries
 				"limit.", "metric_index", "metric_type"),
 		bound: desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
 		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+		current: desc("current_replicas",
+			"Pods of an object's target at its last decision, by the target's scale; absent where that could not be read."),
+		ready: desc("ready_pods",
+			"Ready pods of an object's target at its last decision; absent where the pods were not read."),
 	}
 }
 
@@ -77,6 +81,8 @@ type lastDecision struct {
 	fallbacks    int
 	hasFallbacks bool
 	forecast     lastForecast
+	// current and ready are the pods of the target, nil where they were not read.
+	current, ready *int32
 }
 
 // proposal is the replica count that one metric proposes; none if it failed.
@@ -129,6 +135,26 @@ func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal
 	last.hasFallbacks = slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Fallback.FailureDuration > 0 })
 }
 
+// see remembers how many pods there were at the last decision.
+func (l *lastDecisions) see(key observe.Key, o *horizontal.Observation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.last[key]
+	if last == nil {
+		return
+	}
+	last.current, last.ready = nil, nil
+	if o.Target.Error != "" {
+		return
+	}
+	current := o.Target.StatusReplicas
+	last.current = &current
+	if len(o.Pods) > 0 || current == 0 {
+		n := ready(o.Pods)
+		last.ready = &n
+	}
+}
+
 func (l *lastDecisions) forget(key observe.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +167,7 @@ func (l *lastDecisions) Describe(to chan<- *prometheus.Desc) {
 	to <- l.fallbacks
 	l.forecasts.describe(to)
 	for _, of := range []*objectSeries{&l.hpas, &l.workloads} {
-		for _, desc := range []*prometheus.Desc{of.desired, of.proposed, of.bound, of.age} {
+		for _, desc := range []*prometheus.Desc{of.desired, of.proposed, of.bound, of.age, of.current, of.ready} {
 			to <- desc
 		}
 	}
@@ -173,6 +199,12 @@ func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 		gauge(of.bound, 1, key.Namespace, key.Name, last.binds.Name())
 		if last.isSampled {
 			gauge(of.age, last.age.Seconds(), key.Namespace, key.Name)
+		}
+		if last.current != nil {
+			gauge(of.current, float64(*last.current), key.Namespace, key.Name)
+		}
+		if last.ready != nil {
+			gauge(of.ready, float64(*last.ready), key.Namespace, key.Name)
 		}
 		if last.hasFallbacks {
 			gauge(l.fallbacks, float64(last.fallbacks), key.Namespace, key.Name)

@@ -58,6 +58,41 @@ plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
 	}
 }
 
+// TestPodSeries: pods that nobody read are not 0, and neither are those of a scale that cannot be read.
+func TestPodSeries(t *testing.T) {
+	decisions := newLastDecisions()
+	for name, o := range map[string]*horizontal.Observation{
+		"read": {Target: horizontal.Target{StatusReplicas: 3}, Pods: []metric.Pod{
+			{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue}, {Phase: metric.PhasePending}}},
+		"none":            {},
+		"no pods read":    {Target: horizontal.Target{StatusReplicas: 3}},
+		"no scale":        {Target: horizontal.Target{Error: "not found"}},
+		"no longer known": {Target: horizontal.Target{Error: "not found"}},
+	} {
+		key := observe.HPA("shop", name)
+		decisions.note(key, nil, &horizontal.Decision{}, nil)
+		if name == "no longer known" {
+			decisions.see(key, &horizontal.Observation{Target: horizontal.Target{StatusReplicas: 9}})
+		}
+		decisions.see(key, o)
+	}
+	want := `# HELP plimsoll_horizontal_current_replicas Pods of an object's target at its last decision, by the target's scale; absent where that could not be read.
+# TYPE plimsoll_horizontal_current_replicas gauge
+plimsoll_horizontal_current_replicas{hpa_name="no pods read",namespace="shop"} 3
+plimsoll_horizontal_current_replicas{hpa_name="none",namespace="shop"} 0
+plimsoll_horizontal_current_replicas{hpa_name="read",namespace="shop"} 3
+# HELP plimsoll_horizontal_ready_pods Ready pods of an object's target at its last decision; absent where the pods were not read.
+# TYPE plimsoll_horizontal_ready_pods gauge
+plimsoll_horizontal_ready_pods{hpa_name="none",namespace="shop"} 0
+plimsoll_horizontal_ready_pods{hpa_name="read",namespace="shop"} 1
+`
+	err := testutil.CollectAndCompare(decisions, strings.NewReader(want), "plimsoll_horizontal_current_replicas",
+		"plimsoll_horizontal_ready_pods")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestForecastSeries: what forecasts do is summed up over all objects.
 func TestForecastSeries(t *testing.T) {
 	decisions := newLastDecisions()

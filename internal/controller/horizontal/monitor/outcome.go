@@ -15,7 +15,9 @@ type Outcome struct {
 	HPA      observehorizontal.Autoscaler
 	Metrics  []source.Spec
 	Decision *horizontal.Decision
-	Report   *statusreport.Report
+	// Observation is what it was decided on.
+	Observation *horizontal.Observation
+	Report      *statusreport.Report
 	// IsReferenceInvalid says that spec.scaleTargetRef cannot name anything.
 	IsReferenceInvalid bool
 	// StatusErr is why status was not written.
@@ -32,6 +34,7 @@ type Outcome struct {
 func (m *Series) Decided(o *Outcome) {
 	m.decisions.note(o.HPA.Key(), o.Metrics, o.Decision,
 		o.Report.DesiredReplicas)
+	m.decisions.see(o.HPA.Key(), o.Observation)
 	action := actionNone
 	if o.Report.Rescaled {
 		action = actionOf(o.Decision.Current, o.Decision.Desired)

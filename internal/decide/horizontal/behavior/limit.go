@@ -15,7 +15,7 @@ type Limited struct {
 	// policy was evaluated.
 	RateLimit int32
 	Rated     bool
-	// LeftZero says that the rate permitted nothing from zero and one replica was
+	// LeftZero says that the rate permitted nothing from zero, or a window held it there, and one replica was
 	// permitted all the same.
 	LeftZero bool
 	// IsDoublingHeld says that an HPA without behavior waits for a newer answer before it doubles again.

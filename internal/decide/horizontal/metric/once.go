@@ -79,7 +79,7 @@ func (p *perPod) addYoung(by *grouping, young *recent.Pods, i int, milli int64) 
 // fewer are.
 func (p *perPod) countOnce() {
 	r := p.result
-	if !p.c.Divergences.Has(divergence.LoadOnce) || p.c.Tolerance.within(r.Ratio) ||
+	if !p.c.Divergences.Has(divergence.LoadOnce) || p.c.Tolerance.Within(r.Ratio) ||
 		len(p.reading.Earlier) != len(r.Groups) {
 		return
 	}

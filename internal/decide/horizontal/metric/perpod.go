@@ -234,7 +234,7 @@ func (p *perPod) propose() string {
 		p.recompute()
 		return ""
 	}
-	if p.c.Tolerance.within(r.Ratio) {
+	if p.c.Tolerance.Within(r.Ratio) {
 		p.keep(verdict.WithinTolerance)
 		return ""
 	}
@@ -284,7 +284,7 @@ func (p *perPod) recompute() {
 	if p.idle > 0 {
 		r.Adjusted *= float64(asked) / float64(asked+p.idle)
 	}
-	if p.c.Tolerance.within(r.Adjusted) {
+	if p.c.Tolerance.Within(r.Adjusted) {
 		p.keep(verdict.WithinTolerance)
 		return
 	}

@@ -59,9 +59,9 @@ type Tolerance struct {
 	Up, Down float64
 }
 
-// within reports whether ratio is inside of the tolerance, both ends included.
+// Within reports whether ratio is inside of the tolerance, both ends included.
 // NaN is outside.
-func (t Tolerance) within(ratio float64) bool {
+func (t Tolerance) Within(ratio float64) bool {
 	return 1-t.Down <= ratio && ratio <= 1+t.Up
 }
 

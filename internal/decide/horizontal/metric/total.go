@@ -35,7 +35,7 @@ func scaleValue(r *Result, c *Context) string {
 		return ""
 	}
 	r.Replicas, r.Verdict = c.SpecReplicas, verdict.WithinTolerance
-	if c.Tolerance.within(r.Ratio) {
+	if c.Tolerance.Within(r.Ratio) {
 		return ""
 	}
 	if len(c.Pods) == 0 {
@@ -74,7 +74,7 @@ func perReplica(spec *source.Spec, c *Context, t total, r *Result) {
 	r.Replicas, r.Verdict = replicas, verdict.WithinTolerance
 	r.Ratio = float64(t.usage) / (float64(t.target) * float64(replicas))
 	r.Adjusted = r.Ratio
-	if !c.Tolerance.within(r.Ratio) {
+	if !c.Tolerance.Within(r.Ratio) {
 		// Upstream guards the External product only.
 		guarded := c.arithmetic() || arithmetic.Mode(spec.Type == source.External)
 		r.Replicas, r.Verdict = guarded.Ceil32(float64(t.usage)/float64(t.target)), verdict.Scaled

@@ -3,14 +3,12 @@ package projection
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
 // Limit is one of the limits on the way from the metrics to a count.
 type Limit uint8
 
-// The limits, in the order in which a decision meets them.
+// The limits.
 const (
 	// None: the count is what the metrics want.
 	None Limit = iota
@@ -35,45 +33,102 @@ const (
 	Cooldown
 	// Paused: the mode is Paused.
 	Paused
+	// NewerSamples: a scale-down needs newer samples than there are.
+	NewerSamples
+	// SyncPeriod: new samples alone lower the count once in a sync period.
+	SyncPeriod
+	// FirstReplica: from zero one replica comes at once, and windows and rates bound the others.
+	FirstReplica
+	// ActiveMetric: a metric is active, which needs a replica at least.
+	ActiveMetric
+	// Inactive: no metric is active, so that the values ask for no replica.
+	Inactive
+	// AssumedValues: what is assumed for pods that have no sample or are not ready makes the change smaller.
+	AssumedValues
+	// FewerPods: fewer pods count for the metric than the target has replicas.
+	FewerPods
+	// MorePods: more pods count for the metric than the target has replicas.
+	MorePods
+	// NoReadyPods: no pod is ready.
+	NoReadyPods
+
+	limits
 )
 
 // String is what an explanation calls the limit.
 func (l Limit) String() string {
-	return [...]string{
+	return [limits]string{
 		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate",
 		"scale-down rate",
 		"min replicas", "max replicas", "min replicas of a schedule", "max replicas of a schedule", "cooldown", "paused",
+		"newer samples", "sync period", "first replica", "active metric", "no active metric", "assumed values of pods",
+		"fewer pods than replicas", "more pods than replicas", "no ready pod",
 	}[l]
 }
 
 // Name is the limit's as a label or a key.
 func (l Limit) Name() string {
-	return [...]string{
+	return [limits]string{
 		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate",
 		"min_replicas", "max_replicas", "schedule_min_replicas", "schedule_max_replicas", "cooldown", "paused",
+		"newer_samples", "sync_period", "first_replica", "active_metric", "inactive", "assumed_values",
+		"fewer_pods", "more_pods", "no_ready_pods",
 	}[l]
 }
 
 // BindingLimit is the limit that made the decision's count what it is: the last that
 // changed it.
 func BindingLimit(d *horizontal.Decision) Limit {
+	limit, _ := Binding(d)
+	return limit
+}
+
+// Binding is that limit, and the index of the metric that it is about if it is one on what a metric proposes.
+func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	switch d.Branch {
 	case horizontal.BranchDisabled:
-		return Maintenance
+		return Maintenance, 0
 	case horizontal.BranchAboveMax:
-		return maxOf(d)
+		return maxOf(d), 0
 	case horizontal.BranchBelowMin:
-		return minOf(d)
+		return minOf(d), 0
 	case horizontal.BranchPaused:
-		return Paused
+		return Paused, 0
+	case horizontal.BranchAwaiting:
+		return NewerSamples, 0
 	case horizontal.BranchMetrics:
-		return bindsMetrics(d)
+		if limit := afterProposal(d); limit != None {
+			return limit, 0
+		}
+		return ofProposal(d)
 	default:
-		return Unusable
+		return Unusable, 0
 	}
 }
 
-func bindsMetrics(d *horizontal.Decision) Limit {
+// afterProposal is the last limit that changed what was proposed.
+func afterProposal(d *horizontal.Decision) Limit {
+	if d.IsLoweringHeld {
+		return SyncPeriod
+	}
+	if limit := ofLimited(d); limit != None {
+		return limit
+	}
+	isLess := d.Desired < d.Winner().Replicas
+	switch {
+	case d.Zero.IsIdle && isLess:
+		return Inactive
+	case d.Limited.LeftZero && isLess:
+		return FirstReplica
+	case d.Stabilized.Reason != behavior.ReadyForNewScale && (d.Ahead == 0 || d.Ahead < d.Proposed.Replicas):
+		return Stabilization
+	default:
+		return None
+	}
+}
+
+// ofLimited is the rate, min or max that changed the count.
+func ofLimited(d *horizontal.Decision) Limit {
 	switch {
 	case d.Limited.Reason == behavior.TooFewReplicas && d.Zero.IsPossible && d.Current > 0:
 		return Cooldown
@@ -85,14 +140,6 @@ func bindsMetrics(d *horizontal.Decision) Limit {
 		return ScaleUpRate
 	case d.Limited.Reason == behavior.ScaleDownLimit:
 		return ScaleDownRate
-	case d.Ahead > 0:
-		return None
-	case d.Stabilized.Reason != behavior.ReadyForNewScale:
-		return Stabilization
-	case d.Proposed.Source == proposal.Schedule:
-		return None
-	case d.Metrics[d.Proposed.Index].Verdict == verdict.WithinTolerance:
-		return Tolerance
 	default:
 		return None
 	}

@@ -167,7 +167,7 @@ func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([
 		}
 		changes[i].Requests = target
 		for _, capped := range caps {
-			if capped.Container == c.Name {
+			if capped.Container == c.Name && capped.IsInAnnotation() {
 				words[i] = append(words[i], capped.String())
 			}
 		}

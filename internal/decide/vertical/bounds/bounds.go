@@ -92,14 +92,15 @@ func Fit(
 		ranges = &Ranges{}
 	}
 	fitted := slices.Clone(recs)
+	var caps []Cap
 	if ranges.HasPod {
 		fitted = fitPod(fitted, pod.Containers, policies, *ranges, d)
+		caps = Changed(recs, fitted, ToPodLimitRange)
 	}
 	limits := ranges.Container
 	if !d.Has(divergence.LimitRequestRatio) {
 		limits.MaxRatioMilli = vertical.Amounts{}
 	}
-	var caps []Cap
 	kept := fitted[:0]
 	for _, rec := range fitted {
 		c := pod.container(rec.Container)
@@ -112,7 +113,9 @@ func Fit(
 		kept = append(kept, rec)
 	}
 	if d.Has(divergence.LimitRequestRatio) && ranges.HasPod {
+		before := slices.Clone(kept)
 		podRatio{kept, pod, policies, *ranges}.keep()
+		caps = append(caps, Changed(before, kept, ToPodLimitRangeRatio)...)
 	}
 	if d.Has(divergence.PodResources) && pod.Resources != (vertical.Resized{}) {
 		caps = append(caps, resourcesFit{kept, pod, policies, ranges.Container.Default}.fit()...)

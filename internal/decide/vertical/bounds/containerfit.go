@@ -27,9 +27,9 @@ func (f *containerFit) fit(rec *vertical.Recommendation) []Cap {
 
 func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Cap) {
 	amounts, byRange := within(amounts, f.least(), f.most())
+	caps := byRange.caps(f.Name, amounts, ToLimitRangeMin, ToLimitRangeMax)
 	amounts, byPolicy := within(amounts, f.policy.MinAllowed, f.policy.MaxAllowed)
-	caps := byRange.caps(f.Name, ToLimitRangeMin, ToLimitRangeMax)
-	caps = append(caps, byPolicy.caps(f.Name, ToMinAllowed, ToMaxAllowed)...)
+	caps = append(caps, byPolicy.caps(f.Name, amounts, ToMinAllowed, ToMaxAllowed)...)
 	if f.policy.Values != vertical.RequestsOnly {
 		return amounts, caps
 	}
@@ -42,11 +42,11 @@ func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Ca
 		limit, limited := own.Get(r)
 		if has && limited && amount > limit {
 			amounts = amounts.With(r, limit).In(r, own.Format(r))
-			caps = append(caps, Cap{Container: f.Name, Resource: r, Action: ToLimit})
+			caps = append(caps, Cap{Container: f.Name, Resource: r, Action: ToLimit, To: limit})
 		}
 	}
 	amounts, byRatio := within(amounts, f.limits.leastOfRatio(own), vertical.Amounts{})
-	return amounts, append(caps, byRatio.caps(f.Name, ToLimitRangeRatio, ToLimitRangeRatio)...)
+	return amounts, append(caps, byRatio.caps(f.Name, amounts, ToLimitRangeRatio, ToLimitRangeRatio)...)
 }
 
 // most is the largest requests whose limits are within the range.

@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"math"
+	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
@@ -41,22 +42,14 @@ type resourcesFit struct {
 
 // fit says what targets it lowered.
 func (f resourcesFit) fit() []Cap {
-	var caps []Cap
+	before := slices.Clone(f.recs)
 	for r := range vertical.Resource(vertical.Resources) {
-		before := make([]vertical.Amounts, len(f.recs))
-		for i := range f.recs {
-			before[i] = f.recs[i].Target
-		}
 		for _, of := range fields {
 			f.fitLimits(r, of)
 			f.fitRequests(r, of)
 		}
-		for i := range f.recs {
-			if f.recs[i].Target != before[i] {
-				caps = append(caps, Cap{Container: f.recs[i].Container, Resource: r, Action: ToPodResources})
-			}
-		}
 	}
+	caps := Changed(before, f.recs, ToPodResources)
 	keepOrder(f.recs)
 	return caps
 }

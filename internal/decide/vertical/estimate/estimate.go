@@ -43,6 +43,41 @@ type Estimate struct {
 	// Floored is at least the floor, Rounded a multiple of what is rounded to, and Capped
 	// what the owner allows.
 	Floored, Rounded, Capped vertical.Amount
+	// CappedBy is what made Capped differ from Rounded.
+	CappedBy Cap
+}
+
+// Cap is one of the owner's and the operator's bounds.
+type Cap uint8
+
+// The bounds.
+const (
+	NotCapped Cap = iota
+	ByMinAllowed
+	ByMaxAllowed
+	// ByRecommender is the recommender's flag --container-recommendation-max-allowed-cpu or -memory.
+	ByRecommender
+)
+
+// String names the bound.
+func (c Cap) String() string {
+	return [...]string{"", "minAllowed", "maxAllowed", "container-recommendation-max-allowed"}[c]
+}
+
+// capOf is what took an amount to another. A maximum goes before a minimum.
+func capOf(from, to vertical.Amount, r vertical.Resource, own *vertical.ContainerPolicy) Cap {
+	least, _ := own.MinAllowed.Get(r)
+	most, isOwn := own.MaxAllowed.Get(r)
+	switch {
+	case to == from:
+		return NotCapped
+	case to > from && to == least:
+		return ByMinAllowed
+	case isOwn && to == most:
+		return ByMaxAllowed
+	default:
+		return ByRecommender
+	}
 }
 
 // widening is how a bound depends on confidence: (1 + multiplier/confidence)^exponent.
@@ -124,7 +159,9 @@ func (e *Estimator) Container(
 	rec = bounds.Policy(rec, own, e.policy.MaxAllowed)
 	for r := range vertical.Resource(vertical.Resources) {
 		for b, amounts := range [boundCount]vertical.Amounts{Lower: rec.Lower, Target: rec.Target, Upper: rec.Upper} {
-			trace.Estimates[r][b].Capped, _ = amounts.Get(r)
+			made := &trace.Estimates[r][b]
+			made.Capped, _ = amounts.Get(r)
+			made.CappedBy = capOf(made.Rounded, made.Capped, r, &own)
 		}
 	}
 	return rec, trace

@@ -220,6 +220,11 @@ func TestOrder(t *testing.T) {
 			if lower > target || target > upper {
 				r.Fatalf("%s: %d, %d, %d", resource, lower, target, upper)
 			}
+			for b, made := range trace.Estimates[resource] {
+				if (made.Capped != made.Rounded) != (made.CappedBy != NotCapped) {
+					r.Fatalf("%s of %s: %d is %d by %q", Bound(b), resource, made.Rounded, made.Capped, made.CappedBy)
+				}
+			}
 			if trace.Estimates[resource][Upper].Widened > 1.2e12 {
 				r.Fatalf("%s has the upper bound %d", resource, upper)
 			}

@@ -34,6 +34,8 @@ const (
 	SmallDifference
 	// NothingChanges: the requests are what is recommended.
 	NothingChanges
+	// Capped: the requests are what a bound leaves of what is recommended.
+	Capped
 	// Conflict: a HorizontalPodAutoscaler divides by what would have to change.
 	Conflict
 	// LittleHistory: there are too few samples to lower requests by.
@@ -134,7 +136,8 @@ var names = [end]string{
 	ResizeFailed:     "ResizeFailed",
 	NoRecommendation: "NoRecommendation", NotStarted: "NotStarted", WithinBounds: "WithinBounds",
 	SmallDifference: "SmallDifference",
-	NothingChanges:  "NothingChanges", Conflict: "Conflict", LittleHistory: "LittleHistory", Boosted: "Boosted",
+	NothingChanges:  "NothingChanges", Capped: "Capped", Conflict: "Conflict", LittleHistory: "LittleHistory",
+	Boosted:              "Boosted",
 	ModeOff:              "ModeOff",
 	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
 	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit",

@@ -117,9 +117,15 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 		v.BlockedBy = reason.NoRecommendation
 		return
 	}
-	v.fitted = d.fit(v.Pod, d.neverBelowRequests(v.Pod, wanted))
+	kept := d.neverBelowRequests(v.Pod, wanted)
+	v.Caps = bounds.Changed(wanted, kept, bounds.ToRequest)
+	fitted, caps := d.fitWithCaps(v.Pod, kept)
+	v.fitted, v.Caps = fitted, append(v.Caps, caps...)
 	var why reason.Reason
 	v.Priority, why = rules.Evaluate(d.At, v.Pod, v.fitted)
+	if why == reason.NothingChanges && len(v.Caps) > 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
+		why = reason.Capped
+	}
 	if priority.IsUpdate(why) {
 		v.Reason = why
 		return
@@ -231,14 +237,20 @@ func (d *Decision) neverBelowRequests(pod *vertical.Pod, all []vertical.Recommen
 
 // fit is what is recommended for this pod.
 func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
+	fitted, _ := d.fitWithCaps(pod, recommended)
+	return fitted
+}
+
+func (d *Decision) fitWithCaps(
+	pod *vertical.Pod, recommended []vertical.Recommendation,
+) ([]vertical.Recommendation, []bounds.Cap) {
 	fitting := bounds.Pod{Resources: pod.Whole, InitContainers: pod.InitContainers}
 	fitting.Containers = make([]bounds.Container, len(pod.Containers))
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		fitting.Containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests, Limits: c.Limits}
 	}
-	fitted, _ := bounds.Fit(recommended, fitting, d.policy.Containers, d.observed.Ranges, d.policy.Divergences)
-	return fitted
+	return bounds.Fit(recommended, fitting, d.policy.Containers, d.observed.Ranges, d.policy.Divergences)
 }
 
 // sortByPriority sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves them, as

@@ -180,6 +180,8 @@ type Verdict struct {
 	Action Kind
 	// CheckResults are all that the checks before a resize found, for explain.
 	CheckResults []reason.Reason
+	// Caps are what made the targets of this pod differ from what is recommended, in order.
+	Caps []bounds.Cap
 
 	fitted []vertical.Recommendation
 }

@@ -46,7 +46,7 @@ function metricTable(metrics) {
   if (metrics.length === 0) return undefined;
   return grid("Metrics", ["Metric", "Value / target", "Replicas asked for", "Pods counted", "Pods set aside"], metrics.map((metric) => [
     metric.name, metric.failure ? element("span", { class: "health-problem" }, metric.failure) : bar(metric.ratio),
-    element("span", { class: "num" }, number(metric.replicas)), element("span", { class: "num" }, String(metric.counted)), setAside(metric.setAside ?? []),
+    element("span", { class: "num" }, number(metric.replicas)), element("span", { class: "num" }, number(metric.counted)), setAside(metric.setAside ?? []),
   ]));
 }
 

@@ -146,6 +146,7 @@ var sentences = map[reason.Reason]string{
 		"changed for less",
 	reason.SmallDifference:      "the pods' requests differ too little from what is recommended",
 	reason.NothingChanges:       "the pods request what is recommended",
+	reason.Capped:               "the pods request what a bound leaves of what is recommended",
 	reason.Conflict:             "a horizontal autoscaler has a utilization target on what would have to change",
 	reason.LittleHistory:        "there are samples of less than a confidence interval, by which no request is lowered",
 	reason.Boosted:              "the pods have their start-up boost",

@@ -1,0 +1,85 @@
+package horizontal
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// PodOfOther is a pod that counts for a metric although its controller is not the target's.
+type PodOfOther struct {
+	Name string `json:"name"`
+	// Controller is its kind and name: "Job backup".
+	Controller string `json:"controller"`
+}
+
+// controller is that of a pod. Pods are counted together by its name: that of a ReplicaSet or a ReplicationController
+// without what its own owner appends, so that the revisions of a rollout are one.
+type controller struct{ kind, name, revision string }
+
+func controllerOf(pod *corev1.Pod) (by controller, known bool) {
+	c := metav1.GetControllerOfNoCopy(pod)
+	if c == nil {
+		return controller{}, false
+	}
+	by = controller{kind: c.Kind, name: c.Name}
+	if by.kind == "ReplicaSet" || by.kind == "ReplicationController" {
+		if at := strings.LastIndexByte(by.name, '-'); at > 0 {
+			by.name, by.revision = by.name[:at], by.name[at:]
+		}
+	}
+	return by, true
+}
+
+// all is the controller without the revision.
+func (c controller) all() controller { return controller{kind: c.kind, name: c.name} }
+
+// podsOfOthers are the pods that count for a metric and have another controller than most of the target's pods have.
+// Where the pods' controllers are not known, or no one has most of them, there are none.
+func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
+	controllers := map[string]controller{}
+	for _, pod := range r.Step.Pods {
+		if by, known := controllerOf(pod); known {
+			controllers[pod.Name] = by
+		}
+	}
+	own, found := r.ownController(controllers)
+	if !found {
+		return nil
+	}
+	var others []PodOfOther
+	for i, group := range result.Groups {
+		name := r.Observation.Pods[i].Name
+		by, known := controllers[name]
+		if group != metric.Counted || by.all() == own {
+			continue
+		}
+		text := "no controller"
+		if known {
+			text = by.kind + " " + by.name + by.revision
+		}
+		others = append(others, PodOfOther{Name: name, Controller: text})
+	}
+	return others
+}
+
+// ownController is the target itself or a ReplicaSet of it, or else the controller of more than half of the pods.
+func (r *Result) ownController(of map[string]controller) (own controller, found bool) {
+	ref := &r.Step.HPA.Spec.ScaleTargetRef
+	pods := map[controller]int{}
+	for i := range r.Observation.Pods {
+		by, known := of[r.Observation.Pods[i].Name]
+		if !known {
+			continue
+		}
+		own = by.all()
+		isTargets := own.name == ref.Name && (own.kind == ref.Kind || by.revision != "")
+		if pods[own]++; isTargets || 2*pods[own] > len(r.Observation.Pods) {
+			return own, true
+		}
+	}
+	return controller{}, false
+}

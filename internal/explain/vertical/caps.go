@@ -1,0 +1,87 @@
+package vertical
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// bounding says what a cap comes from.
+var bounding = map[bounds.Action]string{
+	bounds.ToMinAllowed: "minAllowed", bounds.ToMaxAllowed: "maxAllowed",
+	bounds.ToLimit:              "the container's limit, which stays (controlledValues RequestsOnly)",
+	bounds.ToLimitRangeMax:      "the max of a LimitRange of containers",
+	bounds.ToLimitRangeMin:      "the min of a LimitRange of containers",
+	bounds.ToLimitRangeRatio:    "the maxLimitRequestRatio of a LimitRange of containers",
+	bounds.ToPodResources:       "the pod's own resources",
+	bounds.ToPodLimitRange:      "a LimitRange of pods",
+	bounds.ToPodLimitRangeRatio: "the maxLimitRequestRatio of a LimitRange of pods",
+	bounds.ToRequest:            "what the pod requests, as there is little history",
+}
+
+// capSentences say of each target that is not what is published what made it so, one step after the other: "app
+// memory: 256Mi published; 128Mi by the container's limit".
+func (e *Explanation) capSentences(v *update.Verdict) []string {
+	var said []string
+	for i := range v.Pod.Containers {
+		container := v.Pod.Containers[i].Name
+		for r := range vertical.Resource(vertical.Resources) {
+			if steps := capSteps(v.Caps, container, r); len(steps) > 0 {
+				said = append(said, fmt.Sprintf("%s %s: %s published; %s", container, r, e.publishedText(container, r),
+					strings.Join(steps, "; ")))
+			}
+		}
+	}
+	return said
+}
+
+// capSteps are the caps of one container's resource, in order.
+func capSteps(caps []bounds.Cap, container string, r vertical.Resource) (steps []string) {
+	for _, c := range caps {
+		if c.Container == container && c.Resource == r {
+			steps = append(steps, capStep(c))
+		}
+	}
+	return steps
+}
+
+func capStep(c bounds.Cap) string {
+	if c.IsRemoved {
+		return "no change by " + bounding[c.Action]
+	}
+	return amount(c.Resource, c.To) + " by " + bounding[c.Action]
+}
+
+// publishedText is a container's published target.
+func (e *Explanation) publishedText(container string, r vertical.Resource) string {
+	if rec, ok := vertical.RecommendationOf(e.Published, container); ok {
+		if target, has := rec.Target.Get(r); has {
+			return amount(r, target)
+		}
+	}
+	return "nothing"
+}
+
+// PodCap is a step that made a target of a pod differ from what is published.
+type PodCap struct {
+	Container string `json:"container"`
+	Resource  string `json:"resource"`
+	// Amount is the target after it, in milli-cores or bytes; absent if nothing is left.
+	Amount *int64 `json:"amount,omitempty"`
+	By     string `json:"by"`
+}
+
+func capsOf(v *update.Verdict) []PodCap {
+	var caps []PodCap
+	for _, c := range v.Caps {
+		out := PodCap{Container: c.Container, Resource: c.Resource.String(), By: c.Action.String()}
+		if amount := int64(c.To); !c.IsRemoved {
+			out.Amount = &amount
+		}
+		caps = append(caps, out)
+	}
+	return caps
+}

@@ -38,8 +38,8 @@ func (c *Context) arithmetic() arithmetic.Mode {
 	return arithmetic.Mode(c.Divergences.Has(divergence.Saturate))
 }
 
-// isAfterRise reports whether the count was raised while pods that are new now may have been starting, and the decision is
-// between two sync periods.
+// isAfterRise reports whether the count was raised while pods that are new now may have been starting, and the decision
+// is between two sync periods.
 func (c *Context) isAfterRise() bool {
 	return c.IsBetween && !c.RaisedAt.IsZero() && c.Now.Sub(c.RaisedAt) < recent.Warm
 }

@@ -62,7 +62,8 @@ func workloadCase(c *Case, r random, i int) {
 	case 2:
 		c.Metrics, c.Own.Metrics, name = requestsPerPod(c.TargetPercent), endpointRate(c.TargetPercent), "PodEndpoint"
 	case 3:
-		c.Metrics, c.Own.Metrics, name = requestsOffered(requestsFor(c.TargetPercent)), prometheus(c.TargetPercent), "Prometheus"
+		c.Metrics = requestsOffered(requestsFor(c.TargetPercent))
+		c.Own.Metrics, name = prometheus(c.TargetPercent), "Prometheus"
 	}
 	c.note("%s: %.1f pods, times %.1f", name, base, factor)
 }

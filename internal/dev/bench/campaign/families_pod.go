@@ -126,7 +126,7 @@ func rolloutCase(c *Case, r random, i int) {
 
 // restartCase has a rollout of pods that are ready long before their start ends, most of them at a steady load.
 func restartCase(c *Case, r random, i int) {
-	c.ReadyAfter = []time.Duration{3, 10, 20}[i%3] * time.Second
+	c.ReadyAfter = []time.Duration{3 * time.Second, 10 * time.Second, 20 * time.Second}[i%3]
 	c.Startup, c.StartupCPUMilli = c.ReadyAfter+r.seconds(15, 25, 35), r.of(0.6, 0.8, 1)*c.RequestMilli
 	base := r.scaled(5, 20)
 	c.Load = flat(900, base)

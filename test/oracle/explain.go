@@ -31,6 +31,7 @@ func (s seen) look(now *Situation) {
 		divergence.LeaveZero:         now.Scale.Spec == 0 && spec.Behavior != nil,
 		divergence.ZeroBelowMin:      now.Scale.Spec == 0 && least > 0,
 		divergence.ZeroCondition:     true,
+		divergence.OtherWriter:       true,
 		divergence.InitContainers:    slices.ContainsFunc(now.Pods, hasInitContainer),
 		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,

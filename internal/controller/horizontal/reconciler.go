@@ -276,7 +276,7 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 
 // noticeOverride notices that another writer has set the target's replica count since it was written here.
 func (r *reconciler) noticeOverride(ctx context.Context, p *pass) {
-	if p.purpose != toAct || p.scale.Err != nil {
+	if p.purpose != toAct || p.scale.Err != nil || !r.Options.Divergences.Has(divergence.OtherWriter) {
 		return
 	}
 	if r.observer.scaler.Observed(ctx, &p.record.scaling, p.scale.Target) {

@@ -64,6 +64,8 @@ const (
 	ZeroCondition
 	// InitContainers leaves init containers of which there is no sample out of a pod's use.
 	InitContainers
+	// OtherWriter names another writer of the replica count, and writes against it once in a sync period.
+	OtherWriter
 
 	end
 )
@@ -79,7 +81,7 @@ var known = names.Names{
 	"rollout-surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "accurate-messages", "drop-series", "partial-container", "reject-implausible", "window-history",
 	"one-doubling", "surge-window", "recently-ready", "newer-samples", "load-once",
-	"zero-below-min", "zero-condition", "init-containers",
+	"zero-below-min", "zero-condition", "init-containers", "other-writer",
 }
 
 // Names implements names.Family.

@@ -36,8 +36,8 @@ var Told = Side{Name: "told the load", Of: simulate.Plimsoll, Told: true}
 const otherwise = divergence.NoReadyPods | divergence.SucceededPods | divergence.Saturate |
 	divergence.UncountedRequests | divergence.LeaveZero | divergence.HistoryByUID | divergence.OutOfRange |
 	divergence.AccurateMessages | divergence.DropSeries |
-	divergence.PartialContainer | divergence.RejectImplausible | divergence.ZeroBelowMin | divergence.InitContainers | divergence.OtherWriter |
-	divergence.ZeroCondition | divergence.InitContainers
+	divergence.PartialContainer | divergence.RejectImplausible | divergence.ZeroBelowMin |
+	divergence.ZeroCondition | divergence.InitContainers | divergence.OtherWriter
 
 // Ablations are Plimsoll without each of the divergences that concern following the load, and without any divergence.
 func Ablations() []Side {

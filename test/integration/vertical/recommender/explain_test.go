@@ -64,7 +64,7 @@ func TestExplains(t *testing.T) {
 		}
 		wantWords(t, stdout, "VerticalPodAutoscaler "+s.Name+"/web", "Deployment/web: 2 pods; mode Off", "samples of CPU",
 			"confidence 0.",
-			"target     p90 of usage ", "with safety margin ", "capped to 210m", "published  210m",
+			"target     p90 of usage ", "with safety margin ", ", 210m by maxAllowed", "published  210m",
 			"requests app cpu 200m and memory 64Mi", "not updated: the update mode changes no running pods")
 	})
 	t.Run("json", func(t *testing.T) {

@@ -54,7 +54,7 @@ func (d *Decision) evaluateOwn(s *State, o *Observation) {
 	d.Zero = zero.Evaluate(&p.WorkloadAutoscaler.Zero, &zero.Input{
 		Now: d.At, CreatedAt: o.CreatedAt, Specs: p.Metrics, Results: d.Metrics, Fallbacks: d.Fallbacks.Active,
 		IsAboveZero: d.Bounds.MinReplicas > 0, Current: d.Current,
-		UnknownSince: s.UnknownSince, KeepsUnknown: true,
+		UnknownSince: s.UnknownSince,
 	}, &s.IdleSince)
 	s.UnknownSince = d.Zero.UnknownSince
 }

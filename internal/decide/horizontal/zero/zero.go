@@ -32,10 +32,8 @@ type Input struct {
 	Current int32
 	// IsAboveZero says that the min is above zero: that counts as activity.
 	IsAboveZero bool
-	// UnknownSince is that of the last decision's result, if KeepsUnknown says that it is kept. Otherwise a decision while
-	// a metric cannot be computed begins the cooldown anew.
+	// UnknownSince is that of the last decision's result.
 	UnknownSince time.Time
-	KeepsUnknown bool
 }
 
 // Result says whether the target may have no replicas.
@@ -74,7 +72,7 @@ func (r *Result) Returns(current, desired int32, b *behavior.Behavior) bool {
 func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	r.Metric, r.IsActive = active(in)
 	isUnknown := in.isUnknown()
-	in.pause(isUnknown, idleSince)
+	in.pause(idleSince)
 	switch {
 	case in.IsAboveZero:
 		*idleSince = time.Time{}
@@ -101,12 +99,8 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 }
 
 // pause moves the beginning of a cooldown by the time in which nobody knew whether a metric was active.
-func (in *Input) pause(isUnknown bool, idleSince *time.Time) {
-	switch {
-	case idleSince.IsZero():
-	case isUnknown && !in.KeepsUnknown:
-		*idleSince = in.Now
-	case !in.UnknownSince.IsZero() && in.Now.After(in.UnknownSince):
+func (in *Input) pause(idleSince *time.Time) {
+	if !idleSince.IsZero() && !in.UnknownSince.IsZero() && in.Now.After(in.UnknownSince) {
 		*idleSince = idleSince.Add(in.Now.Sub(in.UnknownSince))
 	}
 }

@@ -82,45 +82,35 @@ func TestFallbackOfScaler(t *testing.T) {
 	}
 }
 
-// TestCooldownWithFailures: what was not known is no part of a cooldown, whether decisions remember since when or not.
+// TestCooldownWithFailures: what was not known is no part of a cooldown.
 func TestCooldownWithFailures(t *testing.T) {
 	failed, idle := metric.Result{Failure: &source.Failure{}}, metric.Result{}
-	for name, isKept := range map[string]bool{"remembered": true, "not remembered": false} {
-		t.Run(name, func(t *testing.T) {
-			var since, unknown time.Time
-			at := func(seconds int, r metric.Result) zero.Result {
-				result := zero.Evaluate(&zero.Settings{CooldownPeriod: 300 * time.Second}, &zero.Input{
-					Now: noon.Add(time.Duration(seconds) * time.Second), CreatedAt: noon.Add(-time.Hour), Current: 1,
-					Results: []metric.Result{r}, Specs: []source.Spec{{Type: source.Prometheus}}, UnknownSince: unknown,
-					KeepsUnknown: isKept,
-				}, &since)
-				if isKept {
-					unknown = result.UnknownSince
-				}
-				return result
-			}
-			at(0, metric.Result{Total: 5000})
-			for s := 5; s <= 100; s += 5 {
-				at(s, idle)
-			}
-			for s := 105; s <= 400; s += 5 {
-				if at(s, failed).IsCooledDown {
-					t.Fatalf("cooled down after %d s, in a failure", s)
-				}
-			}
-			// Idle since 5 s, and unknown from 105 s to 405 s.
-			end := 605
-			if !isKept {
-				end = 400 + 300
-			}
-			for s := 405; s < end; s += 5 {
-				if at(s, idle).IsCooledDown {
-					t.Fatalf("cooled down after %d s", s)
-				}
-			}
-			if r := at(end, idle); !r.IsCooledDown {
-				t.Errorf("after %d s: %+v", end, r)
-			}
-		})
+	var since, unknown time.Time
+	at := func(seconds int, r metric.Result) zero.Result {
+		result := zero.Evaluate(&zero.Settings{CooldownPeriod: 300 * time.Second}, &zero.Input{
+			Now: noon.Add(time.Duration(seconds) * time.Second), CreatedAt: noon.Add(-time.Hour), Current: 1,
+			Results: []metric.Result{r}, Specs: []source.Spec{{Type: source.Prometheus}}, UnknownSince: unknown,
+		}, &since)
+		unknown = result.UnknownSince
+		return result
+	}
+	at(0, metric.Result{Total: 5000})
+	for s := 5; s <= 100; s += 5 {
+		at(s, idle)
+	}
+	for s := 105; s <= 400; s += 5 {
+		if at(s, failed).IsCooledDown {
+			t.Fatalf("cooled down after %d s, in a failure", s)
+		}
+	}
+	// Idle since 5 s, and unknown from 105 s to 405 s.
+	const end = 605
+	for s := 405; s < end; s += 5 {
+		if at(s, idle).IsCooledDown {
+			t.Fatalf("cooled down after %d s", s)
+		}
+	}
+	if r := at(end, idle); !r.IsCooledDown {
+		t.Errorf("after %d s: %+v", end, r)
 	}
 }

@@ -111,8 +111,8 @@ func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
 	c.isAdded = true
 	d.cluster.Add(&c.object, acting.Scope{Namespace: hpa.Namespace, Rule: d.Mode.rule(hpa.Kind())}, &w, time.Now())
 	d.count(c, hpa.Kind())
-	if hpa.Workload != nil && !c.object.IsActing() {
-		d.reportLeft(hpa, c.object.Last().By)
+	if by := c.object.Last().By; hpa.Workload != nil && by != "" && !c.object.IsActing() {
+		d.reportLeft(hpa, by)
 	}
 }
 

@@ -77,5 +77,13 @@ func TestLeftToARemovedInstallation(t *testing.T) {
 		if got != want || c.IsPaused() != (want != "") {
 			t.Errorf("%s: %q, want %q; paused %t", writer, got, want, c.IsPaused())
 		}
+		// An object that nobody has written is left to the other installation, too, and that one wrote nothing of it.
+		var fresh Contest
+		d.Added(&fresh, observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "fresh"},
+		}))
+		if fresh.IsPaused() != (want != "") || len(events.Events) > 0 {
+			t.Errorf("%s: of an object without a status: paused %t, %d events", writer, fresh.IsPaused(), len(events.Events))
+		}
 	}
 }

@@ -266,12 +266,21 @@ func checkDaemonSet(c *objects.Collection) []Finding {
 	return found
 }
 
+// bySelector are the HPAs of a workload where one of them counts the pods that its selector matches, whoever owns them.
+func bySelector(c *objects.Collection, w *objects.Workload) []*objects.Horizontal {
+	hs := c.HorizontalsOf(w)
+	isExact := !slices.ContainsFunc(hs, func(h *objects.Horizontal) bool { return !h.CountsOwnPods() })
+	if isExact || w.Selector == nil || w.Selector.Empty() {
+		return nil
+	}
+	return hs
+}
+
 func checkSelector(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		hs := c.HorizontalsOf(w)
-		isExact := !slices.ContainsFunc(hs, func(h *objects.Horizontal) bool { return !h.CountsOwnPods() })
-		if isExact || w.Selector == nil || w.Selector.Empty() {
+		hs := bySelector(c, w)
+		if len(hs) == 0 {
 			continue
 		}
 		if others := others(c, w); len(others) > 0 {
@@ -322,9 +331,8 @@ func isTest(p *objects.Running) bool {
 func checkTestPod(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		hs := c.HorizontalsOf(w)
-		isExact := !slices.ContainsFunc(hs, func(h *objects.Horizontal) bool { return !h.CountsOwnPods() })
-		if isExact || w.Selector == nil || w.Selector.Empty() {
+		hs := bySelector(c, w)
+		if len(hs) == 0 {
 			continue
 		}
 		_, pods := c.Selected(w)

@@ -7,7 +7,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // Limits are what the policy allows in a decision. The last replica of a target that may go to zero is not theirs: see
@@ -38,7 +37,7 @@ func (d *Decision) bound(s *State, proposed int32) {
 	lasting := max(others, proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without))
 	w := behavior.Proposed{
 		Now: d.At, Current: d.Current, Replicas: proposed,
-		Passing: max(0, proposed-lasting), PassingWindow: surge.Confirmation, IsBetween: d.Trigger != trigger.Periodic,
+		Passing: max(0, proposed-lasting), PassingWindow: surge.Confirmation, IsBetween: d.Trigger.IsBetween(),
 		Fresh: max(others, proposal.Fresh(&s.Count, d.Metrics, &d.Surge)),
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
@@ -49,9 +48,9 @@ func (d *Decision) bound(s *State, proposed int32) {
 		w.Replicas, w.Fresh, lasting = max(w.Replicas, d.Ahead), max(w.Fresh, d.Ahead), max(lasting, d.Ahead)
 	}
 	d.Limited = behavior.Limit(&limits, &past, w)
-	s.Cut = 0
+	s.Unreached = 0
 	if d.Limited.Reason == behavior.ScaleDownLimit {
-		s.Cut = d.Stabilized.Replicas
+		s.Unreached = d.Stabilized.Replicas
 	}
 	if d.mode() == mode.Active {
 		s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Proposed.Source == proposal.Surge)

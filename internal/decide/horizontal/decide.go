@@ -162,7 +162,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	}
 	before := s.Surges
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)
-	usable := d.combine() || d.fallsOn(s)
+	usable := d.combine() || d.mayFallFurther(s)
 	if usable && d.Proposed.Replicas < d.Current && o.defersLowering() {
 		// The surge history does not change either.
 		d.Branch, s.Surges = BranchAwaiting, before
@@ -189,14 +189,15 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	d.Rescale = d.Desired != d.Current
 }
 
-// fallsOn reports whether the count may fall further, to what was asked for before a rate cut it short: that was
-// measured with the count of then, and is not multiplied again.
-func (d *Decision) fallsOn(s *State) bool {
+// mayFallFurther reports whether the count may fall to what a rate has not let it reach yet, on samples that are too
+// old to ask for less: what was asked for was measured with the count of then, and is not multiplied again.
+func (d *Decision) mayFallFurther(s *State) bool {
 	isOwn := s.Count.IsLowered && !s.Count.IsForeign
-	if d.Outdated == 0 || d.Failed > d.Fallbacks.Failed || d.Pending > 0 || !isOwn || s.Cut == 0 || s.Cut >= d.Current {
+	isUnreached := s.Unreached > 0 && s.Unreached < d.Current
+	if d.Outdated == 0 || d.Failed > d.Fallbacks.Failed || d.Pending > 0 || !isOwn || !isUnreached {
 		return false
 	}
-	d.Proposed.Replicas, d.Proposed.MayLower = max(d.Proposed.Replicas, s.Cut), true
+	d.Proposed.Replicas, d.Proposed.MayLower = max(d.Proposed.Replicas, s.Unreached), true
 	return d.Proposed.Source != proposal.None
 }
 
@@ -231,7 +232,7 @@ func (d *Decision) context(o *Observation) metric.Context {
 		Now: d.At, SpecReplicas: o.Target.SpecReplicas, StatusReplicas: o.Target.StatusReplicas,
 		Pods: o.Pods, Tolerance: p.Tolerance, Namespace: p.Namespace,
 		CPUInitializationPeriod: p.CPUInitializationPeriod, InitialReadinessDelay: p.InitialReadinessDelay,
-		Divergences: p.Divergences, IsBetween: d.Trigger != trigger.Periodic,
+		Divergences: p.Divergences, IsBetween: d.Trigger.IsBetween(),
 	}
 }
 

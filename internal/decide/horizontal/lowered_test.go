@@ -61,12 +61,12 @@ func TestLoweredOnce(t *testing.T) {
 	}
 }
 
-// TestFallsOnAfterARate: the count fell to 8 five seconds before noon, cut short by a rate. Samples from before that do
+// TestFallsFurtherAfterARate: the count fell to 8 five seconds before noon, as far as a rate let it. Samples from before that do
 // not lead below what was asked for then, and the count need not wait for new ones.
-func TestFallsOnAfterARate(t *testing.T) {
+func TestFallsFurtherAfterARate(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason    string
-		cut       int32
+		unreached int32
 		milli     int64
 		isForeign bool
 		want      int32
@@ -86,7 +86,7 @@ func TestFallsOnAfterARate(t *testing.T) {
 			s := remembering(past{time.Hour, 1})
 			s.Count = history.Count{Replicas: 8, IsKnown: true, ChangedAt: noon.Add(-5 * time.Second),
 				EffectiveAt: noon.Add(-5 * time.Second), IsLowered: true, IsForeign: tt.isForeign}
-			s.Cut, s.ScaleDowns = tt.cut, changes(past{5 * time.Second, 4})
+			s.Unreached, s.ScaleDowns = tt.unreached, changes(past{5 * time.Second, 4})
 			o := see(8, metric.Reading{})
 			o.Trigger = trigger.Periodic
 			for range 8 {
@@ -99,8 +99,8 @@ func TestFallsOnAfterARate(t *testing.T) {
 			if d.Desired != tt.want {
 				t.Errorf("%s: %d by %s, want %d", tt.reason, d.Desired, d.Branch, tt.want)
 			}
-			if tt.want == 5 && s.Cut != 3 || tt.want == 16 && s.Cut != 0 {
-				t.Errorf("%d is remembered", s.Cut)
+			if tt.want == 5 && s.Unreached != 3 || tt.want == 16 && s.Unreached != 0 {
+				t.Errorf("%d is remembered", s.Unreached)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ const fullState = `{
     "replicas": 4, "known": true, "changedAt": "2026-11-20T11:55:00Z", "effectiveAt": "2026-11-20T11:55:01Z",
     "lowered": true, "awaited": true, "foreign": true
   },
-  "loweringAt": "2026-11-20T11:59:50Z", "cut": 3,
+  "loweringAt": "2026-11-20T11:59:50Z", "unreached": 3,
   "ready": [{"time": "2026-11-20T11:53:59Z", "pods": 2}, {"time": "2026-11-20T11:54:30Z", "pods": 4}],
   "surges": {
     "since": "2026-11-20T11:56:00Z", "last": "2026-11-20T11:57:00Z", "steady": "2026-11-20T11:56:30Z",

@@ -86,11 +86,11 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 // counts reports whether the surge window uses a pod: one whose start had ended before the intervals began. Otherwise
 // its start would lead to more pods, and theirs to more again. The interval's time and that of becoming ready are by
 // the clock of one node.
-func (s *Settings) counts(c *metric.Context, pod *metric.Pod, recent *metric.Recent) bool {
+func (s *Settings) counts(c *metric.Context, pod *metric.Pod, intervals *metric.Recent) bool {
 	began := c.Now
-	for i := range recent {
-		if isUse(&recent[i]) && !recent[i].At.IsZero() {
-			began = recent[i].At.Add(-recent[i].Window)
+	for i := range intervals {
+		if isUse(&intervals[i]) && !intervals[i].At.IsZero() {
+			began = intervals[i].At.Add(-intervals[i].Window)
 		}
 	}
 	return isReady(pod) && !pod.ReadyTransition.After(began.Add(-s.ReadyFor))

@@ -24,6 +24,9 @@ var names = [...]string{"periodic", "samples", "event"}
 // String is the kind as snapshots and logs write it.
 func (k Kind) String() string { return names[k] }
 
+// IsBetween reports whether the decision is between two sync periods, when upstream decides nothing.
+func (k Kind) IsBetween() bool { return k != Periodic }
+
 // Parse reads what String wrote; nothing is Periodic.
 func Parse(text string) (k Kind, known bool) {
 	if text == "" {
@@ -54,8 +57,7 @@ const (
 )
 
 // LoweringPeriod is how often it is decided at most, on new samples alone, whether to lower the count: the default of
-// kube-controller-manager's
-// --horizontal-pod-autoscaler-sync-period.
+// kube-controller-manager's --horizontal-pod-autoscaler-sync-period.
 const LoweringPeriod = 15 * time.Second
 
 // AfterEvent is when an object is decided because of a change that was seen now.

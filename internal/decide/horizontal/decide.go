@@ -245,7 +245,7 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	s.Ready = s.Ready.Observe(d.At, ready, since)
 	room := c.Room
 	*c = d.context(o)
-	c.Ready, c.Room, c.RaisedAt = s.Ready, room, s.Count.RaisedAt()
+	c.Ready, c.Room, c.RaisedAt, c.Unreached = s.Ready, room, s.Count.RaisedAt(), s.Unreached
 	d.Metrics = s.work.grow(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread

@@ -98,7 +98,7 @@ type State struct {
 	Count history.Count `json:"count,omitzero"`
 	// LoweringAt is when it was last decided whether to lower the count.
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
-	// Unreached is the lower count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
+	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
 	Unreached int32 `json:"unreached,omitempty"`
 	// ScaledToZero says that the last scale write took the last replica, and the count has been zero since. The
 	// condition has it too, but the status write after the scale write may be lost.

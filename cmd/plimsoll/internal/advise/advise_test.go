@@ -236,7 +236,7 @@ func TestAdviseRefuses(t *testing.T) {
 func TestAdviseReadsTheRest(t *testing.T) {
 	content := strings.Replace(advised, "maxReplicas", "maxReplica", 1) + "\n---\n{{ if .Values.enabled }}\n"
 	out, err := adviseWith(t, content, "--fail-on=error")
-	if err == nil || !strings.Contains(out, `unknown field "spec.maxReplica" (line 9)`) ||
+	if err == nil || !strings.Contains(out, `unknown field "spec.maxReplica" (line 8)`) ||
 		strings.Count(out, "warning  unreadable") != 2 || !strings.Contains(out, "error    refused-by-api-server") ||
 		!strings.Contains(out, "error: 2, warning: 2, advice: ") {
 		t.Errorf("error %v:\n%s", err, out)

@@ -73,6 +73,14 @@ type Object struct {
 // Key identifies an object.
 func (o *Object) Key() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
+// NamedNamespace is the namespace that the object itself names; empty if whoever applies its manifest decides.
+func (o *Object) NamedNamespace() string {
+	if o.hasNoNamespace {
+		return ""
+	}
+	return o.Namespace
+}
+
 // Ignores reports whether the object's annotation names the rule.
 func (o *Object) Ignores(rule string) bool {
 	if o.Meta == nil {

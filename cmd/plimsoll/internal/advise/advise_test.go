@@ -94,7 +94,7 @@ func TestAdviseText(t *testing.T) {
 	for _, want := range []string{
 		"Deployment default/web", "web.yaml:10)", "missing-request",
 		"spec.template.spec.containers[0].resources.requests.cpu",
-		"kubectl patch deployment web -n default --type=json", "path: /spec/template/spec/containers/0/resources",
+		"kubectl patch deployment web --type=json", "path: /spec/template/spec/containers/0/resources",
 		"error: 1, warning: 0, advice: 1.",
 		"Not looked for, as nothing is known of usage: ",
 	} {

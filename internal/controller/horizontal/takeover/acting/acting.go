@@ -113,7 +113,7 @@ type Cluster struct {
 	contested newest
 	// acting is how many HPAs are acted on by evidence, and evidence has those of each namespace.
 	acting   int
-	evidence map[string]*evidence
+	evidence evidences
 }
 
 // Acting is how many HPAs are acted on because of evidence.
@@ -321,29 +321,14 @@ func (c *Cluster) act(o *Object, now time.Time) {
 	if o.Rule != Evidence {
 		return
 	}
-	if c.evidence == nil {
-		c.evidence = map[string]*evidence{}
-	}
-	e := c.evidence[o.Namespace]
-	if e == nil {
-		e = &evidence{}
-		c.evidence[o.Namespace] = e
-	}
-	if e.acting == 0 || !e.since.After(c.contested.in(o.Namespace)) {
-		e.since = now
-	}
-	e.acting++
+	c.evidence.add(o.Namespace, now, c.contested.in(o.Namespace))
 	c.acting++
 }
 
 func (c *Cluster) stop(o *Object) {
 	if o.isActing && o.Rule == Evidence {
 		c.acting--
-		if e := c.evidence[o.Namespace]; e.acting > 1 {
-			e.acting--
-		} else {
-			delete(c.evidence, o.Namespace)
-		}
+		c.evidence.remove(o.Namespace)
 	}
 	o.isActing = false
 }

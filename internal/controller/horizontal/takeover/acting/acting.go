@@ -123,8 +123,8 @@ func (c *Cluster) Acting() int { return c.acting }
 func (c *Cluster) Start(now time.Time) { c.started = now }
 
 // Add begins with an object, or with another one of the same name. The writes that it has are not
-// new ones.
-func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
+// new ones. It reports whether it is the first object that is left to the installation that wrote it.
+func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bool) {
 	c.Remove(o)
 	*o = Object{Scope: of, last: w.last()}
 	switch of.Rule {
@@ -132,7 +132,7 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
 		o.isActing = true
 	case UnlessInstalled:
 		if isInstallation(w.Other.By) && !w.Own.After(w.Other.At) {
-			c.see(w.Other.By, of.Namespace, c.started)
+			isFirst = c.see(w.Other.By, of.Namespace, c.started)
 		}
 		o.isActing = w.Own.After(w.Other.At) || !c.isInstalledTwice(of.Namespace, now)
 		o.needsEvidence = !o.isActing
@@ -143,6 +143,7 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
 			c.act(o, c.started)
 		}
 	}
+	return isFirst && !o.isActing
 }
 
 // Remove ends with an object that is gone.

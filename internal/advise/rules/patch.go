@@ -37,9 +37,9 @@ func (p *Patch) Command() string {
 	if p.IsLocal {
 		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
 	}
-	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + p.Object.Name
-	if p.Object.Namespace != "" {
-		command += " -n " + p.Object.Namespace
+	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + shell.Quote(p.Object.Name)
+	if namespace := p.Object.NamedNamespace(); namespace != "" {
+		command += " -n " + shell.Quote(namespace)
 	}
 	return shell.ToCluster(command+" --type=json --patch-file FILE", p.ClusterFlags)
 }

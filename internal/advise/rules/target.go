@@ -131,26 +131,33 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 		case like != nil && like.Namespace == r.object.Namespace:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why: fmt.Sprintf("There is no %s %s in namespace %s, but a %s of that name.", r.kind, r.name, r.object.Namespace,
-					like.Kind),
+				Why:   fmt.Sprintf("There is no %s %s%s, but a %s of that name.", r.kind, r.name, inNamespace(r.object), like.Kind),
 				Patch: patch(r.object).set(r.field.In("kind"), like.Kind).set(r.field.In("apiVersion"), like.APIVersion),
 			})
 		case like != nil:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why: fmt.Sprintf("There is no %s %s in namespace %s, but one in namespace %s.", r.kind, r.name,
-					r.object.Namespace, like.Namespace),
+				Why: fmt.Sprintf("There is no %s %s%s, but one%s.", r.kind, r.name, inNamespace(r.object),
+					inNamespace(&like.Object)),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
 			})
 		case c.IsCluster:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why:    fmt.Sprintf("There is no %s %s in namespace %s.", r.kind, r.name, r.object.Namespace),
+				Why:    fmt.Sprintf("There is no %s %s%s.", r.kind, r.name, inNamespace(r.object)),
 				Remedy: "Correct the reference, or delete the autoscaler.",
 			})
 		}
 	}
 	return found
+}
+
+// inNamespace says where an object is, if it says so itself.
+func inNamespace(o *objects.Object) string {
+	if namespace := o.NamedNamespace(); namespace != "" {
+		return " in namespace " + namespace
+	}
+	return ""
 }
 
 // similar is a workload of that name and another kind, or else in another namespace.

@@ -59,6 +59,9 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		return d, s
 	}
 	s.Count.Observe(now, o.Target.SpecReplicas, o.Target.StatusReplicas)
+	if p.Divergences.Has(divergence.OtherWriter) {
+		s.Overrides.Observe(now, o.Target.SpecReplicas)
+	}
 	isFirst := s.Recommendations.Empty()
 	if isFirst {
 		// The count as it stands, so that a controller that has just started does

@@ -22,8 +22,8 @@ const HPA = "HorizontalPodAutoscaler"
 type Objects struct {
 	// Migrated are the HPAs and ScaledObjects with the labels.
 	Migrated []*unstructured.Unstructured
-	// Places are where they are, as FILE:LINE.
-	Places map[*unstructured.Unstructured]string
+	// Places are where they are.
+	Places map[*unstructured.Unstructured]objects.Place
 
 	authentications map[place]*unstructured.Unstructured
 }
@@ -69,7 +69,7 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
 		if c.selector.Matches(labels.Set(o.GetLabels())) {
 			c.Migrated = append(c.Migrated, o)
-			c.Places[o] = fmt.Sprintf("%s:%d", from.File, from.Line)
+			c.Places[o] = from
 		}
 	case kind == HPA, kind == keda.Kind, kind == keda.JobKind:
 		// These are autoscalers too, which nobody must take for migrated.
@@ -104,7 +104,7 @@ func (c *collector) LeaveOut(place objects.Place, err error) {
 // cannot be read.
 func Read(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
 	c := &collector{selector: selector, Objects: Objects{
-		Places: map[*unstructured.Unstructured]string{}, authentications: map[place]*unstructured.Unstructured{},
+		Places: map[*unstructured.Unstructured]objects.Place{}, authentications: map[place]*unstructured.Unstructured{},
 	}}
 	if err := manifests.ReadInto(c, paths, stdin); err != nil {
 		return &c.Objects, err

@@ -14,10 +14,11 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // trigger makes a metric or a schedule of a trigger.
-func (c *conversion) trigger(i int, t *trigger) {
+func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	at := fmt.Sprintf("spec.triggers[%d]", i)
 	switch t.Type {
 	case cpuTrigger, memoryTrigger:
@@ -32,7 +33,7 @@ func (c *conversion) trigger(i int, t *trigger) {
 }
 
 // resource makes a metric of a trigger cpu or memory.
-func (c *conversion) resource(at string, t *trigger) {
+func (c *conversion) resource(at string, t *scaledobject.Trigger) {
 	kind := t.MetricType
 	if kind == "" {
 		// Where older versions of KEDA have the type.
@@ -105,7 +106,7 @@ var thresholds = map[string]struct{ target, activation, byDefault string }{
 
 // external makes a metric of external.metrics.k8s.io of a trigger. KEDA serves it for as
 // long as the ScaledObject is there.
-func (c *conversion) external(at string, i int, t *trigger) {
+func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 	names := c.metricNames(i)
 	if len(names) == 0 && t.Type == prometheusTrigger {
 		names = []string{prometheusTrigger}
@@ -124,7 +125,7 @@ func (c *conversion) external(at string, i int, t *trigger) {
 }
 
 // externalMetric makes the one of this name. A scaler may have several.
-func (c *conversion) externalMetric(at string, t *trigger, name string) {
+func (c *conversion) externalMetric(at string, t *scaledobject.Trigger, name string) {
 	target, found := c.targetOfHPA(name)
 	if !found {
 		var why string
@@ -167,7 +168,7 @@ func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTar
 // maxThreshold is the largest that fits into thousandths.
 const maxThreshold = 9e15
 
-func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why string) {
+func externalTarget(t *scaledobject.Trigger) (target plimsollv1alpha1.MetricTarget, why string) {
 	fields, known := thresholds[t.Type]
 	if !known {
 		return target, "its target is not known; migrate it from the cluster, where KEDA's HPA has it"
@@ -196,7 +197,7 @@ func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why strin
 	return target, ""
 }
 
-func (c *conversion) activation(at string, t *trigger, m *plimsollv1alpha1.MetricSpec) {
+func (c *conversion) activation(at string, t *scaledobject.Trigger, m *plimsollv1alpha1.MetricSpec) {
 	fields, known := thresholds[t.Type]
 	if !known {
 		for key := range t.Metadata {

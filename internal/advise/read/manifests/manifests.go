@@ -196,7 +196,8 @@ func split(text []byte) []document {
 			continue
 		}
 		if len(bytes.TrimSpace(current.text)) == 0 {
-			current.line = n
+			// Lines are counted from the first that is not empty.
+			current.line, current.text = n, nil
 		}
 		current.text = append(append(current.text, line...), '\n')
 	}

@@ -111,6 +111,18 @@ func TestTheRestIsRead(t *testing.T) {
 	}
 }
 
+// TestLines: a field is on the line that the file has it on, also behind empty lines.
+func TestLines(t *testing.T) {
+	for before, want := range map[string]int{"": 3, "\n\n": 5, "# Comment.\n\n": 5, "---\n\n \n": 6} {
+		c := &objects.Collection{}
+		Add(c, "range.yaml", strings.NewReader(before+"apiVersion: v1\nkind: LimitRange\nspec: 1\n"))
+		if why := fmt.Sprintf(" (line %d)", want); len(c.Unreadable) != 1 || !strings.Contains(c.Unreadable[0].Why, why) &&
+			c.Unreadable[0].Object.Place.Line != want {
+			t.Errorf("%q: %+v, want line %d", before, c.Unreadable, want)
+		}
+	}
+}
+
 // The last of several objects of a name counts; a part of one, as overlays have them,
 // does not take the whole one's place.
 func TestObjectsInTwoPlaces(t *testing.T) {

@@ -98,6 +98,9 @@ func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler
 
 // FromHPA makes a WorkloadAutoscaler of an HPA of version v1 or v2.
 func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
+	if err := CheckMetadata(hpa); err != nil {
+		return nil, err
+	}
 	r := &Result{WorkloadAutoscaler: New(hpa)}
 	spec, _, err := unstructured.NestedMap(hpa.Object, "spec")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
@@ -24,6 +25,10 @@ func Decode(at string, raw map[string]any, into any) (unknown []string, err erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
+	// The converter cuts numbers that are too large: of 4294967298 it makes 2.
+	if err := json.Unmarshal(text, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
+		return nil, locate(at, raw, into, err)
+	}
 	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, into, true)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok {
 		for _, each := range strict.Errors() {
@@ -35,6 +40,18 @@ func Decode(at string, raw map[string]any, into any) (unknown []string, err erro
 		return nil, locate(at, raw, into, err)
 	}
 	return nil, nil
+}
+
+// CheckMetadata returns an error if a label or an annotation is no text, as force-activation: true without quotes is. All
+// the others would be lost with it.
+func CheckMetadata(object *unstructured.Unstructured) error {
+	raw, _ := object.Object["metadata"].(map[string]any)
+	var into struct {
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	}
+	_, err := Decode("metadata", map[string]any{"labels": raw["labels"], "annotations": raw["annotations"]}, &into)
+	return err
 }
 
 // locate is the error with the path of the first value that cannot be decoded even alone: the decoder does not name it.

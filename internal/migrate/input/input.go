@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
@@ -67,7 +68,8 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	isKEDA := o.GetAPIVersion() == keda.APIVersion
 	switch kind := o.GetKind(); {
 	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
-		if c.selector.Matches(labels.Set(o.GetLabels())) {
+		// One whose labels cannot be read is not left out in silence.
+		if c.selector.Matches(labels.Set(o.GetLabels())) || convert.CheckMetadata(o) != nil {
 			c.Migrated = append(c.Migrated, o)
 			c.Places[o] = fmt.Sprintf("%s:%d", from.File, from.Line)
 		}

@@ -84,6 +84,9 @@ type Options struct {
 
 // FromScaledObject makes a WorkloadAutoscaler of a ScaledObject.
 func FromScaledObject(object *unstructured.Unstructured, options Options) (*convert.Result, error) {
+	if err := convert.CheckMetadata(object); err != nil {
+		return nil, err
+	}
 	c := &conversion{object: object, Options: options}
 	c.WorkloadAutoscaler = convert.New(object)
 	raw, _, err := unstructured.NestedMap(object.Object, "spec")

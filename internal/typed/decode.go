@@ -65,3 +65,16 @@ func hasSuspect(raw any) bool {
 	}
 	return false
 }
+
+// CheckMetadata returns an error if a label or an annotation is no text, as force-activation: true without quotes is.
+// All the others would be lost with it.
+func CheckMetadata(object map[string]any) error {
+	raw, _ := object["metadata"].(map[string]any)
+	var into struct {
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	}
+	texts := map[string]any{"labels": raw["labels"], "annotations": raw["annotations"]}
+	_, err := Decode(texts, &into, field.NewPath("metadata"))
+	return err
+}

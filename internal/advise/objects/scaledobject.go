@@ -3,6 +3,8 @@ package objects
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +30,7 @@ func addScaledObject(c *Collection, o *Object) error {
 		return err
 	}
 	o.Meta = known.Meta
+	o.noteUnknownOfScaledObject()
 	ref := s.Spec.Target()
 	if c.IsCluster {
 		put(c, &c.Others, o, &Other{Object: *o, TargetKind: ref.Kind, TargetName: ref.Name,
@@ -118,8 +121,35 @@ func ScaledField(f Field) (Field, bool) {
 	if to, ok := renamed[f[1]]; ok {
 		return to.In(f[2:]...), true
 	}
-	if f[1] == "metrics" && len(f) > 2 {
-		return Field{"spec", "triggers", f[2]}, false
+	if f[1] == "metrics" {
+		return append(Field{"spec", "triggers"}, f[2:min(len(f), 3)]...), false
 	}
 	return f, true
+}
+
+// The fields of a ScaledObject's spec and of a trigger: see github.com/kedacore/keda, apis/keda/v1alpha1.
+var (
+	scaledObjectFields = []string{"scaleTargetRef", "pollingInterval", "initialCooldownPeriod", "cooldownPeriod",
+		"idleReplicaCount", "minReplicaCount", "maxReplicaCount", "advanced", "triggers", "fallback"}
+	triggerFields = []string{"type", "name", "useCachedMetrics", "metadata", "authenticationRef", "metricType"}
+)
+
+// noteUnknownOfScaledObject notes fields that a cluster ignores, as minReplicas. On a cluster KEDA may be newer.
+func (o *Object) noteUnknownOfScaledObject() {
+	if o.Place.File == "" {
+		return
+	}
+	note := func(at Field, known []string) {
+		for _, name := range slices.Sorted(maps.Keys(o.Value(at))) {
+			if !slices.Contains(known, name) {
+				o.unknown = append(o.unknown, at.In(name).String())
+			}
+		}
+	}
+	spec := Field{"spec"}
+	note(spec, scaledObjectFields)
+	triggers, _ := o.Value(spec)["triggers"].([]any)
+	for i := range triggers {
+		note(spec.In("triggers", strconv.Itoa(i)), triggerFields)
+	}
 }

@@ -100,6 +100,9 @@ func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler
 
 // FromHPA makes a WorkloadAutoscaler of an HPA of version v1 or v2.
 func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
+	if err := typed.CheckMetadata(hpa.Object); err != nil {
+		return nil, err
+	}
 	r := &Result{WorkloadAutoscaler: New(hpa)}
 	spec, err := typed.Spec(hpa.Object)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // HPA is the kind of HorizontalPodAutoscalers.
@@ -67,7 +68,8 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	isKEDA := o.GetAPIVersion() == keda.APIVersion
 	switch kind := o.GetKind(); {
 	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
-		if c.selector.Matches(labels.Set(o.GetLabels())) {
+		// One whose labels cannot be read is not left out in silence.
+		if c.selector.Matches(labels.Set(o.GetLabels())) || typed.CheckMetadata(o.Object) != nil {
 			c.Migrated = append(c.Migrated, o)
 			c.Places[o] = from
 		}

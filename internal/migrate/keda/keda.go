@@ -86,6 +86,9 @@ type Options struct {
 
 // FromScaledObject makes a WorkloadAutoscaler of a ScaledObject.
 func FromScaledObject(object *unstructured.Unstructured, options Options) (*convert.Result, error) {
+	if err := typed.CheckMetadata(object.Object); err != nil {
+		return nil, err
+	}
 	c := &conversion{object: object, Options: options}
 	c.WorkloadAutoscaler = convert.New(object)
 	raw, err := typed.Spec(object.Object)

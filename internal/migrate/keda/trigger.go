@@ -97,7 +97,7 @@ var thresholds = map[string]struct{ target, activation, byDefault string }{
 	"kubernetes-workload": {"value", "activationValue", ""},
 	"metrics-api":         {"targetValue", "activationTargetValue", ""},
 	"mysql":               {"queryValue", "activationQueryValue", ""},
-	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", ""},
+	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", "10"},
 	"postgresql":          {"targetQueryValue", "activationTargetQueryValue", ""},
 	"prometheus":          {"threshold", "activationThreshold", ""},
 	"rabbitmq":            {"value", "activationValue", ""},

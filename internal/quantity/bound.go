@@ -118,8 +118,13 @@ func listsOf(pod *corev1.Pod) []*corev1.ResourceList {
 	for i := range pod.Spec.InitContainers {
 		of(&pod.Spec.InitContainers[i].Resources)
 	}
-	for i := range pod.Status.ContainerStatuses {
-		of(pod.Status.ContainerStatuses[i].Resources)
+	lists = append(lists, &pod.Status.AllocatedResources)
+	status := &pod.Status
+	for _, statuses := range [...][]corev1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
+		for i := range statuses {
+			lists = append(lists, &statuses[i].AllocatedResources)
+			of(statuses[i].Resources)
+		}
 	}
 	return lists
 }

@@ -41,8 +41,8 @@ func good() *facts.Facts {
 		Renewed: ago(2 * time.Second), Duration: 15 * time.Second, ReadAt: now,
 	}}
 	f.APIServices.Value = []facts.APIService{{Name: "v1beta1.metrics.k8s.io", Group: "metrics.k8s.io", IsAvailable: true}}
-	f.Samples.Value = facts.Samples{IsServed: true, ReadAt: now, Pods: 9, Newest: ago(15 * time.Second),
-		Oldest: ago(40 * time.Second), OldestPod: "shop/web-1", Window: 15 * time.Second}
+	f.Samples.Value = facts.Samples{IsServed: true, Version: "v1beta1", ReadAt: now, Pods: 9,
+		Newest: ago(15 * time.Second), Oldest: ago(40 * time.Second), OldestPod: "shop/web-1", Window: 15 * time.Second}
 	f.Nodes.Value = []facts.Node{{Name: "a", IsReady: true}}
 	f.Kubelets = []facts.Kubelet{{Node: "a", ReadAt: now, Date: now, Newest: ago(8 * time.Second)}}
 	f.Definitions.Value = []facts.Definition{{
@@ -236,6 +236,17 @@ func TestBroken(t *testing.T) {
 		"old samples": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io", "4m0s old",
 			func(f *facts.Facts) {
 				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
+			}},
+		"old samples of v1": {"metrics-api", doctor.Problem, "APIService v1.metrics.k8s.io", "4m0s old",
+			func(f *facts.Facts) {
+				f.Samples.Value.Version = "v1"
+				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
+			}},
+		"one version is down": {"metrics-api", doctor.Warning, "APIService v1.metrics.k8s.io", "FailedDiscoveryCheck",
+			func(f *facts.Facts) {
+				f.APIServices.Value = append(f.APIServices.Value, facts.APIService{
+					Name: "v1.metrics.k8s.io", Group: "metrics.k8s.io", Reason: "FailedDiscoveryCheck",
+				})
 			}},
 		"no adapter": {"metric-adapters", doctor.Problem, "APIService v1beta1.external.metrics.k8s.io", "shop/web",
 			func(f *facts.Facts) { f.HPAs.Value[0].UsesExternal = true }},

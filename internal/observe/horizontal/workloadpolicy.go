@@ -98,9 +98,9 @@ var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
 // extendSpec adds to a metric what an HPA's metric does not have.
 func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) field.ErrorList {
 	path := field.NewPath("spec", "metrics").Index(i)
-	errs := sources.Extend(spec, m, modeOf(o.Divergences), path)
+	errs := sources.Extend(spec, m, observe.ModeOf(o.Divergences), path)
 	if m.ActivationValue != nil {
-		spec.ActivationMilli = observe.Milli(m.ActivationValue, modeOf(o.Divergences))
+		spec.ActivationMilli = observe.Milli(m.ActivationValue, observe.ModeOf(o.Divergences))
 	}
 	f := m.Fallback
 	if f == nil {

@@ -109,9 +109,21 @@ func requestText(spec *source.Spec, request *Request, pod string) string {
 		return fmt.Sprintf("container %s not found in Pod %s", request.Container, pod)
 	case PodWithoutRequest:
 		return fmt.Sprintf("missing pod-level request for %s in Pod %s", spec.Name, pod)
+	case RequestInClaim:
+		return claimText(spec, request, pod)
 	default:
 		return fmt.Sprintf("missing request for %s in container %s of Pod %s", spec.Name, request.Container, pod)
 	}
+}
+
+// claimText says why no utilization can be computed: the request is a part of what the pod has.
+func claimText(spec *source.Spec, request *Request, pod string) string {
+	of := "Pod " + pod
+	if request.Container != "" {
+		of = "container " + request.Container + " of " + of
+	}
+	return fmt.Sprintf("%s has %s from ResourceClaim %s, which is not in its request: "+
+		"use averageValue instead of averageUtilization", of, spec.Name, request.Claim)
 }
 
 // survey sorts the pods and adds up those that count, in one walk over them.

@@ -59,9 +59,9 @@ UNIT_UNRACED = $$(go list ./... | grep -E '$(SEQUENTIAL)|$(LONG)')
 WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
 
 # What make test-versions runs on other versions of Kubernetes: HPAs beside kube-controller-manager's loop and without it,
-# WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, migrate, explain, doctor.
+# WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, migrate, explain, doctor, the installation and its faults.
 VERSIONS ?= 1.32 1.34 1.36
-VERSIONED := $(addprefix ./test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor)
+VERSIONED := $(addprefix ./test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor faults)
 
 # The chart, rendered by Helm's library, which is no requirement of the product. The go command does not see that files outside
 # of a test's module have changed: what it remembers of an earlier run says nothing.

@@ -58,6 +58,11 @@ UNIT_UNRACED = $$(go list ./... | grep -E '$(SEQUENTIAL)|$(LONG)')
 # Those that take longest start first: handover, then the last in the alphabet.
 WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
 
+# What make test-versions runs on other versions of Kubernetes: HPAs beside kube-controller-manager's loop and without it,
+# WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, migrate, explain, doctor, the installation and its faults.
+VERSIONS ?= 1.32 1.34 1.36
+VERSIONED := $(addprefix ./test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor faults)
+
 # The chart, rendered by Helm's library, which is no requirement of the product. The go command does not see that files outside
 # of a test's module have changed: what it remembers of an earlier run says nothing.
 CHART_TESTS = cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 5m .
@@ -155,6 +160,20 @@ test-ui: tools test/ui/node_modules/.package-lock.json ## test the page of plims
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
 	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
+
+.PHONY: test-versions
+test-versions: ## run the integration tests on other versions of Kubernetes; ends in a table (VERSIONS='1.32 1.34 1.36' of tools/versions, PKG=./test/integration/doctor RUN=TestX for some; builds each: minutes the first time)
+	@mkdir -p dist/versions
+	@for version in $(VERSIONS); do \
+		echo "Kubernetes $$version: building its control plane, then compiling the tests."; \
+		rm -f dist/versions/v$$version.*; \
+		$(DEVBUILD) -kubernetes=$$version || continue; \
+		skip=$$($(GO) run ./cmd/testversions skip $$version); \
+		PLIMSOLL_BIN=$(CURDIR)/bin/v$$version $(GO) test $(TEST_FLAGS) -count 1 -timeout 40m -p $(AT_A_TIME) -json -skip "$$skip" \
+			$(if $(RUN),-run '$(RUN)') $(or $(PKG),$(VERSIONED)) | tee dist/versions/v$$version.json | \
+			$(GO) run ./cmd/testprogress dist/versions/v$$version.log || true; \
+	done
+	@$(GO) run ./cmd/testversions table $(VERSIONS)
 
 .PHONY: test-release
 test-release: helm ## build a release twice, compare every byte, and check what is in it (AGAIN=linux/amd64 for one platform the second time, FRESH=1 to compile anew then)

@@ -427,3 +427,30 @@ func TestNewestMinor(t *testing.T) {
 		t.Errorf("go.mod has %s, NewestMinor is %d", found, NewestMinor)
 	}
 }
+
+// TestOlderVersions: what an older version lacks is a line each, and nothing that is wrong.
+func TestOlderVersions(t *testing.T) {
+	for version, want := range map[string][]string{
+		"v1.30.14-eks-1": {"1.33", "1.35", "1.37"}, "v1.34.4": {"1.35", "1.37"}, "v1.36.3": {"1.37"}, "v1.37.1": nil,
+	} {
+		f := good()
+		f.Server.Value.Version = version
+		var found []string
+		report := Judge(f)
+		for _, finding := range report.Findings {
+			if finding.Check != "kubernetes-version" {
+				continue
+			}
+			if finding.Level != doctor.OK {
+				t.Errorf("%s: %+v", version, finding)
+			}
+			if after, is := strings.CutPrefix(finding.What, "before Kubernetes "); is {
+				since, _, _ := strings.Cut(after, ",")
+				found = append(found, since)
+			}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s lacks what came with %v, want %v", version, found, want)
+		}
+	}
+}

@@ -112,13 +112,15 @@ const (
 // compiled once. Debug information would be thrown away by the linker (-w), and not making it saves 15 % of the
 // compiler's time. What is built otherwise (make's own go build) shares packages if it has the same -trimpath and
 // -gcflags.
-func Flags() []string {
+func Flags() []string { return flags(KubernetesVersion) }
+
+func flags(kubernetes string) []string {
 	return []string{"-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags=" + strings.Join([]string{
 		"-s", "-w",
-		"-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion,
-		"-X k8s.io/component-base/version.gitMajor=1", "-X k8s.io/component-base/version.gitMinor=37",
+		"-X k8s.io/component-base/version.gitVersion=" + kubernetes,
+		"-X k8s.io/component-base/version.gitMajor=1", "-X k8s.io/component-base/version.gitMinor=" + minorOf(kubernetes),
 		"-X k8s.io/component-base/version.gitTreeState=clean",
-		"-X k8s.io/client-go/pkg/version.gitVersion=" + KubernetesVersion,
+		"-X k8s.io/client-go/pkg/version.gitVersion=" + kubernetes,
 		"-X sigs.k8s.io/metrics-server/pkg/version.gitVersion=" + MetricsServerVersion,
 	}, " ")}
 }
@@ -139,6 +141,10 @@ type Config struct {
 	BinDir string
 	// Parts are the names of the programs wanted; empty means the control plane's, all of them.
 	Parts []string
+	// Kubernetes is a minor version of tools/versions, such as "1.32", of which the API server, the controller manager
+	// and the scheduler are wanted; empty means KubernetesVersion. They are in <Root>/bin/v1.32, beside links to the other
+	// parts.
+	Kubernetes string
 	// Out gets the progress; nil is silence.
 	Out io.Writer
 	// Terminal rewrites one line of Out instead of adding lines.
@@ -188,7 +194,7 @@ func Run(ctx context.Context, config Config) (Result, error) {
 			return Result{}, err
 		}
 	}
-	b := &builder{config: config, binDir: filepath.Join(config.Root, "bin")}
+	b := &builder{config: config, binDir: filepath.Join(config.Root, "bin"), kubernetes: KubernetesVersion}
 	if err := os.MkdirAll(b.binDir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("folder of binaries: %w", err)
 	}
@@ -197,6 +203,9 @@ func Run(ctx context.Context, config Config) (Result, error) {
 		return Result{}, err
 	}
 	defer unlock()
+	if config.Kubernetes != "" {
+		return b.runVersion(ctx, wanted)
+	}
 	return b.run(ctx, wanted)
 }
 
@@ -258,7 +267,9 @@ func Root() (string, error) {
 type builder struct {
 	config Config
 	binDir string
-	result Result
+	// kubernetes is the version that Kubernetes' own parts say they are.
+	kubernetes string
+	result     Result
 }
 
 func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
@@ -286,7 +297,7 @@ func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
 
 // update builds those parts of a module that are not up to date.
 func (b *builder) update(ctx context.Context, module string, parts []part) error {
-	stamp, err := newStamp(ctx, b.config.Root, module)
+	stamp, err := newStamp(ctx, filepath.Join(b.config.Root, module), flags(b.kubernetes))
 	if err != nil {
 		return err
 	}
@@ -380,7 +391,7 @@ func (b *builder) compile(ctx context.Context, c compilation) error {
 	progress := newProgress(b.config, c.total)
 	defer progress.finish()
 	args := slices.Concat([]string{"build", "-v", "-debug-actiongraph=" + filepath.Join(c.scratch, graphName),
-		"-o", c.scratch + string(filepath.Separator)}, Flags(), c.packages)
+		"-o", c.scratch + string(filepath.Separator)}, flags(b.kubernetes), c.packages)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = c.dir, environment()
 	cmd.Stderr = progress

@@ -46,6 +46,8 @@ var allParts = []part{
 	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender",
 		apart: true},
 	{name: UpstreamUpdater, module: autoscaler, pkg: verticalAutoscaler + "updater", outName: "updater", apart: true},
+	{name: UpstreamAdmission, module: autoscaler, pkg: verticalAutoscaler + "admission-controller",
+		outName: "admission-controller", apart: true},
 	{name: KEDAOperator, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/operator", outName: "operator", apart: true},
 	{name: KEDAMetricsServer, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/adapter", outName: "adapter",
 		apart: true},
@@ -69,7 +71,7 @@ const (
 	endToEnd     = "tools/e2e"
 )
 
-const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
+const verticalAutoscaler = verticalModule + "/pkg/"
 
 // endToEndImages is where Kubernetes has the programs of its end-to-end tests' images.
 const endToEndImages = "k8s.io/kubernetes/test/images/"
@@ -102,10 +104,11 @@ const (
 	MemoryServer    = "memoryserver"
 )
 
-// The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.
+// The parts of upstream's vertical autoscaler, beside which Plimsoll is measured and tested.
 const (
 	UpstreamRecommender = "upstream-vpa-recommender"
 	UpstreamUpdater     = "upstream-vpa-updater"
+	UpstreamAdmission   = "upstream-vpa-admission-controller"
 )
 
 // Flags are the compiler's and linker's, the same for all parts and for Plimsoll, so that each shared package is

@@ -52,7 +52,7 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 }
 
 func refusal(message string) statusreport.Refusal {
-	return statusreport.Refusal{Reason: "InvalidSpec", Message: message}
+	return statusreport.Refusal{Reason: statusreport.InvalidSpec, Message: message, Summary: "the spec is invalid"}
 }
 
 func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {

@@ -120,6 +120,8 @@ type Refusal struct {
 	// Reason and Message are those of the condition AbleToScale.
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
+	// Summary is the status's.
+	Summary string `json:"summary,omitempty"`
 }
 
 // Options are the flags of the controller; what is absent has its default.

@@ -226,8 +226,8 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 	case r.isOther || other.isOther:
 		f.Remedy = "Delete one of them: both set the replica count."
 	case slices.Contains(kinds, objects.ScaledObject) && slices.Contains(kinds, objects.WLA):
-		f.Remedy = "Delete the ScaledObject: the WorkloadAutoscaler does not act before. plimsoll migrate does it without a " +
-			"change of the count."
+		f.Remedy = "Delete the ScaledObject: the WorkloadAutoscaler does not act before. plimsoll migrate does it without " +
+			"a change of the count."
 	case r.isVertical:
 		f.Remedy = "Delete one of them, or let it only recommend."
 		f.Patch = patch(r.object).set(objects.Field{"spec", "updatePolicy", "updateMode"}, "Off")

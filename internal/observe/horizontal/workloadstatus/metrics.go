@@ -6,6 +6,7 @@ import (
 	"time"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -73,7 +74,7 @@ func samplesOf(n *metric.Counts) *plimsollv1alpha1.MetricSamples {
 	}
 }
 
-func pods(n int) int32 { return int32(min(n, math.MaxInt32)) }
+func pods(n int) int32 { return arithmetic.Saturate.ToInt32(int64(n)) }
 
 // samplesMoved reports whether other pods count for a metric than the status shows, or whether its samples have ceased
 // or begun to arrive.

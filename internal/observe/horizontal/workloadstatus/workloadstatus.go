@@ -56,8 +56,8 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 }
 
 // HasMoved reports whether the object's status has other limits, other schedules in force, another next change,
-// other samples, another decision or another forecast than after the decision. None of these may ever come with another count,
-// condition or number. It makes no status: nearly always nothing has moved.
+// other samples, another decision or another forecast than after the decision. None of these may ever come with another
+// count, condition or number. It makes no status: nearly always nothing has moved.
 func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 	before, d := &a.Workload.Status, w.Decision
 	isWithoutReady := meta.FindStatusCondition(before.Conditions, statusreport.Ready) == nil

@@ -55,6 +55,7 @@ func upstreamErrors(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) fi
 	}
 	var options apivalidation.HorizontalPodAutoscalerSpecValidationOptions
 	options.ObjectMetricsValidationOptions.AllowEmptyAPIGroup = true
+	options.ScaleTargetRefValidationOptions.AllowEmptyAPIGroup = hpa.Spec.ScaleTargetRef.Kind == "ReplicationController"
 	return apivalidation.ValidateHorizontalPodAutoscaler(internal, options)
 }
 

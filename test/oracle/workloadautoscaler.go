@@ -126,6 +126,8 @@ func (r *replay) decide(
 	s, upstream := r.line.Situations[i], &r.line.Upstream[i]
 	of := *snapshot
 	of.HPA = a.HorizontalPodAutoscaler
+	// A WorkloadAutoscaler's status has metrics of another shape.
+	of.HPA.Status.CurrentMetrics = snapshot.HPA.Status.CurrentMetrics
 	options := observehorizontal.DefaultOptions()
 	options.Divergences = divergence.None
 	policy, refusal := observehorizontal.PolicyOf(a, options)
@@ -212,7 +214,9 @@ func pasted(hpa *autoscalingv2.HorizontalPodAutoscaler) *plimsollv1alpha1.Worklo
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: hpa.ObjectMeta}
 	paste(&hpa.Spec, &wla.Spec)
 	plimsollv1alpha1.SetDefaults(&wla.Spec)
-	paste(&hpa.Status, &wla.Status)
+	text, err := json.Marshal(&hpa.Status)
+	must(err)
+	must(json.Unmarshal(text, &wla.Status))
 	return wla
 }
 

@@ -107,7 +107,7 @@ func (d *Decision) applyMode(s *State) {
 		d.Desired = d.Current
 		if held := d.policy.WorkloadAutoscaler.PausedReplicas; held != nil &&
 			d.target.Selector.Problem != podselector.Ambiguous {
-			d.Desired = *held
+			d.Desired = min(*held, d.policy.MaxReplicas)
 		}
 		if d.Rescale = d.Desired != d.Current; d.Rescale || d.Branch != BranchAwaiting {
 			d.Branch = BranchPaused

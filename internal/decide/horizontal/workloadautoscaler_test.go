@@ -63,7 +63,7 @@ func (m maker) extend(p *horizontal.Policy) {
 		if m.chance("a fallback", 2) {
 			p.Metrics[i].Fallback = source.Fallback{
 				FailureDuration: time.Second + m.duration("fails for", time.Minute), Replicas: int32(m.pick("fallback", 0, 30)),
-				Behavior: source.FallbackBehavior(m.pick("behavior of the fallback", 0, 3)),
+				Policy: source.FallbackPolicy(m.pick("policy of the fallback", 0, 3)),
 			}
 		}
 		p.Metrics[i].ActivationMilli = m.pick("activation", 0, 500)
@@ -129,7 +129,7 @@ func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
 			if m.chance("a fallback", 2) {
 				p.Metrics[i].Fallback = source.Fallback{
 					FailureDuration: time.Minute, Replicas: int32(m.pick("fallback", 1, 20)),
-					Behavior: source.FallbackBehavior(m.pick("behavior of the fallback", 0, 3)),
+					Policy: source.FallbackPolicy(m.pick("policy of the fallback", 0, 3)),
 				}
 			}
 		}

@@ -66,7 +66,7 @@ func (r workload) nextHeld() string {
 	case r.Observation.Refusal.Reason != "":
 		return fmt.Sprintf("stays at %d while the WorkloadAutoscaler may not write it", d.Current)
 	case d.Rescale:
-		return fmt.Sprintf("%d (pausedReplicas) at the next decision, then no change until the mode changes", d.Desired)
+		return fmt.Sprintf("%d (paused.replicas) at the next decision, then no change until the mode changes", d.Desired)
 	}
 	return fmt.Sprintf("stays at %d until the mode changes", d.Current)
 }
@@ -182,7 +182,7 @@ func (r workload) modeText() string {
 	case w.Mode == mode.Preview:
 		return "Preview: decides, and writes nothing"
 	case w.Mode == mode.Paused && w.PausedReplicas != nil:
-		return fmt.Sprintf("Paused: holds the replica count at %d (pausedReplicas)", *w.PausedReplicas)
+		return fmt.Sprintf("Paused: holds the replica count at %d (paused.replicas)", *w.PausedReplicas)
 	case w.Mode == mode.Paused:
 		return "Paused: keeps the replica count as it is"
 	default:

@@ -55,7 +55,7 @@ func (c *conversion) cron(at string, i int, t *trigger) {
 	}
 	c.out().Schedules = append(c.out().Schedules, plimsollv1alpha1.Schedule{
 		Name: c.scheduleName(i, t), TimeZone: zone, Start: strings.TrimSpace(t.Metadata["start"]),
-		DurationSeconds: int64(duration / time.Second), MinReplicas: &replicas,
+		DurationSeconds: ptr.To(int64(duration / time.Second)), MinReplicas: &replicas,
 	})
 }
 

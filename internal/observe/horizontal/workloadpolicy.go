@@ -18,12 +18,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// The API server's defaults, for objects that never passed it.
-const (
-	defaultCooldown        = 300
-	defaultFailureDuration = 180
-)
-
 // PolicyOf is what the object and the flags ask for. Of a WorkloadAutoscaler whose spec is invalid
 // in a way that the API server did not refuse, the refusal says so, and the policy is not to be
 // acted on.
@@ -38,6 +32,9 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 	errs = append(errs, problems...)
 	for i := range a.Workload.Spec.Metrics {
 		errs = append(errs, extendSpec(&p.Metrics[i], &a.Workload.Spec.Metrics[i], o, i)...)
+	}
+	if len(a.Workload.Spec.Metrics)+len(a.Workload.Spec.Schedules) == 0 {
+		errs = append(errs, field.Required(field.NewPath("spec", "metrics"), "there are no schedules either"))
 	}
 	errs = append(errs, sources.CheckPages(a.Workload.Spec.Metrics, field.NewPath("spec", "metrics"))...)
 	p.WorkloadAutoscaler = own
@@ -58,12 +55,15 @@ func refusal(message string) statusreport.Refusal {
 func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {
 	var errs field.ErrorList
 	spec, path := &wla.Spec, field.NewPath("spec")
-	own := &horizontal.WorkloadAutoscaler{
-		PausedReplicas: spec.PausedReplicas,
-		Zero: zero.Settings{
-			CooldownPeriod:        seconds(valueOr(spec.CooldownPeriod, defaultCooldown)),
-			InitialCooldownPeriod: seconds(valueOr(spec.InitialCooldownPeriod, 0)),
-		},
+	own := &horizontal.WorkloadAutoscaler{}
+	if p := spec.Paused; p != nil {
+		own.PausedReplicas = &p.Replicas
+	}
+	if z := spec.ScaleToZero; z != nil {
+		own.Zero = zero.Settings{
+			CooldownPeriod:        seconds(valueOr(z.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
+			InitialCooldownPeriod: seconds(valueOr(z.InitialCooldownSeconds, 0)),
+		}
 	}
 	var isKnown bool
 	if own.Mode, isKnown = mode.Parse(string(spec.Mode)); !isKnown {
@@ -92,13 +92,14 @@ var modes = []plimsollv1alpha1.Mode{
 }
 
 var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
-	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReferences,
+	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReference,
 }
 
 // extendSpec adds to a metric what an HPA's metric does not have.
 func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) field.ErrorList {
 	path := field.NewPath("spec", "metrics").Index(i)
 	errs := sources.Extend(spec, m, modeOf(o.Divergences), path)
+	spec.GivenName = m.Name
 	if m.ActivationValue != nil {
 		spec.ActivationMilli = observe.Milli(m.ActivationValue, modeOf(o.Divergences))
 	}
@@ -106,18 +107,18 @@ func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i 
 	if f == nil {
 		return errs
 	}
-	behavior, isKnown := source.ParseFallbackBehavior(string(f.Behavior))
+	policy, isKnown := source.ParseFallbackPolicy(string(f.Policy))
 	if !isKnown {
-		errs = append(errs, field.NotSupported(path.Child("fallback", "behavior"), f.Behavior, fallbackBehaviors))
+		errs = append(errs, field.NotSupported(path.Child("fallback", "policy"), f.Policy, fallbackPolicies))
 	}
 	spec.Fallback = source.Fallback{
-		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, defaultFailureDuration)),
-		Replicas:        valueOr(f.Replicas, 0), Behavior: behavior,
+		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, plimsollv1alpha1.DefaultFailureDurationSeconds)),
+		Replicas:        valueOr(f.Replicas, 0), Policy: policy,
 	}
 	return errs
 }
 
-var fallbackBehaviors = []plimsollv1alpha1.FallbackBehavior{
+var fallbackPolicies = []plimsollv1alpha1.FallbackPolicy{
 	plimsollv1alpha1.FallbackStatic, plimsollv1alpha1.FallbackCurrentReplicas,
 	plimsollv1alpha1.FallbackCurrentReplicasIfHigher, plimsollv1alpha1.FallbackCurrentReplicasIfLower,
 }

@@ -108,7 +108,7 @@ func (w *Decided) reason() string {
 func (w *Decided) nameOf(p proposal.Proposal) string {
 	switch p.Source {
 	case proposal.Metric, proposal.Surge, proposal.Fallback:
-		return w.Policy.Metrics[p.Index].Name
+		return w.Policy.Metrics[p.Index].ShortName()
 	case proposal.Schedule:
 		if p.Index < len(w.Decision.Schedules.InForce) {
 			return w.Decision.Schedules.InForce[p.Index].Schedule.Name
@@ -134,7 +134,7 @@ func (w *Decided) proposals() []plimsollv1alpha1.Proposal {
 	for i := range d.Metrics {
 		if failure := d.Metrics[i].Failure; failure != nil {
 			list = append(list, plimsollv1alpha1.Proposal{
-				Source: plimsollv1alpha1.ProposalSourceMetric, Name: w.Policy.Metrics[i].Name,
+				Source: plimsollv1alpha1.ProposalSourceMetric, Name: w.Policy.Metrics[i].ShortName(),
 				Message: shorten(failure.Message, mostOfProposal),
 			})
 		}
@@ -160,7 +160,7 @@ func (w *Decided) next() *plimsollv1alpha1.Next {
 	case n.Schedule != "":
 		next.Message = "schedule " + n.Schedule
 	case n.Reason == trigger.FallbackDue && n.Metric < len(w.Policy.Metrics):
-		next.Message = "metric " + w.Policy.Metrics[n.Metric].Name
+		next.Message = "metric " + w.Policy.Metrics[n.Metric].ShortName()
 	}
 	return next
 }

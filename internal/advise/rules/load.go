@@ -88,7 +88,7 @@ func propose(h *objects.Horizontal, load *objects.Load, startUp time.Duration) [
 		if err != nil {
 			return nil
 		}
-		room -= len(own)
+		room -= len(h.Workload.Schedules)
 		cache, bounds := &schedules.Cache{}, schedules.Bounds{MinReplicas: h.MinReplicas(), MaxReplicas: h.Spec.MaxReplicas}
 		config.Floor = func(at time.Time) int32 { return cache.At(at, own, bounds).MinReplicas }
 	}
@@ -106,7 +106,9 @@ func schedulesOf(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) ([]schedules.Sch
 		if errs != nil {
 			return nil, errs.ToAggregate()
 		}
-		all = append(all, s)
+		if !spec.Schedules[i].Suspend {
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }

@@ -172,7 +172,7 @@ func TestFailingServerKeepsReplicas(t *testing.T) {
 		api, o := w.workloads(), w.ownMetrics()
 		object := ownly(w.web("web", 4), ofQuery)
 		object.Spec.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
-			Behavior: plimsollv1alpha1.FallbackStatic, Replicas: ptr.To[int32](6), FailureDurationSeconds: ptr.To[int32](60),
+			Policy: plimsollv1alpha1.FallbackStatic, Replicas: ptr.To[int32](6), FailureDurationSeconds: ptr.To[int32](60),
 		}
 		api.put(object)
 		o.answer = sources.Answer{Err: errServer}

@@ -36,6 +36,8 @@ func (r *Result) complete() {
 	}
 	if spec.MinReplicas != nil && *spec.MinReplicas == 0 {
 		spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{}
+		r.Note("spec.minReplicas", "0 needs scaleToZero, which is added: the last replica goes when no metric has been "+
+			"active for %d s", plimsollv1alpha1.DefaultCooldownSeconds)
 	}
 	r.Finish()
 }

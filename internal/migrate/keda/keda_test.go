@@ -95,8 +95,8 @@ func TestScalerWithSeveralMetrics(t *testing.T) {
 // The printed annotation permits a Secret for servers whose identity nothing verifies to its owner.
 func TestAnnotationOfSecrets(t *testing.T) {
 	const address = "mimir.example.com:443"
-	ca := func(secret string) *plimsollv1alpha1.CertificateSource {
-		return &plimsollv1alpha1.CertificateSource{Secret: plimsollv1alpha1.SecretKeySelector{Name: secret, Key: "ca.crt"}}
+	ca := func(secret string) *plimsollv1alpha1.SecretSource {
+		return &plimsollv1alpha1.SecretSource{Secret: plimsollv1alpha1.SecretKeySelector{Name: secret, Key: "ca.crt"}}
 	}
 	for name, c := range map[string]struct {
 		config *plimsollv1alpha1.TLSConfig

@@ -53,7 +53,7 @@ func TestSchedulesThatCannotBe(t *testing.T) {
 		"the 30th of February": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.Schedules = []plimsollv1alpha1.Schedule{night}
 			s.Schedules[0].Start = "0 0 30 2 *"
-		}, `spec.schedules[0].start: Invalid value: "0 0 30 2 *": never starts`},
+		}, `spec.schedules[0].start: Invalid value: "0 0 30 2 *": never comes`},
 	}
 	refuses(t, cases)
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}

@@ -6,6 +6,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -59,11 +60,10 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 	if p := spec.Paused; p != nil {
 		own.PausedReplicas = &p.Replicas
 	}
-	if z := spec.ScaleToZero; z != nil {
-		own.Zero = zero.Settings{
-			CooldownPeriod:        seconds(valueOr(z.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
-			InitialCooldownPeriod: seconds(valueOr(z.InitialCooldownSeconds, 0)),
-		}
+	toZero := ptr.Deref(spec.ScaleToZero, plimsollv1alpha1.ScaleToZero{})
+	own.Zero = zero.Settings{
+		CooldownPeriod:        seconds(valueOr(toZero.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
+		InitialCooldownPeriod: seconds(valueOr(toZero.InitialCooldownSeconds, 0)),
 	}
 	var isKnown bool
 	if own.Mode, isKnown = mode.Parse(string(spec.Mode)); !isKnown {
@@ -74,7 +74,9 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 	}
 	for i := range spec.Schedules {
 		schedule, problems := scheduled.Of(&spec.Schedules[i], path.Child("schedules").Index(i))
-		own.Schedules = append(own.Schedules, schedule)
+		if !spec.Schedules[i].Suspend {
+			own.Schedules = append(own.Schedules, schedule)
+		}
 		if most, least := schedule.MaxReplicas, valueOr(spec.MinReplicas, 1); most > 0 && most < least {
 			problems = append(problems, field.Invalid(path.Child("schedules").Index(i).Child("maxReplicas"), most,
 				fmt.Sprintf("must not be below the minReplicas of the object, %d", least)))

@@ -181,7 +181,7 @@ func checkFallback(t *rapid.T, d *horizontal.Decision) (falls bool) {
 	return true
 }
 
-// TestModesHold: Preview writes nothing, Paused nothing but pausedReplicas.
+// TestModesHold: Preview writes nothing, Paused nothing but paused.replicas.
 func TestModesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(s *situation, d *horizontal.Decision) {
@@ -189,7 +189,8 @@ func TestModesHold(t *testing.T) {
 			switch {
 			case w.Mode == mode.Preview && (d.Rescale || s.state.Pending != nil):
 				t.Fatalf("Preview writes %d", d.Desired)
-			case w.Mode == mode.Paused && d.Desired != d.Current && (w.PausedReplicas == nil || d.Desired != *w.PausedReplicas):
+			case w.Mode == mode.Paused && d.Desired != d.Current && (w.PausedReplicas == nil ||
+				d.Desired != min(*w.PausedReplicas, s.policy.MaxReplicas)):
 				t.Fatalf("Paused goes from %d to %d", d.Current, d.Desired)
 			case w.Mode == mode.Paused && d.Rescale != (d.Desired != d.Current):
 				t.Fatalf("Paused from %d to %d: rescale is %v", d.Current, d.Desired, d.Rescale)

@@ -60,22 +60,41 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 		return
 	}
 	before := *t
-	used := plimsollv1alpha1.MetricTarget{Type: before.Type}
-	switch isByType := m.Object != nil; {
-	case isByType && before.Type == plimsollv1alpha1.ValueMetricType && before.Value != nil,
-		!isByType && before.AverageValue == nil && before.Value != nil && m.External != nil:
-		used.Type, used.Value = plimsollv1alpha1.ValueMetricType, before.Value
-	case before.AverageValue != nil && (!isByType || before.Type == plimsollv1alpha1.AverageValueMetricType):
-		used.Type, used.AverageValue = plimsollv1alpha1.AverageValueMetricType, before.AverageValue
-	case before.AverageUtilization != nil && (m.Resource != nil || m.ContainerResource != nil):
-		used.Type, used.AverageUtilization = plimsollv1alpha1.UtilizationMetricType, before.AverageUtilization
+	kind := typeOf(m, t)
+	*t = plimsollv1alpha1.MetricTarget{Type: kind}
+	switch {
+	case kind == plimsollv1alpha1.ValueMetricType && before.Value != nil:
+		t.Value = before.Value
+	case kind == plimsollv1alpha1.AverageValueMetricType && before.AverageValue != nil:
+		t.AverageValue = before.AverageValue
+	case kind == plimsollv1alpha1.UtilizationMetricType && before.AverageUtilization != nil:
+		t.AverageUtilization = before.AverageUtilization
 	default:
-		return // An HPA computes nothing of it, and a WorkloadAutoscaler is refused.
+		*t = before // Neither of the two kinds of objects can have it.
+		return
 	}
-	*t = used
-	if used.Type != before.Type {
-		r.Note(at+".target.type", "%s becomes %s: an HPA goes by the value that is set", before.Type, used.Type)
+	if kind != before.Type {
+		r.Note(at+".target.type", "%s becomes %s: an HPA goes by the value that is set", before.Type, kind)
 	}
+}
+
+// typeOf is the type of the target that an HPA goes by. A target that an HPA cannot have keeps its own.
+func typeOf(m *plimsollv1alpha1.MetricSpec, t *plimsollv1alpha1.MetricTarget) plimsollv1alpha1.MetricTargetType {
+	isKnown := t.Type == plimsollv1alpha1.ValueMetricType || t.Type == plimsollv1alpha1.AverageValueMetricType ||
+		t.Type == plimsollv1alpha1.UtilizationMetricType
+	isResource := m.Resource != nil || m.ContainerResource != nil
+	switch {
+	case !isKnown, m.Object != nil, isResource && t.AverageValue != nil && t.AverageUtilization != nil,
+		m.External != nil && t.AverageValue != nil && t.Value != nil:
+		return t.Type
+	case t.AverageValue != nil:
+		return plimsollv1alpha1.AverageValueMetricType
+	case isResource:
+		return plimsollv1alpha1.UtilizationMetricType
+	case m.External != nil:
+		return plimsollv1alpha1.ValueMetricType
+	}
+	return t.Type
 }
 
 // targetOf is the target of a metric that an HPA can have; nil without one.

@@ -211,7 +211,7 @@ spec:
 		"spec.metrics[0].podEndpoint.target={type: Value, value: 300}":                "",
 		"spec.metrics[0].podEndpoint.metric.name=http-requests":                       "metric.name",
 		"spec.metrics[0].podEndpoint.port=0":                                          "port",
-		"spec.metrics[0].podEndpoint.valueType=Counter":                                      "neither Gauge nor Rate",
+		"spec.metrics[0].podEndpoint.valueType=Counter":                               "neither Gauge nor Rate",
 		"spec.metrics[0].podEndpoint.target={type: AverageValue}":                     "must have either value or averageValue",
 		"spec.metrics[0].podEndpoint.target={type: Value, value: 1, averageValue: 1}": "must have either value or averageValue",
 		"spec.metrics[0].podEndpoint.taget=1":                                         "taget",

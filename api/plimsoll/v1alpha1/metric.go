@@ -134,7 +134,7 @@ type ContainerResourceMetricSource struct {
 	// +kubebuilder:validation:XValidation:rule=`self.type != 'Value'`,message="must be Utilization or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
-	// The name of the container.
+	// The name of the container in the pods.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -182,7 +182,7 @@ type MetricIdentifier struct {
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Name string `json:"name"`
 
-	// Which series of the metric, by their labels; all of them without it.
+	// Which series of the metric, by their labels. Without it all of them.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
@@ -201,17 +201,20 @@ type MetricTarget struct {
 	// averageUtilization.
 	Type MetricTargetType `json:"type"`
 
-	// The target of the metric's total.
+	// The target of the metric's total. It is required where type is Value, and may be set
+	// only there.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
 	Value *resource.Quantity `json:"value,omitempty"`
 
-	// The target of the average over the pods.
+	// The target of the average over the pods. It is required where type is AverageValue,
+	// and may be set only there.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 
-	// The target of the average over the pods, in percent of what they request.
+	// The target of the average over the pods, in percent of what they request. It is
+	// required where type is Utilization, and may be set only there.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	AverageUtilization *int32 `json:"averageUtilization,omitempty"`

@@ -14,8 +14,8 @@ import (
 const (
 	// defaultCPUUtilization is the API server's target of an HPA without metrics.
 	defaultCPUUtilization = 80
-	// MostReplicas is the largest maxReplicas of a WorkloadAutoscaler.
-	MostReplicas = 1_000_000
+	// mostReplicas is the largest maxReplicas that a WorkloadAutoscaler can have.
+	mostReplicas = 1_000_000
 )
 
 // complete writes out what the spec of an HPA means without saying it, and a WorkloadAutoscaler's has to say.
@@ -46,9 +46,9 @@ func (r *Result) complete() {
 func (r *Result) Finish() {
 	spec := &r.WorkloadAutoscaler.Spec
 	nameMetrics(spec.Metrics)
-	if spec.MaxReplicas > MostReplicas {
-		r.Note("spec.maxReplicas", "%d becomes %d, which is more than a cluster has room for", spec.MaxReplicas, MostReplicas)
-		spec.MaxReplicas = MostReplicas
+	if spec.MaxReplicas > mostReplicas {
+		r.Note("spec.maxReplicas", "%d becomes %d, which is more than a cluster has room for", spec.MaxReplicas, mostReplicas)
+		spec.MaxReplicas = mostReplicas
 	}
 }
 

@@ -73,7 +73,7 @@ func TestWrittenOut(t *testing.T) {
 	r := fromSpec(t, `{"minReplicas":0,"maxReplicas":2147483647,"metrics":[]}`)
 	spec := &r.WorkloadAutoscaler.Spec
 	if len(spec.Metrics) != 1 || spec.Metrics[0].Name != "cpu" || *spec.Metrics[0].Resource.Target.AverageUtilization != 80 ||
-		spec.ScaleToZero == nil || spec.MaxReplicas != MostReplicas {
+		spec.ScaleToZero == nil || spec.MaxReplicas != mostReplicas {
 		t.Errorf("%+v", spec)
 	}
 	var noted []string

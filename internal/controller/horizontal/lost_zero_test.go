@@ -100,7 +100,7 @@ func TestZeroUnderANewLeader(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.workloads()
 		o := workloadOf(w.web("web", 2))
-		none, two := int32(0), int32(2)
+		two := int32(2)
 		o.Spec.MinReplicas, o.Spec.Mode, o.Spec.Paused = &two, "Paused", &plimsollv1alpha1.Paused{}
 		w.setReplicas("web", 0)
 		api.put(o)

@@ -6,7 +6,6 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -60,7 +59,10 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 	if p := spec.Paused; p != nil {
 		own.PausedReplicas = &p.Replicas
 	}
-	toZero := ptr.Deref(spec.ScaleToZero, plimsollv1alpha1.ScaleToZero{})
+	var toZero plimsollv1alpha1.ScaleToZero
+	if spec.ScaleToZero != nil {
+		toZero = *spec.ScaleToZero
+	}
 	own.Zero = zero.Settings{
 		CooldownPeriod:        seconds(valueOr(toZero.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
 		InitialCooldownPeriod: seconds(valueOr(toZero.InitialCooldownSeconds, 0)),

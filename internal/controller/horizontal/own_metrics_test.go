@@ -182,7 +182,7 @@ func TestFailingServerKeepsReplicas(t *testing.T) {
 		w.pass(12 * time.Second)
 		w.wantReplicas("web", 6, "the fallback is due after a minute")
 		got := workloadCondition(api.get("web"), "FallbackActive")
-		if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "Prometheus") {
+		if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, `metric "own"`) {
 			t.Errorf("%+v", got)
 		}
 	})

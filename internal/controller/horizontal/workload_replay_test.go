@@ -145,8 +145,13 @@ var workloadReplays = map[string]workloadReplay{
 	},
 	"awaited": {
 		prepare: func(w *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			o.Spec.Metrics = append(o.Spec.Metrics, workloadOf(&autoscalingv2.HorizontalPodAutoscaler{}).Spec.Metrics...)
-			o.Spec.Metrics[1].Resource.Target.AverageUtilization = ptr.To[int32](50)
+			o.Spec.Metrics = append(o.Spec.Metrics, plimsollv1alpha1.MetricSpec{
+				Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType, Resource: &plimsollv1alpha1.ResourceMetricSource{
+					Name: "cpu", Target: plimsollv1alpha1.MetricTarget{
+						Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: ptr.To[int32](50),
+					},
+				},
+			})
 			w.usage = 200
 		},
 		// Longer than a decision waits.

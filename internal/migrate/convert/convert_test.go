@@ -185,7 +185,7 @@ func TestNotCopied(t *testing.T) {
 	}
 	object := toUnstructured(t, hpa)
 	r, err := FromHPA(object)
-	if err != nil || len(r.Findings) != 2 || r.Losses() > 0 {
+	if err != nil || len(r.Findings) != 3 || r.Losses() > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	want := metav1.ObjectMeta{Namespace: "shop", Name: "web",

@@ -60,7 +60,10 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 		return
 	}
 	before := *t
-	kind := typeOf(m, t)
+	kind, isValid := typeOf(m, t)
+	if !isValid {
+		return // An HPA cannot have it, and a WorkloadAutoscaler is refused.
+	}
 	*t = plimsollv1alpha1.MetricTarget{Type: kind}
 	switch {
 	case kind == plimsollv1alpha1.ValueMetricType && before.Value != nil:
@@ -70,7 +73,7 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	case kind == plimsollv1alpha1.UtilizationMetricType && before.AverageUtilization != nil:
 		t.AverageUtilization = before.AverageUtilization
 	default:
-		*t = before // Neither of the two kinds of objects can have it.
+		*t = before // An HPA computes nothing of it, or cannot have it.
 		return
 	}
 	if kind != before.Type {
@@ -78,23 +81,27 @@ func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
 	}
 }
 
-// typeOf is the type of the target that an HPA goes by. A target that an HPA cannot have keeps its own.
-func typeOf(m *plimsollv1alpha1.MetricSpec, t *plimsollv1alpha1.MetricTarget) plimsollv1alpha1.MetricTargetType {
+// typeOf is the type of the target that an HPA goes by. It is not valid if an HPA cannot have such a target.
+func typeOf(
+	m *plimsollv1alpha1.MetricSpec, t *plimsollv1alpha1.MetricTarget,
+) (kind plimsollv1alpha1.MetricTargetType, isValid bool) {
 	isKnown := t.Type == plimsollv1alpha1.ValueMetricType || t.Type == plimsollv1alpha1.AverageValueMetricType ||
 		t.Type == plimsollv1alpha1.UtilizationMetricType
 	isResource := m.Resource != nil || m.ContainerResource != nil
 	switch {
-	case !isKnown, m.Object != nil, isResource && t.AverageValue != nil && t.AverageUtilization != nil,
+	case !isKnown, isResource && t.AverageValue != nil && t.AverageUtilization != nil,
 		m.External != nil && t.AverageValue != nil && t.Value != nil:
-		return t.Type
+		return "", false
+	case m.Object != nil:
+		return t.Type, true
 	case t.AverageValue != nil:
-		return plimsollv1alpha1.AverageValueMetricType
+		return plimsollv1alpha1.AverageValueMetricType, true
 	case isResource:
-		return plimsollv1alpha1.UtilizationMetricType
+		return plimsollv1alpha1.UtilizationMetricType, true
 	case m.External != nil:
-		return plimsollv1alpha1.ValueMetricType
+		return plimsollv1alpha1.ValueMetricType, true
 	}
-	return t.Type
+	return t.Type, true
 }
 
 // targetOf is the target of a metric that an HPA can have; nil without one.

@@ -265,7 +265,7 @@ func TestAsKEDA(t *testing.T) {
 		"a quantity as a threshold": {plain + strings.Replace(prometheusOfWorker, `"5"`, "5k", 1), 0,
 			"spec.triggers[0]", true, "not a number"},
 		"a night with clock changes": {cron("Europe/Berlin", "}"), 1, "", false, ""},
-		"one with two ends": {strings.Replace(cron("Europe/Berlin", "}"), "end: 0 6", "end: 0 5,6", 1), 1,
+		"one with two ends": {strings.Replace(cron("Europe/Berlin", "}"), "end: 0 6 * * *", `end: "0 5,6 * * *"`, 1), 1,
 			"spec.triggers[0].metadata.end", false, "an hour earlier or later"},
 		"a night without": {cron("Asia/Kolkata", "}"), 1, "", false, ""},
 		"more than the max": {strings.Replace(cron("Etc/UTC", "}"), "  min", "  maxReplicaCount: 2\n  min", 1), 1,

@@ -25,7 +25,9 @@ func annotated(mode string) Autoscaler {
 func specified(f *plimsollv1alpha1.Forecast) Autoscaler {
 	return WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ForecastAnnotation: "Active"}},
-		Spec:       plimsollv1alpha1.WorkloadAutoscalerSpec{Forecast: f},
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
+			Forecast: f, Metrics: []plimsollv1alpha1.MetricSpec{{Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType}},
+		},
 	})
 }
 

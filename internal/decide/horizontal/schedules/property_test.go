@@ -88,12 +88,8 @@ func isInForce(s *schedules.Schedule, now time.Time) bool {
 	if s.End == nil {
 		return len(matches(s.Start, s.Location, now.Add(-s.Duration), now)) > 0
 	}
-	for _, start := range matches(s.Start, s.Location, now.Add(-30*time.Hour), now) {
-		if len(matches(s.End, s.Location, start, now)) == 0 {
-			return true
-		}
-	}
-	return false
+	starts := matches(s.Start, s.Location, now.Add(-30*time.Hour), now)
+	return len(starts) > 0 && len(matches(s.End, s.Location, starts[len(starts)-1], now)) == 0
 }
 
 // TestAgainstTwin: the bounds without ramps are what a search minute by minute finds.

@@ -58,6 +58,11 @@ UNIT_UNRACED = $$(go list ./... | grep -E '$(SEQUENTIAL)|$(LONG)')
 # Those that take longest start first: handover, then the last in the alphabet.
 WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
 
+# What make test-versions runs on other versions of Kubernetes: HPAs beside kube-controller-manager's loop and without it,
+# WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, migrate, explain, doctor, the installation and its faults.
+VERSIONS ?= 1.32 1.34 1.36
+VERSIONED := $(addprefix ./test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor faults)
+
 # The chart, rendered by Helm's library, which is no requirement of the product. The go command does not see that files outside
 # of a test's module have changed: what it remembers of an earlier run says nothing.
 CHART_TESTS = cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 5m .
@@ -156,6 +161,20 @@ test-ui: tools test/ui/node_modules/.package-lock.json ## test the page of plims
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
 	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
 
+.PHONY: test-versions
+test-versions: ## run the integration tests on other versions of Kubernetes; ends in a table (VERSIONS='1.32 1.34 1.36' of tools/versions, PKG=./test/integration/doctor RUN=TestX for some; builds each: minutes the first time)
+	@mkdir -p dist/versions
+	@for version in $(VERSIONS); do \
+		echo "Kubernetes $$version: building its control plane, then compiling the tests."; \
+		rm -f dist/versions/v$$version.*; \
+		$(DEVBUILD) -kubernetes=$$version || continue; \
+		skip=$$($(GO) run ./cmd/testversions skip $$version); \
+		PLIMSOLL_BIN=$(CURDIR)/bin/v$$version $(GO) test $(TEST_FLAGS) -count 1 -timeout 40m -p $(AT_A_TIME) -json -skip "$$skip" \
+			$(if $(RUN),-run '$(RUN)') $(or $(PKG),$(VERSIONED)) | tee dist/versions/v$$version.json | \
+			$(GO) run ./cmd/testprogress dist/versions/v$$version.log || true; \
+	done
+	@$(GO) run ./cmd/testversions table $(VERSIONS)
+
 .PHONY: test-release
 test-release: helm ## build a release twice, compare every byte, and check what is in it (AGAIN=linux/amd64 for one platform the second time, FRESH=1 to compile anew then)
 	@$(GO) build -modfile=tools/krew/go.mod $(TEST_FLAGS) -o bin/ sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
@@ -178,6 +197,13 @@ e2e-upstream: ## run Kubernetes' own end-to-end tests of HPAs, unmodified, on a 
 	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
 	@$(GO) run ./cmd/bench e2e $(if $(SUBJECT),--subjects='$(SUBJECT)') $(if $(FOCUS),--focus='$(FOCUS)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
+.PHONY: e2e-vpa
+e2e-vpa: ## run the end-to-end tests of upstream's vertical autoscaler, unmodified, on a real node (TESTS=file with them compiled; root; hours; SUBJECT=upstream for its own programs, FOCUS, RUNS, OUT, FLAGS as above)
+	@test -x '$(TESTS)' || { echo "TESTS=file: the compiled tests of upstream's repository; docs/real-node.md says where they are."; exit 1; }
+	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
+	@$(GO) run ./cmd/bench e2e --vertical-tests='$(abspath $(TESTS))' --logs=dist/e2e-vpa $(if $(SUBJECT),--subjects='$(SUBJECT)') \
+		$(if $(FOCUS),--focus='$(FOCUS)') $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 ##@ Measure
 

@@ -40,7 +40,7 @@ func e2eCommand() *cobra.Command {
 	o := &e2eOptions{}
 	command := &cobra.Command{
 		Use:   "e2e",
-		Short: "Kubernetes' own end-to-end tests of HPAs, unmodified, on a real node",
+		Short: "Upstream's own end-to-end tests of HPAs or of the vertical autoscaler, unmodified, on a real node",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return o.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr())
@@ -54,6 +54,8 @@ func e2eCommand() *cobra.Command {
 		"and one that needs 1.4 counts for three")
 	flags.StringVar(&c.Focus, "focus", "", "part of the names of the tests to run, or several "+
 		"with | between them (default all)")
+	flags.StringVar(&c.VerticalTests, "vertical-tests", "", "the compiled tests of upstream's vertical autoscaler, "+
+		"to run instead of Kubernetes' own of HPAs")
 	flags.StringVar(&c.LogDir, "logs", filepath.Join("dist", "e2e-upstream"), "folder for the output of each test")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON, written after each test")
 	flags.BoolVar(&o.resume, "resume", false, "do not run again what --out has results of, and add to it")
@@ -189,7 +191,12 @@ func (o *e2eOptions) build(ctx context.Context, progress io.Writer) error {
 	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
 	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "metrics-server",
 		build.Kubelet, build.KubeProxy, build.Agnhost, build.ResourceConsumer, build.ConsumeCPU}
-	ours := []string{build.Pause, build.UpstreamSuite}
+	ours := []string{build.Pause}
+	if o.config.VerticalTests == "" {
+		ours = append(ours, build.UpstreamSuite)
+	} else if err := o.prepareVertical(ctx, &parts); err != nil {
+		return err
+	}
 	if o.config.BinDir != "" {
 		parts, ours = slices.Concat(parts, ours), nil
 	}
@@ -208,5 +215,14 @@ func (o *e2eOptions) build(ctx context.Context, progress io.Writer) error {
 	if o.config.Plimsoll == "" {
 		o.config.Plimsoll = filepath.Join(built.BinDir, plimsoll)
 	}
+	return err
+}
+
+// prepareVertical adds the parts of upstream's vertical autoscaler, if it is tested, and downloads its manifests.
+func (o *e2eOptions) prepareVertical(ctx context.Context, parts *[]string) error {
+	if slices.Contains(o.config.Subjects, e2e.Upstream) {
+		*parts = append(*parts, build.UpstreamRecommender, build.UpstreamUpdater, build.UpstreamAdmission)
+	}
+	_, err := build.VerticalAutoscalerDir(ctx)
 	return err
 }

@@ -29,6 +29,8 @@ func run(ctx context.Context) error {
 	without := flag.String("without", "", "comma-separated parts to leave out, such as kubectl")
 	only := flag.String("only", "", "comma-separated parts to build (default: the control plane, devcluster and plimsoll)")
 	binDir := flag.String("bin-dir", os.Getenv("PLIMSOLL_BIN"), "folder of a ready control plane, which is then not built")
+	kubernetes := flag.String("kubernetes", "", "minor version of tools/versions whose control plane is built into "+
+		"a folder of its own, bin/v1.32 for instance")
 	flag.Parse()
 
 	ours := []string{"devcluster", "plimsoll"}
@@ -43,7 +45,7 @@ func run(ctx context.Context) error {
 	drop := func(name string) bool { return slices.Contains(strings.Split(*without, ","), name) }
 	ours, theirs = slices.DeleteFunc(ours, drop), slices.DeleteFunc(theirs, drop)
 
-	for _, config := range []build.Config{{BinDir: *binDir, Parts: theirs}, {Parts: ours}} {
+	for _, config := range []build.Config{{BinDir: *binDir, Kubernetes: *kubernetes, Parts: theirs}, {Parts: ours}} {
 		if len(config.Parts) == 0 {
 			continue
 		}

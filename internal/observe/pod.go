@@ -113,9 +113,9 @@ func (p *Pod) API() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion, Labels: p.labels.Map(),
 		},
-		Spec:   requests.spec(),
 		Status: corev1.PodStatus{Phase: phases[p.Phase]},
 	}
+	requests.into(pod)
 	pod.Spec.NodeName = p.Node()
 	if p.Created != 0 {
 		pod.CreationTimestamp = metav1.Unix(0, p.Created)

@@ -93,6 +93,26 @@ func TestPodsOfTheAPIAndBack(t *testing.T) {
 			p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("700m")}}
 			p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("5m")}
 		},
+		"a part of the pod's resources for the whole": func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}
+			p.Spec.InitContainers = []corev1.Container{containerOf("setup", "2")}
+			p.Spec.Overhead = cpu("5m")
+		},
+		"a resize": func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{having("b", "10m"), having("a", "100m")}
+		},
+		"a resize of the whole pod": func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("700m")}
+			p.Spec.Overhead = cpu("5m")
+			p.Status.AllocatedResources = cpu("405m")
+		},
+		"claims": func(p *corev1.Pod) {
+			cores := []corev1.NodeAllocatableMappedResources{{Name: "cpu"}, {Name: "memory"}}
+			p.Status.NodeAllocatableResourceClaimStatuses = []corev1.NodeAllocatableResourceClaimStatus{
+				{ResourceClaimName: "cores", Containers: []string{"a", "b"}, Mapping: cores},
+				{ResourceClaimName: "more", Mapping: cores},
+			}
+		},
 	} {
 		pod := podOf("p", "100m", "250m")
 		change(pod)

@@ -6,8 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
+
+// ModeOf is how numbers that do not fit are treated.
+func ModeOf(set divergence.Set) arithmetic.Mode {
+	return arithmetic.Mode(set.Has(divergence.Saturate))
+}
 
 // exactBelow is a bound in milli-units under which Quantity.MilliValue is
 // certain to be exact, whatever the rounding of a float64 did to the estimate.

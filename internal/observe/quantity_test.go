@@ -36,7 +36,7 @@ func TestQuantitiesThatCannotBeComputedWithSaturate(t *testing.T) {
 		done := make(chan int64, 1)
 		go func() {
 			r := requestsOf(&corev1.Pod{Spec: spec}).Value()
-			requested := r.containers.Value().requests
+			requested := r.containers.Value().requests.asked
 			if r.isPodLevel {
 				requested = r.pod
 			}

@@ -10,6 +10,7 @@ import (
 	resourcehelpers "k8s.io/component-helpers/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
@@ -19,18 +20,43 @@ import (
 // share it.
 type requests struct {
 	// isPodLevel says that something is requested for the pod as a whole, which is
-	// then in pod.
+	// then in whole. All that the pod requests is in pod, by upstream's formula.
 	isPodLevel bool
+	whole      amounts
 	pod        unique.Handle[request]
 	// containers are the first of those that live as long as the pod.
 	containers unique.Handle[container]
+	// claims are what the pod has through ResourceClaims.
+	claims unique.Handle[claim]
+}
+
+// amounts are requests as the spec has them, and as the status does. They differ while a resize in place is pending.
+type amounts struct{ asked, actual unique.Handle[request] }
+
+// of is the amount of a resource to divide by, and whether the spec has another one.
+func (a amounts) of(name string, set divergence.Set) (milli int64, isOther, found bool) {
+	mode := ModeOf(set)
+	milli, found = find(a.asked, name, mode)
+	if !found || a.actual == a.asked || !set.Has(divergence.ActuatedRequests) {
+		return milli, false, found
+	}
+	actual, _ := find(a.actual, name, mode)
+	return actual, actual != milli, true
 }
 
 // container is a container with what it requests. The zero handle ends the list.
 type container struct {
 	name     string
-	requests unique.Handle[request]
+	requests amounts
 	next     unique.Handle[container]
+}
+
+// claim is a resource that a ResourceClaim adds to a pod (KEP-5517), for one of its containers; for none by name where
+// the container is empty. The zero handle ends the list.
+type claim struct {
+	name, container string
+	resource        corev1.ResourceName
+	next            unique.Handle[claim]
 }
 
 // request is a resource in the two ways of reading its quantity. The zero handle
@@ -55,14 +81,102 @@ func (r *request) quantity() resource.Quantity {
 
 // requestsOf translates what the pod requests.
 func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
-	var r requests
+	r := requests{claims: claimsOf(pod)}
 	if r.isPodLevel = resourcehelpers.IsPodLevelRequestsSet(pod); r.isPodLevel {
-		r.pod = listOf(resourcehelpers.PodRequests(quantity.Pod(pod), resourcehelpers.PodResourcesOptions{}))
+		pod := quantity.Pod(pod)
+		r.pod = listOf(resourcehelpers.PodRequests(pod, resourcehelpers.PodResourcesOptions{}))
+		r.whole = amountsOf(wholeOf(pod), allocatedOf(pod))
 	}
 	for _, c := range slices.Backward(slices.Collect(lasting(pod))) {
-		r.containers = unique.Make(container{name: c.Name, requests: listOf(c.Resources.Requests), next: r.containers})
+		r.containers = unique.Make(container{
+			name: c.Name, requests: amountsOf(c.Resources.Requests, actuatedOf(pod, c.Name)), next: r.containers,
+		})
 	}
 	return unique.Make(r)
+}
+
+// amountsOf are the requests of a spec, and what a status has in their place. A resource that the status leaves out is
+// as the spec has it.
+func amountsOf(asked, has corev1.ResourceList) amounts {
+	a := amounts{asked: listOf(asked)}
+	a.actual = a.asked
+	var actual corev1.ResourceList
+	for name, q := range has {
+		if want, isAsked := asked[name]; !isAsked || Milli(&want, arithmetic.Saturate) == Milli(&q, arithmetic.Saturate) {
+			continue
+		}
+		if actual == nil {
+			actual = maps.Clone(asked)
+		}
+		actual[name] = q
+	}
+	if actual != nil {
+		a.actual = listOf(actual)
+	}
+	return a
+}
+
+// actuatedOf are the requests by which a container runs, or will start, as its kubelet reports them; nil where it does
+// not (component-helpers: containerActuatedRequests).
+func actuatedOf(pod *corev1.Pod, name string) corev1.ResourceList {
+	is := func(s corev1.ContainerStatus) bool { return s.Name == name }
+	statuses := pod.Status.ContainerStatuses
+	i := slices.IndexFunc(statuses, is)
+	if i < 0 {
+		statuses = pod.Status.InitContainerStatuses
+		i = slices.IndexFunc(statuses, is)
+	}
+	switch {
+	case i < 0:
+		return nil
+	case statuses[i].Resources != nil && statuses[i].Resources.Requests != nil:
+		return statuses[i].Resources.Requests
+	default:
+		return statuses[i].AllocatedResources
+	}
+}
+
+// wholeOf are the requests that are set for the pod as a whole.
+func wholeOf(pod *corev1.Pod) corev1.ResourceList {
+	whole := maps.Clone(pod.Spec.Resources.Requests)
+	maps.DeleteFunc(whole, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		return !resourcehelpers.IsSupportedPodLevelResource(name)
+	})
+	return whole
+}
+
+// allocatedOf are the requests that the kubelet has allocated to the pod as a whole, which it reports with the pod's
+// overhead. What it reads back from the pod's cgroup, status.resources, has the overhead too, and is rounded.
+func allocatedOf(pod *corev1.Pod) corev1.ResourceList {
+	if len(pod.Spec.Overhead) == 0 {
+		return pod.Status.AllocatedResources
+	}
+	allocated := maps.Clone(pod.Status.AllocatedResources)
+	for name, q := range allocated {
+		q = q.DeepCopy()
+		q.Sub(pod.Spec.Overhead[name])
+		allocated[name] = q
+	}
+	return allocated
+}
+
+// claimsOf are the resources that claims give to the pod. What a device needs beside them, its overhead, is no request
+// for the containers' work.
+func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
+	for _, status := range slices.Backward(pod.Status.NodeAllocatableResourceClaimStatuses) {
+		containers := status.Containers
+		if len(containers) == 0 {
+			containers = []string{""}
+		}
+		for _, mapped := range slices.Backward(status.Mapping) {
+			for _, name := range slices.Backward(containers) {
+				list = unique.Make(claim{
+					name: status.ResourceClaimName, container: name, resource: mapped.Name, next: list,
+				})
+			}
+		}
+	}
+	return list
 }
 
 func listOf(quantities corev1.ResourceList) (list unique.Handle[request]) {
@@ -112,12 +226,17 @@ func (r *requests) all() func(yield func(*container) bool) {
 // calculateRequests): the named container's request; or what is set for the pod
 // as a whole (KEP-2837); or the sum over the containers and the init containers
 // that keep running beside them.
-func (r *requests) of(spec *source.Spec, mode arithmetic.Mode) metric.Request {
-	if spec.Container != "" {
-		return r.ofContainer(spec, mode)
+func (r *requests) of(spec *source.Spec, set divergence.Set) metric.Request {
+	if request, isClaimed := r.claimed(spec, set); isClaimed {
+		return request
 	}
-	if r.isPodLevel {
-		milli, found := find(r.pod, spec.Name, mode)
+	switch {
+	case spec.Container != "":
+		return r.ofContainer(spec, set)
+	case r.isPodLevel && set.Has(divergence.PodLevelRequests):
+		return r.ofWhole(spec, set)
+	case r.isPodLevel:
+		milli, found := find(r.pod, spec.Name, ModeOf(set))
 		if !found {
 			return metric.Request{Missing: metric.PodWithoutRequest}
 		}
@@ -125,38 +244,81 @@ func (r *requests) of(spec *source.Spec, mode arithmetic.Mode) metric.Request {
 	}
 	var sum metric.Request
 	for c := range r.all() {
-		milli, found := find(c.requests, spec.Name, mode)
-		if !found {
+		if !c.addTo(&sum, spec, set) {
 			return metric.Request{Missing: metric.ContainerWithoutRequest, Container: c.name}
 		}
-		sum.Milli = mode.Add(sum.Milli, milli)
 	}
 	return sum
 }
 
-func (r *requests) ofContainer(spec *source.Spec, mode arithmetic.Mode) metric.Request {
+// addTo adds the container's request, if it has one.
+func (c *container) addTo(sum *metric.Request, spec *source.Spec, set divergence.Set) (found bool) {
+	milli, isOther, found := c.requests.of(spec.Name, set)
+	if found {
+		sum.Milli, sum.Resizing = ModeOf(set).Add(sum.Milli, milli), sum.Resizing || isOther
+	}
+	return found
+}
+
+// ofWhole is what is set for the pod as a whole. Where that leaves the resource out, it is the sum over the containers
+// that request it.
+func (r *requests) ofWhole(spec *source.Spec, set divergence.Set) (sum metric.Request) {
+	if milli, isOther, found := r.whole.of(spec.Name, set); found {
+		return metric.Request{Milli: milli, Resizing: isOther}
+	}
+	isAny := false
+	for c := range r.all() {
+		if c.addTo(&sum, spec, set) {
+			isAny = true
+		}
+	}
+	if !isAny {
+		return metric.Request{Missing: metric.PodWithoutRequest}
+	}
+	return sum
+}
+
+func (r *requests) ofContainer(spec *source.Spec, set divergence.Set) (request metric.Request) {
 	for c := range r.all() {
 		if c.name != spec.Container {
 			continue
 		}
-		milli, found := find(c.requests, spec.Name, mode)
-		if !found {
+		if !c.addTo(&request, spec, set) {
 			return metric.Request{Missing: metric.ContainerWithoutRequest, Container: c.name}
 		}
-		return metric.Request{Milli: milli}
+		return request
 	}
 	return metric.Request{Missing: metric.ContainerNotFound, Container: spec.Container}
 }
 
+// claimed reports whether a claim adds to the request, which then is a part of what the pod, or the named container,
+// has. A request for the pod as a whole includes what claims add.
+func (r *requests) claimed(spec *source.Spec, set divergence.Set) (of metric.Request, isClaimed bool) {
+	if r.claims == (unique.Handle[claim]{}) || !set.Has(divergence.ClaimedRequests) {
+		return metric.Request{}, false
+	}
+	if _, isWhole := find(r.whole.asked, spec.Name, arithmetic.Saturate); isWhole && spec.Container == "" {
+		return metric.Request{}, false
+	}
+	for next := r.claims; next != (unique.Handle[claim]{}); {
+		c := next.Value()
+		if string(c.resource) == spec.Name && (spec.Container == "" || spec.Container == c.container) {
+			return metric.Request{Missing: metric.RequestInClaim, Container: c.container, Claim: c.name}, true
+		}
+		next = c.next
+	}
+	return metric.Request{}, false
+}
+
 // AppendRequests appends what each pod requests of the metric's resource.
-func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, mode arithmetic.Mode) []metric.Request {
+func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, set divergence.Set) []metric.Request {
 	// The pods of a workload mostly request the same.
 	var last unique.Handle[requests]
 	var same metric.Request
 	for i, pod := range pods {
 		if i == 0 || pod.requests != last {
 			r := pod.requests.Value()
-			last, same = pod.requests, r.of(spec, mode)
+			last, same = pod.requests, r.of(spec, set)
 		}
 		dst = append(dst, same)
 	}
@@ -188,19 +350,59 @@ func quantities(list unique.Handle[request]) corev1.ResourceList {
 	return all
 }
 
-// spec is that of a pod that requests the same. Its containers are all that live as
+// into writes requests into a pod that has none, so that it requests the same. Its containers become all that live as
 // long as the pod.
-func (r *requests) spec() corev1.PodSpec {
-	var spec corev1.PodSpec
-	if r.isPodLevel {
-		spec.Resources = &corev1.ResourceRequirements{Requests: quantities(r.pod)}
-	}
+func (r *requests) into(pod *corev1.Pod) {
 	for c := range r.all() {
-		spec.Containers = append(spec.Containers, corev1.Container{
-			Name: c.name, Resources: corev1.ResourceRequirements{Requests: quantities(c.requests)},
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+			Name: c.name, Resources: corev1.ResourceRequirements{Requests: quantities(c.requests.asked)},
 		})
+		if c.requests.actual != c.requests.asked {
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+				Name: c.name, Resources: &corev1.ResourceRequirements{Requests: quantities(c.requests.actual)},
+			})
+		}
 	}
-	return spec
+	var claims []corev1.NodeAllocatableResourceClaimStatus
+	for next := r.claims; next != (unique.Handle[claim]{}); {
+		c := next.Value()
+		claims, next = append(claims, c.status()), c.next
+	}
+	pod.Status.NodeAllocatableResourceClaimStatuses = claims
+	if r.isPodLevel {
+		pod.Spec.Resources = &corev1.ResourceRequirements{Requests: quantities(r.whole.asked)}
+		pod.Spec.Overhead = r.beyond(pod)
+		if r.whole.actual != r.whole.asked {
+			pod.Status.AllocatedResources = quantities(r.whole.actual)
+			for name, q := range pod.Status.AllocatedResources {
+				q.Add(pod.Spec.Overhead[name])
+				pod.Status.AllocatedResources[name] = q
+			}
+		}
+	}
+}
+
+// beyond is what upstream's formula adds to the requests of the pod: its overhead, and that of init containers which
+// have ended.
+func (r *requests) beyond(pod *corev1.Pod) corev1.ResourceList {
+	sums := resourcehelpers.PodRequests(pod, resourcehelpers.PodResourcesOptions{})
+	beyond := corev1.ResourceList{}
+	for name, q := range quantities(r.pod) {
+		if q.Sub(sums[name]); !q.IsZero() {
+			beyond[name] = q
+		}
+	}
+	return beyond
+}
+
+func (c *claim) status() corev1.NodeAllocatableResourceClaimStatus {
+	status := corev1.NodeAllocatableResourceClaimStatus{
+		ResourceClaimName: c.name, Mapping: []corev1.NodeAllocatableMappedResources{{Name: c.resource}},
+	}
+	if c.container != "" {
+		status.Containers = []string{c.container}
+	}
+	return status
 }
 
 // lasting yields the containers that live as long as the pod.

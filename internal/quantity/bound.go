@@ -41,6 +41,18 @@ func Value(q *resource.Quantity) int64 {
 	return q.Value()
 }
 
+// leastCompared is the least quantity that is cheap to compare: 1e-999999999 is not.
+const leastCompared = 1e-9
+
+// IsFraction reports whether the quantity is less than so many units of a scale, to which it was rounded up. Of one that
+// is too large or too small to compare it is false.
+func IsFraction(q *resource.Quantity, units int64, scale resource.Scale) bool {
+	if estimate := math.Abs(q.AsApproximateFloat64()); !(estimate >= leastCompared && estimate < exactBelow) {
+		return false
+	}
+	return q.Cmp(*resource.NewScaledQuantity(units, scale)) < 0
+}
+
 // isLarge is false of what is no number, which 0e99 times 1000 may be.
 func isLarge(estimate float64) bool { return math.Abs(estimate) >= exactBelow }
 
@@ -106,8 +118,13 @@ func listsOf(pod *corev1.Pod) []*corev1.ResourceList {
 	for i := range pod.Spec.InitContainers {
 		of(&pod.Spec.InitContainers[i].Resources)
 	}
-	for i := range pod.Status.ContainerStatuses {
-		of(pod.Status.ContainerStatuses[i].Resources)
+	lists = append(lists, &pod.Status.AllocatedResources)
+	status := &pod.Status
+	for _, statuses := range [...][]corev1.ContainerStatus{status.ContainerStatuses, status.InitContainerStatuses} {
+		for i := range statuses {
+			lists = append(lists, &statuses[i].AllocatedResources)
+			of(statuses[i].Resources)
+		}
 	}
 	return lists
 }

@@ -158,7 +158,13 @@ func TestObjectsOfTheAPIServerAreBounded(t *testing.T) {
 			Overhead: list(), Resources: both.DeepCopy(), Containers: []corev1.Container{{Name: "a", Resources: both}},
 			InitContainers: []corev1.Container{{Name: "b", Resources: both}},
 		},
-		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a", Resources: both.DeepCopy()}}},
+		Status: corev1.PodStatus{
+			AllocatedResources: list(),
+			ContainerStatuses:  []corev1.ContainerStatus{{Name: "a", Resources: both.DeepCopy()}},
+			InitContainerStatuses: []corev1.ContainerStatus{
+				{Name: "b", Resources: both.DeepCopy(), AllocatedResources: list()},
+			},
+		},
 	}
 	target := autoscalingv2.MetricTarget{AverageValue: &huge, Value: &huge}
 	current := autoscalingv2.MetricValueStatus{AverageValue: &huge, Value: &huge}

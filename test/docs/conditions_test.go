@@ -40,9 +40,10 @@ func TestConditions(t *testing.T) {
 	b.WriteString("\n`…` stands for a part of a message that names what it is about. Programs go by types and reasons: " +
 		"messages may change.\n")
 	code := newCodeBase(t)
-	b.WriteString("\n## HorizontalPodAutoscalers and WorkloadAutoscalers\n\n`ScheduleActive` and `FallbackActive` are of " +
-		"WorkloadAutoscalers alone. They, `AutoscalersConflict` and `ReplicasOverridden` are absent until they are " +
-		"first True.\n")
+	b.WriteString("\n## HorizontalPodAutoscalers and WorkloadAutoscalers\n\n`Ready`, `Stalled`, `ScheduleActive` and " +
+		"`FallbackActive` are of WorkloadAutoscalers alone. The last two, `AutoscalersConflict` and `ReplicasOverridden` " +
+		"are absent until they are first True, `Stalled` is absent while it is not. Where a message names the HPA or the " +
+		"HPA controller, that of a WorkloadAutoscaler names the WorkloadAutoscaler.\n")
 	write(t, b, rowsOf(t, code, horizontalValues(), "internal/decide/horizontal", "internal/controller/horizontal"))
 	b.WriteString("\n## VerticalPodAutoscalers and their pods\n\n`UpdateBlocked` is True while pods " +
 		"should be changed and none is. Conditions that are only True in the table are absent otherwise.\n")
@@ -171,21 +172,21 @@ func horizontalValues() map[string][]row {
 	}
 	selectors, selectorEvents := selectorReasons()
 	refusals := []row{
-		{reason: "InvalidSpec"}, {reason: "TargetHasAnotherAutoscaler"},
+		{reason: statusreport.InvalidSpec}, {reason: statusreport.AnotherAutoscaler},
 	}
 	return map[string][]row{
-		report + "d.Limited.Reason.String()": limits,
-		report + "reason.String()":           corrections,
-		report + "f.Reason":                  failures,
-		report + "d.Selector.Reason":         selectors,
-		report + "d.Selector.Event":          selectorEvents,
-		report + "d.Refusal.Reason":          refusals,
-		report + "d.Mode.String()": {
-			{reason: mode.Preview.String(), message: "the mode is Preview: the replica count is not written"},
-			{reason: mode.Paused.String(), message: "the mode is Paused: the replica count is kept"},
-		},
+		report + "d.Limited.Reason.String()":            limits,
+		report + "reason.String()":                      corrections,
+		report + "f.Reason":                             failures,
+		report + "d.Selector.Reason":                    selectors,
+		report + "d.Selector.Event":                     selectorEvents,
+		report + "d.Refusal.Reason":                     refusals,
 		report + "behavior.DesiredWithinRange.String()": limits[:1],
+		report + "mode.Active.String()":                 {{reason: mode.Active.String()}},
+		report + "mode.Preview.String()":                {{reason: mode.Preview.String()}},
 		report + "mode.Paused.String()":                 {{reason: mode.Paused.String()}},
+		report + "able.Reason":                          {{reason: "…", message: "what `AbleToScale` says"}},
+		report + "active.Reason":                        {{reason: "…", message: "what `ScalingActive` says"}},
 		report + "reason": {
 			{kind: statusreport.ScheduleActive, status: "True", reason: schedules.ReasonInForce, message: "in force: …"},
 			{kind: statusreport.ScheduleActive, status: "True", reason: schedules.ReasonMaxWins, message: "in force: …; the " +

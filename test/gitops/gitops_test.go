@@ -85,16 +85,16 @@ func condition(kind, status, reason string) metav1.Condition {
 func observed(conditions ...metav1.Condition) plimsollv1alpha1.WorkloadAutoscalerStatus {
 	generation := int64(3)
 	return plimsollv1alpha1.WorkloadAutoscalerStatus{
-		ObservedGeneration: &generation, Reason: "cpu above target", Conditions: conditions,
+		ObservedGeneration: &generation, Summary: &plimsollv1alpha1.Summary{Reason: "cpu above target"},
+		Conditions: conditions,
 	}
 }
 
 // The health check runs as in Argo CD: without Lua's libraries, with the object as obj.
 func TestHealth(t *testing.T) {
-	able := condition("AbleToScale", "True", "ReadyForNewScale")
-	active := condition("ScalingActive", "True", "ValidMetricFound")
+	ready := condition("Ready", "True", "Active")
 	no := func(kind, reason string) metav1.Condition { return condition(kind, "False", reason) }
-	older := observed(able, active)
+	older := observed(ready)
 	*older.ObservedGeneration = 2
 	objects, want := map[string]plimsollv1alpha1.WorkloadAutoscaler{}, map[string]string{}
 	const undecided = "Progressing: Plimsoll has not decided on this version yet"
@@ -104,15 +104,16 @@ func TestHealth(t *testing.T) {
 	}{
 		"new":        {plimsollv1alpha1.WorkloadAutoscalerStatus{}, undecided},
 		"changed":    {older, undecided},
-		"fine":       {observed(able, active), "Healthy: cpu above target"},
-		"preview":    {observed(no("AbleToScale", "Preview"), active), "Suspended: why Preview"},
-		"paused":     {observed(no("AbleToScale", "Paused"), active), "Suspended: why Paused"},
-		"rival":      {observed(no("AbleToScale", "TargetHasAnotherAutoscaler")), "Degraded: why TargetHasAnotherAutoscaler"},
-		"no target":  {observed(no("AbleToScale", "FailedGetScale")), "Degraded: why FailedGetScale"},
-		"no metrics": {observed(able, no("ScalingActive", "FailedGetPodsMetric")), "Degraded: why FailedGetPodsMetric"},
-		"off":        {observed(able, no("ScalingActive", "ScalingDisabled")), "Suspended: why ScalingDisabled"},
-		"fallback":   {observed(able, active, condition("FallbackActive", "True", "Failing")), "Healthy: why Failing"},
-		"recovered":  {observed(able, active, no("FallbackActive", "Fine")), "Healthy: cpu above target"},
+		"fine":       {observed(ready), "Healthy: cpu above target"},
+		"starting":   {observed(no("Ready", "AwaitingMetrics")), "Progressing: Plimsoll waits for the first values of the metrics"},
+		"preview":    {observed(condition("Ready", "True", "Preview")), "Suspended: why Preview"},
+		"paused":     {observed(condition("Ready", "True", "Paused")), "Suspended: why Paused"},
+		"rival":      {observed(no("Ready", "TargetHasAnotherAutoscaler")), "Degraded: why TargetHasAnotherAutoscaler"},
+		"no target":  {observed(no("Ready", "FailedGetScale")), "Degraded: why FailedGetScale"},
+		"no metrics": {observed(no("Ready", "FailedGetPodsMetric")), "Degraded: why FailedGetPodsMetric"},
+		"off":        {observed(condition("Ready", "True", "ScalingDisabled")), "Suspended: why ScalingDisabled"},
+		"fallback":   {observed(ready, condition("FallbackActive", "True", "Failing")), "Healthy: why Failing"},
+		"recovered":  {observed(ready, no("FallbackActive", "Fine")), "Healthy: cpu above target"},
 	} {
 		objects[name], want[name] = plimsollv1alpha1.WorkloadAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Name: "worker", Generation: 3}, Status: c.status,

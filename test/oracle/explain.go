@@ -32,6 +32,9 @@ func (s seen) look(now *Situation) {
 		divergence.ZeroBelowMin:      now.Scale.Spec == 0 && least > 0,
 		divergence.ZeroCondition:     true,
 		divergence.OtherWriter:       true,
+		divergence.ActuatedRequests:  hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, resizing),
+		divergence.PodLevelRequests:  hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, asWhole),
+		divergence.ClaimedRequests:   hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, claiming),
 		divergence.InitContainers:    slices.ContainsFunc(now.Pods, hasInitContainer),
 		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,
@@ -72,6 +75,14 @@ func isReady(pod *corev1.Pod) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
+
+// resizing reports whether the pod's status may have other requests than its spec.
+func resizing(pod *corev1.Pod) bool { return len(pod.Status.ContainerStatuses) > 0 }
+
+// asWhole reports whether something is requested for the pod as a whole.
+func asWhole(pod *corev1.Pod) bool { return pod.Spec.Resources != nil }
+
+func claiming(pod *corev1.Pod) bool { return len(pod.Status.NodeAllocatableResourceClaimStatuses) > 0 }
 
 func uncounted(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning

@@ -13,6 +13,7 @@ import (
 type template struct {
 	containers, init []corev1.Container
 	pod              *corev1.ResourceRequirements
+	overhead         corev1.ResourceList
 }
 
 func (g *generator) newTemplate() template {
@@ -33,6 +34,9 @@ func (g *generator) newTemplate() template {
 	}
 	if g.chance(10) {
 		t.pod = &corev1.ResourceRequirements{Requests: g.requests()}
+		if g.chance(2) {
+			t.overhead = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(50, resource.DecimalSI)}
+		}
 	}
 	return t
 }
@@ -104,6 +108,7 @@ func (g *generator) newPod() *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: g.name(), Labels: map[string]string{"app": "web"}},
 		Spec: corev1.PodSpec{
 			Containers: g.template.containers, InitContainers: g.template.init, Resources: g.template.pod,
+			Overhead: g.template.overhead,
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
@@ -115,7 +120,35 @@ func (g *generator) newPod() *corev1.Pod {
 		runSince(pod, old)
 		g.ready(pod, g.IntN(6) > 0, old.Add(pick(g, 0, 5*time.Second, 31*time.Second)))
 	}
+	if g.chance(20) {
+		g.resize(pod)
+	}
+	if g.trouble(200) {
+		g.claim(pod)
+	}
 	return pod.DeepCopy()
+}
+
+// resize is one in place that the kubelet has not done yet: its status still has other requests than the spec.
+func (g *generator) resize(pod *corev1.Pod) {
+	for i := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: pod.Spec.Containers[i].Name, Resources: &corev1.ResourceRequirements{Requests: g.requests()},
+		})
+	}
+	if pod.Spec.Resources != nil {
+		pod.Status.AllocatedResources = g.requests()
+	}
+}
+
+// claim gives CPU to a pod beside what it requests.
+func (g *generator) claim(pod *corev1.Pod) {
+	pod.Status.NodeAllocatableResourceClaimStatuses = []corev1.NodeAllocatableResourceClaimStatus{{
+		ResourceClaimName: pod.Name + "-cores", Containers: []string{pod.Spec.Containers[0].Name},
+		Mapping: []corev1.NodeAllocatableMappedResources{{
+			Name: corev1.ResourceCPU, Quantity: resource.NewMilliQuantity(500, resource.DecimalSI),
+		}},
+	}}
 }
 
 // stray is a pod that matches the selector and does not count: an old job's, or

@@ -109,7 +109,7 @@ func anyHPA(r *rand.Rand) *autoscalingv2.HorizontalPodAutoscaler {
 func anyReference(r *rand.Rand) autoscalingv2.CrossVersionObjectReference {
 	return autoscalingv2.CrossVersionObjectReference{
 		APIVersion: one(r, "apps/v1", "v1", "", "a/b/c"),
-		Kind:       one(r, "Deployment", "", "a/b", ".."), Name: one(r, "web", "", "a/b", "."),
+		Kind:       one(r, "Deployment", "", "a/b", "..", "ReplicationController"), Name: one(r, "web", "", "a/b", "."),
 	}
 }
 

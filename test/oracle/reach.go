@@ -56,6 +56,7 @@ func (s *Situation) happenings(r *Result) map[string]bool {
 		"surge pods":                 len(s.Pods) > int(s.Scale.Spec),
 		"no pods":                    len(s.Pods) == 0,
 		"no pod ready":               len(s.Pods) > 0 && !slices.ContainsFunc(s.Pods, isReady),
+		"resize pending":             slices.ContainsFunc(s.Pods, resizing),
 		"pod finished":               slices.ContainsFunc(s.Pods, succeeded),
 		"pod failed or on the way":   slices.ContainsFunc(s.Pods, uncounted),
 		"no pod metrics":             s.Answers.ResourceError != "",

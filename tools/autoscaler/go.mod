@@ -76,6 +76,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
+	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.2 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-openapi/jsonpointer v1.0.0 // indirect
@@ -138,6 +139,7 @@ require (
 )
 
 tool (
+	k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller
 	k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender
 	k8s.io/autoscaler/vertical-pod-autoscaler/pkg/updater
 )

@@ -1,13 +1,14 @@
 package v1alpha1
 
 import (
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // WorkloadAutoscalerStatus is what was last observed and decided.
 type WorkloadAutoscalerStatus struct {
-	// The generation of the object that was last decided on.
+	// The generation of the object that was last decided on. Until the first decision it is
+	// -1, so that whoever waits for the object does not take it for decided.
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
@@ -17,36 +18,33 @@ type WorkloadAutoscalerStatus struct {
 
 	// The target's replica count when it was last decided on.
 	// +optional
-	CurrentReplicas int32 `json:"currentReplicas,omitempty"`
+	CurrentReplicas int32 `json:"currentReplicas"`
 
 	// The replica count that was last decided. In Preview and Paused it is what the
 	// autoscaler would have set.
 	// +optional
 	DesiredReplicas int32 `json:"desiredReplicas"`
 
-	// What desiredReplicas follows from, in a few words: a metric, a schedule, a limit.
+	// The fewest replicas now: spec.minReplicas, or more while a schedule is in force.
 	// +optional
-	Reason string `json:"reason,omitempty"`
+	EffectiveMinReplicas *int32 `json:"effectiveMinReplicas,omitempty"`
 
-	// Each metric's current value and target, as kubectl get hpa shows them.
+	// The most replicas now: spec.maxReplicas, or fewer while a schedule is in force.
 	// +optional
-	Metrics string `json:"metrics,omitempty"`
+	EffectiveMaxReplicas *int32 `json:"effectiveMaxReplicas,omitempty"`
 
-	// The fewest replicas now: minReplicas, or more while a schedule is in force.
+	// The status in a few words, for people. kubectl get shows it. Programs read the other
+	// fields.
 	// +optional
-	MinReplicas *int32 `json:"minReplicas,omitempty"`
+	Summary *Summary `json:"summary,omitempty"`
 
-	// The most replicas now: maxReplicas, or fewer while a schedule is in force.
-	// +optional
-	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
-
-	// The metrics' current values, in the order of spec.metrics. The entry of a metric
-	// that cannot be read is empty.
+	// The metrics, in the order of spec.metrics: the value of each and the replica count
+	// that it proposes, or why it has none.
 	// +optional
 	// +listType=atomic
-	CurrentMetrics []autoscalingv2.MetricStatus `json:"currentMetrics,omitempty"`
+	Metrics []MetricStatus `json:"metrics,omitempty"`
 
-	// The replica counts that the last decision chose from.
+	// The replica counts that the last decision chose from beside those of the metrics.
 	// +optional
 	// +listType=atomic
 	Proposals []Proposal `json:"proposals,omitempty"`
@@ -55,6 +53,11 @@ type WorkloadAutoscalerStatus struct {
 	// did.
 	// +optional
 	Limit *Limit `json:"limit,omitempty"`
+
+	// The last decision in the words that KEP-6107 has for it. It is absent in mode Paused,
+	// and while the target is at zero replicas that somebody else put it to.
+	// +optional
+	LastScaleDecision *ScaleDecision `json:"lastScaleDecision,omitempty"`
 
 	// What changes next if the metrics stay as they are. It is absent where nothing does.
 	// +optional
@@ -70,8 +73,10 @@ type WorkloadAutoscalerStatus struct {
 	// +listMapKey=name
 	ActiveSchedules []ActiveSchedule `json:"activeSchedules,omitempty"`
 
-	// What holds for the autoscaler. AbleToScale, ScalingActive, ScalingLimited and
-	// ScaledToZero mean what they mean on a HorizontalPodAutoscaler.
+	// What holds for the autoscaler. Ready is True while it does what its mode says, also
+	// in Preview and Paused. Stalled is there, and True, while only an edit of the object
+	// helps. AbleToScale, ScalingActive, ScalingLimited and ScaledToZero mean what they
+	// mean on a HorizontalPodAutoscaler.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -80,38 +85,105 @@ type WorkloadAutoscalerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
 
-// Proposal is the replica count that one source proposes.
+// Summary is a status in a few words.
+type Summary struct {
+	// What the replica count follows from, or why the autoscaler does not act.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// The current value and the target of the first metrics, as kubectl get hpa shows them.
+	// +optional
+	Metrics string `json:"metrics,omitempty"`
+}
+
+// MetricStatus is the last value of a metric, and what follows from it.
+type MetricStatus struct {
+	// The name of the metric. Several may have the same.
+	Name string `json:"name"`
+
+	// The type of the metric, as in spec.metrics.
+	Type MetricSourceType `json:"type"`
+
+	// The value, where the target is one for all pods together.
+	// +optional
+	Value *resource.Quantity `json:"value,omitempty"`
+
+	// The value divided by the number of pods, where the target is an average.
+	// +optional
+	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
+
+	// The average use of the pods in percent of what they request, where the target is a
+	// utilization.
+	// +optional
+	AverageUtilization *int32 `json:"averageUtilization,omitempty"`
+
+	// The replica count that the metric proposes. It is absent where it proposes none.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// How many pods the value is of. It is absent where the metric is not of pods.
+	// +optional
+	Samples *MetricSamples `json:"samples,omitempty"`
+
+	// When the newest sample was taken, where that was more than five minutes before the
+	// decision. It is absent while samples arrive.
+	// +optional
+	SampleTime *metav1.Time `json:"sampleTime,omitempty"`
+
+	// Why there is no value. It is absent where there is one, and where the first is awaited.
+	// +optional
+	Failure *MetricFailure `json:"failure,omitempty"`
+}
+
+// MetricSamples are how the pods count for a metric.
+type MetricSamples struct {
+	// The pods whose samples the value is the average of.
+	Counted int32 `json:"counted"`
+
+	// The pods without a sample.
+	// +optional
+	Missing int32 `json:"missing,omitempty"`
+
+	// The pods that do not count because they are not ready.
+	// +optional
+	NotReady int32 `json:"notReady,omitempty"`
+
+	// The pods that were not asked, because those that were stand for them.
+	// +optional
+	NotAsked int32 `json:"notAsked,omitempty"`
+}
+
+// MetricFailure is why a metric has no value.
+type MetricFailure struct {
+	// The reason in one word, as the condition ScalingActive has it: FailedGetResourceMetric.
+	Reason string `json:"reason"`
+
+	// The error.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Proposal is the replica count that a source other than a metric proposes.
 type Proposal struct {
-	// What proposes: Metric, Surge, Schedule, Fallback or Forecast.
+	// What proposes: Surge, Schedule, Fallback or Forecast.
 	Source ProposalSource `json:"source"`
 
 	// The name of the metric or schedule.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// The proposed replica count. It is absent where none could be computed.
-	// +optional
-	Replicas *int32 `json:"replicas,omitempty"`
-
-	// When the newest value behind it was measured, if that is known.
-	// +optional
-	SampleTime *metav1.Time `json:"sampleTime,omitempty"`
-
-	// Why no count could be computed, why the fallback holds, or how many pods were sampled.
-	// +optional
-	Message string `json:"message,omitempty"`
+	// The proposed replica count.
+	Replicas int32 `json:"replicas"`
 }
 
 // ProposalSource is what proposes a replica count.
 //
-// +kubebuilder:validation:Enum=Metric;Surge;Schedule;Fallback;Forecast
+// +kubebuilder:validation:Enum=Surge;Schedule;Fallback;Forecast
 type ProposalSource string
 
 // What proposes a replica count.
 const (
-	// ProposalSourceMetric is a metric of the spec.
-	ProposalSourceMetric ProposalSource = "Metric"
-	// ProposalSourceSurge is the surge window over one of them: the last few seconds.
+	// ProposalSourceSurge is the surge window over a metric: the last few seconds.
 	ProposalSourceSurge ProposalSource = "Surge"
 	// ProposalSourceSchedule is a schedule in force.
 	ProposalSourceSchedule ProposalSource = "Schedule"

@@ -12,16 +12,17 @@ import (
 // +kubebuilder:storageversion
 // +kubebuilder:resource:shortName=wla,categories=all
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.scaleTargetRef.kind",description="The kind of the target.",priority=1
-// +kubebuilder:printcolumn:name="Target",type="string",JSONPath=".spec.scaleTargetRef.name",description="The name of the target."
-// +kubebuilder:printcolumn:name="Metrics",type="string",JSONPath=".status.metrics",description="Each metric's current value and target."
+// +kubebuilder:printcolumn:name="Metrics",type="string",JSONPath=".status.summary.metrics",description="The current value and the target of the first metrics."
 // +kubebuilder:printcolumn:name="Min",type="integer",JSONPath=".spec.minReplicas",description="The fewest replicas."
 // +kubebuilder:printcolumn:name="Max",type="integer",JSONPath=".spec.maxReplicas",description="The most replicas."
 // +kubebuilder:printcolumn:name="Replicas",type="integer",JSONPath=".status.currentReplicas",description="The target's replica count."
 // +kubebuilder:printcolumn:name="Wanted",type="integer",JSONPath=".status.desiredReplicas",description="The replica count that was last decided."
-// +kubebuilder:printcolumn:name="Mode",type="string",JSONPath=".spec.mode",description="Active, Preview or Paused."
-// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.reason",description="What the wanted count follows from."
+// +kubebuilder:printcolumn:name="Why",type="string",JSONPath=".status.summary.reason",description="What the wanted count follows from, or why the autoscaler does not act."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.scaleTargetRef.kind",description="The kind of the target.",priority=1
+// +kubebuilder:printcolumn:name="Target",type="string",JSONPath=".spec.scaleTargetRef.name",description="The name of the target.",priority=1
+// +kubebuilder:printcolumn:name="Mode",type="string",JSONPath=".spec.mode",description="Active, Preview or Paused.",priority=1
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status",description="Whether it does what it is asked for.",priority=1
 type WorkloadAutoscaler struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -31,6 +32,7 @@ type WorkloadAutoscaler struct {
 
 	// What was last observed and decided.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status WorkloadAutoscalerStatus `json:"status,omitempty"`
 
 	// Unreadable is why a reader could not decode the spec, which is then empty. It is

@@ -1,10 +1,8 @@
 package objects
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,30 +12,30 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/quantity"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // adders know the kinds that matter here, by group, version and kind.
 var adders = map[string]func(*Collection, *Object) error{
-	"autoscaling/v2 " + HPA:          addHorizontal,
-	"autoscaling/v1 " + HPA:          addHorizontalV1,
-	"plimsoll.dev/v1alpha1 " + WLA:   addWorkloadAutoscaler,
-	"autoscaling.k8s.io/v1 " + VPA:   addVertical,
-	"apps/v1 " + Deployment:          addDeployment,
-	"apps/v1 " + StatefulSet:         addStatefulSet,
-	"apps/v1 " + DaemonSet:           addDaemonSet,
-	"apps/v1 " + ReplicaSet:          addReplicaSet,
-	"batch/v1 " + Job:                addJob,
-	"batch/v1 " + CronJob:            addCronJob,
-	rolloutVersion + " " + Rollout:   addRollout,
-	kedaVersion + " " + ScaledObject: addScaledObject,
-	"policy/v1 " + PDB:               addBudget,
-	"v1 " + Pod:                      addPod,
-	"v1 " + Node:                     addNode,
-	"v1 " + LimitRange:               addRange,
+	"autoscaling/v2 " + HPA:                           addHorizontal,
+	"autoscaling/v1 " + HPA:                           addHorizontalV1,
+	"plimsoll.dev/v1alpha1 " + WLA:                    addWorkloadAutoscaler,
+	"autoscaling.k8s.io/v1 " + VPA:                    addVertical,
+	"apps/v1 " + Deployment:                           addDeployment,
+	"apps/v1 " + StatefulSet:                          addStatefulSet,
+	"apps/v1 " + DaemonSet:                            addDaemonSet,
+	"apps/v1 " + ReplicaSet:                           addReplicaSet,
+	"batch/v1 " + Job:                                 addJob,
+	"batch/v1 " + CronJob:                             addCronJob,
+	rolloutVersion + " " + Rollout:                    addRollout,
+	scaledobject.APIVersion + " " + scaledobject.Kind: addScaledObject,
+	"policy/v1 " + PDB:                                addBudget,
+	"v1 " + Pod:                                       addPod,
+	"v1 " + Node:                                      addNode,
+	"v1 " + LimitRange:                                addRange,
 }
 
 // Add takes in an object. One that makes pods or scales something is taken in whatever its kind, as far as it can be
@@ -92,9 +90,9 @@ const maxWhy = 300
 
 func (c *Collection) leaveOut(o *Object, err error) {
 	u := Unreadable{Object: o, Why: "It cannot be read: " + err.Error()}
-	var wrong *TypeError
+	var wrong *typed.Error
 	if errors.As(err, &wrong) {
-		u.Field, u.Why, u.IsWrongType = wrong.Field, wrong.Problem, true
+		u.Field, u.Why, u.IsWrongType = ParseField(wrong.Field.String()), wrong.Error(), true
 	}
 	c.note(u)
 }
@@ -144,58 +142,22 @@ func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
 // decode reads the raw object into a typed one.
 func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 	into := new(T)
-	if hasSuspect(o.Raw) {
-		text, err := json.Marshal(o.Raw)
-		if err == nil {
-			err = quantity.Check(text, into)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	// The converter cuts numbers that are too large, which an API server refuses: no cluster has one.
-	if o.Place.File != "" {
-		if wrong := typeError(o.Raw, into); wrong != nil {
-			return nil, wrong
-		}
-	}
-	// A cluster may be newer, and have fields that are not known here. So may an older version.
-	isStrict := o.Place.File != "" && !o.isOld
-	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, isStrict)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		for _, problem := range strict.Errors() {
-			_, name, _ := strings.Cut(problem.Error(), "unknown field ")
-			name = strings.Trim(name, "\"")
-			// What begins so is for kustomize: the object is a patch.
-			if last := ParseField(name); !strings.HasPrefix(last[len(last)-1], "$") {
-				o.unknown = append(o.unknown, name)
-			}
-		}
-		err = nil
-	}
+	unknown, err := typed.Decode(o.Raw, into, nil)
 	if err != nil {
 		return nil, err
 	}
 	o.Meta = meta(into)
-	return into, nil
-}
-
-// hasSuspect reports whether a text in it may be a quantity that takes hours to read. Only
-// then the field is searched.
-func hasSuspect(raw any) bool {
-	switch r := raw.(type) {
-	case string:
-		return quantity.IsSuspect(r)
-	case map[string]any:
-		for _, inner := range r {
-			if hasSuspect(inner) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(r, hasSuspect)
+	// A cluster may be newer, and have fields that are not known here. So may an older version.
+	if o.Place.File == "" || o.isOld {
+		return into, nil
 	}
-	return false
+	for _, name := range unknown {
+		// What begins so is for kustomize: the object is a patch.
+		if last := ParseField(name); !strings.HasPrefix(last[len(last)-1], "$") {
+			o.unknown = append(o.unknown, name)
+		}
+	}
+	return into, nil
 }
 
 func addHorizontal(c *Collection, o *Object) error {

@@ -119,6 +119,9 @@ func (x *index) resolve(from *Object, kind, name string) *Workload {
 	return found
 }
 
+// IsAnywhere reports whether the manifest names no namespace: it may be applied to any.
+func (o *Object) IsAnywhere() bool { return o.hasNoNamespace }
+
 func (x *index) addAutoscalers(c *Collection) {
 	for _, h := range c.Horizontals {
 		ref := &h.Spec.ScaleTargetRef

@@ -16,6 +16,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // IgnoreAnnotation names the rules that are not reported for an object, separated
@@ -40,7 +41,7 @@ const (
 	// Rollout is Argo's: a Deployment with other strategies.
 	Rollout = "Rollout"
 	// ScaledObject is KEDA's: it makes an HPA.
-	ScaledObject = "ScaledObject"
+	ScaledObject = scaledobject.Kind
 )
 
 // Place is where in a file an object stands. That of an object of a cluster is empty.
@@ -71,6 +72,14 @@ type Object struct {
 
 // Key identifies an object.
 func (o *Object) Key() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
+
+// NamedNamespace is the namespace that the object itself names; empty if whoever applies its manifest decides.
+func (o *Object) NamedNamespace() string {
+	if o.hasNoNamespace {
+		return ""
+	}
+	return o.Namespace
+}
 
 // Ignores reports whether the object's annotation names the rule.
 func (o *Object) Ignores(rule string) bool {

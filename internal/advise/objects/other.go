@@ -84,6 +84,3 @@ func decodeWorkload(o *Object) (*workload, error) {
 	o.Meta = known.Meta
 	return w, err
 }
-
-// kedaVersion is that of KEDA's ScaledObjects.
-const kedaVersion = "keda.sh/v1alpha1"

@@ -1,10 +1,12 @@
 package objects
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
@@ -40,7 +42,7 @@ func (v *Vertical) PolicyFor(container string) Policy {
 	}
 	for i := range v.Spec.ResourcePolicy.ContainerPolicies {
 		p := &v.Spec.ResourcePolicy.ContainerPolicies[i]
-		own := Policy{ContainerResourcePolicy: p, Field: policies.In(strconv.Itoa(i))}
+		own := Policy{ContainerResourcePolicy: bounded(p), Field: policies.In(strconv.Itoa(i))}
 		if p.ContainerName == container {
 			return own
 		}
@@ -49,6 +51,16 @@ func (v *Vertical) PolicyFor(container string) Policy {
 		}
 	}
 	return found
+}
+
+// bounded is the policy without amounts of 0, which are no bounds.
+func bounded(p *vpav1.ContainerResourcePolicy) *vpav1.ContainerResourcePolicy {
+	of := *p
+	for _, list := range []*corev1.ResourceList{&of.MinAllowed, &of.MaxAllowed} {
+		*list = maps.Clone(*list)
+		maps.DeleteFunc(*list, func(_ corev1.ResourceName, q resource.Quantity) bool { return q.IsZero() })
+	}
+	return &of
 }
 
 // Controls reports whether the VPA sizes that resource under this policy.

@@ -76,9 +76,12 @@ func budget(w *objects.Workload) map[string]any {
 	if selector == nil {
 		selector = w.TemplateObject.Value(objects.Field{"spec", "selector"})
 	}
+	metadata := map[string]any{"name": w.Name}
+	if namespace := w.NamedNamespace(); namespace != "" {
+		metadata["namespace"] = namespace
+	}
 	return map[string]any{
-		"apiVersion": "policy/v1", "kind": objects.PDB,
-		"metadata": map[string]any{"namespace": w.Namespace, "name": w.Name},
+		"apiVersion": "policy/v1", "kind": objects.PDB, "metadata": metadata,
 		"spec": map[string]any{
 			"maxUnavailable": int64(1), "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow",
 		},

@@ -62,7 +62,7 @@ func sameResource(
 			u.percent, u.resource, v.Name, container),
 	}
 	value, ok := averageValue(c, h, u)
-	if !ok || h.IsV1 {
+	if !ok || h.IsV1 || h.IsScaledObject {
 		f.Remedy = "Or let the HPA aim at an averageValue, which does not depend on requests."
 		f.Patch = withoutResource(v, corev1.ResourceName(u.resource))
 		return f

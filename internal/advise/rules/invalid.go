@@ -14,6 +14,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/crdschema"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/scheduled"
 	hpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/validation"
 	vpavalidation "github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
@@ -27,7 +28,8 @@ func invalidRules() []*Rule {
 			Why: "What Kubernetes 1.37 refuses of an HPA, and what the definitions and the admission server refuse of a " +
 				"VerticalPodAutoscaler or a WorkloadAutoscaler: values out of bounds, metrics without a target or with " +
 				"another metric's, types that do not exist. Whoever applies the object gets the same errors. A cluster " +
-				"may hold such an object from before; then no change of it is accepted until this is corrected.",
+				"may hold such an object from before; then no change of it is accepted until this is corrected. Of a " +
+				"ScaledObject it is what KEDA refuses, and what the API server refuses of the HPA that KEDA makes of it.",
 			Source: hpaDocs, Check: checkRefused,
 		},
 		{
@@ -70,8 +72,13 @@ func checkRefused(c *objects.Collection) []Finding {
 	for _, h := range c.Horizontals {
 		switch {
 		case h.IsScaledObject:
+			found = append(found, refusalsOfScaledObject(h)...)
 		case h.Workload != nil:
-			found = append(found, refusals(&h.Object, custom(&h.Object), nil)...)
+			errs := custom(&h.Object)
+			if len(errs) == 0 {
+				errs = refusedSchedules(h)
+			}
+			found = append(found, refusals(&h.Object, errs, nil)...)
 		default:
 			found = append(found, refusalsOfHPA(h)...)
 		}
@@ -95,6 +102,16 @@ func custom(o *objects.Object) field.ErrorList {
 		panic(err)
 	}
 	return append(hpavalidation.Metadata(*o.Meta), errs...)
+}
+
+// refusedSchedules are what the controller refuses of those that a definition cannot compute, such as one that never starts.
+func refusedSchedules(h *objects.Horizontal) field.ErrorList {
+	var errs field.ErrorList
+	for i := range h.Workload.Schedules {
+		_, problems := scheduled.Of(&h.Workload.Schedules[i], field.NewPath("spec", "schedules").Index(i))
+		errs = append(errs, problems...)
+	}
+	return errs
 }
 
 func refusalsOfHPA(h *objects.Horizontal) []Finding {

@@ -27,6 +27,8 @@ type Patch struct {
 	IsLocal bool
 	// ClusterFlags are those by which the command names the cluster.
 	ClusterFlags []string
+	// isImpossible says that the object has no such field: the patch is left out.
+	isImpossible bool
 }
 
 // Command is what to give the patch to.
@@ -37,9 +39,9 @@ func (p *Patch) Command() string {
 	if p.IsLocal {
 		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
 	}
-	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + p.Object.Name
-	if p.Object.Namespace != "" {
-		command += " -n " + p.Object.Namespace
+	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + shell.Quote(p.Object.Name)
+	if namespace := p.Object.NamedNamespace(); namespace != "" {
+		command += " -n " + shell.Quote(namespace)
 	}
 	return shell.ToCluster(command+" --type=json --patch-file FILE", p.ClusterFlags)
 }
@@ -69,6 +71,9 @@ func (p *Patch) local() *Patch {
 
 // set gives a field a value, and adds what is missing on the way to it.
 func (p *Patch) set(field objects.Field, value any) *Patch {
+	if field = p.own(field); p.isImpossible {
+		return p
+	}
 	op := "replace"
 	if !p.Object.Has(field) {
 		op = "add"
@@ -84,10 +89,20 @@ func (p *Patch) set(field objects.Field, value any) *Patch {
 
 // remove takes a field away.
 func (p *Patch) remove(field objects.Field) *Patch {
-	if p.Object.Has(field) {
+	if field = p.own(field); !p.isImpossible && p.Object.Has(field) {
 		p.Operations = append(p.Operations, Operation{Op: "remove", Path: field.Pointer()})
 	}
 	return p
+}
+
+// own is the object's own field for one of the HPA that KEDA makes of a ScaledObject.
+func (p *Patch) own(field objects.Field) objects.Field {
+	if p.Object.Kind != objects.ScaledObject {
+		return field
+	}
+	own, ok := objects.ScaledField(field)
+	p.isImpossible = p.isImpossible || !ok
+	return own
 }
 
 // setPolicy gives the VPA's policy for one container a field. The policies of a VPA are

@@ -124,8 +124,12 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 				continue
 			}
 			f.Rule = rule
-			if f.Object.Kind == objects.ScaledObject {
-				ofScaledObject(&f)
+			// A field that is misspelt has the name of the HPA's.
+			if f.Object.Kind == objects.ScaledObject && !f.Object.Has(f.Field) {
+				f.Field, _ = objects.ScaledField(f.Field)
+			}
+			if f.Patch != nil && f.Patch.isImpossible {
+				f.Patch = nil
 			}
 			if f.Patch != nil {
 				f.Patch.ClusterFlags = c.ClusterFlags
@@ -139,24 +143,6 @@ func Run(c *objects.Collection, rules []*Rule) Report {
 			cmp.Compare(b.Rule.Level, a.Rule.Level))
 	})
 	return report
-}
-
-// ofScaledObject names the fields of a ScaledObject instead of those of the HPA that KEDA makes of it. A patch that has
-// no such fields is left out.
-func ofScaledObject(f *Finding) {
-	f.Field, _ = objects.ScaledField(f.Field)
-	if f.Patch == nil {
-		return
-	}
-	for i := range f.Patch.Operations {
-		o := &f.Patch.Operations[i]
-		field, ok := objects.ScaledField(objects.ParsePointer(o.Path))
-		if !ok {
-			f.Patch = nil
-			return
-		}
-		o.Path = field.Pointer()
-	}
 }
 
 // unexamined says of what the rules know too little.

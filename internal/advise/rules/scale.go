@@ -45,7 +45,7 @@ func (r *reference) unknownToKubernetes() string {
 	switch {
 	case r.version == "" && r.isVertical && isKnown && groupOf(version) != "":
 		return fmt.Sprintf("The reference has no apiVersion, so it is of the core group; a %s is in %s.", kind, version)
-	case r.version == "" || strings.Contains(groupOf(r.version), "."):
+	case r.version == "" || isCustom(groupOf(r.version)):
 		return "" // the API server refuses the one, and the other is a custom resource
 	case !isKnown:
 		return fmt.Sprintf("Kubernetes has no kind %s in %s with pods that an autoscaler could change.", r.kind, r.version)
@@ -57,6 +57,19 @@ func (r *reference) unknownToKubernetes() string {
 		return fmt.Sprintf("There is no kind %s in %s, but %s.", r.kind, r.version, kind)
 	}
 	return ""
+}
+
+// ownGroups are the API groups of Kubernetes that have names as those of custom resources: nothing in them has a scale.
+var ownGroups = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
+	"authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+	"flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io",
+	"scheduling.k8s.io", "storage.k8s.io",
+}
+
+// isCustom reports whether the kinds of a group are custom resources.
+func isCustom(group string) bool {
+	return strings.Contains(group, ".") && !slices.Contains(ownGroups, group)
 }
 
 // canonical is the kind of Kubernetes that is written so but for upper and lower case, or the kind itself.

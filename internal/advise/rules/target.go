@@ -70,10 +70,11 @@ func targetRules() []*Rule {
 			Source: k8sIssues + "120875", Needs: []string{objects.Pod, objects.Job, objects.CronJob}, Check: checkSelector,
 		},
 		{
-			Name: "selector-matches-test-pod", Level: Warning, Title: "The selector matches the pod of a test",
-			Why: "The pod that `helm test` makes stays after the test. While it is there, an HPA counts it: it lowers the " +
-				"average, and without a request it makes the whole metric fail.",
-			Source: "https://helm.sh/docs/topics/chart_tests/", Needs: []string{objects.Pod}, Check: checkTestPod,
+			Name: "selector-matches-test-pod", Level: Warning,
+			Title: "The selector matches the pod of a test or a hook",
+			Why: "The pod that `helm test` makes stays after the test, and other hooks run during each upgrade. While such a " +
+				"pod is there, an HPA counts it: it lowers the average, and without a request it makes the whole metric fail.",
+			Source: "https://helm.sh/docs/topics/chart_tests/", Needs: []string{objects.Pod, objects.Job}, Check: checkTestPod,
 		},
 	}
 }
@@ -113,7 +114,7 @@ func references(c *objects.Collection) []reference {
 		})
 		if o.TargetName != "" && !isMade {
 			all = append(all, reference{object: &o.Object, target: c.TargetOfOther(o), kind: o.TargetKind, name: o.TargetName,
-				isOther: true, field: o.TargetField})
+				isOther: true, isVertical: o.Kind == objects.VPA, field: o.TargetField})
 		}
 	}
 	return all
@@ -132,26 +133,33 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 		case like != nil && like.Namespace == r.object.Namespace:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why: fmt.Sprintf("There is no %s %s in namespace %s, but a %s of that name.", r.kind, r.name, r.object.Namespace,
-					like.Kind),
+				Why:   fmt.Sprintf("There is no %s %s%s, but a %s of that name.", r.kind, r.name, inNamespace(r.object), like.Kind),
 				Patch: patch(r.object).set(r.field.In("kind"), like.Kind).set(r.field.In("apiVersion"), like.APIVersion),
 			})
 		case like != nil:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why: fmt.Sprintf("There is no %s %s in namespace %s, but one in namespace %s.", r.kind, r.name,
-					r.object.Namespace, like.Namespace),
+				Why: fmt.Sprintf("There is no %s %s%s, but one%s.", r.kind, r.name, inNamespace(r.object),
+					inNamespace(&like.Object)),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
 			})
 		case c.IsCluster:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why:    fmt.Sprintf("There is no %s %s in namespace %s.", r.kind, r.name, r.object.Namespace),
+				Why:    fmt.Sprintf("There is no %s %s%s.", r.kind, r.name, inNamespace(r.object)),
 				Remedy: "Correct the reference, or delete the autoscaler.",
 			})
 		}
 	}
 	return found
+}
+
+// inNamespace says where an object is, if it says so itself.
+func inNamespace(o *objects.Object) string {
+	if namespace := o.NamedNamespace(); namespace != "" {
+		return " in namespace " + namespace
+	}
+	return ""
 }
 
 // similar is a workload of that name and another kind, or else in another namespace.
@@ -162,7 +170,7 @@ func similar(c *objects.Collection, r reference) *objects.Workload {
 		case !slices.Contains(workloadKinds, w.Kind):
 		case w.Namespace == r.object.Namespace:
 			return w
-		case w.Kind == r.kind && !c.IsCluster:
+		case w.Kind == r.kind && !c.IsCluster && !w.IsAnywhere() && !r.object.IsAnywhere():
 			elsewhere = w
 		}
 	}
@@ -218,8 +226,13 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 	switch {
 	case slices.Contains(kinds, objects.ScaledObject) && slices.Contains(kinds, objects.HPA):
 		f.Remedy = "Delete the HPA: KEDA makes one of the ScaledObject. A trigger of type cpu or memory replaces its metrics."
+	case r.isOther && r.isVertical, other.isOther && r.isVertical:
+		f.Remedy = "Delete one of them: both change the same pods."
 	case r.isOther || other.isOther:
 		f.Remedy = "Delete one of them: both set the replica count."
+	case slices.Contains(kinds, objects.ScaledObject) && slices.Contains(kinds, objects.WLA):
+		f.Remedy = "Delete the ScaledObject: the WorkloadAutoscaler does not act before. plimsoll migrate does it without a " +
+			"change of the count."
 	case r.isVertical:
 		f.Remedy = "Delete one of them, or let it only recommend."
 		f.Patch = patch(r.object).set(objects.Field{"spec", "updatePolicy", "updateMode"}, "Off")
@@ -309,7 +322,7 @@ func others(c *objects.Collection, w *objects.Workload) []string {
 	workloads, pods := c.Selected(w)
 	for _, o := range workloads {
 		// What another workload owns is reported with its owner.
-		if o == w || metav1.GetControllerOf(o.Meta) != nil {
+		if o == w || metav1.GetControllerOf(o.Meta) != nil || hookOf(o.Meta) != "" {
 			continue
 		}
 		if owner := metav1.GetControllerOf(w.Meta); owner != nil && owner.Kind == o.Kind && owner.Name == o.Name {
@@ -318,16 +331,23 @@ func others(c *objects.Collection, w *objects.Workload) []string {
 		names = append(names, o.Kind+" "+o.Name)
 	}
 	for _, p := range pods {
-		if metav1.GetControllerOf(p.Meta) == nil && !isTest(p) {
+		if metav1.GetControllerOf(p.Meta) == nil && hookOf(p.Meta) == "" {
 			names = append(names, "Pod "+p.Name+", which no workload owns")
 		}
 	}
 	return names
 }
 
-// isTest reports whether `helm test` makes the pod.
-func isTest(p *objects.Running) bool {
-	return strings.Contains(p.Meta.Annotations["helm.sh/hook"], "test")
+// hookOf is what Helm makes an object for; empty for one that is no hook.
+func hookOf(meta *metav1.ObjectMeta) string {
+	hook := meta.Annotations["helm.sh/hook"]
+	switch {
+	case hook == "":
+		return ""
+	case strings.Contains(hook, "test"):
+		return "helm test"
+	}
+	return "Helm's hook " + hook
 }
 
 func checkTestPod(c *objects.Collection) []Finding {
@@ -337,18 +357,27 @@ func checkTestPod(c *objects.Collection) []Finding {
 		if len(hs) == 0 {
 			continue
 		}
-		_, pods := c.Selected(w)
-		for _, p := range pods {
-			if !isTest(p) {
-				continue
+		workloads, pods := c.Selected(w)
+		matched := func(o *objects.Object, labels objects.Field, pod string) {
+			hook := hookOf(o.Meta)
+			if hook == "" || o == &w.Object {
+				return
+			}
+			remedy := "Take a label of the selector off " + pod
+			if o.Meta.Annotations["helm.sh/hook-delete-policy"] == "" {
+				remedy += ", or let Helm delete it: helm.sh/hook-delete-policy: hook-succeeded"
 			}
 			found = append(found, Finding{
-				Object: &p.Object, Field: objects.Field{"metadata", "labels"},
-				Why: fmt.Sprintf("The selector of %s %s, %s, also matches this pod, which helm test makes, so %s counts it.",
-					w.Kind, w.Name, w.Selector, hs[0].Describe()),
-				Remedy: "Take a label of the selector off this pod, or let Helm delete it: " +
-					"helm.sh/hook-delete-policy: hook-succeeded.",
+				Object: o, Field: labels, Remedy: remedy + ".",
+				Why: fmt.Sprintf("The selector of %s %s, %s, also matches %s, which %s makes, so %s counts it.", w.Kind, w.Name,
+					w.Selector, pod, hook, hs[0].Describe()),
 			})
+		}
+		for _, o := range workloads {
+			matched(&o.Object, o.TemplateField.In("metadata", "labels"), "the pod of this "+o.Kind)
+		}
+		for _, p := range pods {
+			matched(&p.Object, objects.Field{"metadata", "labels"}, "this pod")
 		}
 	}
 	return found

@@ -41,7 +41,9 @@ guides warn about. This page lists its rules. A test generates it from the rules
   Anything that cannot be read (a template that was not rendered, a value of a wrong type, a field that a kind does not
   have) is a finding with its field and line, and the rest is checked. If nothing can be read, the command fails. If
   several objects have the same kind, namespace and name, the last one counts. A manifest without a namespace is of the
-  one that it is applied to: an autoscaler finds its target there.
+  one that it is applied to: an autoscaler finds its target there. Links to files are followed, and a folder without
+  manifests is an error. An autoscaler within an object of another kind, such as an OpenShift Template, is named and not
+  examined.
 - **Kinds.** Targets are Deployments, StatefulSets, ReplicaSets, DaemonSets, Jobs, CronJobs, Argo's Rollouts (also with a
   ` + "`workloadRef`" + `), and objects of any other kind with a template of pods. Autoscalers are also KEDA's ScaledObjects, as the
   HPA that KEDA makes of one; findings name the ScaledObject's own fields. Of other kinds with a ` + "`scaleTargetRef`" + ` only the

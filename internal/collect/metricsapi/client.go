@@ -21,6 +21,7 @@ import (
 	custommetricsv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1 "k8s.io/metrics/pkg/apis/metrics/v1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
@@ -45,8 +46,8 @@ type Config struct {
 	// Slots is how many calls to one API may be under way. The others wait, and are not
 	// bounded in time but by their context.
 	Slots int
-	// DiscoveryPeriod is how long the version of the custom metrics API is
-	// remembered.
+	// DiscoveryPeriod is how long the versions of the resource and the custom
+	// metrics API are remembered.
 	DiscoveryPeriod time.Duration
 	// Period is how often each object asks; Log is told of an API that is too slow for
 	// it, and Registerer gets the series of how long calls wait. All may be left out.
@@ -57,11 +58,11 @@ type Config struct {
 
 // Client asks the metrics APIs. It may be used by many goroutines.
 type Client struct {
-	resource, external *source
-	custom             *source
-	customV1Beta1      rest.Interface
-	versions           *versions
-	mapper             meta.RESTMapper
+	resource, custom, external *source
+	// resourceV1 and customV1Beta1 ask for the versions that their sources do not.
+	resourceV1, customV1Beta1        rest.Interface
+	resourceVersions, customVersions *versions
+	mapper                           meta.RESTMapper
 }
 
 // New checks the configuration and makes a client. It calls nobody.
@@ -79,6 +80,7 @@ func New(cfg Config) (*Client, error) {
 			return nil, fmt.Errorf("metrics API client: %w", err)
 		}
 	}
+	scheme.AddKnownTypes(metricsv1.SchemeGroupVersion, &metricsv1beta1.PodMetricsList{})
 	loads, err := newLoads(cfg.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("metrics API client: %w", err)
@@ -87,6 +89,7 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{
 		mapper:        cfg.Mapper,
 		resource:      build.source("resource metrics API", metricsv1beta1.SchemeGroupVersion),
+		resourceV1:    build.rest(metricsv1.SchemeGroupVersion),
 		custom:        build.source("custom metrics API", custommetricsv1beta2.SchemeGroupVersion),
 		external:      build.source("external metrics API", externalmetricsv1beta1.SchemeGroupVersion),
 		customV1Beta1: build.rest(custommetricsv1beta1.SchemeGroupVersion),
@@ -94,7 +97,16 @@ func New(cfg Config) (*Client, error) {
 	if build.err != nil {
 		return nil, fmt.Errorf("metrics API client: %w", build.err)
 	}
-	c.versions = &versions{source: c.custom, period: cfg.DiscoveryPeriod}
+	c.resourceVersions = &versions{
+		source: c.resource, group: metricsv1.GroupName, choose: resourceMetricsVersions,
+		period: cfg.DiscoveryPeriod,
+		// Its answer says what is wrong, as upstream's.
+		fallback: metricsv1beta1.SchemeGroupVersion,
+	}
+	c.customVersions = &versions{
+		source: c.custom, group: custommetricsv1beta2.GroupName, choose: customMetricsVersions,
+		period: cfg.DiscoveryPeriod,
+	}
 	return c, nil
 }
 
@@ -112,19 +124,6 @@ func (c Config) withDefaults() Config {
 		c.DiscoveryPeriod = DefaultDiscoveryPeriod
 	}
 	return c
-}
-
-// Resource lists the PodMetrics of the pods that the selector selects.
-func (c *Client) Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
-	request := c.resource.client.Get().Namespace(namespace).Resource("pods")
-	if selector != "" {
-		request = request.Param("labelSelector", selector)
-	}
-	list := &metricsv1beta1.PodMetricsList{}
-	if err := c.resource.get(ctx, request, list); err != nil {
-		return nil, err
-	}
-	return list, nil
 }
 
 // External lists the series of an external metric.

@@ -2,12 +2,8 @@ package metricsapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"sync"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -41,16 +37,17 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*custommetricsv
 		return nil, err
 	}
 	var version schema.GroupVersion
-	body, err := c.custom.ask(ctx, fmt.Sprint(query), func(ctx context.Context) (*rest.Request, error) {
-		var err error
-		if version, err = c.versions.preferred(ctx); err != nil {
+	body, err := c.custom.ask(ctx, fmt.Sprint(query), func(ctx context.Context) ([]byte, error) {
+		offered, err := c.customVersions.all(ctx)
+		if err != nil {
 			return nil, err
 		}
+		version = offered[0]
 		client := c.custom.client
 		if version == custommetricsv1beta1.SchemeGroupVersion {
 			client = c.customV1Beta1
 		}
-		return path.request(client, query), nil
+		return c.custom.fetch(ctx, path.request(client, query))
 	})
 	if err != nil {
 		return nil, err
@@ -123,62 +120,15 @@ func fromV1Beta1(old *custommetricsv1beta1.MetricValueList) *custommetricsv1beta
 	return list
 }
 
-// versions knows which version of the custom metrics API the cluster prefers.
-// The group's document is served by the API server itself, not by the adapter.
-type versions struct {
-	source *source
-	period time.Duration
-
-	// mu guards what follows.
-	mu      sync.Mutex
-	version schema.GroupVersion
-	until   time.Time
-}
-
-// preferred is the cluster's preferred version of those known here. The lock is
-// not held over the call: two who find the answer outdated ask twice, each in its slot,
-// and nobody waits for another's call.
-func (v *versions) preferred(ctx context.Context) (schema.GroupVersion, error) {
-	v.mu.Lock()
-	version, until := v.version, v.until
-	v.mu.Unlock()
-	if time.Now().Before(until) {
-		return version, nil
-	}
-	version, err := v.discover(ctx)
-	if err != nil {
-		return schema.GroupVersion{}, err
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.version, v.until = version, time.Now().Add(v.period)
-	return version, nil
-}
-
-func (v *versions) discover(ctx context.Context) (schema.GroupVersion, error) {
-	body, err := v.source.client.Get().AbsPath("/apis", custommetricsv1beta2.GroupName).MaxRetries(0).DoRaw(ctx)
-	if apierrors.IsNotFound(err) {
-		return schema.GroupVersion{}, fmt.Errorf("no custom metrics API (%s) registered", custommetricsv1beta2.GroupName)
-	}
-	if err != nil {
-		return schema.GroupVersion{}, err
-	}
-	var group metav1.APIGroup
-	if err := json.Unmarshal(body, &group); err != nil {
-		return schema.GroupVersion{}, fmt.Errorf("the versions of the custom metrics API cannot be read: %w", err)
-	}
-	return choose(&group)
-}
-
-func choose(group *metav1.APIGroup) (schema.GroupVersion, error) {
-	offered := append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...)
-	for _, offer := range offered {
+// customMetricsVersions are those known here, the one first that the cluster prefers.
+func customMetricsVersions(group *metav1.APIGroup) (known []schema.GroupVersion) {
+	for _, offer := range append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...) {
 		switch offer.GroupVersion {
 		case custommetricsv1beta2.SchemeGroupVersion.String():
-			return custommetricsv1beta2.SchemeGroupVersion, nil
+			known = append(known, custommetricsv1beta2.SchemeGroupVersion)
 		case custommetricsv1beta1.SchemeGroupVersion.String():
-			return custommetricsv1beta1.SchemeGroupVersion, nil
+			known = append(known, custommetricsv1beta1.SchemeGroupVersion)
 		}
 	}
-	return schema.GroupVersion{}, fmt.Errorf("no known available metric versions found")
+	return known
 }

@@ -28,23 +28,22 @@ type source struct {
 
 // get makes a call, when it has a slot, and decodes the answer.
 func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Object) error {
-	body, err := s.ask(ctx, request.URL().String(), func(context.Context) (*rest.Request, error) { return request, nil })
+	body, err := s.ask(ctx, request.URL().String(), func(ctx context.Context) ([]byte, error) {
+		return s.fetch(ctx, request)
+	})
 	if err != nil {
 		return err
 	}
 	return s.decode(body, into)
 }
 
-// ask waits for a slot, and has request build the call and makes it within the timeout.
-// What is asked for is named in call.
+// ask waits for a slot, and has fetch make the call within the timeout. What is asked
+// for is named in call.
 func (s *source) ask(
-	ctx context.Context, call string, request func(context.Context) (*rest.Request, error),
+	ctx context.Context, call string, fetch func(context.Context) ([]byte, error),
 ) (body []byte, err error) {
 	err = s.slots.run(ctx, call, func(ctx context.Context) error {
-		r, err := request(ctx)
-		if err == nil {
-			body, err = s.fetch(ctx, r)
-		}
+		body, err = fetch(ctx)
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

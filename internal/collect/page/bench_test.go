@@ -60,7 +60,7 @@ func BenchmarkRead(b *testing.B) {
 				body, p, n := formats[format], page.New(page.Config{}), 0
 				b.ReportAllocs()
 				b.SetBytes(int64(len(body)))
-				each := func(int, uint64, float64) { n++ }
+				each := func(int, page.Sample) { n++ }
 				for b.Loop() {
 					if err := p.Read(format, body, run.want, each); err != nil {
 						b.Fatal(err)
@@ -88,7 +88,7 @@ func TestNoAllocations(t *testing.T) {
 	} {
 		p, n := page.New(page.Config{}), 0
 		want, each := named("http_requests_total", "http_seconds_bucket", "x", "h_bucket", "h_count"),
-			func(int, uint64, float64) { n++ }
+			func(int, page.Sample) { n++ }
 		if allocs := testing.AllocsPerRun(10, func() {
 			if err := p.Read(format, body, want, each); err != nil {
 				t.Error(err)

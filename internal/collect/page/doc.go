@@ -10,7 +10,8 @@
 // the same for the same labels in any order, as long as the process runs. Labels with an
 // empty value count as absent, as in Prometheus. Values may be NaN or infinite.
 //
-// Timestamps and exemplars are passed over: the time of a value is when the page arrived.
+// Exemplars are passed over. Timestamps are handed out with the values: without one, the time of a value is when the
+// page arrived.
 //
 // # What is accepted
 //

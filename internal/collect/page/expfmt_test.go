@@ -71,9 +71,9 @@ func library(input []byte) (all map[string][]float64, err error) {
 func byName(format page.Format, input []byte) (map[string][]float64, error) {
 	all := map[string][]float64{}
 	p := page.New(page.Config{})
-	err := p.Read(format, input, fuzzed, func(want int, _ uint64, value float64) {
+	err := p.Read(format, input, fuzzed, func(want int, s page.Sample) {
 		name := fuzzed[want].Name
-		all[name] = append(all[name], value)
+		all[name] = append(all[name], s.Value)
 	})
 	return all, err
 }
@@ -411,8 +411,8 @@ func TestLikeText(t *testing.T) {
 	of := func(format page.Format, body []byte) map[series]float64 {
 		all := map[series]float64{}
 		p := page.New(page.Config{})
-		if err := p.Read(format, body, wants, func(want int, hash uint64, value float64) {
-			all[series{want, hash}] = value
+		if err := p.Read(format, body, wants, func(want int, s page.Sample) {
+			all[series{want, s.Series}] = s.Value
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func (p *Parser) hand(first int, value float64) error {
 		if !isHashed {
 			series, isHashed = hashOf(p.labels), true
 		}
-		p.each(w, series, value)
+		p.each(w, Sample{Series: series, Value: value, Time: p.time})
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
@@ -46,6 +47,32 @@ type Config struct {
 	MaxSeries int
 }
 
+// Sample is one of a series.
+type Sample struct {
+	// Series is a hash of its labels.
+	Series uint64
+	Value  float64
+	Time   Time
+}
+
+// Time is when a sample was taken, in milliseconds since 1970, if the page says so.
+type Time struct {
+	IsKnown bool
+	Millis  int64
+}
+
+// timeOf is a time in seconds. One that is no number is as old as can be.
+func timeOf(seconds float64) Time {
+	millis := math.Round(seconds * 1000)
+	switch {
+	case millis >= math.MaxInt64:
+		return Time{IsKnown: true, Millis: math.MaxInt64}
+	case !(millis >= math.MinInt64):
+		return Time{IsKnown: true, Millis: math.MinInt64}
+	}
+	return Time{IsKnown: true, Millis: int64(millis)}
+}
+
 // Want is a wanted metric.
 type Want struct {
 	// Name is that of the sample.
@@ -60,7 +87,7 @@ type Parser struct {
 	config Config
 
 	want []Want
-	each func(want int, series uint64, value float64)
+	each func(want int, s Sample)
 	// begins has the bytes that a wanted name begins with.
 	begins [256]bool
 	// byName has the first wanted metric of each name if they are not few. Last is the name
@@ -71,8 +98,10 @@ type Parser struct {
 	isLastWanted bool
 	series       int
 
+	// Of the sample that is read.
 	labels    []label
 	unescaped []byte
+	time      Time
 	// tail is the last line of a page, with a line end.
 	tail []byte
 }
@@ -91,11 +120,8 @@ func New(config Config) Parser {
 	return Parser{config: config, byName: map[string]int{}}
 }
 
-// Read calls each for every series of the page that is wanted, with the index of the
-// wanted metric, a hash of the series' labels, and the value.
-func (p *Parser) Read(
-	format Format, body []byte, want []Want, each func(want int, series uint64, value float64),
-) error {
+// Read calls each for every series of the page that is wanted, with the index of the wanted metric.
+func (p *Parser) Read(format Format, body []byte, want []Want, each func(want int, s Sample)) error {
 	if len(body) > p.config.MaxBytes {
 		return fmt.Errorf("page of %d bytes, at most %d: %w", len(body), p.config.MaxBytes, ErrTooLarge)
 	}

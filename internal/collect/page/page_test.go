@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -22,8 +23,8 @@ func read(format page.Format, body string, config page.Config, want ...page.Want
 	p := page.New(config)
 	var all []got
 	var hashes []uint64
-	err := p.Read(format, []byte(body), want, func(w int, series uint64, value float64) {
-		all, hashes = append(all, got{w, value}), append(hashes, series)
+	err := p.Read(format, []byte(body), want, func(w int, s page.Sample) {
+		all, hashes = append(all, got{w, s.Value}), append(hashes, s.Series)
 	})
 	return all, hashes, err
 }
@@ -250,6 +251,63 @@ func TestFormatOf(t *testing.T) {
 	} {
 		if got, err := page.FormatOf(contentType); got != want || (err == nil) != (want != page.Unknown) {
 			t.Errorf("%q: %v, %v; want %v", contentType, got, err, want)
+		}
+	}
+}
+
+// TestTimestamps: each sample has the time that the page gives it, in each format, and none where it gives none.
+func TestTimestamps(t *testing.T) {
+	at := func(millis int64) page.Time { return page.Time{IsKnown: true, Millis: millis} }
+	const typed = "# TYPE x gauge\nx{a=\"1\"} 1 1700000000500\nx{a=\"2\"} 2\n" +
+		"# TYPE h histogram\nh_bucket{le=\"+Inf\"} 3 -1\nh_sum 3 -1\nh_count 3 -1\n"
+	for name, tt := range map[string]struct {
+		format page.Format
+		body   []byte
+		want   []page.Time
+	}{
+		"text": {page.Text, []byte("x 1 0\nx{a=\"1\"} 2 1700000000500\nx{a=\"2\"} 3\n"),
+			[]page.Time{at(0), at(1700000000500), {}}},
+		"protobuf": {page.Protobuf, encoded(t, typed), []page.Time{at(-1), at(1700000000500), {}}},
+		"OpenMetrics": {page.OpenMetrics, []byte("x 1 1700000000.5\nx{a=\"1\"} 2\nx{a=\"2\"} 3 # {b=\"c\"} 4 5\n" +
+			"x{a=\"3\"} 4 NaN\nx{a=\"4\"} 4 +Inf\n# EOF\n"),
+			[]page.Time{at(1700000000500), {}, {}, at(math.MinInt64), at(math.MaxInt64)}},
+	} {
+		p := page.New(page.Config{})
+		var got []page.Time
+		err := p.Read(tt.format, tt.body, named("x", "h_count"), func(_ int, s page.Sample) { got = append(got, s.Time) })
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+// TestTooManyLabels: the error names the bound and the series. What is not wanted may have as many as it likes.
+func TestTooManyLabels(t *testing.T) {
+	labels := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("l%d=\"v\"", i))
+		}
+		return "{" + strings.Join(all, ",") + "}"
+	}
+	for _, format := range []page.Format{page.Text, page.OpenMetrics, page.Protobuf} {
+		write := func(text string) string {
+			switch format {
+			case page.OpenMetrics:
+				return text + "# EOF\n"
+			case page.Protobuf:
+				return string(encoded(t, text))
+			}
+			return text
+		}
+		body := write("other" + labels(33) + " 1\nx" + labels(32) + " 2\n")
+		if all, _, err := read(format, body, page.Config{}, named("x")...); err != nil || len(all) != 1 {
+			t.Errorf("%s: 32 labels: %v, %v", format, all, err)
+		}
+		_, _, err := read(format, write("x 1\nx"+labels(33)+" 2\n"), page.Config{}, named("x")...)
+		if !errors.Is(err, page.ErrTooLarge) || !strings.Contains(err.Error(), "x has more than 32 labels") &&
+			!strings.Contains(err.Error(), "\"x\" has more than 32 labels") {
+			t.Errorf("%s: %v", format, err)
 		}
 	}
 }

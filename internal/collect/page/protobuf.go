@@ -121,7 +121,7 @@ func (p *Parser) familyOf(message []byte) (one family, ok bool, err error) {
 // readMetric hands out a series, or those of a histogram or summary. The values of a field
 // that comes twice are merged, as protobuf demands.
 func (p *Parser) readMetric(one *family, message []byte) error {
-	if err := p.readLabels(message); err != nil {
+	if err := p.readLabels(one, message); err != nil {
 		return err
 	}
 	var v values
@@ -149,16 +149,19 @@ func (p *Parser) readMetric(one *family, message []byte) error {
 	return p.handValues(one, &v)
 }
 
-// readLabels makes the metric's labels those of the next samples.
-func (p *Parser) readLabels(message []byte) error {
-	p.labels, p.unescaped = p.labels[:0], p.unescaped[:0]
+// readLabels makes the metric's labels, and its time, those of the next samples.
+func (p *Parser) readLabels(one *family, message []byte) error {
+	p.labels, p.unescaped, p.time = p.labels[:0], p.unescaped[:0], Time{}
 	f := fields{rest: message}
 	for n := 0; f.next(); {
+		if f.isVarint(6) {
+			p.time = Time{IsKnown: true, Millis: int64(f.bits)} //nolint:gosec // as protobuf has negative numbers
+		}
 		if !f.isBytes(1) {
 			continue
 		}
 		if n++; n > syntax.MaxLabels {
-			return fmt.Errorf("%w: %w", ErrTooLarge, syntax.ErrTooManyLabels)
+			return fmt.Errorf("a series of %q has %w: %w", one.name, syntax.ErrTooManyLabels, ErrTooLarge)
 		}
 		var l label
 		pair := fields{rest: f.bytes}

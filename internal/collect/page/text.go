@@ -105,16 +105,17 @@ func (p *Parser) readSample(text []byte, i, want int, isOpenMetrics bool) (end i
 	if text[i] == '{' {
 		labels, i, err = syntax.ReadLabels(text, i+1)
 		if errors.Is(err, syntax.ErrTooManyLabels) {
-			err = fmt.Errorf("%w: %w", ErrTooLarge, err)
+			err = fmt.Errorf("a series of %s has %w: %w", p.want[want].Name, err, ErrTooLarge)
 		}
 		if err != nil {
 			return i, err
 		}
 		i = syntax.EndOfBlanks(text, i)
 	}
+	p.time = Time{}
 	value, end, err := syntax.ReadValue(text, i)
 	if err == nil && text[end] != '\n' {
-		end, err = endOfLine(text, syntax.EndOfBlanks(text, end), isOpenMetrics)
+		end, err = p.readEnd(text, syntax.EndOfBlanks(text, end), isOpenMetrics)
 	}
 	if err != nil {
 		return end, err
@@ -123,17 +124,20 @@ func (p *Parser) readSample(text []byte, i, want int, isOpenMetrics bool) (end i
 	return end, p.hand(want, value)
 }
 
-// endOfLine passes over what is at i, behind the value: a timestamp, in milliseconds, or in
-// OpenMetrics in seconds, and there an exemplar.
-func endOfLine(text []byte, i int, isOpenMetrics bool) (end int, err error) {
+// readEnd reads what is at i, behind the value: a timestamp, in milliseconds, or in
+// OpenMetrics in seconds, and there an exemplar, which it passes over.
+func (p *Parser) readEnd(text []byte, i int, isOpenMetrics bool) (end int, err error) {
 	if !isOpenMetrics {
-		_, end, err = syntax.ReadMillis(text, i)
+		p.time.IsKnown = true
+		p.time.Millis, end, err = syntax.ReadMillis(text, i)
 		return end, err
 	}
 	if text[i] != '#' {
-		if _, i, err = syntax.ReadValue(text, i); err != nil {
+		var seconds float64
+		if seconds, i, err = syntax.ReadValue(text, i); err != nil {
 			return i, errTimestamp
 		}
+		p.time = timeOf(seconds)
 		if text[i] == '\n' {
 			return i, nil
 		}

@@ -325,7 +325,7 @@ func BenchmarkLook(b *testing.B) {
 			for range 20 {
 				now = now.Add(time.Second)
 				for _, t := range p.targets {
-					t.histories[0].Add(now, []counter.Value{{Series: 1, Value: float64(now.Unix())}})
+					t.histories[0].Add(now, now, []counter.Value{{Series: 1, Value: float64(now.Unix())}})
 				}
 			}
 			b.ReportAllocs()

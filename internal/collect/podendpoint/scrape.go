@@ -36,12 +36,18 @@ const (
 	// Reading pages with fewer than measuredBytes is measured one time of measuredOf.
 	measuredBytes = 16 << 10
 	measuredOf    = 8
+	// staleAfter is how old a value may be by the page's own timestamp: as long as Prometheus' queries look back.
+	// mostAhead is by how much the clock of a pod's node may be ahead.
+	staleAfter = 5 * time.Minute
+	mostAhead  = 10 * time.Second
 )
 
 // Reasons for which a page that was read gives no sample.
 var (
 	errAbsent     = errors.New("its page has no series of the metric that the selector selects")
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
+	errOld        = fmt.Errorf("its page says that a value of the metric is more than %s old", staleAfter)
+	errAhead      = errors.New("its page says that a value of the metric is of the future: the clocks differ")
 	errManySeries = errors.New("its page has too many series of the metric, and so have other pages")
 	errSilent     = errors.New("it has not been scraped often enough")
 	errOneChange  = errors.New("its page changes rarely, and the metric has grown only once so far: " +
@@ -57,7 +63,9 @@ type scratch struct {
 	// values are those of each wanted metric.
 	values [][]counter.Value
 	// add is addValue, made once.
-	add func(want int, series uint64, value float64)
+	add func(want int, s page.Sample)
+	// oldest are the oldest times that the page gives to samples of each wanted metric.
+	oldest []page.Time
 }
 
 func newScratch() *scratch {
@@ -66,8 +74,28 @@ func newScratch() *scratch {
 	return c
 }
 
-func (c *scratch) addValue(want int, series uint64, value float64) {
-	c.values[want] = append(c.values[want], counter.Value{Series: series, Value: value})
+func (c *scratch) addValue(want int, s page.Sample) {
+	c.values[want] = append(c.values[want], counter.Value{Series: s.Series, Value: s.Value})
+	if oldest := &c.oldest[want]; s.Time.IsKnown && (!oldest.IsKnown || s.Time.Millis < oldest.Millis) {
+		*oldest = s.Time
+	}
+}
+
+// timeOf is when the values of a wanted metric were taken. A sum is as old as the oldest part of it. It is an error if
+// the page says a time that cannot count: nobody knows what the value is now.
+func (c *scratch) timeOf(want int, now time.Time) (time.Time, error) {
+	oldest := c.oldest[want]
+	if !oldest.IsKnown {
+		return now, nil
+	}
+	at := time.UnixMilli(oldest.Millis)
+	switch age := now.Sub(at); {
+	case age > staleAfter:
+		return at, errOld
+	case age < -mostAhead:
+		return at, errAhead
+	}
+	return at, nil
 }
 
 // call is a scrape that is under way. It is used again.
@@ -106,10 +134,10 @@ func (c *call) end() {
 
 func (c *scratch) begin(wants int) {
 	for len(c.values) < wants {
-		c.values = append(c.values, nil)
+		c.values, c.oldest = append(c.values, nil), append(c.oldest, page.Time{})
 	}
 	for i := range c.values {
-		c.values[i] = c.values[i][:0]
+		c.values[i], c.oldest[i] = c.values[i][:0], page.Time{}
 	}
 }
 
@@ -298,7 +326,12 @@ func (s *Source) add(now time.Time, t *target, w *wants, c *scratch) (isNew bool
 				continue
 			}
 		}
-		switch t.histories[at].Add(now, c.values[i]) {
+		taken, err := c.timeOf(i, now)
+		if err != nil {
+			t.failing = err
+			continue
+		}
+		switch t.histories[at].Add(now, taken, c.values[i]) {
 		case counter.Absent:
 			t.failing = errAbsent
 		case counter.Refused:

@@ -113,6 +113,75 @@ func TestGauge(t *testing.T) {
 	})
 }
 
+// A value that the page says is of another time is taken at that time, and not at all when it is old: it is never new.
+func TestTimestamps(t *testing.T) {
+	const second = time.Second
+	for name, tt := range map[string]struct {
+		age  time.Duration
+		want string
+		err  error
+	}{
+		"now":                 {0, "7000", nil},
+		"a minute ago":        {time.Minute, "7000", nil},
+		"before five minutes": {5*time.Minute + second, "-", errOld},
+		"a clock ahead":       {-5 * second, "7000", nil},
+		"of the future":       {-time.Minute, "-", errAhead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := begin(t, Config{})
+				f.page["pod-0"] = text(func() string {
+					return fmt.Sprintf("queue_length{name=\"a\"} 3\nqueue_length{name=\"b\"} 4 %d\n",
+						time.Now().Add(-tt.age).UnixMilli())
+				})
+				q := gaugeQuery(pods(0, 1))
+				got, err := f.run(q, 20*second)
+				if got != tt.want || !errors.Is(err, tt.err) {
+					t.Errorf("%s, %v; want %s, %v", got, err, tt.want, tt.err)
+				}
+				var v View
+				_ = f.source.Look(time.Now(), q, &v)
+				s := v.Sample(0, nil, arithmetic.Saturate)
+				if age := time.Since(s.At); s.Present && (age-tt.age).Abs() > 2*second {
+					t.Errorf("the value is taken for one of %s ago, and is of %s ago", age, tt.age)
+				}
+				if recent := v.Recent(0, nil, arithmetic.Saturate); recent[0].Present && tt.age > 3*second {
+					t.Error("single intervals of a minute ago count as those of now")
+				}
+			})
+		})
+	}
+}
+
+// A page that repeats what it had: its value counts until it is five minutes old, and then the failure says why. The
+// value that one page does not have any more counts for three seconds, as every other.
+func TestRepeatedTimestamp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		taken := time.Now().Add(-time.Minute)
+		page := fmt.Sprintf("queue_length 7 %d\n", taken.UnixMilli())
+		f.page["pod-0"] = text(func() string { return page })
+		q := gaugeQuery(pods(0, 1))
+		for _, step := range []struct {
+			lasts time.Duration
+			want  string
+			err   error
+		}{{3*time.Minute + 50*time.Second, "7000", nil}, {20 * time.Second, "-", errOld}} {
+			if got, err := f.run(q, step.lasts); got != step.want || !errors.Is(err, step.err) {
+				t.Errorf("after %s: %s, %v; want %s, %v", time.Since(taken), got, err, step.want, step.err)
+			}
+		}
+		f.change(func() { page = fmt.Sprintf("queue_length 8 %d\n", time.Now().Add(-time.Minute).UnixMilli()) })
+		if got, err := f.run(q, 10*time.Second); got != "8000" || err != nil {
+			t.Errorf("a new value: %s, %v", got, err)
+		}
+		f.change(func() { page = "other 1\n" })
+		if got, err := f.run(q, 10*time.Second); got != "-" || !errors.Is(err, errAbsent) {
+			t.Errorf("without the metric: %s, %v", got, err)
+		}
+	})
+}
+
 // Half of the pods are silent: they have no samples, and the others have theirs.
 func TestHalfOfThePodsAreSilent(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -120,14 +120,19 @@ func (p *podPage) look(now time.Time, m *wanted, pods []*observe.Pod, v *View) e
 		if isNew && m.spec.IsRate && isBrief(pod, &s) {
 			s = metric.Sample{}
 		}
-		if now.Sub(s.At) > grace {
+		isNewest := now.Sub(s.At) <= grace
+		if now.Sub(h.Confirmed()) > grace || now.Sub(s.At) > staleAfter {
 			s = t.outdated(now, pod, s)
 		}
 		if pod.IsReady() {
 			v.found.count(t, h, s.Present, isNew)
 		}
 		if v.samples[i] = s; s.Present {
-			v.found.isAny, v.recent[i] = true, h.Recent()
+			v.found.isAny = true
+			// Single intervals say what happens now.
+			if isNewest || now.Sub(h.Confirmed()) > grace {
+				v.recent[i] = h.Recent()
+			}
 		}
 	}
 	return v.found.err(now.Sub(m.since) < p.warmUp())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -57,7 +57,7 @@ func (q *Query) SetMetric(specs []source.Spec, pods []*observe.Pod) error {
 			continue
 		}
 		q.Container, q.UtilizationPercent, q.AverageMilli = spec.Container, percent, milli
-		q.RequestMilli = meanRequest(observe.AppendRequests(nil, pods, spec, arithmetic.Saturate))
+		q.RequestMilli = meanRequest(observe.AppendRequests(nil, pods, spec, divergence.Default))
 		return nil
 	}
 	return ErrNoCPU

@@ -76,6 +76,7 @@ func TestPartialAnswers(t *testing.T) {
 		`"warnings":["PromQL warning: a remark"],"infos":["PromQL info: another"],`:   false,
 		`"warnings":["PromQL warning: a remark","remote_read: the server is down"],`:  true,
 		`"warnings":[],`: false,
+		`"warnings":["PromQL info: metric might not be a counter: \"prometheus_remote_read_handler_queries\""],`: false,
 	} {
 		r := read([]byte(`{"status":"success",`+text+rest), arrived)
 		if (r.err != nil) != isPartial || r.isNull || isPartial && len(r.series) > 0 {

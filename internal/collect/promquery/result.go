@@ -100,10 +100,10 @@ func valueOf(body []byte) (at time.Time, value float64, err error) {
 var missing = []string{"StoreAPI", "rpc error", "fetch series for", "receive series from", "remote read", "remote_read"}
 
 // isPartial reports whether a part of the data is missing. Other warnings are remarks, as those of PromQL on what a
-// function was applied to.
+// function was applied to, which name metrics: one may be called prometheus_remote_read_queries.
 func (a *answer) isPartial() bool {
 	return a.IsPartial || slices.ContainsFunc(a.Warnings, func(warning string) bool {
-		return slices.ContainsFunc(missing, func(words string) bool { return strings.Contains(warning, words) })
+		return !strings.HasPrefix(warning, "PromQL ") && slices.ContainsFunc(missing, func(words string) bool { return strings.Contains(warning, words) })
 	})
 }
 

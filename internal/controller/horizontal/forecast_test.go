@@ -56,8 +56,8 @@ func TestForecastThatIsOff(t *testing.T) {
 		api.put(object)
 		w.start(api.serve, rarely, func(c *Config) { c.Triggers = true })
 		w.pass(10 * time.Minute)
-		if status := api.get("web").Status; status.Forecast != nil || status.MaxReplicas == nil {
-			t.Errorf("the status shows %+v, and max %v", status.Forecast, status.MaxReplicas)
+		if status := api.get("web").Status; status.Forecast != nil || status.EffectiveMaxReplicas == nil {
+			t.Errorf("the status shows %+v, and max %v", status.Forecast, status.EffectiveMaxReplicas)
 		}
 	})
 }

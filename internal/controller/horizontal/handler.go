@@ -37,7 +37,7 @@ func (h *hpaHandler) OnAdd(object any, isInitial bool) {
 	if !ok {
 		return
 	}
-	h.count(+1)
+	h.count(hpa.Kind(), +1)
 	if isInitial && hpa.Workload != nil {
 		// Another one of the same target may come before it.
 		h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
@@ -65,7 +65,7 @@ func (h *hpaHandler) OnDelete(object any) {
 		object = gone.Obj
 	}
 	if hpa, ok := autoscalerOf(object); ok {
-		h.count(-1)
+		h.count(hpa.Kind(), -1)
 		h.deleted(hpa.Key())
 	}
 }
@@ -81,10 +81,10 @@ func autoscalerOf(object any) (observehorizontal.Autoscaler, bool) {
 	return observehorizontal.Autoscaler{}, false
 }
 
-func (h *hpaHandler) count(change int) {
-	h.records.add(change, func(present int) {
-		h.series.Objects.Set(float64(present))
-		h.status.SetCount(present)
+func (h *hpaHandler) count(kind observe.Kind, change int) {
+	h.records.add(kind, change, func(hpas, workloads int) {
+		h.series.Objects.Set(float64(hpas + workloads))
+		h.status.SetCount(hpas, workloads)
 	})
 }
 

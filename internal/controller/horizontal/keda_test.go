@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // ofKEDA is the HPA that KEDA makes of a ScaledObject with the same target and metrics.
@@ -43,8 +43,11 @@ func TestKEDAsHPA(t *testing.T) {
 		wantsToYield := func() {
 			t.Helper()
 			got := workloadCondition(api.get("web"), "AbleToScale")
-			if got.Reason != takeover.AnotherAutoscaler || !strings.Contains(got.Message, "shop/keda-hpa-web") {
+			if got.Reason != statusreport.AnotherAutoscaler || !strings.Contains(got.Message, "shop/keda-hpa-web") {
 				t.Errorf("%v", got)
+			}
+			if why := api.get("web").Status.Summary.Reason; why != "waits for HPA keda-hpa-web to be removed" {
+				t.Errorf("WHY is %q", why)
 			}
 			w.wantReplicas("web", 2, "KEDA's HPA has the target")
 		}
@@ -92,7 +95,7 @@ func TestHPAThatComesDuringADecision(t *testing.T) {
 		if writes := w.scaleWrites(); len(writes) != 0 {
 			t.Errorf("scale writes %q", writes)
 		}
-		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Reason != takeover.AnotherAutoscaler {
+		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Reason != statusreport.AnotherAutoscaler {
 			t.Errorf("%v", got)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
@@ -78,13 +77,23 @@ func (o *observer) observeWorkload(p *pass) {
 	var other statusreport.Refusal
 	rival, isThere := o.records.targets.rivalOf(p.hpa.Key())
 	if isThere {
-		other = statusreport.Refusal{
-			Reason: takeover.AnotherAutoscaler,
-			Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
-				rival.Kind, rival.NamespacedName, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler)),
-		}
+		other = refusalBecauseOf(rival, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler))
 	}
 	p.observation.Refusal = p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
+}
+
+// refusalBecauseOf is why a WorkloadAutoscaler does not act while a rival has the target.
+func refusalBecauseOf(rival observe.Key, target string) statusreport.Refusal {
+	shortly := "HPA"
+	if rival.Kind == observe.WorkloadAutoscaler {
+		shortly = "WLA"
+	}
+	return statusreport.Refusal{
+		Reason: statusreport.AnotherAutoscaler,
+		Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
+			rival.Kind, rival.NamespacedName, target),
+		Summary: fmt.Sprintf("waits for %s %s to be removed", shortly, rival.Name),
+	}
 }
 
 // observeMetrics reads the pods and the metrics where the decision needs them.

@@ -81,8 +81,8 @@ func TestOwnMetricsScale(t *testing.T) {
 					t.Error("no metric was counted")
 				}
 				status := api.get("web").Status
-				if len(status.CurrentMetrics) != 1 || string(status.CurrentMetrics[0].Type) != string(kind) {
-					t.Errorf("status %+v", status.CurrentMetrics)
+				if len(status.Metrics) != 1 || status.Metrics[0].Type != kind || status.Metrics[0].Replicas == nil {
+					t.Errorf("status %+v", status.Metrics)
 				}
 			})
 		})

@@ -206,7 +206,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
-	r.noticeOverride(ctx, p)
+	r.nameOtherWriter(ctx, p)
 	p.record.readings.Complete(p.start)
 	if p.purpose != toFindOut {
 		r.fillPast(p)
@@ -250,10 +250,10 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	}
 	outcome := horizontal.Outcome{At: time.Now()}
 	if d.Rescale {
-		err := r.rescale(ctx, p, d)
-		outcome.At = time.Now()
+		began, err := r.rescale(ctx, p, d)
+		outcome.At, outcome.Began = time.Now(), began
 		if err != nil {
-			outcome.Error = err.Error()
+			outcome.Error, outcome.MayBeWritten = err.Error(), !scaling.IsGivenUp(err)
 		}
 		if p.record.scaling.IsUnreported(err) {
 			p.record.state = horizontal.Settle(p.record.state, outcome)
@@ -274,12 +274,16 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	return nil
 }
 
-// noticeOverride notices that another writer has set the target's replica count since it was written here.
-func (r *reconciler) noticeOverride(ctx context.Context, p *pass) {
+// nameOtherWriter reads who else sets the replica count, if the decision will find that somebody does.
+func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 	if p.purpose != toAct || p.scale.Err != nil || !r.Options.Divergences.Has(divergence.OtherWriter) {
 		return
 	}
-	if r.observer.scaler.Observed(ctx, &p.record.scaling, p.scale.Target) {
+	next := p.record.state.Overrides.Next(time.Now(), p.observation.Target.SpecReplicas, r.SyncPeriod)
+	if next.IsNamed {
+		r.observer.scaler.ReadOtherWriter(ctx, &p.record.scaling, p.scale.Target)
+	}
+	if next.IsNew {
 		r.status.Warn(p.hpa, &p.record.status, statusreport.ReplicasOverridden,
 			r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa))
 	}
@@ -287,8 +291,9 @@ func (r *reconciler) noticeOverride(ctx context.Context, p *pass) {
 
 // reportOverrides shows the other writer of the replica count.
 func (r *reconciler) reportOverrides(p *pass) {
-	if by := r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa); by != "" {
-		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter", by)
+	if p.record.state.Overrides.IsContested(p.decided, r.SyncPeriod) {
+		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter",
+			r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa))
 		return
 	}
 	p.update.Report.Show(statusreport.ReplicasOverridden, false,
@@ -296,20 +301,21 @@ func (r *reconciler) reportOverrides(p *pass) {
 		"no other writer has set the replica count lately")
 }
 
-// rescale writes the replica count that was decided on.
-func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) error {
-	began, err := r.observer.scaler.Write(ctx, &scaling.Change{
+// rescale writes the replica count that was decided on, and returns when that began.
+func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) (began time.Time, err error) {
+	change := &scaling.Change{
 		HPA: p.hpa, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target, Desired: d.Desired,
-		Decided: p.decided,
-	})
+		Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.SyncPeriod),
+	}
+	began, err = r.observer.scaler.Write(ctx, change)
 	switch {
 	case err == nil:
 		r.series.Startup.Scaled(p.hpa.Key(), began, d.Desired-d.Current)
 	case scaling.IsHeld(err):
 		// Nothing else may happen before the next sync period.
-		r.queue.AddEarly(p.hpa.Key(), r.observer.scaler.HeldUntil(&p.record.scaling), p.mayLower())
+		r.queue.AddEarly(p.hpa.Key(), change.HeldUntil(), p.mayLower())
 	}
-	return err
+	return began, err
 }
 
 // compare decides in mode shadow, and compares with the other controller's decision instead of

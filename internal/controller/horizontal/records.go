@@ -120,8 +120,8 @@ type hpaRecords struct {
 	targets *scaledTargets
 	// roundLasts is how long a round of scrapes lasts at most.
 	roundLasts time.Duration
-	// present counts the HPAs in the cache; the record of a deleted one may outlive it.
-	present int
+	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
+	hpas, workloads int
 }
 
 func newHPARecords(scrapeInterval time.Duration) *hpaRecords {
@@ -183,12 +183,16 @@ func (s *hpaRecords) count() int {
 	return len(s.records)
 }
 
-// add changes how many HPAs there are, and passes the number on under the lock.
-func (s *hpaRecords) add(change int, then func(present int)) {
+// add changes how many objects of a kind there are, and passes the numbers on under the lock.
+func (s *hpaRecords) add(kind observe.Kind, change int, then func(hpas, workloads int)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.present += change
-	then(s.present)
+	if kind == observe.WorkloadAutoscaler {
+		s.workloads += change
+	} else {
+		s.hpas += change
+	}
+	then(s.hpas, s.workloads)
 }
 
 // hpaUse is what a pod of an HPA uses by new samples.

@@ -29,8 +29,8 @@ func TestStatusIsBounded(t *testing.T) {
 		w.start(api.serve, rarely)
 		w.pass(5 * period)
 		status := api.get("web").Status
-		if len(status.Conditions) == 0 || len(status.Proposals) != 21 {
-			t.Fatalf("%d conditions, %d proposals", len(status.Conditions), len(status.Proposals))
+		if len(status.Conditions) == 0 || len(status.Metrics) != 21 {
+			t.Fatalf("%d conditions, %d metrics", len(status.Conditions), len(status.Metrics))
 		}
 		for _, c := range status.Conditions {
 			if len(c.Message) > 4<<10 {
@@ -70,8 +70,8 @@ func TestStatusFollowsRamp(t *testing.T) {
 				t.Fatalf("at %s the next is %v", time.Now(), next)
 			}
 			since := time.Since(time.Now().UTC().Truncate(24*time.Hour)) - 90*time.Second
-			if want := int32(2 + since/(15*time.Minute)); *status.MinReplicas < want {
-				t.Fatalf("at %s the fewest are %d, want %d", time.Now(), *status.MinReplicas, want)
+			if want := int32(2 + since/(15*time.Minute)); *status.EffectiveMinReplicas < want {
+				t.Fatalf("at %s the fewest are %d, want %d", time.Now(), *status.EffectiveMinReplicas, want)
 			}
 		}
 	})
@@ -99,7 +99,8 @@ func TestConditionsEndWithTheirCause(t *testing.T) {
 		}
 		want("ScheduleActive", metav1.ConditionTrue)
 		want("FallbackActive", metav1.ConditionTrue)
-		want("AbleToScale", metav1.ConditionFalse)
+		want("AbleToScale", metav1.ConditionTrue)
+		want("Ready", metav1.ConditionFalse)
 		edit := func(change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)) {
 			object := api.get("web")
 			change(&object.Spec)
@@ -117,10 +118,72 @@ func TestConditionsEndWithTheirCause(t *testing.T) {
 			s.Mode, s.Paused = plimsollv1alpha1.ModePaused, &plimsollv1alpha1.Paused{Replicas: 6}
 		})
 		w.wantReplicas("web", 6, "paused")
-		want("AbleToScale", metav1.ConditionFalse)
+		want("AbleToScale", metav1.ConditionTrue)
+		want("Ready", metav1.ConditionTrue)
 		status := api.get("web").Status
-		if status.Proposals == nil || *status.ObservedGeneration != api.get("web").Generation {
+		if status.Metrics == nil || status.Metrics[0].Failure == nil || status.Summary.Reason != "paused at 6" || *status.ObservedGeneration != api.get("web").Generation {
 			t.Errorf("%+v", status)
+		}
+	})
+}
+
+// TestStatusFollowsLoad: while a metric moves, its value is never older than 15 s, also where no count changes. What may
+// be noise is written once a minute.
+func TestStatusFollowsLoad(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		object := workloadOf(externally(w.web("web", 2)))
+		object.Spec.MaxReplicas = 2
+		set := func(milli int64) {
+			w.set(func() { w.external = func(context.Context) (int64, error) { return milli, nil } })
+		}
+		set(300)
+		api.put(object)
+		w.start(api.serve, rarely)
+		w.pass(2 * time.Minute)
+		for i := range int64(8) {
+			set(300 + 40*i)
+			w.pass(period + time.Second)
+			if shown := api.get("web").Status.Metrics[0].AverageValue.MilliValue(); shown != (300+40*i)/2 {
+				t.Errorf("after 15 s the status shows %dm of %dm", shown, (300+40*i)/2)
+			}
+		}
+		set(300)
+		w.pass(2 * time.Minute)
+		writes := 0
+		version := api.get("web").ResourceVersion
+		for i := range int64(40) {
+			set(300 + 15*(i%2))
+			w.pass(period)
+			if now := api.get("web").ResourceVersion; now != version {
+				writes, version = writes+1, now
+			}
+		}
+		if writes > 10 {
+			t.Errorf("%d writes in ten minutes at rest", writes)
+		}
+	})
+}
+
+// TestStatusWithoutTarget: a new version of an object is observed also while its target is not there.
+func TestStatusWithoutTarget(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		object := workloadOf(externally(w.web("web", 2)))
+		object.Spec.ScaleTargetRef.Name = "absent"
+		api.put(object)
+		w.start(api.serve, rarely)
+		for range 2 {
+			w.pass(2 * period)
+			object = api.get("web")
+			ready := workloadCondition(object, "Ready")
+			if ready.Status != metav1.ConditionFalse || ready.Reason != "FailedGetScale" ||
+				*object.Status.ObservedGeneration != object.Generation {
+				t.Errorf("generation %d: %v, Ready is %v", object.Generation, object.Status.ObservedGeneration, ready)
+			}
+			object.Spec.MaxReplicas++
+			object.Generation++
+			api.put(object)
 		}
 	})
 }

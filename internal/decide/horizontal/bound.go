@@ -49,7 +49,7 @@ func (d *Decision) bound(s *State, proposed int32) {
 	}
 	d.Limited = behavior.Limit(&limits, &past, w)
 	s.Unreached = 0
-	if d.Limited.Reason == behavior.ScaleDownLimit {
+	if d.Limited.Reason == behavior.ScaleDownLimit || d.Limited.Reason == behavior.ScaleUpLimit {
 		s.Unreached = d.Stabilized.Replicas
 	}
 	if d.mode() == mode.Active {

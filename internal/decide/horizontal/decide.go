@@ -59,6 +59,9 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		return d, s
 	}
 	s.Count.Observe(now, o.Target.SpecReplicas, o.Target.StatusReplicas)
+	if p.Divergences.Has(divergence.OtherWriter) {
+		s.Overrides.Observe(now, o.Target.SpecReplicas)
+	}
 	isFirst := s.Recommendations.Empty()
 	if isFirst {
 		// The count as it stands, so that a controller that has just started does
@@ -245,7 +248,7 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	s.Ready = s.Ready.Observe(d.At, ready, since)
 	room := c.Room
 	*c = d.context(o)
-	c.Ready, c.Room, c.RaisedAt = s.Ready, room, s.Count.RaisedAt()
+	c.Ready, c.Room, c.RaisedAt, c.Unreached = s.Ready, room, s.Count.RaisedAt(), s.Unreached
 	d.Metrics = s.work.grow(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread

@@ -325,6 +325,42 @@ func changed(d *horizontal.Decision, o horizontal.Outcome) history.Count {
 
 func abs(x int32) int32 { return max(x, -x) }
 
+// TestOverrides: another writer's count after this controller's own write is noticed, from its state alone.
+func TestOverrides(t *testing.T) {
+	const second = time.Second
+	own := horizontal.Outcome{At: noon.Add(second), Began: noon}
+	for name, tt := range map[string]struct {
+		reason  string
+		outcome horizontal.Outcome
+		is      divergence.Set
+		found   int32
+		want    bool
+	}{
+		"set back":         {"it wrote 5", own, divergence.Default, 3, true},
+		"as written":       {"it wrote 5", own, divergence.Default, 5, false},
+		"off":              {"upstream knows no other writer", own, divergence.None, 3, false},
+		"another's change": {"it followed another controller", horizontal.Outcome{At: noon}, divergence.Default, 3, false},
+		"refused": {"nothing was written", horizontal.Outcome{At: noon, Began: noon, Error: "conflict"},
+			divergence.Default, 3, false},
+	} {
+		p, up, after := policy(1, 10), see(3, length(5)), see(tt.found, length(5))
+		p.Divergences = tt.is
+		_, s := horizontal.Decide(noon, &p, horizontal.State{}, &up)
+		s = horizontal.Settle(s, tt.outcome)
+		_, s = horizontal.Decide(noon.Add(2*second), &p, s, &after)
+		if isNoticed := s.Overrides.Noticed[0].Equal(noon.Add(2 * second)); isNoticed != tt.want {
+			t.Errorf("%s: %s, noticed %t: %+v", name, tt.reason, isNoticed, s.Overrides)
+		}
+	}
+	p, up, back := policy(1, 10), see(3, length(5)), see(3, length(5))
+	_, s := horizontal.Decide(noon, &p, horizontal.State{}, &up)
+	s = horizontal.Settle(s, own)
+	s = horizontal.Settle(s, horizontal.Outcome{At: noon, Error: "timeout", MayBeWritten: true})
+	if _, s = horizontal.Decide(noon.Add(2*second), &p, s, &back); !s.Overrides.Noticed[0].IsZero() {
+		t.Error("after a write that may have been made any count is taken for another writer's")
+	}
+}
+
 // TestUnsettled: a decision that was never settled leaves nothing behind.
 func TestUnsettled(t *testing.T) {
 	p, o := policy(1, 10), see(3, length(5))

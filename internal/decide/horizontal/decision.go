@@ -72,6 +72,9 @@ type Decision struct {
 	isScaledToZero, isOwnZero bool
 }
 
+// Refusal is why the decision of a WorkloadAutoscaler is not carried out whatever its mode; the zero value is nothing.
+func (d *Decision) Refusal() statusreport.Refusal { return d.refusal }
+
 // Branch is the way that a decision took.
 type Branch uint8
 

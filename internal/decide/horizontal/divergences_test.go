@@ -9,15 +9,17 @@ import (
 )
 
 // TestEachDivergenceIsShown: testdata/divergences.txt has each divergence
-// but the controller's and that of reading samples, which happens before a decision, and the scenarios
+// but the controller's and those of reading samples and requests, which happens before a decision, and the scenarios
 // under its name end differently without it. The blocks that show no difference are there for contrast.
 func TestEachDivergenceIsShown(t *testing.T) {
 	text, err := os.ReadFile("testdata/divergences.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
+	const elsewhere = divergence.HistoryByUID | divergence.DropSeries | divergence.InitContainers |
+		divergence.OtherWriter | divergence.ActuatedRequests | divergence.PodLevelRequests | divergence.ClaimedRequests
 	for _, d := range divergence.All() {
-		if (divergence.HistoryByUID | divergence.DropSeries | divergence.InitContainers | divergence.OtherWriter).Has(d) {
+		if elsewhere.Has(d) {
 			continue
 		}
 		t.Run(d.String(), func(t *testing.T) {

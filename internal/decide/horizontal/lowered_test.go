@@ -61,8 +61,8 @@ func TestLoweredOnce(t *testing.T) {
 	}
 }
 
-// TestFallsFurtherAfterARate: the count fell to 8 five seconds before noon, as far as a rate let it. Samples from before that do
-// not lead below what was asked for then, and the count need not wait for new ones.
+// TestFallsFurtherAfterARate: the count fell to 8 five seconds before noon, as far as a rate let it. Samples of before
+// that do not lead below what was asked for then, and the count need not wait for new ones.
 func TestFallsFurtherAfterARate(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason    string
@@ -103,6 +103,30 @@ func TestFallsFurtherAfterARate(t *testing.T) {
 				t.Errorf("%d is remembered", s.Unreached)
 			}
 		})
+	}
+}
+
+// TestRisesFurtherAfterARate: a load of ten pods comes to a pod that is as new as those which are added for it. The
+// count rises second by second to what was asked for at first, and no farther before the next sync period.
+func TestRisesFurtherAfterARate(t *testing.T) {
+	p, s := policy(1, 100), remembering(past{time.Hour, 1})
+	p.Metrics[0] = source.Spec{Type: source.Resource, Name: source.CPU,
+		Target: source.Target{Type: source.AverageValue, Milli: 100}}
+	for i, step := range []struct {
+		current, want int32
+		milli         int64
+	}{{1, 4, 1000}, {4, 8, 1000}, {8, 10, 1000}, {10, 10, 1000}, {10, 10, 50}} {
+		now := noon.Add(time.Duration(i) * time.Second)
+		o := see(step.current, metric.Reading{})
+		o.Trigger = trigger.Samples
+		o.Pods = []metric.Pod{{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+			ReadyTransition: noon.Add(-25 * time.Second), StartTime: noon.Add(-26 * time.Second)}}
+		o.Readings[0].Samples = []metric.Sample{{Present: true, Milli: step.milli, At: now, Window: 15 * time.Second}}
+		var d horizontal.Decision
+		if d, s = horizontal.Decide(now, &p, s, &o); d.Desired != step.want {
+			t.Errorf("after %d s: %d by %s, want %d", i, d.Desired, d.Branch, step.want)
+		}
+		s = horizontal.Settle(s, horizontal.Outcome{At: now})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/otherwriter"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -98,7 +99,7 @@ type State struct {
 	Count history.Count `json:"count,omitzero"`
 	// LoweringAt is when it was last decided whether to lower the count.
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
-	// Unreached is the lower count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
+	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
 	Unreached int32 `json:"unreached,omitempty"`
 	// ScaledToZero says that the last scale write took the last replica, and the count has been zero since. The
 	// condition has it too, but the status write after the scale write may be lost.
@@ -115,6 +116,8 @@ type State struct {
 	Fallbacks    fallback.Failures `json:"fallbacks,omitempty"`
 	IdleSince    time.Time         `json:"idleSince,omitzero"`
 	UnknownSince time.Time         `json:"unknownSince,omitzero"`
+	// Overrides are other writers' changes of the count.
+	Overrides otherwriter.History `json:"overrides,omitzero"`
 	// Forecast is what is learnt of the load; nil where the forecast is off.
 	Forecast *forecast.State `json:"forecast,omitempty"`
 
@@ -132,10 +135,12 @@ func (s *State) upgrade() {
 
 // Outcome is what became of the scale write.
 type Outcome struct {
-	// At is when the write ended.
-	At time.Time
-	// Error is what the API server answered; empty when it was written.
-	Error string
+	// At is when the write ended, and Began when this controller began it; zero where another one wrote.
+	At, Began time.Time
+	// Error is what the API server answered; empty when it was written. MayBeWritten says that it may have been all the
+	// same.
+	Error        string
+	MayBeWritten bool
 }
 
 // Settle records what became of the scale write. A scale event counts only once it is written. Without a pending change
@@ -143,8 +148,14 @@ type Outcome struct {
 func Settle(state State, outcome Outcome) State {
 	pending := state.Pending
 	state.Pending = nil
+	if outcome.MayBeWritten {
+		state.Overrides.Forget()
+	}
 	if pending == nil || outcome.Error != "" {
 		return state
+	}
+	if !outcome.Began.IsZero() {
+		state.Overrides.Wrote(outcome.Began, pending.Replicas)
 	}
 	state.Count.Replicas = pending.Replicas - pending.Change
 	state.Count.Change(outcome.At, pending.Replicas)

@@ -25,7 +25,9 @@ func (a Amounts) Plus(b Amounts) Amounts {
 	for r := range Resource(Resources) {
 		if y, ok := b.Get(r); ok {
 			x, _ := a.Get(r)
+			isRounded := a.roundedUp[r] || b.roundedUp[r]
 			a = a.With(r, Amount(arithmetic.Saturate.Add(int64(x), int64(y))))
+			a.roundedUp[r] = isRounded
 		}
 	}
 	return a
@@ -37,6 +39,7 @@ func (a Amounts) Max(b Amounts) Amounts {
 		x, hasX := a.Get(r)
 		if y, ok := b.Get(r); ok && (!hasX || y > x) {
 			a = a.With(r, y)
+			a.roundedUp[r] = b.roundedUp[r]
 		}
 	}
 	return a
@@ -47,6 +50,7 @@ func (a Amounts) Replace(b Amounts) Amounts {
 	for r := range Resource(Resources) {
 		if y, ok := b.Get(r); ok {
 			a = a.With(r, y)
+			a.roundedUp[r] = b.roundedUp[r]
 		}
 	}
 	return a

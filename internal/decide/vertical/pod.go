@@ -37,6 +37,9 @@ type Pod struct {
 	// updater last changed them, zero if it did not.
 	Admitted bool
 	Resized  time.Time
+	// Refused reports that admission left the pod as it was, as the API server would have
+	// refused it otherwise.
+	Refused bool
 	// Whole is what the pod as a whole requests and may use, where that is set
 	// beside its containers.
 	Whole Resized

@@ -44,6 +44,8 @@ type Amounts struct {
 	amount [Resources]Amount
 	set    [Resources]bool
 	format [Resources]Format
+	// roundedUp says that what was written is a part of a unit less, as 1.2Gi is no whole number of bytes.
+	roundedUp [Resources]bool
 }
 
 // Of is amounts of both resources.
@@ -56,8 +58,29 @@ func (a Amounts) Get(r Resource) (Amount, bool) { return a.amount[r], a.set[r] }
 
 // With is a with this amount, in the format that r has in a.
 func (a Amounts) With(r Resource, amount Amount) Amounts {
-	a.amount[r], a.set[r] = amount, true
+	a.amount[r], a.set[r], a.roundedUp[r] = amount, true, false
 	return a
+}
+
+// RoundedUp is a, of which the amount of r was rounded up to a whole unit.
+func (a Amounts) RoundedUp(r Resource) Amounts {
+	a.roundedUp[r] = true
+	return a
+}
+
+// Take is a with the amount of r that other has, as it was written.
+func (a Amounts) Take(r Resource, other Amounts) Amounts {
+	a.amount[r], a.set[r], a.format[r] = other.amount[r], other.set[r], other.format[r]
+	a.roundedUp[r] = other.roundedUp[r]
+	return a
+}
+
+// AtMost is the largest whole amount that is not above what was written, and whether there is one: what a bound permits.
+func (a Amounts) AtMost(r Resource) (Amount, bool) {
+	if a.roundedUp[r] {
+		return a.amount[r] - 1, a.set[r]
+	}
+	return a.amount[r], a.set[r]
 }
 
 // Format is how the amount of r is written.
@@ -71,7 +94,7 @@ func (a Amounts) In(r Resource, f Format) Amounts {
 
 // Without is a without an amount of r.
 func (a Amounts) Without(r Resource) Amounts {
-	a.amount[r], a.set[r], a.format[r] = 0, false, DecimalSI
+	a.amount[r], a.set[r], a.format[r], a.roundedUp[r] = 0, false, DecimalSI, false
 	return a
 }
 

@@ -11,6 +11,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Kind is which object scales by CPU, by its short name.
@@ -30,7 +31,8 @@ type autoscaler interface {
 
 // status is what the demo reads of an autoscaler's status.
 type status struct {
-	metrics    []autoscalingv2.MetricStatus
+	// value is the metric's.
+	value      autoscalingv2.MetricValueStatus
 	conditions []condition
 	// lines are what only a WorkloadAutoscaler shows.
 	lines []string
@@ -52,18 +54,18 @@ func (s status) isComputed() bool {
 
 // utilization is the share of the CPU request that the status shows.
 func (s status) utilization() string {
-	if len(s.metrics) == 0 || s.metrics[0].Resource == nil || s.metrics[0].Resource.Current.AverageUtilization == nil {
+	if s.value.AverageUtilization == nil {
 		return fmt.Sprintf("cpu    ?  of %d%%", targetPercent)
 	}
-	return fmt.Sprintf("cpu %3d%% of %d%%", *s.metrics[0].Resource.Current.AverageUtilization, targetPercent)
+	return fmt.Sprintf("cpu %3d%% of %d%%", *s.value.AverageUtilization, targetPercent)
 }
 
 // perPod is how many requests the status shows of a pod.
 func (s status) perPod() string {
-	if len(s.metrics) == 0 || s.metrics[0].Pods == nil || s.metrics[0].Pods.Current.AverageValue == nil {
+	if s.value.AverageValue == nil {
 		return fmt.Sprintf("   ?/s of %d/s", targetRequests)
 	}
-	return fmt.Sprintf("%4.1f/s of %d/s", s.metrics[0].Pods.Current.AverageValue.AsApproximateFloat64(), targetRequests)
+	return fmt.Sprintf("%4.1f/s of %d/s", s.value.AverageValue.AsApproximateFloat64(), targetRequests)
 }
 
 // hpa is a HorizontalPodAutoscaler.
@@ -88,7 +90,10 @@ func (a hpa) status(ctx context.Context) (status, error) {
 	if err != nil {
 		return status{}, fmt.Errorf("get horizontalpodautoscaler %s/%s: %w", demoNamespace, a.name, err)
 	}
-	s := status{metrics: object.Status.CurrentMetrics}
+	var s status
+	if len(object.Status.CurrentMetrics) > 0 {
+		s.value = observehorizontal.ValueOf(&object.Status.CurrentMetrics[0])
+	}
 	for _, c := range object.Status.Conditions {
 		s.conditions = append(s.conditions, condition{string(c.Type), string(c.Status), c.Reason, c.Message})
 	}
@@ -137,17 +142,29 @@ func (a workloadAutoscaler) status(ctx context.Context) (status, error) {
 
 // workloadStatus is a WorkloadAutoscaler's status. The lines are its fields of that name.
 func workloadStatus(from *plimsollv1alpha1.WorkloadAutoscalerStatus) status {
-	s := status{metrics: from.CurrentMetrics}
+	var s status
+	for i := range from.Metrics {
+		m, replicas := &from.Metrics[i], "?"
+		if i == 0 {
+			s.value = autoscalingv2.MetricValueStatus{
+				Value: m.Value, AverageValue: m.AverageValue, AverageUtilization: m.AverageUtilization,
+			}
+		}
+		if m.Replicas != nil {
+			replicas = fmt.Sprint(*m.Replicas)
+		}
+		line := fmt.Sprintf("metrics: %s %s", m.Name, replicas)
+		if m.Failure != nil {
+			line += " " + m.Failure.Message
+		}
+		s.lines = append(s.lines, line)
+	}
 	for i := range from.Conditions {
 		c := &from.Conditions[i]
 		s.conditions = append(s.conditions, condition{c.Type, string(c.Status), c.Reason, c.Message})
 	}
 	for _, p := range from.Proposals {
-		replicas := "?"
-		if p.Replicas != nil {
-			replicas = fmt.Sprint(*p.Replicas)
-		}
-		s.lines = append(s.lines, fmt.Sprintf("proposals: %s %s %s %s", p.Source, p.Name, replicas, p.Message))
+		s.lines = append(s.lines, fmt.Sprintf("proposals: %s %s %d", p.Source, p.Name, p.Replicas))
 	}
 	if from.Limit != nil {
 		s.lines = append(s.lines, fmt.Sprintf("limit: %s %s", from.Limit.Name, from.Limit.Message))

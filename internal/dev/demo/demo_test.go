@@ -157,12 +157,11 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 				t.Error(err)
 			}
 			stored.Status = plimsollv1alpha1.WorkloadAutoscalerStatus{
-				CurrentMetrics: []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType,
-					Resource: &autoscalingv2.ResourceMetricStatus{
-						Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: ptr.To[int32](90)},
-					}}},
+				Metrics: []plimsollv1alpha1.MetricStatus{{
+					Name: "cpu", Type: "Resource", AverageUtilization: ptr.To[int32](90), Replicas: ptr.To[int32](6),
+				}},
 				Conditions: []metav1.Condition{{Type: "ScalingActive", Status: "True", Reason: "ValidMetricFound", Message: "fine"}},
-				Proposals:  []plimsollv1alpha1.Proposal{{Source: "Metric", Name: "cpu", Replicas: ptr.To[int32](6)}},
+				Proposals:  []plimsollv1alpha1.Proposal{{Source: "Surge", Name: "cpu", Replicas: 7}},
 				Limit:      &plimsollv1alpha1.Limit{Name: "ScaleUpRate", Message: "permits 4"},
 			}
 		}
@@ -198,7 +197,7 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 	if err != nil || workloads[0].metric(s) != "cpu  90% of 50%" {
 		t.Errorf("status %+v, %v", s, err)
 	}
-	if diff := cmp.Diff([]string{"proposals: Metric cpu 6 ", "limit: ScaleUpRate permits 4"}, s.lines); diff != "" {
+	if diff := cmp.Diff([]string{"metrics: cpu 6", "proposals: Surge cpu 7", "limit: ScaleUpRate permits 4"}, s.lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
@@ -217,9 +216,9 @@ func TestRequestsSpec(t *testing.T) {
 		*spec.Behavior.ScaleDown.StabilizationWindowSeconds != int32(plan.Stabilization.Seconds()) {
 		t.Errorf("spec %+v", spec)
 	}
-	shown := status{metrics: []autoscalingv2.MetricStatus{{Pods: &autoscalingv2.PodsMetricStatus{
-		Current: autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(9512, resource.DecimalSI)},
-	}}}}
+	shown := status{value: autoscalingv2.MetricValueStatus{
+		AverageValue: resource.NewMilliQuantity(9512, resource.DecimalSI),
+	}}
 	for want, s := range map[string]status{" 9.5/s of 10/s": shown, "   ?/s of 10/s": {}} {
 		if got := s.perPod(); got != want {
 			t.Errorf("the metric is shown as %q, want %q", got, want)

@@ -69,9 +69,14 @@ func Start(ctx context.Context, cluster *devcluster.Cluster, flags []string) err
 
 // Stop returns when its pods are gone, too: what is deployed over a Deployment that is going, goes with it.
 func Stop(ctx context.Context, client kubernetes.Interface) error {
+	return Delete(ctx, client, namespace, deployment)
+}
+
+// Delete deletes a Deployment, if there is one, and returns when its pods are gone, too.
+func Delete(ctx context.Context, client kubernetes.Interface, namespace, name string) error {
 	deployments, foreground := client.AppsV1().Deployments(namespace), metav1.DeletePropagationForeground
 	err := poll(ctx, func(ctx context.Context) error {
-		err := deployments.Delete(ctx, deployment, metav1.DeleteOptions{PropagationPolicy: &foreground})
+		err := deployments.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &foreground})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil
@@ -81,7 +86,7 @@ func Stop(ctx context.Context, client kubernetes.Interface) error {
 		return errors.New("its Deployment is still there")
 	})
 	if err != nil {
-		return fmt.Errorf("end plimsoll: %w", err)
+		return fmt.Errorf("end %s: %w", name, err)
 	}
 	return nil
 }
@@ -103,6 +108,22 @@ func keep(object *unstructured.Unstructured, flags []string) (bool, error) {
 }
 
 func edit(object *unstructured.Unstructured, flags []string) error {
+	return EditContainer(object, func(container map[string]any) error {
+		container["imagePullPolicy"] = string(corev1.PullNever)
+		args, ok := container["args"].([]any)
+		if !ok {
+			return errors.New("its container has no arguments")
+		}
+		for _, flag := range flags {
+			args = append(args, flag)
+		}
+		container["args"] = args
+		return nil
+	})
+}
+
+// EditContainer changes the one container of a Deployment or DaemonSet.
+func EditContainer(object *unstructured.Unstructured, change func(container map[string]any) error) error {
 	path := []string{"spec", "template", "spec", "containers"}
 	containers, found, err := unstructured.NestedSlice(object.Object, path...)
 	if err != nil || !found || len(containers) != 1 {
@@ -112,15 +133,9 @@ func edit(object *unstructured.Unstructured, flags []string) error {
 	if !ok {
 		return errors.New("its container is no object")
 	}
-	container["imagePullPolicy"] = string(corev1.PullNever)
-	args, ok := container["args"].([]any)
-	if !ok {
-		return errors.New("its container has no arguments")
+	if err := change(container); err != nil {
+		return err
 	}
-	for _, flag := range flags {
-		args = append(args, flag)
-	}
-	container["args"] = args
 	if err := unstructured.SetNestedSlice(object.Object, containers, path...); err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}

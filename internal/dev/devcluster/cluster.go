@@ -37,6 +37,7 @@ type access struct {
 	rest       *rest.Config
 	client     kubernetes.Interface
 	kubeconfig string
+	kubernetes string
 	nodeNames  []string
 }
 
@@ -66,6 +67,9 @@ func (a *access) RESTConfig() *rest.Config { return rest.CopyConfig(a.rest) }
 
 // Client is a clientset over RESTConfig.
 func (a *access) Client() kubernetes.Interface { return a.client }
+
+// Kubernetes is the version of the API server, such as v1.37.1.
+func (a *access) Kubernetes() string { return a.kubernetes }
 
 // KubeconfigPath is the administrator's kubeconfig file.
 func (a *access) KubeconfigPath() string { return a.kubeconfig }

@@ -145,6 +145,9 @@ func TestNodesAreAsRealOnesLook(t *testing.T) {
 		if node.Status.DaemonEndpoints.KubeletEndpoint.Port == 0 {
 			t.Errorf("node %s has no kubelet port", node.Name)
 		}
+		if kubelet := node.Status.NodeInfo.KubeletVersion; kubelet == "" || kubelet != c.Kubernetes() {
+			t.Errorf("node %s has a kubelet of %s, the API server is of %s", node.Name, kubelet, c.Kubernetes())
+		}
 		if len(node.Spec.Taints) > 0 {
 			t.Errorf("node %s has taints %v", node.Name, node.Spec.Taints)
 		}

@@ -56,7 +56,7 @@ func (c *Cluster) node(index int, name string) *corev1.Node {
 				KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.simulation.kubeletPort(name))},
 			},
 			NodeInfo: corev1.NodeSystemInfo{
-				OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: KubernetesVersion,
+				OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: c.kubernetes,
 				ContainerRuntimeVersion: "simulated://" + KWOKVersion, OSImage: "simulated", KernelVersion: "simulated",
 			},
 		},

@@ -104,6 +104,11 @@ func (a *access) connect() error {
 	if a.client, err = kubernetes.NewForConfig(a.rest); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
+	version, err := a.client.Discovery().ServerVersion()
+	if err != nil {
+		return fmt.Errorf("version of the API server: %w", err)
+	}
+	a.kubernetes = version.GitVersion
 	a.kubeconfig, err = a.pki.WriteKubeconfig(a.server, "admin", "system:masters")
 	return err
 }

@@ -253,8 +253,9 @@ type APIService struct {
 
 // Samples are those of metrics.k8s.io.
 type Samples struct {
-	// IsServed says that there is such an API.
+	// IsServed says that there is such an API, Version which of its versions was read.
 	IsServed bool
+	Version  string
 	ReadAt   time.Time
 	Pods     int
 	// Nodes is how many nodes have samples; read only if no pod has one.

@@ -41,8 +41,8 @@ func good() *facts.Facts {
 		Renewed: ago(2 * time.Second), Duration: 15 * time.Second, ReadAt: now,
 	}}
 	f.APIServices.Value = []facts.APIService{{Name: "v1beta1.metrics.k8s.io", Group: "metrics.k8s.io", IsAvailable: true}}
-	f.Samples.Value = facts.Samples{IsServed: true, ReadAt: now, Pods: 9, Newest: ago(15 * time.Second),
-		Oldest: ago(40 * time.Second), OldestPod: "shop/web-1", Window: 15 * time.Second}
+	f.Samples.Value = facts.Samples{IsServed: true, Version: "v1beta1", ReadAt: now, Pods: 9,
+		Newest: ago(15 * time.Second), Oldest: ago(40 * time.Second), OldestPod: "shop/web-1", Window: 15 * time.Second}
 	f.Nodes.Value = []facts.Node{{Name: "a", IsReady: true}}
 	f.Kubelets = []facts.Kubelet{{Node: "a", ReadAt: now, Date: now, Newest: ago(8 * time.Second)}}
 	f.Definitions.Value = []facts.Definition{{
@@ -237,6 +237,17 @@ func TestBroken(t *testing.T) {
 			func(f *facts.Facts) {
 				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
 			}},
+		"old samples of v1": {"metrics-api", doctor.Problem, "APIService v1.metrics.k8s.io", "4m0s old",
+			func(f *facts.Facts) {
+				f.Samples.Value.Version = "v1"
+				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
+			}},
+		"one version is down": {"metrics-api", doctor.Warning, "APIService v1.metrics.k8s.io", "FailedDiscoveryCheck",
+			func(f *facts.Facts) {
+				f.APIServices.Value = append(f.APIServices.Value, facts.APIService{
+					Name: "v1.metrics.k8s.io", Group: "metrics.k8s.io", Reason: "FailedDiscoveryCheck",
+				})
+			}},
 		"no adapter": {"metric-adapters", doctor.Problem, "APIService v1beta1.external.metrics.k8s.io", "shop/web",
 			func(f *facts.Facts) { f.HPAs.Value[0].UsesExternal = true }},
 		"an adapter that nobody needs": {"metric-adapters", doctor.Warning, "APIService v1beta1.custom.metrics.k8s.io",
@@ -414,5 +425,32 @@ func TestNewestMinor(t *testing.T) {
 	found := regexp.MustCompile(`k8s\.io/client-go v0\.(\d+)\.`).FindSubmatch(text)
 	if len(found) != 2 || string(found[1]) != strconv.Itoa(NewestMinor) {
 		t.Errorf("go.mod has %s, NewestMinor is %d", found, NewestMinor)
+	}
+}
+
+// TestOlderVersions: what an older version lacks is a line each, and nothing that is wrong.
+func TestOlderVersions(t *testing.T) {
+	for version, want := range map[string][]string{
+		"v1.30.14-eks-1": {"1.33", "1.35", "1.37"}, "v1.34.4": {"1.35", "1.37"}, "v1.36.3": {"1.37"}, "v1.37.1": nil,
+	} {
+		f := good()
+		f.Server.Value.Version = version
+		var found []string
+		report := Judge(f)
+		for _, finding := range report.Findings {
+			if finding.Check != "kubernetes-version" {
+				continue
+			}
+			if finding.Level != doctor.OK {
+				t.Errorf("%s: %+v", version, finding)
+			}
+			if after, is := strings.CutPrefix(finding.What, "before Kubernetes "); is {
+				since, _, _ := strings.Cut(after, ",")
+				found = append(found, since)
+			}
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s lacks what came with %v, want %v", version, found, want)
+		}
 	}
 }

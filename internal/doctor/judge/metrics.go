@@ -50,12 +50,21 @@ func metricsAPI(f *facts.Facts) []doctor.Finding {
 				"https://github.com/kubernetes-sigs/metrics-server/releases/latest/download/components.yaml",
 		}}
 	}
+	isAny := slices.ContainsFunc(services, func(s facts.APIService) bool { return s.IsAvailable })
+	level, why := doctor.Problem, "CPU and memory of pods are not known from it"
+	if isAny {
+		level, why = doctor.Warning, "discovery fails for kubectl and for controllers; Plimsoll asks for the other version"
+	}
+	var found []doctor.Finding
 	for i := range services {
 		if s := &services[i]; !s.IsAvailable {
-			return []doctor.Finding{unavailable(s, doctor.Problem, "CPU and memory of pods are not known from it")}
+			found = append(found, unavailable(s, level, why))
 		}
 	}
-	return samples(f)
+	if !isAny {
+		return found
+	}
+	return append(found, samples(f)...)
 }
 
 func unavailable(s *facts.APIService, level doctor.Level, why string) doctor.Finding {
@@ -87,15 +96,16 @@ func samples(f *facts.Facts) []doctor.Finding {
 	}
 	if s.Pods == 0 {
 		return []doctor.Finding{{
-			Level: doctor.Warning, Object: "APIService v1beta1.metrics.k8s.io", What: "it has no sample of any pod",
-			Why: "metrics-server has just started, or cannot read a kubelet", Do: "read its log",
+			Level: doctor.Warning, Object: "APIService " + s.Version + "." + resourceMetrics,
+			What: "it has no sample of any pod",
+			Why:  "metrics-server has just started, or cannot read a kubelet", Do: "read its log",
 			Command: "kubectl logs -n kube-system deployment/metrics-server",
 		}}
 	}
 	serverTime := s.ReadAt.Add(f.Server.Value.Ahead)
 	newest, oldest := serverTime.Sub(s.Newest), serverTime.Sub(s.Oldest)
 	found := doctor.Finding{
-		Level: doctor.Warning, Object: "APIService v1beta1.metrics.k8s.io",
+		Level: doctor.Warning, Object: "APIService " + s.Version + "." + resourceMetrics,
 		Do:      "see in the log of metrics-server which kubelets it cannot read, and in its flags --metric-resolution",
 		Command: "kubectl logs -n kube-system deployment/metrics-server",
 	}

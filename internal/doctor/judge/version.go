@@ -16,9 +16,17 @@ const (
 	OldestMinor = 30
 	// NewestMinor is that of the modules with which Plimsoll is built and tested.
 	NewestMinor = 37
-	// resizeMinor is the first that resizes pods in place by default.
-	resizeMinor = 33
 )
+
+// later is what minor versions brought that is on by default and that Plimsoll works without, the oldest first.
+var later = []struct {
+	minor uint
+	lack  string
+}{
+	{33, "running pods are not resized in place; Plimsoll evicts them where a VPA permits that"},
+	{35, "an HPA has no tolerance of its own: the API server drops it; a WorkloadAutoscaler can have one"},
+	{37, "an HPA cannot have minReplicas: 0; a WorkloadAutoscaler can"},
+}
 
 func kubernetesVersion(f *facts.Facts) []doctor.Finding {
 	if f.Server.Unread != nil {
@@ -43,8 +51,12 @@ func kubernetesVersion(f *facts.Facts) []doctor.Finding {
 			Why: "the API server does not take Plimsoll's CustomResourceDefinitions and Deployments as they are",
 			Do:  fmt.Sprintf("upgrade the cluster to Kubernetes 1.%d or newer", OldestMinor),
 		}}
-	case minor < resizeMinor:
-		return ok("Kubernetes %s; pods are resized in place from 1.%d on, and evicted here", text, resizeMinor)
 	}
-	return ok("Kubernetes %s", text)
+	found := ok("Kubernetes %s", text)
+	for _, l := range later {
+		if parsed.Minor() < l.minor {
+			found = append(found, ok("before Kubernetes 1.%d, without its feature gate, %s", l.minor, l.lack)...)
+		}
+	}
+	return found
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
@@ -66,33 +67,43 @@ type podMetrics struct {
 // samples reads the times of all samples of metrics.k8s.io. metrics-server knows no pages.
 func (r *reader) samples(ctx context.Context) {
 	what := request{verb: "list", group: "metrics.k8s.io", resource: "pods"}
-	r.facts.Samples = reading(ctx, r, what, func(ctx context.Context) (facts.Samples, error) {
-		read := facts.Samples{IsServed: true}
-		err := list(ctx, r.api, "/apis/metrics.k8s.io/v1beta1/pods", nil, func(m *podMetrics) {
-			read.Pods++
-			read.Window = max(read.Window, m.Window.Duration)
-			if m.Timestamp.After(read.Newest) {
-				read.Newest = m.Timestamp
+	r.facts.Samples = reading(ctx, r, what, func(ctx context.Context) (read facts.Samples, err error) {
+		for _, version := range []string{"v1", "v1beta1"} {
+			if read, err = r.samplesOf(ctx, version); !isUnserved(err) && !apierrors.IsServiceUnavailable(err) {
+				break
 			}
-			if read.Oldest.IsZero() || m.Timestamp.Before(read.Oldest) {
-				read.Oldest, read.OldestPod = m.Timestamp, m.Metadata.Namespace+"/"+m.Metadata.Name
-			}
-		})
+		}
 		if isUnserved(err) {
 			return facts.Samples{}, nil
 		}
 		if err == nil && read.Pods == 0 {
-			read.Nodes = r.nodeSamples(ctx)
+			read.Nodes = r.nodeSamples(ctx, read.Version)
 		}
 		read.ReadAt = time.Now()
 		return read, err
 	})
 }
 
+func (r *reader) samplesOf(ctx context.Context, version string) (facts.Samples, error) {
+	read := facts.Samples{IsServed: true, Version: version}
+	err := list(ctx, r.api, "/apis/metrics.k8s.io/"+version+"/pods", nil, func(m *podMetrics) {
+		read.Pods++
+		read.Window = max(read.Window, m.Window.Duration)
+		if m.Timestamp.After(read.Newest) {
+			read.Newest = m.Timestamp
+		}
+		if read.Oldest.IsZero() || m.Timestamp.Before(read.Oldest) {
+			read.Oldest, read.OldestPod = m.Timestamp, m.Metadata.Namespace+"/"+m.Metadata.Name
+		}
+	})
+	return read, err
+}
+
 // nodeSamples is how many nodes have samples. They show that metrics-server works where no pod runs yet.
-func (r *reader) nodeSamples(ctx context.Context) int {
+func (r *reader) nodeSamples(ctx context.Context, version string) int {
 	nodes := 0
-	if err := list(ctx, r.api, "/apis/metrics.k8s.io/v1beta1/nodes", nil, func(*podMetrics) { nodes++ }); err != nil {
+	path := "/apis/metrics.k8s.io/" + version + "/nodes"
+	if err := list(ctx, r.api, path, nil, func(*podMetrics) { nodes++ }); err != nil {
 		return 0
 	}
 	return nodes

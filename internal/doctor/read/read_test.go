@@ -170,6 +170,33 @@ func TestManySamples(t *testing.T) {
 	}
 }
 
+// TestSamplesOfEitherVersion: samples are those of the newest version of metrics.k8s.io that is served.
+func TestSamplesOfEitherVersion(t *testing.T) {
+	for _, served := range [][]string{{"v1"}, {"v1beta1"}, {"v1", "v1beta1"}} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			version, resource, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/apis/metrics.k8s.io/"), "/")
+			switch {
+			case !slices.Contains(served, version):
+				http.NotFound(w, r)
+			case resource == "nodes":
+				_, _ = io.WriteString(w, `{"items": [{"metadata": {"name": "a"}}]}`)
+			default:
+				_, _ = io.WriteString(w, `{"items": []}`)
+			}
+		}))
+		api, err := newAPI(&rest.Config{Host: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{api: api, timeout: time.Minute, facts: &facts.Facts{}}
+		r.samples(t.Context())
+		server.Close()
+		if got := r.facts.Samples; got.Unread != nil || got.Value.Version != served[0] || got.Value.Nodes != 1 {
+			t.Errorf("%v are served: %+v", served, got)
+		}
+	}
+}
+
 // TestGrants: each account of config/ has rights, and the names of the installation replace those of config/.
 func TestGrants(t *testing.T) {
 	all, err := manifests()

@@ -108,6 +108,26 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	if err != nil {
 		return nil, err
 	}
+	e, err := r.horizontal(ctx, object, autoscaler, controller)
+	if err == nil && object.Kind == observe.HorizontalPodAutoscaler {
+		e.AddOlder(autoscaler.HorizontalPodAutoscaler, r.kubernetes)
+	}
+	return e, err
+}
+
+// kubernetes is the version of the cluster, empty if it is not known.
+func (r *ClusterReader) kubernetes() string {
+	version, err := r.reader.Client.Discovery().ServerVersion()
+	if err != nil {
+		return ""
+	}
+	return version.GitVersion
+}
+
+func (r *ClusterReader) horizontal(
+	ctx context.Context, object observe.Key, autoscaler observehorizontal.Autoscaler,
+	controller explainhorizontal.Controller,
+) (*explainhorizontal.Explanation, error) {
 	why := explainhorizontal.NotExposed(autoscaler.HorizontalPodAutoscaler)
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)

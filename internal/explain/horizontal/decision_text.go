@@ -158,6 +158,9 @@ func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 	}
 	p.Detail("value", r.valueText(spec, result))
 	p.Detail("target", targetText(spec, result))
+	if n := r.resizing(i); n > 0 {
+		p.Detail("requests", podsText(n, "")+" with others than in the spec until a resize in place is done")
+	}
 	if text := leftOutText(spec, result); text != "" {
 		p.Detail("left out", text)
 	}
@@ -167,6 +170,19 @@ func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
 		p.Detail("surge", surgeText(spec, s))
 	}
+}
+
+// resizing is how many pods have other requests than their specs, where metric i divides by them.
+func (r *Result) resizing(i int) (n int) {
+	if i >= len(r.Observation.Readings) {
+		return 0
+	}
+	for _, request := range r.Observation.Readings[i].Requests {
+		if request.Resizing {
+			n++
+		}
+	}
+	return n
 }
 
 // leftOutText is what all pods together used that the value leaves out, or adds; empty without that.

@@ -47,7 +47,7 @@ func Evaluate(
 	decision, state := horizontal.Decide(now, &r.Policy, step.StateBefore(previous, set), &r.Observation)
 	r.Decision = decision.Clone()
 	r.FollowUp = r.Decision.FollowUp(&state, &r.Observation, nil)
-	outcome := horizontal.Outcome{At: now}
+	outcome := horizontal.Outcome{At: now, Began: now}
 	if decision.Rescale {
 		state = horizontal.Settle(state, outcome)
 	}

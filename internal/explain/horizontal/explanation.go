@@ -30,6 +30,8 @@ type Explanation struct {
 	// Uses are what is used up of the rate policies; none without the history.
 	Uses       []behavior.Use
 	Projection projection.Projection
+	// Older says what the cluster's version of Kubernetes makes of an HPA otherwise.
+	Older []string
 }
 
 // Controller is the program that decides on an HPA.

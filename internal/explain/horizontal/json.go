@@ -29,6 +29,8 @@ type Output struct {
 	Final bool   `json:"final"`
 	// ScaleDown is the earliest scale-down.
 	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
+	// Older says what the cluster's version of Kubernetes makes of an HPA otherwise.
+	Older []string `json:"olderKubernetes,omitempty"`
 }
 
 // Policy is what a rate policy permits.
@@ -59,6 +61,7 @@ func (e *Explanation) output() Output {
 	out := Output{
 		DecisionOutput: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
 		Least: e.known(e.Least), Most: e.known(e.Most), LimitedBy: e.Limit.Name(), Final: e.Projection.Settled,
+		Older: e.Older,
 	}
 	if !e.IsCertain() {
 		out.LimitedBy = "unknown"

@@ -135,10 +135,23 @@ func (r *Result) fewerPodsText(result *metric.Result) string {
 	case result.Groups == nil:
 		return fmt.Sprintf("fewer pods are ready than the target has replicas (%d)", current)
 	case existing < current:
-		return fmt.Sprintf("%d of %d replicas do not exist (yet); %s", current-existing, current, askedText(result))
+		return fmt.Sprintf("%d of %d replicas %s; %s", current-existing, current, lackText(current-existing, n.Ignored),
+			askedText(result))
 	default:
 		return fmt.Sprintf("%d of %d replicas do not count; %s", current-counted, current, askedText(result))
 	}
+}
+
+// lackText is why so many replicas are not there, where some pods are ignored.
+func lackText(lacking, ignored int) string {
+	const ended = "do not count: pods that failed, finished or are being deleted"
+	switch {
+	case ignored == 0:
+		return "do not exist (yet)"
+	case ignored < lacking:
+		return ended + ", and some that do not exist (yet)"
+	}
+	return ended
 }
 
 // askedText is what the pods that count ask for.

@@ -38,7 +38,8 @@ func controllerOf(pod *corev1.Pod) (by controller, known bool) {
 func (c controller) all() controller { return controller{kind: c.kind, name: c.name} }
 
 // podsOfOthers are the pods that count for a metric and have another controller than most of the target's pods have.
-// Where the pods' controllers are not known, or no one has most of them, there are none.
+// Where the pods' controllers are not known, or no one has most of them, they are those of controllers that the target
+// cannot have.
 func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 	controllers := map[string]controller{}
 	for _, pod := range r.Step.Pods {
@@ -47,14 +48,15 @@ func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 		}
 	}
 	own, found := r.ownController(controllers)
-	if !found {
-		return nil
-	}
 	var others []PodOfOther
 	for i, group := range result.Groups {
 		name := r.Observation.Pods[i].Name
 		by, known := controllers[name]
-		if group != metric.Counted || by.all() == own {
+		isOwn := by.all() == own
+		if !found {
+			isOwn = !known || r.mayControl(by.kind)
+		}
+		if group != metric.Counted || isOwn {
 			continue
 		}
 		text := "no controller"
@@ -72,14 +74,28 @@ func (r *Result) ownController(of map[string]controller) (own controller, found 
 	pods := map[controller]int{}
 	for i := range r.Observation.Pods {
 		by, known := of[r.Observation.Pods[i].Name]
-		if !known {
+		if !known || !r.mayControl(by.kind) {
 			continue
 		}
-		own = by.all()
-		isTargets := own.name == ref.Name && (own.kind == ref.Kind || by.revision != "")
-		if pods[own]++; isTargets || 2*pods[own] > len(r.Observation.Pods) {
-			return own, true
+		all := by.all()
+		if all.name == ref.Name && (strings.EqualFold(all.kind, ref.Kind) || by.revision != "") {
+			return all, true
+		}
+		if pods[all]++; 2*pods[all] > len(r.Observation.Pods) {
+			own, found = all, true
 		}
 	}
-	return controller{}, false
+	return own, found
+}
+
+// controlling are the kinds of the controllers of pods, by the kinds of the targets that make these, in lower case.
+var controlling = map[string]string{
+	"deployment": "ReplicaSet", "statefulset": "StatefulSet", "replicaset": "ReplicaSet",
+	"replicationcontroller": "ReplicationController",
+}
+
+// mayControl reports whether the pods of the target may have a controller of this kind.
+func (r *Result) mayControl(kind string) bool {
+	want, known := controlling[strings.ToLower(r.Step.HPA.Spec.ScaleTargetRef.Kind)]
+	return !known || kind == want
 }

@@ -15,15 +15,21 @@ type StatusOutput struct {
 	// HorizontalPodAutoscalerStatus is the part that both kinds have.
 	autoscalingv2.HorizontalPodAutoscalerStatus
 
+	// LastScaleDecision is the decision as KEP-6107 has it, which the API's HPAs do not show yet.
+	LastScaleDecision *plimsollv1alpha1.ScaleDecision `json:"lastScaleDecision,omitempty"`
+
 	// workload is the status of a WorkloadAutoscaler; nil for an HPA.
 	workload *plimsollv1alpha1.WorkloadAutoscalerStatus
 }
+
+// ofHPA is a StatusOutput without its method.
+type ofHPA StatusOutput
 
 var _ json.Marshaler = StatusOutput{}
 
 // MarshalJSON implements json.Marshaler.
 func (s StatusOutput) MarshalJSON() ([]byte, error) {
-	var status any = s.HorizontalPodAutoscalerStatus
+	var status any = ofHPA(s)
 	if s.workload != nil {
 		status = s.workload
 	}
@@ -35,7 +41,10 @@ func (s StatusOutput) MarshalJSON() ([]byte, error) {
 }
 
 func (r *Result) statusOutput() StatusOutput {
-	out := StatusOutput{HorizontalPodAutoscalerStatus: r.Status}
+	out := StatusOutput{
+		HorizontalPodAutoscalerStatus: r.Status,
+		LastScaleDecision:             workloadstatus.DecisionOf(&r.Decision, r.Step.HPA.Generation, nil),
+	}
 	if r.Step.Workload != nil {
 		status := workloadstatus.Of(r.Step.Autoscaler(), &workloadstatus.Decided{
 			Status: &r.Status, Policy: &r.Policy, Decision: &r.Decision, Next: r.FollowUp,

@@ -32,6 +32,9 @@ func (e *Explanation) Lines(allPods bool) []lines.Line {
 	}
 	p.Add("controller", "%s", e.controllerText())
 	p.Add("history", "%s", e.historyText())
+	for _, note := range e.Older {
+		p.Add("kubernetes", "%s", note)
+	}
 	e.writeDetails(p, allPods)
 	for _, use := range e.Uses {
 		p.Add("rate policy", "%s", useText(use))

@@ -8,12 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// annotations are those that the vertical side writes: their names begin with vpa,
-// but for when the pod was resized.
+// own are the annotations of the vertical side whose names do not begin with vpa.
+var own = []string{"plimsoll.dev/resized-at", "plimsoll.dev/not-updated"}
+
+// annotations are those that the vertical side writes.
 func annotations(all map[string]string) map[string]string {
 	var slim map[string]string
 	for name, value := range all {
-		if !strings.HasPrefix(name, "vpa") && name != "plimsoll.dev/resized-at" {
+		if !strings.HasPrefix(name, "vpa") && !slices.Contains(own, name) {
 			continue
 		}
 		if slim == nil {

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // meaningful is by what part of itself a number must have changed to be worth a
@@ -139,26 +141,9 @@ func Moved(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 }
 
 func hasMoved(before, after *autoscalingv2.MetricStatus) bool {
-	b, a := current(before), current(after)
+	b, a := observehorizontal.ValueOf(before), observehorizontal.ValueOf(after)
 	return differs(quantity(b.Value), quantity(a.Value)) || differs(quantity(b.AverageValue), quantity(a.AverageValue)) ||
 		differs(percent(b.AverageUtilization), percent(a.AverageUtilization))
-}
-
-func current(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
-	switch {
-	case m.Resource != nil:
-		return m.Resource.Current
-	case m.ContainerResource != nil:
-		return m.ContainerResource.Current
-	case m.Pods != nil:
-		return m.Pods.Current
-	case m.Object != nil:
-		return m.Object.Current
-	case m.External != nil:
-		return m.External.Current
-	default:
-		return autoscalingv2.MetricValueStatus{}
-	}
 }
 
 // number is one that a status need not have.

@@ -114,11 +114,11 @@ func isBad(t *testing.T, object *plimsollv1alpha1.WorkloadAutoscaler) {
 // A status that cannot be read is empty, and the spec holds.
 func TestStatusThatCannotBeReadIsEmpty(t *testing.T) {
 	client := serve(t, map[string]string{
-		path + "/namespaces/shop/workloadautoscalers/web": stored("web", `"1"`, `{"desiredReplicas":3,"currentMetrics":[{"type":
-			"External","external":{"metric":{"name":"jobs"},"current":{"value":"1e-999999999"}}}]}`),
+		path + "/namespaces/shop/workloadautoscalers/web": stored("web", `"1"`, `{"desiredReplicas":3,"metrics":[{"name":"jobs",
+			"type":"External","value":"1e-999999999"}]}`),
 	}, "")
 	object, err := client.WorkloadAutoscalers("shop").Get(t.Context(), "web", metav1.GetOptions{})
-	if err != nil || object.Status.DesiredReplicas != 0 || object.Status.CurrentMetrics != nil {
+	if err != nil || object.Status.DesiredReplicas != 0 || object.Status.Metrics != nil {
 		t.Fatalf("%+v, %v", object, err)
 	}
 	isGood(t, object, "web")

@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // Annotations of a WorkloadAutoscaler that replaces an HPA or a ScaledObject.
@@ -98,10 +100,13 @@ func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler
 
 // FromHPA makes a WorkloadAutoscaler of an HPA of version v1 or v2.
 func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
+	if err := typed.CheckMetadata(hpa.Object); err != nil {
+		return nil, err
+	}
 	r := &Result{WorkloadAutoscaler: New(hpa)}
-	spec, _, err := unstructured.NestedMap(hpa.Object, "spec")
+	spec, err := typed.Spec(hpa.Object)
 	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
+		return nil, err
 	}
 	switch version := hpa.GetAPIVersion(); version {
 	case "autoscaling/v2":
@@ -124,12 +129,12 @@ func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 
 // paste decodes a map into a part of the spec. A field that is not there is lost.
 func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
-	lost, err := Decode("spec", raw, into)
+	lost, err := typed.Decode(raw, into, field.NewPath("spec"))
 	if err != nil {
 		return err
 	}
-	for _, field := range lost {
-		r.Lose("spec."+field, "a WorkloadAutoscaler has no such field")
+	for _, name := range lost {
+		r.Lose("spec."+name, "a WorkloadAutoscaler has no such field")
 	}
 	return nil
 }

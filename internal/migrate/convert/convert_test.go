@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"pgregory.net/rapid"
 )
 
@@ -221,13 +222,18 @@ func TestTargetsWithoutAScale(t *testing.T) {
 // The error about a value of another type names its field.
 func TestTypeErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"maxReplicas":"5"}`: "spec.maxReplicas: must be of type integer, and is string",
+		`{"maxReplicas":"5"}`: "spec.maxReplicas must be a whole number, and is the string \"5\"; write it without " +
+			"quotes",
 		`{"maxReplicas":5,"metrics":[{"type":"Resource"},{"type":"Resource","resource":{"name":true}}]}`: "spec.metrics[1]." +
-			"resource.name: must be of type string, and is bool: put it in quotes",
-		`{"scaleTargetRef":["web"]}`: "spec.scaleTargetRef: must be of type object, and is array",
+			"resource.name must be a string, and is the boolean true; YAML reads on, off, yes, no, true and false without " +
+			"quotes as booleans: put the text in quotes",
+		`{"scaleTargetRef":["web"]}`: "spec.scaleTargetRef must be an object, and is a list",
+		`["web"]`:                    "spec must be an object, and is a list",
+		// The converter would cut it.
+		`{"maxReplicas":4294967298}`: "spec.maxReplicas is 4294967298, which is too large",
 	} {
-		var raw map[string]any
-		if err := json.Unmarshal([]byte(text), &raw); err != nil {
+		var raw any
+		if err := utiljson.Unmarshal([]byte(text), &raw); err != nil {
 			t.Fatal(err)
 		}
 		object := &unstructured.Unstructured{Object: map[string]any{

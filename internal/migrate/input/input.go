@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // HPA is the kind of HorizontalPodAutoscalers.
@@ -22,8 +23,8 @@ const HPA = "HorizontalPodAutoscaler"
 type Objects struct {
 	// Migrated are the HPAs and ScaledObjects with the labels.
 	Migrated []*unstructured.Unstructured
-	// Places are where they are, as FILE:LINE.
-	Places map[*unstructured.Unstructured]string
+	// Places are where they are.
+	Places map[*unstructured.Unstructured]objects.Place
 
 	authentications map[place]*unstructured.Unstructured
 }
@@ -67,9 +68,10 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 	isKEDA := o.GetAPIVersion() == keda.APIVersion
 	switch kind := o.GetKind(); {
 	case kind == HPA && o.GroupVersionKind().Group == "autoscaling", kind == keda.Kind && isKEDA:
-		if c.selector.Matches(labels.Set(o.GetLabels())) {
+		// One whose labels cannot be read is not left out in silence.
+		if c.selector.Matches(labels.Set(o.GetLabels())) || typed.CheckMetadata(o.Object) != nil {
 			c.Migrated = append(c.Migrated, o)
-			c.Places[o] = fmt.Sprintf("%s:%d", from.File, from.Line)
+			c.Places[o] = from
 		}
 	case kind == HPA, kind == keda.Kind, kind == keda.JobKind:
 		// These are autoscalers too, which nobody must take for migrated.
@@ -104,7 +106,7 @@ func (c *collector) LeaveOut(place objects.Place, err error) {
 // cannot be read.
 func Read(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
 	c := &collector{selector: selector, Objects: Objects{
-		Places: map[*unstructured.Unstructured]string{}, authentications: map[place]*unstructured.Unstructured{},
+		Places: map[*unstructured.Unstructured]objects.Place{}, authentications: map[place]*unstructured.Unstructured{},
 	}}
 	if err := manifests.ReadInto(c, paths, stdin); err != nil {
 		return &c.Objects, err

@@ -13,10 +13,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // cron makes a schedule of a trigger cron.
-func (c *conversion) cron(at string, i int, t *trigger) {
+func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 	var replicas int32
 	text := t.Metadata["desiredReplicas"]
 	if json.Unmarshal([]byte(text), &replicas) != nil || replicas < 1 {
@@ -70,7 +71,7 @@ func (c *conversion) noteClock(at string, active activity, zone string, duration
 }
 
 // scheduleName is the trigger's name where schedules can have it and none has it yet.
-func (c *conversion) scheduleName(i int, t *trigger) string {
+func (c *conversion) scheduleName(i int, t *scaledobject.Trigger) string {
 	isTaken := slices.ContainsFunc(c.out().Schedules, func(s plimsollv1alpha1.Schedule) bool { return s.Name == t.Name })
 	if isTaken || len(validation.IsDNS1123Label(t.Name)) > 0 {
 		return fmt.Sprintf("cron-%d", i)

@@ -2,7 +2,6 @@ package keda
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,10 +10,13 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // syncPeriod is how often kube-controller-manager requests a metric by default, and with
@@ -42,7 +44,7 @@ func DecodeHPA(raw *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutos
 		return nil
 	}
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-	if _, err := convert.Decode("HorizontalPodAutoscaler", raw.Object, hpa); err != nil {
+	if _, err := typed.Decode(raw.Object, hpa, nil); err != nil {
 		return nil
 	}
 	return hpa
@@ -66,7 +68,7 @@ type conversion struct {
 	convert.Result
 
 	object *unstructured.Unstructured
-	spec   spec
+	spec   scaledobject.Spec
 	status status
 
 	Options
@@ -87,18 +89,21 @@ type Options struct {
 
 // FromScaledObject makes a WorkloadAutoscaler of a ScaledObject.
 func FromScaledObject(object *unstructured.Unstructured, options Options) (*convert.Result, error) {
+	if err := typed.CheckMetadata(object.Object); err != nil {
+		return nil, err
+	}
 	c := &conversion{object: object, Options: options}
 	c.WorkloadAutoscaler = convert.New(object)
-	raw, _, err := unstructured.NestedMap(object.Object, "spec")
-	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
-	}
-	unknown, err := convert.Decode("spec", raw, &c.spec)
+	raw, err := typed.Spec(object.Object)
 	if err != nil {
 		return nil, err
 	}
-	for _, field := range unknown {
-		c.Lose("spec."+field, "this field of a ScaledObject is not known")
+	unknown, err := typed.Decode(raw, &c.spec, field.NewPath("spec"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range unknown {
+		c.Lose("spec."+name, "this field of a ScaledObject is not known")
 	}
 	if text, err := json.Marshal(object.Object["status"]); err == nil {
 		// A status that cannot be read has no names.
@@ -126,17 +131,9 @@ func (c *conversion) out() *plimsollv1alpha1.WorkloadAutoscalerSpec {
 
 func (c *conversion) limits() {
 	s, out := &c.spec, c.out()
-	out.ScaleTargetRef = plimsollv1alpha1.CrossVersionObjectReference{
-		APIVersion: s.ScaleTargetRef.APIVersion, Kind: s.ScaleTargetRef.Kind, Name: s.ScaleTargetRef.Name,
-	}
-	if out.ScaleTargetRef.Kind == "" {
-		out.ScaleTargetRef.Kind = "Deployment"
-	}
-	if out.ScaleTargetRef.APIVersion == "" {
-		out.ScaleTargetRef.APIVersion = "apps/v1"
-	}
-	out.MinReplicas = ptr.To(ptr.Deref(s.MinReplicaCount, defaultMinReplicas))
-	out.MaxReplicas = ptr.Deref(s.MaxReplicaCount, defaultMaxReplicas)
+	out.ScaleTargetRef = plimsollv1alpha1.CrossVersionObjectReference(s.Target())
+	least, most := s.Bounds()
+	out.MinReplicas, out.MaxReplicas = &least, most
 	c.idle()
 	if p := s.PollingInterval; p != nil {
 		if *p > 0 && time.Duration(*p)*time.Second < syncPeriod {
@@ -175,11 +172,11 @@ func (c *conversion) idle() {
 
 // activeAlways is the field on whose account KEDA never scales the target to zero, and why; empty if there is none.
 func (c *conversion) activeAlways() (field, why string) {
-	isResource := func(t trigger) bool { return t.Type == cpuTrigger || t.Type == memoryTrigger }
+	isOther := func(t scaledobject.Trigger) bool { return t.Type != cpuTrigger && t.Type != memoryTrigger }
 	switch {
 	case isTrue(c.object.GetAnnotations(), annotationForceActivation):
 		return "metadata.annotations[" + annotationForceActivation + "]", "KEDA keeps the target out of zero"
-	case len(c.spec.Triggers) > 0 && !slices.ContainsFunc(c.spec.Triggers, func(t trigger) bool { return !isResource(t) }):
+	case len(c.spec.Triggers) > 0 && !slices.ContainsFunc(c.spec.Triggers, isOther):
 		return "spec.minReplicaCount", "KEDA keeps a target with triggers cpu and memory alone out of zero"
 	}
 	return "", ""
@@ -197,17 +194,17 @@ func (c *conversion) advanced() error {
 	if len(a.ScalingModifiers) > 0 {
 		c.Lose("spec.advanced.scalingModifiers", "a WorkloadAutoscaler has no formulas over metrics")
 	}
-	if a.HorizontalPodAutoscalerConfig == nil || a.HorizontalPodAutoscalerConfig.Behavior == nil {
+	if c.spec.Behavior() == nil {
 		return nil
 	}
-	const field = "spec.advanced.horizontalPodAutoscalerConfig.behavior"
+	at := field.NewPath("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
 	c.out().Behavior = &plimsollv1alpha1.Behavior{}
-	unknown, err := convert.Decode(field, a.HorizontalPodAutoscalerConfig.Behavior, c.out().Behavior)
+	unknown, err := typed.Decode(c.spec.Behavior(), c.out().Behavior, at)
 	if err != nil {
 		return err
 	}
 	for _, name := range unknown {
-		c.Lose(field+"."+name, "a WorkloadAutoscaler has no such field")
+		c.Lose(at.String()+"."+name, "a WorkloadAutoscaler has no such field")
 	}
 	return nil
 }
@@ -237,7 +234,7 @@ func (c *conversion) fallback() {
 		return
 	}
 	period := syncPeriod
-	if slices.ContainsFunc(c.spec.Triggers, func(t trigger) bool { return t.UseCachedMetrics }) {
+	if slices.ContainsFunc(c.spec.Triggers, func(t scaledobject.Trigger) bool { return t.UseCachedMetrics }) {
 		period = time.Duration(ptr.Deref(c.spec.PollingInterval, 30)) * time.Second
 	}
 	seconds, replicas := failureSeconds(f.FailureThreshold, period), f.Replicas
@@ -271,7 +268,7 @@ func (c *conversion) fallback() {
 }
 
 // hasFallback reports whether KEDA has fallbacks for metrics of such a trigger. A trigger cron does not fail.
-func hasFallback(t trigger) bool {
+func hasFallback(t scaledobject.Trigger) bool {
 	return t.Type != cpuTrigger && t.Type != memoryTrigger && t.Type != cronTrigger
 }
 

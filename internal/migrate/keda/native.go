@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // The triggers whose metrics Plimsoll can read without KEDA.
@@ -47,12 +48,12 @@ type reader struct {
 
 	// at is where the trigger is.
 	at      string
-	trigger *trigger
+	trigger *scaledobject.Trigger
 }
 
 // native makes a metric that Plimsoll reads itself of a trigger; false if there is none of
 // this type.
-func (c *conversion) native(at string, i int, t *trigger) bool {
+func (c *conversion) native(at string, i int, t *scaledobject.Trigger) bool {
 	r := reader{c, at, t}
 	switch t.Type {
 	case prometheusTrigger:

@@ -15,10 +15,11 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
+	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
 // trigger makes a metric or a schedule of a trigger.
-func (c *conversion) trigger(i int, t *trigger) {
+func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 	at, before := fmt.Sprintf("spec.triggers[%d]", i), len(c.out().Metrics)
 	defer func() { c.name(t, before) }()
 	switch t.Type {
@@ -35,14 +36,14 @@ func (c *conversion) trigger(i int, t *trigger) {
 
 // name gives the first of the trigger's metrics the trigger's name, where a metric can have it. The others are named
 // after what they measure.
-func (c *conversion) name(t *trigger, first int) {
+func (c *conversion) name(t *scaledobject.Trigger, first int) {
 	if metrics := c.out().Metrics; first < len(metrics) && len(validation.IsDNS1123Label(t.Name)) == 0 {
 		metrics[first].Name = t.Name
 	}
 }
 
 // resource makes a metric of a trigger cpu or memory.
-func (c *conversion) resource(at string, t *trigger) {
+func (c *conversion) resource(at string, t *scaledobject.Trigger) {
 	kind := t.MetricType
 	if kind == "" {
 		// Where older versions of KEDA have the type.
@@ -106,7 +107,7 @@ var thresholds = map[string]struct{ target, activation, byDefault string }{
 	"kubernetes-workload": {"value", "activationValue", ""},
 	"metrics-api":         {"targetValue", "activationTargetValue", ""},
 	"mysql":               {"queryValue", "activationQueryValue", ""},
-	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", ""},
+	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", "10"},
 	"postgresql":          {"targetQueryValue", "activationTargetQueryValue", ""},
 	"prometheus":          {"threshold", "activationThreshold", ""},
 	"rabbitmq":            {"value", "activationValue", ""},
@@ -115,7 +116,7 @@ var thresholds = map[string]struct{ target, activation, byDefault string }{
 
 // external makes a metric of external.metrics.k8s.io of a trigger. KEDA serves it for as
 // long as the ScaledObject is there.
-func (c *conversion) external(at string, i int, t *trigger) {
+func (c *conversion) external(at string, i int, t *scaledobject.Trigger) {
 	names := c.metricNames(i)
 	if len(names) == 0 && t.Type == prometheusTrigger {
 		names = []string{prometheusTrigger}
@@ -134,7 +135,7 @@ func (c *conversion) external(at string, i int, t *trigger) {
 }
 
 // externalMetric makes the one of this name. A scaler may have several.
-func (c *conversion) externalMetric(at string, t *trigger, name string) {
+func (c *conversion) externalMetric(at string, t *scaledobject.Trigger, name string) {
 	target, found := c.targetOfHPA(name)
 	if !found {
 		var why string
@@ -177,7 +178,7 @@ func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTar
 // maxThreshold is the largest that fits into thousandths.
 const maxThreshold = 9e15
 
-func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why string) {
+func externalTarget(t *scaledobject.Trigger) (target plimsollv1alpha1.MetricTarget, why string) {
 	fields, known := thresholds[t.Type]
 	if !known {
 		return target, "its target is not known; migrate it from the cluster, where KEDA's HPA has it"
@@ -206,7 +207,7 @@ func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why strin
 	return target, ""
 }
 
-func (c *conversion) activation(at string, t *trigger, m *plimsollv1alpha1.MetricSpec) {
+func (c *conversion) activation(at string, t *scaledobject.Trigger, m *plimsollv1alpha1.MetricSpec) {
 	fields, known := thresholds[t.Type]
 	if !known {
 		for key := range t.Metadata {

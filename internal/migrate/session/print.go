@@ -11,16 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/valid"
+	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
 // Printer prints manifests to one writer, and findings to another.
 type Printer struct {
 	Out, Findings io.Writer
-	// Places are where objects of files are, as FILE:LINE.
-	Places map[*unstructured.Unstructured]string
+	// Places are where objects of files are.
+	Places map[*unstructured.Unstructured]objects.Place
 
 	printed, failed int
 }
@@ -39,7 +41,12 @@ func (p *Printer) Convert(ctx context.Context, object *unstructured.Unstructured
 	}
 	if err != nil {
 		p.failed++
-		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", p.title(object), err)
+		var wrong *typed.Error
+		at := ""
+		if errors.As(err, &wrong) {
+			at = wrong.Field.String()
+		}
+		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", p.title(object, at), err)
 		return nil
 	}
 	isAccepted, err := valid.Check(ctx, result)
@@ -73,7 +80,7 @@ func (p *Printer) report(object *unstructured.Unstructured, findings []convert.F
 		if f.IsLost {
 			word = "not migrated"
 		}
-		fmt.Fprintf(p.Findings, "%s: %s: %s: %s\n", p.title(object), f.Field, word, f.Message)
+		fmt.Fprintf(p.Findings, "%s: %s: %s: %s\n", p.title(object, f.Field), f.Field, word, f.Message)
 	}
 }
 
@@ -103,15 +110,15 @@ func (p *Printer) Result() error {
 	return nil
 }
 
-// title names an object, and where it is.
-func (p *Printer) title(object *unstructured.Unstructured) string {
+// title names an object, and where the field is in its file.
+func (p *Printer) title(object *unstructured.Unstructured, field string) string {
 	name := object.GetName()
 	if namespace := object.GetNamespace(); namespace != "" {
 		name = namespace + "/" + name
 	}
 	title := object.GetKind() + " " + name
-	if place := p.Places[object]; place != "" {
-		return place + ": " + title
+	if place, ok := p.Places[object]; ok {
+		return fmt.Sprintf("%s:%d: %s", place.File, place.LineOf(objects.ParseField(field)), title)
 	}
 	return title
 }

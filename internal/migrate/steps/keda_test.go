@@ -47,11 +47,11 @@ func (k *withKEDA) State(context.Context, types.NamespacedName) (*State, error) 
 		return s, nil
 	}
 	decide(k.w, s.HPA != nil)
-	p := plimsollv1alpha1.Proposal{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "jobs", Replicas: ptr.To[int32](3)}
+	m := plimsollv1alpha1.MetricStatus{Name: "jobs", Replicas: ptr.To[int32](3)}
 	if s.HPA == nil && !k.servesPaused {
-		p.Replicas, p.Message = nil, "the server has no such metric"
+		m.Replicas, m.Failure = nil, &plimsollv1alpha1.MetricFailure{Message: "the server has no such metric"}
 	}
-	k.w.Status.Proposals = []plimsollv1alpha1.Proposal{p}
+	k.w.Status.Metrics = []plimsollv1alpha1.MetricStatus{m}
 	s.WorkloadAutoscaler = k.w.DeepCopy()
 	return s, nil
 }

@@ -71,8 +71,8 @@ func TestUnreadMetrics(t *testing.T) {
 	w.Status.ObservedGeneration = ptr.To[int64](0)
 	w.Status.Conditions = []metav1.Condition{
 		{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler}}
-	w.Status.Proposals = []plimsollv1alpha1.Proposal{
-		{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "jobs", Message: "no such server"}}
+	w.Status.Metrics = []plimsollv1alpha1.MetricStatus{
+		{Name: "jobs", Failure: &plimsollv1alpha1.MetricFailure{Message: "no such server"}}}
 	for reason, isProblem := range map[string]bool{
 		"": true, scalingDisabled: true, "FailedGetExternalMetric": false,
 	} {

@@ -152,7 +152,10 @@ func (c *Comparison) sample(s *State) {
 		return
 	}
 	c.HPA, c.WorkloadAutoscaler = int32(desired), w.Status.DesiredReplicas
-	c.Replicas, c.Reason = w.Status.CurrentReplicas, w.Status.Reason
+	c.Replicas = w.Status.CurrentReplicas
+	if w.Status.Summary != nil {
+		c.Reason = w.Status.Summary.Reason
+	}
 	c.Samples++
 	difference := c.WorkloadAutoscaler - c.HPA
 	if difference == 0 {
@@ -187,10 +190,9 @@ func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutosca
 
 // unread is which metric the WorkloadAutoscaler cannot read, and why; empty if it reads all.
 func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
-	for i := range w.Status.Proposals {
-		p := &w.Status.Proposals[i]
-		if p.Source == plimsollv1alpha1.ProposalSourceMetric && p.Replicas == nil && p.Message != "" {
-			return fmt.Sprintf("the WorkloadAutoscaler cannot read %s: %s", p.Name, p.Message)
+	for i := range w.Status.Metrics {
+		if m := &w.Status.Metrics[i]; m.Failure != nil {
+			return fmt.Sprintf("the WorkloadAutoscaler cannot read %s: %s", m.Name, m.Failure.Message)
 		}
 	}
 	for i := range w.Status.Conditions {

@@ -401,8 +401,8 @@ func TestControllerThatEndsAfterTheComparison(t *testing.T) {
 		"does it run": func(f *fake) { f.isControllerGone = true },
 		"cannot read cpu": func(f *fake) {
 			f.onState = func() {
-				f.state.WorkloadAutoscaler.Status.Proposals = []plimsollv1alpha1.Proposal{
-					{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "cpu", Message: "no metrics"},
+				f.state.WorkloadAutoscaler.Status.Metrics = []plimsollv1alpha1.MetricStatus{
+					{Name: "cpu", Failure: &plimsollv1alpha1.MetricFailure{Message: "no metrics"}},
 				}
 			}
 		},
@@ -422,7 +422,7 @@ func TestControllerThatEndsAfterTheComparison(t *testing.T) {
 			if !errors.Is(err, errTimeout) || !strings.Contains(err.Error(), why) || !f.hpaActs() {
 				t.Errorf("%v: %v", err, f.log)
 			}
-			f.isControllerGone, f.onState, f.state.WorkloadAutoscaler.Status.Proposals = false, nil, nil
+			f.isControllerGone, f.onState, f.state.WorkloadAutoscaler.Status.Metrics = false, nil, nil
 			if err := f.forward(); err != nil || !f.isForward() {
 				t.Errorf("%v: %v", err, f.log)
 			}
@@ -621,7 +621,7 @@ func TestObserve(t *testing.T) {
 		generation := int64(0)
 		status := &f.state.WorkloadAutoscaler.Status
 		status.ObservedGeneration, status.DesiredReplicas, status.CurrentReplicas = &generation, 4, 3
-		status.Reason = "cpu"
+		status.Summary = &plimsollv1alpha1.Summary{Reason: "cpu"}
 		all, err = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
 		if err != nil || all[0].Problem != notSeen {
 			t.Errorf("the controller does not know the HPA: %+v, %v", all, err)

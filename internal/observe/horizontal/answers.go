@@ -72,7 +72,7 @@ func NewAnswers(p *horizontal.Policy, pods []*observe.Pod) *Answers {
 // Reset turns to another decision. The pods are those that the scale's selector
 // selects, in the order of Observation.Pods.
 func (a *Answers) Reset(p *horizontal.Policy, pods []*observe.Pod) {
-	a.policy, a.pods, a.mode, a.indexed, a.isExact = p, pods, modeOf(p.Divergences), false, false
+	a.policy, a.pods, a.mode, a.indexed, a.isExact = p, pods, observe.ModeOf(p.Divergences), false, false
 	for len(a.buffers) < len(p.Metrics) {
 		a.buffers = append(a.buffers, buffer{})
 	}
@@ -299,7 +299,7 @@ func (a *Answers) requests(i int) []metric.Request {
 	if spec.Target.Type != source.Utilization {
 		return nil
 	}
-	b.requests = observe.AppendRequests(b.requests[:0], a.pods, spec, a.mode)
+	b.requests = observe.AppendRequests(b.requests[:0], a.pods, spec, a.policy.Divergences)
 	return b.requests
 }
 

@@ -11,7 +11,6 @@ package horizontal
 import (
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -45,9 +44,4 @@ func DefaultOptions() Options {
 		Divergences:             divergence.Default,
 		Forecast:                forecast.Preview,
 	}
-}
-
-// modeOf is how numbers that do not fit are treated.
-func modeOf(set divergence.Set) arithmetic.Mode {
-	return arithmetic.Mode(set.Has(divergence.Saturate))
 }

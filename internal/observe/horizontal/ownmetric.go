@@ -14,18 +14,16 @@ func IsOwn(a Autoscaler, i int) bool {
 	return a.Workload != nil && i < len(a.Workload.Spec.Metrics) && sources.Name(&a.Workload.Spec.Metrics[i]) != ""
 }
 
-// ownStatus is the status of a metric that Plimsoll reads itself. autoscaling/v2 has no fields for these: a metric of
-// the pods has those of type Pods, another one those of type External.
+// ownStatus is the status of a metric that Plimsoll reads itself, as far as the loop needs it. autoscaling/v2 has no
+// fields for these.
 func ownStatus(m *plimsollv1alpha1.MetricSpec, r *metric.Result) autoscalingv2.MetricStatus {
-	s := autoscalingv2.MetricStatus{Type: autoscalingv2.MetricSourceType(m.Type)}
 	value := resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
-	id := autoscalingv2.MetricIdentifier{Name: sources.Name(m)}
-	current := wholeCurrent(value, !sources.IsTotal(m))
-	if m.PodEndpoint == nil {
-		s.External = &autoscalingv2.ExternalMetricStatus{Metric: id, Current: current}
-		return s
+	return statusOf(m.Type, wholeCurrent(value, !sources.IsTotal(m)))
+}
+
+// statusOf is a metric's status that has a value and none of what names the metric.
+func statusOf(kind plimsollv1alpha1.MetricSourceType, v autoscalingv2.MetricValueStatus) autoscalingv2.MetricStatus {
+	return autoscalingv2.MetricStatus{
+		Type: autoscalingv2.MetricSourceType(kind), External: &autoscalingv2.ExternalMetricStatus{Current: v},
 	}
-	id.Selector = m.PodEndpoint.Metric.Selector.DeepCopy()
-	s.Pods = &autoscalingv2.PodsMetricStatus{Metric: id, Current: current}
-	return s
 }

@@ -6,30 +6,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// What Plimsoll reads itself is shown in the fields that autoscaling/v2 has for metrics of the same shape.
+// What Plimsoll reads itself has a value in the form that is compared with the last status.
 func TestStatusOfOwnMetrics(t *testing.T) {
 	decimal := resource.NewMilliQuantity(1500, resource.DecimalSI)
 	total := plimsollv1alpha1.MetricTarget{Type: "Value", Value: quantity("1")}
 	average := plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: quantity("1")}
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
-	hits := plimsollv1alpha1.MetricIdentifier{Name: "hits", Selector: selector}
-	pods := func(v autoscalingv2.MetricValueStatus) autoscalingv2.MetricStatus {
-		return autoscalingv2.MetricStatus{Type: "PodEndpoint", Pods: &autoscalingv2.PodsMetricStatus{
-			Metric: autoscalingv2.MetricIdentifier{Name: "hits", Selector: selector}, Current: v,
-		}}
-	}
-	external := func(kind, name string, v autoscalingv2.MetricValueStatus) autoscalingv2.MetricStatus {
+	hits := plimsollv1alpha1.MetricIdentifier{Name: "hits"}
+	of := func(kind string, v autoscalingv2.MetricValueStatus) autoscalingv2.MetricStatus {
 		return autoscalingv2.MetricStatus{
-			Type: autoscalingv2.MetricSourceType(kind), External: &autoscalingv2.ExternalMetricStatus{
-				Metric: autoscalingv2.MetricIdentifier{Name: name}, Current: v,
-			},
+			Type: autoscalingv2.MetricSourceType(kind), External: &autoscalingv2.ExternalMetricStatus{Current: v},
 		}
 	}
 	ofAverage := autoscalingv2.MetricValueStatus{AverageValue: decimal}
@@ -54,27 +45,27 @@ func TestStatusOfOwnMetrics(t *testing.T) {
 		"each pod": {
 			plimsollv1alpha1.MetricSpec{Type: "PodEndpoint", PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
 				Metric: hits, Target: average,
-			}}, metric.Result{Milli: 1500}, pods(ofAverage),
+			}}, metric.Result{Milli: 1500}, of("PodEndpoint", ofAverage),
 		},
 		"all pods": {
 			plimsollv1alpha1.MetricSpec{Type: "PodEndpoint", PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
 				Metric: hits, Target: total,
-			}}, metric.Result{Milli: 1500}, pods(ofTotal),
+			}}, metric.Result{Milli: 1500}, of("PodEndpoint", ofTotal),
 		},
 		"a query": {
 			plimsollv1alpha1.MetricSpec{Type: "Prometheus", Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
 				Query: "sum(up)", Target: total,
-			}}, metric.Result{Milli: 1500}, external("Prometheus", "sum(up)", ofTotal),
+			}}, metric.Result{Milli: 1500}, of("Prometheus", ofTotal),
 		},
 		"a scaler's own target": {
 			plimsollv1alpha1.MetricSpec{Type: "ExternalScaler", ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{
 				ScalerAddress: "scaler:9090",
-			}}, metric.Result{Milli: 1500}, external("ExternalScaler", "scaler:9090", ofAverage),
+			}}, metric.Result{Milli: 1500}, of("ExternalScaler", ofAverage),
 		},
 		"a scaler's own total": {
 			plimsollv1alpha1.MetricSpec{Type: "ExternalScaler", ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{
 				MetricName: "jobs", Target: &plimsollv1alpha1.ExternalScalerTarget{Type: "Value"},
-			}}, metric.Result{Milli: 1500}, external("ExternalScaler", "jobs", ofTotal),
+			}}, metric.Result{Milli: 1500}, of("ExternalScaler", ofTotal),
 		},
 	} {
 		a := WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{

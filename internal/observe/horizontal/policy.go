@@ -38,7 +38,7 @@ func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Po
 		p.MinReplicas = *hpa.Spec.MinReplicas
 	}
 	for i := range hpa.Spec.Metrics {
-		p.Metrics[i] = specOf(&hpa.Spec.Metrics[i], modeOf(o.Divergences))
+		p.Metrics[i] = specOf(&hpa.Spec.Metrics[i], observe.ModeOf(o.Divergences))
 	}
 	if b := hpa.Spec.Behavior; b != nil {
 		p.Behavior = behaviorOf(b, o)

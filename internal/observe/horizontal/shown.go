@@ -11,13 +11,23 @@ import (
 // IsShown reports whether the object's status already says what the decision says, but
 // for messages and numbers of metrics: what Status would make of it is then no news that
 // anybody waits for. It costs next to nothing, and nearly every decision is like that.
-func IsShown(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report) bool {
+func IsShown(of Autoscaler, d *horizontal.Decision, r *statusreport.Report) bool {
+	old := of.HorizontalPodAutoscaler
 	for i := range r.Conditions {
 		if !showsCondition(old.Status.Conditions, &r.Conditions[i]) {
 			return false
 		}
 	}
-	return !r.Counts || showsCounts(old, d, r)
+	if !r.Counts {
+		return of.Workload == nil || isObserved(old)
+	}
+	return isObserved(old) && showsCounts(old, d, r)
+}
+
+// isObserved reports whether the status is about the object as it is.
+func isObserved(old *autoscalingv2.HorizontalPodAutoscaler) bool {
+	observed := old.Status.ObservedGeneration
+	return observed != nil && *observed == old.Generation
 }
 
 func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *condition.Condition) bool {
@@ -31,9 +41,8 @@ func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *co
 
 func showsCounts(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report) bool {
 	s := &old.Status
-	isRenewed := s.ObservedGeneration == nil || *s.ObservedGeneration != old.Generation ||
-		s.CurrentReplicas != r.CurrentReplicas || r.Rescaled
-	if isRenewed || r.DesiredReplicas != nil && s.DesiredReplicas != *r.DesiredReplicas {
+	if s.CurrentReplicas != r.CurrentReplicas || r.Rescaled ||
+		r.DesiredReplicas != nil && s.DesiredReplicas != *r.DesiredReplicas {
 		return false
 	}
 	if !r.ShowMetrics {

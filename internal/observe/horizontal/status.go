@@ -24,11 +24,14 @@ func Status(old Autoscaler, d *horizontal.Decision, r *statusreport.Report, at t
 		c.Since = at
 		status.Conditions, _ = conditions.Set(status.Conditions, c)
 	}
+	generation := old.Generation
+	if r.Counts || old.Workload != nil {
+		// An HPA whose target cannot be read is not observed, as upstream has it.
+		status.ObservedGeneration = &generation
+	}
 	if !r.Counts {
 		return status
 	}
-	generation := old.Generation
-	status.ObservedGeneration = &generation
 	status.CurrentReplicas = r.CurrentReplicas
 	if r.DesiredReplicas != nil {
 		status.DesiredReplicas = *r.DesiredReplicas
@@ -137,6 +140,24 @@ func resourceCurrent(name corev1.ResourceName, t *autoscalingv2.MetricTarget, r 
 		current.AverageUtilization = &percent
 	}
 	return current
+}
+
+// ValueOf is the value of a metric in a status.
+func ValueOf(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
+	switch {
+	case m.Resource != nil:
+		return m.Resource.Current
+	case m.ContainerResource != nil:
+		return m.ContainerResource.Current
+	case m.Pods != nil:
+		return m.Pods.Current
+	case m.Object != nil:
+		return m.Object.Current
+	case m.External != nil:
+		return m.External.Current
+	default:
+		return autoscalingv2.MetricValueStatus{}
+	}
 }
 
 // Event is an event on the HPA, as the API has it.

@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // WorkloadAutoscaler is a WorkloadAutoscaler in the loop's form. What an HPA has too is
@@ -25,14 +26,21 @@ func WorkloadAutoscaler(wla *plimsollv1alpha1.WorkloadAutoscaler) Autoscaler {
 	return Autoscaler{HorizontalPodAutoscaler: hpa, Workload: wla}
 }
 
-// commonStatus is the part of a WorkloadAutoscaler's status that an HPA has too.
+// commonStatus is the part of a WorkloadAutoscaler's status that an HPA has too. Conditions that sum up others are not:
+// they follow from these.
 func commonStatus(s *plimsollv1alpha1.WorkloadAutoscalerStatus) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := autoscalingv2.HorizontalPodAutoscalerStatus{
 		ObservedGeneration: s.ObservedGeneration, LastScaleTime: s.LastScaleTime, CurrentReplicas: s.CurrentReplicas,
-		DesiredReplicas: s.DesiredReplicas, CurrentMetrics: s.CurrentMetrics,
+		DesiredReplicas: s.DesiredReplicas,
+	}
+	for i := range s.Metrics {
+		status.CurrentMetrics = append(status.CurrentMetrics, commonMetric(&s.Metrics[i]))
 	}
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
+		if statusreport.IsOverall(c.Type) {
+			continue
+		}
 		status.Conditions = append(status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{
 			Type:   autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type),
 			Status: corev1.ConditionStatus(c.Status), LastTransitionTime: c.LastTransitionTime, Reason: c.Reason,
@@ -40,6 +48,16 @@ func commonStatus(s *plimsollv1alpha1.WorkloadAutoscalerStatus) autoscalingv2.Ho
 		})
 	}
 	return status
+}
+
+// commonMetric is empty where there is no value, as in the status of an HPA.
+func commonMetric(m *plimsollv1alpha1.MetricStatus) (status autoscalingv2.MetricStatus) {
+	if m.Value == nil && m.AverageValue == nil && m.AverageUtilization == nil {
+		return status
+	}
+	return statusOf(m.Type, autoscalingv2.MetricValueStatus{
+		Value: m.Value, AverageValue: m.AverageValue, AverageUtilization: m.AverageUtilization,
+	})
 }
 
 func referenceOf(r plimsollv1alpha1.CrossVersionObjectReference) autoscalingv2.CrossVersionObjectReference {

@@ -49,7 +49,7 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 }
 
 func refusal(message string) statusreport.Refusal {
-	return statusreport.Refusal{Reason: "InvalidSpec", Message: message}
+	return statusreport.Refusal{Reason: statusreport.InvalidSpec, Message: message, Summary: "the spec is invalid"}
 }
 
 func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {
@@ -102,10 +102,10 @@ var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
 // extendSpec adds to a metric what an HPA's metric does not have.
 func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) field.ErrorList {
 	path := field.NewPath("spec", "metrics").Index(i)
-	errs := sources.Extend(spec, m, modeOf(o.Divergences), path)
+	errs := sources.Extend(spec, m, observe.ModeOf(o.Divergences), path)
 	spec.GivenName = m.Name
 	if m.ActivationValue != nil {
-		spec.ActivationMilli = observe.Milli(m.ActivationValue, modeOf(o.Divergences))
+		spec.ActivationMilli = observe.Milli(m.ActivationValue, observe.ModeOf(o.Divergences))
 	}
 	f := m.Fallback
 	if f == nil {

@@ -14,12 +14,23 @@ import (
 func AmountsOf(list corev1.ResourceList) vertical.Amounts {
 	var amounts vertical.Amounts
 	if q, ok := list[corev1.ResourceCPU]; ok {
-		amounts = amounts.With(vertical.CPU, vertical.Amount(quantity.Milli(&q))).In(vertical.CPU, formats[q.Format])
+		amounts = with(amounts, vertical.CPU, &q, quantity.Milli(&q), resource.Milli)
 	}
 	if q, ok := list[corev1.ResourceMemory]; ok {
-		amounts = amounts.With(vertical.Memory, vertical.Amount(quantity.Value(&q))).In(vertical.Memory, formats[q.Format])
+		amounts = with(amounts, vertical.Memory, &q, quantity.Value(&q), 0)
 	}
 	return amounts
+}
+
+// with adds a quantity that was rounded up to so many units.
+func with(
+	a vertical.Amounts, r vertical.Resource, q *resource.Quantity, units int64, of resource.Scale,
+) vertical.Amounts {
+	a = a.With(r, vertical.Amount(units)).In(r, formats[q.Format])
+	if quantity.IsFraction(q, units, of) {
+		return a.RoundedUp(r)
+	}
+	return a
 }
 
 // formats are the core's for the API's. A quantity without one is decimal.

@@ -25,7 +25,8 @@ func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
 				continue
 			}
 			next := bounds.Range{
-				Min: AmountsOf(item.Min), Max: AmountsOf(item.Max), Default: AmountsOf(item.Default),
+				Min: whole(AmountsOf(item.Min), vertical.Amounts.Get), Max: whole(AmountsOf(item.Max), vertical.Amounts.AtMost),
+				Default:       whole(AmountsOf(item.Default), vertical.Amounts.AtMost),
 				MaxRatioMilli: ratiosOf(item.MaxLimitRequestRatio),
 			}
 			switch item.Type {
@@ -40,6 +41,18 @@ func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
 		return nil
 	}
 	return &ranges
+}
+
+// whole are bounds in whole units: a minimum is rounded up, a maximum down.
+func whole(
+	amounts vertical.Amounts, rounded func(vertical.Amounts, vertical.Resource) (vertical.Amount, bool),
+) vertical.Amounts {
+	for r := range vertical.Resource(vertical.Resources) {
+		if amount, ok := rounded(amounts, r); ok {
+			amounts = amounts.With(r, amount)
+		}
+	}
+	return amounts
 }
 
 // ratiosOf reads ratios, in thousandths.

@@ -66,7 +66,7 @@ resourcePolicy:
 	want := []vertical.ContainerPolicy{
 		{
 			Container: "app", MinAllowed: vertical.Of(100, 1<<30).In(vertical.Memory, vertical.BinarySI),
-			MaxAllowed: vertical.Amounts{}.With(vertical.Memory, 2),
+			MaxAllowed: vertical.Amounts{}.With(vertical.Memory, 2).RoundedUp(vertical.Memory),
 			Controlled: [vertical.Resources]bool{false, true}, Values: vertical.RequestsOnly,
 			OOM:    vertical.OOMPolicy{BumpUpRatio: 1.3, MinBumpUpBytes: 50 << 20, HasMinBumpUp: true},
 			Memory: vertical.MemoryPolicy{Interval: time.Hour, Count: 3},

@@ -52,6 +52,7 @@ func Pod(p *corev1.Pod) vertical.Pod {
 		pod.ResizeGeneration = condition.ObservedGeneration
 	}
 	_, pod.Admitted = p.Annotations[AnnotationUpdates]
+	_, pod.Refused = p.Annotations[AnnotationNotUpdated]
 	// What cannot be read leaves the time zero: the pod was not resized, as far as one knows.
 	pod.Resized, _ = time.Parse(time.RFC3339, p.Annotations[AnnotationResizedAt])
 	pod.Observed, pod.HasObserved = observedContainers(p.Annotations)

@@ -92,7 +92,11 @@ const fullState = `{
   "pending": {"change": 2, "replicas": 6, "longest": 60000000000, "samples": [{"at": "2026-11-20T11:59:59Z"}]},
   "fallbacks": [{"metric": "External/queue", "since": "2026-11-20T11:40:00Z", "active": true}],
   "idleSince": "2026-11-20T11:45:00Z",
-  "unknownSince": "2026-11-20T11:59:55Z"
+  "unknownSince": "2026-11-20T11:59:55Z",
+  "overrides": {
+    "written": 4, "known": true, "writtenAt": "2026-11-20T11:59:40Z",
+    "noticed": ["2026-11-20T11:59:25Z", "2026-11-20T11:59:10Z", "2026-11-20T11:58:55Z"]
+  }
 }`
 
 // TestStateKeepsItsNames: a state that an earlier version saved is read whole, and written as it was.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1 "k8s.io/metrics/pkg/apis/metrics/v1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -119,6 +120,8 @@ type Refusal struct {
 	// Reason and Message are those of the condition AbleToScale.
 	Reason  string `json:"reason"`
 	Message string `json:"message,omitempty"`
+	// Summary is the status's.
+	Summary string `json:"summary,omitempty"`
 }
 
 // Options are the flags of the controller; what is absent has its default.
@@ -293,6 +296,8 @@ func newScheme() *runtime.Scheme {
 	s.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
 	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
+	// v1 has the same fields. The version that is written is the first one.
+	s.AddKnownTypes(metricsv1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
 	s.AddKnownTypes(custommetricsv1beta2.SchemeGroupVersion, &custommetricsv1beta2.MetricValueList{})
 	s.AddKnownTypes(externalmetricsv1beta1.SchemeGroupVersion, &externalmetricsv1beta1.ExternalMetricValueList{})
 	return s

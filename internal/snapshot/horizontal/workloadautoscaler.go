@@ -39,7 +39,7 @@ func observeWorkload(s *Step, o *horizontal.Observation) {
 	}
 	o.Shown, o.CreatedAt = observehorizontal.ShownOf(s.HPA), s.HPA.CreationTimestamp.Time
 	if saved := s.Snapshot.Refusal; saved != nil {
-		o.Refusal = statusreport.Refusal{Reason: saved.Reason, Message: saved.Message}
+		o.Refusal = statusreport.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}
 		return
 	}
 	_, o.Refusal = observehorizontal.PolicyOf(s.Autoscaler(), observehorizontal.DefaultOptions())
@@ -50,7 +50,7 @@ func refusalOf(r statusreport.Refusal) *Refusal {
 	if r.Reason == "" {
 		return nil
 	}
-	return &Refusal{Reason: r.Reason, Message: r.Message}
+	return &Refusal{Reason: r.Reason, Message: r.Message, Summary: r.Summary}
 }
 
 // objectOf is the step's object, as the API has it.

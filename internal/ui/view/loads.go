@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -30,6 +29,10 @@ func loadOfOne(spec *autoscalingv2.MetricSpec, status *autoscalingv2.MetricStatu
 	if target == nil || current == nil {
 		return nil
 	}
+	return loadAgainst(name, target, current)
+}
+
+func loadAgainst(name string, target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) *Load {
 	switch {
 	case target.AverageUtilization != nil && current.AverageUtilization != nil && *target.AverageUtilization > 0:
 		return &Load{Metric: name, Ratio: ptr.To(float64(*current.AverageUtilization) / float64(*target.AverageUtilization)),
@@ -72,12 +75,19 @@ func partsOf(
 	return "", nil, nil
 }
 
-// loadOfWLA is that of a WorkloadAutoscaler, whose metrics may be such as an HPA does not have.
+// loadOfWLA is the same of a WorkloadAutoscaler. The statuses are in the order of the metrics, too.
 func loadOfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) *Load {
-	a := observehorizontal.WorkloadAutoscaler(wla)
-	highest := loadOf(a.Spec.Metrics, wla.Status.CurrentMetrics)
-	for i := range min(len(wla.Spec.Metrics), len(wla.Status.CurrentMetrics)) {
-		load := loadOfOwn(&wla.Spec.Metrics[i], &wla.Status.CurrentMetrics[i])
+	var highest *Load
+	for i := range min(len(wla.Spec.Metrics), len(wla.Status.Metrics)) {
+		target, status := targetOf(&wla.Spec.Metrics[i]), &wla.Status.Metrics[i]
+		if target == nil {
+			continue
+		}
+		load := loadAgainst(status.Name, &autoscalingv2.MetricTarget{
+			Value: target.Value, AverageValue: target.AverageValue, AverageUtilization: target.AverageUtilization,
+		}, &autoscalingv2.MetricValueStatus{
+			Value: status.Value, AverageValue: status.AverageValue, AverageUtilization: status.AverageUtilization,
+		})
 		if load != nil && (highest == nil || *load.Ratio > *highest.Ratio) {
 			highest = load
 		}
@@ -85,28 +95,20 @@ func loadOfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) *Load {
 	return highest
 }
 
-// loadOfOwn is the load by a metric that an HPA does not have; nil for another one.
-func loadOfOwn(spec *plimsollv1alpha1.MetricSpec, status *autoscalingv2.MetricStatus) *Load {
-	target := sources.Target(spec)
-	var current *autoscalingv2.MetricValueStatus
+// targetOf is the target of a metric; nil where the metric's source has it.
+func targetOf(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
 	switch {
-	case target == nil:
-		return nil
-	case status.Pods != nil:
-		current = &status.Pods.Current
-	case status.External != nil:
-		current = &status.External.Current
+	case m.Resource != nil:
+		return &m.Resource.Target
+	case m.ContainerResource != nil:
+		return &m.ContainerResource.Target
+	case m.Pods != nil:
+		return &m.Pods.Target
+	case m.Object != nil:
+		return &m.Object.Target
+	case m.External != nil:
+		return &m.External.Target
 	default:
-		return nil
+		return sources.Target(m)
 	}
-	name := sources.Name(spec)
-	switch {
-	case name == "":
-		return nil
-	case target.AverageValue != nil && current.AverageValue != nil:
-		return amounts(name, current.AverageValue, target.AverageValue)
-	case target.Value != nil && current.Value != nil:
-		return amounts(name, current.Value, target.Value)
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // The kinds of rows.
@@ -61,9 +62,9 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	}
 	status := &wla.Status
 	row.Target = wla.Spec.ScaleTargetRef.Kind + "/" + wla.Spec.ScaleTargetRef.Name
-	row.Min = cmp.Or(status.MinReplicas, wla.Spec.MinReplicas)
-	row.Max = cmp.Or(status.MaxReplicas, &wla.Spec.MaxReplicas)
-	row.Health, row.Says = healthOf(conditionsOf(status.Conditions), horizontalRules)
+	row.Min = cmp.Or(status.EffectiveMinReplicas, wla.Spec.MinReplicas)
+	row.Max = cmp.Or(status.EffectiveMaxReplicas, &wla.Spec.MaxReplicas)
+	row.Health, row.Says = healthOf(conditionsOf(status.Conditions), workloadRules)
 	if mode := string(wla.Spec.Mode); mode != "" && mode != string(plimsollv1alpha1.ModeActive) {
 		row.Mode = mode
 	}
@@ -71,8 +72,8 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 		return row
 	}
 	row.setCounts(conditionsOf(status.Conditions), status.DesiredReplicas, status.CurrentReplicas)
-	if row.Load = loadOfWLA(wla); row.Load == nil && status.Metrics != "" {
-		row.Load = &Load{Text: status.Metrics}
+	if row.Load = loadOfWLA(wla); row.Load == nil && status.Summary != nil && status.Summary.Metrics != "" {
+		row.Load = &Load{Text: status.Summary.Metrics}
 	}
 	if l := status.Limit; l != nil {
 		row.Limit = &Limit{Name: l.Name, Says: l.Message}
@@ -156,9 +157,16 @@ type rule struct {
 }
 
 var (
-	horizontalRules = []rule{
+	horizontalRules = slices.Concat([]rule{
 		{"AbleToScale", string(corev1.ConditionFalse), Problem, []string{"BackoffDownscale", "BackoffBoth"}},
 		{"ScalingActive", string(corev1.ConditionFalse), Problem, []string{"ScalingDisabled"}},
+	}, bothRules)
+	workloadRules = slices.Concat([]rule{
+		{statusreport.Ready, string(corev1.ConditionFalse), Problem,
+			[]string{"AwaitingMetrics", statusreport.AnotherAutoscaler}},
+		{statusreport.Ready, string(corev1.ConditionFalse), Warning, []string{"AwaitingMetrics"}},
+	}, bothRules)
+	bothRules = []rule{
 		{"AutoscalersConflict", string(corev1.ConditionTrue), Warning, nil},
 		{"ReplicasOverridden", string(corev1.ConditionTrue), Warning, nil},
 		{"ScalingLimited", string(corev1.ConditionTrue), Warning,

@@ -71,7 +71,7 @@ func TestUnreadCounts(t *testing.T) {
 func TestOtherKinds(t *testing.T) {
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	wla.Spec.ScaleTargetRef.Kind, wla.Spec.ScaleTargetRef.Name, wla.Spec.MaxReplicas = "Deployment", "web", 10
-	wla.Spec.Mode, wla.Status.MaxReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](40)
+	wla.Spec.Mode, wla.Status.EffectiveMaxReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](40)
 	row := OfWLA(wla)
 	if row.Target != "Deployment/web" || *row.Max != 40 || row.Mode != "Paused" || row.Health != Unknown || row.Desired != nil {
 		t.Errorf("%+v", row)
@@ -80,6 +80,22 @@ func TestOtherKinds(t *testing.T) {
 		Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "NoPodsMatched", Status: "True", Message: "no pods"}}}}
 	if row := OfVPA(vpa); row.Health != Problem || row.Says != "no pods" || row.Target != "" {
 		t.Errorf("%+v", row)
+	}
+}
+
+// TestHealthOfWLA: a pause is no problem, and one that waits for another autoscaler to be gone is a warning.
+func TestHealthOfWLA(t *testing.T) {
+	able := metav1.Condition{Type: "AbleToScale", Status: "False", Reason: "TargetHasAnotherAutoscaler"}
+	for want, ready := range map[Health]metav1.Condition{
+		OK:      {Type: "Ready", Status: "True", Reason: "Preview"},
+		Warning: {Type: "Ready", Status: "False", Reason: "TargetHasAnotherAutoscaler"},
+		Problem: {Type: "Ready", Status: "False", Reason: "FailedGetScale"},
+	} {
+		wla := &plimsollv1alpha1.WorkloadAutoscaler{}
+		wla.Status.Conditions = []metav1.Condition{ready, able}
+		if got := OfWLA(wla).Health; got != want {
+			t.Errorf("%s: %v, want %v", ready.Reason, got, want)
+		}
 	}
 }
 
@@ -101,7 +117,7 @@ func TestHostileRows(t *testing.T) {
 		},
 	}
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
-	wla.Spec.Mode, wla.Status.Metrics = plimsollv1alpha1.Mode(long), long
+	wla.Spec.Mode, wla.Status.Summary = plimsollv1alpha1.Mode(long), &plimsollv1alpha1.Summary{Metrics: long}
 	wla.Status.Conditions = []metav1.Condition{{Type: "ScalingActive", Status: "False", Message: long}}
 	vpa := &vpav1.VerticalPodAutoscaler{Spec: vpav1.VerticalPodAutoscalerSpec{
 		UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateMode(long))}}}
@@ -160,24 +176,23 @@ func TestLoadOfWLA(t *testing.T) {
 			Type: "AverageValue", AverageValue: &four}}},
 	}
 	wla.Spec.Metrics[1].PodEndpoint.Metric.Name = "requests"
-	wla.Status.Metrics = "cpu: 75%/50%, requests: 10/4 (avg)"
+	wla.Status.Summary = &plimsollv1alpha1.Summary{Metrics: "cpu: 75%/50%, requests: 10/4 (avg)"}
 	wla.Status.Limit = &plimsollv1alpha1.Limit{Name: "MaxReplicas", Message: "maxReplicas is 5"}
 	wla.Status.Conditions = []metav1.Condition{{Type: "AbleToScale", Status: "True", Reason: "ReadyForNewScale"}}
-	wla.Status.CurrentMetrics = []autoscalingv2.MetricStatus{
-		{Type: "Resource", Resource: &autoscalingv2.ResourceMetricStatus{Name: "cpu", Current: autoscalingv2.MetricValueStatus{
-			AverageUtilization: ptr.To[int32](75)}}},
-		{Type: "Pods", Pods: &autoscalingv2.PodsMetricStatus{Current: autoscalingv2.MetricValueStatus{AverageValue: &eight}}},
+	wla.Status.Metrics = []plimsollv1alpha1.MetricStatus{
+		{Name: "cpu", Type: "Resource", AverageUtilization: ptr.To[int32](75)},
+		{Name: "requests", Type: "PodEndpoint", AverageValue: &eight},
 	}
 	row := OfWLA(wla)
 	if row.Load == nil || row.Load.Ratio == nil || *row.Load.Ratio != 2.5 || row.Load.Metric != "requests" || row.Limit.Name != "MaxReplicas" {
 		t.Errorf("%+v, %+v", row.Load, row.Limit)
 	}
-	wla.Status.CurrentMetrics[1] = autoscalingv2.MetricStatus{}
+	wla.Status.Metrics[1].AverageValue = nil
 	if row := OfWLA(wla); *row.Load.Ratio != 1.5 || row.Load.Metric != "cpu" {
 		t.Errorf("with a metric that cannot be read: %+v", row.Load)
 	}
-	wla.Status.CurrentMetrics = nil
-	if row := OfWLA(wla); row.Load.Ratio != nil || row.Load.Text != wla.Status.Metrics {
+	wla.Status.Metrics = nil
+	if row := OfWLA(wla); row.Load.Ratio != nil || row.Load.Text != wla.Status.Summary.Metrics {
 		t.Errorf("without values: %+v", row.Load)
 	}
 }

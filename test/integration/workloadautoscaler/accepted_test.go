@@ -55,6 +55,23 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 }
 
+// What some release has stored is accepted as it is, on every version of Kubernetes.
+func TestStoredObjectsAreAccepted(t *testing.T) {
+	t.Parallel()
+	s := namespace(t)
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "internal/crdschema/testdata/stored/*/*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		s.Kubectl("create", "--dry-run=server", "--validate=strict", "-f", file)
+	}
+}
+
 // An object that is as large as the schema permits is within what the API server spends on its rules.
 func TestLargestObjectIsAccepted(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -219,9 +218,9 @@ func TestStatus(t *testing.T) {
 	}
 	for _, value := range []string{`"1e999999999"`, `1e300`, `"` + fmt.Sprintf("%070d", 1) + `"`} {
 		_, err := objects.Patch(t.Context(), "web", types.MergePatchType, []byte(
-			`{"status":{"currentMetrics":[{"type":"External","external":{"metric":{"name":"jobs"},"current":{"value":`+value+`}}}]}}`),
+			`{"status":{"metrics":[{"name":"jobs","type":"External","value":`+value+`}]}}`),
 			metav1.PatchOptions{}, "status")
-		if err := refused(err, "status.currentMetrics[0].external.current.value", ""); err != nil {
+		if err := refused(err, "status.metrics[0].value", ""); err != nil {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
@@ -230,20 +229,33 @@ func TestStatus(t *testing.T) {
 func fullStatus(at metav1.Time) plimsollv1alpha1.WorkloadAutoscalerStatus {
 	return plimsollv1alpha1.WorkloadAutoscalerStatus{
 		ObservedGeneration: ptr.To[int64](1), LastScaleTime: &at, CurrentReplicas: 2, DesiredReplicas: 4,
-		Reason: "Schedule day", Metrics: "cpu: 45%/80%", MinReplicas: ptr.To[int32](4), MaxReplicas: ptr.To[int32](5),
-		CurrentMetrics: []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType,
-			Resource: &autoscalingv2.ResourceMetricStatus{Name: "cpu", Current: autoscalingv2.MetricValueStatus{
-				AverageValue: ptr.To(resource.MustParse("45m")), AverageUtilization: ptr.To[int32](45)}}},
-			{}}, // a metric that cannot be read has an empty entry, as on an HPA
+		Summary:              &plimsollv1alpha1.Summary{Reason: "minReplicas of schedule day", Metrics: "cpu: 45%/80%"},
+		EffectiveMinReplicas: ptr.To[int32](4), EffectiveMaxReplicas: ptr.To[int32](5),
+		Metrics: []plimsollv1alpha1.MetricStatus{
+			{Name: "cpu", Type: "Resource", AverageValue: ptr.To(resource.MustParse("45m")),
+				AverageUtilization: ptr.To[int32](45), Replicas: ptr.To[int32](2), SampleTime: &at,
+				Samples: &plimsollv1alpha1.MetricSamples{Counted: 2, Missing: 1, NotReady: 1, NotAsked: 3}},
+			{Name: "jobs", Type: "External",
+				Failure: &plimsollv1alpha1.MetricFailure{Reason: "FailedGetExternalMetric", Message: "no values"}},
+		},
 		Proposals: []plimsollv1alpha1.Proposal{
-			{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "cpu", Replicas: ptr.To[int32](2), SampleTime: &at},
-			{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "jobs", Message: "no values"},
+			{Source: plimsollv1alpha1.ProposalSourceSchedule, Name: "day", Replicas: 4},
+		},
+		LastScaleDecision: &plimsollv1alpha1.ScaleDecision{
+			Time: at, ObservedGeneration: ptr.To[int64](1), CurrentReplicas: 2, RecommendedReplicas: ptr.To[int32](2),
+			DesiredReplicas: 4, Reason: "ReplicaLimit", Constraints: []plimsollv1alpha1.ScaleDecisionConstraint{"MinReplicas"},
+			Metrics: []plimsollv1alpha1.ScaleDecisionMetric{
+				{MetricIndex: 0, ProposedReplicas: ptr.To[int32](2), Status: "Used", Reason: "Computed"},
+				{MetricIndex: 1, Status: "Invalid", Reason: "FetchFailed"},
+			},
 		},
 		Limit:           &plimsollv1alpha1.Limit{Name: "MinReplicas", Message: "4 replicas at least"},
 		Next:            &plimsollv1alpha1.Next{Time: at, Reason: "ScheduleEnd", Replicas: ptr.To[int32](2)},
 		ActiveSchedules: []plimsollv1alpha1.ActiveSchedule{{Name: "day", Until: &at}},
-		Conditions: []metav1.Condition{{Type: "ScalingActive", Status: metav1.ConditionTrue, Reason: "ValidMetricFound",
-			LastTransitionTime: at}},
+		Conditions: []metav1.Condition{
+			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Active", LastTransitionTime: at},
+			{Type: "ScalingActive", Status: metav1.ConditionTrue, Reason: "ValidMetricFound", LastTransitionTime: at},
+		},
 	}
 }
 

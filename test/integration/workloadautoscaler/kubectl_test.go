@@ -32,14 +32,17 @@ func TestColumns(t *testing.T) {
 		t.Fatalf("kubectl get wla:\n%s", strings.Join(lines, "\n"))
 	}
 	for i, want := range []string{
-		"NAME TARGET METRICS MIN MAX REPLICAS WANTED MODE WHY AGE", "web web cpu: 45%/80% 1 5 2 4 Active Schedule day ",
+		"NAME METRICS MIN MAX REPLICAS WANTED WHY AGE", "web cpu: 45%/80% 1 5 2 4 minReplicas of schedule day ",
 	} {
 		if got := strings.Join(strings.Fields(lines[i]), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("line %d is %q, want %q", i, got, want)
 		}
+		if width := len(lines[i]); width > 120 {
+			t.Errorf("line %d is %d columns wide", i, width)
+		}
 	}
-	if wide := s.Kubectl("get", "wla", "-o", "wide"); !strings.Contains(wide, "KIND") ||
-		!strings.Contains(wide, "Deployment") {
+	if wide := strings.Join(strings.Fields(s.Kubectl("get", "wla", "-o", "wide")), " "); !strings.Contains(wide,
+		"KIND TARGET MODE READY web ") || !strings.HasSuffix(wide, " Deployment web Active True") {
 		t.Errorf("-o wide:\n%s", wide)
 	}
 	if all := s.Kubectl("get", "all"); !strings.Contains(all, "workloadautoscaler.plimsoll.dev/web") {
@@ -52,11 +55,12 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	for field, words := range map[string]string{
-		"":                        "each metric has a name in addition",
-		"spec.schedules":          "cron syntax of a CronJob",
-		"spec.metrics.fallback":   "CurrentReplicasIfHigher",
-		"spec.behavior.scaleDown": "--horizontal-pod-autoscaler-downscale-stabilization",
-		"status.proposals":        "SampleTime",
+		"":                         "each metric has a name in addition",
+		"spec.schedules":           "cron syntax of a CronJob",
+		"spec.metrics.fallback":    "CurrentReplicasIfHigher",
+		"spec.behavior.scaleDown":  "--horizontal-pod-autoscaler-downscale-stabilization",
+		"status.metrics":           "SampleTime",
+		"status.lastScaleDecision": "KEP-6107",
 	} {
 		out := s.Kubectl("explain", strings.TrimSuffix("wla."+field, "."))
 		text := strings.Join(strings.Fields(out), " ")

@@ -4,7 +4,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"os"
 
 	"github.com/onsi/ginkgo/v2"
@@ -27,18 +26,10 @@ type failed struct{ told bool }
 func (f *failed) Fail() { f.told = true }
 
 func main() {
-	list := flag.Bool("list", false, "Print the names of the specs, each in a line, and end.")
 	config.CopyFlags(config.Flags, flag.CommandLine)
 	framework.RegisterCommonFlags(flag.CommandLine)
 	framework.RegisterClusterFlags(flag.CommandLine)
 	flag.Parse()
-	if *list {
-		// Before anything logs to the same output.
-		for _, spec := range ginkgo.PreviewSpecs(title).SpecReports {
-			fmt.Fprintln(os.Stdout, spec.FullText())
-		}
-		return
-	}
 	framework.AfterReadingAllFlags(&framework.TestContext)
 	gomega.RegisterFailHandler(framework.Fail)
 	suite, reporter := framework.CreateGinkgoConfig()

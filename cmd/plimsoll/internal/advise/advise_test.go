@@ -94,7 +94,7 @@ func TestAdviseText(t *testing.T) {
 	for _, want := range []string{
 		"Deployment default/web", "web.yaml:10)", "missing-request",
 		"spec.template.spec.containers[0].resources.requests.cpu",
-		"kubectl patch deployment web -n default --type=json", "path: /spec/template/spec/containers/0/resources",
+		"kubectl patch deployment web --type=json", "path: /spec/template/spec/containers/0/resources",
 		"error: 1, warning: 0, advice: 1.",
 		"Not looked for, as nothing is known of usage: ",
 	} {
@@ -236,7 +236,7 @@ func TestAdviseRefuses(t *testing.T) {
 func TestAdviseReadsTheRest(t *testing.T) {
 	content := strings.Replace(advised, "maxReplicas", "maxReplica", 1) + "\n---\n{{ if .Values.enabled }}\n"
 	out, err := adviseWith(t, content, "--fail-on=error")
-	if err == nil || !strings.Contains(out, `unknown field "spec.maxReplica" (line 9)`) ||
+	if err == nil || !strings.Contains(out, `unknown field "spec.maxReplica" (line 8)`) ||
 		strings.Count(out, "warning  unreadable") != 2 || !strings.Contains(out, "error    refused-by-api-server") ||
 		!strings.Contains(out, "error: 2, warning: 2, advice: ") {
 		t.Errorf("error %v:\n%s", err, out)

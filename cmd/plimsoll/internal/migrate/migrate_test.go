@@ -72,6 +72,12 @@ func TestSaysWhatIsLost(t *testing.T) {
 	if !strings.Contains(progress, ": HorizontalPodAutoscaler web: ") {
 		t.Errorf("no place: %s", progress)
 	}
+	_, progress, err = migrateWith(t, strings.Replace(manifest, "maxReplicas: 5", `maxReplicas: "5"`, 1), "-f", "-")
+	want := `:7: HorizontalPodAutoscaler web: cannot be migrated: spec.maxReplicas must be a whole number, and is the ` +
+		`string "5"; write it without quotes`
+	if err == nil || !strings.Contains(progress, want) {
+		t.Errorf("%v: %s, want %s", err, progress, want)
+	}
 	if _, _, err = migrateWith(t, manifest+"---\n- {{ x }}\n", "-f", "-"); err == nil ||
 		!strings.Contains(err.Error(), "standard input:") {
 		t.Errorf("unreadable: %v", err)

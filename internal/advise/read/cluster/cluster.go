@@ -196,13 +196,28 @@ func complete(o *unstructured.Unstructured, k *kind) {
 	}
 }
 
-var podMetrics = kind{name: "PodMetrics", group: "metrics.k8s.io", version: "v1beta1", resource: "pods"}
+// podMetrics are the samples by the versions that serve them, which have the same fields.
+var podMetrics = []kind{
+	{name: "PodMetrics", group: "metrics.k8s.io", version: "v1", resource: "pods"},
+	{name: "PodMetrics", group: "metrics.k8s.io", version: "v1beta1", resource: "pods"},
+}
+
+// eachPodMetrics is each of the first version that is served.
+func (r *Reader) eachPodMetrics(ctx context.Context, visit func(map[string]any) error) (err error) {
+	for i := range podMetrics {
+		err = r.each(ctx, &podMetrics[i], visit)
+		if !apierrors.IsNotFound(err) && !apierrors.IsServiceUnavailable(err) {
+			break
+		}
+	}
+	return err
+}
 
 // Usage is what containers use at this moment, as metrics.k8s.io shows it. Why it is
 // unknown is returned as a text; that is no error.
 func (r *Reader) Usage(ctx context.Context) (samples *containerusage.Samples, why string) {
 	samples = &containerusage.Samples{IsMoment: true, Source: "metrics.k8s.io, one moment"}
-	err := r.each(ctx, &podMetrics, func(raw map[string]any) error {
+	err := r.eachPodMetrics(ctx, func(raw map[string]any) error {
 		var m metricsv1beta1.PodMetrics
 		if !canRead(raw, &m) {
 			return nil // as if nothing were known of this pod
@@ -218,7 +233,7 @@ func (r *Reader) Usage(ctx context.Context) (samples *containerusage.Samples, wh
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Sprintf("you may not list %s%s", &podMetrics, r.in(&podMetrics))
+		return nil, fmt.Sprintf("you may not list %s%s", &podMetrics[0], r.in(&podMetrics[0]))
 	case err != nil:
 		return nil, "metrics.k8s.io does not answer"
 	case len(samples.All) == 0:

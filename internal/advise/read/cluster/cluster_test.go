@@ -20,7 +20,10 @@ import (
 // start makes a client of a cluster with these objects, in which some resources may
 // not be listed.
 func start(forbidden []string, content ...runtime.Object) *fake.FakeDynamicClient {
-	lists := map[schema.GroupVersionResource]string{podMetrics.gvr(): "PodMetricsList"}
+	lists := map[schema.GroupVersionResource]string{}
+	for i := range podMetrics {
+		lists[podMetrics[i].gvr()] = "PodMetricsList"
+	}
 	for i := range kinds {
 		lists[kinds[i].gvr()] = kinds[i].name + "List"
 	}
@@ -74,6 +77,33 @@ func TestRulesThatLackARightAreSkipped(t *testing.T) {
 	if skipped["target-missing"] != "you may not list deployments.apps in namespace shop" ||
 		skipped["max-allowed-beyond-node"] != "you may not list nodes in the whole cluster" {
 		t.Errorf("skipped are %v", skipped)
+	}
+}
+
+// TestUsageOfEitherVersion: samples are those of the version of metrics.k8s.io that is served.
+func TestUsageOfEitherVersion(t *testing.T) {
+	for _, served := range []string{"v1", "v1beta1"} {
+		client := start(nil)
+		client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			asked := action.GetResource()
+			if asked.Version != served {
+				return true, nil, apierrors.NewNotFound(asked.GroupResource(), "")
+			}
+			item := unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": asked.GroupVersion().String(), "kind": "PodMetrics",
+				"metadata": map[string]any{"name": "web-1", "namespace": "shop"}, "timestamp": "2026-11-20T12:00:00Z",
+				"containers": []any{map[string]any{"name": "web", "usage": map[string]any{"cpu": "250m"}}},
+			}}
+			return true, &unstructured.UnstructuredList{
+				Object: map[string]any{"apiVersion": item.GetAPIVersion(), "kind": "PodMetricsList"},
+				Items:  []unstructured.Unstructured{item},
+			}, nil
+		})
+		r := Reader{Client: client, Namespace: "shop"}
+		samples, why := r.Usage(t.Context())
+		if why != "" || len(samples.All) != 1 || samples.All[0].CPUMilli != 250 {
+			t.Errorf("%s: %+v, %s", served, samples, why)
+		}
 	}
 }
 

@@ -4,9 +4,6 @@
 package manifests
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,9 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -61,15 +55,18 @@ func ReadInto(c Collector, paths []string, stdin io.Reader) error {
 			return err
 		}
 		for _, file := range files {
-			if err := addFile(c, file); err != nil {
+			err := addFile(c, file)
+			if err != nil && file == path {
 				return err
+			} else if err != nil {
+				c.LeaveOut(objects.Place{File: file, Document: 1, Line: 1}, err)
 			}
 		}
 	}
 	return nil
 }
 
-// filesOf is the file itself, or those of a folder.
+// filesOf is the file itself, or those of a folder, of which there must be one.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,11 +76,12 @@ func filesOf(path string) ([]string, error) {
 		return []string{path}, nil
 	}
 	var files []string
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	// With the separator a link to a folder is that folder.
+	err = filepath.WalkDir(path+string(filepath.Separator), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.Type().IsRegular() && slices.Contains(extensions, strings.ToLower(filepath.Ext(name))) {
+		if slices.Contains(extensions, strings.ToLower(filepath.Ext(name))) && isFile(path, name, entry) {
 			files = append(files, name)
 		}
 		if len(files) > maxFiles {
@@ -91,7 +89,29 @@ func filesOf(path string) ([]string, error) {
 		}
 		return nil
 	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: no file in it ends in %s", path, strings.Join(extensions, ", "))
+	}
 	return files, err
+}
+
+// isFile reports whether an entry of a folder is a file, or a link to one that is not in the folder itself, where it is
+// read.
+func isFile(folder, name string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.Type().IsRegular()
+	}
+	to, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return true // Opening it says why.
+	}
+	root, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return true
+	}
+	inner, err := filepath.Rel(root, to)
+	info, statErr := os.Stat(to)
+	return statErr == nil && info.Mode().IsRegular() && (err != nil || !filepath.IsLocal(inner))
 }
 
 func addFile(c Collector, name string) error {
@@ -115,91 +135,6 @@ func Add(c Collector, name string, r io.Reader) {
 		return
 	}
 	for n, document := range split(text) {
-		place := objects.Place{File: name, Document: n + 1, Line: document.line}
-		if err := addDocument(c, document.text, place); err != nil {
-			c.LeaveOut(place, err)
-		}
+		addDocument(c, document.text, objects.Place{File: name, Document: n + 1, Line: document.line})
 	}
-}
-
-func addDocument(c Collector, text []byte, place objects.Place) error {
-	inJSON, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		// The parser counts lines: as if all that stands before were empty, they are those of the file.
-		_, err = yaml.YAMLToJSONStrict(append(bytes.Repeat([]byte{'\n'}, place.Line-1), text...))
-		return err
-	}
-	var content any
-	if err := utiljson.Unmarshal(inJSON, &content); err != nil {
-		return err
-	}
-	switch raw := content.(type) {
-	case nil:
-		return nil // only comments
-	case map[string]any:
-		addObject(c, raw, place.In(text))
-		return nil
-	case []any:
-		if len(raw) > 0 && !slices.ContainsFunc(raw, isNoOperation) {
-			return nil // a JSON patch, as overlays have them
-		}
-	}
-	return errors.New("it is not an object")
-}
-
-func isNoOperation(item any) bool {
-	operation, _ := item.(map[string]any)
-	_, hasOp := operation["op"].(string)
-	_, hasPath := operation["path"].(string)
-	return !hasOp || !hasPath
-}
-
-func addObject(c Collector, raw map[string]any, place objects.Place) {
-	kind, _ := raw["kind"].(string)
-	items, isList := raw["items"].([]any)
-	if !isList || !strings.HasSuffix(kind, "List") {
-		c.Add(raw, place)
-		return
-	}
-	for i, item := range items {
-		inner, ok := item.(map[string]any)
-		if !ok {
-			c.LeaveOut(place, fmt.Errorf("item %d of the %s is not an object", i, kind))
-			continue
-		}
-		c.Add(inner, place)
-	}
-}
-
-// document is one of a file.
-type document struct {
-	text []byte
-	line int
-}
-
-// split finds the documents of a file, without those that are empty.
-func split(text []byte) []document {
-	var all []document
-	var current document
-	flush := func() {
-		if len(bytes.TrimSpace(current.text)) > 0 {
-			all = append(all, current)
-		}
-	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxBytes+1)
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Bytes()
-		if bytes.Equal(bytes.TrimRight(line, " \t\r"), []byte("---")) || bytes.HasPrefix(line, []byte("--- #")) {
-			flush()
-			current = document{line: n + 1}
-			continue
-		}
-		if len(bytes.TrimSpace(current.text)) == 0 {
-			current.line = n
-		}
-		current.text = append(append(current.text, line...), '\n')
-	}
-	flush()
-	return all
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
@@ -111,6 +113,18 @@ func TestTheRestIsRead(t *testing.T) {
 	}
 }
 
+// TestLines: a field is on the line that the file has it on, also behind empty lines.
+func TestLines(t *testing.T) {
+	for before, want := range map[string]int{"": 3, "\n\n": 5, "# Comment.\n\n": 5, "---\n\n \n": 6} {
+		c := &objects.Collection{}
+		Add(c, "range.yaml", strings.NewReader(before+"apiVersion: v1\nkind: LimitRange\nspec: 1\n"))
+		if why := fmt.Sprintf(" (line %d)", want); len(c.Unreadable) != 1 || !strings.Contains(c.Unreadable[0].Why, why) &&
+			c.Unreadable[0].Object.Place.Line != want {
+			t.Errorf("%q: %+v, want line %d", before, c.Unreadable, want)
+		}
+	}
+}
+
 // The last of several objects of a name counts; a part of one, as overlays have them,
 // does not take the whole one's place.
 func TestObjectsInTwoPlaces(t *testing.T) {
@@ -140,4 +154,86 @@ func TestObjectsInTwoPlaces(t *testing.T) {
 
 func isAt(p, want objects.Place) bool {
 	return p.File == want.File && p.Document == want.Document && p.Line == want.Line
+}
+
+// Whatever a file or a folder has is read, or named: nothing is taken to be absent.
+func TestNothingIsOverlooked(t *testing.T) {
+	const hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: NAME}, " +
+		"spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}"
+	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"
+	named := func(name string) string { return strings.ReplaceAll(hpa, "NAME", name) }
+	inJSON := func(name string) string {
+		text, err := yaml.YAMLToJSON([]byte(named(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for content, want := range map[string]string{
+		named("web"): "web at 1",
+		other + "---  # two spaces\n" + named("web"):                        "web at 5",
+		other + "---\t\r\n" + named("web"):                                  "web at 5",
+		other + "--- " + named("web"):                                       "web at 4",
+		other + "...\n" + named("web"):                                      "web at 5",
+		inJSON("a") + inJSON("b") + "\n\n" + inJSON("c") + "\n# The end.\n": "a at 1, b at 1, c at 1",
+		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: [" + named("web") + "]}": "web at 1",
+		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscalerList\nitems:\n- " +
+			strings.Replace(named("web"), "apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, ", "", 1): "web at 1",
+		"name: web\n" + other + "name: other\n": "; already set",
+		"base: &base {name: web, namespace: shop}\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n" +
+			"metadata: {<<: *base, name: own}\nspec: {maxReplicas: 3}\n": "own at 1; unknown",
+		strings.Replace(named("web"), " kind:", " Kind:", 1): "; it has no kind",
+		"apiVersion: v2\nname: a-chart\nversion: 1.0.0\n":    "",
+		"replicas: 3\nautoscaling: {enabled: true}\n":        "",
+		"apiVersion: template.openshift.io/v1\nkind: Template\nobjects:\n- " + named("web"): "" +
+			"; the Template has a HorizontalPodAutoscaler in it",
+		"apiVersion: example.com/v1\nkind: Canary\nspec: {autoscalerRef: {apiVersion: autoscaling/v2, " +
+			"kind: HorizontalPodAutoscaler, name: web}}\n": "",
+	} {
+		c := &objects.Collection{}
+		Add(c, "web.yaml", strings.NewReader(content))
+		var got []string
+		for _, h := range c.Horizontals {
+			got = append(got, fmt.Sprintf("%s at %d", h.Name, h.Place.Line))
+		}
+		names, wanted, _ := strings.Cut(want, "; ")
+		if strings.Join(got, ", ") != names || (len(c.Unreadable) > 0) != (wanted != "") ||
+			wanted != "" && !strings.Contains(c.Unreadable[0].Why, wanted) {
+			t.Errorf("%s\n%v, %+v; want %s", content, got, c.Unreadable, want)
+		}
+	}
+}
+
+// Files are read through links, each once. A folder without any is an error.
+func TestLinks(t *testing.T) {
+	root := t.TempDir()
+	mounted, linked := filepath.Join(root, "mounted"), filepath.Join(root, "linked")
+	for _, folder := range []string{"mounted/..2026", "elsewhere", "empty"} {
+		if err := os.MkdirAll(filepath.Join(root, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"mounted/..2026/a.yaml", "elsewhere/b.yaml", "empty/notes.txt"} {
+		content := "apiVersion: v1\nkind: LimitRange\nmetadata: {name: " + filepath.Base(file) + "}\n"
+		if err := os.WriteFile(filepath.Join(root, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		"mounted/..data": "..2026", "mounted/a.yaml": "..data/a.yaml", "mounted/b.yaml": "../elsewhere/b.yaml",
+		"mounted/gone.yaml": "nowhere", "linked": "mounted",
+	} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{mounted, linked} {
+		if c, err := Read([]string{path}, nil); err != nil || len(c.Ranges) != 2 || len(c.Repeated) != 0 ||
+			len(c.Unreadable) != 1 || filepath.Base(c.Unreadable[0].Object.Place.File) != "gone.yaml" {
+			t.Errorf("%s: %+v, %v", path, c, err)
+		}
+	}
+	if _, err := Read([]string{filepath.Join(root, "empty")}, nil); err == nil {
+		t.Error("a folder without manifests is no error")
+	}
 }

@@ -229,7 +229,7 @@ func (p *Parser) readOrMatchLabels(expected string) error {
 	var err error
 	p.sample.Labels, p.pos, err = syntax.ReadLabels(p.text, p.pos)
 	if errors.Is(err, syntax.ErrTooManyLabels) {
-		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+		return fmt.Errorf("a series of %s has %w: %w", p.lastName, err, ErrTooLarge)
 	}
 	return err
 }

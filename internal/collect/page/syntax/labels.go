@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -11,7 +12,7 @@ const MaxLabels = 32
 
 // Reasons for which labels are refused although Prometheus' library may take them.
 var (
-	ErrTooManyLabels = errors.New("too many labels")
+	ErrTooManyLabels = fmt.Errorf("more than %d labels", MaxLabels)
 	ErrQuotedName    = errors.New("names in quotes are not read here")
 )
 

@@ -220,15 +220,16 @@ func (s *stage) scrape() {
 		size = len(uids)
 	}
 	s.sampled = map[int]bool{}
-	for n, i := range s.circle.Choose(epoch.Add(s.now), uids, size, nil) {
+	now := epoch.Add(s.now)
+	for n, i := range s.circle.Choose(now, uids, size, nil) {
 		s.sampled[places[i]] = n < size
 		p := s.pods[places[i]]
 		switch {
 		case p.isSilent:
 		case p.isBare:
-			p.history.Add(epoch.Add(s.now), nil)
+			p.history.Add(now, now, nil)
 		default:
-			p.history.Add(epoch.Add(s.now), []counter.Value{{Series: 1, Value: p.total / 2}, {Series: 2, Value: p.total / 2}})
+			p.history.Add(now, now, []counter.Value{{Series: 1, Value: p.total / 2}, {Series: 2, Value: p.total / 2}})
 		}
 	}
 }

@@ -23,6 +23,11 @@
 // than the last one took is not stepped any more, nor one that changes twice in a row. An
 // idle pod that gets load thus has its rate with the second page that shows it.
 //
+// # Timestamps
+//
+// A page is of the time that it says, if it says one, otherwise of when it was read. How old it may be is for the
+// caller to say: [History.Confirmed] is when a page was last read.
+//
 // # Pages that change nothing
 //
 // Pages less than [ShortestGap] after the newest are the same instant. A page with a value

@@ -84,9 +84,10 @@ type History struct {
 	config Config
 	// restarts is how many pages in a row restarted it, up to 255.
 	restarts uint8
-	// newest is when the newest page arrived. A time from time.Now has the monotonic clock,
-	// so that setting the clock falsifies nothing.
-	newest time.Time
+	// newest is of when the newest page is: when it arrived, unless it says another time. A time from time.Now has the
+	// monotonic clock, so that setting the clock falsifies nothing. confirmed is when a page last said that nothing is
+	// newer.
+	newest, confirmed time.Time
 	// points are of the gauges' sum, or of the sum of all increments.
 	points points.History[float64]
 	// ageMillis is from the first page to the newest, and steps are when the counters grew in between.
@@ -99,9 +100,9 @@ type History struct {
 // New makes an empty history.
 func New(config Config) History { return History{config: config} }
 
-// Add takes in a page that was read whole: all its series, in any order, which it may
+// Add takes in a page that was read whole now: all its series, of that time, in any order, which it may
 // change.
-func (h *History) Add(at time.Time, values []Value) Outcome {
+func (h *History) Add(now, at time.Time, values []Value) Outcome {
 	if len(values) == 0 && !h.config.IsAbsentZero {
 		return Absent
 	}
@@ -119,6 +120,7 @@ func (h *History) Add(at time.Time, values []Value) Outcome {
 	if math.IsInf(sum, 0) {
 		return Refused
 	}
+	h.confirmed = now
 	gap := at.Sub(h.newest)
 	outcome, increment := h.judge(gap, values)
 	if outcome == Same {
@@ -162,6 +164,9 @@ func (h *History) count(outcome Outcome) {
 		h.restarts++
 	}
 }
+
+// Confirmed is when a page last had the metric. That may be long after the time of which the page says its values are.
+func (h *History) Confirmed() time.Time { return h.confirmed }
 
 // RestartsAlways reports whether several pages in a row restarted the history, each of which a counter that only grows
 // would have continued.

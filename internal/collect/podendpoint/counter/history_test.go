@@ -145,7 +145,7 @@ func TestPages(t *testing.T) {
 			newest := noon
 			for i, p := range tt.pages {
 				at = at.Add(p.after)
-				outcome := h.Add(at, p.values)
+				outcome := h.Add(at, at, p.values)
 				if outcome != p.outcome {
 					t.Fatalf("page %d: %s, want %s", i, outcome, p.outcome)
 				}
@@ -171,7 +171,7 @@ func TestRecent(t *testing.T) {
 	}
 	at, sum := noon, 0.0
 	for i := range 5 {
-		h.Add(at, values(sum))
+		h.Add(at, at, values(sum))
 		at, sum = at.Add(time.Duration(i+1)*time.Second), sum+10*float64((i+1)*(i+1))
 	}
 	want := metric.Recent{
@@ -242,7 +242,7 @@ func TestLikeNaive(t *testing.T) {
 				continue
 			}
 			n.add(at, all)
-			h.Add(at, all)
+			h.Add(at, at, all)
 			span := time.Duration(rapid.IntRange(1000, 20_000).Draw(t, "window")) * time.Millisecond
 			if n.growsInSteps() {
 				continue // see TestSteps
@@ -309,10 +309,31 @@ func BenchmarkAdd(b *testing.B) {
 				for i := range all {
 					all[i] = counter.Value{Series: uint64(i+1) * 0x9e3779b97f4a7c15, Value: float64(at.Unix())}
 				}
-				if h.Add(at, all) > counter.Continued {
+				if h.Add(at, at, all) > counter.Continued {
 					b.Fatal("no history")
 				}
 			}
 		})
+	}
+}
+
+// TestTimestamps: what a page says is of another time is averaged over the time that it says, and pages that repeat one
+// add nothing to it. Beside that it is known when a page last had the metric.
+func TestTimestamps(t *testing.T) {
+	for kind, want := range map[counter.Kind]int64{counter.Rate: 10_000, counter.Gauge: 300_000} {
+		h := counter.New(counter.Config{Kind: kind})
+		var now, at time.Time
+		for s := range 32 {
+			now, at = noon.Add(time.Duration(s)*time.Second), noon.Add(time.Duration(s/10*10-40)*time.Second)
+			h.Add(now, at, values(float64(s/10*100)))
+		}
+		got := h.Average(window)
+		isOf := got.At.Equal(at) && got.Window == 10*time.Second
+		if !got.Present || got.Milli != want || !isOf || !h.Confirmed().Equal(now) {
+			t.Errorf("%d: %+v, confirmed at %s; want %d at %s", kind, got, h.Confirmed(), want, at)
+		}
+		if h.Add(now.Add(time.Second), at, nil) != counter.Absent || !h.Confirmed().Equal(now) {
+			t.Errorf("%d: a page without the metric confirms it", kind)
+		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 // second is a page of each second; grown is what its counter has.
 func second(h *counter.History, s int, grown float64) metric.Sample {
-	h.Add(noon.Add(time.Duration(s)*time.Second), values(grown))
+	at := noon.Add(time.Duration(s) * time.Second)
+	h.Add(at, at, values(grown))
 	return h.Average(averaging.StableWindow)
 }
 
@@ -102,7 +103,8 @@ func TestWindow(t *testing.T) {
 	for _, kind := range []counter.Kind{counter.Rate, counter.Gauge} {
 		h := counter.New(counter.Config{Kind: kind, Window: time.Minute})
 		for s := range 300 {
-			h.Add(noon.Add(time.Duration(s)*time.Second), values(float64(s*10)))
+			at := noon.Add(time.Duration(s) * time.Second)
+			h.Add(at, at, values(float64(s*10)))
 		}
 		if got := h.Average(time.Minute); got.Window < 45*time.Second || got.Window > time.Minute {
 			t.Errorf("%d: %+v", kind, got)
@@ -114,15 +116,16 @@ func TestWindow(t *testing.T) {
 func TestIdleSummary(t *testing.T) {
 	for _, value := range []float64{math.NaN(), math.Inf(1)} {
 		h := counter.New(counter.Config{Kind: counter.Gauge, IsAbsentZero: true})
-		if got := h.Add(noon, values(value)); got != counter.First || h.Average(window).Milli != 0 {
+		if got := h.Add(noon, noon, values(value)); got != counter.First || h.Average(window).Milli != 0 {
 			t.Errorf("%v: %s", value, got)
 		}
-		h.Add(noon.Add(time.Second), values(value, 5))
+		next := noon.Add(time.Second)
+		h.Add(next, next, values(value, 5))
 		if got := h.Recent()[0].Milli; got != 5000 {
 			t.Errorf("beside %v: %d/1000", value, got)
 		}
 		h = counter.New(counter.Config{Kind: counter.Gauge})
-		if got := h.Add(noon, values(value)); got != counter.Refused {
+		if got := h.Add(noon, noon, values(value)); got != counter.Refused {
 			t.Errorf("%v where absent is not zero: %s", value, got)
 		}
 	}

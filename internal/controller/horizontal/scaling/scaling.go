@@ -167,8 +167,9 @@ type writing struct {
 	backoff calls.Backoff
 	// hasToken says that the limiter has let a call pass that was not made: the decision was
 	// outdated then. The next one need not wait.
-	hasToken  bool
-	overrides overrides
+	hasToken bool
+	// otherWriter is the field manager of the last other writer of the count that was looked for.
+	otherWriter string
 	// overtaken counts decisions in a row that another writer's scaling overtook.
 	overtaken int
 }

@@ -44,6 +44,16 @@ type Change struct {
 	Desired int32
 	// Decided is when.
 	Decided time.Time
+	// ContestedUntil is until when it is not written because another writer sets the count too; zero if it may be.
+	ContestedUntil time.Time
+}
+
+// HeldUntil is until when no write is tried: after one that failed, or while another writer sets the count too.
+func (c *Change) HeldUntil() time.Time {
+	if failed := c.Record.writing.backoff.Until(); failed.After(c.ContestedUntil) {
+		return failed
+	}
+	return c.ContestedUntil
 }
 
 // Write writes the replica count. It returns when the write began.
@@ -53,7 +63,7 @@ func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err err
 	case !s.Triggers:
 	case w.backoff.IsActive():
 		return time.Time{}, errBackoff
-	case !w.overrides.heldUntil(time.Now(), s.SyncPeriod).IsZero():
+	case !c.ContestedUntil.IsZero():
 		return time.Time{}, errOverridden
 	}
 	kind, err := scale.KindOf(c.HPA.Spec.ScaleTargetRef)
@@ -80,34 +90,20 @@ func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err err
 	}
 	if err != nil {
 		c.Record.changes.write(nil)
-		if !isGivenUp(err) {
-			// It may have been written all the same.
-			w.overrides.written = nil
-		}
-		if !isGivenUp(err) || w.overtaken >= maxOvertaken && errors.Is(err, scale.ErrMoved) {
+		if !IsGivenUp(err) || w.overtaken >= maxOvertaken && errors.Is(err, scale.ErrMoved) {
 			w.backoff.Note(err, s.SyncPeriod)
 		}
 		return began, err
 	}
 	w.backoff.Note(nil, 0)
-	w.overrides.written, w.overrides.at = &desired, began
 	return began, nil
-}
-
-// HeldUntil is until when no write is tried after one that failed, or while another writer sets the count too.
-func (s *Scaler) HeldUntil(r *Record) time.Time {
-	until := r.writing.overrides.heldUntil(time.Now(), s.SyncPeriod)
-	if failed := r.writing.backoff.Until(); failed.After(until) {
-		return failed
-	}
-	return until
 }
 
 // Settled notes that a decision was carried out, or needed no write.
 func (r *Record) Settled() { r.writing.overtaken, r.writing.since = 0, time.Time{} }
 
-// Reset forgets that decisions were overtaken, and what was written.
-func (r *Record) Reset() { r.writing.overtaken, r.writing.overrides = 0, overrides{} }
+// Reset forgets that decisions were overtaken.
+func (r *Record) Reset() { r.writing.overtaken = 0 }
 
 // mayCall waits for the limiter, and checks after that whether the write may begin.
 func (s *Scaler) mayCall(ctx context.Context, c *Change, kind schema.GroupKind) error {
@@ -148,8 +144,8 @@ func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind
 	return s.MayScale(c.HPA)
 }
 
-// isGivenUp reports whether a write was given up rather than refused.
-func isGivenUp(err error) bool {
+// IsGivenUp reports whether a write was given up rather than refused.
+func IsGivenUp(err error) bool {
 	return IsLate(err) || IsOvertaken(err) ||
 		IsHeld(err) || errors.Is(err, takeover.ErrContested) || errors.Is(err, context.Canceled)
 }
@@ -175,5 +171,5 @@ func (r *Record) IsUnreported(err error) bool {
 		r.writing.overtaken++
 		return r.writing.overtaken <= maxOvertaken
 	}
-	return isGivenUp(err)
+	return IsGivenUp(err)
 }

@@ -13,36 +13,50 @@ import (
 const (
 	// leastPace is how many statuses a second may always be written for their numbers alone.
 	leastPace = 10
-	// paceMargin is by how much faster than necessary all HPAs may be written.
+	// paceMargin is by how much faster than necessary all objects may be written.
 	paceMargin = 1.25
+	// freshInterval is how old the numbers of a WorkloadAutoscaler may be at a decision while they move clearly. As there
+	// is a decision every 15 s at least, by default, kubectl get shows none that are older. At rest they are written once
+	// in the status interval, as those of an HPA.
+	freshInterval = 10 * time.Second
 )
 
-// SetCount says how many HPAs there are, which limits the writes for numbers alone.
-func (w *Writer) SetCount(hpas int) { w.numbers.SetLimit(paceOf(hpas, w.StatusInterval)) }
+// SetCount says how many HPAs and WorkloadAutoscalers there are, which limits the writes for numbers alone.
+func (w *Writer) SetCount(hpas, workloads int) {
+	w.numbers.SetLimit(paceOf(hpas, workloads, w.StatusInterval))
+}
 
 // paceOf is how many statuses may be written in a second for their numbers alone: as many as it
-// takes for so many HPAs in an interval, and some more. HPAs that were first written together,
-// as all are at the start, would be written together again every interval, and the API server
-// would have no time for anything else.
-func paceOf(hpas int, interval time.Duration) rate.Limit {
+// takes for so many HPAs and WorkloadAutoscalers in an interval of each, and some more. Objects that were
+// first written together, as all are at the start, would be written together again every interval, and the
+// API server would have no time for anything else.
+func paceOf(hpas, workloads int, interval time.Duration) rate.Limit {
 	if interval <= 0 {
 		return rate.Inf
 	}
-	return rate.Limit(max(leastPace, paceMargin*float64(hpas)/interval.Seconds()))
+	needed := float64(hpas)/interval.Seconds() + float64(workloads)/min(interval, freshInterval).Seconds()
+	return rate.Limit(max(leastPace, paceMargin*needed))
 }
 
 // isWorthWriting reports whether status is to be written now. What people wait for is written at
 // once. A condition that measurement noise can toggle is written once in an interval, and so are
-// numbers, which are never the same twice, if they have moved.
+// numbers, which are never the same twice, if they have moved; those of a WorkloadAutoscaler earlier if they have moved
+// clearly.
 func (w *Writer) isWorthWriting(u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
 	if isUrgent || w.StatusInterval == 0 {
 		return true
 	}
-	if kubestatus.Turned(&u.HPA.Status, after) {
-		return time.Since(u.Record.last.turned) >= w.StatusInterval
+	if kubestatus.Turned(&u.HPA.Status, after) && time.Since(u.Record.last.turned) >= w.StatusInterval {
+		return true
 	}
-	return w.mayWriteNumbers(u) && (kubestatus.Moved(&u.HPA.Status, after) ||
-		u.HPA.Workload != nil && workloadstatus.HasMoved(u.HPA, u.decided(after)))
+	if !w.mayWriteNumbers(u) {
+		return false
+	}
+	if time.Since(u.Record.last.written) < w.StatusInterval {
+		return workloadstatus.HasMovedClearly(u.HPA, u.decided(after))
+	}
+	return kubestatus.Moved(&u.HPA.Status, after) ||
+		u.HPA.Workload != nil && workloadstatus.HasMoved(u.HPA, u.decided(after))
 }
 
 // turnOf is what the change from the status that is shown is.
@@ -57,7 +71,11 @@ func (w *Writer) turnOf(u *Update, after *autoscalingv2.HorizontalPodAutoscalerS
 // mayWriteNumbers reports whether numbers may be a reason to write: the interval is over in which
 // they are none, and the pace allows one more. Until then no status is made for them.
 func (w *Writer) mayWriteNumbers(u *Update) bool {
-	return time.Since(u.Record.last.written) >= w.StatusInterval && w.numbers.TokensAt(u.Start) >= 1
+	interval := w.StatusInterval
+	if u.HPA.Workload != nil {
+		interval = min(interval, freshInterval)
+	}
+	return time.Since(u.Record.last.written) >= interval && w.numbers.TokensAt(u.Start) >= 1
 }
 
 // mayDefer reports whether a status that is due since then may be left to the next decision where

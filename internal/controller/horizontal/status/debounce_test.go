@@ -11,16 +11,18 @@ import (
 
 func TestPace(t *testing.T) {
 	for _, tt := range []struct {
-		hpas     int
-		interval time.Duration
-		want     rate.Limit
+		hpas, workloads int
+		interval        time.Duration
+		want            rate.Limit
 	}{
 		{hpas: 3, interval: time.Minute, want: leastPace},
 		{hpas: 9600, interval: time.Minute, want: 200},
+		{workloads: 9600, interval: time.Minute, want: 1200},
+		{workloads: 9600, interval: 5 * time.Second, want: 2400},
 		{hpas: 3, want: rate.Inf},
 	} {
-		if got := paceOf(tt.hpas, tt.interval); got != tt.want {
-			t.Errorf("%d hpas, every %s: %v a second", tt.hpas, tt.interval, got)
+		if got := paceOf(tt.hpas, tt.workloads, tt.interval); got != tt.want {
+			t.Errorf("%d HPAs, %d WorkloadAutoscalers, every %s: %v a second", tt.hpas, tt.workloads, tt.interval, got)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestShownIsNotUrgent(t *testing.T) {
 			report.Rescaled = false
 		}
 		after := observehorizontal.Status(observehorizontal.HPA(hpa), &decision, report, time.Unix(200, 0))
-		is, want := observehorizontal.IsShown(hpa, &decision, report), !kubestatus.Urgent(&hpa.Status, &after) &&
+		is, want := observehorizontal.IsShown(observehorizontal.HPA(hpa), &decision, report), !kubestatus.Urgent(&hpa.Status, &after) &&
 			!kubestatus.Turned(&hpa.Status, &after)
 		if is != want {
 			t.Fatalf("shown: %v, neither urgent nor turned: %v\n%+v\n%+v", is, want, hpa.Status, after)

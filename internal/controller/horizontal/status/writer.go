@@ -21,7 +21,7 @@ func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Con
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{Config: *cfg, hpas: hpas, numbers: rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace)}
+	w := &Writer{Config: *cfg, hpas: hpas, numbers: rate.NewLimiter(paceOf(0, 0, cfg.StatusInterval), leastPace)}
 	if cfg.WorkloadAutoscalers != nil {
 		w.workloads = kubestatus.NewWorkload(cfg.WorkloadAutoscalers.Client, cfg.FieldManager)
 	}
@@ -60,7 +60,7 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 	}
 	due := last.due
 	last.due = time.Time{}
-	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA.HorizontalPodAutoscaler, u.Decision, r) {
+	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA, u.Decision, r) {
 		return nil
 	}
 	after := observehorizontal.Status(u.HPA, u.Decision, r, time.Now())

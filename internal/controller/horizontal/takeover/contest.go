@@ -109,22 +109,22 @@ func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
 	defer d.mu.Unlock()
 	d.end(c)
 	c.isAdded = true
-	d.cluster.Add(&c.object, acting.Scope{Namespace: hpa.Namespace, Rule: d.Mode.rule(hpa.Kind())}, &w, time.Now())
+	scope := acting.Scope{Namespace: hpa.Namespace, Rule: d.Mode.rule(hpa.Kind())}
+	isFirst := d.cluster.Add(&c.object, scope, &w, time.Now())
 	d.count(c, hpa.Kind())
-	if by := c.object.Last().By; hpa.Workload != nil && by != "" && !c.object.IsActing() {
-		d.reportLeft(hpa, by)
+	if isFirst {
+		d.reportLeft(hpa, c.object.Last().By)
 	}
 }
 
-// reportLeft reports that a WorkloadAutoscaler is left to another installation of Plimsoll that wrote its status before
-// this program watched. It may have been removed, which only its silence shows.
+// reportLeft reports once that WorkloadAutoscalers are left to another installation of Plimsoll that wrote their
+// statuses before this program watched. It may have been removed, which only its silence shows. It is no news of each
+// object: that would have an event with each start.
 func (d *Detector) reportLeft(hpa observehorizontal.Autoscaler, by string) {
 	wait := d.cluster.Patience(by) + d.Delay
-	d.Log.V(1).Info("another installation of plimsoll wrote the status of this object last: it is left to that one",
-		"object", nameOf(hpa), "writer", by, "wait", wait.String())
-	d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
-		"%s, another installation of plimsoll, wrote the status of this object last; if it is removed, this one scales "+
-			"the object after about %g minutes", by, wait.Minutes())
+	d.Log.Info("another installation of plimsoll wrote the statuses of WorkloadAutoscalers last: they are left to that "+
+		"one; if it is removed, this one scales them after this time", "writer", by, "wait", wait.String(), "object",
+		nameOf(hpa))
 }
 
 // Updated notices a new status write of another controller. It is one only if the status changed: who may edit the

@@ -8,9 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// AnotherAutoscaler is why a WorkloadAutoscaler does not act whose target has another autoscaler.
-const AnotherAutoscaler = "TargetHasAnotherAutoscaler"
-
 // handoverPause is how long a WorkloadAutoscaler does not act after the HPA of its target is gone. A decision of
 // kube-controller-manager that is under way is still carried out, and its write is repeated on a conflict: it would
 // undo what was scaled meanwhile on newer metrics.
@@ -63,6 +60,6 @@ func (f *Followed) Follow(p *horizontal.Policy, s horizontal.State, o *horizonta
 	if f.isKnown {
 		s = follow.Count(p, s, follow.Change{At: time.Now(), From: f.count, To: count})
 	}
-	f.isKnown, f.count = o.Refusal.Reason == AnotherAutoscaler, count
+	f.isKnown, f.count = o.Refusal.Reason == statusreport.AnotherAutoscaler, count
 	return s
 }

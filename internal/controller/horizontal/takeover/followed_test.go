@@ -11,7 +11,7 @@ import (
 // it. It pauses for no other WorkloadAutoscaler.
 func TestHandoverPause(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	other, none := statusreport.Refusal{Reason: AnotherAutoscaler, Message: "HPA shop/web"}, statusreport.Refusal{}
+	other, none := statusreport.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web"}, statusreport.Refusal{}
 	for i, isHPA := range []bool{true, false} {
 		var f Followed
 		for step, c := range []struct {

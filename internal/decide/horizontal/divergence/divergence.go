@@ -66,6 +66,12 @@ const (
 	InitContainers
 	// OtherWriter names another writer of the replica count, and writes against it once in a sync period.
 	OtherWriter
+	// ActuatedRequests divides a utilization by what pods have, not by what a pending resize will give them.
+	ActuatedRequests
+	// PodLevelRequests divides by the request of the pod as a whole, without overhead and init containers that ended.
+	PodLevelRequests
+	// ClaimedRequests refuses a utilization of a request to which a ResourceClaim adds.
+	ClaimedRequests
 
 	end
 )
@@ -81,7 +87,8 @@ var known = names.Names{
 	"rollout-surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "accurate-messages", "drop-series", "partial-container", "reject-implausible", "window-history",
 	"one-doubling", "surge-window", "recently-ready", "newer-samples", "load-once",
-	"zero-below-min", "zero-condition", "init-containers", "other-writer",
+	"zero-below-min", "zero-condition", "init-containers", "other-writer", "actuated-requests", "pod-level-requests",
+	"claimed-requests",
 }
 
 // Names implements names.Family.

@@ -3,6 +3,7 @@ package metric
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -65,3 +66,6 @@ func negative(reading *Reading, c *Context) string {
 }
 
 func isNegative(milli int64) bool { return milli < 0 }
+
+// IsWithoutPods reports whether a metric failed because its target has no pods.
+func IsWithoutPods(f *source.Failure) bool { return strings.Contains(f.Error, noPods) }

@@ -120,6 +120,31 @@ func TestFailure(t *testing.T) {
 					"request for memory in Pod a",
 			},
 		},
+		"a request that a claim adds to": {
+			"use is no share of a part of what the pod has",
+			running(utilization(50), 1, 1).asking(1, metric.Request{
+				Missing: metric.RequestInClaim, Container: "app", Claim: "b-cores",
+			}),
+			source.Failure{
+				Reason: "FailedGetResourceMetric",
+				Message: "failed to get memory utilization: container app of Pod b has memory from ResourceClaim b-cores, which " +
+					"is not in its request: use averageValue instead of averageUtilization",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: container app of Pod b " +
+					"has memory from ResourceClaim b-cores, which is not in its request: use averageValue instead of " +
+					"averageUtilization",
+			},
+		},
+		"a claim of no container": {
+			"a pod may have a claim that none of its containers names",
+			running(utilization(50), 1).asking(0, metric.Request{Missing: metric.RequestInClaim, Claim: "a-cores"}),
+			source.Failure{
+				Reason: "FailedGetResourceMetric",
+				Message: "failed to get memory utilization: Pod a has memory from ResourceClaim a-cores, which is not in its " +
+					"request: use averageValue instead of averageUtilization",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: Pod a has memory from " +
+					"ResourceClaim a-cores, which is not in its request: use averageValue instead of averageUtilization",
+			},
+		},
 		"requests of zero": {
 			"nothing to divide by", running(utilization(50), 1).asking(0, request(0)),
 			source.Failure{

@@ -46,6 +46,8 @@ type scene struct {
 	set               divergence.Set
 	// raisedAt is when the count was raised, where the decision is made between two sync periods.
 	raisedAt time.Time
+	// unreached is the count that a rate has not let it reach yet.
+	unreached int32
 }
 
 func (s scene) evaluate() metric.Result {

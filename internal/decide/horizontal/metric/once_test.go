@@ -69,7 +69,7 @@ func (s scene) among(ready ...history.ReadyPods) metric.Result {
 	metric.Evaluate(&s.spec, &s.reading, &metric.Context{
 		Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods, Tolerance: s.tolerance,
 		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay, Divergences: s.set, Ready: ready,
-		IsBetween: !s.raisedAt.IsZero(), RaisedAt: s.raisedAt,
+		IsBetween: !s.raisedAt.IsZero(), RaisedAt: s.raisedAt, Unreached: s.unreached,
 	}, &r)
 	return r
 }
@@ -136,18 +136,23 @@ func TestSharedBeforeTheStart(t *testing.T) {
 		old, first, second int
 		used, usedBySecond int64
 		raised             time.Duration
+		unreached          int32
 		want               int32
 	}{
 		// In 15 s that the windows of ten span, they had 2000m each for 9 s, and 1000m for 6 s.
-		"at the target":            {2, 8, 10, 1600, 1000, 0, 20},
-		"at the target, between":   {2, 8, 10, 1600, 1000, 40 * second, 20},
-		"saturated":                {2, 8, 10, 2000, 2000, 0, 25},
-		"saturated, doubled twice": {4, 4, 8, 2000, 2000, 40 * second, 20},
-		"saturated, all new":       {0, 2, 2, 2000, 2000, 0, 5},
+		"at the target":            {2, 8, 10, 1600, 1000, 0, 0, 20},
+		"at the target, between":   {2, 8, 10, 1600, 1000, 40 * second, 0, 20},
+		"saturated":                {2, 8, 10, 2000, 2000, 0, 0, 25},
+		"saturated, doubled twice": {4, 4, 8, 2000, 2000, 40 * second, 0, 20},
+		"saturated, all new":       {0, 2, 2, 2000, 2000, 0, 0, 5},
 		// A rise by the start of these pods is followed by no other before the next sync period, whenever they started.
-		"all new, after a rise":      {0, 2, 2, 2000, 2000, 10 * second, 0},
-		"all new, when it may end":   {0, 2, 2, 2000, 2000, 45*second - 1, 0},
-		"all new, long after a rise": {0, 2, 2, 2000, 2000, 45 * second, 5},
+		"all new, after a rise":      {0, 2, 2, 2000, 2000, 10 * second, 0, 0},
+		"all new, asked for before":  {0, 2, 2, 2000, 2000, 10 * second, 6, 5},
+		"all new, asked for less":    {0, 2, 2, 2000, 2000, 10 * second, 5, 5},
+		"all new, for little more":   {0, 2, 2, 2000, 2000, 10 * second, 4, 0},
+		"all new, not needed":        {0, 2, 2, 500, 500, 10 * second, 6, 0},
+		"all new, when it may end":   {0, 2, 2, 2000, 2000, 60*second - 1, 0, 0},
+		"all new, long after a rise": {0, 2, 2, 2000, 2000, 60 * second, 0, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sharing(1000, slices.Concat(slices.Repeat([]int64{tt.used}, tt.old+tt.first),
@@ -162,7 +167,7 @@ func TestSharedBeforeTheStart(t *testing.T) {
 				readyPods(int32(len(s.pods)), 6*second),
 			}
 			if tt.raised > 0 {
-				s.raisedAt = now.Add(-tt.raised)
+				s.raisedAt, s.unreached = now.Add(-tt.raised), tt.unreached
 			}
 			if r := s.among(ready...); r.Failure != nil || r.Replicas != tt.want || r.Pending != (tt.want == 0) {
 				t.Errorf("%d replicas, want %d (%+v)", r.Replicas, tt.want, r)

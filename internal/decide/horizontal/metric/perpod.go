@@ -44,7 +44,7 @@ func (p *perPod) compute(room []Group) string {
 	if len(p.c.Pods) == 0 {
 		return noPods
 	}
-	if p.survey(room); r.Pending {
+	if p.survey(room); r.Pending && !p.c.mayRiseFurther() {
 		return ""
 	}
 	if r.Counts.Counted+len(p.reading.Extraneous) == 0 {
@@ -60,7 +60,22 @@ func (p *perPod) compute(room []Group) string {
 	r.Ratio, r.Percent, r.Milli = p.ratio()
 	p.countOnce()
 	r.Adjusted = r.Ratio
-	return p.propose()
+	text := p.propose()
+	if r.Pending && text == "" {
+		p.riseFurther()
+	}
+	return text
+}
+
+// riseFurther has samples which may be of the start of pods confirm what was asked for before a rate cut it. They ask
+// for no more than that, and for nothing else.
+func (p *perPod) riseFurther() {
+	r := p.result
+	if r.Replicas = min(r.Replicas, p.c.Unreached); r.Replicas > p.c.SpecReplicas {
+		r.Pending = false
+	} else {
+		r.Replicas = 0
+	}
 }
 
 // nothingWanted reports whether there is no request to compare with. Upstream
@@ -94,9 +109,21 @@ func requestText(spec *source.Spec, request *Request, pod string) string {
 		return fmt.Sprintf("container %s not found in Pod %s", request.Container, pod)
 	case PodWithoutRequest:
 		return fmt.Sprintf("missing pod-level request for %s in Pod %s", spec.Name, pod)
+	case RequestInClaim:
+		return claimText(spec, request, pod)
 	default:
 		return fmt.Sprintf("missing request for %s in container %s of Pod %s", spec.Name, request.Container, pod)
 	}
+}
+
+// claimText says why no utilization can be computed: the request is a part of what the pod has.
+func claimText(spec *source.Spec, request *Request, pod string) string {
+	of := "Pod " + pod
+	if request.Container != "" {
+		of = "container " + request.Container + " of " + of
+	}
+	return fmt.Sprintf("%s has %s from ResourceClaim %s, which is not in its request: "+
+		"use averageValue instead of averageUtilization", of, spec.Name, request.Claim)
 }
 
 // survey sorts the pods and adds up those that count, in one walk over them.

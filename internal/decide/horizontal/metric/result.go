@@ -30,6 +30,8 @@ type Context struct {
 	IsBetween bool
 	// RaisedAt is when the count was last raised; zero if it was lowered since then, or that is not known.
 	RaisedAt time.Time
+	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
+	Unreached int32
 	// Room is kept for the next decision.
 	Room []partOf
 }
@@ -43,6 +45,9 @@ func (c *Context) arithmetic() arithmetic.Mode {
 func (c *Context) isAfterRise() bool {
 	return c.IsBetween && !c.RaisedAt.IsZero() && c.Now.Sub(c.RaisedAt) < recent.Warm
 }
+
+// mayRiseFurther reports whether a rate has not let the count rise yet to what was asked for.
+func (c *Context) mayRiseFurther() bool { return c.Unreached > c.SpecReplicas }
 
 // past is a time by the controller's clock. A sample of the future was taken at the latest now: its node's clock is
 // ahead.

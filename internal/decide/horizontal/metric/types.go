@@ -73,8 +73,12 @@ type Request struct {
 	Milli int64
 	// Missing says why there is no request; RequestSet when there is one.
 	Missing MissingRequest
-	// Container is the container without the request, or the one not found.
+	// Resizing says that the pod has this request until a resize in place is done.
+	Resizing bool
+	// Container is the container without the request, the one not found, or the one that has the claim.
 	Container string
+	// Claim is the ResourceClaim that adds to the request.
+	Claim string
 }
 
 // MissingRequest is the reason for which a pod has no request.
@@ -90,6 +94,8 @@ const (
 	ContainerNotFound
 	// PodWithoutRequest: pod-level requests are set, but not for this resource.
 	PodWithoutRequest
+	// RequestInClaim: a ResourceClaim gives the pod more of this resource than it requests.
+	RequestInClaim
 )
 
 // Reading is what was observed of one metric.

@@ -107,7 +107,7 @@ func (d *Input) report() Report {
 	d.WarnOfFailures(&r)
 	switch d.Stage {
 	case Disabled:
-		r.Set(ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+		r.Set(ScalingActive, false, scalingDisabled, "scaling is disabled since the replica count of the target is zero")
 	case Failed:
 		d.reportFailed(&r)
 		return r

@@ -71,8 +71,8 @@ type Conflict struct {
 
 // Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode; the zero value is nothing.
 type Refusal struct {
-	// Reason and Message are the condition's and the event's.
-	Reason, Message string
+	// Reason and Message are the condition's and the event's. Summary says it in a few words.
+	Reason, Message, Summary string
 }
 
 // ReplicasOverridden is the type of the condition about another writer of the replica count, and the reason of the

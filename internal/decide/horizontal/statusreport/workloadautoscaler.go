@@ -46,11 +46,6 @@ func (d *Input) extendDecided(r *Report) {
 		return
 	}
 	r.DesiredReplicas = d.ActiveDesired
-	message = "the mode is Preview: the replica count is not written"
-	if d.Mode == mode.Paused {
-		message = "the mode is Paused: the replica count is kept"
-	}
-	r.Set(AbleToScale, false, d.Mode.String(), message)
 }
 
 func (d *Input) reportFallbacks(r *Report) {

@@ -86,7 +86,7 @@ func Boosted(base vertical.Amount, b vertical.Boost) vertical.Amount {
 // requests were equal to its limits only while it starts would be of another
 // quality-of-service class.
 func below(boosted vertical.Amount, limits vertical.Amounts) vertical.Amount {
-	limit, limited := limits.Get(vertical.CPU)
+	limit, limited := limits.AtMost(vertical.CPU)
 	switch {
 	case !limited || boosted <= limit:
 		return boosted

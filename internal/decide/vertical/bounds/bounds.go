@@ -48,8 +48,8 @@ func or(first, second vertical.Amounts) vertical.Amounts {
 		if _, has := first.Get(r); has {
 			continue
 		}
-		if amount, has := second.Get(r); has {
-			first = first.With(r, amount).In(r, second.Format(r))
+		if _, has := second.Get(r); has {
+			first = first.Take(r, second)
 		}
 	}
 	return first
@@ -71,7 +71,7 @@ func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 			amount, by.raised[r] = bound, true
 			amounts = amounts.In(r, least.Format(r))
 		}
-		if bound, _ := most.Get(r); bound != 0 && amount > bound {
+		if bound, _ := most.AtMost(r); bound != 0 && amount > bound {
 			amount, by.lowered[r] = bound, true
 			amounts = amounts.In(r, most.Format(r))
 		}

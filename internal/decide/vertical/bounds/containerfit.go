@@ -39,7 +39,7 @@ func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Ca
 	}
 	for r := range vertical.Resource(vertical.Resources) {
 		amount, has := amounts.Get(r)
-		limit, limited := own.Get(r)
+		limit, limited := own.AtMost(r)
 		if has && limited && amount > limit {
 			amounts = amounts.With(r, limit).In(r, own.Format(r))
 			caps = append(caps, Cap{Container: f.Name, Resource: r, Action: ToLimit, To: limit})

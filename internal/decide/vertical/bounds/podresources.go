@@ -13,11 +13,11 @@ import (
 // bound.
 func MostBeside(c Container, whole vertical.Resized, others vertical.Amount, limitFollows bool) vertical.Amount {
 	most := vertical.Amount(math.MaxInt64)
-	limit, limited := whole.Limits.Get(vertical.CPU)
+	limit, limited := whole.Limits.AtMost(vertical.CPU)
 	if limited {
 		most = left(limit, others)
 	}
-	if request, requested := whole.Requests.Get(vertical.CPU); requested {
+	if request, requested := whole.Requests.AtMost(vertical.CPU); requested {
 		most = left(request, others)
 	}
 	if limited && limitFollows {
@@ -76,9 +76,9 @@ func (f resourcesFit) fitLimits(r vertical.Resource, at field) {
 // containers without a recommendation request is taken off. Where they leave
 // nothing, nothing is recommended.
 func (f resourcesFit) fitRequests(r vertical.Resource, of field) {
-	most, bounded := f.pod.Resources.Requests.Get(r)
+	most, bounded := f.pod.Resources.Requests.AtMost(r)
 	if !bounded {
-		most, bounded = f.pod.Resources.Limits.Get(r)
+		most, bounded = f.pod.Resources.Limits.AtMost(r)
 	}
 	fixed, _ := f.pod.InitContainers.Sidecars().Requests.Get(r)
 	var scaled vertical.Amount

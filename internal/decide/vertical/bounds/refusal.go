@@ -112,7 +112,7 @@ func (r Range) refuse(container string, c vertical.Resized) (Refusal, bool) {
 		switch {
 		case hasMin && (!requested || request < least || limited && limit < least):
 			return Refusal{container, res, BelowMin}, true
-		case hasMax && (!limited || limit > most || request > most):
+		case hasMax && (!limited || isAbove(c.Limits, res, most) || isAbove(c.Requests, res, most)):
 			return Refusal{container, res, AboveMax}, true
 		case hasRatio && (request == 0 || limit == 0 || exceedsRatio(request, limit, ratio)):
 			return Refusal{container, res, AboveRatio}, true
@@ -124,10 +124,15 @@ func (r Range) refuse(container string, c vertical.Resized) (Refusal, bool) {
 // exceeds finds a resource of which there is more than there may be.
 func exceeds(amounts, most vertical.Amounts) (vertical.Resource, bool) {
 	for r := range vertical.Resource(vertical.Resources) {
-		amount, _ := amounts.Get(r)
-		if bound, bounded := most.Get(r); bounded && amount > bound {
+		if bound, bounded := most.AtMost(r); bounded && isAbove(amounts, r, bound) {
 			return r, true
 		}
 	}
 	return 0, false
+}
+
+// isAbove compares with a bound in whole units.
+func isAbove(amounts vertical.Amounts, r vertical.Resource, bound vertical.Amount) bool {
+	amount, _ := amounts.AtMost(r)
+	return amount > bound
 }

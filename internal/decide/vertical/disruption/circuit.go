@@ -63,6 +63,8 @@ type NotAdmitted struct {
 	At      time.Time `json:"at"`
 	// Until is how long no pod is evicted for it.
 	Until time.Time `json:"until"`
+	// Refused says that admission left it as it was, so that admission works.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Clone is a Circuit of its own.
@@ -183,7 +185,10 @@ func (c *Circuit) recordReplacements(now time.Time, came *replacements, well boo
 	case came.unadmitted != nil && !c.EvictedTo.IsZero():
 		n := &c.NotAdmitted
 		pause := min(longestPause, firstPause<<min(n.Count, maxDoublings))
-		*n = NotAdmitted{Count: n.Count + 1, Created: came.unadmitted.Created, At: now, Until: now.Add(pause)}
+		*n = NotAdmitted{
+			Count: n.Count + 1, Created: came.unadmitted.Created, At: now, Until: now.Add(pause),
+			Refused: came.unadmitted.Refused,
+		}
 		c.endRound()
 	case came.unadmitted != nil:
 		// Nothing was evicted for it. It is checked once, and must not count as one that

@@ -25,9 +25,10 @@ type failed struct {
 	NotAdmitted
 }
 
-// Add takes a workload's circuit into account.
+// Add takes a workload's circuit into account. Pods that the API server would refuse are no sign of a broken admission:
+// their owners write what it would refuse.
 func (o *ClusterCircuit) Add(namespace string, c *Circuit) {
-	if c.NotAdmitted.Count > 0 {
+	if c.NotAdmitted.Count > 0 && !c.NotAdmitted.Refused {
 		o.failed = append(o.failed, failed{namespace, c.NotAdmitted})
 	}
 	if c.ConfirmedAt.After(o.confirmed) {

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
 // Within no window are more pods evicted than the percentage allows, whatever is asked when.
@@ -72,6 +75,8 @@ func TestOverview(t *testing.T) {
 		}
 		return all
 	}
+	refused := failing(3)
+	refused[1].NotAdmitted.Refused = true
 	for why, c := range map[string]struct {
 		circuits    []Circuit
 		inOne       bool
@@ -86,7 +91,8 @@ func TestOverview(t *testing.T) {
 			false},
 		"and one that came up since": {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), false, now, false,
 			true},
-		"none": {nil, false, now, false, true},
+		"one that the API server would refuse": {refused, false, now, false, false},
+		"none":                                 {nil, false, now, false, true},
 	} {
 		var o ClusterCircuit
 		for i := range c.circuits {
@@ -98,6 +104,25 @@ func TestOverview(t *testing.T) {
 		}
 		if open, tries := o.Open(c.at); open != c.open || open && tries != c.tries {
 			t.Errorf("%s: open %t, tries %t", why, open, tries)
+		}
+	}
+}
+
+// Admission works that leaves a pod as it is because the API server would refuse it otherwise: the workload waits, and
+// the cluster does not. So it is after a restart.
+func TestRefusedReplacement(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, isRefused := range []bool{false, true} {
+		pods := []vertical.Pod{{UID: "a", Created: now.Add(-time.Hour), Ready: true}}
+		var c Circuit
+		c.RecordEviction(now, pods, nil)
+		pods[0] = vertical.Pod{UID: "b", Created: now.Add(time.Minute), Ready: true, Refused: isRefused}
+		found := c.Observe(now.Add(2*time.Minute), pods, &Workload{}, func(*vertical.Pod) bool { return true })
+		if found.Open != reason.NotAdmitted || c.NotAdmitted.Refused != isRefused {
+			t.Errorf("refused %t: %s, %+v", isRefused, found.Open, c.NotAdmitted)
+		}
+		if after := Resume(now, pods, Past{NotAdmitted: true}); after.NotAdmitted.Refused != isRefused {
+			t.Errorf("refused %t: after a restart %+v", isRefused, after.NotAdmitted)
 		}
 	}
 }

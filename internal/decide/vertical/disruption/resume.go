@@ -32,7 +32,10 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	}
 	if past.NotAdmitted {
 		// How long the pause was is not stored.
-		c.NotAdmitted = NotAdmitted{Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause)}
+		c.NotAdmitted = NotAdmitted{
+			Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause),
+			Refused: slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Refused }),
+		}
 	}
 	watchesAll := past.Updating && !admittedRecently(now, pods)
 	for i := range pods {

@@ -31,13 +31,15 @@ var (
 // and what an autoscaler must lack that does not know what comes.
 var Told = Side{Name: "told the load", Of: simulate.Plimsoll, Told: true}
 
-// otherwise are the divergences that do not concern how the count follows the load: of errors, limits, messages and
-// of counts at zero. All others are switched off one by one by the ablation, those too that are added later.
+// otherwise are the divergences that do not concern how the count follows the load: of errors, limits, messages,
+// requests that the campaign's pods do not have, and of counts at zero. All others are switched off one by one by the
+// ablation, those too that are added later.
 const otherwise = divergence.NoReadyPods | divergence.SucceededPods | divergence.Saturate |
 	divergence.UncountedRequests | divergence.LeaveZero | divergence.HistoryByUID | divergence.OutOfRange |
 	divergence.AccurateMessages | divergence.DropSeries |
 	divergence.PartialContainer | divergence.RejectImplausible | divergence.ZeroBelowMin |
-	divergence.ZeroCondition | divergence.InitContainers | divergence.OtherWriter
+	divergence.ZeroCondition | divergence.InitContainers | divergence.OtherWriter |
+	divergence.ActuatedRequests | divergence.PodLevelRequests | divergence.ClaimedRequests
 
 // Ablations are Plimsoll without each of the divergences that concern following the load, and without any divergence.
 func Ablations() []Side {

@@ -23,7 +23,7 @@ const (
 		"kube-dns pods when cluster size changed [Serial] [Slow]"
 )
 
-func TestSpecOf(t *testing.T) {
+func TestHorizontalSpec(t *testing.T) {
 	for full, want := range map[string]Spec{
 		light:  {Name: "(scale resource: CPU) ReplicaSet light Should scale from 1 pod to 2 pods"},
 		stable: {Name: "(configurable tolerance) with large configurable tolerance should not scale"},
@@ -32,16 +32,16 @@ func TestSpecOf(t *testing.T) {
 		"[sig-autoscaling] [Feature:Other] Something else": {Name: "Something else", NotRun: "no test of HPAs"},
 	} {
 		want.FullName = full
-		if diff := cmp.Diff(want, specOf(full)); diff != "" {
-			t.Error(diff)
+		if got := horizontalSpec(full); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
 	for full, want := range map[string]bool{light: false, dns: true} {
-		if spec := specOf(full); spec.isSerial() != want {
+		if spec := horizontalSpec(full); spec.isSerial() != want {
 			t.Errorf("%s: serial %v", full, !want)
 		}
 	}
-	spec := specOf(stable)
+	spec := horizontalSpec(stable)
 	for parts, want := range map[string]bool{"": true, "tolerance) with large": true, "memory|large": true,
 		"[Slow]": true, "memory|small": false} {
 		if got := spec.hasPart(strings.Split(parts, "|")); got != want {
@@ -104,13 +104,13 @@ func TestResult(t *testing.T) {
 	crowded := failed
 	crowded.BusyCPU, failed.BusyCPU = 0.97, 0.6
 	result := &Result{Specs: []SpecResult{
-		{Spec: specOf(light), Outcomes: map[Subject][]Outcome{Plimsoll: {passed, starved, survived}, Upstream: {starved}}},
-		{Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Plimsoll: {crowded, failed}}},
-		{Spec: specOf(dns)},
+		{Spec: horizontalSpec(light), Outcomes: map[Subject][]Outcome{Plimsoll: {passed, starved, survived}, Upstream: {starved}}},
+		{Spec: horizontalSpec(stable), Outcomes: map[Subject][]Outcome{Plimsoll: {crowded, failed}}},
+		{Spec: horizontalSpec(dns)},
 	}}
-	other := &Result{Specs: []SpecResult{{Spec: specOf(light), Outcomes: map[Subject][]Outcome{
+	other := &Result{Specs: []SpecResult{{Spec: horizontalSpec(light), Outcomes: map[Subject][]Outcome{
 		Upstream: {passed}, Plimsoll: {failed},
-	}}, {Spec: specOf(stable), Outcomes: map[Subject][]Outcome{Upstream: {passed}}}}}
+	}}, {Spec: horizontalSpec(stable), Outcomes: map[Subject][]Outcome{Upstream: {passed}}}}}
 	result.Take(other)
 	if got := result.runnable(); got != 2 {
 		t.Errorf("%d can be run", got)
@@ -215,17 +215,17 @@ func TestOutcomeText(t *testing.T) {
 	}
 }
 
-// TestShare: a test that uses much CPU takes the place of several, and no more than there are.
-func TestShare(t *testing.T) {
-	much := specOf("[Feature:HPA] Horizontal pod autoscaling (configurable tolerance) with small scale-up, large scale-down " +
+// TestPlaces: a test that uses much CPU takes the place of several, and no more than there are.
+func TestPlaces(t *testing.T) {
+	much := horizontalSpec("[Feature:HPA] Horizontal pod autoscaling (configurable tolerance) with small scale-up, large scale-down " +
 		"tolerances should scale up but should not scale down")
-	few := specOf(light)
+	few := horizontalSpec(light)
 	for most, want := range map[int]int{1: 1, 2: 2, 4: 3} {
-		if got := much.share(most); got != want {
+		if got := much.places(most); got != want {
 			t.Errorf("%d of %d, want %d", got, most, want)
 		}
 	}
-	if got := few.share(4); got != 1 {
+	if got := few.places(4); got != 1 {
 		t.Errorf("another test takes %d of 4", got)
 	}
 }
@@ -254,7 +254,7 @@ func TestLongestFirst(t *testing.T) {
 		return map[Subject][]Outcome{Upstream: outcomes}
 	}
 	result := &Result{Specs: []SpecResult{
-		{Spec: specOf(light)}, {Outcomes: took(90, 100)}, {Outcomes: took(300)}, {Spec: specOf(stable)},
+		{Spec: horizontalSpec(light)}, {Outcomes: took(90, 100)}, {Outcomes: took(300)}, {Spec: horizontalSpec(stable)},
 	}}
 	if got, want := result.longestFirst(), []int{2, 1, 0, 3}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -263,7 +263,7 @@ func TestLongestFirst(t *testing.T) {
 
 // What was run earlier is kept, and what is not wanted now is not run.
 func TestChoose(t *testing.T) {
-	specs := []Spec{specOf(light), specOf(stable), specOf(dns)}
+	specs := []Spec{horizontalSpec(light), horizontalSpec(stable), horizontalSpec(dns)}
 	config := Config{Focus: "large|kube-dns"}
 	got := config.choose(specs)
 	if len(got) != 2 || got[0].FullName != stable || !got[0].canRun() || got[1].FullName != dns || got[1].canRun() {

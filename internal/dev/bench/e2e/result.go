@@ -13,6 +13,7 @@ import (
 // Result is what Run measured.
 type Result struct {
 	Benchmark  string         `json:"benchmark"`
+	Tests      string         `json:"tests"`
 	Machine    report.Machine `json:"machine"`
 	Kubernetes string         `json:"kubernetes"`
 	Focus      string         `json:"focus,omitempty"`
@@ -48,6 +49,18 @@ func (r *Result) runnable() int {
 		}
 	}
 	return count
+}
+
+// groups are those of the tests that can be run, by their names.
+func (r *Result) groups() []string {
+	var groups []string
+	for i := range r.Specs {
+		if r.Specs[i].canRun() {
+			groups = append(groups, r.Specs[i].Group)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
 }
 
 // longestFirst are the indices of the tests, those first that took longest earlier: a long one that is begun last runs
@@ -141,8 +154,8 @@ func cell(outcomes []Outcome) string {
 // Write prints the table, and below it what may make it doubtful.
 func (r *Result) Write(w io.Writer) error {
 	table := &report.Table{
-		Title: fmt.Sprintf("Kubernetes %s, test/e2e/autoscaling, on %d CPUs (%s): result and seconds of each run",
-			r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
+		Title: fmt.Sprintf("Kubernetes %s, %s, on %d CPUs (%s): result and seconds of each run",
+			r.Kubernetes, r.Tests, r.Machine.CPUs, r.Machine.CPUModel),
 		Head: []string{"spec", string(Plimsoll), string(Upstream)},
 	}
 	var notes []string

@@ -30,6 +30,9 @@ type Config struct {
 	BinDir string
 	// Plimsoll is the program to pack.
 	Plimsoll string
+	// VerticalTests are the compiled tests of upstream's vertical autoscaler, to be run instead of Kubernetes' own of
+	// HPAs; empty means those.
+	VerticalTests string
 	// Subjects are run one after the other.
 	Subjects []Subject
 	// Runs is how often each test is run for each subject. Those whose load was not what they asked for do not count.
@@ -52,13 +55,14 @@ type Config struct {
 // Run builds up a cluster, runs the tests, and takes everything down.
 func Run(ctx context.Context, config Config) (result *Result, err error) {
 	began := time.Now()
-	specs, err := listSpecs(ctx, config.BinDir)
+	suite := config.suite()
+	specs, err := suite.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result = &Result{
-		Benchmark: "e2e-upstream", Machine: report.ThisMachine(began), Kubernetes: build.KubernetesVersion,
-		Focus: config.Focus,
+		Benchmark: suite.benchmark, Tests: suite.title, Machine: report.ThisMachine(began),
+		Kubernetes: build.KubernetesVersion, Focus: config.Focus,
 	}
 	result.Specs = config.choose(specs)
 	if result.runnable() == 0 {
@@ -108,17 +112,13 @@ func (c *Config) choose(specs []Spec) []SpecResult {
 
 // runAll runs each test with a subject, and then each again.
 func (c *Config) runAll(ctx context.Context, s *stage, subject Subject, result *Result) error {
-	c.Say("%s: starting", subject)
-	if err := s.begin(ctx, subject); err != nil {
-		return err
-	}
-	r := &runner{Config: c, stage: s, subject: subject, result: result}
-	for _, isSerial := range []bool{false, true} {
-		if err := r.runThose(ctx, isSerial); err != nil {
+	r := &runner{Config: c, stage: s, suite: c.suite(), subject: subject, result: result}
+	for _, group := range result.groups() {
+		if err := r.runGroup(ctx, group); err != nil {
 			return err
 		}
 	}
-	return s.end(ctx, subject)
+	return nil
 }
 
 // runner runs tests with one subject.
@@ -126,23 +126,40 @@ type runner struct {
 	*Config
 
 	stage   *stage
+	suite   *suite
 	subject Subject
 
 	mu     sync.Mutex // for result, and for the progress that is said of it
 	result *Result
 }
 
-// runThose runs the tests that must be alone, or all others beside each other: each once, then each again. The next
-// run begins while the last tests of the one before still run.
-func (r *runner) runThose(ctx context.Context, isSerial bool) error {
-	group, ctx := errgroup.WithContext(ctx)
+// runGroup runs the tests of a group: those that may be beside others, then those that must be alone.
+func (r *runner) runGroup(ctx context.Context, group string) error {
 	most := max(r.AtATime, 1)
-	if isSerial {
-		most = 1
+	beside, alone := r.jobs(group, false, most), r.jobs(group, true, 1)
+	if len(beside)+len(alone) == 0 {
+		return nil
 	}
-	q := newQueue(r.jobs(isSerial, most), most)
+	r.Say("%s: starting%s", r.subject, strings.TrimSuffix(" for "+group, " for "))
+	if err := r.suite.system.begin(ctx, r.stage, r.subject, group); err != nil {
+		return err
+	}
+	if err := r.runThose(ctx, beside, most); err != nil {
+		return err
+	}
+	if err := r.runThose(ctx, alone, 1); err != nil {
+		return err
+	}
+	return r.suite.system.end(ctx, r.stage, r.subject)
+}
+
+// runThose runs tests beside each other: each once, then each again. The next run begins while the last tests of the
+// one before still run.
+func (r *runner) runThose(ctx context.Context, jobs []job, most int) error {
+	running, ctx := errgroup.WithContext(ctx)
+	q := newQueue(jobs, most)
 	for next, isThere := q.next(ctx); isThere; next, isThere = q.next(ctx) {
-		group.Go(func() error {
+		running.Go(func() error {
 			if err := r.runOne(ctx, next); err != nil {
 				return err // Its place stays taken: nothing more is to start.
 			}
@@ -150,18 +167,19 @@ func (r *runner) runThose(ctx context.Context, isSerial bool) error {
 			return nil
 		})
 	}
-	return group.Wait()
+	return running.Wait()
 }
 
-// jobs are the runs that are missing: all of the first run, then of the next.
-func (r *runner) jobs(isSerial bool, most int) []job {
+// jobs are the runs of a group that are missing: all of the first run, then of the next.
+func (r *runner) jobs(group string, isSerial bool, most int) []job {
 	var all []job
 	order := r.result.longestFirst()
 	for run := range r.Runs {
 		for _, i := range order {
 			spec := &r.result.Specs[i]
-			if spec.canRun() && spec.isSerial() == isSerial && spec.judged(r.subject) <= run {
-				all = append(all, job{run: run, spec: i, share: spec.share(most)})
+			isWanted := spec.canRun() && spec.Group == group && spec.isSerial() == isSerial
+			if isWanted && spec.judged(r.subject) <= run {
+				all = append(all, job{run: run, spec: i, share: spec.places(most)})
 			}
 		}
 	}
@@ -176,8 +194,7 @@ func (r *runner) runOne(ctx context.Context, j job) error {
 	r.Say("%s, run %d of %d, %s: %s", r.subject, j.run+1, r.Runs, name, spec.Name)
 	r.mu.Unlock()
 	log := filepath.Join(r.LogDir, string(r.subject), fmt.Sprintf("run-%d", earlier+1), fmt.Sprintf("%02d.log", j.spec+1))
-	outcome, err := runSpec(ctx, filepath.Join(r.BinDir, build.UpstreamSuite), r.stage.cluster.KubeconfigPath(),
-		spec.Spec, log)
+	outcome, err := r.suite.run(ctx, r.stage.cluster.KubeconfigPath(), spec.Spec, log)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e/load"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // specTimeout is twice what the longest test takes.
@@ -24,21 +24,7 @@ const specTimeout = 50 * time.Minute
 // mostBusy is the part of the machine's CPU time beyond which pods probably did not get the CPU that they wanted.
 const mostBusy = 0.9
 
-// heavy are parts of the names of tests whose pods use more CPU than those of others, and how many tests they count
-// for: the 10 to 12 pods of this one use up to 1.4 cores, all the time.
-var heavy = map[string]int{"with small scale-up, large scale-down tolerances": 3}
-
-// labelled is how the tests of horizontal pod autoscaling are marked.
-const labelled = "[Feature:HPA]"
-
-// elsewhere says why the others are not run.
-var elsewhere = map[string]string{
-	"[Feature:KubeDNSAutoscaler]": "about cluster-proportional-autoscaler, which counts nodes: no HPA",
-}
-
-var labels = regexp.MustCompile(`\s*\[[^]]*\]`)
-
-// Spec is one of Kubernetes' tests.
+// Spec is one of upstream's tests.
 type Spec struct {
 	// Name is the test's, without labels.
 	Name string `json:"name"`
@@ -46,22 +32,14 @@ type Spec struct {
 	FullName string `json:"fullName"`
 	// NotRun says why it cannot be run; empty for those that can.
 	NotRun string `json:"notRun,omitempty"`
+	// Group are the tests that run against the same parts of a subject; empty where there is one group.
+	Group string `json:"group,omitempty"`
+	// share is how many tests it counts for in Config.AtATime; 0 means one.
+	share int
 }
 
-func specOf(fullName string) Spec {
-	spec := Spec{FullName: fullName, Name: strings.TrimSpace(labels.ReplaceAllString(fullName, ""))}
-	spec.Name = strings.TrimPrefix(spec.Name, "Horizontal pod autoscaling ")
-	if strings.Contains(fullName, labelled) {
-		return spec
-	}
-	spec.NotRun = "no test of HPAs"
-	for label, why := range elsewhere {
-		if strings.Contains(fullName, label) {
-			spec.NotRun = why
-		}
-	}
-	return spec
-}
+// everyPlace is the share of a test that has no other beside it.
+const everyPlace = math.MaxInt
 
 // hasPart says whether any of the parts is in the name.
 func (s *Spec) hasPart(parts []string) bool {
@@ -73,30 +51,31 @@ func (s *Spec) hasPart(parts []string) bool {
 // isSerial says that the test changes what is the whole cluster's, such as an APIService.
 func (s *Spec) isSerial() bool { return strings.Contains(s.FullName, "[Serial]") }
 
-// share is how many tests this one counts for in Config.AtATime, and no more than most.
-func (s *Spec) share(most int) int {
-	for part, share := range heavy {
-		if strings.Contains(s.Name, part) {
-			return min(share, most)
-		}
-	}
-	return 1
-}
+// places are how many of most this test takes.
+func (s *Spec) places(most int) int { return min(max(s.share, 1), most) }
 
-// listSpecs asks the tests for their names. They come in another order each time.
-func listSpecs(ctx context.Context, binDir string) ([]Spec, error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(binDir, build.UpstreamSuite), "-list")
-	out, err := cmd.Output()
+// listed is a line of --list-tests: file, line and full name.
+var listed = regexp.MustCompile(`(?m)^ {4}\S+:\d+: (.+)$`)
+
+// list asks the tests for their names.
+func (s *suite) list(ctx context.Context) ([]Spec, error) {
+	out, err := exec.CommandContext(ctx, s.program, "--list-tests").Output()
 	if err != nil {
 		return nil, fmt.Errorf("names of the tests: %w", err)
 	}
-	names := strings.Split(strings.TrimSpace(string(out)), "\n")
-	slices.Sort(names)
-	specs := make([]Spec, len(names))
-	for i, name := range names {
-		specs[i] = specOf(name)
+	return s.read(string(out)), nil
+}
+
+// read reads what --list-tests prints.
+func (s *suite) read(text string) []Spec {
+	var specs []Spec
+	for _, match := range listed.FindAllStringSubmatch(text, -1) {
+		if strings.Contains(match[1], s.mark) {
+			specs = append(specs, s.specOf(match[1]))
+		}
 	}
-	return specs, nil
+	slices.SortFunc(specs, func(a, b Spec) int { return strings.Compare(a.FullName, b.FullName) })
+	return specs
 }
 
 // State is how a test ended.
@@ -129,8 +108,8 @@ func (o Outcome) Starved() bool { return o.State != Passed && (o.Load.Starved() 
 // isCrowded reports whether hardly any CPU time was left, whoever used it.
 func (o Outcome) isCrowded() bool { return o.BusyCPU > mostBusy }
 
-// runSpec runs one test alone; its output goes to a file.
-func runSpec(ctx context.Context, suite, kubeconfig string, spec Spec, log string) (outcome Outcome, err error) {
+// run runs one test alone; its output goes to a file.
+func (s *suite) run(ctx context.Context, kubeconfig string, spec Spec, log string) (outcome Outcome, err error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return Outcome{}, fmt.Errorf("logs: %w", err)
 	}
@@ -142,7 +121,7 @@ func runSpec(ctx context.Context, suite, kubeconfig string, spec Spec, log strin
 	report := log + ".json"
 	ctx, cancel := context.WithTimeout(ctx, specTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, suite, "--kubeconfig="+kubeconfig, "--provider=skeleton",
+	cmd := exec.CommandContext(ctx, s.program, "--kubeconfig="+kubeconfig, "--provider=skeleton",
 		"--ginkgo.focus="+regexp.QuoteMeta(spec.FullName)+"$", "--ginkgo.v", "--ginkgo.no-color",
 		"--ginkgo.timeout="+specTimeout.String(), "--ginkgo.json-report="+report)
 	cmd.Stdout, cmd.Stderr = file, file
@@ -162,11 +141,15 @@ func runSpec(ctx context.Context, suite, kubeconfig string, spec Spec, log strin
 	if err := os.Remove(report); err != nil {
 		return Outcome{}, fmt.Errorf("report: %w", err)
 	}
+	outcome.Log = log
+	if !s.ordersLoad {
+		return outcome, nil
+	}
 	after, err := readCPUTime()
 	if err != nil {
 		return Outcome{}, err
 	}
-	outcome.Log, outcome.BusyCPU = log, after.busySince(before)
+	outcome.BusyCPU = after.busySince(before)
 	written, err := os.Open(log)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("logs: %w", err)

@@ -84,12 +84,23 @@ func (s *stage) start(ctx context.Context, c *Config) error {
 	if err != nil {
 		return err
 	}
-	for tag, content := range map[string]v1.Image{agnhostImage: agnhost, consumerImage: consumer} {
+	if err := s.importAll(ctx, map[string]v1.Image{agnhostImage: agnhost, consumerImage: consumer}); err != nil {
+		return err
+	}
+	if err := deployed.Import(ctx, s.node, c.Plimsoll); err != nil {
+		return err
+	}
+	return c.suite().system.prepare(ctx, s)
+}
+
+// importAll gives the node images by their names.
+func (s *stage) importAll(ctx context.Context, images map[string]v1.Image) error {
+	for tag, content := range images {
 		if err := s.node.Import(ctx, tag, content); err != nil {
 			return err
 		}
 	}
-	return deployed.Import(ctx, s.node, c.Plimsoll)
+	return nil
 }
 
 // startProxy makes the addresses of Services work. Pods are on one bridge, where answers would come back past the
@@ -126,30 +137,6 @@ func healthy(ctx context.Context) error {
 		return fmt.Errorf("kube-proxy: %s", response.Status)
 	}
 	return nil
-}
-
-// begin starts a subject alone, with the defaults of its settings. Upstream reads metrics-server, as its manifests run
-// it; Plimsoll reads the kubelet.
-func (s *stage) begin(ctx context.Context, subject Subject) error {
-	if subject == Plimsoll {
-		return deployed.Start(ctx, s.cluster, []string{deployed.Acts})
-	}
-	if err := s.cluster.RestartMetricsServer(ctx, devcluster.MetricsServerConfig{
-		Resolution: 15 * time.Second, RequestTimeout: 10 * time.Second,
-	}); err != nil {
-		return err
-	}
-	return s.cluster.RestartControllerManager(ctx, "--controllers=*")
-}
-
-func (s *stage) end(ctx context.Context, subject Subject) error {
-	if subject == Plimsoll {
-		return deployed.Stop(ctx, s.cluster.Client())
-	}
-	if err := s.cluster.StopMetricsServer(ctx); err != nil {
-		return err
-	}
-	return s.cluster.RestartControllerManager(ctx)
 }
 
 // close takes everything down.

@@ -46,6 +46,8 @@ var allParts = []part{
 	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender",
 		apart: true},
 	{name: UpstreamUpdater, module: autoscaler, pkg: verticalAutoscaler + "updater", outName: "updater", apart: true},
+	{name: UpstreamAdmission, module: autoscaler, pkg: verticalAutoscaler + "admission-controller",
+		outName: "admission-controller", apart: true},
 	{name: KEDAOperator, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/operator", outName: "operator", apart: true},
 	{name: KEDAMetricsServer, module: keda, pkg: "github.com/kedacore/keda/v2/cmd/adapter", outName: "adapter",
 		apart: true},
@@ -69,7 +71,7 @@ const (
 	endToEnd     = "tools/e2e"
 )
 
-const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
+const verticalAutoscaler = verticalModule + "/pkg/"
 
 // endToEndImages is where Kubernetes has the programs of its end-to-end tests' images.
 const endToEndImages = "k8s.io/kubernetes/test/images/"
@@ -102,23 +104,26 @@ const (
 	MemoryServer    = "memoryserver"
 )
 
-// The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.
+// The parts of upstream's vertical autoscaler, beside which Plimsoll is measured and tested.
 const (
 	UpstreamRecommender = "upstream-vpa-recommender"
 	UpstreamUpdater     = "upstream-vpa-updater"
+	UpstreamAdmission   = "upstream-vpa-admission-controller"
 )
 
 // Flags are the compiler's and linker's, the same for all parts and for Plimsoll, so that each shared package is
 // compiled once. Debug information would be thrown away by the linker (-w), and not making it saves 15 % of the
 // compiler's time. What is built otherwise (make's own go build) shares packages if it has the same -trimpath and
 // -gcflags.
-func Flags() []string {
+func Flags() []string { return flags(KubernetesVersion) }
+
+func flags(kubernetes string) []string {
 	return []string{"-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags=" + strings.Join([]string{
 		"-s", "-w",
-		"-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion,
-		"-X k8s.io/component-base/version.gitMajor=1", "-X k8s.io/component-base/version.gitMinor=37",
+		"-X k8s.io/component-base/version.gitVersion=" + kubernetes,
+		"-X k8s.io/component-base/version.gitMajor=1", "-X k8s.io/component-base/version.gitMinor=" + minorOf(kubernetes),
 		"-X k8s.io/component-base/version.gitTreeState=clean",
-		"-X k8s.io/client-go/pkg/version.gitVersion=" + KubernetesVersion,
+		"-X k8s.io/client-go/pkg/version.gitVersion=" + kubernetes,
 		"-X sigs.k8s.io/metrics-server/pkg/version.gitVersion=" + MetricsServerVersion,
 	}, " ")}
 }
@@ -139,6 +144,10 @@ type Config struct {
 	BinDir string
 	// Parts are the names of the programs wanted; empty means the control plane's, all of them.
 	Parts []string
+	// Kubernetes is a minor version of tools/versions, such as "1.32", of which the API server, the controller manager
+	// and the scheduler are wanted; empty means KubernetesVersion. They are in <Root>/bin/v1.32, beside links to the other
+	// parts.
+	Kubernetes string
 	// Out gets the progress; nil is silence.
 	Out io.Writer
 	// Terminal rewrites one line of Out instead of adding lines.
@@ -188,7 +197,7 @@ func Run(ctx context.Context, config Config) (Result, error) {
 			return Result{}, err
 		}
 	}
-	b := &builder{config: config, binDir: filepath.Join(config.Root, "bin")}
+	b := &builder{config: config, binDir: filepath.Join(config.Root, "bin"), kubernetes: KubernetesVersion}
 	if err := os.MkdirAll(b.binDir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("folder of binaries: %w", err)
 	}
@@ -197,6 +206,9 @@ func Run(ctx context.Context, config Config) (Result, error) {
 		return Result{}, err
 	}
 	defer unlock()
+	if config.Kubernetes != "" {
+		return b.runVersion(ctx, wanted)
+	}
 	return b.run(ctx, wanted)
 }
 
@@ -258,7 +270,9 @@ func Root() (string, error) {
 type builder struct {
 	config Config
 	binDir string
-	result Result
+	// kubernetes is the version that Kubernetes' own parts say they are.
+	kubernetes string
+	result     Result
 }
 
 func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
@@ -286,7 +300,7 @@ func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
 
 // update builds those parts of a module that are not up to date.
 func (b *builder) update(ctx context.Context, module string, parts []part) error {
-	stamp, err := newStamp(ctx, b.config.Root, module)
+	stamp, err := newStamp(ctx, filepath.Join(b.config.Root, module), flags(b.kubernetes))
 	if err != nil {
 		return err
 	}
@@ -380,7 +394,7 @@ func (b *builder) compile(ctx context.Context, c compilation) error {
 	progress := newProgress(b.config, c.total)
 	defer progress.finish()
 	args := slices.Concat([]string{"build", "-v", "-debug-actiongraph=" + filepath.Join(c.scratch, graphName),
-		"-o", c.scratch + string(filepath.Separator)}, Flags(), c.packages)
+		"-o", c.scratch + string(filepath.Separator)}, flags(b.kubernetes), c.packages)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = c.dir, environment()
 	cmd.Stderr = progress

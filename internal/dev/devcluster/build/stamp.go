@@ -29,22 +29,22 @@ type binaryMark struct {
 	Modified time.Time `json:"modified"`
 }
 
-func newStamp(ctx context.Context, root, module string) (*stamp, error) {
+func newStamp(ctx context.Context, module string, flags []string) (*stamp, error) {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(root, module, name))
+		text, err := os.ReadFile(filepath.Join(module, name))
 		if err != nil {
 			return nil, fmt.Errorf("pinned modules: %w", err)
 		}
 		fmt.Fprintf(hash, "%s %d\n%s", name, len(text), text)
 	}
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64")
-	cmd.Dir, cmd.Env = filepath.Join(root, module), environment()
+	cmd.Dir, cmd.Env = module, environment()
 	release, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	fmt.Fprintf(hash, "%s\n%s", release, strings.Join(Flags(), "\n"))
+	fmt.Fprintf(hash, "%s\n%s", release, strings.Join(flags, "\n"))
 	return &stamp{Key: hex.EncodeToString(hash.Sum(nil))}, nil
 }
 

@@ -82,6 +82,21 @@ func (a *Authority) ServerCertificate(hosts ...string) (tls.Certificate, error) 
 	return certificate, nil
 }
 
+// Serving is a serving certificate as PEM, with an authority of its own.
+type Serving struct {
+	Authority, Certificate, Key []byte
+}
+
+// NewServing issues one for DNS names and IP addresses.
+func NewServing(hosts ...string) (Serving, error) {
+	authority, err := newAuthority(hosts[0])
+	if err != nil {
+		return Serving{}, err
+	}
+	id, err := authority.server(hosts...)
+	return Serving{Authority: authority.certPEM, Certificate: id.certPEM, Key: id.keyPEM}, err
+}
+
 func (a *Authority) server(hosts ...string) (identity, error) {
 	template, err := certificateTemplate(pkix.Name{CommonName: hosts[0]})
 	if err != nil {

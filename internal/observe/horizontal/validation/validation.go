@@ -26,7 +26,9 @@ func Validate(hpa *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	errs := Metadata(hpa.ObjectMeta)
 	spec, at := &hpa.Spec, field.NewPath("spec")
 	errs = append(errs, replicas(spec, at)...)
-	errs = append(errs, reference(&spec.ScaleTargetRef, at.Child("scaleTargetRef"), false)...)
+	// Only one kind of the core group has a scale.
+	isCoreFine := spec.ScaleTargetRef.Kind == "ReplicationController"
+	errs = append(errs, reference(&spec.ScaleTargetRef, at.Child("scaleTargetRef"), isCoreFine)...)
 	errs = append(errs, metrics(spec, at.Child("metrics"))...)
 	if b := spec.Behavior; b != nil {
 		errs = append(errs, scalingRules(b.ScaleUp, at.Child("behavior", "scaleUp"))...)

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -27,13 +26,13 @@ func limitWord(l projection.Limit) string {
 const mostMetrics = 2
 
 // metricsText is the metrics' current values and targets, as kubectl get hpa shows them.
-func (w *Decided) metricsText(a observehorizontal.Autoscaler) string {
+func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsollv1alpha1.MetricStatus) string {
 	var parts []string
-	specs, current, own := a.Spec.Metrics, w.Status.CurrentMetrics, a.Workload.Spec.Metrics
+	specs, own := a.Spec.Metrics, a.Workload.Spec.Metrics
 	for i := range specs[:min(len(specs), mostMetrics)] {
-		var status autoscalingv2.MetricStatus
-		if i < len(current) {
-			status = current[i]
+		var status plimsollv1alpha1.MetricStatus
+		if i < len(metrics) {
+			status = metrics[i]
 		}
 		if name := sources.Name(&own[i]); name != "" {
 			parts = append(parts, name+": "+w.ownText(&own[i], i, &status))
@@ -48,60 +47,24 @@ func (w *Decided) metricsText(a observehorizontal.Autoscaler) string {
 	return text
 }
 
-func metricText(m *autoscalingv2.MetricSpec, s *autoscalingv2.MetricStatus) string {
-	var none autoscalingv2.MetricValueStatus
+func metricText(m *autoscalingv2.MetricSpec, s *plimsollv1alpha1.MetricStatus) string {
 	switch {
 	case m.Resource != nil:
-		value := &none
-		if s.Resource != nil {
-			value = &s.Resource.Current
-		}
-		return string(m.Resource.Name) + ": " + resourceText(&m.Resource.Target, value)
+		return string(m.Resource.Name) + ": " + resourceText(&m.Resource.Target, s)
 	case m.ContainerResource != nil:
-		value := &none
-		if s.ContainerResource != nil {
-			value = &s.ContainerResource.Current
-		}
-		return string(m.ContainerResource.Name) + ": " + resourceText(&m.ContainerResource.Target, value)
+		return string(m.ContainerResource.Name) + ": " + resourceText(&m.ContainerResource.Target, s)
 	case m.Pods != nil:
-		value := &none
-		if s.Pods != nil {
-			value = &s.Pods.Current
-		}
-		return ratioText(value.AverageValue, m.Pods.Target.AverageValue)
+		return ratioText(s.AverageValue, m.Pods.Target.AverageValue)
 	case m.Object != nil:
-		value := &none
-		if s.Object != nil {
-			value = &s.Object.Current
-		}
-		return wholeText(&m.Object.Target, value)
+		return wholeText(&m.Object.Target, s)
 	case m.External != nil:
-		value := &none
-		if s.External != nil {
-			value = &s.External.Current
-		}
-		return wholeText(&m.External.Target, value)
+		return wholeText(&m.External.Target, s)
 	}
 	return "<unknown type>"
 }
 
-// sampleText is of how many pods the metric is; empty if it is of all of them.
-func sampleText(n *metric.Counts) string {
-	if n.Unsampled == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d pods sampled", n.Asked(), n.Asked()+n.Unsampled)
-}
-
 // ownText is a metric that Plimsoll reads itself. The target of an external scaler may come with its values.
-func (w *Decided) ownText(m *plimsollv1alpha1.MetricSpec, i int, s *autoscalingv2.MetricStatus) string {
-	var value autoscalingv2.MetricValueStatus
-	switch {
-	case s.Pods != nil:
-		value = s.Pods.Current
-	case s.External != nil:
-		value = s.External.Current
-	}
+func (w *Decided) ownText(m *plimsollv1alpha1.MetricSpec, i int, s *plimsollv1alpha1.MetricStatus) string {
 	target := sources.Target(m)
 	if target == nil {
 		target = &plimsollv1alpha1.MetricTarget{}
@@ -111,12 +74,12 @@ func (w *Decided) ownText(m *plimsollv1alpha1.MetricSpec, i int, s *autoscalingv
 		}
 	}
 	if sources.IsTotal(m) {
-		return ratioText(value.Value, target.Value)
+		return ratioText(s.Value, target.Value)
 	}
-	return ratioText(value.AverageValue, target.AverageValue) + " (avg)"
+	return ratioText(s.AverageValue, target.AverageValue) + " (avg)"
 }
 
-func resourceText(t *autoscalingv2.MetricTarget, v *autoscalingv2.MetricValueStatus) string {
+func resourceText(t *autoscalingv2.MetricTarget, v *plimsollv1alpha1.MetricStatus) string {
 	if t.AverageValue != nil {
 		return ratioText(v.AverageValue, t.AverageValue)
 	}
@@ -130,7 +93,7 @@ func resourceText(t *autoscalingv2.MetricTarget, v *autoscalingv2.MetricValueSta
 	return value + "/" + target
 }
 
-func wholeText(t *autoscalingv2.MetricTarget, v *autoscalingv2.MetricValueStatus) string {
+func wholeText(t *autoscalingv2.MetricTarget, v *plimsollv1alpha1.MetricStatus) string {
 	if t.AverageValue != nil {
 		return ratioText(v.AverageValue, t.AverageValue) + " (avg)"
 	}

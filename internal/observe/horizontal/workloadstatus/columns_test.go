@@ -3,7 +3,6 @@ package workloadstatus
 import (
 	"testing"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -26,53 +25,32 @@ func TestMetricsText(t *testing.T) {
 		Type: "ExternalScaler", ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{MetricName: "jobs"},
 	}
 	five := resource.MustParse("5")
-	of := func(v autoscalingv2.MetricValueStatus) autoscalingv2.MetricStatus {
-		return autoscalingv2.MetricStatus{External: &autoscalingv2.ExternalMetricStatus{Current: v}}
-	}
 	for name, tt := range map[string]struct {
 		specs   []plimsollv1alpha1.MetricSpec
-		current []autoscalingv2.MetricStatus
+		current []plimsollv1alpha1.MetricStatus
 		results []metric.Result
 		want    string
 	}{
 		"no values": {specs: []plimsollv1alpha1.MetricSpec{pods, query},
 			want: "hits: <unknown>/10 (avg), sum(up): <unknown>/10"},
 		"values": {
-			specs: []plimsollv1alpha1.MetricSpec{pods, query},
-			current: []autoscalingv2.MetricStatus{
-				{Pods: &autoscalingv2.PodsMetricStatus{Current: autoscalingv2.MetricValueStatus{AverageValue: &five}}},
-				of(autoscalingv2.MetricValueStatus{Value: &five}),
-			},
-			want: "hits: 5/10 (avg), sum(up): 5/10",
+			specs:   []plimsollv1alpha1.MetricSpec{pods, query},
+			current: []plimsollv1alpha1.MetricStatus{{AverageValue: &five}, {Value: &five}},
+			want:    "hits: 5/10 (avg), sum(up): 5/10",
 		},
 		"no target yet": {specs: []plimsollv1alpha1.MetricSpec{scaler}, want: "jobs: <unknown>/<unknown> (avg)"},
 		"the scaler's target": {
 			specs:   []plimsollv1alpha1.MetricSpec{scaler},
-			current: []autoscalingv2.MetricStatus{of(autoscalingv2.MetricValueStatus{AverageValue: &five})},
+			current: []plimsollv1alpha1.MetricStatus{{AverageValue: &five}},
 			results: []metric.Result{{TargetMilli: 2500}}, want: "jobs: 5/2500m (avg)",
 		},
 	} {
 		a := observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
 			Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{Metrics: tt.specs},
 		})
-		w := Decided{
-			Status:   &autoscalingv2.HorizontalPodAutoscalerStatus{CurrentMetrics: tt.current},
-			Decision: &horizontal.Decision{Metrics: tt.results},
-		}
-		if got := w.metricsText(a); got != tt.want {
+		w := Decided{Decision: &horizontal.Decision{Metrics: tt.results}}
+		if got := w.metricsText(a, tt.current); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
-	}
-}
-
-// TestSampleText: a proposal from a part of the pods says of how many.
-func TestSampleText(t *testing.T) {
-	for want, counts := range map[string]metric.Counts{
-		"":                        {Counted: 14, Missing: 2, Unready: 3},
-		"16 of 1000 pods sampled": {Counted: 14, Missing: 2, Unready: 3, Unsampled: 984},
-	} {
-		if got := sampleText(&counts); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // 100 metrics up to about 1.5 MB in all; what it does not take is never shown.
 const (
 	mostOfCondition = 4 << 10
-	mostOfProposal  = 512
+	mostOfFailure   = 512
 )
 
 const ellipsis = "..."

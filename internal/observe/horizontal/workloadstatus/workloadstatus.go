@@ -6,6 +6,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -33,14 +34,16 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 	status := plimsollv1alpha1.WorkloadAutoscalerStatus{
 		ObservedGeneration: common.ObservedGeneration, LastScaleTime: common.LastScaleTime,
 		CurrentReplicas: common.CurrentReplicas, DesiredReplicas: common.DesiredReplicas,
-		CurrentMetrics: common.CurrentMetrics, Conditions: conditionsOf(common.Conditions, a.Generation),
-		Metrics: w.metricsText(a), Reason: w.reason(),
+		Metrics: w.metrics(a), Conditions: w.conditions(a),
 	}
+	status.Summary = &plimsollv1alpha1.Summary{Reason: w.why(), Metrics: w.metricsText(a, status.Metrics)}
 	if d.Branch == horizontal.BranchNoScale {
+		status.LastScaleDecision = a.Workload.Status.LastScaleDecision.DeepCopy()
 		return status
 	}
+	status.LastScaleDecision = DecisionOf(d, a.Generation, a.Workload.Status.LastScaleDecision)
 	bounds := d.Bounds
-	status.MinReplicas, status.MaxReplicas = &bounds.MinReplicas, &bounds.MaxReplicas
+	status.EffectiveMinReplicas, status.EffectiveMaxReplicas = &bounds.MinReplicas, &bounds.MaxReplicas
 	status.Proposals, status.Limit, status.Next = w.proposals(), w.limit(), w.next()
 	status.Forecast = w.forecast()
 	for i := range d.Schedules.InForce {
@@ -52,16 +55,31 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 	return status
 }
 
-// HasMoved reports whether the object's status has other limits, other schedules in force, another next change or
-// another forecast than after the decision. None of these may ever come with another count, condition or number. It
-// makes no status: nearly always nothing has moved.
+// HasMoved reports whether the object's status has other limits, other schedules in force, another next change, other
+// samples, another decision or another forecast than after the decision. None of these may ever come with another count,
+// condition or number. It makes no status: nearly always nothing has moved.
 func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 	before, d := &a.Workload.Status, w.Decision
+	isWithoutReady := meta.FindStatusCondition(before.Conditions, statusreport.Ready) == nil
 	if d.Branch == horizontal.BranchNoScale {
-		return before.MaxReplicas != nil
+		return isWithoutReady || before.EffectiveMaxReplicas != nil
 	}
-	return differs(before.MinReplicas, &d.Bounds.MinReplicas) || differs(before.MaxReplicas, &d.Bounds.MaxReplicas) ||
-		differs(before.Limit, w.limit()) || w.forecastMoved(before.Forecast) || nextDiffers(before.Next, w.next()) ||
+	return isWithoutReady || w.boundsMoved(before) || differs(before.Limit, w.limit()) || w.forecastMoved(before.Forecast) ||
+		nextDiffers(before.Next, w.next()) || w.samplesMoved(before.Metrics) ||
+		w.decisionMoved(before.LastScaleDecision)
+}
+
+// HasMovedClearly reports whether the object's status has other limits, other schedules in force, or values of metrics
+// that differ by more than noise does.
+func HasMovedClearly(a observehorizontal.Autoscaler, w *Decided) bool {
+	return w.Decision.Branch != horizontal.BranchNoScale &&
+		(w.boundsMoved(&a.Workload.Status) || w.valuesMoved(a.Workload.Status.Metrics))
+}
+
+func (w *Decided) boundsMoved(before *plimsollv1alpha1.WorkloadAutoscalerStatus) bool {
+	d := w.Decision
+	return differs(before.EffectiveMinReplicas, &d.Bounds.MinReplicas) ||
+		differs(before.EffectiveMaxReplicas, &d.Bounds.MaxReplicas) ||
 		!slices.EqualFunc(before.ActiveSchedules, d.Schedules.InForce, isShown)
 }
 
@@ -85,57 +103,12 @@ func timeOf(at time.Time) *metav1.Time {
 	return &t
 }
 
-// reason is the word that the column WHY prints: why the object does not act, the limit that made
-// the count what it is, or what proposed it.
-func (w *Decided) reason() string {
-	for i := range w.Status.Conditions {
-		c := &w.Status.Conditions[i]
-		if string(c.Type) == statusreport.AbleToScale && c.Status == "False" {
-			return c.Reason
-		}
-	}
-	if limit := projection.BindingLimit(w.Decision); limit != projection.None {
-		return limitWord(limit)
-	}
-	winner := w.Decision.Winner()
-	if winner.Source == proposal.Forecast {
-		return winner.Source.String()
-	}
-	return w.nameOf(winner)
-}
-
-// nameOf is the metric or schedule that a proposal comes from.
-func (w *Decided) nameOf(p proposal.Proposal) string {
-	switch p.Source {
-	case proposal.Metric, proposal.Surge, proposal.Fallback:
-		return w.Policy.Metrics[p.Index].ShortName()
-	case proposal.Schedule:
-		if p.Index < len(w.Decision.Schedules.InForce) {
-			return w.Decision.Schedules.InForce[p.Index].Schedule.Name
-		}
-	}
-	return ""
-}
-
 func (w *Decided) proposals() []plimsollv1alpha1.Proposal {
-	d := w.Decision
 	var list []plimsollv1alpha1.Proposal
-	for _, p := range d.Proposals(nil) {
-		replicas := p.Replicas
-		shown := plimsollv1alpha1.Proposal{
-			Source: plimsollv1alpha1.ProposalSource(p.Source.String()), Name: w.nameOf(p), Replicas: &replicas,
-		}
-		if p.Source == proposal.Metric {
-			shown.SampleTime = timeOf(d.Metrics[p.Index].At)
-			shown.Message = sampleText(&d.Metrics[p.Index].Counts)
-		}
-		list = append(list, shown)
-	}
-	for i := range d.Metrics {
-		if failure := d.Metrics[i].Failure; failure != nil {
+	for _, p := range w.Decision.Proposals(nil) {
+		if p.Source != proposal.Metric {
 			list = append(list, plimsollv1alpha1.Proposal{
-				Source: plimsollv1alpha1.ProposalSourceMetric, Name: w.Policy.Metrics[i].ShortName(),
-				Message: shorten(failure.Message, mostOfProposal),
+				Source: plimsollv1alpha1.ProposalSource(p.Source.String()), Name: w.nameOf(p), Replicas: p.Replicas,
 			})
 		}
 	}
@@ -160,22 +133,7 @@ func (w *Decided) next() *plimsollv1alpha1.Next {
 	case n.Schedule != "":
 		next.Message = "schedule " + n.Schedule
 	case n.Reason == trigger.FallbackDue && n.Metric < len(w.Policy.Metrics):
-		next.Message = "metric " + w.Policy.Metrics[n.Metric].ShortName()
+		next.Message = "metric " + w.metricName(n.Metric)
 	}
 	return next
-}
-
-// conditionsOf are conditions as a WorkloadAutoscaler has them.
-func conditionsOf(
-	list []autoscalingv2.HorizontalPodAutoscalerCondition, generation int64,
-) []metav1.Condition {
-	conditions := make([]metav1.Condition, len(list))
-	for i := range list {
-		c := &list[i]
-		conditions[i] = metav1.Condition{
-			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), ObservedGeneration: generation,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: shorten(c.Message, mostOfCondition),
-		}
-	}
-	return conditions
 }

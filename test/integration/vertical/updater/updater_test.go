@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -221,6 +222,19 @@ func TestResizesInPlace(t *testing.T) {
 				t.Errorf("%g pods were evicted, %v", evicted, err)
 			}
 		})
+	}
+}
+
+// InPlaceOrRecreate resizes where the API server can, and evicts where it cannot, as before Kubernetes 1.33.
+func TestInPlaceOrRecreateOnEachVersion(t *testing.T) {
+	w := newWorld(t, 2, nil)
+	before := w.ready(t.Context())
+	start(t, w.Namespace)
+	w.recommend("InPlaceOrRecreate", "150m", "")
+	if podresize.NewSupport(w.Client.Discovery()).Supported() {
+		w.awaitResized("150m", before)
+	} else {
+		w.awaitEvicted(before)
 	}
 }
 

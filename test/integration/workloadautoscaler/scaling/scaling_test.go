@@ -32,10 +32,11 @@ func TestScalesUpUnderRisingLoad(t *testing.T) {
 		if s.CurrentReplicas != 4 || s.DesiredReplicas != 4 || s.LastScaleTime == nil || s.ObservedGeneration == nil {
 			return fmt.Errorf("%d of %d", s.CurrentReplicas, s.DesiredReplicas)
 		}
-		if s.Reason == "" || s.Metrics == "" || len(s.CurrentMetrics) != 1 || len(s.Proposals) == 0 {
-			return fmt.Errorf("no reason, no metrics or no proposals")
+		if s.Summary == nil || s.Summary.Reason == "" || s.Summary.Metrics == "" || len(s.Metrics) != 1 ||
+			s.Metrics[0].Replicas == nil || s.LastScaleDecision == nil {
+			return fmt.Errorf("no summary, no metrics or no decision")
 		}
-		return hasCondition(s, "AbleToScale", metav1.ConditionTrue, "")
+		return hasCondition(s, "Ready", metav1.ConditionTrue, "Active")
 	})
 	byPlimsollAlone(t, changes)
 }
@@ -48,17 +49,17 @@ func TestModes(t *testing.T) {
 	changes := o.WatchChanges("web")
 	o.create("web", queue("10"), `{"mode":"Preview"}`)
 	o.awaitDesired("web", 1, 4)
-	o.awaitCondition("web", "AbleToScale", metav1.ConditionFalse, "Preview")
+	o.awaitCondition("web", "Ready", metav1.ConditionTrue, "Preview")
 	o.HoldsReplicas(patience, harness.Deployment, "web", 1)
 	if all := changes.All(); len(all) > 0 {
 		t.Fatalf("in Preview: %v", all)
 	}
 	o.patch("web", `{"mode":"Active"}`)
 	o.AwaitReplicas(harness.Deployment, "web", 4)
-	o.awaitCondition("web", "AbleToScale", metav1.ConditionTrue, "")
+	o.awaitCondition("web", "Ready", metav1.ConditionTrue, "Active")
 
 	o.patch("web", `{"mode":"Paused"}`)
-	o.awaitCondition("web", "AbleToScale", metav1.ConditionFalse, "Paused")
+	o.awaitCondition("web", "Ready", metav1.ConditionTrue, "Paused")
 	o.SetQueue("jobs", 65)
 	o.awaitDesired("web", 4, 7) // what it would have set
 	o.HoldsReplicas(patience, harness.Deployment, "web", 4)
@@ -83,7 +84,7 @@ func TestSchedule(t *testing.T) {
 		if len(s.ActiveSchedules) != 1 || s.ActiveSchedules[0].Name != "always" {
 			return fmt.Errorf("schedules %v", s.ActiveSchedules)
 		}
-		if least := ptr.Deref(s.MinReplicas, 0); least != 3 {
+		if least := ptr.Deref(s.EffectiveMinReplicas, 0); least != 3 {
 			return fmt.Errorf("at least %d replicas", least)
 		}
 		return hasCondition(s, "ScheduleActive", metav1.ConditionTrue, "always")

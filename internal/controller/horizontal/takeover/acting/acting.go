@@ -113,7 +113,7 @@ type Cluster struct {
 	contested newest
 	// acting is how many HPAs are acted on by evidence, and evidence has those of each namespace.
 	acting   int
-	evidence map[string]*evidence
+	evidence evidences
 }
 
 // Acting is how many HPAs are acted on because of evidence.
@@ -123,8 +123,8 @@ func (c *Cluster) Acting() int { return c.acting }
 func (c *Cluster) Start(now time.Time) { c.started = now }
 
 // Add begins with an object, or with another one of the same name. The writes that it has are not
-// new ones.
-func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
+// new ones. It reports whether it is the first object that is left to the installation that wrote it.
+func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bool) {
 	c.Remove(o)
 	*o = Object{Scope: of, last: w.last()}
 	switch of.Rule {
@@ -132,7 +132,7 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
 		o.isActing = true
 	case UnlessInstalled:
 		if isInstallation(w.Other.By) && !w.Own.After(w.Other.At) {
-			c.see(w.Other.By, of.Namespace, c.started)
+			isFirst = c.see(w.Other.By, of.Namespace, c.started)
 		}
 		o.isActing = w.Own.After(w.Other.At) || !c.isInstalledTwice(of.Namespace, now)
 		o.needsEvidence = !o.isActing
@@ -143,6 +143,7 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) {
 			c.act(o, c.started)
 		}
 	}
+	return isFirst && !o.isActing
 }
 
 // Remove ends with an object that is gone.
@@ -321,29 +322,14 @@ func (c *Cluster) act(o *Object, now time.Time) {
 	if o.Rule != Evidence {
 		return
 	}
-	if c.evidence == nil {
-		c.evidence = map[string]*evidence{}
-	}
-	e := c.evidence[o.Namespace]
-	if e == nil {
-		e = &evidence{}
-		c.evidence[o.Namespace] = e
-	}
-	if e.acting == 0 || !e.since.After(c.contested.in(o.Namespace)) {
-		e.since = now
-	}
-	e.acting++
+	c.evidence.add(o.Namespace, now, c.contested.in(o.Namespace))
 	c.acting++
 }
 
 func (c *Cluster) stop(o *Object) {
 	if o.isActing && o.Rule == Evidence {
 		c.acting--
-		if e := c.evidence[o.Namespace]; e.acting > 1 {
-			e.acting--
-		} else {
-			delete(c.evidence, o.Namespace)
-		}
+		c.evidence.remove(o.Namespace)
 	}
 	o.isActing = false
 }

@@ -1,6 +1,9 @@
 package acting
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // newest is when something was last seen in some namespace, and when in any other one.
 type newest struct {
@@ -32,8 +35,62 @@ func (n newest) in(namespace string) time.Time {
 // evidence is that of a namespace: how many HPAs are acted on, and since when there is some that is newer than the last
 // write of another controller.
 type evidence struct {
-	acting int
-	since  time.Time
+	namespace string
+	acting    int
+	since     time.Time
+}
+
+// evidences are those of all namespaces.
+type evidences struct {
+	byNamespace map[string]*evidence
+	// oldest has them by when they began, so that finding two needs no search through the namespaces.
+	oldest []*evidence
+}
+
+// add adds one HPA that is acted on from now on; another controller was last seen at a time.
+func (all *evidences) add(namespace string, now, contested time.Time) {
+	e := all.byNamespace[namespace]
+	if e == nil {
+		e = &evidence{namespace: namespace}
+		if all.byNamespace == nil {
+			all.byNamespace = map[string]*evidence{}
+		}
+		all.byNamespace[namespace] = e
+	}
+	if e.acting == 0 || !e.since.After(contested) {
+		if e.acting > 0 {
+			all.leave(e)
+		}
+		e.since = now
+		all.oldest = slices.Insert(all.oldest, all.after(now), e)
+	}
+	e.acting++
+}
+
+// remove takes one away that was added.
+func (all *evidences) remove(namespace string) {
+	e := all.byNamespace[namespace]
+	if e.acting--; e.acting == 0 {
+		delete(all.byNamespace, namespace)
+		all.leave(e)
+	}
+}
+
+func (all *evidences) leave(e *evidence) {
+	if i := slices.Index(all.oldest, e); i >= 0 {
+		all.oldest = slices.Delete(all.oldest, i, i+1)
+	}
+}
+
+// after is where those begin that are newer than a time.
+func (all *evidences) after(at time.Time) int {
+	i, _ := slices.BinarySearchFunc(all.oldest, at, func(e *evidence, at time.Time) int {
+		if e.since.After(at) {
+			return 1
+		}
+		return -1
+	})
+	return i
 }
 
 // isAlone reports whether this installation acts on HPAs, and no other controller has written any for
@@ -45,16 +102,21 @@ func (c *Cluster) isAlone(namespace string, now time.Time) bool {
 }
 
 // hasEvidence reports whether this installation has begun to act on an HPA so long ago, and since another controller
-// was last seen to write any: on one of this namespace, or on some of two others.
+// was last seen to write any: on one of this namespace, or on some of two others. It is asked for each HPA that is
+// undecided, and needs no walk over the namespaces.
 func (c *Cluster) hasEvidence(namespace string, now time.Time, ago time.Duration) bool {
-	contested, others := c.contested.in(namespace), 0
-	for name, e := range c.evidence {
-		if !e.since.After(contested) || now.Sub(e.since) < ago {
-			continue
+	contested := c.contested.in(namespace)
+	if e := c.evidence.byNamespace[namespace]; e != nil && e.since.After(contested) && now.Sub(e.since) >= ago {
+		return true
+	}
+	others := 0
+	for _, e := range c.evidence.oldest[c.evidence.after(contested):] {
+		if now.Sub(e.since) < ago || others == 2 {
+			break
 		}
-		if others++; name == namespace || others > 1 {
-			return true
+		if e.namespace != namespace {
+			others++
 		}
 	}
-	return false
+	return others == 2
 }

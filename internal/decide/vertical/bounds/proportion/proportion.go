@@ -109,7 +109,7 @@ func (p Of) LimitFormat(r vertical.Resource, recommended vertical.Amounts) verti
 // Request sets, in requests, the request whose proportional limit is the bound; 0
 // is none.
 func (p Of) Request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
-	bound, _ := bounds.Get(r)
+	bound, _ := bounds.AtMost(r)
 	limit, request := p.Ratio(r)
 	switch {
 	case limit == 0:

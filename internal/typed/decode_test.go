@@ -1,7 +1,8 @@
-package objects
+package typed
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,20 +26,20 @@ func TestTypeErrorsNameTheField(t *testing.T) {
 			"requests": map[string]any{"cpu": "1"}}, "env": []any{map[string]any{"name": "A", "value": "1"}}}},
 		"nodeSelector": map[string]any{"disk": "fast"},
 	}
-	var paths []Field
-	var collect func(at any, path Field)
-	collect = func(at any, path Field) {
+	var paths [][]string
+	var collect func(at any, path []string)
+	collect = func(at any, path []string) {
 		paths = append(paths, path)
 		switch a := at.(type) {
 		case map[string]any:
 			for name, inner := range a {
-				collect(inner, path.In(name))
+				collect(inner, append(slices.Clone(path), name))
 			}
 		case []any:
-			collect(a[0], path.In("0"))
+			collect(a[0], append(slices.Clone(path), "0"))
 		}
 	}
-	collect(spec, Field{"spec"})
+	collect(spec, []string{"spec"})
 	found := 0
 	rapid.Check(t, func(t *rapid.T) {
 		path := rapid.SampledFrom(paths[1:]).Draw(t, "path")
@@ -50,11 +51,11 @@ func TestTypeErrorsNameTheField(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = json.Unmarshal(text, into)
-			wrong := typeError(raw, into)
+			wrong := mismatch(raw, into, nil)
 			if (err != nil) != (wrong != nil) {
 				t.Fatalf("%s in a %T: error %v, found %+v", path, into, err, wrong)
 			}
-			if wrong != nil && !strings.HasPrefix(wrong.Field.String(), path.String()) {
+			if wrong != nil && !strings.HasPrefix(dotted.Replace(wrong.Field.String()), strings.Join(path, ".")) {
 				t.Fatalf("%s is wrong, found %+v", path, wrong)
 			}
 			if wrong != nil {
@@ -67,8 +68,11 @@ func TestTypeErrorsNameTheField(t *testing.T) {
 	}
 }
 
+// dotted writes a field with dots alone.
+var dotted = strings.NewReplacer("[", ".", "]", "")
+
 // setField sets a field of an object.
-func setField(in any, path Field, value any) {
+func setField(in any, path []string, value any) {
 	for i, name := range path {
 		isLast := i == len(path)-1
 		switch at := in.(type) {

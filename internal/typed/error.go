@@ -1,4 +1,4 @@
-package objects
+package typed
 
 import (
 	"encoding/json"
@@ -8,25 +8,27 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// TypeError is a field of an object that holds something of another type than the kind has there.
-type TypeError struct {
-	Field   Field
+// Error is a field of an object that holds something of another type than the kind has there.
+type Error struct {
+	Field   *field.Path
 	Problem string
 }
 
-var _ error = (*TypeError)(nil)
+var _ error = (*Error)(nil)
 
 // Error implements error.
-func (e *TypeError) Error() string { return e.Field.String() + ": " + e.Problem }
+func (e *Error) Error() string { return e.Field.String() + " " + e.Problem }
 
-// typeError finds the first field of an object, by its name, that does not fit into the type; nil if all do.
-func typeError(raw any, into any) *TypeError { return mismatch(raw, reflect.TypeOf(into), nil) }
+// mismatch finds the first field of an object, by its name, that does not fit into the type; nil if all do.
+func mismatch(raw any, into any, at *field.Path) *Error { return ofType(raw, reflect.TypeOf(into), at) }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-func mismatch(raw any, t reflect.Type, at Field) *TypeError {
+func ofType(raw any, t reflect.Type, at *field.Path) *Error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -45,7 +47,7 @@ func mismatch(raw any, t reflect.Type, at Field) *TypeError {
 			return wrong(raw, "an object", at)
 		}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if found := mismatch(members[name], t.Elem(), at.In(name)); found != nil {
+			if found := ofType(members[name], t.Elem(), at.Key(name)); found != nil {
 				return found
 			}
 		}
@@ -56,7 +58,7 @@ func mismatch(raw any, t reflect.Type, at Field) *TypeError {
 	return ofScalar(raw, t, at)
 }
 
-func ofList(raw any, t reflect.Type, at Field) *TypeError {
+func ofList(raw any, t reflect.Type, at *field.Path) *Error {
 	elements, ok := raw.([]any)
 	if _, isText := raw.(string); isText && t.Elem().Kind() == reflect.Uint8 {
 		return nil
@@ -65,14 +67,14 @@ func ofList(raw any, t reflect.Type, at Field) *TypeError {
 		return wrong(raw, "a list", at)
 	}
 	for i := range elements {
-		if found := mismatch(elements[i], t.Elem(), at.In(strconv.Itoa(i))); found != nil {
+		if found := ofType(elements[i], t.Elem(), at.Index(i)); found != nil {
 			return found
 		}
 	}
 	return nil
 }
 
-func ofStruct(raw any, t reflect.Type, at Field) *TypeError {
+func ofStruct(raw any, t reflect.Type, at *field.Path) *Error {
 	members, ok := raw.(map[string]any)
 	if !ok {
 		return wrong(raw, "an object", at)
@@ -81,13 +83,13 @@ func ofStruct(raw any, t reflect.Type, at Field) *TypeError {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" || strings.Contains(options, "inline") {
-			if found := mismatch(raw, f.Type, at); found != nil {
+			if found := ofType(raw, f.Type, at); found != nil {
 				return found
 			}
 			continue
 		}
 		if inner, has := members[name]; has && name != "" && f.IsExported() {
-			if found := mismatch(inner, f.Type, at.In(name)); found != nil {
+			if found := ofType(inner, f.Type, at.Child(name)); found != nil {
 				return found
 			}
 		}
@@ -96,7 +98,7 @@ func ofStruct(raw any, t reflect.Type, at Field) *TypeError {
 }
 
 // ofText asks a type that reads its own text, as a quantity or a time.
-func ofText(raw any, t reflect.Type, at Field) *TypeError {
+func ofText(raw any, t reflect.Type, at *field.Path) *Error {
 	text, err := json.Marshal(raw)
 	if err == nil {
 		err = json.Unmarshal(text, reflect.New(t).Interface())
@@ -104,11 +106,11 @@ func ofText(raw any, t reflect.Type, at Field) *TypeError {
 	if err == nil {
 		return nil
 	}
-	return &TypeError{Field: at, Problem: fmt.Sprintf("%s is %s, which cannot be read as %s: %v", at, describe(raw),
+	return &Error{Field: at, Problem: fmt.Sprintf("is %s, which cannot be read as %s: %v", describe(raw),
 		strings.ToLower(t.Name()), err)}
 }
 
-func ofScalar(raw any, t reflect.Type, at Field) *TypeError {
+func ofScalar(raw any, t reflect.Type, at *field.Path) *Error {
 	switch t.Kind() {
 	case reflect.String:
 		if _, ok := raw.(string); !ok {
@@ -130,20 +132,20 @@ func ofScalar(raw any, t reflect.Type, at Field) *TypeError {
 			return wrong(raw, "a whole number", at)
 		}
 		if reflect.New(t).Elem().OverflowInt(n) {
-			return &TypeError{Field: at, Problem: fmt.Sprintf("%s is %d, which is too large", at, n)}
+			return &Error{Field: at, Problem: fmt.Sprintf("is %d, which is too large", n)}
 		}
 	}
 	return nil
 }
 
 // wrong says what is in a field, what should be, and how to write that.
-func wrong(raw any, want string, at Field) *TypeError {
-	problem := fmt.Sprintf("%s must be %s, and is %s", at, want, describe(raw))
+func wrong(raw any, want string, at *field.Path) *Error {
+	problem := fmt.Sprintf("must be %s, and is %s", want, describe(raw))
 	switch r := raw.(type) {
 	case bool:
 		if want == "a string" {
 			problem += "; YAML reads on, off, yes, no, true and false without quotes as booleans: put the text in quotes"
-			if !r && at[len(at)-1] == "updateMode" || !r && at[len(at)-1] == "mode" {
+			if name := at.String(); !r && (strings.HasSuffix(name, ".updateMode") || strings.HasSuffix(name, ".mode")) {
 				problem += ", as in \"Off\""
 			}
 		}
@@ -159,7 +161,7 @@ func wrong(raw any, want string, at Field) *TypeError {
 			problem += "; write it without quotes"
 		}
 	}
-	return &TypeError{Field: at, Problem: problem}
+	return &Error{Field: at, Problem: problem}
 }
 
 // mostQuoted bounds what is repeated of a wrong text.

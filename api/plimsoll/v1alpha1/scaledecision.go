@@ -1,0 +1,73 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ScaleDecision is a decision as KEP-6107 proposes it for the status of a HorizontalPodAutoscaler: its fields and words
+// are the KEP's, so that tools for the one read the other.
+type ScaleDecision struct {
+	// When the decision was first made. Later decisions that mean the same do not change it.
+	Time metav1.Time `json:"time"`
+
+	// The generation of the object that was decided on.
+	// +optional
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+
+	// The replica count before the decision.
+	CurrentReplicas int32 `json:"currentReplicas"`
+
+	// The largest count that a metric recommended, before any constraint. It is absent where
+	// none could be computed.
+	// +optional
+	RecommendedReplicas *int32 `json:"recommendedReplicas,omitempty"`
+
+	// The replica count that was decided.
+	DesiredReplicas int32 `json:"desiredReplicas"`
+
+	// What desiredReplicas follows from: the recommendation itself (MetricRecommendation,
+	// WithinTolerance), what changed it (Stabilized, PolicyLimited, ReplicaLimit), or why
+	// there was none (InvalidMetrics, RecommendationFailed).
+	Reason ScaleDecisionReason `json:"reason"`
+
+	// What became of each metric. Those whose first values are awaited are left out.
+	// +optional
+	// +listType=atomic
+	Metrics []ScaleDecisionMetric `json:"metrics,omitempty"`
+
+	// What kept the count from the recommendation.
+	// +optional
+	// +listType=set
+	Constraints []ScaleDecisionConstraint `json:"constraints,omitempty"`
+}
+
+// ScaleDecisionReason is what the count of a decision follows from.
+//
+// +kubebuilder:validation:Enum=MetricRecommendation;WithinTolerance;Stabilized;PolicyLimited;ReplicaLimit;InvalidMetrics;RecommendationFailed
+type ScaleDecisionReason string
+
+// ScaleDecisionConstraint is what kept a count from the recommendation.
+//
+// +kubebuilder:validation:Enum=MinReplicas;MaxReplicas;Stabilization;Tolerance;ScalingPolicy;InvalidMetricGuard
+type ScaleDecisionConstraint string
+
+// ScaleDecisionMetric is what became of a metric in a decision.
+type ScaleDecisionMetric struct {
+	// The place of the metric in spec.metrics, from 0.
+	MetricIndex int32 `json:"metricIndex"`
+
+	// The replica count that the metric proposes. It is absent where it could not be
+	// computed.
+	// +optional
+	ProposedReplicas *int32 `json:"proposedReplicas,omitempty"`
+
+	// Used: the count follows from this metric. Valid: it could be computed. Invalid: it
+	// could not.
+	// +kubebuilder:validation:Enum=Used;Valid;Invalid
+	Status string `json:"status"`
+
+	// Why: Computed, FetchFailed, InvalidMetricValue, NoMatchingPods, or SkippedScaleDown
+	// where it proposes fewer replicas and another metric is Invalid.
+	// +kubebuilder:validation:Enum=Computed;FetchFailed;InvalidMetricValue;NoMatchingPods;SkippedScaleDown
+	Reason string `json:"reason"`
+}

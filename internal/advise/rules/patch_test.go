@@ -1,0 +1,61 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
+)
+
+// TestCommandsNameNoOtherNamespace: a patch for a manifest without a namespace names none, so that kubectl takes the
+// context's, as it does where the manifest is applied; and no name runs a command of its own when it is pasted.
+func TestCommandsNameNoOtherNamespace(t *testing.T) {
+	const manifest = `apiVersion: apps/v1
+kind: Deployment
+metadata: {METADATA}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: a}]}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {METADATA}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 5
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
+`
+	for metadata, want := range map[string]struct{ command, namespace string }{
+		"name: web":                          {"kubectl patch deployment web --type=json", ""},
+		"name: web, namespace: default":      {"kubectl patch deployment web -n default --type=json", "default"},
+		"name: web, namespace: \"a;reboot\"": {"kubectl patch deployment web -n 'a;reboot' --type=json", "a;reboot"},
+	} {
+		c := &objects.Collection{}
+		manifests.Add(c, "web.yaml", strings.NewReader(strings.ReplaceAll(manifest, "METADATA", metadata)))
+		commands, created := 0, 0
+		for _, f := range Run(c, All()).Findings {
+			switch {
+			case f.Patch == nil:
+			case f.Patch.Create != nil:
+				created++
+				made, _ := f.Patch.Create["metadata"].(map[string]any)
+				if namespace, _ := made["namespace"].(string); namespace != want.namespace {
+					t.Errorf("%s: it creates one in namespace %q", metadata, namespace)
+				}
+			case !f.Patch.IsLocal && f.Object.Kind == objects.Deployment:
+				commands++
+				if command := f.Patch.Command(); !strings.HasPrefix(command, want.command) {
+					t.Errorf("%s: %s", metadata, command)
+				}
+			}
+		}
+		if commands == 0 || created == 0 {
+			t.Errorf("%s: %d patches, %d objects to create", metadata, commands, created)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package acting
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// hasEvidenceByWalk looks at each namespace.
+func (c *Cluster) hasEvidenceByWalk(namespace string, now time.Time, ago time.Duration) bool {
+	contested, others := c.contested.in(namespace), 0
+	for name, e := range c.evidence.byNamespace {
+		if !e.since.After(contested) || now.Sub(e.since) < ago {
+			continue
+		}
+		if others++; name == namespace || others > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEvidenceAsByWalk: whatever happens in a few namespaces, the evidence is what a walk over all of them finds.
+func TestEvidenceAsByWalk(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c, now := Cluster{Own: FieldManager, Delay: delay}, start
+		c.Start(now)
+		objects := make([]Object, 8)
+		namespace := func(i int) string { return string(rune('a' + i%4)) }
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now = now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, delay / 2, delay}).Draw(t, "later"))
+			i := rapid.IntRange(0, len(objects)-1).Draw(t, "object")
+			o := &objects[i]
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				w := Writes{Own: rapid.SampledFrom([]time.Time{{}, start.Add(-time.Hour)}).Draw(t, "own")}
+				c.Add(o, Scope{Namespace: namespace(i), Rule: Evidence}, &w, now)
+			case 1:
+				if o.Namespace != "" && !o.isActing {
+					c.act(o, now)
+				}
+			case 2:
+				if o.Namespace != "" {
+					c.Update(o, &Writes{Other: Write{By: kcm, At: now}}, now)
+				}
+			case 3:
+				c.Remove(o)
+			}
+			for i := range 5 {
+				for _, ago := range []time.Duration{0, delay} {
+					got := c.hasEvidence(namespace(i), now, ago)
+					if want := c.hasEvidenceByWalk(namespace(i), now, ago); got != want {
+						t.Fatalf("%s ago %s: %t, want %t", namespace(i), ago, got, want)
+					}
+					if got {
+						found++
+					}
+				}
+			}
+		}
+	})
+	if found == 0 {
+		t.Error("there was no evidence")
+	}
+}
+
+// BenchmarkUndecided: an undecided HPA while another controller writes, beside HPAs that are acted on in many namespaces.
+func BenchmarkUndecided(b *testing.B) {
+	for _, namespaces := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(namespaces), func(b *testing.B) {
+			c, now := Cluster{Own: FieldManager, Delay: delay}, start
+			c.Start(now)
+			objects := make([]Object, namespaces)
+			for i := range objects {
+				objects[i].Scope = Scope{Namespace: fmt.Sprint("team-", i), Rule: Evidence}
+				c.act(&objects[i], now)
+			}
+			for i := range 2 {
+				o := Object{Scope: Scope{Namespace: fmt.Sprint("other-", i), Rule: Evidence}}
+				c.Update(&o, &Writes{Other: Write{By: kcm, At: now}}, now.Add(time.Second))
+			}
+			for b.Loop() {
+				c.isAlone("undecided", now.Add(time.Hour))
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package crdschema
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// TestStoredObjectsAreStillAccepted: what some release has stored stays valid, and keeps all its fields, under the
+// definitions of this commit. testdata/stored/README.md says what is there, and what may change.
+func TestStoredObjectsAreStillAccepted(t *testing.T) {
+	files, err := filepath.Glob("testdata/stored/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.ToSlash(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, document := range bytes.Split(text, []byte("\n---\n")) {
+				checkStored(t, document)
+			}
+		})
+	}
+}
+
+func checkStored(t *testing.T, document []byte) {
+	t.Helper()
+	asJSON, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(asJSON, &object); err != nil {
+		t.Fatal(err)
+	}
+	errs, err := Validate(t.Context(), object)
+	if err != nil || len(errs) > 0 {
+		t.Errorf("%v, %v:\n%s", errs, err, document)
+	}
+	open, ok := definitions[object["apiVersion"].(string)+" "+object["kind"].(string)]
+	if !ok {
+		t.Fatalf("there is no definition of it:\n%s", document)
+	}
+	d, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
+	if dropped := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), d.whole, true, options); len(dropped) > 0 {
+		t.Errorf("%v would be lost of:\n%s", dropped, document)
+	}
+}

@@ -1,0 +1,65 @@
+package statusreport
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+)
+
+// The types of the conditions that sum up the others of a WorkloadAutoscaler, for kubectl wait and for GitOps tools.
+// These go by kstatus (sigs.k8s.io/cli-utils/pkg/kstatus): Ready that is True is Current, Ready that is False is
+// InProgress, and Stalled that is True is Failed. Stalled is absent otherwise.
+const (
+	Ready   = "Ready"
+	Stalled = "Stalled"
+)
+
+// The reasons of AbleToScale that Overall and the status tell apart.
+const (
+	// InvalidSpec: the spec says what cannot be.
+	InvalidSpec = "InvalidSpec"
+	// AnotherAutoscaler: the target has another autoscaler.
+	AnotherAutoscaler = "TargetHasAnotherAutoscaler"
+
+	scalingDisabled = "ScalingDisabled"
+)
+
+// IsOverall reports whether conditions of the type sum up others.
+func IsOverall(kind string) bool { return kind == Ready || kind == Stalled }
+
+// Overall sums up the conditions of a WorkloadAutoscaler. It is Ready while it does what it is asked for: also while
+// its mode writes no replica count, or while its target was put to zero replicas by somebody else.
+func Overall(conditions []condition.Condition, m mode.Mode) []condition.Condition {
+	var r Report
+	able, active := find(conditions, AbleToScale), find(conditions, ScalingActive)
+	isBeside := m == mode.Preview && able.Reason == AnotherAutoscaler
+	switch {
+	case able.Status == condition.False && !isBeside:
+		r.Set(Ready, false, able.Reason, able.Message)
+	case m == mode.Paused:
+		r.Set(Ready, true, mode.Paused.String(), "the mode is Paused: neither metrics nor schedules change the replica count")
+	case active.Status == condition.False && active.Reason == scalingDisabled:
+		r.Set(Ready, true, scalingDisabled, "the target has no replicas, and the object did not put it there: it stays so")
+	case active.Status == condition.False:
+		r.Set(Ready, false, active.Reason, active.Message)
+	case active.Status == "":
+		r.Set(Ready, false, "AwaitingMetrics", "no metric has a value yet")
+	case m == mode.Preview:
+		r.Set(Ready, true, mode.Preview.String(), "the mode is Preview: the replica count is decided and not written")
+	default:
+		r.Set(Ready, true, mode.Active.String(), "the WorkloadAutoscaler sets the replica count of its target")
+	}
+	if able.Status == condition.False && able.Reason == InvalidSpec {
+		r.Set(Stalled, true, InvalidSpec, able.Message)
+	}
+	return r.Conditions
+}
+
+// find is the condition of a type; one without a status if there is none.
+func find(conditions []condition.Condition, kind string) condition.Condition {
+	for _, c := range conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition.Condition{}
+}

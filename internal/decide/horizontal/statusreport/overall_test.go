@@ -1,0 +1,52 @@
+package statusreport
+
+import (
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+)
+
+// TestOverall: what an object asks for is no error. Each case has why AbleToScale and ScalingActive are False, if they
+// are, and the condition Ready.
+func TestOverall(t *testing.T) {
+	const yes, no = condition.True, condition.False
+	for name, c := range map[string]struct {
+		unable, inactive string
+		mode             mode.Mode
+		want             condition.Status
+		reason           string
+	}{
+		"nothing is wrong":             {"", "", mode.Active, yes, "Active"},
+		"a preview":                    {"", "", mode.Preview, yes, "Preview"},
+		"a pause":                      {"", "", mode.Paused, yes, "Paused"},
+		"a pause needs no metrics":     {"", "FailedGetPodsMetric", mode.Paused, yes, "Paused"},
+		"a preview needs metrics":      {"", "FailedGetPodsMetric", mode.Preview, no, "FailedGetPodsMetric"},
+		"no metric can be read":        {"", "FailedGetPodsMetric", mode.Active, no, "FailedGetPodsMetric"},
+		"the target was put to 0":      {"", "ScalingDisabled", mode.Active, yes, "ScalingDisabled"},
+		"the target is not there":      {"FailedGetScale", "", mode.Active, no, "FailedGetScale"},
+		"a pause needs the target":     {"FailedGetScale", "", mode.Paused, no, "FailedGetScale"},
+		"another one acts":             {AnotherAutoscaler, "", mode.Active, no, AnotherAutoscaler},
+		"a pause beside another one":   {AnotherAutoscaler, "", mode.Paused, no, AnotherAutoscaler},
+		"a preview beside another one": {AnotherAutoscaler, "", mode.Preview, yes, "Preview"},
+		"only an edit helps":           {InvalidSpec, "", mode.Preview, no, InvalidSpec},
+	} {
+		got := Overall([]condition.Condition{conditionOf(AbleToScale, c.unable), conditionOf(ScalingActive, c.inactive)}, c.mode)
+		ready, stalled := find(got, Ready), find(got, Stalled)
+		if ready.Status != c.want || ready.Reason != c.reason || ready.Message == "" {
+			t.Errorf("%s: Ready is %+v, want %s %s", name, ready, c.want, c.reason)
+		}
+		if isStalled := c.unable == InvalidSpec; stalled.Status == no || (stalled.Status == yes) != isStalled {
+			t.Errorf("%s: Stalled is %+v", name, stalled)
+		}
+	}
+	if got := find(Overall([]condition.Condition{conditionOf(AbleToScale, "")}, mode.Active), Ready); got.Status != no ||
+		got.Reason != "AwaitingMetrics" {
+		t.Errorf("before the first values Ready is %+v", got)
+	}
+}
+
+// conditionOf is a condition that is False if there is a reason.
+func conditionOf(kind, reason string) condition.Condition {
+	return condition.Condition{Type: kind, Status: condition.StatusOf(reason == ""), Reason: reason, Message: "why"}
+}

@@ -1,0 +1,46 @@
+package workloadstatus
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// conditions are those that an HPA has too, after those that sum them up.
+func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition {
+	common := make([]condition.Condition, len(w.Status.Conditions))
+	for i := range common {
+		c := &w.Status.Conditions[i]
+		common[i] = condition.Condition{Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason,
+			Message: c.Message, Since: c.LastTransitionTime.Time}
+	}
+	all := statusreport.Overall(common, w.mode())
+	for i := range all {
+		all[i].Since = w.Decision.At
+		shown := meta.FindStatusCondition(a.Workload.Status.Conditions, all[i].Type)
+		if shown != nil && string(shown.Status) == string(all[i].Status) {
+			all[i].Since = shown.LastTransitionTime.Time
+		}
+	}
+	all = append(all, common...)
+	conditions := make([]metav1.Condition, len(all))
+	for i := range all {
+		c := &all[i]
+		conditions[i] = metav1.Condition{
+			Type: c.Type, Status: metav1.ConditionStatus(c.Status), ObservedGeneration: a.Generation,
+			LastTransitionTime: metav1.NewTime(c.Since), Reason: c.Reason, Message: shorten(c.Message, mostOfCondition),
+		}
+	}
+	return conditions
+}
+
+func (w *Decided) mode() mode.Mode {
+	if own := w.Policy.WorkloadAutoscaler; own != nil {
+		return own.Mode
+	}
+	return mode.Active
+}

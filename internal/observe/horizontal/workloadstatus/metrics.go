@@ -1,0 +1,116 @@
+package workloadstatus
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// staleAfter is how old the newest sample of a metric must be for status to show its time. As it does not change until
+// the next sample comes, that is one write. The time of fresh samples would be a write each time.
+const staleAfter = 5 * time.Minute
+
+// metricName is the name by which status names a metric.
+func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].ShortName() }
+
+// metrics are those that the common part of the status shows, with what only a WorkloadAutoscaler shows of them.
+func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.MetricStatus {
+	current, specs, before := w.Status.CurrentMetrics, a.Workload.Spec.Metrics, a.Workload.Status.Metrics
+	if len(current) == 0 {
+		return nil
+	}
+	list := make([]plimsollv1alpha1.MetricStatus, min(len(current), len(specs)))
+	for i := range list {
+		shown := &list[i]
+		shown.Name, shown.Type = w.metricName(i), specs[i].Type
+		value := observehorizontal.ValueOf(&current[i])
+		shown.Value, shown.AverageValue, shown.AverageUtilization =
+			value.Value, value.AverageValue, value.AverageUtilization
+		switch {
+		case i >= len(w.Decision.Metrics):
+		case !w.Decision.Metrics[i].Pending:
+			w.addResult(shown, &w.Decision.Metrics[i])
+		case i < len(before) && before[i].Name == shown.Name && before[i].Type == shown.Type:
+			*shown = *before[i].DeepCopy()
+		}
+	}
+	for _, p := range w.Decision.Proposals(nil) {
+		if p.Source == proposal.Metric && p.Index < len(list) {
+			replicas := p.Replicas
+			list[p.Index].Replicas = &replicas
+		}
+	}
+	return list
+}
+
+func (w *Decided) addResult(shown *plimsollv1alpha1.MetricStatus, r *metric.Result) {
+	shown.Samples = samplesOf(&r.Counts)
+	if w.isStale(r) {
+		shown.SampleTime = timeOf(r.At)
+	}
+	if f := r.Failure; f != nil {
+		shown.Failure = &plimsollv1alpha1.MetricFailure{Reason: f.Reason, Message: shorten(f.Message, mostOfFailure)}
+	}
+}
+
+func (w *Decided) isStale(r *metric.Result) bool {
+	return !r.At.IsZero() && w.Decision.At.Sub(r.At) > staleAfter
+}
+
+// samplesOf is nil for a metric that is not of pods.
+func samplesOf(n *metric.Counts) *plimsollv1alpha1.MetricSamples {
+	if n.Pods() == 0 {
+		return nil
+	}
+	return &plimsollv1alpha1.MetricSamples{
+		Counted: int32(n.Counted), Missing: int32(n.Missing + n.Lacking), NotReady: int32(n.Unready),
+		NotAsked: int32(n.Unsampled),
+	}
+}
+
+// samplesMoved reports whether other pods count for a metric than the status shows, or whether its samples have ceased
+// or begun to arrive.
+func (w *Decided) samplesMoved(before []plimsollv1alpha1.MetricStatus) bool {
+	results := w.Decision.Metrics
+	for i := range min(len(before), len(results)) {
+		r := &results[i]
+		if !r.Pending && (differs(before[i].Samples, samplesOf(&r.Counts)) ||
+			(before[i].SampleTime != nil) != w.isStale(r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// clearly is by what part of its target a value changes that moves. It is the tolerance of an HPA: what is less has no
+// consequences, and at rest values seldom differ by more.
+const clearly = 0.1
+
+// valuesMoved reports whether a value that the status shows has moved clearly.
+func (w *Decided) valuesMoved(before []plimsollv1alpha1.MetricStatus) bool {
+	results := w.Decision.Metrics
+	for i := range min(len(before), len(results), len(w.Policy.Metrics)) {
+		r, shown, target := &results[i], &before[i], &w.Policy.Metrics[i].Target
+		value := cmp.Or(shown.Value, shown.AverageValue)
+		switch {
+		case r.Pending || r.Failure != nil:
+		case shown.AverageUtilization != nil && target.Percent > 0:
+			if isFar(float64(*shown.AverageUtilization), float64(r.Percent), float64(target.Percent)) {
+				return true
+			}
+		case value != nil:
+			milli := float64(cmp.Or(r.TargetMilli, target.Milli))
+			if isFar(1000*value.AsApproximateFloat64(), float64(r.Milli), milli) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isFar(before, after, target float64) bool { return math.Abs(after-before) > clearly*target }

@@ -1,0 +1,116 @@
+package workloadstatus
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+)
+
+// why is what the column WHY prints, in a few words: why the object does not act, or what made the count what it is.
+func (w *Decided) why() string {
+	refusal, m := w.Decision.Refusal(), w.mode()
+	isPreviewBeside := m == mode.Preview && refusal.Reason == statusreport.AnotherAutoscaler
+	switch {
+	case refusal.Reason != "" && !isPreviewBeside:
+		return cmp.Or(refusal.Summary, refusal.Reason)
+	case w.Decision.Branch == horizontal.BranchNoScale:
+		return "cannot read the target's scale"
+	case w.reasonOf(statusreport.AbleToScale) == "FailedUpdateScale":
+		return "cannot write the target's scale"
+	case m == mode.Paused && w.Policy.WorkloadAutoscaler.PausedReplicas != nil:
+		return fmt.Sprintf("paused at %d", *w.Policy.WorkloadAutoscaler.PausedReplicas)
+	case m == mode.Paused:
+		return "paused"
+	case m == mode.Preview:
+		return "preview: " + w.ofCount()
+	}
+	return w.ofCount()
+}
+
+// reasonOf is the reason of a condition that is False; empty if it is not.
+func (w *Decided) reasonOf(kind string) string {
+	for i := range w.Status.Conditions {
+		if c := &w.Status.Conditions[i]; string(c.Type) == kind && c.Status == "False" {
+			return c.Reason
+		}
+	}
+	return ""
+}
+
+// ofCount is the limit that made the count what it is, or what proposed it.
+func (w *Decided) ofCount() string {
+	d := w.Decision
+	switch limit, index := projection.Binding(d); limit {
+	case projection.None:
+		return w.ofProposal(d.Winner())
+	case projection.Unusable:
+		return w.ofFailure()
+	case projection.MinReplicas:
+		return "at minReplicas"
+	case projection.MaxReplicas:
+		return "at maxReplicas"
+	case projection.ScheduleMin:
+		return "minReplicas of schedule " + nameOfSchedule(d.Schedules.MinBy)
+	case projection.ScheduleMax:
+		return "maxReplicas of schedule " + nameOfSchedule(d.Schedules.MaxBy)
+	case projection.Tolerance:
+		if index < len(w.Policy.Metrics) {
+			return w.metricName(index) + " within tolerance"
+		}
+		return limit.String()
+	default:
+		return limit.String()
+	}
+}
+
+func nameOfSchedule(s *schedules.Schedule) string {
+	if s == nil {
+		return ""
+	}
+	return s.Name
+}
+
+// ofProposal is what proposes the count.
+func (w *Decided) ofProposal(p proposal.Proposal) string {
+	switch name := w.nameOf(p); {
+	case p.Source == proposal.Forecast:
+		return "forecast"
+	case p.Source == proposal.Fallback:
+		return "fallback of " + name
+	case p.Source == proposal.Schedule && name == "":
+		return "no schedule in force"
+	case p.Source == proposal.Schedule:
+		return "schedule " + name
+	default:
+		return name
+	}
+}
+
+// ofFailure is what there is no count for: a metric, or the pods.
+func (w *Decided) ofFailure() string {
+	for i := range w.Decision.Metrics {
+		if w.Decision.Metrics[i].Failure != nil {
+			return "cannot read " + w.metricName(i)
+		}
+	}
+	return w.reasonOf(statusreport.ScalingActive)
+}
+
+// nameOf is the metric or schedule that a proposal comes from; empty if there is none.
+func (w *Decided) nameOf(p proposal.Proposal) string {
+	switch p.Source {
+	case proposal.Metric, proposal.Surge, proposal.Fallback:
+		return w.metricName(p.Index)
+	case proposal.Schedule:
+		if p.Index < len(w.Decision.Schedules.InForce) {
+			return w.Decision.Schedules.InForce[p.Index].Schedule.Name
+		}
+	}
+	return ""
+}

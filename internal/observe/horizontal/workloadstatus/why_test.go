@@ -1,0 +1,97 @@
+package workloadstatus
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+type spec = plimsollv1alpha1.WorkloadAutoscalerSpec
+
+// statusOf is the status after a decision for a target of three replicas, with one job for each as the target.
+func statusOf(
+	change func(*spec), jobs metric.Reading, see func(*horizontal.Observation),
+) plimsollv1alpha1.WorkloadAutoscalerStatus {
+	one := resource.MustParse("1")
+	object := &plimsollv1alpha1.WorkloadAutoscaler{Spec: spec{
+		MinReplicas: ptr.To[int32](2), MaxReplicas: 9, Metrics: []plimsollv1alpha1.MetricSpec{{
+			Type: "External", External: &plimsollv1alpha1.ExternalMetricSource{
+				Metric: plimsollv1alpha1.MetricIdentifier{Name: "jobs"},
+				Target: plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: &one},
+			},
+		}},
+	}}
+	change(&object.Spec)
+	a := observehorizontal.WorkloadAutoscaler(object)
+	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	o := horizontal.Observation{
+		Target:   horizontal.Target{SpecReplicas: 3, StatusReplicas: 3},
+		Readings: []metric.Reading{jobs}, Refusal: refusal,
+	}
+	see(&o)
+	d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
+	report := d.Report(horizontal.Outcome{At: noon})
+	common := observehorizontal.Status(a, &d, &report, noon)
+	return Of(a, &Decided{Status: &common, Policy: &policy, Decision: &d})
+}
+
+func jobs(n int64) metric.Reading { return metric.Reading{Series: []int64{1000 * n}} }
+
+// TestWhy: the column WHY says what a person would.
+func TestWhy(t *testing.T) {
+	unchanged, asUsual := func(*spec) {}, func(*horizontal.Observation) {}
+	withMode := func(m plimsollv1alpha1.Mode, paused *int32) func(*spec) {
+		return func(s *spec) {
+			if s.Mode = m; paused != nil {
+				s.Paused = &plimsollv1alpha1.Paused{Replicas: *paused}
+			}
+		}
+	}
+	besideHPA := func(o *horizontal.Observation) {
+		o.Refusal = statusreport.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web",
+			Summary: "waits for HPA web to be removed"}
+	}
+	down := metric.Reading{Error: "no such server"}
+	for want, c := range map[string]struct {
+		change func(*spec)
+		jobs   metric.Reading
+		see    func(*horizontal.Observation)
+		ready  string
+	}{
+		"jobs":                            {unchanged, jobs(5), asUsual, "True Active"},
+		"jobs within tolerance":           {unchanged, jobs(3), asUsual, "True Active"},
+		"at maxReplicas":                  {func(s *spec) { s.MaxReplicas = 5 }, jobs(6), asUsual, "True Active"},
+		"cannot read jobs":                {unchanged, down, asUsual, "False FailedGetExternalMetric"},
+		"paused":                          {withMode("Paused", nil), down, asUsual, "True Paused"},
+		"paused at 7":                     {withMode("Paused", ptr.To[int32](7)), jobs(1), asUsual, "True Paused"},
+		"preview: jobs":                   {withMode("Preview", nil), jobs(5), asUsual, "True Preview"},
+		"preview: jobs within tolerance":  {withMode("Preview", nil), jobs(3), besideHPA, "True Preview"},
+		"waits for HPA web to be removed": {unchanged, jobs(5), besideHPA, "False TargetHasAnotherAutoscaler"},
+		"the spec is invalid":             {withMode("Unheard", nil), jobs(5), asUsual, "False InvalidSpec"},
+		"cannot read the target's scale": {unchanged, jobs(5), func(o *horizontal.Observation) {
+			o.Target.Error = "not found"
+		}, "False FailedGetScale"},
+		"InvalidSelector": {unchanged, jobs(5), func(o *horizontal.Observation) {
+			o.Target.Selector = podselector.Selector{Problem: podselector.Missing}
+		}, "False InvalidSelector"},
+		"maintenance (0 replicas)": {unchanged, jobs(5), func(o *horizontal.Observation) {
+			o.Target.SpecReplicas = 0
+		}, "True ScalingDisabled"},
+	} {
+		status := statusOf(c.change, c.jobs, c.see)
+		if status.Summary.Reason != want {
+			t.Errorf("%q, want %q", status.Summary.Reason, want)
+		}
+		if ready := status.Conditions[0]; ready.Type != "Ready" || string(ready.Status)+" "+ready.Reason != c.ready {
+			t.Errorf("%s: Ready is %+v, want %s", want, ready, c.ready)
+		}
+	}
+}

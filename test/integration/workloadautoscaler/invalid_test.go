@@ -90,7 +90,7 @@ var invalids = map[string]invalid{
 	// The metrics.
 	"no metrics, no schedules": {`{"metrics":[]}`, "spec.metrics", "must have a metric where there are no schedules", true},
 	"absent metrics":           {`{"metrics":null}`, "spec.metrics", "must have a metric where there are no schedules", true},
-	"a metric without a name":  {`{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "Required", true},
+	"an unnamed metric":        {`{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "Required", true},
 	"a metric's empty name":    {`{"metrics":[{"name":"","type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "at least 1 chars", true},
 	"a metric's name as Queue": {`{"metrics":[{"name":"Queue","type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "should match", true},
 	"two metrics of one name": {`{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu","target":` + percent + `}},

@@ -23,7 +23,7 @@ func main() {
 // folder is where `make test-versions` keeps the output of `go test -json` of each version: v1.32.json and so on.
 const folder = "dist/versions"
 
-var errUsage = errors.New("usage: testversions skip VERSION, or testversions table VERSION...")
+var errUsage = errors.New("usage: testversions skip VERSION, or testversions table VERSIONS")
 
 func run(args []string, out io.Writer) error {
 	if len(args) < 2 {

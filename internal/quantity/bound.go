@@ -44,7 +44,8 @@ func Value(q *resource.Quantity) int64 {
 // leastCompared is the least quantity that is cheap to compare: 1e-999999999 is not.
 const leastCompared = 1e-9
 
-// IsFraction reports whether the quantity is less than so many units of a scale, to which it was rounded up. Of one that
+// IsFraction reports whether the quantity is less than so many units of a scale, to which it was rounded up. Of one
+// that
 // is too large or too small to compare it is false.
 func IsFraction(q *resource.Quantity, units int64, scale resource.Scale) bool {
 	if estimate := math.Abs(q.AsApproximateFloat64()); !(estimate >= leastCompared && estimate < exactBelow) {

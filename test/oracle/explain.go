@@ -15,6 +15,7 @@ type seen map[divergence.Set]bool
 
 // look adds one situation.
 func (s seen) look(now *Situation) {
+	s.lookAtPods(now)
 	spec := &now.Spec
 	least := int32(1)
 	if spec.MinReplicas != nil {
@@ -26,16 +27,10 @@ func (s seen) look(now *Situation) {
 	for about, is := range map[divergence.Set]bool{
 		divergence.RolloutSurge:      uneven,
 		divergence.NoReadyPods:       hasValueTarget(spec.Metrics),
-		divergence.SucceededPods:     slices.ContainsFunc(now.Pods, succeeded),
-		divergence.UncountedRequests: hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, uncounted),
 		divergence.LeaveZero:         now.Scale.Spec == 0 && spec.Behavior != nil,
 		divergence.ZeroBelowMin:      now.Scale.Spec == 0 && least > 0,
 		divergence.ZeroCondition:     true,
 		divergence.OtherWriter:       true,
-		divergence.ActuatedRequests:  hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, resizing),
-		divergence.PodLevelRequests:  hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, asWhole),
-		divergence.ClaimedRequests:   hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, claiming),
-		divergence.InitContainers:    slices.ContainsFunc(now.Pods, hasInitContainer),
 		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,
 		divergence.OutOfRange:        now.Scale.Spec > spec.MaxReplicas || now.Scale.Spec < least || now.Rival,
@@ -48,6 +43,21 @@ func (s seen) look(now *Situation) {
 		divergence.RecentlyReady:     slices.ContainsFunc(now.Pods, isReady),
 		divergence.LoadOnce:          hasCPU(spec.Metrics) && slices.ContainsFunc(now.Pods, isReady),
 		divergence.Saturate:          now.Wild || now.Scale.Spec == 0 || now.Scale.Status == 0,
+	} {
+		s[about] = s[about] || is
+	}
+}
+
+// lookAtPods adds what is about single pods.
+func (s seen) lookAtPods(now *Situation) {
+	isUtilization := hasUtilization(now.Spec.Metrics)
+	for about, is := range map[divergence.Set]bool{
+		divergence.SucceededPods:     slices.ContainsFunc(now.Pods, succeeded),
+		divergence.UncountedRequests: isUtilization && slices.ContainsFunc(now.Pods, uncounted),
+		divergence.ActuatedRequests:  isUtilization && slices.ContainsFunc(now.Pods, resizing),
+		divergence.PodLevelRequests:  isUtilization && slices.ContainsFunc(now.Pods, asWhole),
+		divergence.ClaimedRequests:   isUtilization && slices.ContainsFunc(now.Pods, claiming),
+		divergence.InitContainers:    slices.ContainsFunc(now.Pods, hasInitContainer),
 	} {
 		s[about] = s[about] || is
 	}

@@ -104,7 +104,8 @@ func custom(o *objects.Object) field.ErrorList {
 	return append(hpavalidation.Metadata(*o.Meta), errs...)
 }
 
-// refusedSchedules are what the controller refuses of those that a definition cannot compute, such as one that never starts.
+// refusedSchedules are what the controller refuses of those that a definition cannot compute, such as one that never
+// starts.
 func refusedSchedules(h *objects.Horizontal) field.ErrorList {
 	var errs field.ErrorList
 	for i := range h.Workload.Schedules {

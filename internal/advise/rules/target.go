@@ -209,13 +209,7 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 		Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
 			"asks for.",
 	}
-	kinds := []string{r.object.Kind, other.object.Kind}
-	for _, slip := range []*reference{r, other} {
-		meant := c.Target(slip.object.Namespace, slip.kind, slip.object.Name)
-		if meant == nil || slip.object.Name == slip.name || slip.isOther ||
-			(r.isVertical && len(c.VerticalsOf(meant)) > 0) || (!r.isVertical && len(c.HorizontalsOf(meant)) > 0) {
-			continue
-		}
+	if slip, meant := misnamed(c, r, other); slip != nil {
 		f.Object, f.Field = slip.object, slip.field
 		f.Why = fmt.Sprintf("%s %s is the target of another one too, and nothing scales %s %s.", slip.kind, slip.name,
 			meant.Kind, meant.Name)
@@ -223,9 +217,11 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 		f.Patch = patch(slip.object).set(slip.field.In("name"), meant.Name)
 		return f
 	}
+	kinds := []string{r.object.Kind, other.object.Kind}
 	switch {
 	case slices.Contains(kinds, objects.ScaledObject) && slices.Contains(kinds, objects.HPA):
-		f.Remedy = "Delete the HPA: KEDA makes one of the ScaledObject. A trigger of type cpu or memory replaces its metrics."
+		f.Remedy = "Delete the HPA: KEDA makes one of the ScaledObject. A trigger of type cpu or memory replaces its " +
+			"metrics."
 	case r.isOther && r.isVertical, other.isOther && r.isVertical:
 		f.Remedy = "Delete one of them: both change the same pods."
 	case r.isOther || other.isOther:
@@ -241,6 +237,25 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 			"of the count."
 	}
 	return f
+}
+
+// misnamed is the one of two with the same target that has the name of a workload which nothing scales, and that
+// workload; nil if neither has.
+func misnamed(c *objects.Collection, r, other *reference) (slip *reference, meant *objects.Workload) {
+	for _, slip := range []*reference{r, other} {
+		meant := c.Target(slip.object.Namespace, slip.kind, slip.object.Name)
+		if meant == nil || slip.object.Name == slip.name || slip.isOther {
+			continue
+		}
+		isScaled := len(c.HorizontalsOf(meant)) > 0
+		if r.isVertical {
+			isScaled = len(c.VerticalsOf(meant)) > 0
+		}
+		if !isScaled {
+			return slip, meant
+		}
+	}
+	return nil, nil
 }
 
 func checkReplicaSet(c *objects.Collection) []Finding {

@@ -103,7 +103,9 @@ var missing = []string{"StoreAPI", "rpc error", "fetch series for", "receive ser
 // function was applied to, which name metrics: one may be called prometheus_remote_read_queries.
 func (a *answer) isPartial() bool {
 	return a.IsPartial || slices.ContainsFunc(a.Warnings, func(warning string) bool {
-		return !strings.HasPrefix(warning, "PromQL ") && slices.ContainsFunc(missing, func(words string) bool { return strings.Contains(warning, words) })
+		return !strings.HasPrefix(warning, "PromQL ") && slices.ContainsFunc(missing, func(words string) bool {
+			return strings.Contains(warning, words)
+		})
 	})
 }
 

@@ -121,7 +121,7 @@ func TestConditionsEndWithTheirCause(t *testing.T) {
 		want("AbleToScale", metav1.ConditionTrue)
 		want("Ready", metav1.ConditionTrue)
 		status := api.get("web").Status
-		if status.Metrics == nil || status.Metrics[0].Failure == nil || status.Summary.Reason != "paused at 6" || *status.ObservedGeneration != api.get("web").Generation {
+		if len(status.Metrics) == 0 || status.Metrics[0].Failure == nil || status.Summary.Reason != "paused at 6" || *status.ObservedGeneration != api.get("web").Generation {
 			t.Errorf("%+v", status)
 		}
 	})

@@ -75,7 +75,8 @@ func (a Amounts) Take(r Resource, other Amounts) Amounts {
 	return a
 }
 
-// AtMost is the largest whole amount that is not above what was written, and whether there is one: what a bound permits.
+// AtMost is the largest whole amount that is not above what was written, and whether there is one: what a bound
+// permits.
 func (a Amounts) AtMost(r Resource) (Amount, bool) {
 	if a.roundedUp[r] {
 		return a.amount[r] - 1, a.set[r]

@@ -63,7 +63,7 @@ func TestStoredObjectsAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(root, "internal/crdschema/testdata/stored/*/*.yaml"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "crdschema", "testdata", "stored", "*", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}

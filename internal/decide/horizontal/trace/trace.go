@@ -1,5 +1,5 @@
-// Package trace is a decision in the terms of KEP-6107, which status.lastScaleDecision has: what the metrics recommended,
-// what became of it, and why.
+// Package trace is a decision in the terms of KEP-6107, which status.lastScaleDecision has: what the metrics
+// recommended, what became of it, and why.
 package trace
 
 import (

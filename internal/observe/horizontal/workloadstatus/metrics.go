@@ -68,10 +68,12 @@ func samplesOf(n *metric.Counts) *plimsollv1alpha1.MetricSamples {
 		return nil
 	}
 	return &plimsollv1alpha1.MetricSamples{
-		Counted: int32(n.Counted), Missing: int32(n.Missing + n.Lacking), NotReady: int32(n.Unready),
-		NotAsked: int32(n.Unsampled),
+		Counted: pods(n.Counted), Missing: pods(n.Missing + n.Lacking), NotReady: pods(n.Unready),
+		NotAsked: pods(n.Unsampled),
 	}
 }
+
+func pods(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
 // samplesMoved reports whether other pods count for a metric than the status shows, or whether its samples have ceased
 // or begun to arrive.

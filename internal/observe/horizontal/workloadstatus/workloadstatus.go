@@ -55,8 +55,8 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 	return status
 }
 
-// HasMoved reports whether the object's status has other limits, other schedules in force, another next change, other
-// samples, another decision or another forecast than after the decision. None of these may ever come with another count,
+// HasMoved reports whether the object's status has other limits, other schedules in force, another next change,
+// other samples, another decision or another forecast than after the decision. None of these may ever come with another count,
 // condition or number. It makes no status: nearly always nothing has moved.
 func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 	before, d := &a.Workload.Status, w.Decision
@@ -64,8 +64,8 @@ func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 	if d.Branch == horizontal.BranchNoScale {
 		return isWithoutReady || before.EffectiveMaxReplicas != nil
 	}
-	return isWithoutReady || w.boundsMoved(before) || differs(before.Limit, w.limit()) || w.forecastMoved(before.Forecast) ||
-		nextDiffers(before.Next, w.next()) || w.samplesMoved(before.Metrics) ||
+	return isWithoutReady || w.boundsMoved(before) || differs(before.Limit, w.limit()) ||
+		w.forecastMoved(before.Forecast) || nextDiffers(before.Next, w.next()) || w.samplesMoved(before.Metrics) ||
 		w.decisionMoved(before.LastScaleDecision)
 }
 

@@ -15,16 +15,18 @@ func TestValidate(t *testing.T) {
 			"{targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
 		wla = "apiVersion: plimsoll.dev/v1alpha1\nkind: WorkloadAutoscaler\nmetadata: {name: web}\nspec: " +
 			"{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
+		cpu = "metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}], "
 	)
 	for text, want := range map[string]string{
 		vpa + "updatePolicy: {updateMode: Recreate}}":                           "",
 		vpa + "updatePolicy: {updateMode: recreate}}":                           "spec.updatePolicy.updateMode",
 		vpa + "updatePolicy: {minReplicas: many}}":                              "spec.updatePolicy.minReplicas",
 		vpa + "startupBoost: {cpu: {type: Factor, quantity: 500m}}}":            "spec.startupBoost.cpu",
-		wla + "maxReplicas: 5}":                                                 "",
-		wla + "minReplicas: 6, maxReplicas: 5}":                                 "spec.maxReplicas",
-		wla + "maxReplicas: 0}":                                                 "spec.maxReplicas",
-		wla + "maxReplicas: 5, mode: Sometimes}":                                "spec.mode",
+		wla + cpu + "maxReplicas: 5}":                                           "",
+		wla + cpu + "minReplicas: 6, maxReplicas: 5}":                           "spec.maxReplicas",
+		wla + cpu + "maxReplicas: 0}":                                           "spec.maxReplicas",
+		wla + cpu + "maxReplicas: 5, mode: Sometimes}":                          "spec.mode",
+		wla + "maxReplicas: 5}":                                                 "spec.metrics",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: 5": "",
 	} {
 		var object map[string]any

@@ -40,7 +40,7 @@ metadata: {name: web, namespace: shop}
 spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
   maxReplicas: 10
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
+  metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
 ---
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscaler

@@ -73,16 +73,16 @@ func queries(t *testing.T) map[string]string {
 // ownMetrics are metrics that Plimsoll reads itself: of the pods, of the Prometheus server that scrapes Plimsoll, and of a scaler.
 const ownMetrics = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler", "metadata": {"name": "own", "namespace": %q},
 	"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "own"}, "maxReplicas": 3, "metrics": [
-		{"type": "PodEndpoint", "podEndpoint": {"port": %d, "metric": {"name": "http_requests_total"}, "as": "Rate",
+		{"name": "requests", "type": "PodEndpoint", "podEndpoint": {"port": %d, "metric": {"name": "http_requests_total"}, "valueType": "Rate",
 			"target": {"type": "AverageValue", "averageValue": "100"}}},
-		{"type": "Prometheus", "prometheus": {"serverAddress": %q, "query": "sum(up)", "target": {"type": "Value", "value": "100"}}},
-		{"type": "ExternalScaler", "externalScaler": {"scalerAddress": %q}}]}}`
+		{"name": "up", "type": "Prometheus", "prometheus": {"serverAddress": %q, "query": "sum(up)", "target": {"type": "Value", "value": "100"}}},
+		{"name": "scaler", "type": "ExternalScaler", "externalScaler": {"scalerAddress": %q}}]}}`
 
 // workloadAutoscaler has a metric with a fallback.
 const workloadAutoscaler = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler",
 	"metadata": {"name": "worker", "namespace": %q},
 	"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "worker"}, "maxReplicas": 10,
-		"metrics": [{"type": "External", "fallback": {"replicas": 3}, "external": {"metric": {"name": "queue_length",
+		"metrics": [{"name": "queue", "type": "External", "fallback": {"replicas": 3}, "external": {"metric": {"name": "queue_length",
 			"selector": {"matchLabels": {"service": "jobs"}}}, "target": {"type": "AverageValue", "averageValue": "10"}}}]}}`
 
 // TestDashboard: with Plimsoll deciding on a cluster, each query of the dashboard has

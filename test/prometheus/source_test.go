@@ -168,7 +168,7 @@ func (c *scenario) create(s *harness.Namespace, name string, all *servers) {
 	s.Create(harness.Workload{Name: name}.Deployment())
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler","metadata":{"name":%q},
 		"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":%q},"maxReplicas":10,
-		"metrics":[{"type":"Prometheus"%s,"prometheus":{"serverAddress":%q,"query":%q,"intervalSeconds":1,
+		"metrics":[{"name":"query","type":"Prometheus"%s,"prometheus":{"serverAddress":%q,"query":%q,"intervalSeconds":1,
 		"timeoutSeconds":1%s,"target":{"type":"AverageValue","averageValue":"10"}}}]}}`,
 		name, name, c.fallback, scheme+all.addresses[c.server], c.query, c.more), "apply", "-f", "-")
 }
@@ -222,7 +222,7 @@ func TestSource(t *testing.T) {
 		"vector":         {server: "plain", query: sum, replicas: 4},
 		"rate":           {server: "plain", query: `35 + sum(rate(jobs[1m])) * 0`, replicas: 4},
 		"empty":          {server: "plain", query: "no_such_metric", failure: "the result is empty"},
-		"ignored":        {server: "plain", query: "no_such_metric", more: `,"ignoreNullValues":true`, replicas: 1},
+		"ignored":        {server: "plain", query: "no_such_metric", more: `,"nullValues":"Zero"`, replicas: 1},
 		"two":            {server: "plain", query: "jobs", failure: "several elements"},
 		"nan":            {server: "plain", query: "sum(jobs) * NaN", failure: "NaN"},
 		"matrix":         {server: "plain", query: "jobs[1m]", failure: "is a matrix"},

@@ -72,7 +72,7 @@ func (m *makers) make(ctx context.Context, row *view.Row) error {
 			Group: "plimsoll.dev", Version: "v1alpha1", Resource: "workloadautoscalers",
 		}, map[string]any{
 			"scaleTargetRef": target(row), "minReplicas": int64(*row.Min), "maxReplicas": int64(*row.Max),
-			"metrics": []any{map[string]any{"type": "Resource", "resource": map[string]any{
+			"metrics": []any{map[string]any{"name": "cpu", "type": "Resource", "resource": map[string]any{
 				"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(70)},
 			}}},
 		}, map[string]any{

@@ -138,7 +138,7 @@ spec:
   minReplicas: 1
   maxReplicas: 8
   metrics:
-  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
+  - {name: cpu, type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
 ---
 apiVersion: v1
 kind: Service

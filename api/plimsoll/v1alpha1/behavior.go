@@ -5,12 +5,12 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // Behavior is how fast the replica count may rise and fall. If it is there, each of its
 // two directions is, with defaults for what is left out.
 type Behavior struct {
-	// How fast the replica count may rise.
+	// How fast the replica count may rise. Without it the defaults of its fields apply.
 	// +optional
 	// +kubebuilder:default={}
 	ScaleUp *ScaleUpRules `json:"scaleUp,omitempty"`
 
-	// How fast the replica count may fall.
+	// How fast the replica count may fall. Without it the defaults of its fields apply.
 	// +optional
 	// +kubebuilder:default={}
 	ScaleDown *ScaleDownRules `json:"scaleDown,omitempty"`
@@ -18,22 +18,22 @@ type Behavior struct {
 
 // ScaleUpRules are the limits on a rise.
 type ScaleUpRules struct {
-	// For how long past recommendations count, in seconds: of those the smallest is the
-	// one to rise to.
+	// For how long past recommendations count, in seconds, from 0 to 3600. The count rises
+	// to the smallest of them. The default is 0: the present one alone counts.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	StabilizationWindowSeconds *int32 `json:"stabilizationWindowSeconds,omitempty"`
 
-	// Which of the policies holds: Max is the one that permits the largest change, Min
-	// the one that permits the smallest. Disabled permits no rise.
+	// Which of the policies applies: Max, the default, is the one that permits the largest
+	// change, Min the one that permits the smallest. Disabled permits no rise.
 	// +optional
 	// +kubebuilder:default=Max
 	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty"`
 
-	// How much the count may rise within how many seconds. Without policies it may rise
-	// within 15 seconds by 4 pods or to the double, whichever is more.
+	// How much the count may rise within how many seconds. The default is within 15 seconds
+	// by 4 pods or to the double, whichever is more.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -42,7 +42,8 @@ type ScaleUpRules struct {
 	Policies []ScalingPolicy `json:"policies,omitzero"`
 
 	// How far above its target a metric may be without a rise, as a ratio: 0.1 is 10 %.
-	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance holds.
+	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance applies, by
+	// default 0.1.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
 	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
@@ -50,22 +51,23 @@ type ScaleUpRules struct {
 
 // ScaleDownRules are the limits on a fall.
 type ScaleDownRules struct {
-	// For how long past recommendations count, in seconds: of those the largest is the
-	// one to fall to. Without it the controller's flag
-	// --horizontal-pod-autoscaler-downscale-stabilization holds, by default 300 seconds.
+	// For how long past recommendations count, in seconds, from 0 to 3600. The count falls
+	// to the largest of them. Without it the controller's flag
+	// --horizontal-pod-autoscaler-downscale-stabilization applies, by default 300. It does
+	// not delay the maxReplicas of a schedule.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	StabilizationWindowSeconds *int32 `json:"stabilizationWindowSeconds,omitempty"`
 
-	// Which of the policies holds: Max is the one that permits the largest change, Min
-	// the one that permits the smallest. Disabled permits no fall.
+	// Which of the policies applies: Max, the default, is the one that permits the largest
+	// change, Min the one that permits the smallest. Disabled permits no fall.
 	// +optional
 	// +kubebuilder:default=Max
 	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty"`
 
-	// How much the count may fall within how many seconds. Without policies it may fall
-	// to minReplicas at once.
+	// How much the count may fall within how many seconds. The default is by all pods within
+	// 15 seconds: to minReplicas at once.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -74,7 +76,8 @@ type ScaleDownRules struct {
 	Policies []ScalingPolicy `json:"policies,omitzero"`
 
 	// How far below its target a metric may be without a fall, as a ratio: 0.1 is 10 %.
-	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance holds.
+	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance applies, by
+	// default 0.1.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
 	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
@@ -82,15 +85,15 @@ type ScaleDownRules struct {
 
 // ScalingPolicy is how much the replica count may change within a period.
 type ScalingPolicy struct {
-	// Pods or Percent.
+	// The unit of value: Pods or Percent.
 	Type ScalingPolicyType `json:"type"`
 
 	// The change that is permitted, in pods, or in percent of the count at the beginning
-	// of the period.
+	// of the period: 1 or more.
 	// +kubebuilder:validation:Minimum=1
 	Value int32 `json:"value"`
 
-	// The period, in seconds.
+	// The period, in seconds, from 1 to 1800.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1800
 	PeriodSeconds int32 `json:"periodSeconds"`

@@ -2,7 +2,7 @@ package v1alpha1
 
 // Authorization is a token for a server.
 type Authorization struct {
-	// The scheme of the token.
+	// The scheme of the token. The default, and the only one, is Bearer.
 	// +optional
 	// +kubebuilder:default=Bearer
 	Type AuthorizationType `json:"type,omitempty"`
@@ -47,38 +47,41 @@ type SecretKeySelector struct {
 // TLSConfig is how a server's certificate is checked, and which certificate it gets.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.ca) || !has(self.caBundle)`,message="may not be set beside caBundle",fieldPath=".ca",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule=`has(self.cert) == has(self.keySecret)`,message="must be set together with keySecret, and not without it",fieldPath=".cert"
+// +kubebuilder:validation:XValidation:rule=`has(self.cert) == has(self.key)`,message="must be set together with key, and not without it",fieldPath=".cert"
 type TLSConfig struct {
-	// The certificates of the authorities that are trusted, in PEM.
+	// The certificates of the authorities that are trusted, in PEM, encoded in base64.
+	// Without it and ca the system's authorities are trusted.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65536
 	CABundle []byte `json:"caBundle,omitempty"`
 
-	// The same, from a Secret.
+	// The same, from a Secret. It may not be set beside caBundle.
 	// +optional
-	CA *CertificateSource `json:"ca,omitempty"`
+	CA *SecretSource `json:"ca,omitempty"`
 
-	// The client's certificate, in PEM.
+	// The client's certificate, in PEM, for a server that asks for one. It needs key.
 	// +optional
-	Cert *CertificateSource `json:"cert,omitempty"`
+	Cert *SecretSource `json:"cert,omitempty"`
 
-	// The client's key, in PEM.
+	// The client's key, in PEM. It needs cert.
 	// +optional
-	KeySecret *SecretKeySelector `json:"keySecret,omitempty"`
+	Key *SecretSource `json:"key,omitempty"`
 
-	// The name that the server's certificate must have, if it is not that of the address.
+	// The name that the server's certificate must have. Without it that is the host of
+	// the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 	ServerName string `json:"serverName,omitempty"`
 
-	// Whether any certificate is accepted. The values may then be anyone's.
+	// Whether any certificate is accepted. The default is false. With true the values may
+	// be anyone's.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
-// CertificateSource is where a certificate is.
-type CertificateSource struct {
+// SecretSource is where a certificate or a key is.
+type SecretSource struct {
 	// A key of a Secret.
 	Secret SecretKeySelector `json:"secret"`
 }

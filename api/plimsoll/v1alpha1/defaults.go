@@ -3,9 +3,8 @@ package v1alpha1
 // The defaults of the API server, for objects that were read from a file.
 const (
 	DefaultMinReplicas            = 1
-	DefaultCPUUtilization         = 80
-	DefaultCooldownPeriod         = 300
-	DefaultInitialCooldownPeriod  = 0
+	DefaultCooldownSeconds        = 300
+	DefaultInitialCooldownSeconds = 0
 	DefaultFailureDurationSeconds = 180
 	DefaultTimeZone               = "Etc/UTC"
 	DefaultPath                   = "/metrics"
@@ -14,19 +13,13 @@ const (
 	DefaultPodTimeoutSeconds      = 5
 	DefaultPodWindowSeconds       = 15
 	DefaultWasteLimitPercent      = 5
-	DefaultForecastPrice          = 10
+	DefaultShortageCostFactor     = 10
 )
 
 // SetDefaults sets the fields that are absent to what the API server sets them to. An
 // object that the API server returned has all of them.
 func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	setDefault(&spec.MinReplicas, DefaultMinReplicas)
-	if spec.Metrics == nil {
-		utilization := int32(DefaultCPUUtilization)
-		spec.Metrics = []MetricSpec{{Type: ResourceMetricSourceType, Resource: &ResourceMetricSource{
-			Name: "cpu", Target: MetricTarget{Type: UtilizationMetricType, AverageUtilization: &utilization},
-		}}}
-	}
 	for i := range spec.Metrics {
 		spec.Metrics[i].setDefaults()
 	}
@@ -38,24 +31,26 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	for i := range spec.Schedules {
 		setEmpty(&spec.Schedules[i].TimeZone, DefaultTimeZone)
 	}
-	setDefault(&spec.CooldownPeriod, DefaultCooldownPeriod)
-	setDefault(&spec.InitialCooldownPeriod, DefaultInitialCooldownPeriod)
+	if z := spec.ScaleToZero; z != nil {
+		setDefault(&z.CooldownSeconds, DefaultCooldownSeconds)
+		setDefault(&z.InitialCooldownSeconds, DefaultInitialCooldownSeconds)
+	}
 	if f := spec.Forecast; f != nil {
 		setEmpty(&f.Mode, ForecastPreview)
 		setDefault(&f.WasteLimitPercent, DefaultWasteLimitPercent)
-		setDefault(&f.Price, DefaultForecastPrice)
+		setDefault(&f.ShortageCostFactor, DefaultShortageCostFactor)
 	}
 }
 
 func (m *MetricSpec) setDefaults() {
 	if f := m.Fallback; f != nil {
 		setDefault(&f.FailureDurationSeconds, DefaultFailureDurationSeconds)
-		setEmpty(&f.Behavior, FallbackStatic)
+		setEmpty(&f.Policy, FallbackStatic)
 	}
 	if s := m.PodEndpoint; s != nil {
 		setEmpty(&s.Path, DefaultPath)
 		setEmpty(&s.Scheme, HTTPScheme)
-		setDefault(&s.IgnoreNullValues, false)
+		setEmpty(&s.NullValues, NullValuesFail)
 		setDefault(&s.TimeoutSeconds, DefaultPodTimeoutSeconds)
 		setDefault(&s.WindowSeconds, DefaultPodWindowSeconds)
 		s.Authorization.setDefaults()
@@ -63,13 +58,15 @@ func (m *MetricSpec) setDefaults() {
 	if s := m.Prometheus; s != nil {
 		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
 		setDefault(&s.TimeoutSeconds, DefaultTimeoutSeconds)
-		setDefault(&s.IgnoreNullValues, false)
-		setEmpty(&s.TenantHeader, ScopeOrgIDTenantHeader)
+		setEmpty(&s.NullValues, NullValuesFail)
+		if s.Tenant != nil {
+			setEmpty(&s.Tenant.Header, ScopeOrgIDTenantHeader)
+		}
 		s.Authorization.setDefaults()
 	}
 	if s := m.ExternalScaler; s != nil {
 		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
-		setDefault(&s.Push, true)
+		setEmpty(&s.Delivery, PushDelivery)
 	}
 }
 

@@ -4,14 +4,15 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Forecast is what may be done on the strength of the load of earlier days.
 type Forecast struct {
-	// Active raises the replica count before the load comes, if that has been worth its
-	// price. Preview computes and shows the same, and raises nothing. Off learns nothing.
+	// Active raises the replica count before the load comes, if that would have paid on the
+	// last days, by shortageCostFactor. Preview, the default, computes and shows the same,
+	// and raises nothing. Off learns nothing.
 	// +optional
 	// +kubebuilder:default=Preview
 	Mode ForecastMode `json:"mode,omitempty"`
 
 	// The most that the forecast may waste, in percent of all pod-minutes. A forecast that
-	// would have wasted more on the last days raises nothing.
+	// would have wasted more on the last days raises nothing. The default is 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
@@ -19,12 +20,12 @@ type Forecast struct {
 	WasteLimitPercent *int32 `json:"wasteLimitPercent,omitempty"`
 
 	// How many wasted pod-minutes a pod-minute of lacking capacity is worth. The higher,
-	// the sooner a forecast raises the count.
+	// the sooner a forecast raises the count. The default is 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
-	Price *int32 `json:"price,omitempty"`
+	ShortageCostFactor *int32 `json:"shortageCostFactor,omitempty"`
 }
 
 // ForecastMode is what becomes of a forecast.

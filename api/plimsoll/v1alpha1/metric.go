@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MetricSpec is one metric with its target. It has the field that its type names, and no
-// other of the eight.
+// MetricSpec is one metric with its name and its target. It has the field that its type
+// names, and no other of the eight.
 //
 // +kubebuilder:validation:XValidation:rule=`self.type != 'Resource' || has(self.resource)`,message="must be set where type is Resource",fieldPath=".resource",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Resource' || !has(self.resource)`,message="may be set only where type is Resource",fieldPath=".resource",reason="FieldValueForbidden"
@@ -26,7 +26,16 @@ import (
 // +kubebuilder:validation:XValidation:rule=`self.type == 'ExternalScaler' || !has(self.externalScaler)`,message="may be set only where type is ExternalScaler",fieldPath=".externalScaler",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External', 'Prometheus']`,message="may be set only where type is Object, External or Prometheus",fieldPath=".activationValue",reason="FieldValueForbidden"
 type MetricSpec struct {
-	// Where the metric comes from. The field of the same name has the rest.
+	// The name of the metric within this object, by which status, conditions, events and
+	// plimsoll explain name it. Two metrics of an object have different names. With
+	// server-side apply each metric may have an owner of its own.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// Where the metric comes from. The field of the same name has the rest: type
+	// PodEndpoint needs podEndpoint.
 	Type MetricSourceType `json:"type"`
 
 	// CPU or memory of the pods, from the kubelets or metrics.k8s.io.
@@ -71,10 +80,10 @@ type MetricSpec struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 
 	// Above this value the metric is active: it keeps the last replica, and brings the
-	// first one back. It counts where minReplicas is 0, and may be set where type is
+	// first one back. The default is 0. It may be set beside scaleToZero, where type is
 	// Object, External or Prometheus. It is compared with the metric's total, also where
-	// the target is an average. Without it the value is 0. Of type ExternalScaler, the
-	// scaler says whether the metric is active.
+	// the target is an average. Of type ExternalScaler, the scaler says whether the metric
+	// is active.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
@@ -106,8 +115,7 @@ type ResourceMetricSource struct {
 
 	// The target: averageUtilization in percent of the pods' requests, or averageValue
 	// for each pod.
-	// +kubebuilder:validation:XValidation:rule=`has(self.averageUtilization) || has(self.averageValue)`,message="must set either averageUtilization or averageValue",fieldPath=".averageUtilization",reason="FieldValueRequired"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization) || !has(self.averageValue)`,message="may not be set beside averageUtilization",fieldPath=".averageValue",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`self.type != 'Value'`,message="must be Utilization or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 }
 
@@ -123,11 +131,10 @@ type ContainerResourceMetricSource struct {
 
 	// The target: averageUtilization in percent of the containers' requests, or
 	// averageValue for each container.
-	// +kubebuilder:validation:XValidation:rule=`has(self.averageUtilization) || has(self.averageValue)`,message="must set either averageUtilization or averageValue",fieldPath=".averageUtilization",reason="FieldValueRequired"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization) || !has(self.averageValue)`,message="may not be set beside averageUtilization",fieldPath=".averageValue",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`self.type != 'Value'`,message="must be Utilization or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
-	// The name of the container.
+	// The name of the container in the pods.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -140,7 +147,7 @@ type PodsMetricSource struct {
 	Metric MetricIdentifier `json:"metric"`
 
 	// The target: averageValue for each pod.
-	// +kubebuilder:validation:XValidation:rule=`has(self.averageValue)`,message="must set averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`self.type == 'AverageValue'`,message="must be AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 }
 
@@ -150,7 +157,7 @@ type ObjectMetricSource struct {
 	DescribedObject CrossVersionObjectReference `json:"describedObject"`
 
 	// The target: value in total, or averageValue for each pod.
-	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
 	// The metric.
@@ -163,8 +170,7 @@ type ExternalMetricSource struct {
 	Metric MetricIdentifier `json:"metric"`
 
 	// The target: value in total, or averageValue for each pod.
-	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 }
 
@@ -176,27 +182,39 @@ type MetricIdentifier struct {
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Name string `json:"name"`
 
-	// Which series of the metric, by their labels; all of them without it.
+	// Which series of the metric, by their labels. Without it all of them.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
-// MetricTarget is the value that the autoscaler steers a metric to.
+// MetricTarget is the value that the autoscaler steers a metric to. It has the value that
+// its type names, and no other.
+//
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Value' || has(self.value)`,message="must be set where type is Value",fieldPath=".value",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Value' || !has(self.value)`,message="may be set only where type is Value",fieldPath=".value",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'AverageValue' || has(self.averageValue)`,message="must be set where type is AverageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'AverageValue' || !has(self.averageValue)`,message="may be set only where type is AverageValue",fieldPath=".averageValue",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization' || has(self.averageUtilization)`,message="must be set where type is Utilization",fieldPath=".averageUtilization",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Utilization' || !has(self.averageUtilization)`,message="may be set only where type is Utilization",fieldPath=".averageUtilization",reason="FieldValueForbidden"
 type MetricTarget struct {
-	// Which of the values is the target.
+	// Which of the values is the target: Value, AverageValue, or Utilization for
+	// averageUtilization.
 	Type MetricTargetType `json:"type"`
 
-	// The target of the metric's total.
+	// The target of the metric's total. It is required where type is Value, and may be set
+	// only there.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
 	Value *resource.Quantity `json:"value,omitempty"`
 
-	// The target of the average over the pods.
+	// The target of the average over the pods. It is required where type is AverageValue,
+	// and may be set only there.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 
-	// The target of the average over the pods, in percent of what they request.
+	// The target of the average over the pods, in percent of what they request. It is
+	// required where type is Utilization, and may be set only there.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	AverageUtilization *int32 `json:"averageUtilization,omitempty"`
@@ -216,42 +234,44 @@ const (
 
 // Fallback is what a metric proposes while it cannot be read.
 //
-// +kubebuilder:validation:XValidation:rule=`has(self.replicas) || (has(self.behavior) && self.behavior == 'CurrentReplicas')`,message="must be set unless behavior is CurrentReplicas",fieldPath=".replicas",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`has(self.replicas) || (has(self.policy) && self.policy == 'CurrentReplicas')`,message="must be set unless policy is CurrentReplicas",fieldPath=".replicas",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`!has(self.replicas) || !has(self.policy) || self.policy != 'CurrentReplicas'`,message="may not be set where policy is CurrentReplicas",fieldPath=".replicas",reason="FieldValueForbidden"
 type Fallback struct {
-	// How long the metric must have failed before the fallback holds, in seconds.
+	// How long the metric must have failed before the fallback applies, in seconds. The
+	// default is 180.
 	// +optional
 	// +kubebuilder:default=180
 	// +kubebuilder:validation:Minimum=1
 	FailureDurationSeconds *int32 `json:"failureDurationSeconds,omitempty"`
 
-	// The replica count of the fallback. Other metrics, behavior, minReplicas and
-	// maxReplicas hold as always. It is required unless behavior is CurrentReplicas, which
-	// ignores it.
+	// The replica count of the fallback, at most maxReplicas. Other metrics, behavior and
+	// minReplicas apply as always. It is required, unless policy is CurrentReplicas, which
+	// does not permit it.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// Static proposes replicas. CurrentReplicas proposes the current replica count.
-	// CurrentReplicasIfHigher proposes the larger of the two, CurrentReplicasIfLower the
-	// smaller.
+	// Static, the default, proposes replicas. CurrentReplicas proposes the current replica
+	// count. CurrentReplicasIfHigher proposes the larger of the two, CurrentReplicasIfLower
+	// the smaller.
 	// +optional
 	// +kubebuilder:default=Static
-	Behavior FallbackBehavior `json:"behavior,omitempty"`
+	Policy FallbackPolicy `json:"policy,omitempty"`
 }
 
-// FallbackBehavior is how a fallback proposes a replica count.
+// FallbackPolicy is how a fallback proposes a replica count.
 //
 // +kubebuilder:validation:Enum=Static;CurrentReplicas;CurrentReplicasIfHigher;CurrentReplicasIfLower
-type FallbackBehavior string
+type FallbackPolicy string
 
 // How a fallback proposes a replica count.
 const (
 	// FallbackStatic proposes the fallback's replicas.
-	FallbackStatic FallbackBehavior = "Static"
+	FallbackStatic FallbackPolicy = "Static"
 	// FallbackCurrentReplicas proposes the current replica count.
-	FallbackCurrentReplicas FallbackBehavior = "CurrentReplicas"
+	FallbackCurrentReplicas FallbackPolicy = "CurrentReplicas"
 	// FallbackCurrentReplicasIfHigher proposes the larger of the two.
-	FallbackCurrentReplicasIfHigher FallbackBehavior = "CurrentReplicasIfHigher"
+	FallbackCurrentReplicasIfHigher FallbackPolicy = "CurrentReplicasIfHigher"
 	// FallbackCurrentReplicasIfLower proposes the smaller of the two.
-	FallbackCurrentReplicasIfLower FallbackBehavior = "CurrentReplicasIfLower"
+	FallbackCurrentReplicasIfLower FallbackPolicy = "CurrentReplicasIfLower"
 )

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -16,14 +17,14 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 1 && self <= 65535 : self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$') && self.matches('[a-z]')`,message="must be 1 to 65535, or the name of a container port"
 	Port intstr.IntOrString `json:"port"`
 
-	// The path of the request, with its query if there is one.
+	// The path of the request, with its query if there is one. The default is /metrics.
 	// +optional
 	// +kubebuilder:default=/metrics
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*([?]([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$`
 	Path string `json:"path,omitempty"`
 
-	// Whether the pods are asked by http or https.
+	// Whether the pods are asked by http or https. The default is http.
 	// +optional
 	// +kubebuilder:default=http
 	Scheme Scheme `json:"scheme,omitempty"`
@@ -37,27 +38,27 @@ type PodEndpointMetricSource struct {
 	// Gauge: the value counts as it is. Rate: the metric is a counter, and its increase
 	// per second counts. There is no default: a counter that is read as a gauge grows for
 	// ever.
-	As SampleType `json:"as"`
+	ValueType ValueType `json:"valueType"`
 
-	// Whether a pod that answers without the metric counts as 0. By default it counts as
-	// a pod without a value. Many libraries expose a counter with labels only after its
-	// first increase.
+	// What a pod that answers without the metric counts as. Fail, the default: as a pod
+	// without a value. Zero: as 0. Many libraries expose a counter with labels only after
+	// its first increase.
 	// +optional
-	// +kubebuilder:default=false
-	IgnoreNullValues *bool `json:"ignoreNullValues,omitempty"`
+	// +kubebuilder:default=Fail
+	NullValues NullValues `json:"nullValues,omitempty"`
 
-	// How long a pod may take to answer, with connecting, in seconds. Overloaded pods answer
-	// late. Where they take longer than the interval, they are asked as soon as they have
-	// answered.
+	// How long a pod may take to answer, with connecting, in seconds, from 1 to 30. The
+	// default is 5. Overloaded pods answer late. Where they take longer than the interval,
+	// they are asked as soon as they have answered.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=30
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// Over how many seconds a pod's values are averaged. A counter whose page changes less
-	// often, as with exporters that renew it each minute, is averaged over the time between
-	// its changes.
+	// Over how many seconds a pod's values are averaged, from 5 to 300. The default is 15.
+	// A counter whose page changes less often, as with exporters that renew it each
+	// minute, is averaged over the time between its changes.
 	// +optional
 	// +kubebuilder:default=15
 	// +kubebuilder:validation:Minimum=5
@@ -65,10 +66,7 @@ type PodEndpointMetricSource struct {
 	WindowSeconds *int32 `json:"windowSeconds,omitempty"`
 
 	// The target: averageValue for each pod, or value for all of them together.
-	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization)`,message="may be set only where type is Resource or ContainerResource",fieldPath=".averageUtilization",reason="FieldValueForbidden"
-	// +kubebuilder:validation:XValidation:rule=`self.type == (has(self.value) ? 'Value' : 'AverageValue')`,message="must be Value beside value, and AverageValue beside averageValue",fieldPath=".type"
+	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
 	// A token that the pods ask for.
@@ -96,17 +94,30 @@ const (
 	HTTPSScheme Scheme = "https"
 )
 
-// SampleType is how the values of a metric are read.
+// ValueType is how the values of a metric are read.
 //
 // +kubebuilder:validation:Enum=Gauge;Rate
-type SampleType string
+type ValueType string
 
 // How values are read.
 const (
-	// GaugeSampleType takes a value as it is.
-	GaugeSampleType SampleType = "Gauge"
-	// RateSampleType takes the increase of a counter per second.
-	RateSampleType SampleType = "Rate"
+	// GaugeValueType takes a value as it is.
+	GaugeValueType ValueType = "Gauge"
+	// RateValueType takes the increase of a counter per second.
+	RateValueType ValueType = "Rate"
+)
+
+// NullValues is what an answer without a value counts as.
+//
+// +kubebuilder:validation:Enum=Fail;Zero
+type NullValues string
+
+// What an answer without a value counts as.
+const (
+	// NullValuesFail is no value.
+	NullValuesFail NullValues = "Fail"
+	// NullValuesZero is the value 0.
+	NullValuesZero NullValues = "Zero"
 )
 
 // PrometheusMetricSource is the result of a query to Prometheus, or to a server with the
@@ -127,47 +138,38 @@ type PrometheusMetricSource struct {
 	// +kubebuilder:validation:MaxLength=4096
 	Query string `json:"query"`
 
-	// How often the server is asked, in seconds. The same query of several objects is
-	// asked once.
+	// How often the server is asked, in seconds, from 1 to 300. The default is 5. The same
+	// query of several objects is asked once.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
 
-	// How long the server may take to answer, in seconds.
+	// How long the server may take to answer, in seconds, from 1 to 30. The default is 3.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=30
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// Whether an empty result, NaN and the infinities count as 0. By default the metric
-	// cannot be read then, so that nothing lowers the replica count. The default of KEDA
-	// is true.
+	// What an empty result, NaN and the infinities count as. Fail, the default: the metric
+	// cannot be read then, so that nothing lowers the replica count. Zero: as 0, which is
+	// KEDA's default.
 	// +optional
-	// +kubebuilder:default=false
-	IgnoreNullValues *bool `json:"ignoreNullValues,omitempty"`
+	// +kubebuilder:default=Fail
+	NullValues NullValues `json:"nullValues,omitempty"`
 
-	// The tenant, for a server of several tenants. It is sent as the header tenantHeader.
+	// The tenant, for a server of several tenants. Without it no tenant is sent.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
-	Tenant string `json:"tenant,omitempty"`
+	Tenant *Tenant `json:"tenant,omitempty"`
 
-	// The header of the tenant: X-Scope-OrgID of Mimir, Cortex and Loki, or THANOS-TENANT
-	// of Thanos. It has an effect where tenant is set.
-	// +optional
-	// +kubebuilder:default=X-Scope-OrgID
-	TenantHeader TenantHeader `json:"tenantHeader,omitempty"`
-
-	// The query parameter namespace, which proxies before Prometheus ask for, as those of
-	// OpenShift and of prom-label-proxy. Without it there is no such parameter.
+	// The value of the query parameter namespace, which proxies before Prometheus ask for,
+	// as those of OpenShift and of prom-label-proxy. Without it the parameter is not sent.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Namespace string `json:"namespace,omitempty"`
+	NamespaceParameter string `json:"namespaceParameter,omitempty"`
 
 	// Further query parameters, for servers that have some beside Prometheus' own, as
 	// dedup=false&max_source_resolution=5m for Thanos. Without being named here,
@@ -181,10 +183,7 @@ type PrometheusMetricSource struct {
 	QueryParameters string `json:"queryParameters,omitempty"`
 
 	// The target: value in total, or averageValue for each pod.
-	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization)`,message="may be set only where type is Resource or ContainerResource",fieldPath=".averageUtilization",reason="FieldValueForbidden"
-	// +kubebuilder:validation:XValidation:rule=`self.type == (has(self.value) ? 'Value' : 'AverageValue')`,message="must be Value beside value, and AverageValue beside averageValue",fieldPath=".type"
+	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
 	// A token that the server asks for.
@@ -201,6 +200,21 @@ type PrometheusMetricSource struct {
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
 
+// Tenant is the tenant that a query is sent for.
+type Tenant struct {
+	// The name of the tenant: the value of the header.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
+	ID string `json:"id"`
+
+	// The header: X-Scope-OrgID, the default, of Mimir, Cortex and Loki, or THANOS-TENANT
+	// of Thanos.
+	// +optional
+	// +kubebuilder:default=X-Scope-OrgID
+	Header TenantHeader `json:"header,omitempty"`
+}
+
 // TenantHeader is the header that names a tenant.
 //
 // +kubebuilder:validation:Enum=X-Scope-OrgID;THANOS-TENANT
@@ -214,8 +228,6 @@ const (
 
 // ExternalScalerMetricSource is a metric of a server that has KEDA's gRPC protocol for
 // external scalers. The server also says whether the metric is active.
-//
-// +kubebuilder:validation:XValidation:rule=`!has(self.metricType) || !has(self.target)`,message="may not be set beside target",fieldPath=".metricType",reason="FieldValueForbidden"
 type ExternalScalerMetricSource struct {
 	// The scaler, as HOST:PORT. It must be a Service of this object's namespace, or one
 	// that the controller's flag --metric-server permits.
@@ -235,37 +247,62 @@ type ExternalScalerMetricSource struct {
 	// +kubebuilder:validation:MaxLength=1024
 	MetricName string `json:"metricName,omitempty"`
 
-	// The target: value in total, or averageValue for each pod. Without it the scaler's
-	// own target holds.
+	// The target: value in total, or averageValue for each pod. Without either of the two
+	// the scaler's own target applies, in total or for each pod, as type says. Without the
+	// whole field it applies for each pod.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
-	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization)`,message="may be set only where type is Resource or ContainerResource",fieldPath=".averageUtilization",reason="FieldValueForbidden"
-	// +kubebuilder:validation:XValidation:rule=`self.type == (has(self.value) ? 'Value' : 'AverageValue')`,message="must be Value beside value, and AverageValue beside averageValue",fieldPath=".type"
-	Target *MetricTarget `json:"target,omitempty"`
+	Target *ExternalScalerTarget `json:"target,omitempty"`
 
-	// Whether the scaler's own target is for each pod (AverageValue) or in total (Value).
-	// The default is AverageValue. It may not be set beside target.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule=`self != 'Utilization'`,message="must be Value or AverageValue"
-	MetricType MetricTargetType `json:"metricType,omitempty"`
-
-	// How often the scaler is asked, in seconds.
+	// How often the scaler is asked, in seconds, from 1 to 300. The default is 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
 
-	// Whether the scaler may also report by itself that the metric is active
-	// (StreamIsActive), as with KEDA's trigger external-push. A scaler that does not
-	// implement this is only asked.
+	// How it becomes known that the metric is active. Poll: the scaler is asked at each
+	// interval. Push, the default: it may also report it in between (StreamIsActive), as
+	// with KEDA's trigger external-push. A scaler that does not implement this is only
+	// asked.
 	// +optional
-	// +kubebuilder:default=true
-	Push *bool `json:"push,omitempty"`
+	// +kubebuilder:default=Push
+	Delivery Delivery `json:"delivery,omitempty"`
 
 	// Its presence means TLS, also if it is empty: the system's certificate authorities
 	// are trusted then. Without it the connection is not encrypted.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
+
+// ExternalScalerTarget is the value that the autoscaler steers a scaler's metric to.
+//
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Value' || !has(self.value)`,message="may be set only where type is Value",fieldPath=".value",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'AverageValue' || !has(self.averageValue)`,message="may be set only where type is AverageValue",fieldPath=".averageValue",reason="FieldValueForbidden"
+type ExternalScalerTarget struct {
+	// Value: the target is one for all pods together. AverageValue: it is for each pod.
+	// +kubebuilder:validation:XValidation:rule=`self != 'Utilization'`,message="must be Value or AverageValue"
+	Type MetricTargetType `json:"type"`
+
+	// The target of the metric's total. Without it the scaler's own target applies.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	Value *resource.Quantity `json:"value,omitempty"`
+
+	// The target of the average over the pods. Without it the scaler's own target applies.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
+}
+
+// Delivery is how it becomes known that a scaler's metric is active.
+//
+// +kubebuilder:validation:Enum=Poll;Push
+type Delivery string
+
+// How it becomes known.
+const (
+	// PollDelivery asks the scaler.
+	PollDelivery Delivery = "Poll"
+	// PushDelivery asks it, and lets it report between two questions.
+	PushDelivery Delivery = "Push"
+)

@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WorkloadAutoscaler sets the replica count of one workload. The spec of a
-// HorizontalPodAutoscaler can be pasted into its spec. Beyond that it has schedules,
-// fallbacks, a pause, a preview, and scaling to zero.
+// WorkloadAutoscaler sets the replica count of one workload. Its spec has the fields of a
+// HorizontalPodAutoscaler's under the same names; each metric has a name in addition.
+// Beyond that it has schedules, fallbacks, a pause, a preview, and scaling to zero.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -54,9 +54,17 @@ type WorkloadAutoscalerList struct {
 // WorkloadAutoscalerSpec is the desired behavior of the autoscaler.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas <= self.maxReplicas`,message="must be greater than or equal to minReplicas",fieldPath=".maxReplicas"
-// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler'])`,message="must be at least 1 without an Object, External, Prometheus or ExternalScaler metric",fieldPath=".minReplicas"
-// +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || size(self.metrics) > 0 || (has(self.schedules) && size(self.schedules) > 0)`,message="must have a metric where there are no schedules; without the field CPU is the metric, at 80 % of the request",fieldPath=".metrics",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || has(self.scaleToZero)`,message="must be at least 1 without scaleToZero",fieldPath=".minReplicas"
+// +kubebuilder:validation:XValidation:rule=`!has(self.scaleToZero) || (has(self.minReplicas) && self.minReplicas == 0)`,message="may be set only where minReplicas is 0",fieldPath=".scaleToZero",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler'])`,message="must be at least 1 where there are metrics, but no Object, External, Prometheus or ExternalScaler metric",fieldPath=".minReplicas"
+// +kubebuilder:validation:XValidation:rule=`(has(self.metrics) && size(self.metrics) > 0) || (has(self.schedules) && size(self.schedules) > 0)`,message="must have a metric where there are no schedules",fieldPath=".metrics",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`has(self.scaleToZero) || !has(self.metrics) || self.metrics.all(m, !has(m.activationValue))`,message="may have an activationValue only beside scaleToZero",fieldPath=".metrics",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || self.metrics.all(m, !has(m.fallback) || !has(m.fallback.replicas) || m.fallback.replicas <= self.maxReplicas)`,message="must have no fallback.replicas above the maxReplicas of the object",fieldPath=".metrics"
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.schedules) || self.schedules.all(s, !has(s.maxReplicas) || s.maxReplicas >= self.minReplicas)`,message="must have no maxReplicas below the minReplicas of the object",fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`!has(self.schedules) || self.schedules.all(s, !has(s.minReplicas) || s.minReplicas <= self.maxReplicas)`,message="must have no minReplicas above the maxReplicas of the object",fieldPath=".schedules"
+// +kubebuilder:validation:XValidation:rule=`!has(self.paused) || (has(self.mode) && self.mode == 'Paused')`,message="may be set only where mode is Paused",fieldPath=".paused",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.paused) || self.paused.replicas <= self.maxReplicas`,message="must be less than or equal to maxReplicas",fieldPath=".paused.replicas"
+// +kubebuilder:validation:XValidation:rule=`!has(self.forecast) || (has(self.metrics) && size(self.metrics) > 0)`,message="may be set only where there are metrics",fieldPath=".forecast",reason="FieldValueForbidden"
 type WorkloadAutoscalerSpec struct {
 	// The workload whose replica count is set: a Deployment, StatefulSet, ReplicaSet,
 	// ReplicationController, or any other object with a scale subresource, in the
@@ -65,96 +73,117 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.kind == 'ReplicationController' || (has(self.apiVersion) && self.apiVersion.matches('^[^/]+/'))`,message="must specify the API group, as apps/v1 does",fieldPath=".apiVersion"
 	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef"`
 
-	// The fewest replicas. 0 permits scaling to zero, and needs an Object, External,
-	// Prometheus or ExternalScaler metric, or no metrics at all beside schedules.
+	// The fewest replicas. The default is 1. 0 needs scaleToZero, and an Object,
+	// External, Prometheus or ExternalScaler metric, or schedules without any metric.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// The most replicas. No metric, fallback or schedule exceeds it.
+	// The most replicas, from 1 to 1000000, which is more pods than a cluster has room
+	// for. No metric, fallback, schedule, forecast or pause sets more.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
 	MaxReplicas int32 `json:"maxReplicas"`
 
 	// The metrics. Each proposes a replica count: the current one times the ratio of the
-	// metric's value to its target. The largest proposal wins.
-	// Without the field, CPU is the metric, at 80 % of what the pods request. An empty
-	// list means no metrics: schedules alone then set the replica count.
+	// metric's value to its target. The largest proposal wins. There is no default
+	// metric. Without metrics, which needs schedules, the schedules alone set the count.
 	// +optional
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
-	// +kubebuilder:default={{type: "Resource", resource: {name: "cpu", target: {type: "Utilization", averageUtilization: 80}}}}
-	Metrics []MetricSpec `json:"metrics,omitzero"`
+	Metrics []MetricSpec `json:"metrics,omitempty"`
 
-	// How fast the replica count may rise and fall. Without it the flags of the
-	// controller hold.
+	// How fast the replica count may rise and fall. Without it the count may at most
+	// double, or rise to 4, in a sync period; and it falls no further than the highest
+	// count proposed within the time that the controller's flag
+	// --horizontal-pod-autoscaler-downscale-stabilization says, by default 300 seconds.
 	// +optional
 	Behavior *Behavior `json:"behavior,omitempty"`
 
-	// How often the replica count is decided at least, in seconds. Without it the
-	// controller's flag --horizontal-pod-autoscaler-sync-period holds.
+	// How often the replica count is decided at least, in seconds, from 3 to 3600. New
+	// samples and changed objects lead to decisions in between. Without it the
+	// controller's flag --horizontal-pod-autoscaler-sync-period applies, by default 15.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=3600
 	SyncPeriodSeconds *int32 `json:"syncPeriodSeconds,omitempty"`
 
-	// Which pods count as the target's. LabelSelector: all that the selector of its
-	// scale selects, as with a HorizontalPodAutoscaler. OwnerReferences: of those, only
-	// the pods that the target or one of its ReplicaSets owns.
+	// Which pods count as the target's. LabelSelector, the default: all that the selector
+	// of its scale selects, as with a HorizontalPodAutoscaler. OwnerReference: of those,
+	// only the pods that the target or one of its ReplicaSets owns.
 	// +optional
 	// +kubebuilder:default=LabelSelector
 	SelectionStrategy SelectionStrategy `json:"selectionStrategy,omitempty"`
 
-	// Active decides and scales. Preview decides and shows the decision in status, and
-	// scales nothing. Paused keeps the replica count, or sets it to pausedReplicas; status
-	// still shows what the metrics propose.
+	// Active, the default, decides and scales. Preview decides and shows the decision in
+	// status, and scales nothing. Paused keeps the replica count, or sets it to
+	// paused.replicas; status still shows what the metrics propose.
 	// +optional
 	// +kubebuilder:default=Active
 	Mode Mode `json:"mode,omitempty"`
 
-	// The replica count while mode is Paused, also outside of minReplicas and
-	// maxReplicas. Without it the count stays as it is. It has no effect in another mode.
+	// What is set while mode is Paused; it may be set only then. Without it the replica
+	// count stays as it is.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
-	PausedReplicas *int32 `json:"pausedReplicas,omitempty"`
+	Paused *Paused `json:"paused,omitempty"`
 
 	// Times at which the limits are tighter. While a schedule is in force, its
 	// minReplicas can raise the fewest replicas, and its maxReplicas can lower the most.
-	// Of several at once the highest minReplicas and the lowest maxReplicas hold; where
-	// the first exceeds the second, the second holds.
+	// Of several at once the highest minReplicas and the lowest maxReplicas apply; where
+	// the first exceeds the second, the second applies.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Schedules []Schedule `json:"schedules,omitempty"`
 
-	// How long no Object, External, Prometheus or ExternalScaler metric must have been
-	// active before the last replica is removed, in seconds. It has an effect where
-	// minReplicas is 0. A metric is active while its value is above its activationValue;
-	// an ExternalScaler metric, while its scaler says so.
+	// Its presence permits minReplicas 0, also if it is empty; it may be set only there.
 	// +optional
-	// +kubebuilder:default=300
-	// +kubebuilder:validation:Minimum=0
-	CooldownPeriod *int32 `json:"cooldownPeriod,omitempty"`
-
-	// How long after the creation of this object the last replica stays in any case, in
-	// seconds. It has an effect where minReplicas is 0.
-	// +optional
-	// +kubebuilder:default=0
-	// +kubebuilder:validation:Minimum=0
-	InitialCooldownPeriod *int32 `json:"initialCooldownPeriod,omitempty"`
+	ScaleToZero *ScaleToZero `json:"scaleToZero,omitempty"`
 
 	// Whether replicas are added before the load comes that earlier days have had at this
-	// time. Without it the controller's flag --horizontal-pod-autoscaler-forecast holds.
+	// time. It needs metrics. Without it the controller's flag
+	// --horizontal-pod-autoscaler-forecast applies.
 	// +optional
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
+// Paused is what is set while the mode is Paused.
+type Paused struct {
+	// The replica count, at most maxReplicas. It may be below minReplicas, and 0.
+	// +kubebuilder:validation:Minimum=0
+	Replicas int32 `json:"replicas"`
+}
+
+// ScaleToZero is when the last replica is removed. The first one comes back as soon as a
+// metric is active or a schedule with minReplicas is in force.
+type ScaleToZero struct {
+	// How long no metric must have been active, and no schedule with minReplicas in force,
+	// before the last replica is removed, in seconds. The default is 300. A metric is
+	// active while its value is above its activationValue; an ExternalScaler metric,
+	// while its scaler says so. Resource, ContainerResource, Pods and PodEndpoint metrics
+	// never are.
+	// +optional
+	// +kubebuilder:default=300
+	// +kubebuilder:validation:Minimum=0
+	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
+
+	// How long after the creation of this object the last replica stays in any case, in
+	// seconds. The default is 0.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	InitialCooldownSeconds *int32 `json:"initialCooldownSeconds,omitempty"`
+}
+
 // CrossVersionObjectReference names an object in the same namespace.
 type CrossVersionObjectReference struct {
-	// The kind of the object, as Deployment.
+	// The kind of the object, as Deployment. It begins with a capital letter.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[a-z]')`,message="must be the kind as its API has it, as Deployment, not the name of its resource"
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Kind string `json:"kind"`
 
@@ -173,16 +202,16 @@ type CrossVersionObjectReference struct {
 
 // SelectionStrategy is which pods count as the target's.
 //
-// +kubebuilder:validation:Enum=LabelSelector;OwnerReferences
+// +kubebuilder:validation:Enum=LabelSelector;OwnerReference
 type SelectionStrategy string
 
 // The selection strategies.
 const (
 	// SelectionStrategyLabelSelector takes all pods that the scale's selector selects.
 	SelectionStrategyLabelSelector SelectionStrategy = "LabelSelector"
-	// SelectionStrategyOwnerReferences takes only those that the target owns, directly
+	// SelectionStrategyOwnerReference takes only those that the target owns, directly
 	// or through its ReplicaSets.
-	SelectionStrategyOwnerReferences SelectionStrategy = "OwnerReferences"
+	SelectionStrategyOwnerReference SelectionStrategy = "OwnerReference"
 )
 
 // Mode is what becomes of a decision.
@@ -196,6 +225,6 @@ const (
 	ModeActive Mode = "Active"
 	// ModePreview decides, and scales nothing.
 	ModePreview Mode = "Preview"
-	// ModePaused keeps the replica count, or sets it to pausedReplicas.
+	// ModePaused keeps the replica count, or sets it to paused.replicas.
 	ModePaused Mode = "Paused"
 )

@@ -160,11 +160,9 @@ func cpuMetric(percent int32) autoscalingv2.MetricSpec {
 		}}
 }
 
-// Metrics are the object's: the API server's default if it names none. An empty list of a
-// WorkloadAutoscaler means no metrics.
+// Metrics are the object's: the API server's default if it is an HPA and names none.
 func (h *Horizontal) Metrics() []autoscalingv2.MetricSpec {
-	isDefaulted := !h.IsScaledObject && (h.Workload == nil || h.Workload.Metrics == nil)
-	if len(h.Spec.Metrics) == 0 && isDefaulted {
+	if len(h.Spec.Metrics) == 0 && !h.IsScaledObject && h.Workload == nil {
 		return []autoscalingv2.MetricSpec{cpuMetric(defaultPercent)}
 	}
 	return h.Spec.Metrics

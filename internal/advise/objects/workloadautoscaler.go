@@ -48,5 +48,5 @@ func (h *Horizontal) Noun() string {
 
 // CountsOwnPods reports whether pods of others with the target's labels do not count.
 func (h *Horizontal) CountsOwnPods() bool {
-	return h.Workload != nil && h.Workload.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReferences
+	return h.Workload != nil && h.Workload.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReference
 }

@@ -88,7 +88,7 @@ func propose(h *objects.Horizontal, load *objects.Load, startUp time.Duration) [
 		if err != nil {
 			return nil
 		}
-		room -= len(own)
+		room -= len(h.Workload.Schedules)
 		cache, bounds := &schedules.Cache{}, schedules.Bounds{MinReplicas: h.MinReplicas(), MaxReplicas: h.Spec.MaxReplicas}
 		config.Floor = func(at time.Time) int32 { return cache.At(at, own, bounds).MinReplicas }
 	}
@@ -106,7 +106,9 @@ func schedulesOf(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) ([]schedules.Sch
 		if errs != nil {
 			return nil, errs.ToAggregate()
 		}
-		all = append(all, s)
+		if !spec.Schedules[i].Suspend {
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }
@@ -183,9 +185,9 @@ func entriesOf(
 			name = fmt.Sprintf("%s-%d", base, k)
 		}
 		isTaken[name] = true
+		seconds := int64(p.Duration / time.Second)
 		entries = append(entries, plimsollv1alpha1.Schedule{
-			Name: name, Start: p.Cron(), TimeZone: zone, DurationSeconds: int64(p.Duration / time.Second),
-			MinReplicas: &p.MinReplicas,
+			Name: name, Start: p.Cron(), TimeZone: zone, DurationSeconds: &seconds, MinReplicas: &p.MinReplicas,
 		})
 	}
 	return entries

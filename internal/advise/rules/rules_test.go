@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -142,7 +143,6 @@ func TestRules(t *testing.T) {
 // TestWorkloadAutoscalers: what the rules say of an HPA they say of a WorkloadAutoscaler with the same spec, with patches
 // of its own kind that mend it.
 func TestWorkloadAutoscalers(t *testing.T) {
-	asWorkload := strings.NewReplacer("autoscaling/v2", "plimsoll.dev/v1alpha1", objects.HPA, objects.WLA)
 	for _, rule := range All() {
 		folder := filepath.Join("testdata", "rules", rule.Name)
 		text, err := os.ReadFile(filepath.Join(folder, "bad.yaml"))
@@ -157,7 +157,7 @@ func TestWorkloadAutoscalers(t *testing.T) {
 		t.Run(rule.Name, func(t *testing.T) {
 			own := load(t, filepath.Join(folder, "bad.yaml"))
 			other := &objects.Collection{IsCluster: own.IsCluster, Now: own.Now, Usage: own.Usage, Loads: own.Loads}
-			manifests.Add(other, "bad.yaml", strings.NewReader(asWorkload.Replace(string(text))))
+			manifests.Add(other, "bad.yaml", strings.NewReader(asWorkloads(t, string(text))))
 			only := []*Rule{rule}
 			got, want := Run(other, only).Findings, Run(own, only).Findings
 			if len(got) != len(want) {
@@ -171,6 +171,41 @@ func TestWorkloadAutoscalers(t *testing.T) {
 			wantMended(t, other, rule, got)
 		})
 	}
+}
+
+// asWorkloads are the manifests with a WorkloadAutoscaler in place of each HPA: with the names, and with the default, that
+// it has to say.
+func asWorkloads(t *testing.T, text string) string {
+	t.Helper()
+	documents := strings.Split(text, "\n---\n")
+	for i, document := range documents {
+		var object map[string]any
+		asJSON, err := yaml.YAMLToJSON([]byte(document))
+		if err == nil {
+			err = utiljson.Unmarshal(asJSON, &object)
+		}
+		if err != nil || object["kind"] != objects.HPA || object["apiVersion"] != "autoscaling/v2" {
+			continue
+		}
+		object["apiVersion"], object["kind"] = "plimsoll.dev/v1alpha1", objects.WLA
+		spec, _ := object["spec"].(map[string]any)
+		metrics, _ := spec["metrics"].([]any)
+		if len(metrics) == 0 {
+			metrics = []any{map[string]any{"type": "Resource", "resource": map[string]any{
+				"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(80)},
+			}}}
+			spec["metrics"] = metrics
+		}
+		for k := range metrics {
+			metrics[k].(map[string]any)["name"] = fmt.Sprint("m", k)
+		}
+		made, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents[i] = string(made)
+	}
+	return strings.Join(documents, "\n---\n")
 }
 
 // TestTwoKindsOnOneTarget: an HPA and a WorkloadAutoscaler have one target.
@@ -188,14 +223,14 @@ func TestTwoKindsOnOneTarget(t *testing.T) {
 	t.Error("nothing is found")
 }
 
-// TestNoMetrics: a WorkloadAutoscaler with an empty list of metrics has none, not the default.
+// TestNoMetrics: a WorkloadAutoscaler without metrics has none, not the default.
 func TestNoMetrics(t *testing.T) {
-	for metrics, want := range map[string]int{"": 1, ", metrics: []": 0} {
+	for _, metrics := range []string{"", ", metrics: []", ", metrics: null"} {
 		c := &objects.Collection{}
 		manifests.Add(c, "web.yaml", strings.NewReader("{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, "+
 			"metadata: {name: web}, spec: {maxReplicas: 5, "+
 			"scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}"+metrics+"}}"))
-		if len(c.Horizontals) != 1 || len(c.Horizontals[0].Metrics()) != want {
+		if len(c.Horizontals) != 1 || len(c.Horizontals[0].Metrics()) != 0 {
 			t.Errorf("%q: %+v, %+v", metrics, c.Horizontals, c.Unreadable)
 		}
 	}

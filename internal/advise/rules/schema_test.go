@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,7 +101,7 @@ func TestProposalsAreValid(t *testing.T) {
 		}
 		proposals[1].Hour, proposals[1].Minute = proposals[0].Hour, proposals[0].Minute
 		proposals[3].EveryHours, proposals[4].EveryHours, proposals[4].Hour = 1, 2, 1
-		proposals[2].Duration, proposals[2].MinReplicas = 3*time.Hour, math.MaxInt32
+		proposals[2].Duration, proposals[2].MinReplicas = 3*time.Hour, 40
 		entries := entriesOf(&objects.Horizontal{}, location, proposals)
 		text := snippet(entries, proposals)
 		if errs := rules.errors(t, text); len(errs) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
@@ -321,7 +322,8 @@ func checkSelector(c *objects.Collection) []Finding {
 			}
 			if len(hs) == 1 && hs[0].Workload != nil {
 				f.Remedy = "Or give the pods of each a label that only they have."
-				f.Patch = patch(&hs[0].Object).set(objects.Field{"spec", "selectionStrategy"}, "OwnerReferences")
+				f.Patch = patch(&hs[0].Object).set(objects.Field{"spec", "selectionStrategy"},
+					string(plimsollv1alpha1.SelectionStrategyOwnerReference))
 			}
 			found = append(found, f)
 		}

@@ -120,7 +120,7 @@ func (o *object) reporting() int {
 }
 
 func (m *wanted) newHistory() counter.History {
-	config := counter.Config{Kind: counter.Gauge, IsAbsentZero: m.spec.IgnoreNullValues, Window: m.window()}
+	config := counter.Config{Kind: counter.Gauge, IsAbsentZero: m.spec.IsNullZero, Window: m.window()}
 	if m.spec.IsRate {
 		config.Kind = counter.Rate
 	}

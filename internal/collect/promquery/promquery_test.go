@@ -267,7 +267,7 @@ func TestOneQueryForMany(t *testing.T) {
 		defer end()
 		look := func(i int, interval time.Duration) sources.Answer {
 			p := spec("prometheus:9090", "up")
-			p.Interval, p.Timeout, p.IgnoreNullValues = interval, time.Duration(1+i%30)*time.Second, i%2 == 0
+			p.Interval, p.Timeout, p.IsNullZero = interval, time.Duration(1+i%30)*time.Second, i%2 == 0
 			return s.Look(time.Now(), object("team-a", i), 0, p)
 		}
 		began := time.Now()

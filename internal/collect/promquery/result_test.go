@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 		if r.err != nil && (!strings.Contains(r.err.Error(), c.err) || strings.Contains(r.err.Error(), "hush")) {
 			t.Errorf("%s: %v", name, r.err)
 		}
-		a := r.answer(&sources.Prometheus{IgnoreNullValues: true})
+		a := r.answer(&sources.Prometheus{IsNullZero: true})
 		if c.isNull != (a.Err == nil && c.err != "") || c.isNull && (len(a.Series) != 1 || a.Series[0] != 0) {
 			t.Errorf("%s, ignored: %+v", name, a)
 		}

@@ -80,7 +80,7 @@ func (r *result) answer(spec *sources.Prometheus) sources.Answer {
 	switch {
 	case r.err == nil:
 		return sources.Answer{Series: r.series, At: r.at, Asked: r.asked}
-	case r.isNull && spec.IgnoreNullValues:
+	case r.isNull && spec.IsNullZero:
 		return sources.Answer{Series: zero, At: r.at, Asked: r.asked}
 	default:
 		return sources.Answer{Asked: r.asked, Err: r.err}

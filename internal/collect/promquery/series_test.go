@@ -24,7 +24,7 @@ func TestSeries(t *testing.T) {
 				s.Look(time.Now(), object("team-a", i), 0, spec("prometheus:9090", "up"))
 			}
 			isZero := spec("empty:9090", "up")
-			isZero.IgnoreNullValues = true
+			isZero.IsNullZero = true
 			s.Look(time.Now(), object("team-a", 3), 0, isZero)
 			s.Look(time.Now(), object("team-a", 4), 0, spec("empty:9090", "up"))
 			s.Look(time.Now(), object("team-a", 5), 0, spec("broken:9090", "up"))

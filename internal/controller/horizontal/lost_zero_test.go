@@ -48,7 +48,8 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 			one, none, cooldown := int32(1), int32(0), int32(60)
 			o.Spec.MinReplicas = &one
 			if !tt.isPaused {
-				o.Spec.MinReplicas, o.Spec.CooldownPeriod = &none, &cooldown
+				o.Spec.MinReplicas = &none
+				o.Spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{CooldownSeconds: &cooldown}
 			}
 			if tt.isAtZeroBefore {
 				w.setReplicas("web", 0)
@@ -70,7 +71,9 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 			w.pass(20 * time.Second)
 			lost.Store(true)
 			if tt.isPaused {
-				edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode, s.PausedReplicas = "Paused", &none })
+				edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+					s.Mode, s.Paused = "Paused", &plimsollv1alpha1.Paused{}
+				})
 			}
 			w.pass(2 * time.Minute)
 			w.wantReplicas("web", 0, name)
@@ -97,8 +100,8 @@ func TestZeroUnderANewLeader(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.workloads()
 		o := workloadOf(w.web("web", 2))
-		none, two := int32(0), int32(2)
-		o.Spec.MinReplicas, o.Spec.Mode, o.Spec.PausedReplicas = &two, "Paused", &none
+		two := int32(2)
+		o.Spec.MinReplicas, o.Spec.Mode, o.Spec.Paused = &two, "Paused", &plimsollv1alpha1.Paused{}
 		w.setReplicas("web", 0)
 		api.put(o)
 		w.start(api.serve)

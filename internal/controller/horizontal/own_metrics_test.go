@@ -172,7 +172,7 @@ func TestFailingServerKeepsReplicas(t *testing.T) {
 		api, o := w.workloads(), w.ownMetrics()
 		object := ownly(w.web("web", 4), ofQuery)
 		object.Spec.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
-			Behavior: plimsollv1alpha1.FallbackStatic, Replicas: ptr.To[int32](6), FailureDurationSeconds: ptr.To[int32](60),
+			Policy: plimsollv1alpha1.FallbackStatic, Replicas: ptr.To[int32](6), FailureDurationSeconds: ptr.To[int32](60),
 		}
 		api.put(object)
 		o.answer = sources.Answer{Err: errServer}
@@ -182,7 +182,7 @@ func TestFailingServerKeepsReplicas(t *testing.T) {
 		w.pass(12 * time.Second)
 		w.wantReplicas("web", 6, "the fallback is due after a minute")
 		got := workloadCondition(api.get("web"), "FallbackActive")
-		if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, "Prometheus") {
+		if got.Status != metav1.ConditionTrue || !strings.Contains(got.Message, `metric "own"`) {
 			t.Errorf("%+v", got)
 		}
 	})

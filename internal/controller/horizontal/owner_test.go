@@ -56,7 +56,7 @@ func TestOwnPodsAlone(t *testing.T) {
 		replicas int32
 	}{
 		"by labels": {plimsollv1alpha1.SelectionStrategyLabelSelector, "AmbiguousSelector", 2},
-		"by owner":  {plimsollv1alpha1.SelectionStrategyOwnerReferences, "ValidMetricFound", 4},
+		"by owner":  {plimsollv1alpha1.SelectionStrategyOwnerReference, "ValidMetricFound", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -114,7 +114,7 @@ func TestOwnerNotKnownYet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api := w.workloads()
 		object := workloadOf(w.web("web", 2))
-		object.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReferences
+		object.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReference
 		api.put(object)
 		w.adopt("web", "web-1", 2)
 		w.start(api.serve)

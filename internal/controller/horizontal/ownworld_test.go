@@ -315,11 +315,11 @@ func average(text string) plimsollv1alpha1.MetricTarget {
 
 // ownMetric is a metric of that type, with 10 for each replica.
 func ownMetric(kind plimsollv1alpha1.MetricSourceType) plimsollv1alpha1.MetricSpec {
-	m := plimsollv1alpha1.MetricSpec{Type: kind}
+	m := plimsollv1alpha1.MetricSpec{Name: "own", Type: kind}
 	switch kind {
 	case plimsollv1alpha1.PodEndpointMetricSourceType:
 		m.PodEndpoint = &plimsollv1alpha1.PodEndpointMetricSource{
-			Port: intstr.FromString("http"), As: plimsollv1alpha1.RateSampleType,
+			Port: intstr.FromString("http"), ValueType: plimsollv1alpha1.RateValueType,
 			Metric: plimsollv1alpha1.MetricIdentifier{Name: "hits"}, Target: average("10"),
 		}
 	case plimsollv1alpha1.PrometheusMetricSourceType:

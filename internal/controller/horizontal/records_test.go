@@ -28,7 +28,7 @@ func TestStatusAloneMakesNoNewPolicy(t *testing.T) {
 			t.Error("a status write made a new policy")
 		}
 		// The generation of an edit grows; that of a default that the API server has since does not.
-		second := policy(func(w *plimsollv1alpha1.WorkloadAutoscaler) { w.Spec.CooldownPeriod = ptr.To[int32](7) })
+		second := policy(func(w *plimsollv1alpha1.WorkloadAutoscaler) { w.Spec.SyncPeriodSeconds = ptr.To[int32](7) })
 		if second == first {
 			t.Error("another spec made no new policy")
 		}

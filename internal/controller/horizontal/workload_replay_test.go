@@ -31,7 +31,7 @@ func sameSchedule(a, b *schedules.Schedule) bool {
 // always is a schedule that is always in force.
 func always(least int32) plimsollv1alpha1.Schedule {
 	return plimsollv1alpha1.Schedule{
-		Name: "always", Start: "* * * * *", TimeZone: "Etc/UTC", DurationSeconds: 120, MinReplicas: &least,
+		Name: "always", Start: "* * * * *", TimeZone: "Etc/UTC", DurationSeconds: ptr.To[int64](120), MinReplicas: &least,
 	}
 }
 
@@ -59,7 +59,7 @@ var workloadReplays = map[string]workloadReplay{
 		prepare: func(_ *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
 			// Virtual time begins at midnight in UTC, which is 05:45 in Nepal.
 			o.Spec.Schedules = []plimsollv1alpha1.Schedule{{Name: "later", Start: "0 6 * * *", TimeZone: "Asia/Kathmandu",
-				DurationSeconds: 3600, MinReplicas: ptr.To[int32](20), RampSeconds: ptr.To[int32](1800)}}
+				DurationSeconds: ptr.To[int64](3600), MinReplicas: ptr.To[int32](20), RampSeconds: ptr.To[int32](1800)}}
 		},
 		is: []func(*horizontal.Decision) bool{func(d *horizontal.Decision) bool {
 			return len(d.Schedules.InForce) == 1 && d.Schedules.InForce[0].IsRamp && d.Desired > 5
@@ -68,7 +68,7 @@ var workloadReplays = map[string]workloadReplay{
 	"a fallback begins and ends": {
 		prepare: func(_ *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
 			o.Spec.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
-				FailureDurationSeconds: ptr.To[int32](20), Replicas: ptr.To[int32](4), Behavior: plimsollv1alpha1.FallbackStatic,
+				FailureDurationSeconds: ptr.To[int32](20), Replicas: ptr.To[int32](4), Policy: plimsollv1alpha1.FallbackStatic,
 			}
 		},
 		external: func(since time.Duration) (int64, error) {
@@ -84,7 +84,8 @@ var workloadReplays = map[string]workloadReplay{
 	},
 	"to zero and back": {
 		prepare: func(_ *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			o.Spec.MinReplicas, o.Spec.CooldownPeriod = ptr.To[int32](0), ptr.To[int32](20)
+			o.Spec.MinReplicas = ptr.To[int32](0)
+			o.Spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{CooldownSeconds: ptr.To[int32](20)}
 			o.Spec.Behavior = &plimsollv1alpha1.Behavior{ScaleDown: &plimsollv1alpha1.ScaleDownRules{
 				StabilizationWindowSeconds: ptr.To[int32](0),
 			}}
@@ -108,7 +109,7 @@ var workloadReplays = map[string]workloadReplay{
 	},
 	"paused": {
 		prepare: func(_ *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			o.Spec.Mode, o.Spec.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](7)
+			o.Spec.Mode, o.Spec.Paused = plimsollv1alpha1.ModePaused, &plimsollv1alpha1.Paused{Replicas: 7}
 		},
 		external: func(time.Duration) (int64, error) { return 500, nil },
 		is: []func(*horizontal.Decision) bool{
@@ -131,7 +132,7 @@ var workloadReplays = map[string]workloadReplay{
 	},
 	"own pods": {
 		prepare: func(w *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			o.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReferences
+			o.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReference
 			w.adopt("web", "web-1", 2)
 			for _, name := range []string{"job-0", "job-1"} {
 				w.add(podResource, pod(name, map[string]string{"app": "web"}))
@@ -144,8 +145,13 @@ var workloadReplays = map[string]workloadReplay{
 	},
 	"awaited": {
 		prepare: func(w *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			o.Spec.Metrics = append(o.Spec.Metrics, workloadOf(&autoscalingv2.HorizontalPodAutoscaler{}).Spec.Metrics...)
-			o.Spec.Metrics[1].Resource.Target.AverageUtilization = ptr.To[int32](50)
+			o.Spec.Metrics = append(o.Spec.Metrics, plimsollv1alpha1.MetricSpec{
+				Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType, Resource: &plimsollv1alpha1.ResourceMetricSource{
+					Name: "cpu", Target: plimsollv1alpha1.MetricTarget{
+						Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: ptr.To[int32](50),
+					},
+				},
+			})
 			w.usage = 200
 		},
 		// Longer than a decision waits.
@@ -192,7 +198,7 @@ func TestPreviewNeverWrites(t *testing.T) {
 		k := w.kubelets("a")
 		api := w.workloads()
 		object := workloadOf(w.web("web", 2))
-		object.Spec.Mode, object.Spec.PausedReplicas = plimsollv1alpha1.ModePreview, ptr.To[int32](9)
+		object.Spec.Mode, object.Spec.Paused = plimsollv1alpha1.ModePreview, &plimsollv1alpha1.Paused{Replicas: 9}
 		object.Spec.Schedules = []plimsollv1alpha1.Schedule{always(3)}
 		w.onto("web", 2, "a")
 		api.put(object)

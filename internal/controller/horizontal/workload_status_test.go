@@ -55,7 +55,7 @@ func TestStatusFollowsRamp(t *testing.T) {
 		object := workloadOf(externally(w.web("web", 10)))
 		w.external = func(context.Context) (int64, error) { return 1000, nil }
 		object.Spec.Schedules = []plimsollv1alpha1.Schedule{{
-			Name: "later", Start: "0 2 * * *", DurationSeconds: 3600, MinReplicas: ptr.To[int32](9),
+			Name: "later", Start: "0 2 * * *", DurationSeconds: ptr.To[int64](3600), MinReplicas: ptr.To[int32](9),
 			RampSeconds: ptr.To[int32](7200),
 		}}
 		api.put(object)
@@ -85,7 +85,7 @@ func TestConditionsEndWithTheirCause(t *testing.T) {
 		w.external = func(context.Context) (int64, error) { return 0, errors.New("down") }
 		object.Spec.Schedules = []plimsollv1alpha1.Schedule{always(3)}
 		object.Spec.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
-			FailureDurationSeconds: ptr.To[int32](20), Replicas: ptr.To[int32](4), Behavior: plimsollv1alpha1.FallbackStatic,
+			FailureDurationSeconds: ptr.To[int32](20), Replicas: ptr.To[int32](4), Policy: plimsollv1alpha1.FallbackStatic,
 		}
 		object.Spec.Mode = plimsollv1alpha1.ModePreview
 		api.put(object)
@@ -115,7 +115,7 @@ func TestConditionsEndWithTheirCause(t *testing.T) {
 		edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = plimsollv1alpha1.ModeActive })
 		want("AbleToScale", metav1.ConditionTrue)
 		edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
-			s.Mode, s.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](6)
+			s.Mode, s.Paused = plimsollv1alpha1.ModePaused, &plimsollv1alpha1.Paused{Replicas: 6}
 		})
 		w.wantReplicas("web", 6, "paused")
 		want("AbleToScale", metav1.ConditionTrue)
@@ -194,7 +194,8 @@ func TestZeroStaysOverARestart(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
 			api := w.workloads()
 			object := workloadOf(externally(w.web("web", replicas)))
-			object.Spec.MinReplicas, object.Spec.CooldownPeriod = ptr.To[int32](0), ptr.To[int32](60)
+			object.Spec.MinReplicas = ptr.To[int32](0)
+			object.Spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{CooldownSeconds: ptr.To[int32](60)}
 			w.external = func(context.Context) (int64, error) { return 0, errors.New("down") }
 			api.put(object)
 			w.start(api.serve, rarely)
@@ -221,7 +222,7 @@ func TestPausedAtZero(t *testing.T) {
 				api := w.workloads()
 				object := workloadOf(externally(w.web("web", 3)))
 				object.Spec.MinReplicas = &least
-				object.Spec.Mode, object.Spec.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](0)
+				object.Spec.Mode, object.Spec.Paused = plimsollv1alpha1.ModePaused, &plimsollv1alpha1.Paused{Replicas: 0}
 				w.external = func(context.Context) (int64, error) { return 400, nil }
 				api.put(object)
 				w.start(api.serve, rarely)
@@ -252,7 +253,7 @@ func TestLimitedWriteLooksAtModeAgain(t *testing.T) {
 		"Preview": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = plimsollv1alpha1.ModePreview }, ""},
 		"Paused":  {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = plimsollv1alpha1.ModePaused }, ""},
 		"Paused at 3": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
-			s.Mode, s.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](3)
+			s.Mode, s.Paused = plimsollv1alpha1.ModePaused, &plimsollv1alpha1.Paused{Replicas: 3}
 		}, "web 2→3"},
 		"a schedule": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.Schedules = []plimsollv1alpha1.Schedule{always(7)}

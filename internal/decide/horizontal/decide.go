@@ -71,7 +71,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	switch d.Branch {
 	case BranchAboveMax:
-		d.correct(d.Bounds.MaxReplicas, &s, o)
+		d.correct(d.lowered(&s), &s, o)
 	case BranchBelowMin:
 		d.correct(d.Bounds.MinReplicas, &s, o)
 	case BranchMetrics:
@@ -150,7 +150,7 @@ func (d *Decision) correct(bound int32, s *State, o *Observation) {
 			d.combine()
 		}
 	}
-	d.Desired, d.Rescale = bound, true
+	d.Desired, d.Rescale = bound, bound != d.Current
 }
 
 func (d *Decision) fromMetrics(s *State, o *Observation) {

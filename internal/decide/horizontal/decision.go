@@ -45,7 +45,8 @@ type Decision struct {
 	Surge surge.Result
 	// Proposed is the proposal that won, before any limit.
 	Proposed proposal.Proposal
-	// Stabilized and Limited are the limits on the way, in this order. They are set on BranchMetrics only.
+	// Stabilized and Limited are the limits on the way, in this order. They are set on BranchMetrics only, but for
+	// Limited where the count is lowered to the max of a schedule.
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
 	// Load is the target's, as far as it is known.

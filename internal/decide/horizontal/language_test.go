@@ -133,11 +133,11 @@ func (s *stage) scheduleOf(words []string) schedules.Schedule {
 func (s *stage) fallbackOf(text string) source.Fallback {
 	replicas, rest, _ := strings.Cut(text, "/")
 	duration, behavior, _ := strings.Cut(rest, "/")
-	b, known := source.ParseFallbackBehavior(behavior)
+	b, known := source.ParseFallbackPolicy(behavior)
 	if !known {
 		s.t.Fatalf("what behavior is %q?", behavior)
 	}
-	return source.Fallback{Replicas: s.count(replicas), FailureDuration: s.period(duration), Behavior: b}
+	return source.Fallback{Replicas: s.count(replicas), FailureDuration: s.period(duration), Policy: b}
 }
 
 // surge reads what a policy says of the surge window.

@@ -29,6 +29,22 @@ func (d *Decision) schedule(work *workspace) {
 	}
 }
 
+// lowered is the count that one above the max is lowered to: at once to the max of the spec, as upstream does, and
+// from there to that of a schedule as fast as the policies permit. No window delays it: it protects from metrics that
+// come and go, and a schedule's time is known.
+func (d *Decision) lowered(s *State) int32 {
+	p, bound := d.policy, d.Bounds.MaxReplicas
+	if p.Behavior == nil || bound == p.MaxReplicas {
+		return bound
+	}
+	limits, past := p.Limits(d), s.History()
+	limited := behavior.Limit(&limits, &past, behavior.Proposed{Now: d.At, Current: d.Current, Replicas: bound})
+	if limited.Replicas < p.MaxReplicas {
+		d.Limited = limited
+	}
+	return min(p.MaxReplicas, limited.Replicas)
+}
+
 func (d *Decision) mode() mode.Mode {
 	switch w := d.policy.WorkloadAutoscaler; {
 	case d.refusal.Reason != "":
@@ -107,7 +123,7 @@ func (d *Decision) applyMode(s *State) {
 		d.Desired = d.Current
 		if held := d.policy.WorkloadAutoscaler.PausedReplicas; held != nil &&
 			d.target.Selector.Problem != podselector.Ambiguous {
-			d.Desired = *held
+			d.Desired = min(*held, d.policy.MaxReplicas)
 		}
 		if d.Rescale = d.Desired != d.Current; d.Rescale || d.Branch != BranchAwaiting {
 			d.Branch = BranchPaused

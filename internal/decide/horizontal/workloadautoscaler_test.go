@@ -63,7 +63,7 @@ func (m maker) extend(p *horizontal.Policy) {
 		if m.chance("a fallback", 2) {
 			p.Metrics[i].Fallback = source.Fallback{
 				FailureDuration: time.Second + m.duration("fails for", time.Minute), Replicas: int32(m.pick("fallback", 0, 30)),
-				Behavior: source.FallbackBehavior(m.pick("behavior of the fallback", 0, 3)),
+				Policy: source.FallbackPolicy(m.pick("policy of the fallback", 0, 3)),
 			}
 		}
 		p.Metrics[i].ActivationMilli = m.pick("activation", 0, 500)
@@ -101,15 +101,19 @@ func stepsOf(t *rapid.T, change func(*horizontal.Policy), check func(s *situatio
 }
 
 // TestScheduleWithinMax: whatever the schedules ask for, nothing above the object's max is written, nor above the
-// lowest max of a schedule in force. In mode Paused the count is the owner's.
+// lowest max of a schedule in force, but on the way down to that. In mode Paused the count is the owner's.
 func TestScheduleWithinMax(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(s *situation, d *horizontal.Decision) {
 			if d.Bounds.MaxReplicas > s.policy.MaxReplicas || d.Bounds.MinReplicas > d.Bounds.MaxReplicas {
 				t.Fatalf("bounds %v of an object with max %d", d.Bounds, s.policy.MaxReplicas)
 			}
-			if d.ActiveDesired != d.Current && d.ActiveDesired > d.Bounds.MaxReplicas {
-				t.Fatalf("to %d, max is %d", d.ActiveDesired, d.Bounds.MaxReplicas)
+			most := d.Bounds.MaxReplicas
+			if s.policy.Behavior != nil && d.ActiveDesired < d.Current {
+				most = s.policy.MaxReplicas
+			}
+			if d.ActiveDesired != d.Current && d.ActiveDesired > most {
+				t.Fatalf("to %d, max is %d", d.ActiveDesired, most)
 			}
 		})
 	})
@@ -129,7 +133,7 @@ func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
 			if m.chance("a fallback", 2) {
 				p.Metrics[i].Fallback = source.Fallback{
 					FailureDuration: time.Minute, Replicas: int32(m.pick("fallback", 1, 20)),
-					Behavior: source.FallbackBehavior(m.pick("behavior of the fallback", 0, 3)),
+					Policy: source.FallbackPolicy(m.pick("policy of the fallback", 0, 3)),
 				}
 			}
 		}
@@ -181,7 +185,7 @@ func checkFallback(t *rapid.T, d *horizontal.Decision) (falls bool) {
 	return true
 }
 
-// TestModesHold: Preview writes nothing, Paused nothing but pausedReplicas.
+// TestModesHold: Preview writes nothing, Paused nothing but paused.replicas.
 func TestModesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(s *situation, d *horizontal.Decision) {
@@ -189,7 +193,8 @@ func TestModesHold(t *testing.T) {
 			switch {
 			case w.Mode == mode.Preview && (d.Rescale || s.state.Pending != nil):
 				t.Fatalf("Preview writes %d", d.Desired)
-			case w.Mode == mode.Paused && d.Desired != d.Current && (w.PausedReplicas == nil || d.Desired != *w.PausedReplicas):
+			case w.Mode == mode.Paused && d.Desired != d.Current && (w.PausedReplicas == nil ||
+				d.Desired != min(*w.PausedReplicas, s.policy.MaxReplicas)):
 				t.Fatalf("Paused goes from %d to %d", d.Current, d.Desired)
 			case w.Mode == mode.Paused && d.Rescale != (d.Desired != d.Current):
 				t.Fatalf("Paused from %d to %d: rescale is %v", d.Current, d.Desired, d.Rescale)

@@ -107,7 +107,8 @@ type workloadAutoscaler struct {
 	spec   plimsollv1alpha1.WorkloadAutoscalerSpec
 }
 
-// pasted is the spec of an HPA: each of its fields is a field of a WorkloadAutoscaler too.
+// pasted is the spec of an HPA: each of its fields is a field of a WorkloadAutoscaler too. The metrics have names
+// beside them.
 func pasted(spec autoscalingv2.HorizontalPodAutoscalerSpec) (plimsollv1alpha1.WorkloadAutoscalerSpec, error) {
 	var own plimsollv1alpha1.WorkloadAutoscalerSpec
 	text, err := json.Marshal(spec)
@@ -116,6 +117,9 @@ func pasted(spec autoscalingv2.HorizontalPodAutoscalerSpec) (plimsollv1alpha1.Wo
 	}
 	if err != nil {
 		return own, fmt.Errorf("spec of a WorkloadAutoscaler: %w", err)
+	}
+	for i := range own.Metrics {
+		own.Metrics[i].Name = own.Metrics[i].Resource.Name
 	}
 	return own, nil
 }

@@ -164,11 +164,11 @@ func requestsSpec(plan Plan, port int) (plimsollv1alpha1.WorkloadAutoscalerSpec,
 	spec.ScaleTargetRef.Name, spec.Metrics = requestsWorkload, nil
 	own, err := pasted(spec)
 	own.Metrics = []plimsollv1alpha1.MetricSpec{{
-		Type: plimsollv1alpha1.PodEndpointMetricSourceType,
+		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-			Port:   intstr.FromInt32(int32(port)),
-			Metric: plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
-			As:     plimsollv1alpha1.RateSampleType,
+			Port:      intstr.FromInt32(int32(port)),
+			Metric:    plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
+			ValueType: plimsollv1alpha1.RateValueType,
 			Target: plimsollv1alpha1.MetricTarget{
 				Type:         plimsollv1alpha1.AverageValueMetricType,
 				AverageValue: resource.NewQuantity(targetRequests, resource.DecimalSI),

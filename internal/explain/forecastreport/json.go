@@ -21,16 +21,16 @@ type Output struct {
 	To           time.Time `json:"to"`
 	KnownMinutes int       `json:"knownMinutes"`
 	// CoarseMinutes are those that are recorded in points of five minutes.
-	CoarseMinutes     int         `json:"coarseMinutes"`
-	OtherMetrics      int         `json:"otherMetrics"`
-	StartUpSeconds    float64     `json:"startUpSeconds"`
-	IsStartUpAssumed  bool        `json:"isStartUpAssumed"`
-	MinReplicas       int32       `json:"minReplicas"`
-	MaxReplicas       int32       `json:"maxReplicas"`
-	Price             float64     `json:"price"`
-	WasteLimitPercent float64     `json:"wasteLimitPercent"`
-	Days              []days.Day  `json:"days"`
-	AtEnd             OutputState `json:"atEnd"`
+	CoarseMinutes      int         `json:"coarseMinutes"`
+	OtherMetrics       int         `json:"otherMetrics"`
+	StartUpSeconds     float64     `json:"startUpSeconds"`
+	IsStartUpAssumed   bool        `json:"isStartUpAssumed"`
+	MinReplicas        int32       `json:"minReplicas"`
+	MaxReplicas        int32       `json:"maxReplicas"`
+	ShortageCostFactor float64     `json:"shortageCostFactor"`
+	WasteLimitPercent  float64     `json:"wasteLimitPercent"`
+	Days               []days.Day  `json:"days"`
+	AtEnd              OutputState `json:"atEnd"`
 	// ToTurnOn is a command; absent where the mode is Active.
 	ToTurnOn string `json:"toTurnOn,omitempty"`
 }
@@ -52,7 +52,7 @@ func (r *Report) Output() *Output {
 		Kind: r.Object.Kind.String(), Namespace: r.Object.Namespace, Name: r.Object.Name, Mode: r.mode(),
 		Source: r.Source, From: r.Load.Start.UTC(), To: r.end().UTC(), KnownMinutes: r.Known, CoarseMinutes: r.Coarse,
 		OtherMetrics: r.OtherMetrics, StartUpSeconds: last.StartUp.Seconds(), IsStartUpAssumed: c.StartUp <= 0,
-		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, Price: c.Settings.Price,
+		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, ShortageCostFactor: c.Settings.Price,
 		WasteLimitPercent: c.Settings.WasteLimitPercent, Days: days.Output(r.Result.Days),
 		AtEnd: OutputState{
 			Reason: last.Reason.String(), Message: last.Text(), Replicas: last.Replicas, ExpectedPods: last.Expected,

@@ -26,7 +26,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	c := &r.Config
 	line("replicas", "%d to %d", c.MinReplicas, c.MaxReplicas)
 	line("start-up", "%s, %s", r.Result.Last.StartUp, r.startUp())
-	line("price", "%g wasted pod-minutes for a lacking one; %g %% of all may be wasted", c.Settings.Price,
+	line("costs", "a lacking pod-minute as much as %g wasted ones; %g %% of all may be wasted", c.Settings.Price,
 		c.Settings.WasteLimitPercent)
 	text.WriteString("\n" + days.Table(r.Result.Days) + "\n")
 	text.WriteString("Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +

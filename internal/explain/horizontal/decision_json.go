@@ -55,6 +55,8 @@ type Trace struct {
 
 // MetricTrace is how one metric came to its proposal. Values are milli-units.
 type MetricTrace struct {
+	// Name is the name that a WorkloadAutoscaler gives the metric.
+	Name   string `json:"name,omitempty"`
 	Metric string `json:"metric"`
 	// ReadFrom is where the values are from of a metric that Plimsoll reads itself.
 	ReadFrom string        `json:"readFrom,omitempty"`
@@ -239,7 +241,7 @@ func surgeTrace(s *surge.Result) *SurgeTrace {
 func (r *Result) metricTrace(i int) MetricTrace {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	t := MetricTrace{
-		Metric: spec.Describe(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
+		Name: spec.GivenName, Metric: spec.Measured(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
 		SetAside: r.setAside(result), OfOthers: r.podsOfOthers(result), StartMilli: result.StartMilli,
 		SharedMilli: result.SharedMilli, MovedMilli: result.MovedMilli,

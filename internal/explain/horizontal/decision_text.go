@@ -144,7 +144,7 @@ func (r *Result) branchText() string {
 
 func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
-	p.Add(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
+	p.Add(fmt.Sprintf("metric %d", i+1), "%s", r.metricText(spec))
 	own := ownMetric{r, i}
 	own.write(p)
 	if result.Pending {
@@ -240,6 +240,15 @@ func (r *Result) valueText(spec *source.Spec, result *metric.Result) string {
 	default:
 		return "average " + amount(spec, result.Milli)
 	}
+}
+
+// metricText names a metric, and says what it measures.
+func (r *Result) metricText(spec *source.Spec) string {
+	measured := spec.Measured(r.Policy.Divergences)
+	if spec.GivenName == "" {
+		return measured
+	}
+	return spec.GivenName + ": " + measured
 }
 
 func targetText(spec *source.Spec, result *metric.Result) string {

@@ -21,7 +21,8 @@ items:
     scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
     maxReplicas: 20
     metrics:
-      - type: External
+      - name: queue
+        type: External
         external:
           metric: {name: queue}
           target: {type: AverageValue, averageValue: "10"}

@@ -54,11 +54,11 @@ func (m ownMetric) readFrom() string {
 // prometheusText is the server, and what decides about its answer.
 func prometheusText(spec *plimsollv1alpha1.PrometheusMetricSource) string {
 	text := spec.ServerAddress
-	if spec.Tenant != "" {
-		text += ", tenant " + spec.Tenant
+	if spec.Tenant != nil {
+		text += ", tenant " + spec.Tenant.ID
 	}
-	if spec.Namespace != "" {
-		text += ", namespace " + spec.Namespace
+	if spec.NamespaceParameter != "" {
+		text += ", namespace " + spec.NamespaceParameter
 	}
 	return text + ", query " + strings.Join(strings.Fields(spec.Query), " ")
 }

@@ -90,7 +90,7 @@ func (r workload) workloadTrace() *WorkloadTrace {
 		f := &d.Schedules.InForce[i]
 		t.Schedules = append(t.Schedules, ScheduleTrace{
 			Name: f.Schedule.Name, Since: f.Since, Until: timeOrNil(f.Until), MinReplicas: f.MinReplicas,
-			MaxReplicas: f.Schedule.MaxReplicas, IsRamp: f.IsRamp,
+			MaxReplicas: f.MaxReplicas, IsRamp: f.IsRamp,
 		})
 	}
 	for _, p := range d.Proposals(nil) {
@@ -101,6 +101,9 @@ func (r workload) workloadTrace() *WorkloadTrace {
 	}
 	return t
 }
+
+// shortName is a metric's name for programs.
+func (r workload) shortName(i int) string { return r.Policy.Metrics[i].ShortName() }
 
 func nameOf(s *schedules.Schedule) string {
 	if s == nil {
@@ -120,12 +123,12 @@ func (r workload) fallbackTraces() (traces []FallbackTrace) {
 	d := &r.Decision
 	for _, f := range d.Fallbacks.Active {
 		traces = append(traces, FallbackTrace{
-			MetricIndex: f.Metric, Metric: r.name(f.Metric), Replicas: f.Replicas, Since: timeOrNil(f.Since),
+			MetricIndex: f.Metric, Metric: r.shortName(f.Metric), Replicas: f.Replicas, Since: timeOrNil(f.Since),
 		})
 	}
 	if i := d.Fallbacks.DueMetric; !d.Fallbacks.Due.IsZero() {
 		traces = append(traces, FallbackTrace{
-			MetricIndex: i, Metric: r.name(i), Replicas: r.Policy.Metrics[i].Fallback.ReplicasAt(d.Current),
+			MetricIndex: i, Metric: r.shortName(i), Replicas: r.Policy.Metrics[i].Fallback.ReplicasAt(d.Current),
 			Due: timeOrNil(d.Fallbacks.Due),
 		})
 	}
@@ -139,7 +142,7 @@ func (r workload) cooldownTrace() *CooldownTrace {
 	}
 	t := &CooldownTrace{End: timeOrNil(z.CooldownEnd), IsOver: z.IsCooledDown}
 	if z.IsActive {
-		t.Metric = r.name(z.Metric)
+		t.Metric = r.shortName(z.Metric)
 	}
 	return t
 }
@@ -157,6 +160,6 @@ func (r workload) proposalTrace(p proposal.Proposal) OwnProposalTrace {
 	case proposal.Surge:
 		t.SampleTime = timeOrNil(r.Decision.Surge.At)
 	}
-	t.Name = r.name(p.Index)
+	t.Name = r.shortName(p.Index)
 	return t
 }

@@ -66,7 +66,7 @@ func (r workload) nextHeld() string {
 	case r.Observation.Refusal.Reason != "":
 		return fmt.Sprintf("stays at %d while the WorkloadAutoscaler may not write it", d.Current)
 	case d.Rescale:
-		return fmt.Sprintf("%d (pausedReplicas) at the next decision, then no change until the mode changes", d.Desired)
+		return fmt.Sprintf("%d (paused.replicas) at the next decision, then no change until the mode changes", d.Desired)
 	}
 	return fmt.Sprintf("stays at %d until the mode changes", d.Current)
 }
@@ -97,7 +97,7 @@ func (r workload) followUpText() string {
 	case trigger.RampStart:
 		return fmt.Sprintf("%s: the ramp of schedule %q begins", at, f.Schedule)
 	case trigger.RampStep:
-		return fmt.Sprintf("%s: the ramp of schedule %q rises", at, f.Schedule)
+		return fmt.Sprintf("%s: the ramp of schedule %q goes on", at, f.Schedule)
 	case trigger.FallbackDue:
 		return fmt.Sprintf("%s: the fallback of %s, if that still cannot be computed", at, r.name(f.Metric))
 	case trigger.CooldownEnd:
@@ -182,7 +182,7 @@ func (r workload) modeText() string {
 	case w.Mode == mode.Preview:
 		return "Preview: decides, and writes nothing"
 	case w.Mode == mode.Paused && w.PausedReplicas != nil:
-		return fmt.Sprintf("Paused: holds the replica count at %d (pausedReplicas)", *w.PausedReplicas)
+		return fmt.Sprintf("Paused: holds the replica count at %d (paused.replicas)", *w.PausedReplicas)
 	case w.Mode == mode.Paused:
 		return "Paused: keeps the replica count as it is"
 	default:
@@ -193,14 +193,25 @@ func (r workload) modeText() string {
 func (r workload) inForceText(f *schedules.InForce) string {
 	s := f.Schedule
 	if f.IsRamp {
-		return fmt.Sprintf("%q ramps up since %s until %s: minReplicas %d of %d", s.Name, r.at(f.Since), r.at(f.Until),
-			f.MinReplicas, s.MinReplicas)
+		return fmt.Sprintf("%q ramps since %s until %s: %s", s.Name, r.at(f.Since), r.at(f.Until), rampText(f))
 	}
 	until := "without an end in sight"
 	if !f.Until.IsZero() {
 		until = "until " + r.at(f.Until)
 	}
 	return fmt.Sprintf("%q is in force since %s %s%s", s.Name, r.at(f.Since), until, boundsOf(s))
+}
+
+// rampText is how far the bounds of a ramp are: "minReplicas 5 of 20".
+func rampText(f *schedules.InForce) string {
+	var parts []string
+	if f.MinReplicas > 0 {
+		parts = append(parts, fmt.Sprintf("minReplicas %d of %d", f.MinReplicas, f.Schedule.MinReplicas))
+	}
+	if f.MaxReplicas > 0 {
+		parts = append(parts, fmt.Sprintf("maxReplicas %d of %d", f.MaxReplicas, f.Schedule.MaxReplicas))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (r workload) writeFallbacks(p *lines.Page) {

@@ -117,13 +117,10 @@ func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
 	default:
 		return nil, fmt.Errorf("apiVersion: %s cannot be read, only autoscaling/v1 and autoscaling/v2", version)
 	}
-	// To the API server of an HPA an empty list is none, and it sets the default.
-	if metrics, ok := spec["metrics"].([]any); ok && len(metrics) == 0 {
-		delete(spec, "metrics")
-	}
 	if err := r.paste(spec, &r.WorkloadAutoscaler.Spec); err != nil {
 		return nil, err
 	}
+	r.complete()
 	r.CheckTarget()
 	r.noteOwners(hpa)
 	r.noteDependents(hpa)

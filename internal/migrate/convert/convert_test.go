@@ -123,8 +123,14 @@ func TestRoundTrip(t *testing.T) {
 		hpa := drawHPA(rt)
 		object := toUnstructured(rt, hpa)
 		r, err := FromHPA(object)
-		if err != nil || len(r.Findings) > 0 {
+		if err != nil || r.Losses() > 0 {
 			rt.Fatalf("%v, %v", err, r)
+		}
+		if len(hpa.Spec.Metrics) == 0 {
+			percent := int32(80)
+			hpa.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent}}}}
 		}
 		if err := r.Preview(object); err != nil {
 			rt.Fatal(err)
@@ -180,7 +186,7 @@ func TestNotCopied(t *testing.T) {
 	}
 	object := toUnstructured(t, hpa)
 	r, err := FromHPA(object)
-	if err != nil || len(r.Findings) != 2 || r.Losses() > 0 {
+	if err != nil || len(r.Findings) != 3 || r.Losses() > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	want := metav1.ObjectMeta{Namespace: "shop", Name: "web",

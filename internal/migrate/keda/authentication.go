@@ -133,7 +133,7 @@ func (r *reader) credentials(
 	}
 	ca, hasCA := p.first("ca")
 	if hasCA {
-		tlsOf(&to.TLSConfig).CA = &plimsollv1alpha1.CertificateSource{Secret: ca}
+		tlsOf(&to.TLSConfig).CA = &plimsollv1alpha1.SecretSource{Secret: ca}
 	}
 	if to.TLSConfig != nil && server.Scheme != "https" {
 		r.Note(r.at+".authenticationRef", "its certificates are without effect: the server is asked by http")
@@ -161,7 +161,7 @@ func (r *reader) mode(mode string, p parameters, to *plimsollv1alpha1.Prometheus
 		key, hasKey := r.take(p, "key")
 		if hasCert && hasKey {
 			config := tlsOf(&to.TLSConfig)
-			config.Cert, config.KeySecret = &plimsollv1alpha1.CertificateSource{Secret: cert}, &key
+			config.Cert, config.Key = &plimsollv1alpha1.SecretSource{Secret: cert}, &plimsollv1alpha1.SecretSource{Secret: key}
 		}
 	default:
 		r.Lose(r.at+".metadata.authModes", "%q: a metric of type Prometheus has bearer, basic and tls", mode)
@@ -186,12 +186,12 @@ func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
 	}
 	config := &plimsollv1alpha1.TLSConfig{InsecureSkipVerify: r.isSet("unsafeSsl", false)}
 	if hasCA {
-		config.CA = &plimsollv1alpha1.CertificateSource{Secret: ca}
+		config.CA = &plimsollv1alpha1.SecretSource{Secret: ca}
 	}
 	if hasCert {
 		cert, _ := r.take(p, "tlsClientCert")
 		if key, ok := r.take(p, "tlsClientKey"); ok {
-			config.Cert, config.KeySecret = &plimsollv1alpha1.CertificateSource{Secret: cert}, &key
+			config.Cert, config.Key = &plimsollv1alpha1.SecretSource{Secret: cert}, &plimsollv1alpha1.SecretSource{Secret: key}
 		}
 	}
 	r.noteSecretsOf(secretsOfTLS(config), address, config)
@@ -203,13 +203,10 @@ func secretsOfTLS(config *plimsollv1alpha1.TLSConfig) []string {
 	if config == nil {
 		return nil
 	}
-	for _, source := range []*plimsollv1alpha1.CertificateSource{config.CA, config.Cert} {
+	for _, source := range []*plimsollv1alpha1.SecretSource{config.CA, config.Cert, config.Key} {
 		if source != nil {
 			names = append(names, source.Secret.Name)
 		}
-	}
-	if config.KeySecret != nil {
-		names = append(names, config.KeySecret.Name)
 	}
 	return names
 }

@@ -42,11 +42,25 @@ func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 		c.Lose(at+".metadata", "cron: %v", err)
 		return
 	}
-	duration, err := active.duration(time.UTC)
-	if err != nil {
-		c.Lose(at+".metadata", "cron: %v", err)
-		return
+	schedule := plimsollv1alpha1.Schedule{
+		Name: c.scheduleName(i, t), TimeZone: zone, Start: strings.TrimSpace(t.Metadata["start"]), MinReplicas: &replicas,
 	}
+	if active.hasOneEnd() {
+		schedule.End = strings.TrimSpace(t.Metadata["end"])
+	} else {
+		duration, err := active.duration(time.UTC)
+		if err != nil {
+			c.Lose(at+".metadata", "cron: %v", err)
+			return
+		}
+		c.noteClock(at, active, zone, duration)
+		schedule.DurationSeconds = ptr.To(int64(duration / time.Second))
+	}
+	c.out().Schedules = append(c.out().Schedules, schedule)
+}
+
+// noteClock notes where a duration is not what KEDA does by the clock.
+func (c *conversion) noteClock(at string, active activity, zone string, duration time.Duration) {
 	// A zone that cannot be loaded is not accepted in a schedule either.
 	if location, err := time.LoadLocation(zone); err == nil {
 		if _, err := active.duration(location); err != nil {
@@ -54,10 +68,6 @@ func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 				"the clocks change, an hour earlier or later", duration)
 		}
 	}
-	c.out().Schedules = append(c.out().Schedules, plimsollv1alpha1.Schedule{
-		Name: c.scheduleName(i, t), TimeZone: zone, Start: strings.TrimSpace(t.Metadata["start"]),
-		DurationSeconds: int64(duration / time.Second), MinReplicas: &replicas,
-	})
 }
 
 // scheduleName is the trigger's name where schedules can have it and none has it yet.
@@ -94,6 +104,24 @@ func activityOf(start, end string) (a activity, err error) {
 	return a, nil
 }
 
+// hasOneEnd reports whether exactly one end comes after each start and before the next: then KEDA is active until the
+// next end, as a schedule is.
+func (a activity) hasOneEnd() bool {
+	first := firstDay(time.UTC)
+	last, from, n := first.AddDate(5, 0, 0), a.starts.Next(first), 0
+	for ; !from.IsZero() && from.Before(last) && n < maxStarts; n++ {
+		next, end := a.starts.Next(from), a.ends.Next(from)
+		if next.IsZero() || end.IsZero() || end.After(next) || !a.ends.Next(end).After(next) {
+			return false
+		}
+		from = next
+	}
+	return n > 0
+}
+
+// firstDay is where starts are looked at from: a leap year is among the years that follow.
+func firstDay(in *time.Location) time.Time { return time.Date(2023, 1, 1, 0, 0, 0, 0, in) }
+
 // period is one time of activity; of no length if there is none after the start.
 type period struct{ from, until time.Time }
 
@@ -109,8 +137,7 @@ func (p period) String() string {
 
 // duration is how long the activity is after each start. It must always be the same.
 func (a activity) duration(in *time.Location) (time.Duration, error) {
-	// A leap year is among the years that follow.
-	first := time.Date(2023, 1, 1, 0, 0, 0, 0, in)
+	first := firstDay(in)
 	last := first.AddDate(5, 0, 0)
 	var before *period
 	for from, n := a.starts.Next(first), 0; !from.IsZero() && from.Before(last) && n < maxStarts; n++ {

@@ -23,6 +23,9 @@ import (
 // it how often KEDA counts a failure.
 const syncPeriod = 15 * time.Second
 
+// leastSyncPeriod is the least syncPeriodSeconds of a WorkloadAutoscaler.
+const leastSyncPeriod = 3
+
 // HPAName is the name of the HPA that KEDA makes of a ScaledObject.
 func HPAName(object *unstructured.Unstructured) string {
 	if name, _, _ := unstructured.NestedString(object.Object, "status", "hpaName"); name != "" {
@@ -114,6 +117,7 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 	for i := range c.spec.Triggers {
 		c.trigger(i, &c.spec.Triggers[i])
 	}
+	c.Finish()
 	c.fallback()
 	c.zero()
 	c.annotations()
@@ -127,16 +131,13 @@ func (c *conversion) out() *plimsollv1alpha1.WorkloadAutoscalerSpec {
 
 func (c *conversion) limits() {
 	s, out := &c.spec, c.out()
-	// Without triggers that become metrics there are none, not the default.
-	out.Metrics = []plimsollv1alpha1.MetricSpec{}
 	out.ScaleTargetRef = plimsollv1alpha1.CrossVersionObjectReference(s.Target())
 	least, most := s.Bounds()
 	out.MinReplicas, out.MaxReplicas = &least, most
-	out.CooldownPeriod, out.InitialCooldownPeriod = s.CooldownPeriod, s.InitialCooldownPeriod
 	c.idle()
 	if p := s.PollingInterval; p != nil {
 		if *p > 0 && time.Duration(*p)*time.Second < syncPeriod {
-			out.SyncPeriodSeconds = p
+			out.SyncPeriodSeconds = ptr.To(max(*p, leastSyncPeriod))
 		} else {
 			c.Note("spec.pollingInterval", "not needed: metrics are read in every sync period")
 		}
@@ -208,8 +209,8 @@ func (c *conversion) advanced() error {
 	return nil
 }
 
-// behaviors are KEDA's of a fallback.
-var behaviors = map[string]plimsollv1alpha1.FallbackBehavior{
+// policies are those of a fallback, by what KEDA calls its behavior.
+var policies = map[string]plimsollv1alpha1.FallbackPolicy{
 	"": plimsollv1alpha1.FallbackStatic, "static": plimsollv1alpha1.FallbackStatic,
 	"currentReplicas":         plimsollv1alpha1.FallbackCurrentReplicas,
 	"currentReplicasIfHigher": plimsollv1alpha1.FallbackCurrentReplicasIfHigher,
@@ -223,12 +224,12 @@ func (c *conversion) fallback() {
 	if f == nil {
 		return
 	}
-	behavior, ok := behaviors[f.Behavior]
+	policy, ok := policies[f.Behavior]
 	if !ok {
 		c.Lose("spec.fallback.behavior", "%q is not known", f.Behavior)
 		return
 	}
-	if f.Replicas < 1 && behavior != plimsollv1alpha1.FallbackCurrentReplicas {
+	if f.Replicas < 1 && policy != plimsollv1alpha1.FallbackCurrentReplicas {
 		c.Lose("spec.fallback.replicas", "%d: a fallback has at least 1 replica", f.Replicas)
 		return
 	}
@@ -236,7 +237,11 @@ func (c *conversion) fallback() {
 	if slices.ContainsFunc(c.spec.Triggers, func(t scaledobject.Trigger) bool { return t.UseCachedMetrics }) {
 		period = time.Duration(ptr.Deref(c.spec.PollingInterval, 30)) * time.Second
 	}
-	seconds := failureSeconds(f.FailureThreshold, period)
+	seconds, replicas := failureSeconds(f.FailureThreshold, period), f.Replicas
+	if most := c.out().MaxReplicas; replicas > most && policy != plimsollv1alpha1.FallbackCurrentReplicas {
+		c.Note("spec.fallback.replicas", "%d becomes %d: KEDA too scales to maxReplicaCount at most", replicas, most)
+		replicas = most
+	}
 	isUsed := false
 	for i := range c.out().Metrics {
 		m := &c.out().Metrics[i]
@@ -244,9 +249,9 @@ func (c *conversion) fallback() {
 			continue
 		}
 		isUsed = true
-		m.Fallback = &plimsollv1alpha1.Fallback{FailureDurationSeconds: ptr.To(seconds), Behavior: behavior}
-		if behavior != plimsollv1alpha1.FallbackCurrentReplicas {
-			m.Fallback.Replicas = ptr.To(f.Replicas)
+		m.Fallback = &plimsollv1alpha1.Fallback{FailureDurationSeconds: ptr.To(seconds), Policy: policy}
+		if policy != plimsollv1alpha1.FallbackCurrentReplicas {
+			m.Fallback.Replicas = ptr.To(replicas)
 		}
 	}
 	switch {
@@ -272,7 +277,7 @@ func isExternal(m *plimsollv1alpha1.MetricSpec) bool {
 	return m.External != nil || m.Prometheus != nil || m.ExternalScaler != nil
 }
 
-// zero raises minReplicas where a WorkloadAutoscaler cannot scale to zero.
+// zero says when the last replica goes, and raises minReplicas where a WorkloadAutoscaler cannot scale to zero.
 func (c *conversion) zero() {
 	out := c.out()
 	hasExternal := slices.ContainsFunc(out.Metrics,
@@ -280,6 +285,21 @@ func (c *conversion) zero() {
 	if *out.MinReplicas == 0 && len(out.Metrics) > 0 && !hasExternal {
 		c.Lose("spec.minReplicaCount", "0 needs an external metric here; minReplicas becomes 1")
 		out.MinReplicas = ptr.To[int32](1)
+	}
+	if *out.MinReplicas == 0 {
+		out.ScaleToZero = &plimsollv1alpha1.ScaleToZero{
+			CooldownSeconds: c.spec.CooldownPeriod, InitialCooldownSeconds: c.spec.InitialCooldownPeriod,
+		}
+		return
+	}
+	for i := range out.Metrics {
+		if out.Metrics[i].ActivationValue != nil {
+			out.Metrics[i].ActivationValue = nil
+			c.Note("spec.triggers", "the activation value of %s is left out: it is about going to 0 and back", out.Metrics[i].Name)
+		}
+	}
+	if c.spec.CooldownPeriod != nil || c.spec.InitialCooldownPeriod != nil {
+		c.Note("spec.cooldownPeriod", "left out: it is about going to 0, and minReplicas is %d", *out.MinReplicas)
 	}
 }
 
@@ -294,7 +314,7 @@ func (c *conversion) annotations() {
 		if err != nil || replicas < 0 {
 			c.Lose("metadata.annotations["+AnnotationPausedReplicas+"]", "%q is not a replica count", text)
 		} else {
-			out.Mode, out.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To(int32(replicas))
+			c.pause(int32(replicas))
 		}
 	}
 	disabled := plimsollv1alpha1.DisabledPolicySelect
@@ -320,6 +340,17 @@ func (c *conversion) annotations() {
 		}
 		delete(annotations, key)
 	}
+}
+
+// pause holds the replica count. KEDA holds it above maxReplicaCount too.
+func (c *conversion) pause(replicas int32) {
+	out := c.out()
+	if replicas > out.MaxReplicas {
+		c.Lose("metadata.annotations["+AnnotationPausedReplicas+"]", "%d becomes %d: a pause has maxReplicas at most",
+			replicas, out.MaxReplicas)
+		replicas = out.MaxReplicas
+	}
+	out.Mode, out.Paused = plimsollv1alpha1.ModePaused, &plimsollv1alpha1.Paused{Replicas: replicas}
 }
 
 func (c *conversion) behavior() *plimsollv1alpha1.Behavior {

@@ -95,8 +95,8 @@ func TestScalerWithSeveralMetrics(t *testing.T) {
 // The printed annotation permits a Secret for servers whose identity nothing verifies to its owner.
 func TestAnnotationOfSecrets(t *testing.T) {
 	const address = "mimir.example.com:443"
-	ca := func(secret string) *plimsollv1alpha1.CertificateSource {
-		return &plimsollv1alpha1.CertificateSource{Secret: plimsollv1alpha1.SecretKeySelector{Name: secret, Key: "ca.crt"}}
+	ca := func(secret string) *plimsollv1alpha1.SecretSource {
+		return &plimsollv1alpha1.SecretSource{Secret: plimsollv1alpha1.SecretKeySelector{Name: secret, Key: "ca.crt"}}
 	}
 	for name, c := range map[string]struct {
 		config *plimsollv1alpha1.TLSConfig
@@ -264,7 +264,8 @@ func TestAsKEDA(t *testing.T) {
 			"spec.fallback", false, "without effect"},
 		"a quantity as a threshold": {plain + strings.Replace(prometheusOfWorker, `"5"`, "5k", 1), 0,
 			"spec.triggers[0]", true, "not a number"},
-		"a night with clock changes": {cron("Europe/Berlin", "}"), 1,
+		"a night with clock changes": {cron("Europe/Berlin", "}"), 1, "", false, ""},
+		"one with two ends": {strings.Replace(cron("Europe/Berlin", "}"), "end: 0 6 * * *", `end: "0 5,6 * * *"`, 1), 1,
 			"spec.triggers[0].metadata.end", false, "an hour earlier or later"},
 		"a night without": {cron("Asia/Kolkata", "}"), 1, "", false, ""},
 		"more than the max": {strings.Replace(cron("Etc/UTC", "}"), "  min", "  maxReplicaCount: 2\n  min", 1), 1,

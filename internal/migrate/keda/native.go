@@ -85,9 +85,11 @@ func (r *reader) prometheus() {
 	}
 	p := &plimsollv1alpha1.PrometheusMetricSource{
 		ServerAddress: server.String(), Query: strings.TrimSpace(r.trigger.Metadata["query"]),
-		Namespace: r.trigger.Metadata["namespace"], IntervalSeconds: r.interval(), Target: target,
+		NamespaceParameter: r.trigger.Metadata["namespace"], IntervalSeconds: r.interval(), Target: target,
+	}
+	if r.isSet("ignoreNullValues", true) {
 		// The default of KEDA, and not that of a WorkloadAutoscaler.
-		IgnoreNullValues: ptr.To(r.isSet("ignoreNullValues", true)),
+		p.NullValues = plimsollv1alpha1.NullValuesZero
 	}
 	if p.Query == "" || len(p.Query) > maxQuery {
 		r.Lose(r.at+".metadata.query", "a query has 1 to %d characters", maxQuery)
@@ -225,13 +227,13 @@ func (r *reader) tenant(p *plimsollv1alpha1.PrometheusMetricSource) {
 		name, value, _ := strings.Cut(header, "=")
 		name = strings.TrimSpace(name)
 		known, isTenant := tenants[strings.ToLower(name)]
-		if value = strings.TrimSpace(value); !isTenant || value == "" || p.Tenant != "" {
+		if value = strings.TrimSpace(value); !isTenant || value == "" || p.Tenant != nil {
 			// The value may be a secret.
 			r.Lose(r.at+".metadata.customHeaders", "%s: of the headers only %s or %s can be set", name,
 				plimsollv1alpha1.ScopeOrgIDTenantHeader, plimsollv1alpha1.ThanosTenantHeader)
 			continue
 		}
-		p.Tenant, p.TenantHeader = value, known
+		p.Tenant = &plimsollv1alpha1.Tenant{ID: value, Header: known}
 	}
 }
 
@@ -245,13 +247,16 @@ func (r *reader) scaler(i int) {
 		return
 	}
 	s := plimsollv1alpha1.ExternalScalerMetricSource{
-		ScalerAddress: address, IntervalSeconds: r.interval(), Push: ptr.To(r.trigger.Type == externalPushTrigger),
-		ScalerMetadata: r.scalerMetadata(),
+		ScalerAddress: address, IntervalSeconds: r.interval(), ScalerMetadata: r.scalerMetadata(),
+		Delivery: plimsollv1alpha1.PollDelivery,
+	}
+	if r.trigger.Type == externalPushTrigger {
+		s.Delivery = plimsollv1alpha1.PushDelivery
 	}
 	switch kind := plimsollv1alpha1.MetricTargetType(r.trigger.MetricType); kind {
 	case "", plimsollv1alpha1.AverageValueMetricType:
 	case plimsollv1alpha1.ValueMetricType:
-		s.MetricType = kind
+		s.Target = &plimsollv1alpha1.ExternalScalerTarget{Type: kind}
 	default:
 		r.Lose(r.at+".metricType", "%q: external metrics have AverageValue or Value", r.trigger.MetricType)
 		return

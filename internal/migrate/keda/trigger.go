@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -19,7 +20,8 @@ import (
 
 // trigger makes a metric or a schedule of a trigger.
 func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
-	at := fmt.Sprintf("spec.triggers[%d]", i)
+	at, before := fmt.Sprintf("spec.triggers[%d]", i), len(c.out().Metrics)
+	defer func() { c.name(t, before) }()
 	switch t.Type {
 	case cpuTrigger, memoryTrigger:
 		c.resource(at, t)
@@ -29,6 +31,14 @@ func (c *conversion) trigger(i int, t *scaledobject.Trigger) {
 		if !c.IsNative || !c.native(at, i, t) {
 			c.external(at, i, t)
 		}
+	}
+}
+
+// name gives the first of the trigger's metrics the trigger's name, where a metric can have it. The others are named
+// after what they measure.
+func (c *conversion) name(t *scaledobject.Trigger, first int) {
+	if metrics := c.out().Metrics; first < len(metrics) && len(validation.IsDNS1123Label(t.Name)) == 0 {
+		metrics[first].Name = t.Name
 	}
 }
 

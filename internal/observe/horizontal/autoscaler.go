@@ -41,7 +41,7 @@ func (a *Autoscaler) Key() observe.Key {
 
 // SelectsByOwner reports whether only those of the selected pods count that the target owns.
 func (a *Autoscaler) SelectsByOwner() bool {
-	return a.Workload != nil && a.Workload.Spec.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReferences
+	return a.Workload != nil && a.Workload.Spec.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReference
 }
 
 // IsPreview reports whether nothing is written of the object's decisions because it asks for that.

@@ -92,6 +92,6 @@ func setSpecForecast(s *forecast.Settings, f *plimsollv1alpha1.Forecast) field.E
 		s.Mode = mode
 	}
 	s.WasteLimitPercent = float64(valueOr(f.WasteLimitPercent, forecast.DefaultWasteLimitPercent))
-	s.Price = float64(valueOr(f.Price, forecast.DefaultPrice))
+	s.Price = float64(valueOr(f.ShortageCostFactor, forecast.DefaultPrice))
 	return nil
 }

@@ -25,7 +25,9 @@ func annotated(mode string) Autoscaler {
 func specified(f *plimsollv1alpha1.Forecast) Autoscaler {
 	return WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ForecastAnnotation: "Active"}},
-		Spec:       plimsollv1alpha1.WorkloadAutoscalerSpec{Forecast: f},
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
+			Forecast: f, Metrics: []plimsollv1alpha1.MetricSpec{{Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType}},
+		},
 	})
 }
 
@@ -55,7 +57,7 @@ func TestForecast(t *testing.T) {
 		"an empty annotation":          {annotated(""), off, settings(forecast.Off), `"" is not Off, Preview or Active`},
 		"as upstream":                  {annotated("Active"), upstream, settings(forecast.Off), ""},
 		"an object that says nothing":  {specified(nil), DefaultOptions(), settings(forecast.Preview), ""},
-		"an object's own":              {specified(&plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastActive, WasteLimitPercent: &limit, Price: &price}), off, forecast.Settings{Mode: forecast.Active, Price: 1000}, ""},
+		"an object's own":              {specified(&plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastActive, WasteLimitPercent: &limit, ShortageCostFactor: &price}), off, forecast.Settings{Mode: forecast.Active, Price: 1000}, ""},
 		"an object's own, left empty":  {specified(&plimsollv1alpha1.Forecast{}), off, settings(forecast.Preview), ""},
 		"an object's own, unknown":     {specified(&plimsollv1alpha1.Forecast{Mode: "On"}), DefaultOptions(), settings(forecast.Off), `spec.forecast.mode: Unsupported value: "On"`},
 		"an object's own, as upstream": {specified(&plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastActive}), upstream, settings(forecast.Off), ""},

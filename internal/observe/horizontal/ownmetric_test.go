@@ -64,7 +64,7 @@ func TestStatusOfOwnMetrics(t *testing.T) {
 		},
 		"a scaler's own total": {
 			plimsollv1alpha1.MetricSpec{Type: "ExternalScaler", ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{
-				MetricName: "jobs", MetricType: "Value",
+				MetricName: "jobs", Target: &plimsollv1alpha1.ExternalScalerTarget{Type: "Value"},
 			}}, metric.Result{Milli: 1500}, of("ExternalScaler", ofTotal),
 		},
 	} {

@@ -15,15 +15,28 @@ func TestValuesOfANewerVersion(t *testing.T) {
 		"a strategy of selection": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.SelectionStrategy = "Everything"
 		}, `spec.selectionStrategy: Unsupported value: "Everything"`},
-		"a behavior of a fallback": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
-			s.Metrics = []plimsollv1alpha1.MetricSpec{{Fallback: &plimsollv1alpha1.Fallback{Behavior: "Guess"}}}
-		}, `spec.metrics[0].fallback.behavior: Unsupported value: "Guess"`},
+		"a policy of a fallback": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Metrics = []plimsollv1alpha1.MetricSpec{{Fallback: &plimsollv1alpha1.Fallback{Policy: "Guess"}}}
+		}, `spec.metrics[0].fallback.policy: Unsupported value: "Guess"`},
+		"null values": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Metrics = []plimsollv1alpha1.MetricSpec{{Type: "Prometheus", Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
+				ServerAddress: "http://prometheus:9090", Query: "up", NullValues: "Last",
+			}}}
+		}, `nullValues: "Last" is neither Fail nor Zero`},
+		"a delivery": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Metrics = []plimsollv1alpha1.MetricSpec{{Type: "ExternalScaler",
+				ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{ScalerAddress: "scaler:9090", Delivery: "Post"}}}
+		}, `delivery: "Post" is neither Poll nor Push`},
+		"neither metrics nor schedules": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Metrics = []plimsollv1alpha1.MetricSpec{}
+		}, `spec.metrics: Required value: there are no schedules either`},
 		"a mode of the forecast": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.Forecast = &plimsollv1alpha1.Forecast{Mode: "Sometimes"}
 		}, `spec.forecast.mode: Unsupported value: "Sometimes"`},
 	}
 	refuses(t, cases)
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
+	wla.Spec.Metrics = []plimsollv1alpha1.MetricSpec{{Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType}}
 	if _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
 		t.Errorf("without any of them: %+v", refusal)
 	}
@@ -31,8 +44,8 @@ func TestValuesOfANewerVersion(t *testing.T) {
 
 // A schedule that contradicts the object, or never starts, is refused by its field's name.
 func TestSchedulesThatCannotBe(t *testing.T) {
-	least, most := int32(5), int32(4)
-	night := plimsollv1alpha1.Schedule{Name: "night", Start: "@daily", DurationSeconds: 60, MaxReplicas: &most}
+	least, most, minute := int32(5), int32(4), int64(60)
+	night := plimsollv1alpha1.Schedule{Name: "night", Start: "@daily", DurationSeconds: &minute, MaxReplicas: &most}
 	cases := map[string]refused{
 		"a maxReplicas below minReplicas": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.MinReplicas, s.Schedules = &least, []plimsollv1alpha1.Schedule{night}
@@ -40,7 +53,7 @@ func TestSchedulesThatCannotBe(t *testing.T) {
 		"the 30th of February": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 			s.Schedules = []plimsollv1alpha1.Schedule{night}
 			s.Schedules[0].Start = "0 0 30 2 *"
-		}, `spec.schedules[0].start: Invalid value: "0 0 30 2 *": never starts`},
+		}, `spec.schedules[0].start: Invalid value: "0 0 30 2 *": never comes`},
 	}
 	refuses(t, cases)
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}

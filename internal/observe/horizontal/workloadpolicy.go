@@ -18,12 +18,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// The API server's defaults, for objects that never passed it.
-const (
-	defaultCooldown        = 300
-	defaultFailureDuration = 180
-)
-
 // PolicyOf is what the object and the flags ask for. Of a WorkloadAutoscaler whose spec is invalid
 // in a way that the API server did not refuse, the refusal says so, and the policy is not to be
 // acted on.
@@ -38,6 +32,9 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 	errs = append(errs, problems...)
 	for i := range a.Workload.Spec.Metrics {
 		errs = append(errs, extendSpec(&p.Metrics[i], &a.Workload.Spec.Metrics[i], o, i)...)
+	}
+	if len(a.Workload.Spec.Metrics)+len(a.Workload.Spec.Schedules) == 0 {
+		errs = append(errs, field.Required(field.NewPath("spec", "metrics"), "there are no schedules either"))
 	}
 	errs = append(errs, sources.CheckPages(a.Workload.Spec.Metrics, field.NewPath("spec", "metrics"))...)
 	p.WorkloadAutoscaler = own
@@ -58,12 +55,17 @@ func refusal(message string) statusreport.Refusal {
 func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {
 	var errs field.ErrorList
 	spec, path := &wla.Spec, field.NewPath("spec")
-	own := &horizontal.WorkloadAutoscaler{
-		PausedReplicas: spec.PausedReplicas,
-		Zero: zero.Settings{
-			CooldownPeriod:        seconds(valueOr(spec.CooldownPeriod, defaultCooldown)),
-			InitialCooldownPeriod: seconds(valueOr(spec.InitialCooldownPeriod, 0)),
-		},
+	own := &horizontal.WorkloadAutoscaler{}
+	if p := spec.Paused; p != nil {
+		own.PausedReplicas = &p.Replicas
+	}
+	var toZero plimsollv1alpha1.ScaleToZero
+	if spec.ScaleToZero != nil {
+		toZero = *spec.ScaleToZero
+	}
+	own.Zero = zero.Settings{
+		CooldownPeriod:        seconds(valueOr(toZero.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
+		InitialCooldownPeriod: seconds(valueOr(toZero.InitialCooldownSeconds, 0)),
 	}
 	var isKnown bool
 	if own.Mode, isKnown = mode.Parse(string(spec.Mode)); !isKnown {
@@ -74,7 +76,9 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 	}
 	for i := range spec.Schedules {
 		schedule, problems := scheduled.Of(&spec.Schedules[i], path.Child("schedules").Index(i))
-		own.Schedules = append(own.Schedules, schedule)
+		if !spec.Schedules[i].Suspend {
+			own.Schedules = append(own.Schedules, schedule)
+		}
 		if most, least := schedule.MaxReplicas, valueOr(spec.MinReplicas, 1); most > 0 && most < least {
 			problems = append(problems, field.Invalid(path.Child("schedules").Index(i).Child("maxReplicas"), most,
 				fmt.Sprintf("must not be below the minReplicas of the object, %d", least)))
@@ -92,13 +96,14 @@ var modes = []plimsollv1alpha1.Mode{
 }
 
 var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
-	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReferences,
+	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReference,
 }
 
 // extendSpec adds to a metric what an HPA's metric does not have.
 func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) field.ErrorList {
 	path := field.NewPath("spec", "metrics").Index(i)
 	errs := sources.Extend(spec, m, observe.ModeOf(o.Divergences), path)
+	spec.GivenName = m.Name
 	if m.ActivationValue != nil {
 		spec.ActivationMilli = observe.Milli(m.ActivationValue, observe.ModeOf(o.Divergences))
 	}
@@ -106,18 +111,18 @@ func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i 
 	if f == nil {
 		return errs
 	}
-	behavior, isKnown := source.ParseFallbackBehavior(string(f.Behavior))
+	policy, isKnown := source.ParseFallbackPolicy(string(f.Policy))
 	if !isKnown {
-		errs = append(errs, field.NotSupported(path.Child("fallback", "behavior"), f.Behavior, fallbackBehaviors))
+		errs = append(errs, field.NotSupported(path.Child("fallback", "policy"), f.Policy, fallbackPolicies))
 	}
 	spec.Fallback = source.Fallback{
-		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, defaultFailureDuration)),
-		Replicas:        valueOr(f.Replicas, 0), Behavior: behavior,
+		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, plimsollv1alpha1.DefaultFailureDurationSeconds)),
+		Replicas:        valueOr(f.Replicas, 0), Policy: policy,
 	}
 	return errs
 }
 
-var fallbackBehaviors = []plimsollv1alpha1.FallbackBehavior{
+var fallbackPolicies = []plimsollv1alpha1.FallbackPolicy{
 	plimsollv1alpha1.FallbackStatic, plimsollv1alpha1.FallbackCurrentReplicas,
 	plimsollv1alpha1.FallbackCurrentReplicasIfHigher, plimsollv1alpha1.FallbackCurrentReplicasIfLower,
 }

@@ -169,7 +169,7 @@ func TestWorkloadAutoscalers(t *testing.T) {
 	const fine = `{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, metadata: {name: web},
 spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web},
 schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}]}}`
-	const cpu = "maxReplicas: 9, metrics: [{type: Resource, resource: {name: cpu, target: "
+	const cpu = "maxReplicas: 9, metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: "
 	objects, err := Read("web.yaml", strings.NewReader(fine))
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Spec.Metrics) != 1 || *a.Spec.MinReplicas != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" {
+	if len(a.Spec.Metrics) != 0 || *a.Spec.MinReplicas != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" {
 		t.Errorf("read as %+v", a.Workload.Spec)
 	}
 	for name, change := range map[string][2]string{
@@ -191,9 +191,9 @@ schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}
 		"no bound":            {", minReplicas: 3", ""},
 		"nothing to go by":    {"schedules:", "metrics: [], schedules: [], x:"},
 		"an endless quantity": {"maxReplicas: 9", cpu + `{type: AverageValue, averageValue: "1e1000000000"}}}]`},
-		"an instant sync":     {"maxReplicas: 9", "maxReplicas: 9, syncPeriodSeconds: 0"},
+		"an instant sync":     {"maxReplicas: 9", "maxReplicas: 9, syncPeriodSeconds: 2"},
 		"negative waste":      {"maxReplicas: 9", "maxReplicas: 9, forecast: {wasteLimitPercent: -1}"},
-		"an endless price":    {"maxReplicas: 9", "maxReplicas: 9, forecast: {price: 1001}"},
+		"an endless price":    {"maxReplicas: 9", "maxReplicas: 9, forecast: {shortageCostFactor: 1001}"},
 		"a fallback at once": {"maxReplicas: 9", cpu + "{type: Utilization, averageUtilization: 5}}, " +
 			"fallback: {failureDurationSeconds: 0, replicas: 1}}]"},
 		"a target without any": {"maxReplicas: 9", cpu + "{type: Utilization}}}]"},

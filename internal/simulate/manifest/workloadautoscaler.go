@@ -83,8 +83,8 @@ func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 				*f.FailureDurationSeconds)
 		}
 	}
-	if n := spec.SyncPeriodSeconds; n != nil && (*n < 1 || *n > 3600) {
-		return fmt.Errorf("spec.syncPeriodSeconds is %d, want 1 to 3600", *n)
+	if n := spec.SyncPeriodSeconds; n != nil && (*n < 3 || *n > 3600) {
+		return fmt.Errorf("spec.syncPeriodSeconds is %d, want 3 to 3600", *n)
 	}
 	return checkForecast(spec.Forecast)
 }
@@ -95,8 +95,8 @@ func checkForecast(f *plimsollv1alpha1.Forecast) error {
 		return nil
 	case f.WasteLimitPercent != nil && (*f.WasteLimitPercent < 0 || *f.WasteLimitPercent > 100):
 		return fmt.Errorf("spec.forecast.wasteLimitPercent is %d, want 0 to 100", *f.WasteLimitPercent)
-	case f.Price != nil && (*f.Price < 1 || *f.Price > 1000):
-		return fmt.Errorf("spec.forecast.price is %d, want 1 to 1000", *f.Price)
+	case f.ShortageCostFactor != nil && (*f.ShortageCostFactor < 1 || *f.ShortageCostFactor > 1000):
+		return fmt.Errorf("spec.forecast.shortageCostFactor is %d, want 1 to 1000", *f.ShortageCostFactor)
 	}
 	return nil
 }
@@ -130,9 +130,9 @@ func checkOwn(m *plimsollv1alpha1.MetricSpec) error {
 }
 
 func checkSchedule(s *plimsollv1alpha1.Schedule) error {
-	switch {
-	case s.DurationSeconds < leastDuration || s.DurationSeconds > longestDuration:
-		return fmt.Errorf(".durationSeconds is %d, want %d to %d", s.DurationSeconds, leastDuration, longestDuration)
+	switch d := s.DurationSeconds; {
+	case d != nil && (*d < leastDuration || *d > longestDuration):
+		return fmt.Errorf(".durationSeconds is %d, want %d to %d", *d, leastDuration, longestDuration)
 	case s.RampSeconds != nil && (*s.RampSeconds < 0 || *s.RampSeconds > longestRamp):
 		return fmt.Errorf(".rampSeconds is %d, want 0 to %d", *s.RampSeconds, longestRamp)
 	case s.MinReplicas == nil && s.MaxReplicas == nil:

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -94,18 +95,25 @@ type numberRange struct {
 
 func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 	const most = 1<<31 - 1
+	zero, paused := plimsollv1alpha1.ScaleToZero{}, plimsollv1alpha1.Paused{}
+	if spec.ScaleToZero != nil {
+		zero = *spec.ScaleToZero
+	}
+	if spec.Paused != nil {
+		paused = *spec.Paused
+	}
 	ranges := []numberRange{
 		{"metrics", int64(len(spec.Metrics)), 0, mostMetrics},
 		{"schedules", int64(len(spec.Schedules)), 0, mostSchedules},
-		{"pausedReplicas", valueOr(spec.PausedReplicas, 0), 0, most},
-		{"cooldownPeriod", valueOr(spec.CooldownPeriod, 0), 0, most},
-		{"initialCooldownPeriod", valueOr(spec.InitialCooldownPeriod, 0), 0, most},
-		{"syncPeriodSeconds", valueOr(spec.SyncPeriodSeconds, 1), 1, 3600},
+		{"paused.replicas", int64(paused.Replicas), 0, int64(spec.MaxReplicas)},
+		{"scaleToZero.cooldownSeconds", valueOr(zero.CooldownSeconds, 0), 0, most},
+		{"scaleToZero.initialCooldownSeconds", valueOr(zero.InitialCooldownSeconds, 0), 0, most},
+		{"syncPeriodSeconds", valueOr(spec.SyncPeriodSeconds, 3), 3, 3600},
 	}
 	if f := spec.Forecast; f != nil {
 		ranges = append(ranges,
 			numberRange{"forecast.wasteLimitPercent", valueOr(f.WasteLimitPercent, 0), 0, 100},
-			numberRange{"forecast.price", valueOr(f.Price, 1), 1, 1000})
+			numberRange{"forecast.shortageCostFactor", valueOr(f.ShortageCostFactor, 1), 1, 1000})
 	}
 	for i := range spec.Metrics {
 		f := spec.Metrics[i].Fallback
@@ -113,7 +121,7 @@ func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 			continue
 		}
 		path, least := fmt.Sprintf("metrics[%d].fallback.", i), int64(1)
-		if f.Behavior == plimsollv1alpha1.FallbackCurrentReplicas {
+		if f.Policy == plimsollv1alpha1.FallbackCurrentReplicas {
 			least = 0
 		}
 		ranges = append(ranges,
@@ -124,7 +132,7 @@ func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 		s := &spec.Schedules[i]
 		path := fmt.Sprintf("schedules[%d].", i)
 		ranges = append(ranges,
-			numberRange{path + "durationSeconds", s.DurationSeconds, 60, longestDuration},
+			numberRange{path + "durationSeconds", ptr.Deref(s.DurationSeconds, 60), 60, longestDuration},
 			numberRange{path + "minReplicas", valueOr(s.MinReplicas, 1), 1, most},
 			numberRange{path + "maxReplicas", valueOr(s.MaxReplicas, 1), 1, most},
 			numberRange{path + "rampSeconds", valueOr(s.RampSeconds, 0), 0, longestRamp})

@@ -20,9 +20,11 @@ const wlaItem = `
   spec:
     scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
     minReplicas: 0
+    scaleToZero: {}
     maxReplicas: 5
     metrics:
-    - type: External
+    - name: queue
+      type: External
       external: {metric: {name: queue}, target: {type: Value, value: "30"}}
       fallback: {replicas: 3}
       activationValue: "5"
@@ -61,16 +63,13 @@ func TestWorkloadAutoscaler(t *testing.T) {
 	}
 }
 
-// TestNoMetrics: an empty list of a WorkloadAutoscaler means none, an absent one CPU.
+// TestNoMetrics: an empty list of a WorkloadAutoscaler and an absent one mean none.
 func TestNoMetrics(t *testing.T) {
 	from, to := strings.Index(wlaDocument, "    metrics:"), strings.Index(wlaDocument, "    schedules:")
-	for _, c := range []struct {
-		metrics string
-		want    int
-	}{{"    metrics: []\n", 0}, {"", 1}} {
-		step := again(t, stepOf(t, wlaDocument[:from]+c.metrics+wlaDocument[to:]))
-		if got := len(step.HPA.Spec.Metrics); got != c.want || len(step.Workload.Spec.Metrics) != c.want {
-			t.Errorf("%q: %d metrics", c.metrics, got)
+	for _, metrics := range []string{"    metrics: []\n", "    metrics:\n", ""} {
+		step := again(t, stepOf(t, wlaDocument[:from]+metrics+wlaDocument[to:]))
+		if got := len(step.HPA.Spec.Metrics); got != 0 || len(step.Workload.Spec.Metrics) != 0 {
+			t.Errorf("%q: %d metrics", metrics, got)
 		}
 	}
 }
@@ -125,8 +124,8 @@ func TestWorkloadAutoscalerErrors(t *testing.T) {
 			"document 1: WorkloadAutoscaler: spec.forecast.wasteLimitPercent: 101, must be from 0 to 100",
 		},
 		"capacity that is worth nothing": {
-			with("minReplicas: 0", "minReplicas: 0\n    forecast: {price: 0}"),
-			"document 1: WorkloadAutoscaler: spec.forecast.price: 0, must be from 1 to 1000",
+			with("minReplicas: 0", "minReplicas: 0\n    forecast: {shortageCostFactor: 0}"),
+			"document 1: WorkloadAutoscaler: spec.forecast.shortageCostFactor: 0, must be from 1 to 1000",
 		},
 		"max below min": {
 			with("minReplicas: 0", "minReplicas: 7"),

@@ -137,7 +137,8 @@ spec:
   minReplicas: 1
   maxReplicas: 8
   metrics:
-  - type: External
+  - name: queue-length
+    type: External
     external:
       metric: {name: queue_length, selector: {matchLabels: {service: jobs}}}
       target: {type: AverageValue, averageValue: "10"}

@@ -123,6 +123,7 @@ func autoscaler(t *testing.T) *plimsollv1alpha1.WorkloadAutoscaler {
 	if err != nil {
 		t.Fatal(err)
 	}
+	object.Spec.Metrics[0].Name = "cpu"
 	object.Spec.MinReplicas = ptr.To[int32](2)
 	object.Spec.Forecast = &plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastActive}
 	return object

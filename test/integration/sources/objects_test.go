@@ -101,7 +101,7 @@ func (o *objects) scale(kind, source, fields string) {
 	o.target()
 	o.KubectlInput(fmt.Sprintf(`{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler","metadata":{"name":"web"},
 		"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"maxReplicas":10,
-		"metrics":[{"type":%q,%q:%s}]}}`, kind, source, fields), "apply", "-f", "-")
+		"metrics":[{"name":"own","type":%q,%q:%s}]}}`, kind, source, fields), "apply", "-f", "-")
 }
 
 const target = `"target":{"type":"AverageValue","averageValue":"10"}`
@@ -123,7 +123,7 @@ func (o *objects) scaler(address string) {
 // address yet.
 func (o *objects) podEndpoint(port int32, more ...string) *corev1.Pod {
 	o.t.Helper()
-	fields := append([]string{fmt.Sprintf(`"port":%d,"metric":{"name":"jobs"},"as":"Gauge"`, port), target}, more...)
+	fields := append([]string{fmt.Sprintf(`"port":%d,"metric":{"name":"jobs"},"valueType":"Gauge"`, port), target}, more...)
 	o.scale("PodEndpoint", "podEndpoint", "{"+strings.Join(fields, ",")+"}")
 	var found *corev1.Pod
 	o.Eventually("a pod", func(ctx context.Context) error {

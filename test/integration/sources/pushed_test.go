@@ -25,18 +25,19 @@ spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[1]s}
   minReplicas: 0
   maxReplicas: 5
-  cooldownPeriod: %[2]d
-  syncPeriodSeconds: %[5]d
+  scaleToZero: {cooldownSeconds: %[2]d}
+  syncPeriodSeconds: %[6]d
   behavior: {scaleDown: {stabilizationWindowSeconds: 0}}
   metrics:
-    - type: ExternalScaler
+    - name: scaler
+      type: ExternalScaler
       externalScaler: {scalerAddress: %[3]q, intervalSeconds: %[5]d, %[4]s}
 ---`
 
 // create makes a Deployment with so many replicas and its WorkloadAutoscaler. More are fields of externalScaler.
 func create(s *harness.Namespace, name string, replicas int32, cooldown int, more string) {
 	s.Create(harness.Workload{Name: name, Replicas: &replicas}.Deployment())
-	s.KubectlInput(fmt.Sprintf(scaled, name, cooldown, keda.Address(), more, 1), "apply", "-f", "-")
+	s.KubectlInput(fmt.Sprintf(scaled, name, cooldown, keda.Address(), more, 1, 3), "apply", "-f", "-")
 }
 
 // jobs are so many in the queue, five for each replica.
@@ -90,7 +91,7 @@ func TestPolledActivity(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	keda.Set(s.Name, "worker", jobs(false, 0))
-	create(s, "worker", 1, 2, "push: false")
+	create(s, "worker", 1, 2, "delivery: Poll")
 	s.AwaitReplicas(harness.Deployment, "worker", 0)
 	if keda.Push(s.Name, "worker", true) != 0 {
 		t.Error("a stream is open")
@@ -176,7 +177,7 @@ func pushes(t testing.TB, n int) []time.Duration {
 		name := fmt.Sprintf("worker-%d", i)
 		keda.Set(s.Name, name, jobs(false, 0))
 		s.Create(harness.Workload{Name: name, Replicas: ptr.To[int32](0)}.Deployment())
-		manifests += fmt.Sprintf(scaled, name, 300, keda.Address(), "", 30)
+		manifests += fmt.Sprintf(scaled, name, 300, keda.Address(), "", 30, 30)
 	}
 	s.KubectlInput(manifests, "apply", "-f", "-")
 	writes := watchWrites(t, s)

@@ -36,6 +36,13 @@ func web() *plimsollv1alpha1.WorkloadAutoscaler {
 		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
 			ScaleTargetRef: plimsollv1alpha1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
 			MaxReplicas:    5,
+			Metrics: []plimsollv1alpha1.MetricSpec{{
+				Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType, Resource: &plimsollv1alpha1.ResourceMetricSource{
+					Name: "cpu", Target: plimsollv1alpha1.MetricTarget{
+						Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: ptr.To[int32](80),
+					},
+				},
+			}},
 		}}
 }
 
@@ -46,9 +53,9 @@ func TestDefaults(t *testing.T) {
 	whole := web()
 	whole.Spec.Behavior = &plimsollv1alpha1.Behavior{}
 	whole.Spec.Schedules = []plimsollv1alpha1.Schedule{
-		{Name: "day", Start: "0 8 * * mon-fri", DurationSeconds: 60, MinReplicas: ptr.To[int32](2)}}
+		{Name: "day", Start: "0 8 * * mon-fri", DurationSeconds: ptr.To[int64](60), MinReplicas: ptr.To[int32](2)}}
 	whole.Spec.Metrics = []plimsollv1alpha1.MetricSpec{{
-		Type: plimsollv1alpha1.ExternalMetricSourceType, Fallback: &plimsollv1alpha1.Fallback{Replicas: ptr.To[int32](3)},
+		Name: "jobs", Type: plimsollv1alpha1.ExternalMetricSourceType, Fallback: &plimsollv1alpha1.Fallback{Replicas: ptr.To[int32](3)},
 		External: &plimsollv1alpha1.ExternalMetricSource{Metric: plimsollv1alpha1.MetricIdentifier{Name: "jobs"},
 			Target: plimsollv1alpha1.MetricTarget{Type: plimsollv1alpha1.ValueMetricType, Value: ptr.To(resource.MustParse("5"))}},
 	}}
@@ -59,7 +66,8 @@ func TestDefaults(t *testing.T) {
 			{Type: plimsollv1alpha1.PodsScalingPolicy, Value: 1, PeriodSeconds: 60}}},
 	}
 	schedules := web()
-	schedules.Spec.MinReplicas, schedules.Spec.Metrics = ptr.To[int32](0), []plimsollv1alpha1.MetricSpec{}
+	schedules.Spec.MinReplicas, schedules.Spec.Metrics = ptr.To[int32](0), nil
+	schedules.Spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{}
 	schedules.Spec.Schedules = whole.Spec.Schedules
 	forecast := web()
 	forecast.Spec.Forecast = &plimsollv1alpha1.Forecast{}
@@ -85,15 +93,15 @@ func TestTypedClient(t *testing.T) {
 	object := web()
 	object.Spec.Metrics = []plimsollv1alpha1.MetricSpec{}
 	object.Spec.Schedules = []plimsollv1alpha1.Schedule{
-		{Name: "day", Start: "@daily", DurationSeconds: 60, MinReplicas: ptr.To[int32](2)}}
+		{Name: "day", Start: "@daily", DurationSeconds: ptr.To[int64](60), MinReplicas: ptr.To[int32](2)}}
 	created, err := objects.Create(t.Context(), object, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	created.Spec.ScaleTargetRef.Name, created.Spec.MaxReplicas = "other", 7
 	updated, err := objects.Update(t.Context(), created, metav1.UpdateOptions{})
-	// An empty list is not an absent one: it would become CPU at 80 %.
-	if err != nil || updated.Spec.Metrics == nil || len(updated.Spec.Metrics) > 0 || updated.Generation != 2 {
+	// An empty list and an absent one mean the same.
+	if err != nil || len(updated.Spec.Metrics) > 0 || updated.Generation != 2 {
 		t.Fatalf("%+v, %v", updated, err)
 	}
 	updated.Spec.MaxReplicas = 9 // is no part of the status
@@ -248,5 +256,36 @@ func fullStatus(at metav1.Time) plimsollv1alpha1.WorkloadAutoscalerStatus {
 			{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Active", LastTransitionTime: at},
 			{Type: "ScalingActive", Status: metav1.ConditionTrue, Reason: "ValidMetricFound", LastTransitionTime: at},
 		},
+	}
+}
+
+// Two managers own one metric each, and neither takes the other's.
+func TestTwoManagersOfMetrics(t *testing.T) {
+	t.Parallel()
+	objects := clientOf(t, namespace(t))
+	apply := func(manager, metrics string, force bool) (*plimsollv1alpha1.WorkloadAutoscaler, error) {
+		return objects.Patch(t.Context(), "web", types.ApplyPatchType, []byte(`{"apiVersion":"plimsoll.dev/v1alpha1",
+			"kind":"WorkloadAutoscaler","metadata":{"name":"web"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1",
+			"kind":"Deployment","name":"web"},"maxReplicas":5,"metrics":[`+metrics+`]}}`),
+			metav1.PatchOptions{FieldManager: manager, Force: &force})
+	}
+	const metric = `{"name":%q,"type":"Resource","resource":{"name":%q,"target":{"type":"Utilization","averageUtilization":%d}}}`
+	cpu, memory := fmt.Sprintf(metric, "cpu", "cpu", 60), fmt.Sprintf(metric, "memory", "memory", 80)
+	if _, err := apply("gitops", cpu, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := apply("person", memory, false); err != nil {
+		t.Fatal(err)
+	}
+	both, err := apply("gitops", fmt.Sprintf(metric, "cpu", "cpu", 70), false)
+	if err != nil || len(both.Spec.Metrics) != 2 || *both.Spec.Metrics[0].Resource.Target.AverageUtilization != 70 {
+		t.Fatalf("%+v, %v", both, err)
+	}
+	if _, err := apply("person", fmt.Sprintf(metric, "cpu", "cpu", 50), false); !apierrors.IsConflict(err) {
+		t.Errorf("the other's metric: %v", err)
+	}
+	left, err := apply("gitops", "", false)
+	if err != nil || len(left.Spec.Metrics) != 1 || left.Spec.Metrics[0].Name != "memory" {
+		t.Errorf("%+v, %v", left, err)
 	}
 }

@@ -19,12 +19,12 @@ type invalid struct {
 }
 
 const (
-	cpu    = `{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":%s}}]}`
-	app    = `{"metrics":[{"type":"ContainerResource","containerResource":{"name":%q,"container":%q,"target":{"type":"Utilization","averageUtilization":50}}}]}`
-	pods   = `{"metrics":[{"type":"Pods","pods":{"metric":{"name":%q},"target":%s}}]}`
-	object = `{"metrics":[{"type":"Object","object":{"describedObject":%s,"metric":{"name":"hits"},"target":%s}}]}`
-	queue  = `{"metrics":[{"type":"External","external":{"metric":{"name":%q},"target":%s}}]}`
-	full   = `{"metrics":[{"type":"External","external":{"metric":{"name":"jobs"},"target":{"type":"Value","value":"5"}}%s}]}`
+	cpu    = `{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu","target":%s}}]}`
+	app    = `{"metrics":[{"name":"m","type":"ContainerResource","containerResource":{"name":%q,"container":%q,"target":{"type":"Utilization","averageUtilization":50}}}]}`
+	pods   = `{"metrics":[{"name":"m","type":"Pods","pods":{"metric":{"name":%q},"target":%s}}]}`
+	object = `{"metrics":[{"name":"m","type":"Object","object":{"describedObject":%s,"metric":{"name":"hits"},"target":%s}}]}`
+	queue  = `{"metrics":[{"name":"m","type":"External","external":{"metric":{"name":%q},"target":%s}}]}`
+	full   = `{"minReplicas":0,"scaleToZero":{},"metrics":[{"name":"m","type":"External","external":{"metric":{"name":"jobs"},"target":{"type":"Value","value":"5"}}%s}]}`
 	daily  = `{"schedules":[{"name":"day","start":"0 8 * * *","durationSeconds":3600,"minReplicas":2%s}]}`
 
 	ingress  = `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","name":"shop"}`
@@ -60,47 +60,70 @@ var invalids = map[string]invalid{
 	"maxReplicas as a text":    {`{"maxReplicas":"5"}`, "spec.maxReplicas", "integer", false},
 	"minReplicas -1":           {`{"minReplicas":-1}`, "spec.minReplicas", "greater than or equal to 0", false},
 	"minReplicas above":        {`{"minReplicas":7}`, "spec.maxReplicas", "greater than or equal to minReplicas", false},
-	"minReplicas 0 with CPU":   {`{"minReplicas":0}`, "spec.minReplicas", "at least 1 without an Object, External, Prometheus", false},
-	"syncPeriodSeconds 0":      {`{"syncPeriodSeconds":0}`, "spec.syncPeriodSeconds", "greater than or equal to 1", true},
+	"minReplicas 0 with CPU":   {`{"minReplicas":0,"scaleToZero":{}}`, "spec.minReplicas", "no Object, External, Prometheus", true},
+	"minReplicas 0 alone":      {`{"minReplicas":0}`, "spec.minReplicas", "must be at least 1 without scaleToZero", false},
+	"scaleToZero alone":        {`{"scaleToZero":{}}`, "spec.scaleToZero", "may be set only where minReplicas is 0", true},
+	"a kind in lower case":     {`{"scaleTargetRef":{"kind":"deployment"}}`, "spec.scaleTargetRef.kind", "as its API has it", true},
+	"maxReplicas 1000001":      {`{"maxReplicas":1000001}`, "spec.maxReplicas", "less than or equal to 1000000", true},
+	"syncPeriodSeconds 2":      {`{"syncPeriodSeconds":2}`, "spec.syncPeriodSeconds", "greater than or equal to 3", true},
 	"syncPeriodSeconds 3601":   {`{"syncPeriodSeconds":3601}`, "spec.syncPeriodSeconds", "less than or equal to 3600", true},
 	"another selection":        {`{"selectionStrategy":"All"}`, "spec.selectionStrategy", "Unsupported value", true},
 	"another mode":             {`{"mode":"Off"}`, "spec.mode", "Unsupported value", true},
-	"pausedReplicas -1":        {`{"pausedReplicas":-1}`, "spec.pausedReplicas", "greater than or equal to 0", true},
-	"cooldownPeriod -1":        {`{"cooldownPeriod":-1}`, "spec.cooldownPeriod", "greater than or equal to 0", true},
-	"initialCooldownPeriod -1": {`{"initialCooldownPeriod":-1}`, "spec.initialCooldownPeriod", "greater than or equal to 0", true},
+	"paused at -1":             {`{"mode":"Paused","paused":{"replicas":-1}}`, "spec.paused.replicas", "greater than or equal to 0", true},
+	"paused above maxReplicas": {`{"mode":"Paused","paused":{"replicas":6}}`, "spec.paused.replicas", "less than or equal to maxReplicas", true},
+	"paused without replicas":  {`{"mode":"Paused","paused":{}}`, "spec.paused.replicas", "Required", true},
+	"paused while Active":      {`{"paused":{"replicas":2}}`, "spec.paused", "may be set only where mode is Paused", true},
+	"the plural of KEP-5325":   {`{"selectionStrategy":"OwnerReferences"}`, "spec.selectionStrategy", "Unsupported value", true},
+	"cooldownSeconds -1":       {`{"minReplicas":0,"scaleToZero":{"cooldownSeconds":-1}}`, "spec.scaleToZero.cooldownSeconds", "greater than or equal to 0", true},
+	"initialCooldownSeconds -1": {`{"minReplicas":0,"scaleToZero":{"initialCooldownSeconds":-1}}`, "spec.scaleToZero.initialCooldownSeconds",
+		"greater than or equal to 0", true},
 
 	"another forecast":        {`{"forecast":{"mode":"On"}}`, "spec.forecast.mode", "Unsupported value", true},
 	"wasteLimitPercent -1":    {`{"forecast":{"wasteLimitPercent":-1}}`, "spec.forecast.wasteLimitPercent", "greater than or equal to 0", true},
 	"wasteLimitPercent 101":   {`{"forecast":{"wasteLimitPercent":101}}`, "spec.forecast.wasteLimitPercent", "less than or equal to 100", true},
 	"half a percent of waste": {`{"forecast":{"wasteLimitPercent":0.5}}`, "spec.forecast.wasteLimitPercent", "must be of type int32", true},
-	"price 0":                 {`{"forecast":{"price":0}}`, "spec.forecast.price", "greater than or equal to 1", true},
-	"price 1001":              {`{"forecast":{"price":1001}}`, "spec.forecast.price", "less than or equal to 1000", true},
+	"shortageCostFactor 0":    {`{"forecast":{"shortageCostFactor":0}}`, "spec.forecast.shortageCostFactor", "greater than or equal to 1", true},
+	"shortageCostFactor 1001": {`{"forecast":{"shortageCostFactor":1001}}`, "spec.forecast.shortageCostFactor", "less than or equal to 1000", true},
+	"a forecast of no metric": {`{"metrics":null,"schedules":[{"name":"a","start":"@daily","durationSeconds":60,"minReplicas":2}],"forecast":{}}`,
+		"spec.forecast", "may be set only where there are metrics", true},
 
 	// The metrics.
 	"no metrics, no schedules": {`{"metrics":[]}`, "spec.metrics", "must have a metric where there are no schedules", true},
-	"an empty metric":          {`{"metrics":[{}]}`, "spec.metrics[0].type", "Required", false},
-	"another type":             {`{"metrics":[{"type":"Datadog"}]}`, "spec.metrics[0].type", "Unsupported value", false},
-	"101 metrics":              {`{"metrics":[` + strings.Repeat(`{"type":"Resource","resource":{"name":"cpu","target":`+percent+`}},`, 100) + `{"type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics", "at most 100 items", true},
-	"type Resource alone":      {`{"metrics":[{"type":"Resource"}]}`, "spec.metrics[0].resource", "must be set where type is Resource", false},
-	"type ContainerResource alone": {`{"metrics":[{"type":"ContainerResource"}]}`, "spec.metrics[0].containerResource",
+	"absent metrics":           {`{"metrics":null}`, "spec.metrics", "must have a metric where there are no schedules", true},
+	"an unnamed metric":        {`{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "Required", true},
+	"a metric's empty name":    {`{"metrics":[{"name":"","type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "at least 1 chars", true},
+	"a metric's name as Queue": {`{"metrics":[{"name":"Queue","type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics[0].name", "should match", true},
+	"two metrics of one name": {`{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu","target":` + percent + `}},
+		{"name":"m","type":"Resource","resource":{"name":"memory","target":` + average + `}}]}`, "spec.metrics[1]", "Duplicate", true},
+	"an empty metric":     {`{"metrics":[{"name":"m"}]}`, "spec.metrics[0].type", "Required", false},
+	"another type":        {`{"metrics":[{"name":"m","type":"Datadog"}]}`, "spec.metrics[0].type", "Unsupported value", false},
+	"101 metrics":         {`{"metrics":[` + manyMetrics(100) + `{"name":"m","type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics", "at most 100 items", true},
+	"type Resource alone": {`{"metrics":[{"name":"m","type":"Resource"}]}`, "spec.metrics[0].resource", "must be set where type is Resource", false},
+	"type ContainerResource alone": {`{"metrics":[{"name":"m","type":"ContainerResource"}]}`, "spec.metrics[0].containerResource",
 		"must be set where type is ContainerResource", false},
-	"type Pods alone":     {`{"metrics":[{"type":"Pods"}]}`, "spec.metrics[0].pods", "must be set where type is Pods", false},
-	"type Object alone":   {`{"metrics":[{"type":"Object"}]}`, "spec.metrics[0].object", "must be set where type is Object", false},
-	"type External alone": {`{"metrics":[{"type":"External"}]}`, "spec.metrics[0].external", "must be set where type is External", false},
-	"the field of another type": {`{"metrics":[{"type":"Resource","pods":{"metric":{"name":"hits"},"target":` + average + `}}]}`,
+	"type Pods alone":     {`{"metrics":[{"name":"m","type":"Pods"}]}`, "spec.metrics[0].pods", "must be set where type is Pods", false},
+	"type Object alone":   {`{"metrics":[{"name":"m","type":"Object"}]}`, "spec.metrics[0].object", "must be set where type is Object", false},
+	"type External alone": {`{"metrics":[{"name":"m","type":"External"}]}`, "spec.metrics[0].external", "must be set where type is External", false},
+	"the field of another type": {`{"metrics":[{"name":"m","type":"Resource","pods":{"metric":{"name":"hits"},"target":` + average + `}}]}`,
 		"spec.metrics[0].pods", "may be set only where type is Pods", false},
-	"two fields": {`{"metrics":[{"type":"Pods","resource":{"name":"cpu","target":` + percent + `},"pods":{"metric":{"name":"hits"},"target":` + average + `}}]}`,
+	"two fields": {`{"metrics":[{"name":"m","type":"Pods","resource":{"name":"cpu","target":` + percent + `},"pods":{"metric":{"name":"hits"},"target":` + average + `}}]}`,
 		"spec.metrics[0].resource", "may be set only where type is Resource", false},
-	"a resource without a name": {`{"metrics":[{"type":"Resource","resource":{"target":` + percent + `}}]}`,
+	"a resource without a name": {`{"metrics":[{"name":"m","type":"Resource","resource":{"target":` + percent + `}}]}`,
 		"spec.metrics[0].resource.name", "Required", false},
-	"a resource without a target": {`{"metrics":[{"type":"Resource","resource":{"name":"cpu"}}]}`,
+	"a resource without a target": {`{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu"}}]}`,
 		"spec.metrics[0].resource.target", "Required", false},
 	"a target without a type":       {fmt.Sprintf(cpu, `{"averageUtilization":50}`), "spec.metrics[0].resource.target.type", "Required", false},
 	"a target of another type":      {fmt.Sprintf(cpu, `{"type":"Percent","averageUtilization":50}`), "spec.metrics[0].resource.target.type", "Unsupported value", false},
-	"a target without a value":      {fmt.Sprintf(cpu, `{"type":"Utilization"}`), "spec.metrics[0].resource.target.averageUtilization", "must set either", false},
-	"a target with a value too few": {fmt.Sprintf(cpu, value), "spec.metrics[0].resource.target.averageUtilization", "must set either", false},
+	"a target without a value":      {fmt.Sprintf(cpu, `{"type":"Utilization"}`), "spec.metrics[0].resource.target.averageUtilization", "must be set where type is Utilization", false},
+	"a target with a value too few": {fmt.Sprintf(cpu, value), "spec.metrics[0].resource.target.type", "must be Utilization or AverageValue", false},
 	"a target with both values": {fmt.Sprintf(cpu, `{"type":"Utilization","averageUtilization":50,"averageValue":"5"}`),
-		"spec.metrics[0].resource.target.averageValue", "may not be set beside averageUtilization", false},
+		"spec.metrics[0].resource.target.averageValue", "may be set only where type is AverageValue", false},
+	"a type beside the other value": {fmt.Sprintf(cpu, `{"type":"AverageValue","averageUtilization":50}`),
+		"spec.metrics[0].resource.target.averageUtilization", "may be set only where type is Utilization", true},
+	"a queue's type beside it": {fmt.Sprintf(queue, "jobs", `{"type":"Value","averageValue":"5"}`),
+		"spec.metrics[0].external.target.averageValue", "may be set only where type is AverageValue", true},
+	"an object with both values": {fmt.Sprintf(object, ingress, `{"type":"Value","value":"5","averageValue":"5"}`),
+		"spec.metrics[0].object.target.averageValue", "may be set only where type is AverageValue", true},
 	"averageUtilization 0":           {fmt.Sprintf(cpu, `{"type":"Utilization","averageUtilization":0}`), "spec.metrics[0].resource.target.averageUtilization", "greater than or equal to 1", false},
 	"averageValue 0":                 {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"0"}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
 	"averageValue 0, a number":       {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":0}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
@@ -109,15 +132,15 @@ var invalids = map[string]invalid{
 	"a container that can not exist": {fmt.Sprintf(app, "cpu", "---***"), "spec.metrics[0].containerResource.container", "should match", false},
 	"a container's lone resource":    {fmt.Sprintf(app, "InvalidResource", "app"), "spec.metrics[0].containerResource.name", "must be cpu, memory", false},
 	"a quota's resource":             {fmt.Sprintf(app, "requests.nvidia.com/gpu", "app"), "spec.metrics[0].containerResource.name", "must be cpu, memory", false},
-	"pods without averageValue":      {fmt.Sprintf(pods, "hits", value), "spec.metrics[0].pods.target.averageValue", "must set averageValue", false},
+	"pods without averageValue":      {fmt.Sprintf(pods, "hits", value), "spec.metrics[0].pods.target.type", "must be AverageValue", false},
 	"a metric without a name":        {fmt.Sprintf(pods, "", average), "spec.metrics[0].pods.metric.name", "at least 1 chars", false},
 	"a metric with slashes":          {fmt.Sprintf(queue, "foo/../", value), "spec.metrics[0].external.metric.name", "nor contain '/'", false},
 	"a huge metric name":             {fmt.Sprintf(queue, strings.Repeat("a", 1025), value), "spec.metrics[0].external.metric.name", "may not be more than 1024 bytes", true},
 	"an object without a kind":       {fmt.Sprintf(object, `{"name":"shop"}`, value), "spec.metrics[0].object.describedObject.kind", "Required", false},
 	"an object of three parts":       {fmt.Sprintf(object, `{"apiVersion":"a/b/c","kind":"Ingress","name":"shop"}`, value), "spec.metrics[0].object.describedObject.apiVersion", "a group and a version", false},
-	"an object without a value":      {fmt.Sprintf(object, ingress, `{"type":"Value"}`), "spec.metrics[0].object.target.averageValue", "must set either value or averageValue", false},
-	"a queue without a value":        {fmt.Sprintf(queue, "jobs", `{"type":"Value"}`), "spec.metrics[0].external.target.averageValue", "must set either value or averageValue", false},
-	"a queue with both values":       {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"5","averageValue":"5"}`), "spec.metrics[0].external.target.value", "may not be set beside averageValue", false},
+	"an object without a value":      {fmt.Sprintf(object, ingress, `{"type":"Value"}`), "spec.metrics[0].object.target.value", "must be set where type is Value", false},
+	"a queue without a value":        {fmt.Sprintf(queue, "jobs", `{"type":"Value"}`), "spec.metrics[0].external.target.value", "must be set where type is Value", false},
+	"a queue with both values":       {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"5","averageValue":"5"}`), "spec.metrics[0].external.target.averageValue", "may be set only where type is AverageValue", false},
 	"a negative queue":               {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"-300m"}`), "spec.metrics[0].external.target.value", "must be positive", false},
 
 	// Quantities.
@@ -130,14 +153,19 @@ var invalids = map[string]invalid{
 	"a huge activationValue":     {fmt.Sprintf(full, `,"activationValue":"1e-999999999"`), "spec.metrics[0].activationValue", "should match", true},
 
 	// Fallbacks and activation.
-	"a fallback without replicas": {fmt.Sprintf(full, `,"fallback":{}`), "spec.metrics[0].fallback.replicas", "must be set unless behavior is CurrentReplicas", true},
+	"a fallback without replicas": {fmt.Sprintf(full, `,"fallback":{}`), "spec.metrics[0].fallback.replicas", "must be set unless policy is CurrentReplicas", true},
 	"a fallback of 0 replicas":    {fmt.Sprintf(full, `,"fallback":{"replicas":0}`), "spec.metrics[0].fallback.replicas", "greater than or equal to 1", true},
 	"a fallback at once":          {fmt.Sprintf(full, `,"fallback":{"replicas":3,"failureDurationSeconds":0}`), "spec.metrics[0].fallback.failureDurationSeconds", "greater than or equal to 1", true},
-	"another fallback":            {fmt.Sprintf(full, `,"fallback":{"replicas":3,"behavior":"static"}`), "spec.metrics[0].fallback.behavior", "Unsupported value", true},
-	"a fallback of the larger without replicas": {fmt.Sprintf(full, `,"fallback":{"behavior":"CurrentReplicasIfHigher"}`),
-		"spec.metrics[0].fallback.replicas", "must be set unless behavior is CurrentReplicas", true},
+	"another fallback":            {fmt.Sprintf(full, `,"fallback":{"replicas":3,"policy":"static"}`), "spec.metrics[0].fallback.policy", "Unsupported value", true},
+	"a fallback of the larger without replicas": {fmt.Sprintf(full, `,"fallback":{"policy":"CurrentReplicasIfHigher"}`),
+		"spec.metrics[0].fallback.replicas", "must be set unless policy is CurrentReplicas", true},
+	"a fallback of the current with replicas": {fmt.Sprintf(full, `,"fallback":{"policy":"CurrentReplicas","replicas":3}`),
+		"spec.metrics[0].fallback.replicas", "may not be set where policy is CurrentReplicas", true},
+	"a fallback above maxReplicas": {fmt.Sprintf(full, `,"fallback":{"replicas":6}`), "spec.metrics", "no fallback.replicas above the maxReplicas", true},
+	"activationValue without zero": {`{"metrics":[{"name":"m","type":"External","external":{"metric":{"name":"jobs"},"target":` + value + `},"activationValue":"1"}]}`,
+		"spec.metrics", "may have an activationValue only beside scaleToZero", true},
 	"activationValue -1": {fmt.Sprintf(full, `,"activationValue":"-1"`), "spec.metrics[0].activationValue", "greater than or equal to 0", true},
-	"activationValue of CPU": {`{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":` + percent + `},"activationValue":"1"}]}`,
+	"activationValue of CPU": {`{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu","target":` + percent + `},"activationValue":"1"}]}`,
 		"spec.metrics[0].activationValue", "may be set only where type is Object, External or Prometheus", true},
 
 	// Behavior.
@@ -165,22 +193,37 @@ var invalids = map[string]invalid{
 	"a start in its own time zone":   {fmt.Sprintf(daily, `,"start":"TZ=UTC 0 8 * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
 	"a start from Friday to Monday":  {fmt.Sprintf(daily, `,"start":"0 8 * * fri-mon"`), "spec.schedules[0].start", "ranges that begin before they end", true},
 	"a huge start":                   {fmt.Sprintf(daily, `,"start":"`+strings.Repeat("0,", 64)+`0 8 * * *"`), "spec.schedules[0].start", "may not be more than 128 bytes", true},
-	"a schedule without a duration":  {fmt.Sprintf(daily, `,"durationSeconds":null`), "spec.schedules[0].durationSeconds", "", true},
-	"a schedule of 59 s":             {fmt.Sprintf(daily, `,"durationSeconds":59`), "spec.schedules[0].durationSeconds", "greater than or equal to 60", true},
-	"a schedule of 367 days":         {fmt.Sprintf(daily, `,"durationSeconds":31708800`), "spec.schedules[0].durationSeconds", "less than or equal to 31622400", true},
-	"a time zone on Mars":            {fmt.Sprintf(daily, `,"timeZone":"Mars/Olympus"`), "spec.schedules[0].timeZone", "unknown time zone Mars/Olympus", true},
-	"a time zone that is an offset":  {fmt.Sprintf(daily, `,"timeZone":"+02:00"`), "spec.schedules[0].timeZone", "should match", true},
-	"the API server's time zone":     {fmt.Sprintf(daily, `,"timeZone":"Local"`), "spec.schedules[0].timeZone", "name of a time zone in the IANA database", true},
-	"an empty time zone":             {fmt.Sprintf(daily, `,"timeZone":""`), "spec.schedules[0].timeZone", "at least 1 chars", true},
-	"a ramp of more than a day":      {fmt.Sprintf(daily, `,"rampSeconds":86401`), "spec.schedules[0].rampSeconds", "less than or equal to 86400", true},
-	"a ramp without minReplicas":     {fmt.Sprintf(daily, `,"minReplicas":null,"maxReplicas":3,"rampSeconds":60`), "spec.schedules[0].rampSeconds", "may be set only beside minReplicas", true},
-	"minReplicas 0 with CPU, at night": {`{"minReplicas":0,"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
-		"spec.minReplicas", "at least 1 without an Object, External, Prometheus", true},
+	"a schedule without an end":      {fmt.Sprintf(daily, `,"durationSeconds":null`), "spec.schedules[0].end", "must set either end or durationSeconds", true},
+	"a schedule with both":           {fmt.Sprintf(daily, `,"end":"0 9 * * *"`), "spec.schedules[0].end", "may not be set beside durationSeconds", true},
+	"an end that is the start":       {fmt.Sprintf(daily, `,"durationSeconds":null,"end":"0 8 * * *"`), "spec.schedules[0].end", "must not be the same as start", true},
+	"an end at minute 60":            {fmt.Sprintf(daily, `,"durationSeconds":null,"end":"60 8 * * *"`), "spec.schedules[0].end", "must be a schedule in cron syntax", true},
+	"an end before the beginning": {fmt.Sprintf(daily, `,"notBefore":"2026-11-30T00:00:00Z","notAfter":"2026-11-27T00:00:00Z"`),
+		"spec.schedules[0].notAfter", "must be after notBefore", true},
+	"a date without a time":         {fmt.Sprintf(daily, `,"notBefore":"2026-11-30"`), "spec.schedules[0].notBefore", "must be of type date-time", true},
+	"a schedule of 59 s":            {fmt.Sprintf(daily, `,"durationSeconds":59`), "spec.schedules[0].durationSeconds", "greater than or equal to 60", true},
+	"a schedule of 367 days":        {fmt.Sprintf(daily, `,"durationSeconds":31708800`), "spec.schedules[0].durationSeconds", "less than or equal to 31622400", true},
+	"a time zone on Mars":           {fmt.Sprintf(daily, `,"timeZone":"Mars/Olympus"`), "spec.schedules[0].timeZone", "unknown time zone Mars/Olympus", true},
+	"a time zone that is an offset": {fmt.Sprintf(daily, `,"timeZone":"+02:00"`), "spec.schedules[0].timeZone", "should match", true},
+	"the API server's time zone":    {fmt.Sprintf(daily, `,"timeZone":"Local"`), "spec.schedules[0].timeZone", "name of a time zone in the IANA database", true},
+	"an empty time zone":            {fmt.Sprintf(daily, `,"timeZone":""`), "spec.schedules[0].timeZone", "at least 1 chars", true},
+	"a ramp of more than a day":     {fmt.Sprintf(daily, `,"rampSeconds":86401`), "spec.schedules[0].rampSeconds", "less than or equal to 86400", true},
+	"minReplicas 0 with CPU, at night": {`{"minReplicas":0,"scaleToZero":{},"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
+		"spec.minReplicas", "no Object, External, Prometheus", true},
+	"a schedule's min above maxReplicas": {`{"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":6}]}`,
+		"spec.schedules", "must have no minReplicas above the maxReplicas", true},
 	"a schedule's max below minReplicas": {`{"minReplicas":3,"schedules":[{"name":"night","start":"@daily","durationSeconds":60,"maxReplicas":2}]}`,
 		"spec.schedules", "must have no maxReplicas below the minReplicas", true},
 	"a step above int64": {fmt.Sprintf(daily, `,"start":"*/9223372036854775808 * * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
 	"33 schedules":       {manySchedules(33), "spec.schedules", "at most 32 items", true},
 	"an unknown field":   {`{"coolDownPeriod":5}`, "", `unknown field "spec.coolDownPeriod"`, true},
+}
+
+func manyMetrics(n int) string {
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, `{"name":"m%d","type":"Resource","resource":{"name":"cpu","target":%s}},`, i, percent)
+	}
+	return list.String()
 }
 
 func manySchedules(n int) string {

@@ -55,7 +55,7 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	for field, words := range map[string]string{
-		"":                         "can be pasted into its spec",
+		"":                         "each metric has a name in addition",
 		"spec.schedules":           "cron syntax of a CronJob",
 		"spec.metrics.fallback":    "CurrentReplicasIfHigher",
 		"spec.behavior.scaleDown":  "--horizontal-pod-autoscaler-downscale-stabilization",

@@ -9,6 +9,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
@@ -84,6 +85,9 @@ func (o objects) dryRun(t *testing.T, k kind, spec map[string]any) (map[string]a
 
 func (o objects) create(t *testing.T, k kind, spec map[string]any, dryRun ...string) (map[string]any, error) {
 	t.Helper()
+	if k == autoscaler {
+		spec = unnamed(spec)
+	}
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": k.resource.GroupVersion().String(), "kind": k.name,
 		"metadata": map[string]any{"generateName": "web-"}, "spec": spec,
@@ -97,7 +101,20 @@ func (o objects) create(t *testing.T, k kind, spec map[string]any, dryRun ...str
 	return stored, err
 }
 
-const baseSpec = `{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"maxReplicas":5}`
+// unnamed is the spec as an HPA has it: without the names of metrics.
+func unnamed(spec map[string]any) map[string]any {
+	spec = runtime.DeepCopyJSON(spec)
+	metrics, _ := spec["metrics"].([]any)
+	for _, metric := range metrics {
+		if fields, ok := metric.(map[string]any); ok {
+			delete(fields, "name")
+		}
+	}
+	return spec
+}
+
+const baseSpec = `{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"maxReplicas":5,"metrics":[
+	{"name":"cpu","type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}}]}`
 
 // base is the smallest spec that is valid, for both kinds of autoscalers.
 func base() map[string]any { return decoded([]byte(baseSpec)) }

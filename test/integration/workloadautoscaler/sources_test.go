@@ -14,7 +14,7 @@ import (
 
 // own are valid sources of the types that Plimsoll reads itself.
 var own = map[string]string{
-	"podEndpoint":    `{"port":"http","metric":{"name":"hits"},"as":"Rate","target":` + average + `}`,
+	"podEndpoint":    `{"port":"http","metric":{"name":"hits"},"valueType":"Rate","target":` + average + `}`,
 	"prometheus":     `{"serverAddress":"http://prometheus:9090","query":"up","target":` + average + `}`,
 	"externalScaler": `{"scalerAddress":"scaler:9090","target":` + average + `}`,
 }
@@ -29,7 +29,7 @@ func patched(t *testing.T, source, patch string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf(`{"metrics":[{"type":%q,%q:%s}]}`, strings.ToUpper(source[:1])+source[1:], source, text)
+	return fmt.Sprintf(`{"metrics":[{"name":"m","type":%q,%q:%s}]}`, strings.ToUpper(source[:1])+source[1:], source, text)
 }
 
 const (
@@ -42,11 +42,11 @@ const (
 func TestOwnSourcesAreAccepted(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))
-	const all = `{"serverName":"web.shop.svc","ca":{"secret":` + secret + `},"cert":{"secret":` + secret + `},"keySecret":` + secret + `}`
+	const all = `{"serverName":"web.shop.svc","ca":{"secret":` + secret + `},"cert":{"secret":` + secret + `},"key":{"secret":` + secret + `}}`
 	for source, patches := range map[string][]string{
 		"podEndpoint": {
 			`{}`, `{"port":8080}`, `{"port":65535,"path":"/stats/prometheus?usedonly&filter=a%2fb"}`,
-			`{"target":` + value + `}`, `{"as":"Gauge","ignoreNullValues":true}`, `{"scheme":"https","tlsConfig":{}}`,
+			`{"target":` + value + `}`, `{"valueType":"Gauge","nullValues":"Zero"}`, `{"scheme":"https","tlsConfig":{}}`,
 			`{"scheme":"https","tlsConfig":` + all + `,` + tokens + `}`, `{` + users + `}`,
 			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`,
 			`{"metric":{"name":"job:hits_2xx:Rate"}}`, `{"metric":{"name":"_"}}`,
@@ -54,12 +54,12 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 		"prometheus": {
 			`{}`, `{"serverAddress":"https://thanos.monitoring.svc.cluster.local:9091/prefix/"}`,
 			`{"serverAddress":"http://10.0.0.1"}`, `{"serverAddress":"http://[fd00::1]:9090"}`,
-			`{"target":` + value + `,"intervalSeconds":300,"timeoutSeconds":30,"ignoreNullValues":true}`,
-			`{"tenant":"team a","tenantHeader":"THANOS-TENANT","namespace":"shop"}`, `{` + tokens + `}`,
+			`{"target":` + value + `,"intervalSeconds":300,"timeoutSeconds":30,"nullValues":"Zero"}`,
+			`{"tenant":{"id":"team a","header":"THANOS-TENANT"},"namespaceParameter":"shop"}`, `{` + tokens + `}`,
 			`{"serverAddress":"https://p","tlsConfig":{"caBundle":"UEVN"},` + users + `}`,
 		},
 		"externalScaler": {
-			`{}`, `{"target":null}`, `{"target":null,"metricType":"Value"}`, `{"target":` + value + `,"push":false}`,
+			`{}`, `{"target":null}`, `{"target":{"type":"Value"}}`, `{"target":` + value + `,"delivery":"Poll"}`,
 			`{"scalerMetadata":{"queue":"orders","empty":""},"metricName":"s0-jobs"}`,
 			`{"scalerAddress":"scaler.keda.svc.cluster.local:65535","intervalSeconds":1,"tlsConfig":` + all + `}`,
 		},
@@ -71,7 +71,7 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"prometheus", "externalScaler"} {
-		spec := strings.Replace(patched(t, kind, `{}`), `{"metrics"`, `{"minReplicas":0,"metrics"`, 1)
+		spec := strings.Replace(patched(t, kind, `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)
 		if _, err := objects.dryRun(t, workloadAutoscaler, with(t, spec)); err != nil {
 			t.Errorf("zero replicas by %s: %v", kind, err)
 		}
@@ -103,10 +103,10 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"podEndpoint", `{"metric":{"name":"anfragen_gesamt_für"}}`, ".metric.name", "must have letters, digits"},
 		{"podEndpoint", `{"metric":{"name":"a{b=\"c\"}"}}`, ".metric.name", "must have letters, digits"},
 		{"podEndpoint", `{"target":null}`, ".target", "Required"},
-		{"podEndpoint", `{"target":{"type":"Value"}}`, ".target.averageValue", "must set either value or averageValue"},
-		{"podEndpoint", `{"target":{"type":"Value","value":"1","averageValue":"1"}}`, ".target.value", "may not be set beside averageValue"},
-		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"1","averageUtilization":1}}`, ".target.averageUtilization", "may be set only where"},
-		{"podEndpoint", `{"target":{"type":"Value","averageValue":"1"}}`, ".target.type", "must be Value beside value"},
+		{"podEndpoint", `{"target":{"type":"Value"}}`, ".target.value", "must be set where type is Value"},
+		{"podEndpoint", `{"target":{"type":"Value","value":"1","averageValue":"1"}}`, ".target.averageValue", "may be set only where type is AverageValue"},
+		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"1","averageUtilization":1}}`, ".target.averageUtilization", "may be set only where type is Utilization"},
+		{"podEndpoint", `{"target":{"type":"Value","averageValue":"1"}}`, ".target.value", "must be set where type is Value"},
 		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"0"}}`, ".target.averageValue", "must be positive"},
 		{"podEndpoint", `{"tlsConfig":{}}`, ".tlsConfig", "may be set only where scheme is https"},
 		{"podEndpoint", `{` + users + `,` + tokens + `}`, ".basicAuth", "may not be set beside authorization"},
@@ -129,23 +129,23 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"prometheus", `{"intervalSeconds":0}`, ".intervalSeconds", "greater than or equal to 1"},
 		{"prometheus", `{"intervalSeconds":301}`, ".intervalSeconds", "less than or equal to 300"},
 		{"prometheus", `{"timeoutSeconds":31}`, ".timeoutSeconds", "less than or equal to 30"},
-		{"prometheus", `{"tenant":"a\r\nHost: x"}`, ".tenant", "should match"},
-		{"prometheus", `{"tenantHeader":"Host"}`, ".tenantHeader", "Unsupported value"},
-		{"prometheus", `{"namespace":"a&b"}`, ".namespace", "should match"},
+		{"prometheus", `{"tenant":{"id":"a\r\nHost: x"}}`, ".tenant.id", "should match"},
+		{"prometheus", `{"tenant":{"id":"a","header":"Host"}}`, ".tenant.header", "Unsupported value"},
+		{"prometheus", `{"namespaceParameter":"a&b"}`, ".namespaceParameter", "should match"},
 		{"prometheus", `{"tlsConfig":{}}`, ".tlsConfig", "may be set only where serverAddress begins with https"},
 		{"prometheus", `{` + users + `,` + tokens + `}`, ".basicAuth", "may not be set beside authorization"},
-		{"prometheus", `{"target":{"type":"Utilization","averageUtilization":1}}`, ".target.averageUtilization", "may be set only where"},
+		{"prometheus", `{"target":{"type":"Utilization","averageUtilization":1}}`, ".target.type", "must be Value or AverageValue"},
 		{"externalScaler", `{"scalerAddress":"scaler"}`, ".scalerAddress", "must be a host and a port"},
 		{"externalScaler", `{"scalerAddress":"scaler:65536"}`, ".scalerAddress", "must be a host and a port"},
 		{"externalScaler", `{"scalerAddress":"scaler:0"}`, ".scalerAddress", "must be a host and a port"},
 		{"externalScaler", `{"scalerAddress":"unix:///run/x:1"}`, ".scalerAddress", "must be a host and a port"},
 		{"externalScaler", `{"scalerAddress":"dns:///scaler:1"}`, ".scalerAddress", "must be a host and a port"},
-		{"externalScaler", `{"metricType":"Value"}`, ".metricType", "may not be set beside target"},
-		{"externalScaler", `{"target":null,"metricType":"Utilization"}`, ".metricType", "must be Value or AverageValue"},
+		{"externalScaler", `{"target":{"type":"Value","averageValue":"5"}}`, ".target.averageValue", "may be set only where type is AverageValue"},
+		{"externalScaler", `{"target":{"type":"Utilization"}}`, ".target.type", "must be Value or AverageValue"},
 		{"externalScaler", `{"scalerMetadata":{"scalerAddress":"x"}}`, ".scalerMetadata", "may not have the key scalerAddress"},
 		{"externalScaler", `{"scalerMetadata":{"":"x"}}`, ".scalerMetadata", "must have keys of 1 to 253 characters"},
 		{"externalScaler", `{"scalerMetadata":{"a":"` + strings.Repeat("x", 4097) + `"}}`, ".scalerMetadata", "values of at most 4096"},
-		{"externalScaler", `{"tlsConfig":{"cert":{"secret":` + secret + `}}}`, ".tlsConfig.cert", "must be set together with keySecret"},
+		{"externalScaler", `{"tlsConfig":{"cert":{"secret":` + secret + `}}}`, ".tlsConfig.cert", "must be set together with key"},
 		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","ca":{"secret":` + secret + `}}}`, ".tlsConfig.ca", "may not be set beside caBundle"},
 		{"externalScaler", `{"tlsConfig":{"serverName":"a b"}}`, ".tlsConfig.serverName", "should match"},
 	} {
@@ -156,7 +156,7 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	}
 	for source := range own {
 		kind := strings.ToUpper(source[:1]) + source[1:]
-		_, err := objects.dryRun(t, workloadAutoscaler, with(t, fmt.Sprintf(`{"metrics":[{"type":%q}]}`, kind)))
+		_, err := objects.dryRun(t, workloadAutoscaler, with(t, fmt.Sprintf(`{"metrics":[{"name":"m","type":%q}]}`, kind)))
 		if err := refused(err, "spec.metrics[0]."+source, "must be set where type is "+kind); err != nil {
 			t.Error(err)
 		}
@@ -166,12 +166,12 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := objects.dryRun(t, workloadAutoscaler, with(t, strings.Replace(patched(t, "podEndpoint", `{}`), `{"metrics"`, `{"minReplicas":0,"metrics"`, 1)))
-	if err := refused(err, "spec.minReplicas", "at least 1 without"); err != nil {
+	_, err := objects.dryRun(t, workloadAutoscaler, with(t, strings.Replace(patched(t, "podEndpoint", `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)))
+	if err := refused(err, "spec.minReplicas", "no Object, External, Prometheus"); err != nil {
 		t.Error(err)
 	}
 	for source, isTaken := range map[string]bool{"podEndpoint": false, "prometheus": true, "externalScaler": false} {
-		spec := strings.Replace(patched(t, source, `{}`), `{"type"`, `{"activationValue":"1","type"`, 1)
+		spec := strings.Replace(patched(t, source, `{}`), `{"metrics":[{`, `{"minReplicas":0,"scaleToZero":{},"metrics":[{"activationValue":"1",`, 1)
 		_, err := objects.dryRun(t, workloadAutoscaler, with(t, spec))
 		if (err == nil) != isTaken {
 			t.Errorf("activationValue of %s: %v", source, err)
@@ -221,13 +221,13 @@ func TestLargestOwnSourcesAreAccepted(t *testing.T) {
 	for source, patch := range map[string]string{
 		"podEndpoint": fmt.Sprintf(`{"port":"fifteen-is-long","path":%q,"scheme":"https","tlsConfig":%s,"metric":{"name":%q}}`,
 			"/"+strings.Repeat("a", 1023), tls, strings.Repeat("m", 1024)),
-		"prometheus": fmt.Sprintf(`{"serverAddress":%q,"query":%q,"tenant":%q,"tlsConfig":%s}`,
+		"prometheus": fmt.Sprintf(`{"serverAddress":%q,"query":%q,"tenant":{"id":%q},"tlsConfig":%s}`,
 			"https://"+strings.Repeat("h", 498)+":65535", strings.Repeat("q", 4096), strings.Repeat("t", 256), tls),
 		"externalScaler": fmt.Sprintf(`{"scalerAddress":%q,"scalerMetadata":%s,"metricName":%q,"tlsConfig":%s}`,
 			strings.Repeat("h", 256)+":65535", encoded(t, metadata), strings.Repeat("m", 1024), tls),
 	} {
 		one := decoded([]byte(patched(t, source, patch)))["metrics"].([]any)[0]
-		spec := with(t, `{"metrics":[`+repeated(encoded(t, one), 100)+`]}`)
+		spec := with(t, `{"metrics":[`+named(encoded(t, one), 100)+`]}`)
 		if _, err := objects.dryRun(t, workloadAutoscaler, spec); err != nil {
 			t.Errorf("%s: %.2000s", source, err)
 		}

@@ -25,7 +25,7 @@ spec:
   minReplicas: 2
   maxReplicas: 40
   metrics:
-  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
+  - {name: cpu, type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}
 ---
 apiVersion: plimsoll.dev/v1alpha1
 kind: WorkloadAutoscaler
@@ -35,7 +35,7 @@ spec:
   minReplicas: 2
   maxReplicas: 40
   metrics:
-  - {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 250m}}}
+  - {name: cpu, type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 250m}}}
 ---
 apiVersion: apps/v1
 kind: Deployment

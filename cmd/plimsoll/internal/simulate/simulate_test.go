@@ -202,15 +202,16 @@ spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
   maxReplicas: 20
   metrics:
-  - type: PodEndpoint
-    podEndpoint: {port: 80, metric: {name: hits}, as: Rate, target: {type: AverageValue, averageValue: 30}}
+  - name: hits
+    type: PodEndpoint
+    podEndpoint: {port: 80, metric: {name: hits}, valueType: Rate, target: {type: AverageValue, averageValue: 30}}
 `
 	for set, want := range map[string]string{
 		"spec.maxReplicas=9": "",
 		"spec.metrics[0].podEndpoint.target={type: Value, value: 300}":                "",
 		"spec.metrics[0].podEndpoint.metric.name=http-requests":                       "metric.name",
 		"spec.metrics[0].podEndpoint.port=0":                                          "port",
-		"spec.metrics[0].podEndpoint.as=Counter":                                      "neither Gauge nor Rate",
+		"spec.metrics[0].podEndpoint.valueType=Counter":                               "neither Gauge nor Rate",
 		"spec.metrics[0].podEndpoint.target={type: AverageValue}":                     "must have either value or averageValue",
 		"spec.metrics[0].podEndpoint.target={type: Value, value: 1, averageValue: 1}": "must have either value or averageValue",
 		"spec.metrics[0].podEndpoint.taget=1":                                         "taget",

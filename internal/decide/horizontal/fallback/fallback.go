@@ -188,7 +188,7 @@ func identify(s *source.Spec) string {
 func Text(spec *source.Spec, set divergence.Set) string {
 	f := &spec.Fallback
 	replicas := fmt.Sprintf("%d replicas", f.Replicas)
-	switch f.Behavior {
+	switch f.Policy {
 	case source.CurrentReplicas:
 		replicas = "the current replica count"
 	case source.CurrentReplicasIfHigher:

@@ -10,7 +10,7 @@ const (
 	Active Mode = iota
 	// Preview decides as Active does and writes no scale.
 	Preview
-	// Paused keeps the replica count, or holds it at spec.pausedReplicas, whatever the metrics ask for.
+	// Paused keeps the replica count, or holds it at spec.paused.replicas, whatever the metrics ask for.
 	Paused
 )
 

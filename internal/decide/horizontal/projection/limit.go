@@ -89,6 +89,9 @@ func Binding(d *horizontal.Decision) (limit Limit, index int) {
 	case horizontal.BranchDisabled:
 		return Maintenance, 0
 	case horizontal.BranchAboveMax:
+		if d.Limited.Reason == behavior.ScaleDownLimit {
+			return ScaleDownRate, 0
+		}
 		return maxOf(d), 0
 	case horizontal.BranchBelowMin:
 		return minOf(d), 0

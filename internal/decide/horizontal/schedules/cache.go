@@ -28,8 +28,8 @@ type occurrence struct {
 	isInForce  bool
 	// next is the first start after that; zero if there is none. All of this holds until then, or until recheck.
 	next, recheck time.Time
-	// ramp is the one to next.
-	ramp ramp
+	// least and most are the ramps of min and max to next.
+	least, most ramp
 }
 
 // At is what the schedules lead to now; own are the object's bounds. The result's list is good until the next call.
@@ -49,7 +49,7 @@ func (c *Cache) At(now time.Time, all []Schedule, own Bounds) Result {
 		p := &c.occurrences[i]
 		if !now.Before(p.recheck) {
 			p.renew(&all[i], now)
-			p.setRamp(all, i, own)
+			p.setRamps(all, i, own)
 		}
 		c.until = earlier(c.until, p.recheck)
 	}
@@ -64,29 +64,52 @@ func (c *Cache) isFor(all []Schedule) bool {
 
 // renew finds the last start and the next.
 func (p *occurrence) renew(s *Schedule, now time.Time) {
-	*p = occurrence{start: s.latest(now), next: s.next(now)}
+	*p = occurrence{start: s.inForce(now), next: s.comes(now)}
 	if p.isInForce = !p.start.IsZero(); p.isInForce {
 		p.end = s.until(p.start)
+		if p.start.Before(s.NotBefore) {
+			p.start = s.NotBefore
+		}
 	}
 	if p.recheck = p.next; p.next.IsZero() {
 		p.recheck = now.Add(recheck)
 	}
 }
 
-// setRamp is the ramp to the next start. It begins at the highest min that the object and the other schedules have when
-// the ramp starts.
-func (p *occurrence) setRamp(all []Schedule, i int, own Bounds) {
+// setRamps are the ramps to the next start. They begin at the highest min and the lowest max that the object and the
+// other schedules have when the ramps start.
+func (p *occurrence) setRamps(all []Schedule, i int, own Bounds) {
 	s := &all[i]
-	if s.Ramp <= 0 || s.MinReplicas == 0 || p.next.IsZero() || p.lastsUntilNext() {
+	if s.Ramp <= 0 || p.next.IsZero() || p.lastsUntilNext() {
 		return
 	}
-	p.ramp = ramp{start: p.next.Add(-s.Ramp), over: s.Ramp, from: own.MinReplicas, to: s.MinReplicas}
+	start, from := p.next.Add(-s.Ramp), own
 	for k := range all {
 		other := &all[k]
-		if k != i && other.MinReplicas > p.ramp.from && !other.latest(p.ramp.start).IsZero() {
-			p.ramp.from = other.MinReplicas
+		isTighter := other.MinReplicas > from.MinReplicas || other.MaxReplicas > 0 && other.MaxReplicas < from.MaxReplicas
+		if k == i || !isTighter || other.inForce(start).IsZero() {
+			continue
+		}
+		from.MinReplicas = max(from.MinReplicas, other.MinReplicas)
+		if other.MaxReplicas > 0 {
+			from.MaxReplicas = min(from.MaxReplicas, other.MaxReplicas)
 		}
 	}
+	if s.MinReplicas > from.MinReplicas {
+		p.least = ramp{start: start, over: s.Ramp, from: from.MinReplicas, to: s.MinReplicas}
+	}
+	if s.MaxReplicas > 0 && s.MaxReplicas < from.MaxReplicas {
+		p.most = ramp{start: start, over: s.Ramp, from: from.MaxReplicas, to: s.MaxReplicas}
+	}
+}
+
+// ramps reports whether there is a ramp, and when the ramps start.
+func (p *occurrence) ramps() (start time.Time, isThere bool) {
+	start = p.least.start
+	if p.least.over == 0 {
+		start = p.most.start
+	}
+	return start, !start.IsZero()
 }
 
 // lastsUntilNext reports whether the schedule is in force until it starts again: then it never ramps up.
@@ -100,18 +123,24 @@ func (c *Cache) compute(now time.Time) {
 	*r = Result{Bounds: c.own, InForce: c.inForce[:0]}
 	for i := range c.occurrences {
 		p, s := &c.occurrences[i], &c.schedules[i]
-		switch {
+		switch start, isRamp := p.ramps(); {
 		case p.isInForce && (p.end.IsZero() || now.Before(p.end)):
-			r.add(InForce{Schedule: s, Since: p.start, Until: p.end, MinReplicas: s.MinReplicas})
+			r.add(InForce{
+				Schedule: s, Since: p.start, Until: p.end, MinReplicas: s.MinReplicas, MaxReplicas: s.MaxReplicas,
+			})
 			r.changes(p.end, End, s)
 			continue
-		case p.ramp.rise() > 0 && !now.Before(p.ramp.start):
-			least, step := p.ramp.at(now)
-			r.add(InForce{Schedule: s, Since: p.ramp.start, Until: p.next, MinReplicas: least, IsRamp: true})
+		case isRamp && !now.Before(start):
+			least, rise := p.least.at(now)
+			most, fall := p.most.at(now)
+			r.add(InForce{
+				Schedule: s, Since: start, Until: p.next, MinReplicas: least, MaxReplicas: most, IsRamp: true,
+			})
 			r.changes(p.next, Start, s)
-			r.changes(step, RampStep, s)
-		case p.ramp.rise() > 0:
-			r.changes(p.ramp.start, RampStart, s)
+			r.changes(rise, RampStep, s)
+			r.changes(fall, RampStep, s)
+		case isRamp:
+			r.changes(start, RampStart, s)
 		default:
 			r.changes(p.next, Start, s)
 		}
@@ -128,8 +157,8 @@ func (r *Result) add(f InForce) {
 	if f.MinReplicas > r.MinReplicas {
 		r.MinReplicas, r.MinBy = f.MinReplicas, f.Schedule
 	}
-	if most := f.Schedule.MaxReplicas; !f.IsRamp && most > 0 && most < r.MaxReplicas {
-		r.MaxReplicas, r.MaxBy = most, f.Schedule
+	if f.MaxReplicas > 0 && f.MaxReplicas < r.MaxReplicas {
+		r.MaxReplicas, r.MaxBy = f.MaxReplicas, f.Schedule
 	}
 }
 

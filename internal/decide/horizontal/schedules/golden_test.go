@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //
 //	object min=1 max=10
 //	schedule NAME zone=Europe/Berlin duration=1h min=5 max=8 ramp=30m 30 2 * * *
+//	schedule NAME zone=UTC end=0_6_*_*_* notBefore=2026-03-28T00:00 notAfter=2026-03-30T00:00 max=3 0 22 * * *
 //	walk zone=Europe/Berlin from=2026-03-28T00:00 to=2026-03-30T00:00
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -107,6 +108,12 @@ func scheduleOf(t *testing.T, words []string) schedules.Schedule {
 			s.Location = location(t, value)
 		case "duration":
 			s.Duration = period(t, value)
+		case "end":
+			s.End = parse(t, strings.ReplaceAll(value, "_", " "))
+		case "notBefore":
+			s.NotBefore = moment(t, value, location(t, args["zone"]))
+		case "notAfter":
+			s.NotAfter = moment(t, value, location(t, args["zone"]))
 		case "ramp":
 			s.Ramp = period(t, value)
 		case "min":

@@ -36,9 +36,19 @@ func draw(t *rapid.T, longest time.Duration) []schedules.Schedule {
 			MaxReplicas: rapid.Int32Range(0, 30).Draw(t, "max"),
 			Ramp:        time.Duration(rapid.Int64Range(0, 7200).Draw(t, "ramp")) * time.Second,
 		}
+		if rapid.Bool().Draw(t, "ends by the clock") {
+			all[i].End = cronOf(rapid.SampledFrom(ends).Draw(t, "end"))
+		}
+		if rapid.Bool().Draw(t, "has dates") {
+			all[i].NotBefore = drawMoment(t)
+			all[i].NotAfter = all[i].NotBefore.Add(time.Duration(rapid.Int64Range(1, 86400).Draw(t, "dates")) * time.Second)
+		}
 	}
 	return all
 }
+
+// ends come once a day at least.
+var ends = []string{"0 6 * * *", "30 2 * * *", "45 1,2 * * *", "*/7 * * * *", "@daily"}
 
 // drawMoment is a moment around a change of the clock.
 func drawMoment(t *rapid.T) time.Time {
@@ -51,17 +61,35 @@ func drawMoment(t *rapid.T) time.Time {
 	return rapid.SampledFrom(changes).Draw(t, "change").Add(time.Duration(around) * time.Second)
 }
 
-// starts are the starts within a time, found without a thought for cost: every minute whose clock matches, asked one
-// second before it, which leaves cron nothing to search.
-func starts(s *schedules.Schedule, after, until time.Time) []time.Time {
+// matches are those within a time, found without a thought for cost: every minute whose clock matches, or before which
+// a minute that matches is left out, asked one second before it, which leaves cron nothing to search.
+func matches(cron schedules.Cron, in *time.Location, after, until time.Time) []time.Time {
 	var all []time.Time
 	for at := after.Truncate(time.Minute); !at.After(until); at = at.Add(time.Minute) {
-		local := at.In(s.Location)
-		if at.After(after) && s.Start.Next(local.Add(-time.Second)).Equal(at) {
+		_, offset := at.Add(-time.Second).In(in).Zone()
+		_, next := at.In(in).Zone()
+		isMatch := cron.Next(at.In(in).Add(-time.Second)).Equal(at)
+		for left := offset; left < next; left += 60 {
+			shown := at.UTC().Add(time.Duration(left) * time.Second)
+			isMatch = isMatch || cron.Next(shown.Add(-time.Second)).Equal(shown)
+		}
+		if at.After(after) && isMatch {
 			all = append(all, at)
 		}
 	}
 	return all
+}
+
+// isInForce is whether a start is there that has not ended.
+func isInForce(s *schedules.Schedule, now time.Time) bool {
+	if now.Before(s.NotBefore) || !s.NotAfter.IsZero() && !now.Before(s.NotAfter) {
+		return false
+	}
+	if s.End == nil {
+		return len(matches(s.Start, s.Location, now.Add(-s.Duration), now)) > 0
+	}
+	starts := matches(s.Start, s.Location, now.Add(-30*time.Hour), now)
+	return len(starts) > 0 && len(matches(s.End, s.Location, starts[len(starts)-1], now)) == 0
 }
 
 // TestAgainstTwin: the bounds without ramps are what a search minute by minute finds.
@@ -73,7 +101,7 @@ func TestAgainstTwin(t *testing.T) {
 		for i := range all {
 			s := &all[i]
 			s.Ramp = 0
-			if len(starts(s, now.Add(-s.Duration), now)) == 0 {
+			if !isInForce(s, now) {
 				continue
 			}
 			want.MinReplicas = max(want.MinReplicas, s.MinReplicas)
@@ -152,6 +180,7 @@ func TestRampNeverFalls(t *testing.T) {
 		all := draw(t, 12*time.Hour)
 		for i := range all {
 			all[i].MaxReplicas, all[i].Start = 0, cronOf(fmt.Sprintf("%d %d * * *", 7*i, rapid.IntRange(0, 23).Draw(t, "hour")))
+			all[i].End, all[i].NotBefore, all[i].NotAfter = nil, time.Time{}, time.Time{}
 		}
 		rising := &schedules.Schedule{
 			Name: "rising", Start: cronOf("0 12 * * *"), Duration: time.Hour, MinReplicas: 25,

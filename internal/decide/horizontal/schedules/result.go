@@ -20,21 +20,22 @@ type Result struct {
 	MinBy, MaxBy *Schedule
 	// MaxWins says that the highest min is above the lowest max. Both bounds are the max then.
 	MaxWins bool
-	// InForce are the schedules that are in force or ramp up, in the object's order.
+	// InForce are the schedules that are in force or ramp, in the object's order.
 	InForce []InForce
 	// Next is when that changes next; its time is zero if it never does.
 	Next Change
 }
 
-// InForce is a schedule that is in force or ramps up.
+// InForce is a schedule that is in force or ramps.
 type InForce struct {
 	Schedule *Schedule
 	// Since is the last start, and Until the end; zero if the schedule starts again and again before it ends. Of a ramp
 	// they are its own start and end.
 	Since, Until time.Time
-	// MinReplicas is the schedule's min at this moment; a ramp's rises.
-	MinReplicas int32
-	IsRamp      bool
+	// MinReplicas and MaxReplicas are the schedule's at this moment, 0 where it has none; a ramp's min rises, and its max
+	// falls.
+	MinReplicas, MaxReplicas int32
+	IsRamp                   bool
 }
 
 // Change is the next moment at which the schedules lead to something else.
@@ -94,15 +95,15 @@ func (s *Schedule) Describe() string {
 
 func (f *InForce) describe() string {
 	s := f.Schedule
-	if f.IsRamp {
-		return fmt.Sprintf("the ramp of %q to minReplicas %d", s.Name, s.MinReplicas)
-	}
 	var bounds []string
-	if s.MinReplicas > 0 {
+	if s.MinReplicas > 0 && f.MinReplicas > 0 {
 		bounds = append(bounds, fmt.Sprintf("minReplicas %d", s.MinReplicas))
 	}
-	if s.MaxReplicas > 0 {
+	if s.MaxReplicas > 0 && f.MaxReplicas > 0 {
 		bounds = append(bounds, fmt.Sprintf("maxReplicas %d", s.MaxReplicas))
+	}
+	if f.IsRamp {
+		return fmt.Sprintf("the ramp of %q to %s", s.Name, strings.Join(bounds, " and "))
 	}
 	return fmt.Sprintf("%q (%s)", s.Name, strings.Join(bounds, ", "))
 }

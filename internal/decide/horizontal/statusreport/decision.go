@@ -194,7 +194,10 @@ func (d *Input) reportCorrection(r *Report) {
 		d.setFirstFailure(r)
 	}
 	reason := behavior.TooFewReplicas
-	if d.Stage == AboveMax {
+	switch {
+	case d.Stage == AboveMax && d.Limited.Reason == behavior.ScaleDownLimit:
+		reason = behavior.ScaleDownLimit
+	case d.Stage == AboveMax:
 		reason = behavior.TooManyReplicas
 	}
 	r.Set(ScalingLimited, true, reason.String(), d.limitMessage(reason))

@@ -59,7 +59,7 @@ func (d *Input) raisedAgainst(proposed int32) bool {
 func (d *Input) ownReason() string {
 	switch {
 	case d.Stage == Paused:
-		return "spec.pausedReplicas while the mode is Paused"
+		return "spec.paused.replicas while the mode is Paused"
 	case d.Stage != Computed:
 		return ""
 	case d.Ahead > *d.Current && *d.Desired > *d.Current:

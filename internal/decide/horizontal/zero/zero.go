@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
-// Settings are the object's. The fields are KEDA's.
+// Settings are the object's.
 type Settings struct {
 	// CooldownPeriod is how long no metric must have been seen active before the last replica goes.
 	CooldownPeriod time.Duration

@@ -158,7 +158,7 @@ func requestsWaiting(perPod float64) []autoscalingv2.MetricSpec {
 
 func ownCPU(percent int32) []plimsollv1alpha1.MetricSpec {
 	return []plimsollv1alpha1.MetricSpec{{
-		Type: plimsollv1alpha1.ResourceMetricSourceType,
+		Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType,
 		Resource: &plimsollv1alpha1.ResourceMetricSource{
 			Name: string(corev1.ResourceCPU), Target: plimsollv1alpha1.MetricTarget{
 				Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: &percent,
@@ -179,16 +179,18 @@ func endpointRate(percent int32) []plimsollv1alpha1.MetricSpec {
 
 func endpointRateOf(perSecond float64) []plimsollv1alpha1.MetricSpec {
 	return []plimsollv1alpha1.MetricSpec{{
-		Type: plimsollv1alpha1.PodEndpointMetricSourceType, PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
+		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
+		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
 			Port: intstr.FromInt32(8080), Metric: plimsollv1alpha1.MetricIdentifier{Name: "requests_total"},
-			As: plimsollv1alpha1.RateSampleType, Target: ownTarget(perSecond),
+			ValueType: plimsollv1alpha1.RateValueType, Target: ownTarget(perSecond),
 		},
 	}}
 }
 
 func prometheus(percent int32) []plimsollv1alpha1.MetricSpec {
 	return []plimsollv1alpha1.MetricSpec{{
-		Type: plimsollv1alpha1.PrometheusMetricSourceType, Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
+		Name: "requests", Type: plimsollv1alpha1.PrometheusMetricSourceType,
+		Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
 			ServerAddress: "http://prometheus:9090", Query: "sum(rate(requests_total[1m]))",
 			Target: ownTarget(requestsFor(percent)),
 		},

@@ -4,7 +4,9 @@ package scheduled
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
@@ -13,17 +15,30 @@ import (
 // Of is a schedule as decisions use it. Errors name its fields at the path.
 func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, field.ErrorList) {
 	start, location, errs := Start(s.Start, s.TimeZone, path)
-	return schedules.Schedule{
-		Name: s.Name, Start: start, Location: location, Duration: time.Duration(s.DurationSeconds) * time.Second,
-		MinReplicas: valueOf(s.MinReplicas), MaxReplicas: valueOf(s.MaxReplicas),
-		Ramp: time.Duration(valueOf(s.RampSeconds)) * time.Second,
-	}, errs
+	out := schedules.Schedule{
+		Name: s.Name, Start: start, Location: location,
+		Duration:  time.Duration(ptr.Deref(s.DurationSeconds, 0)) * time.Second,
+		NotBefore: timeOf(s.NotBefore), NotAfter: timeOf(s.NotAfter),
+		MinReplicas: ptr.Deref(s.MinReplicas, 0), MaxReplicas: ptr.Deref(s.MaxReplicas, 0),
+		Ramp: time.Duration(ptr.Deref(s.RampSeconds, 0)) * time.Second,
+	}
+	switch {
+	case s.End != "":
+		end, err := parse(s.End, path.Child("end"))
+		if err != nil {
+			return out, append(errs, err)
+		}
+		out.End = end
+	case s.DurationSeconds == nil:
+		errs = append(errs, field.Required(path.Child("end"), "or durationSeconds"))
+	}
+	return out, errs
 }
 
-// valueOf is the value, or 0 if there is none.
-func valueOf(value *int32) int32 {
-	if value == nil {
-		return 0
+// timeOf is the time, or the zero time if there is none.
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
 	}
-	return *value
+	return t.Time
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// longestStart bounds the text of a cron expression, and longestTimeZone that of a time zone, as the API does.
-const longestStart, longestTimeZone = 128, 64
+// longestExpression bounds the text of a cron expression, and longestTimeZone that of a time zone, as the API does.
+const longestExpression, longestTimeZone = 128, 64
 
 // Start reads when a schedule starts: a cron expression as CronJob's spec.schedule has it, and a time zone as its
 // spec.timeZone has it, of which nothing is UTC. Errors name the fields of the schedule at the path.
 func Start(expression, timeZone string, path *field.Path) (schedules.Cron, *time.Location, field.ErrorList) {
 	var errs field.ErrorList
-	start, err := parseStart(expression, path.Child("start"))
+	start, err := parse(expression, path.Child("start"))
 	if err != nil {
 		errs = append(errs, err)
 	}
@@ -31,23 +31,24 @@ func Start(expression, timeZone string, path *field.Path) (schedules.Cron, *time
 	return start, location, nil
 }
 
-func parseStart(expression string, path *field.Path) (schedules.Cron, *field.Error) {
+// parse reads a cron expression, of a start or an end. One that never matches is an error.
+func parse(expression string, path *field.Path) (schedules.Cron, *field.Error) {
 	switch {
 	case expression == "":
 		return nil, field.Required(path, "a cron expression")
-	case len(expression) > longestStart:
-		return nil, field.TooLong(path, expression, longestStart)
+	case len(expression) > longestExpression:
+		return nil, field.TooLong(path, expression, longestExpression)
 	case strings.Contains(expression, "TZ"):
-		return nil, field.Invalid(path, expression, "cannot use TZ or CRON_TZ in start, use timeZone instead")
+		return nil, field.Invalid(path, expression, "cannot use TZ or CRON_TZ here, use timeZone instead")
 	case strings.HasPrefix(expression, "@every"):
-		return nil, field.Invalid(path, expression, "cannot use @every in start: it has no times of the day")
+		return nil, field.Invalid(path, expression, "cannot use @every here: it has no times of the day")
 	}
 	parsed, err := cron.ParseStandard(expression)
 	if err != nil {
 		return nil, field.Invalid(path, expression, err.Error())
 	}
 	if parsed.Next(anyTime).IsZero() {
-		return nil, field.Invalid(path, expression, "never starts: no month that it names has such a day")
+		return nil, field.Invalid(path, expression, "never comes: no month that it names has such a day")
 	}
 	return parsed, nil
 }

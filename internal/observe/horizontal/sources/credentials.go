@@ -69,8 +69,8 @@ func TLSOf(config *plimsollv1alpha1.TLSConfig) TLS {
 	if config.Cert != nil {
 		tls.Cert = SecretKey(config.Cert.Secret)
 	}
-	if config.KeySecret != nil {
-		tls.Key = SecretKey(*config.KeySecret)
+	if config.Key != nil {
+		tls.Key = SecretKey(config.Key.Secret)
 	}
 	return tls
 }

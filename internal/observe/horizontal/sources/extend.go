@@ -35,7 +35,7 @@ func Extend(
 		spec.Identity = p.identity()
 	case m.Type == plimsollv1alpha1.ExternalScalerMetricSourceType && m.ExternalScaler != nil:
 		path = path.Child("externalScaler")
-		spec.Target, spec.IsOwnTarget = scalerTarget(m.ExternalScaler, mode), m.ExternalScaler.Target == nil
+		spec.Target, spec.IsOwnTarget = scalerTarget(m.ExternalScaler, mode), Target(m) == nil
 		var e ExternalScaler
 		e, err = ExternalScalerOf(m.ExternalScaler)
 		spec.Identity = e.identity()
@@ -50,10 +50,10 @@ func Extend(
 }
 
 func scalerTarget(m *plimsollv1alpha1.ExternalScalerMetricSource, mode arithmetic.Mode) source.Target {
-	switch {
-	case m.Target != nil:
-		return targetOf(m.Target, mode)
-	case m.MetricType == plimsollv1alpha1.ValueMetricType:
+	switch t := m.Target; {
+	case hasValue(t):
+		return targetOf(&plimsollv1alpha1.MetricTarget{Value: t.Value, AverageValue: t.AverageValue}, mode)
+	case t != nil && t.Type == plimsollv1alpha1.ValueMetricType:
 		return source.Target{Type: source.Value}
 	default:
 		return source.Target{Type: source.AverageValue}

@@ -19,7 +19,7 @@ type ExternalScaler struct {
 	Metadata Metadata
 	// MetricName is which of the scaler's metrics; empty if it is the only one.
 	MetricName string
-	// HasTarget reports that the spec has a target, so that the scaler's own does not count.
+	// HasTarget reports that the spec has the value of a target, so that the scaler's own does not count.
 	HasTarget bool
 	Interval  time.Duration
 	// IsPushed reports that the scaler may report by itself that it is active.
@@ -29,6 +29,11 @@ type ExternalScaler struct {
 // ExternalScalerOf is what the metric needs.
 func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalScaler, error) {
 	const longestInterval = 300
+	switch m.Delivery {
+	case "", plimsollv1alpha1.PollDelivery, plimsollv1alpha1.PushDelivery:
+	default:
+		return ExternalScaler{}, fmt.Errorf("delivery: %q is neither Poll nor Push", m.Delivery)
+	}
 	if m.ScalerAddress == "" {
 		return ExternalScaler{}, fmt.Errorf("scalerAddress: %w", errAbsent)
 	}
@@ -39,7 +44,8 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	}
 	return ExternalScaler{
 		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: TLSOf(m.TLSConfig), Metadata: metadataOf(m),
-		MetricName: m.MetricName, HasTarget: m.Target != nil, Interval: interval, IsPushed: m.Push == nil || *m.Push,
+		MetricName: m.MetricName, HasTarget: hasValue(m.Target), Interval: interval,
+		IsPushed: m.Delivery != plimsollv1alpha1.PollDelivery,
 	}, nil
 }
 

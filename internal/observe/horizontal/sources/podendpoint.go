@@ -28,8 +28,8 @@ type PodEndpoint struct {
 	Selector Selector
 	// IsRate reports that the metric is a counter.
 	IsRate bool
-	// IgnoreNullValues reports that a page without the metric counts as 0.
-	IgnoreNullValues bool
+	// IsNullZero reports that a page without the metric counts as 0.
+	IsNullZero bool
 	// Timeout bounds one request, and Window is what values are averaged over.
 	Timeout, Window time.Duration
 }
@@ -38,7 +38,7 @@ type PodEndpoint struct {
 func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, error) {
 	p := PodEndpoint{
 		Path: m.Path, TLS: TLSOf(m.TLSConfig), Credentials: credentialsOf(m.Authorization, m.BasicAuth),
-		Metric: m.Metric.Name, IgnoreNullValues: isTrue(m.IgnoreNullValues),
+		Metric: m.Metric.Name,
 	}
 	if p.Path == "" {
 		p.Path = plimsollv1alpha1.DefaultPath
@@ -60,6 +60,9 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	if p.PortName, p.Port, err = portOf(m.Port); err != nil {
 		return PodEndpoint{}, err
 	}
+	if p.IsNullZero, err = isNullZero(m.NullValues); err != nil {
+		return PodEndpoint{}, err
+	}
 	switch m.Scheme {
 	case "", plimsollv1alpha1.HTTPScheme:
 	case plimsollv1alpha1.HTTPSScheme:
@@ -67,12 +70,12 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	default:
 		return PodEndpoint{}, fmt.Errorf("scheme: %q is neither http nor https", m.Scheme)
 	}
-	switch m.As {
-	case plimsollv1alpha1.GaugeSampleType:
-	case plimsollv1alpha1.RateSampleType:
+	switch m.ValueType {
+	case plimsollv1alpha1.GaugeValueType:
+	case plimsollv1alpha1.RateValueType:
 		p.IsRate = true
 	default:
-		return PodEndpoint{}, fmt.Errorf("as: %q is neither Gauge nor Rate", m.As)
+		return PodEndpoint{}, fmt.Errorf("valueType: %q is neither Gauge nor Rate", m.ValueType)
 	}
 	if p.Selector, err = SelectorOf(m.Metric.Selector); err != nil {
 		return PodEndpoint{}, fmt.Errorf("%w: %w", errSelector, err)

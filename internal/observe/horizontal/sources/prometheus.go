@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -21,8 +22,8 @@ type Prometheus struct {
 	// others.
 	Namespace, Parameters string
 	Interval, Timeout     time.Duration
-	// IgnoreNullValues reports that no result, NaN and the infinities count as 0.
-	IgnoreNullValues bool
+	// IsNullZero reports that no result, NaN and the infinities count as 0.
+	IsNullZero bool
 }
 
 // PrometheusOf is what the metric needs.
@@ -30,21 +31,22 @@ func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error
 	const longestInterval, longestTimeout = 300, 30
 	p := Prometheus{
 		Address: strings.TrimRight(m.ServerAddress, "/"), TLS: TLSOf(m.TLSConfig),
-		Credentials: credentialsOf(m.Authorization, m.BasicAuth), Query: m.Query, Tenant: m.Tenant,
-		Namespace: m.Namespace, Parameters: m.QueryParameters, IgnoreNullValues: isTrue(m.IgnoreNullValues),
+		Credentials: credentialsOf(m.Authorization, m.BasicAuth), Query: m.Query,
+		Namespace: m.NamespaceParameter, Parameters: m.QueryParameters,
 	}
-	if m.Tenant != "" {
-		p.TenantHeader = string(m.TenantHeader)
+	if t := m.Tenant; t != nil {
+		p.Tenant, p.TenantHeader = t.ID, string(cmp.Or(t.Header, plimsollv1alpha1.ScopeOrgIDTenantHeader))
 	}
 	switch {
 	case !strings.HasPrefix(p.Address, "http://") && !strings.HasPrefix(p.Address, "https://"):
 		return Prometheus{}, fmt.Errorf("serverAddress: %q is not an http or https URL", m.ServerAddress)
 	case p.Query == "":
 		return Prometheus{}, fmt.Errorf("query: %w", errAbsent)
-	case p.Tenant != "" && p.TenantHeader == "":
-		p.TenantHeader = string(plimsollv1alpha1.ScopeOrgIDTenantHeader)
 	}
 	var err error
+	if p.IsNullZero, err = isNullZero(m.NullValues); err != nil {
+		return Prometheus{}, err
+	}
 	p.Interval, err = secondsOf("intervalSeconds", m.IntervalSeconds, plimsollv1alpha1.DefaultIntervalSeconds,
 		longestInterval)
 	if err != nil {

@@ -118,7 +118,15 @@ func secondsOf(field string, seconds *int32, otherwise, most int32) (time.Durati
 	return time.Duration(n) * time.Second, nil
 }
 
-func isTrue(value *bool) bool { return value != nil && *value }
+func isNullZero(values plimsollv1alpha1.NullValues) (bool, error) {
+	switch values {
+	case "", plimsollv1alpha1.NullValuesFail:
+		return false, nil
+	case plimsollv1alpha1.NullValuesZero:
+		return true, nil
+	}
+	return false, fmt.Errorf("nullValues: %q is neither Fail nor Zero", values)
+}
 
 // Target is the spec's target of a metric that Plimsoll reads itself; nil for others, and where the
 // scaler's own target holds.
@@ -128,11 +136,17 @@ func Target(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
 		return &m.PodEndpoint.Target
 	case m.Prometheus != nil:
 		return &m.Prometheus.Target
-	case m.ExternalScaler != nil:
-		return m.ExternalScaler.Target
+	case m.ExternalScaler != nil && hasValue(m.ExternalScaler.Target):
+		t := m.ExternalScaler.Target
+		return &plimsollv1alpha1.MetricTarget{Type: t.Type, Value: t.Value, AverageValue: t.AverageValue}
 	default:
 		return nil
 	}
+}
+
+// hasValue reports whether a scaler's own target is not the one that applies.
+func hasValue(t *plimsollv1alpha1.ExternalScalerTarget) bool {
+	return t != nil && (t.Value != nil || t.AverageValue != nil)
 }
 
 // IsTotal reports whether the target of a metric that Plimsoll reads itself is the value in total.
@@ -140,5 +154,6 @@ func IsTotal(m *plimsollv1alpha1.MetricSpec) bool {
 	if t := Target(m); t != nil {
 		return t.AverageValue == nil
 	}
-	return m.ExternalScaler != nil && m.ExternalScaler.MetricType == plimsollv1alpha1.ValueMetricType
+	s := m.ExternalScaler
+	return s != nil && s.Target != nil && s.Target.Type == plimsollv1alpha1.ValueMetricType
 }

@@ -30,7 +30,7 @@ func average(text string) plimsollv1alpha1.MetricTarget {
 func podEndpoint() plimsollv1alpha1.PodEndpointMetricSource {
 	return plimsollv1alpha1.PodEndpointMetricSource{
 		Port: intstr.FromString("http"), Metric: plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
-		As: plimsollv1alpha1.RateSampleType, Target: average("10"),
+		ValueType: plimsollv1alpha1.RateValueType, Target: average("10"),
 	}
 }
 
@@ -181,9 +181,10 @@ func TestCredentials(t *testing.T) {
 	m.Scheme = plimsollv1alpha1.HTTPSScheme
 	m.BasicAuth = &plimsollv1alpha1.BasicAuth{Username: key("user"), Password: key("password")}
 	m.TLSConfig = &plimsollv1alpha1.TLSConfig{
-		CA:        &plimsollv1alpha1.CertificateSource{Secret: key("ca")},
-		Cert:      &plimsollv1alpha1.CertificateSource{Secret: key("cert")},
-		KeySecret: pointer(key("key")), ServerName: "web", InsecureSkipVerify: true,
+		CA:         &plimsollv1alpha1.SecretSource{Secret: key("ca")},
+		Cert:       &plimsollv1alpha1.SecretSource{Secret: key("cert")},
+		Key:        &plimsollv1alpha1.SecretSource{Secret: key("key")},
+		ServerName: "web", InsecureSkipVerify: true,
 	}
 	got, err := sources.PodEndpointOf(&m)
 	if err != nil {
@@ -203,10 +204,10 @@ func TestCredentials(t *testing.T) {
 	}
 	p := prometheus()
 	p.Authorization = &plimsollv1alpha1.Authorization{Credentials: key("token")}
-	p.Tenant, p.TLSConfig = "team-a", &plimsollv1alpha1.TLSConfig{CABundle: []byte("PEM")}
+	p.Tenant, p.TLSConfig = &plimsollv1alpha1.Tenant{ID: "team-a"}, &plimsollv1alpha1.TLSConfig{CABundle: []byte("PEM")}
 	query, err := sources.PrometheusOf(&p)
 	if err != nil || query.Credentials.Token != secret("token") || query.TLS.CABundle != "PEM" ||
-		query.TenantHeader != "X-Scope-OrgID" {
+		query.Tenant != "team-a" || query.TenantHeader != "X-Scope-OrgID" {
 		t.Errorf("got %+v, %v", query, err)
 	}
 }
@@ -232,12 +233,13 @@ func TestExtend(t *testing.T) {
 		}, ""},
 		"a scaler's total": {func() any {
 			m := scaler()
-			m.MetricName, m.MetricType = "jobs", plimsollv1alpha1.ValueMetricType
+			m.MetricName = "jobs"
+			m.Target = &plimsollv1alpha1.ExternalScalerTarget{Type: plimsollv1alpha1.ValueMetricType}
 			return m
 		}(), source.Spec{Name: "jobs", IsOwnTarget: true, Target: source.Target{Type: source.Value}}, ""},
 		"a scaler with a target": {func() any {
 			m := scaler()
-			m.Target = &plimsollv1alpha1.MetricTarget{Type: "Value", Value: pointer(resource.MustParse("500m"))}
+			m.Target = &plimsollv1alpha1.ExternalScalerTarget{Type: "Value", Value: pointer(resource.MustParse("500m"))}
 			return m
 		}(), source.Spec{Name: "scaler:9090", Target: source.Target{Type: source.Value, Milli: 500}}, ""},
 		"an invalid selector": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) {
@@ -253,9 +255,9 @@ func TestExtend(t *testing.T) {
 		"no metric's name": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) { m.Metric.Name = "2xx" }),
 			source.Spec{Name: "2xx", Target: source.Target{Type: source.AverageValue, Milli: 10_000}},
 			`metric.name: "2xx" is no name of a metric in Prometheus' formats`},
-		"no sample type": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) { m.As = "" }),
+		"no sample type": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) { m.ValueType = "" }),
 			source.Spec{Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000}},
-			`as: "" is neither Gauge nor Rate`},
+			`valueType: "" is neither Gauge nor Rate`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := metricOf(tt.source)
@@ -294,7 +296,7 @@ func TestIdentity(t *testing.T) {
 		return extended(t, &m).Identity
 	}
 	same := podEndpoint()
-	same.Target, same.IgnoreNullValues, same.Path = average("5"), pointer(true), "/metrics"
+	same.Target, same.NullValues, same.Path = average("5"), plimsollv1alpha1.NullValuesZero, "/metrics"
 	if a, b := identity(podEndpoint()), identity(same); a == "" || a != b {
 		t.Errorf("%q and %q measure the same", a, b)
 	}
@@ -306,7 +308,7 @@ func TestIdentity(t *testing.T) {
 	jobs := scaler()
 	jobs.ScalerMetadata = map[string]string{"queue": "jobs"}
 	rate := podEndpoint()
-	rate.As = plimsollv1alpha1.GaugeSampleType
+	rate.ValueType = plimsollv1alpha1.GaugeValueType
 	all := map[string]any{}
 	for _, m := range []any{podEndpoint(), rate, prometheus(), other, scaler(), jobs} {
 		id := identity(m)

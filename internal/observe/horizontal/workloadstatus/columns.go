@@ -1,6 +1,7 @@
 package workloadstatus
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,7 @@ func limitWord(l projection.Limit) string {
 // mostMetrics is how many metrics kubectl shows of an HPA.
 const mostMetrics = 2
 
-// metricsText is the metrics' current values and targets, as kubectl get hpa shows them.
+// metricsText is the metrics' names, current values and targets, these as kubectl get hpa shows them.
 func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsollv1alpha1.MetricStatus) string {
 	var parts []string
 	specs, own := a.Spec.Metrics, a.Workload.Spec.Metrics
@@ -34,11 +35,14 @@ func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsoll
 		if i < len(metrics) {
 			status = metrics[i]
 		}
-		if name := sources.Name(&own[i]); name != "" {
-			parts = append(parts, name+": "+w.ownText(&own[i], i, &status))
-			continue
+		text, name := metricText(&specs[i], &status), sources.Name(&own[i])
+		if name != "" {
+			text = w.ownText(&own[i], i, &status)
 		}
-		parts = append(parts, metricText(&specs[i], &status))
+		if name = cmp.Or(own[i].Name, name); name != "" {
+			text = name + ": " + text
+		}
+		parts = append(parts, text)
 	}
 	text := strings.Join(parts, ", ")
 	if more := len(specs) - mostMetrics; more > 0 {
@@ -50,9 +54,9 @@ func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsoll
 func metricText(m *autoscalingv2.MetricSpec, s *plimsollv1alpha1.MetricStatus) string {
 	switch {
 	case m.Resource != nil:
-		return string(m.Resource.Name) + ": " + resourceText(&m.Resource.Target, s)
+		return resourceText(&m.Resource.Target, s)
 	case m.ContainerResource != nil:
-		return string(m.ContainerResource.Name) + ": " + resourceText(&m.ContainerResource.Target, s)
+		return resourceText(&m.ContainerResource.Target, s)
 	case m.Pods != nil:
 		return ratioText(s.AverageValue, m.Pods.Target.AverageValue)
 	case m.Object != nil:

@@ -24,6 +24,13 @@ func TestMetricsText(t *testing.T) {
 	scaler := plimsollv1alpha1.MetricSpec{
 		Type: "ExternalScaler", ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{MetricName: "jobs"},
 	}
+	queue := plimsollv1alpha1.MetricSpec{Type: "External", External: &plimsollv1alpha1.ExternalMetricSource{
+		Target: plimsollv1alpha1.MetricTarget{Type: "Value", Value: &ten},
+	}}
+	named := func(m plimsollv1alpha1.MetricSpec, name string) plimsollv1alpha1.MetricSpec {
+		m.Name = name
+		return m
+	}
 	five := resource.MustParse("5")
 	for name, tt := range map[string]struct {
 		specs   []plimsollv1alpha1.MetricSpec
@@ -38,6 +45,8 @@ func TestMetricsText(t *testing.T) {
 			current: []plimsollv1alpha1.MetricStatus{{AverageValue: &five}, {Value: &five}},
 			want:    "hits: 5/10 (avg), sum(up): 5/10",
 		},
+		"with names": {specs: []plimsollv1alpha1.MetricSpec{named(query, "up"), named(queue, "mails")},
+			want: "up: <unknown>/10, mails: <unknown>/10"},
 		"no target yet": {specs: []plimsollv1alpha1.MetricSpec{scaler}, want: "jobs: <unknown>/<unknown> (avg)"},
 		"the scaler's target": {
 			specs:   []plimsollv1alpha1.MetricSpec{scaler},

@@ -17,7 +17,7 @@ import (
 const staleAfter = 5 * time.Minute
 
 // metricName is the name by which status names a metric.
-func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].Name }
+func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].ShortName() }
 
 // metrics are those that the common part of the status shows, with what only a WorkloadAutoscaler shows of them.
 func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.MetricStatus {

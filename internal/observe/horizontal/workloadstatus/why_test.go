@@ -49,7 +49,11 @@ func jobs(n int64) metric.Reading { return metric.Reading{Series: []int64{1000 *
 func TestWhy(t *testing.T) {
 	unchanged, asUsual := func(*spec) {}, func(*horizontal.Observation) {}
 	withMode := func(m plimsollv1alpha1.Mode, paused *int32) func(*spec) {
-		return func(s *spec) { s.Mode, s.PausedReplicas = m, paused }
+		return func(s *spec) {
+			if s.Mode = m; paused != nil {
+				s.Paused = &plimsollv1alpha1.Paused{Replicas: *paused}
+			}
+		}
 	}
 	besideHPA := func(o *horizontal.Observation) {
 		o.Refusal = statusreport.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web",

@@ -113,8 +113,8 @@ const workloadAutoscaler = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "Wor
 	"metadata": {"name": "fought-by-wla"}, "spec": {
 		"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "fought-by-wla"}, "maxReplicas": 10,
 		"metrics": [
-			{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}},
-			{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 90}}}
+			{"name": "cpu", "type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}},
+			{"name": "memory", "type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 90}}}
 		]}}`
 
 // checkConflict checks that both objects of foughtByWLA name the conflict.

@@ -38,6 +38,12 @@ func (o *objects) create(name string, hpa *autoscalingv2.HorizontalPodAutoscaler
 			err = json.Unmarshal([]byte(part), &object.Spec)
 		}
 	}
+	for i := range object.Spec.Metrics {
+		m := &object.Spec.Metrics[i]
+		if m.Name = fmt.Sprint("m", i); m.Resource != nil {
+			m.Name = m.Resource.Name
+		}
+	}
 	if err == nil {
 		_, err = o.WLAs.Create(o.t.Context(), object, metav1.CreateOptions{})
 	}

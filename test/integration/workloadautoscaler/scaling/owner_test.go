@@ -33,7 +33,7 @@ func TestOwnPodsAlone(t *testing.T) {
 	}
 	o.HoldsReplicas(patience, harness.Deployment, "web", 2)
 	for _, name := range []string{"web", "batch"} {
-		o.patch(name, `{"selectionStrategy":"OwnerReferences"}`)
+		o.patch(name, `{"selectionStrategy":"OwnerReference"}`)
 	}
 	o.AwaitReplicas(harness.Deployment, "web", 1)
 	o.AwaitReplicas(harness.Deployment, "batch", 3)

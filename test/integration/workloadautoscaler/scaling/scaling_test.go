@@ -27,7 +27,7 @@ func TestScalesUpUnderRisingLoad(t *testing.T) {
 	o.awaitCondition("web", "ScalingActive", metav1.ConditionTrue, "ValidMetricFound")
 	o.SetLoad("web", 17.5) // 175m over 50 % of 100m
 	o.AwaitReplicas(harness.Deployment, "web", 4)
-	o.awaitOwnEvent("web", "cpu resource utilization (percentage of request) above target")
+	o.awaitOwnEvent("web", `metric "cpu" above target`)
 	o.await("web", "4 replicas and why", func(s *plimsollv1alpha1.WorkloadAutoscalerStatus) error {
 		if s.CurrentReplicas != 4 || s.DesiredReplicas != 4 || s.LastScaleTime == nil || s.ObservedGeneration == nil {
 			return fmt.Errorf("%d of %d", s.CurrentReplicas, s.DesiredReplicas)
@@ -41,7 +41,7 @@ func TestScalesUpUnderRisingLoad(t *testing.T) {
 	byPlimsollAlone(t, changes)
 }
 
-// Preview shows the decision and writes no scale. One patch activates it. Paused holds, and pausedReplicas sets.
+// Preview shows the decision and writes no scale. One patch activates it. Paused holds, and paused.replicas sets.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)
@@ -63,10 +63,10 @@ func TestModes(t *testing.T) {
 	o.SetQueue("jobs", 65)
 	o.awaitDesired("web", 4, 7) // what it would have set
 	o.HoldsReplicas(patience, harness.Deployment, "web", 4)
-	o.patch("web", `{"pausedReplicas":2}`)
+	o.patch("web", `{"paused":{"replicas":2}}`)
 	o.AwaitReplicas(harness.Deployment, "web", 2)
 	o.HoldsReplicas(patience, harness.Deployment, "web", 2)
-	o.patch("web", `{"mode":"Active"}`)
+	o.patch("web", `{"mode":"Active","paused":null}`)
 	o.AwaitReplicas(harness.Deployment, "web", 7)
 	byPlimsollAlone(t, changes)
 }

@@ -80,7 +80,7 @@ func (s *Spec) Before(namespace string) string {
 	case External:
 		return fmt.Sprintf("unable to get external metric %s/%s/%s: ", namespace, s.Name, s.SelectorText)
 	case PodEndpoint, Prometheus, ExternalScaler:
-		return fmt.Sprintf("unable to get %s: ", s.Describe(divergence.None))
+		return fmt.Sprintf("unable to get %s: ", s.Measured(divergence.None))
 	default:
 		return fmt.Sprintf("unable to get metrics for resource %s: ", s.Name)
 	}
@@ -113,6 +113,10 @@ func (s *Spec) Fail(text string) *Failure {
 		f.Error = fmt.Sprintf("failed to get %s metric value: %s", s.Type.words(), text)
 	default:
 		f.Reason, f.Error = "InvalidMetricSourceType", text
+	}
+	if s.GivenName != "" {
+		named := s.Describe(divergence.None) + ": "
+		f.Message, f.Error = named+f.Message, named+f.Error
 	}
 	return f
 }

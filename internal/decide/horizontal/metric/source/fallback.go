@@ -2,22 +2,22 @@ package source
 
 import "time"
 
-// Fallback is what a metric asks for after it could not be computed for some time (KEP-5679, with the behaviors of
-// KEDA). The zero value is none.
+// Fallback is what a metric asks for after it could not be computed for some time (KEP-5679, with the policies of
+// KEDA, which calls them behaviors). The zero value is none.
 type Fallback struct {
 	// FailureDuration is how long the metric must have failed without interruption; 0 means that there is no fallback.
 	FailureDuration time.Duration
 	Replicas        int32
-	Behavior        FallbackBehavior
+	Policy          FallbackPolicy
 }
 
-// FallbackBehavior says how the current replica count takes part.
-type FallbackBehavior uint8
+// FallbackPolicy says how the current replica count takes part.
+type FallbackPolicy uint8
 
-// The behaviors.
+// The policies.
 const (
 	// Static asks for Replicas.
-	Static FallbackBehavior = iota
+	Static FallbackPolicy = iota
 	// CurrentReplicas asks for the current count.
 	CurrentReplicas
 	// CurrentReplicasIfHigher asks for the current count or Replicas, whichever is higher.
@@ -26,19 +26,19 @@ const (
 	CurrentReplicasIfLower
 )
 
-var behaviors = [...]string{"Static", "CurrentReplicas", "CurrentReplicasIfHigher", "CurrentReplicasIfLower"}
+var policies = [...]string{"Static", "CurrentReplicas", "CurrentReplicasIfHigher", "CurrentReplicasIfLower"}
 
-// String is the behavior as the spec has it.
-func (b FallbackBehavior) String() string { return behaviors[b] }
+// String is the policy as the spec has it.
+func (p FallbackPolicy) String() string { return policies[p] }
 
-// ParseFallbackBehavior reads what String writes; nothing is Static.
-func ParseFallbackBehavior(text string) (b FallbackBehavior, isKnown bool) {
+// ParseFallbackPolicy reads what String writes; nothing is Static.
+func ParseFallbackPolicy(text string) (p FallbackPolicy, isKnown bool) {
 	if text == "" {
 		return Static, true
 	}
-	for i, name := range behaviors {
+	for i, name := range policies {
 		if name == text {
-			return FallbackBehavior(i), true
+			return FallbackPolicy(i), true
 		}
 	}
 	return Static, false
@@ -46,7 +46,7 @@ func ParseFallbackBehavior(text string) (b FallbackBehavior, isKnown bool) {
 
 // ReplicasAt is how many replicas the fallback asks for at the current count.
 func (f *Fallback) ReplicasAt(current int32) int32 {
-	switch f.Behavior {
+	switch f.Policy {
 	case CurrentReplicas:
 		return current
 	case CurrentReplicasIfHigher:

@@ -3,6 +3,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -45,6 +46,8 @@ const CPU = "cpu"
 // Spec is one metric of a HorizontalPodAutoscaler or a WorkloadAutoscaler.
 type Spec struct {
 	Type Type
+	// GivenName is the name that a WorkloadAutoscaler gives the metric; empty for an HPA.
+	GivenName string
 	// Name is the resource's or the metric's name.
 	Name string
 	// Container is the container's name of a ContainerResource metric.
@@ -105,9 +108,20 @@ type Target struct {
 	Milli int64
 }
 
-// Describe names the metric as the reasons of a scaling do (upstream:
-// computeStatusFor*Metric).
+// ShortName is the name that status has: the given one, or the metric's.
+func (s *Spec) ShortName() string { return cmp.Or(s.GivenName, s.Name) }
+
+// Describe names the metric in texts: by its given name, or else as upstream does.
 func (s *Spec) Describe(set divergence.Set) string {
+	if s.GivenName != "" {
+		return fmt.Sprintf("metric %q", s.GivenName)
+	}
+	return s.Measured(set)
+}
+
+// Measured says what the metric measures, as the reasons of a scaling do upstream
+// (computeStatusFor*Metric).
+func (s *Spec) Measured(set divergence.Set) string {
 	switch s.Type {
 	case Resource, ContainerResource:
 		return s.describeResource()

@@ -125,11 +125,11 @@ func (c *Config) hpa() autoscalingv2.HorizontalPodAutoscalerSpec {
 // podEndpoint is the metric that an HPA gets from the adapter, from the pods themselves.
 func (c *Config) podEndpoint() plimsollv1alpha1.MetricSpec {
 	return plimsollv1alpha1.MetricSpec{
-		Type: plimsollv1alpha1.PodEndpointMetricSourceType,
+		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-			Port:   intstr.FromInt32(int32(c.MetricsPort)),
-			Metric: plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
-			As:     plimsollv1alpha1.RateSampleType,
+			Port:      intstr.FromInt32(int32(c.MetricsPort)),
+			Metric:    plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
+			ValueType: plimsollv1alpha1.RateValueType,
 			Target: plimsollv1alpha1.MetricTarget{
 				Type:         plimsollv1alpha1.AverageValueMetricType,
 				AverageValue: resource.NewQuantity(c.Requests, resource.DecimalSI),

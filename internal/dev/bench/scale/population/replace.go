@@ -86,11 +86,11 @@ func (c *creation) autoscaler(ctx context.Context, object int, kind Autoscalers)
 // setOwnMetrics replaces the metrics by the requests that the pods count themselves.
 func setOwnMetrics(wla *unstructured.Unstructured, port int) error {
 	metric, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plimsollv1alpha1.MetricSpec{
-		Type: plimsollv1alpha1.PodEndpointMetricSourceType,
+		Name: "requests", Type: plimsollv1alpha1.PodEndpointMetricSourceType,
 		PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
-			Port:   intstr.FromInt(port),
-			Metric: plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
-			As:     plimsollv1alpha1.RateSampleType,
+			Port:      intstr.FromInt(port),
+			Metric:    plimsollv1alpha1.MetricIdentifier{Name: podmetrics.MetricRequests},
+			ValueType: plimsollv1alpha1.RateValueType,
 			Target: plimsollv1alpha1.MetricTarget{
 				Type:         plimsollv1alpha1.AverageValueMetricType,
 				AverageValue: resource.NewQuantity(RequestsPerSecond, resource.DecimalSI),
@@ -111,12 +111,15 @@ func (c *creation) workloadAutoscalers(object int) dynamic.ResourceInterface {
 	return c.Dynamic.Resource(resource).Namespace(c.Size.NamespaceOf(object))
 }
 
-// workloadAutoscaler has the spec of the workload's HPA.
+// workloadAutoscaler has the spec of the workload's HPA, and a name for its metric.
 func (s Size) workloadAutoscaler(object int) (*unstructured.Unstructured, error) {
 	hpa := s.autoscaler(object)
 	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&hpa.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("spec of %s: %w", hpa.Name, err)
+	}
+	for _, metric := range spec["metrics"].([]any) {
+		metric.(map[string]any)["name"] = "cpu"
 	}
 	wla := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	wla.SetGroupVersionKind(plimsollv1alpha1.SchemeGroupVersion.WithKind(plimsollv1alpha1.Kind))

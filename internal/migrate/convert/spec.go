@@ -1,0 +1,179 @@
+package convert
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+const (
+	// defaultCPUUtilization is the API server's target of an HPA without metrics.
+	defaultCPUUtilization = 80
+	// mostReplicas is the largest maxReplicas that a WorkloadAutoscaler can have.
+	mostReplicas = 1_000_000
+)
+
+// complete writes out what the spec of an HPA means without saying it, and a WorkloadAutoscaler's has to say.
+func (r *Result) complete() {
+	spec := &r.WorkloadAutoscaler.Spec
+	if len(spec.Metrics) == 0 {
+		spec.Metrics = []plimsollv1alpha1.MetricSpec{{
+			Type: plimsollv1alpha1.ResourceMetricSourceType,
+			Resource: &plimsollv1alpha1.ResourceMetricSource{Name: "cpu", Target: plimsollv1alpha1.MetricTarget{
+				Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: ptr.To[int32](defaultCPUUtilization),
+			}},
+		}}
+		r.Note("spec.metrics", "an HPA without metrics has CPU at %d %% of the request, which is written out",
+			defaultCPUUtilization)
+	}
+	for i := range spec.Metrics {
+		r.oneTarget(fmt.Sprintf("spec.metrics[%d]", i), &spec.Metrics[i])
+	}
+	if spec.MinReplicas != nil && *spec.MinReplicas == 0 {
+		spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{}
+		r.Note("spec.minReplicas", "0 needs scaleToZero, which is added: the last replica goes when no metric has been "+
+			"active for %d s", plimsollv1alpha1.DefaultCooldownSeconds)
+	}
+	r.Finish()
+}
+
+// Finish gives each metric a name, and bounds the replica counts.
+func (r *Result) Finish() {
+	spec := &r.WorkloadAutoscaler.Spec
+	nameMetrics(spec.Metrics)
+	if spec.MaxReplicas > mostReplicas {
+		r.Note("spec.maxReplicas", "%d becomes %d, which is more than a cluster has room for", spec.MaxReplicas, mostReplicas)
+		spec.MaxReplicas = mostReplicas
+	}
+}
+
+// oneTarget leaves the value of a target that an HPA goes by, and sets the type to it. An HPA takes other values and
+// another type beside it; only a metric of type Object goes by its type.
+func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
+	t := targetOf(m)
+	if t == nil {
+		return
+	}
+	before := *t
+	kind, isValid := typeOf(m, t)
+	if !isValid {
+		return // An HPA cannot have it, and a WorkloadAutoscaler is refused.
+	}
+	*t = plimsollv1alpha1.MetricTarget{Type: kind}
+	switch {
+	case kind == plimsollv1alpha1.ValueMetricType && before.Value != nil:
+		t.Value = before.Value
+	case kind == plimsollv1alpha1.AverageValueMetricType && before.AverageValue != nil:
+		t.AverageValue = before.AverageValue
+	case kind == plimsollv1alpha1.UtilizationMetricType && before.AverageUtilization != nil:
+		t.AverageUtilization = before.AverageUtilization
+	default:
+		*t = before // An HPA computes nothing of it, or cannot have it.
+		return
+	}
+	if kind != before.Type {
+		r.Note(at+".target.type", "%s becomes %s: an HPA goes by the value that is set", before.Type, kind)
+	}
+}
+
+// typeOf is the type of the target that an HPA goes by. It is not valid if an HPA cannot have such a target.
+func typeOf(
+	m *plimsollv1alpha1.MetricSpec, t *plimsollv1alpha1.MetricTarget,
+) (kind plimsollv1alpha1.MetricTargetType, isValid bool) {
+	isKnown := t.Type == plimsollv1alpha1.ValueMetricType || t.Type == plimsollv1alpha1.AverageValueMetricType ||
+		t.Type == plimsollv1alpha1.UtilizationMetricType
+	isResource := m.Resource != nil || m.ContainerResource != nil
+	switch {
+	case !isKnown, isResource && t.AverageValue != nil && t.AverageUtilization != nil,
+		m.External != nil && t.AverageValue != nil && t.Value != nil:
+		return "", false
+	case m.Object != nil:
+		return t.Type, true
+	case t.AverageValue != nil:
+		return plimsollv1alpha1.AverageValueMetricType, true
+	case isResource:
+		return plimsollv1alpha1.UtilizationMetricType, true
+	case m.External != nil:
+		return plimsollv1alpha1.ValueMetricType, true
+	}
+	return t.Type, true
+}
+
+// targetOf is the target of a metric that an HPA can have; nil without one.
+func targetOf(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
+	switch {
+	case m.Resource != nil:
+		return &m.Resource.Target
+	case m.ContainerResource != nil:
+		return &m.ContainerResource.Target
+	case m.Pods != nil:
+		return &m.Pods.Target
+	case m.Object != nil:
+		return &m.Object.Target
+	case m.External != nil:
+		return &m.External.Target
+	default:
+		return nil
+	}
+}
+
+// nameMetrics gives each metric a name that no other has, those that have one already before the others.
+func nameMetrics(metrics []plimsollv1alpha1.MetricSpec) {
+	isTaken := map[string]bool{}
+	for i := range metrics {
+		m := &metrics[i]
+		if isTaken[m.Name] {
+			m.Name = ""
+		}
+		isTaken[m.Name] = true
+	}
+	for i := range metrics {
+		m := &metrics[i]
+		if m.Name != "" {
+			continue
+		}
+		base := label(measured(m))
+		m.Name = base
+		for n := 2; isTaken[m.Name]; n++ {
+			end := fmt.Sprintf("-%d", n)
+			m.Name = strings.TrimRight(base[:min(len(base), validation.DNS1123LabelMaxLength-len(end))], "-") + end
+		}
+		isTaken[m.Name] = true
+	}
+}
+
+// measured is what a metric is named after.
+func measured(m *plimsollv1alpha1.MetricSpec) string {
+	switch {
+	case m.Resource != nil:
+		return m.Resource.Name
+	case m.ContainerResource != nil:
+		return m.ContainerResource.Container + "-" + m.ContainerResource.Name
+	case m.Pods != nil:
+		return m.Pods.Metric.Name
+	case m.Object != nil:
+		return m.Object.Metric.Name
+	case m.External != nil:
+		return m.External.Metric.Name
+	case m.ExternalScaler != nil && m.ExternalScaler.MetricName != "":
+		return m.ExternalScaler.MetricName
+	default:
+		return string(m.Type)
+	}
+}
+
+var notOfLabel = regexp.MustCompile(`[^a-z0-9]+`)
+
+// label makes the name of a metric of a text: letters, digits and dashes.
+func label(text string) string {
+	text = strings.Trim(notOfLabel.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	if text == "" {
+		return "metric"
+	}
+	return strings.TrimRight(text[:min(len(text), validation.DNS1123LabelMaxLength)], "-")
+}

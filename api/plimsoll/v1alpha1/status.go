@@ -98,7 +98,7 @@ type Summary struct {
 
 // MetricStatus is the last value of a metric, and what follows from it.
 type MetricStatus struct {
-	// The name of the metric. Several may have the same.
+	// The name of the metric, as spec.metrics has it.
 	Name string `json:"name"`
 
 	// The type of the metric, as in spec.metrics.

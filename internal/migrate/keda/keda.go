@@ -295,7 +295,8 @@ func (c *conversion) zero() {
 	for i := range out.Metrics {
 		if out.Metrics[i].ActivationValue != nil {
 			out.Metrics[i].ActivationValue = nil
-			c.Note("spec.triggers", "the activation value of %s is left out: it is about going to 0 and back", out.Metrics[i].Name)
+			c.Note("spec.triggers", "the activation value of %s is left out: it is about going to 0 and back",
+				out.Metrics[i].Name)
 		}
 	}
 	if c.spec.CooldownPeriod != nil || c.spec.InitialCooldownPeriod != nil {

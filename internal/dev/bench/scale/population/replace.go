@@ -118,8 +118,11 @@ func (s Size) workloadAutoscaler(object int) (*unstructured.Unstructured, error)
 	if err != nil {
 		return nil, fmt.Errorf("spec of %s: %w", hpa.Name, err)
 	}
-	for _, metric := range spec["metrics"].([]any) {
-		metric.(map[string]any)["name"] = "cpu"
+	metrics, _ := spec["metrics"].([]any)
+	for _, metric := range metrics {
+		if fields, ok := metric.(map[string]any); ok {
+			fields["name"] = "cpu"
+		}
 	}
 	wla := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	wla.SetGroupVersionKind(plimsollv1alpha1.SchemeGroupVersion.WithKind(plimsollv1alpha1.Kind))

@@ -84,6 +84,16 @@ func (a Amounts) AtMost(r Resource) (Amount, bool) {
 	return a.amount[r], a.set[r]
 }
 
+// RoundedDown is a with the largest whole amounts that are not above what was written.
+func (a Amounts) RoundedDown() Amounts {
+	for r := range Resource(Resources) {
+		if amount, has := a.AtMost(r); has {
+			a = a.With(r, amount)
+		}
+	}
+	return a
+}
+
 // Format is how the amount of r is written.
 func (a Amounts) Format(r Resource) Format { return a.format[r] }
 

@@ -71,7 +71,7 @@ func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 			amount, by.raised[r] = bound, true
 			amounts = amounts.In(r, least.Format(r))
 		}
-		if bound, _ := most.AtMost(r); bound != 0 && amount > bound {
+		if bound, _ := most.Get(r); bound != 0 && amount > bound {
 			amount, by.lowered[r] = bound, true
 			amounts = amounts.In(r, most.Format(r))
 		}

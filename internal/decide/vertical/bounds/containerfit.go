@@ -26,7 +26,8 @@ func (f *containerFit) fit(rec *vertical.Recommendation) []Cap {
 }
 
 func (f *containerFit) amounts(amounts vertical.Amounts) (vertical.Amounts, []Cap) {
-	amounts, byRange := within(amounts, f.least(), f.most())
+	// The API server compares with what the LimitRange says, not with a policy.
+	amounts, byRange := within(amounts, f.least(), f.most().RoundedDown())
 	caps := byRange.caps(f.Name, amounts, ToLimitRangeMin, ToLimitRangeMax)
 	amounts, byPolicy := within(amounts, f.policy.MinAllowed, f.policy.MaxAllowed)
 	caps = append(caps, byPolicy.caps(f.Name, amounts, ToMinAllowed, ToMaxAllowed)...)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	upstream "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/features"
 	"k8s.io/klog/v2"
@@ -247,14 +248,24 @@ func asWritten(t *testing.T, recs []vertical.Recommendation) []vertical.Recommen
 	return observevertical.RecommendationsOf(throughJSON(t, &status))
 }
 
+// wholeAmounts are amounts without what was rounded up: upstream writes 1.2Gi where Plimsoll writes whole bytes.
+func wholeAmounts(list corev1.ResourceList) vertical.Amounts {
+	amounts := observevertical.AmountsOf(list)
+	for r := range vertical.Resource(vertical.Resources) {
+		if amount, has := amounts.Get(r); has {
+			amounts = amounts.With(r, amount)
+		}
+	}
+	return amounts
+}
+
 // differences are those between both after a pass.
 func differences(t *testing.T, theirs *upstreamRecommender, mine *plimsollRecommender) string {
 	a := view{Written: theirs.patched}
 	for _, c := range theirs.object.Status.Recommendation.ContainerRecommendations {
 		a.Recommendations = append(a.Recommendations, vertical.Recommendation{
-			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target),
-			Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
-			Uncapped: observevertical.AmountsOf(c.UncappedTarget),
+			Container: c.ContainerName, Target: wholeAmounts(c.Target),
+			Lower: wholeAmounts(c.LowerBound), Upper: wholeAmounts(c.UpperBound), Uncapped: wholeAmounts(c.UncappedTarget),
 		})
 	}
 	for _, c := range theirs.object.Status.Conditions {

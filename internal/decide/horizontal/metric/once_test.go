@@ -151,8 +151,8 @@ func TestSharedBeforeTheStart(t *testing.T) {
 		"all new, asked for less":    {0, 2, 2, 2000, 2000, 10 * second, 5, 5},
 		"all new, for little more":   {0, 2, 2, 2000, 2000, 10 * second, 4, 0},
 		"all new, not needed":        {0, 2, 2, 500, 500, 10 * second, 6, 0},
-		"all new, when it may end":   {0, 2, 2, 2000, 2000, 60*second - 1, 0, 0},
-		"all new, long after a rise": {0, 2, 2, 2000, 2000, 60 * second, 0, 5},
+		"all new, when it may end":   {0, 2, 2, 2000, 2000, 45*second - 1, 0, 0},
+		"all new, long after a rise": {0, 2, 2, 2000, 2000, 45 * second, 0, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sharing(1000, slices.Concat(slices.Repeat([]int64{tt.used}, tt.old+tt.first),

@@ -24,9 +24,8 @@ import (
 )
 
 const (
-	// Start is how long a pod may be taken to use CPU for itself after it became ready. In the campaign 30 s have a
-	// sixth more overshoot than 45 s, and 60 s leave more load without pods.
-	Start = 45 * time.Second
+	// Start is how long a pod may be taken to use CPU for itself after it became ready.
+	Start = 30 * time.Second
 	// Warm is how long a pod has been ready when it counts for all that it uses: its
 	// window then begins after its start. One window less, and a pod that compiles for
 	// all of its start would count with an average that still includes most of it.

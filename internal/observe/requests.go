@@ -51,14 +51,6 @@ type container struct {
 	next     unique.Handle[container]
 }
 
-// claim is a resource that a ResourceClaim adds to a pod (KEP-5517), for one of its containers; for none by name where
-// the container is empty. The zero handle ends the list.
-type claim struct {
-	name, container string
-	resource        corev1.ResourceName
-	next            unique.Handle[claim]
-}
-
 // request is a resource in the two ways of reading its quantity. The zero handle
 // ends the list.
 type request struct {
@@ -158,25 +150,6 @@ func allocatedOf(pod *corev1.Pod) corev1.ResourceList {
 		allocated[name] = q
 	}
 	return allocated
-}
-
-// claimsOf are the resources that claims give to the pod. What a device needs beside them, its overhead, is no request
-// for the containers' work.
-func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
-	for _, status := range slices.Backward(pod.Status.NodeAllocatableResourceClaimStatuses) {
-		containers := status.Containers
-		if len(containers) == 0 {
-			containers = []string{""}
-		}
-		for _, mapped := range slices.Backward(status.Mapping) {
-			for _, name := range slices.Backward(containers) {
-				list = unique.Make(claim{
-					name: status.ResourceClaimName, container: name, resource: mapped.Name, next: list,
-				})
-			}
-		}
-	}
-	return list
 }
 
 func listOf(quantities corev1.ResourceList) (list unique.Handle[request]) {
@@ -291,25 +264,6 @@ func (r *requests) ofContainer(spec *source.Spec, set divergence.Set) (request m
 	return metric.Request{Missing: metric.ContainerNotFound, Container: spec.Container}
 }
 
-// claimed reports whether a claim adds to the request, which then is a part of what the pod, or the named container,
-// has. A request for the pod as a whole includes what claims add.
-func (r *requests) claimed(spec *source.Spec, set divergence.Set) (of metric.Request, isClaimed bool) {
-	if r.claims == (unique.Handle[claim]{}) || !set.Has(divergence.ClaimedRequests) {
-		return metric.Request{}, false
-	}
-	if _, isWhole := find(r.whole.asked, spec.Name, arithmetic.Saturate); isWhole && spec.Container == "" {
-		return metric.Request{}, false
-	}
-	for next := r.claims; next != (unique.Handle[claim]{}); {
-		c := next.Value()
-		if string(c.resource) == spec.Name && (spec.Container == "" || spec.Container == c.container) {
-			return metric.Request{Missing: metric.RequestInClaim, Container: c.container, Claim: c.name}, true
-		}
-		next = c.next
-	}
-	return metric.Request{}, false
-}
-
 // AppendRequests appends what each pod requests of the metric's resource.
 func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, set divergence.Set) []metric.Request {
 	// The pods of a workload mostly request the same.
@@ -393,16 +347,6 @@ func (r *requests) beyond(pod *corev1.Pod) corev1.ResourceList {
 		}
 	}
 	return beyond
-}
-
-func (c *claim) status() corev1.NodeAllocatableResourceClaimStatus {
-	status := corev1.NodeAllocatableResourceClaimStatus{
-		ResourceClaimName: c.name, Mapping: []corev1.NodeAllocatableMappedResources{{Name: c.resource}},
-	}
-	if c.container != "" {
-		status.Containers = []string{c.container}
-	}
-	return status
 }
 
 // lasting yields the containers that live as long as the pod.

@@ -47,7 +47,7 @@ func (r *Result) Finish() {
 	spec := &r.WorkloadAutoscaler.Spec
 	nameMetrics(spec.Metrics)
 	if spec.MaxReplicas > mostReplicas {
-		r.Note("spec.maxReplicas", "%d becomes %d, which is more than a cluster has room for", spec.MaxReplicas, mostReplicas)
+		r.Note("spec.maxReplicas", "%d becomes %d, the most that a WorkloadAutoscaler may have", spec.MaxReplicas, mostReplicas)
 		spec.MaxReplicas = mostReplicas
 	}
 }
@@ -55,7 +55,7 @@ func (r *Result) Finish() {
 // oneTarget leaves the value of a target that an HPA goes by, and sets the type to it. An HPA takes other values and
 // another type beside it; only a metric of type Object goes by its type.
 func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
-	t := targetOf(m)
+	t := m.TargetOfHPA()
 	if t == nil {
 		return
 	}
@@ -102,24 +102,6 @@ func typeOf(
 		return plimsollv1alpha1.ValueMetricType, true
 	}
 	return t.Type, true
-}
-
-// targetOf is the target of a metric that an HPA can have; nil without one.
-func targetOf(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
-	switch {
-	case m.Resource != nil:
-		return &m.Resource.Target
-	case m.ContainerResource != nil:
-		return &m.ContainerResource.Target
-	case m.Pods != nil:
-		return &m.Pods.Target
-	case m.Object != nil:
-		return &m.Object.Target
-	case m.External != nil:
-		return &m.External.Target
-	default:
-		return nil
-	}
 }
 
 // nameMetrics gives each metric a name that no other has, those that have one already before the others.

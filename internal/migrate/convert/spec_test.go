@@ -51,7 +51,7 @@ func TestTargets(t *testing.T) {
 		"a type that is none":        {external, `{"type":"Sum","value":"7"}`, "Sum 7"},
 	} {
 		r := fromSpec(t, `{"maxReplicas":5,"metrics":[`+strings.Replace(tt.metric, "%", tt.target, 1)+`]}`)
-		target := targetOf(&r.WorkloadAutoscaler.Spec.Metrics[0])
+		target := r.WorkloadAutoscaler.Spec.Metrics[0].TargetOfHPA()
 		got := string(target.Type)
 		if target.Value != nil {
 			got += " " + target.Value.String()

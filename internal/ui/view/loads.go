@@ -97,18 +97,8 @@ func loadOfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) *Load {
 
 // targetOf is the target of a metric; nil where the metric's source has it.
 func targetOf(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
-	switch {
-	case m.Resource != nil:
-		return &m.Resource.Target
-	case m.ContainerResource != nil:
-		return &m.ContainerResource.Target
-	case m.Pods != nil:
-		return &m.Pods.Target
-	case m.Object != nil:
-		return &m.Object.Target
-	case m.External != nil:
-		return &m.External.Target
-	default:
-		return sources.Target(m)
+	if t := m.TargetOfHPA(); t != nil {
+		return t
 	}
+	return sources.Target(m)
 }

@@ -41,7 +41,8 @@ type WorkloadAutoscalerStatus struct {
 	// The metrics, in the order of spec.metrics: the value of each and the replica count
 	// that it proposes, or why it has none.
 	// +optional
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=name
 	Metrics []MetricStatus `json:"metrics,omitempty"`
 
 	// The replica counts that the last decision chose from beside those of the metrics.

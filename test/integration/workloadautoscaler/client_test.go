@@ -289,3 +289,40 @@ func TestTwoManagersOfMetrics(t *testing.T) {
 		t.Errorf("%+v, %v", left, err)
 	}
 }
+
+// Metrics in status are a map by name: a manager of server-side apply keeps its own, a merge patch writes the list as a
+// whole, and no two have one name.
+func TestMetricsOfStatusAreByName(t *testing.T) {
+	t.Parallel()
+	objects := clientOf(t, namespace(t))
+	object, err := objects.Create(t.Context(), web(), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(kind types.PatchType, manager, metrics string) (*plimsollv1alpha1.WorkloadAutoscaler, error) {
+		return objects.Patch(t.Context(), "web", kind, []byte(`{"apiVersion":"plimsoll.dev/v1alpha1",
+			"kind":"WorkloadAutoscaler","status":{"metrics":[`+metrics+`]}}`),
+			metav1.PatchOptions{FieldManager: manager}, "status")
+	}
+	const cpu, jobs = `{"name":"cpu","type":"Resource","averageUtilization":45}`, `{"name":"jobs","type":"External","value":"3"}`
+	if _, err := patch(types.ApplyPatchType, "one", cpu); err != nil {
+		t.Fatal(err)
+	}
+	both, err := patch(types.ApplyPatchType, "other", jobs)
+	if err != nil || len(both.Status.Metrics) != 2 {
+		t.Fatalf("%+v, %v", both, err)
+	}
+	if _, err := patch(types.MergePatchType, "third", cpu+","+cpu); refused(err, "status.metrics[1]", "Duplicate") != nil {
+		t.Errorf("two of one name: %v", err)
+	}
+	alone, err := patch(types.MergePatchType, "third", jobs)
+	if err != nil || len(alone.Status.Metrics) != 1 || alone.Status.Metrics[0].Name != "jobs" {
+		t.Errorf("%+v, %v", alone, err)
+	}
+	object = alone
+	object.Status = fullStatus(metav1.Now())
+	if stored, err := objects.UpdateStatus(t.Context(), object, metav1.UpdateOptions{}); err != nil ||
+		len(stored.Status.Metrics) != 2 {
+		t.Errorf("%+v, %v", stored, err)
+	}
+}

@@ -5,6 +5,8 @@ package crdschema
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -38,6 +40,8 @@ type definition struct {
 	schema validation.SchemaValidator
 	whole  *schema.Structural
 	rules  *schemacel.Validator
+	// hasStatus reports that the status has a subresource, so that it is no part of what is created.
+	hasStatus bool
 }
 
 func read(file, version string) (*definition, error) {
@@ -51,7 +55,11 @@ func read(file, version string) (*definition, error) {
 	}
 	for i := range d.Spec.Versions {
 		if v := &d.Spec.Versions[i]; v.Name == version && v.Schema != nil {
-			return newDefinition(v.Schema.OpenAPIV3Schema)
+			d, err := newDefinition(v.Schema.OpenAPIV3Schema)
+			if err == nil {
+				d.hasStatus = v.Subresources != nil && v.Subresources.Status != nil
+			}
+			return d, err
 		}
 	}
 	return nil, fmt.Errorf("%s: no schema of version %s", file, version)
@@ -75,28 +83,57 @@ func newDefinition(props *apiextensionsv1.JSONSchemaProps) (*definition, error) 
 	return d, nil
 }
 
-// Validate says what the API server refuses of an object that is created. It has no opinion on other kinds, and on
-// the metadata.
+// Stored is an object as the API server stores it when it is created.
+type Stored struct {
+	// Object has the defaults. It lacks what the schema does not have, and a status that has a subresource.
+	Object map[string]any
+	// Unknown are the paths of the fields that were dropped because the schema does not have them. kubectl asks for a
+	// refusal of these.
+	Unknown []string
+}
+
+// Validate says what the API server refuses of an object that is created, in the order of the fields. It has no opinion
+// on other kinds, and on the metadata.
 func Validate(ctx context.Context, object map[string]any) (field.ErrorList, error) {
+	_, refused, err := Store(ctx, object)
+	return refused, err
+}
+
+// Store is Validate, with what is stored if nothing is refused. The numbers of the object must be int64 and float64.
+func Store(ctx context.Context, object map[string]any) (Stored, field.ErrorList, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
+	stored := Stored{Object: runtime.DeepCopyJSON(object)}
 	open, ok := definitions[apiVersion+" "+kind]
 	if !ok {
-		return nil, nil
+		return stored, nil, nil
 	}
 	d, err := open()
 	if err != nil {
-		return nil, err
+		return stored, nil, err
 	}
-	// In the order of the API server: it drops what the schema does not have, and adds the defaults.
-	stored := runtime.DeepCopyJSON(object)
-	pruning.Prune(stored, d.whole, true)
-	defaulting.PruneNonNullableNullsWithoutDefaults(stored, d.whole)
-	defaulting.Default(stored, d.whole)
-	errs := validation.ValidateCustomResource(nil, stored, d.schema)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, d.whole, stored)...)
-	if len(errs) == 0 {
-		errs, _ = d.rules.Validate(ctx, nil, d.whole, stored, nil, celconfig.RuntimeCELCostBudget)
+	if d.hasStatus {
+		delete(stored.Object, "status")
 	}
-	return errs, nil
+	stored.Unknown = d.complete(stored.Object)
+	return stored, d.validate(ctx, stored.Object), nil
+}
+
+// complete drops what the schema does not have, and adds the defaults, in the order of the API server.
+func (d *definition) complete(object map[string]any) (unknown []string) {
+	unknown = pruning.PruneWithOptions(object, d.whole, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, d.whole)
+	defaulting.Default(object, d.whole)
+	return unknown
+}
+
+func (d *definition) validate(ctx context.Context, object map[string]any) field.ErrorList {
+	refused := validation.ValidateCustomResource(nil, object, d.schema)
+	refused = append(refused, listtype.ValidateListSetsAndMaps(nil, d.whole, object)...)
+	if len(refused) == 0 {
+		refused, _ = d.rules.Validate(ctx, nil, d.whole, object, nil, celconfig.RuntimeCELCostBudget)
+	}
+	// The errors of a schema come in no order.
+	slices.SortStableFunc(refused, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	return refused
 }

@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
@@ -43,10 +40,6 @@ func checkStored(t *testing.T, document []byte) {
 	if err := utiljson.Unmarshal(asJSON, &object); err != nil {
 		t.Fatal(err)
 	}
-	errs, err := Validate(t.Context(), object)
-	if err != nil || len(errs) > 0 {
-		t.Errorf("%v, %v:\n%s", errs, err, document)
-	}
 	open, ok := definitions[object["apiVersion"].(string)+" "+object["kind"].(string)]
 	if !ok {
 		t.Fatalf("there is no definition of it:\n%s", document)
@@ -55,8 +48,11 @@ func checkStored(t *testing.T, document []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}
-	if dropped := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), d.whole, true, options); len(dropped) > 0 {
+	// With the status, if there is one.
+	if dropped := d.complete(object); len(dropped) > 0 {
 		t.Errorf("%v would be lost of:\n%s", dropped, document)
+	}
+	if errs := d.validate(t.Context(), object); len(errs) > 0 {
+		t.Errorf("%v:\n%s", errs, document)
 	}
 }

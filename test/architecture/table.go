@@ -60,7 +60,7 @@ var layers = []wall{
 		why: "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core " +
 			"does not",
 		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide",
-			"internal/output", "api", "internal/quantity"},
+			"internal/output", "internal/crdschema", "api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
 	{

@@ -10,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
-
-	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
 // HPAKind is the kind of what is simulated.
@@ -26,7 +24,7 @@ func (o *Object) HPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	hpa, err := o.decodeHPA()
 	if err == nil {
 		complete(hpa)
-		err = check(hpa, nil)
+		err = check(hpa)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s %s: %w", o.Where, HPAKind, o.Name, err)
@@ -93,9 +91,8 @@ func complete(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// check finds what an API server would refuse and what a simulation would stumble over. Own is the
-// spec of a WorkloadAutoscaler: it has the metrics that an HPA cannot have.
-func check(hpa *autoscalingv2.HorizontalPodAutoscaler, own *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
+// check finds what an API server would refuse and what a simulation would stumble over.
+func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 	s := &hpa.Spec
 	switch {
 	case s.MaxReplicas < 1:
@@ -104,9 +101,6 @@ func check(hpa *autoscalingv2.HorizontalPodAutoscaler, own *plimsollv1alpha1.Wor
 		return fmt.Errorf("spec.minReplicas is %d, want 0 to spec.maxReplicas, which is %d", *s.MinReplicas, s.MaxReplicas)
 	}
 	for i := range s.Metrics {
-		if own != nil && isOwn(&own.Metrics[i]) {
-			continue
-		}
 		if err := checkMetric(&s.Metrics[i]); err != nil {
 			return fmt.Errorf("spec.metrics[%d]: %w", i, err)
 		}

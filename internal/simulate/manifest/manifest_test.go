@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
@@ -164,13 +166,15 @@ func readOneHPA(t *testing.T, text string) (*autoscalingv2.HorizontalPodAutoscal
 	return objects[0].HPA()
 }
 
-// TestWorkloadAutoscalers: what an API server would refuse is refused, and what is left out has its defaults.
-func TestWorkloadAutoscalers(t *testing.T) {
-	const fine = `{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, metadata: {name: web},
+const wla = `{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, metadata: {name: web},
 spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web},
 schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}]}}`
-	const cpu = "maxReplicas: 9, metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: "
-	objects, err := Read("web.yaml", strings.NewReader(fine))
+
+// TestWorkloadAutoscalers: what is left out has its defaults, wherever it is.
+func TestWorkloadAutoscalers(t *testing.T) {
+	text := strings.Replace(wla, "maxReplicas: 9", `maxReplicas: 9, behavior: {}, metrics: [{name: jobs, type: Prometheus,
+prometheus: {serverAddress: "http://prometheus:9090", query: sum(up), target: {type: Value, value: 5}}}]`, 1)
+	objects, err := Read("web.yaml", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,32 +182,47 @@ schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Spec.Metrics) != 0 || *a.Spec.MinReplicas != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" {
+	want := a.Workload.Spec.DeepCopy()
+	plimsollv1alpha1.SetDefaults(want)
+	if diff := cmp.Diff(*want, a.Workload.Spec); diff != "" {
+		t.Errorf("defaults are missing (-want +got):\n%s", diff)
+	}
+	if *a.Spec.MinReplicas != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" || a.Namespace != "default" ||
+		a.Workload.Spec.Metrics[0].Prometheus.Target.Value.String() != "5" {
 		t.Errorf("read as %+v", a.Workload.Spec)
 	}
-	for name, change := range map[string][2]string{
-		"another version":     {"v1alpha1", "v1"},
-		"no max":              {"maxReplicas: 9, ", ""},
-		"a min above the max": {"maxReplicas: 9", "maxReplicas: 9, minReplicas: 10"},
-		"a misspelt field":    {"durationSeconds", "duration"},
-		"a short schedule":    {"3600", "59"},
-		"a long ramp":         {"3600", "3600, rampSeconds: 86401"},
-		"no bound":            {", minReplicas: 3", ""},
-		"nothing to go by":    {"schedules:", "metrics: [], schedules: [], x:"},
-		"an endless quantity": {"maxReplicas: 9", cpu + `{type: AverageValue, averageValue: "1e1000000000"}}}]`},
-		"an instant sync":     {"maxReplicas: 9", "maxReplicas: 9, syncPeriodSeconds: 2"},
-		"negative waste":      {"maxReplicas: 9", "maxReplicas: 9, forecast: {wasteLimitPercent: -1}"},
-		"an endless price":    {"maxReplicas: 9", "maxReplicas: 9, forecast: {shortageCostFactor: 1001}"},
+}
+
+// TestRefusedWorkloadAutoscalers: what an API server would refuse is refused, with its field and the server's words.
+func TestRefusedWorkloadAutoscalers(t *testing.T) {
+	const cpu = "maxReplicas: 9, metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: "
+	for name, c := range map[string]struct{ from, to, want string }{
+		"another version":     {"v1alpha1", "v1", `apiVersion "plimsoll.dev/v1", want plimsoll.dev/v1alpha1`},
+		"no max":              {"maxReplicas: 9, ", "", "spec.maxReplicas: Required value"},
+		"a min above the max": {"maxReplicas: 9", "maxReplicas: 9, minReplicas: 10", "spec.maxReplicas: Invalid value: must be greater than or equal to minReplicas"},
+		"a misspelt field":    {"durationSeconds", "duration", `unknown field "spec.schedules[0].duration"`},
+		"a short schedule":    {"3600", "59", "spec.schedules[0].durationSeconds: Invalid value: 59: "},
+		"a long ramp":         {"3600", "3600, rampSeconds: 86401", "spec.schedules[0].rampSeconds: Invalid value: 86401: "},
+		"no bound":            {", minReplicas: 3", "", "spec.schedules[0].minReplicas: Required value: must set minReplicas, maxReplicas or both"},
+		"nothing to go by":    {"schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}]", "metrics: []", "spec.metrics: Required value: must have a metric where there are no schedules"},
+		"no name":             {"maxReplicas: 9", "maxReplicas: 9, metrics: [{type: Resource}]", "spec.metrics[0].name: Required value"},
+		"no such day":         {"0 8 * * *", "0 8 32 * *", "spec.schedules[0].start: Invalid value"},
+		"paused alone":        {"maxReplicas: 9", "maxReplicas: 9, paused: {replicas: 2}", "spec.paused: Forbidden: may be set only where mode is Paused"},
+		"an endless quantity": {"maxReplicas: 9", cpu + `{type: AverageValue, averageValue: "1e1000000000"}}}]`, "spec.metrics[0].resource.target.averageValue: Invalid value"},
+		"an instant sync":     {"maxReplicas: 9", "maxReplicas: 9, syncPeriodSeconds: 2", "spec.syncPeriodSeconds: Invalid value: 2: "},
+		"an endless price":    {"maxReplicas: 9", "maxReplicas: 9, forecast: {shortageCostFactor: 1001}", "spec.forecast.shortageCostFactor: Invalid value: 1001: "},
 		"a fallback at once": {"maxReplicas: 9", cpu + "{type: Utilization, averageUtilization: 5}}, " +
-			"fallback: {failureDurationSeconds: 0, replicas: 1}}]"},
-		"a target without any": {"maxReplicas: 9", cpu + "{type: Utilization}}}]"},
+			"fallback: {failureDurationSeconds: 0, replicas: 1}}]", "spec.metrics[0].fallback.failureDurationSeconds: Invalid value: 0: "},
+		"a target without any": {"maxReplicas: 9", cpu + "{type: Utilization}}}]", "spec.metrics[0].resource.target.averageUtilization: Required value: must be set where type is Utilization"},
 	} {
-		objects, err := Read("web.yaml", strings.NewReader(strings.Replace(fine, change[0], change[1], 1)))
+		objects, err := Read("web.yaml", strings.NewReader(strings.Replace(wla, c.from, c.to, 1)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := objects[0].Autoscaler(); err == nil {
-			t.Errorf("%s is accepted", name)
+		_, err = objects[0].Autoscaler()
+		if want := "web.yaml: document 1: WorkloadAutoscaler web: " + c.want; err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), want[:len(want)-len(c.want)]) {
+			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 }

@@ -20,6 +20,9 @@ const (
 	toleranceKept = 35
 	// zeroNoted is the first whose loop notes in a condition that it has scaled to zero, and leaves zero that others set.
 	zeroNoted = 36
+	// zeroOn is the first in which both have the gate for that, HPAScaleToZero, on by default. In 1.36 the loop may lack
+	// it where the API server has it: it then notes nothing, and never comes back.
+	zeroOn = 37
 )
 
 // AddOlder adds what a cluster of an older version of Kubernetes makes of the HPA otherwise than the explanation, which
@@ -43,13 +46,13 @@ func (e *Explanation) olderThan(hpa *autoscalingv2.HorizontalPodAutoscaler, mino
 	}
 	isZero := e.Decision.Branch == horizontal.BranchDisabled && hpa.Spec.MinReplicas != nil && *hpa.Spec.MinReplicas == 0
 	switch {
-	case minor >= zeroNoted || !isZero || notesZero(hpa):
-	case e.Controller == Upstream:
+	case !isZero || notesZero(hpa):
+	case e.Controller == Upstream && minor < zeroNoted:
 		notes = append(notes, fmt.Sprintf("%s of %s may scale up from zero replicas whoever has set them; from 1.%d on it "+
 			"does so only if it has scaled to zero itself, which is what is explained here", Upstream, server, zeroNoted))
-	default:
+	case e.Controller != Upstream && minor < zeroOn:
 		notes = append(notes, fmt.Sprintf("if %s of %s has scaled to zero replicas, it has not noted that, as it does from "+
-			"1.%d on: scale the target to 1, and Plimsoll decides again", Upstream, server, zeroNoted))
+			"1.%d on: scale the target to 1, and Plimsoll decides again", Upstream, server, zeroOn))
 	}
 	if minor < containerSkipped && e.Controller == Upstream && usesContainers(hpa) {
 		notes = append(notes, fmt.Sprintf("%s of %s fails a ContainerResource metric as a whole if one pod has no sample of "+

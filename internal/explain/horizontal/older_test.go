@@ -60,9 +60,17 @@ func TestOlderKubernetes(t *testing.T) {
 			hpa:    autoscalingv2.HorizontalPodAutoscaler{Spec: zero, Status: noted},
 			branch: horizontal.BranchDisabled, by: Plimsoll, version: "v1.35.4",
 		},
+		"zero, taken over of a loop without the gate": {
+			hpa: autoscalingv2.HorizontalPodAutoscaler{Spec: zero}, branch: horizontal.BranchDisabled,
+			by: Plimsoll, version: "v1.36.3", want: "scale the target to 1, and Plimsoll decides again",
+		},
+		"zero, of a loop that leaves it": {
+			hpa: autoscalingv2.HorizontalPodAutoscaler{Spec: zero}, branch: horizontal.BranchDisabled,
+			by: Upstream, version: "v1.36.3",
+		},
 		"zero, on a version that notes it": {
 			hpa: autoscalingv2.HorizontalPodAutoscaler{Spec: zero}, branch: horizontal.BranchDisabled,
-			by: Plimsoll, version: "v1.36.3",
+			by: Plimsoll, version: "v1.37.1",
 		},
 		"containers, upstream's": {
 			hpa: autoscalingv2.HorizontalPodAutoscaler{Spec: containers}, by: Upstream, version: "v1.32.13",

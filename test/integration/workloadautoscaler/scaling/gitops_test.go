@@ -142,3 +142,57 @@ func TestHPAComesBack(t *testing.T) {
 	o.SetQueue("jobs", 85)
 	o.AwaitReplicas(harness.Deployment, worker, 9)
 }
+
+// A GitOps tool and a person apply one object, a metric each. Both count, an apply of the one leaves what the other has,
+// and neither takes the other's metric by mistake.
+func TestTwoManagersOfMetricsByKubectl(t *testing.T) {
+	t.Parallel()
+	o := scaledToFour(t, example(t, "deployment.yaml"), "kustomize-controller")
+	const manifest = "apiVersion: plimsoll.dev/v1alpha1\nkind: WorkloadAutoscaler\nmetadata: {name: worker}\n" +
+		"spec:\n  metrics:\n"
+	mails := manifest + "  - {name: mails, type: External, external: {metric: {name: queue_length, selector: " +
+		"{matchLabels: {service: jobs}}}, target: {type: AverageValue, averageValue: 5}}}\n"
+	o.KubectlInput(mails, serverSide("person")...)
+	o.AwaitReplicas(harness.Deployment, worker, 7)
+	o.KubectlInput(example(t, "workloadautoscaler.yaml"), serverSide("kustomize-controller", forced)...)
+	names := o.Kubectl("get", "wla", worker, "-o", "jsonpath={.spec.metrics[*].name} {.status.metrics[*].name}")
+	if names != "queue-length mails queue-length mails" {
+		t.Errorf("the metrics are %s", names)
+	}
+	_, err := o.Cluster.KubectlInput(t.Context(), strings.Replace(mails, "{name: mails,", "{name: queue-length,", 1),
+		append([]string{"--namespace=" + o.Name}, serverSide("person")...)...)
+	if err == nil || !strings.Contains(err.Error(), `conflict with "kustomize-controller"`) ||
+		!strings.Contains(err.Error(), `.spec.metrics[name="queue-length"]`) {
+		t.Errorf("applying the other's metric: %v", err)
+	}
+	o.KubectlInput(strings.Replace(manifest, "metrics:\n", "metrics: []\n", 1), serverSide("person")...)
+	if names = o.Kubectl("get", "wla", worker, "-o", "jsonpath={.spec.metrics[*].name}"); names != "queue-length" {
+		t.Errorf("without the person's metric there are %s", names)
+	}
+}
+
+// kubectl wait goes by the conditions that sum up the others: Ready, and Stalled while only an edit helps.
+func TestKubectlWaits(t *testing.T) {
+	t.Parallel()
+	o := objectsOf(t)
+	o.Create(harness.Queue("jobs", 35))
+	o.KubectlInput(example(t, "workloadautoscaler.yaml"), serverSide("argocd-controller")...)
+	waits := func(condition string) {
+		t.Helper()
+		o.Kubectl("wait", "wla/"+worker, "--for=condition="+condition, "--timeout=60s")
+	}
+	waits("Ready=false") // there is no Deployment
+	o.KubectlInput(example(t, "deployment.yaml"), serverSide("argocd-controller")...)
+	waits("Ready")
+	o.AwaitReplicas(harness.Deployment, worker, 4)
+	never := `{"spec":{"schedules":[{"name":"a","start":"0 0 30 2 *","durationSeconds":60,"minReplicas":2}]}}`
+	o.Kubectl("patch", "wla", worker, "--type=merge", "-p", never)
+	waits("Stalled")
+	waits("Ready=false")
+	o.patch(worker, `{"schedules":null}`)
+	waits("Ready")
+	if types := o.Kubectl("get", "wla", worker, "-o", "jsonpath={.status.conditions[*].type}"); strings.Contains(types,
+		"Stalled") {
+		t.Errorf("its conditions are %s", types)
+	}
+}

@@ -13,8 +13,10 @@ import (
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/config"
 )
 
@@ -50,6 +52,18 @@ func TestSamples(t *testing.T) {
 		if !shown[field] && !slices.ContainsFunc(repeated, func(part string) bool { return strings.Contains(field, part) }) {
 			t.Errorf("no sample has %s", field)
 		}
+	}
+}
+
+// TestMostReplicas: the definition has the bound that the program knows.
+func TestMostReplicas(t *testing.T) {
+	d, err := read(workloadAutoscalers, "v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := d.whole.Properties["spec"].Properties["maxReplicas"].ValueValidation.Maximum
+	if most == nil || *most != plimsollv1alpha1.MostReplicas {
+		t.Errorf("the definition has %v, the program %d", ptr.Deref(most, 0), plimsollv1alpha1.MostReplicas)
 	}
 }
 

@@ -104,21 +104,3 @@ func setEmpty[T ~string](field *T, value T) {
 		*field = value
 	}
 }
-
-// TargetOfHPA is the target of a metric of a type that HPAs have, too; nil of the others.
-func (m *MetricSpec) TargetOfHPA() *MetricTarget {
-	switch {
-	case m.Resource != nil:
-		return &m.Resource.Target
-	case m.ContainerResource != nil:
-		return &m.ContainerResource.Target
-	case m.Pods != nil:
-		return &m.Pods.Target
-	case m.Object != nil:
-		return &m.Object.Target
-	case m.External != nil:
-		return &m.External.Target
-	default:
-		return nil
-	}
-}

@@ -275,3 +275,28 @@ const (
 	// FallbackCurrentReplicasIfLower proposes the smaller of the two.
 	FallbackCurrentReplicasIfLower FallbackPolicy = "CurrentReplicasIfLower"
 )
+
+// Target is the target of the metric, whatever its type; nil where the scaler's own applies.
+func (m *MetricSpec) Target() *MetricTarget {
+	switch {
+	case m.Resource != nil:
+		return &m.Resource.Target
+	case m.ContainerResource != nil:
+		return &m.ContainerResource.Target
+	case m.Pods != nil:
+		return &m.Pods.Target
+	case m.Object != nil:
+		return &m.Object.Target
+	case m.External != nil:
+		return &m.External.Target
+	case m.PodEndpoint != nil:
+		return &m.PodEndpoint.Target
+	case m.Prometheus != nil:
+		return &m.Prometheus.Target
+	case m.ExternalScaler != nil && m.ExternalScaler.Target.HasValue():
+		t := m.ExternalScaler.Target
+		return &MetricTarget{Type: t.Type, Value: t.Value, AverageValue: t.AverageValue}
+	default:
+		return nil
+	}
+}

@@ -294,6 +294,11 @@ type ExternalScalerTarget struct {
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 }
 
+// HasValue reports whether the scaler's own target does not apply.
+func (t *ExternalScalerTarget) HasValue() bool {
+	return t != nil && (t.Value != nil || t.AverageValue != nil)
+}
+
 // Delivery is how it becomes known that a scaler's metric is active.
 //
 // +kubebuilder:validation:Enum=Poll;Push

@@ -150,6 +150,9 @@ type WorkloadAutoscalerSpec struct {
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
+// MostReplicas is the largest maxReplicas that the definition permits.
+const MostReplicas = 1_000_000
+
 // Paused is what is set while the mode is Paused.
 type Paused struct {
 	// The replica count, at most maxReplicas. It may be below minReplicas, and 0.

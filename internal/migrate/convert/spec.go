@@ -11,12 +11,8 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-const (
-	// defaultCPUUtilization is the API server's target of an HPA without metrics.
-	defaultCPUUtilization = 80
-	// mostReplicas is the largest maxReplicas that a WorkloadAutoscaler can have.
-	mostReplicas = 1_000_000
-)
+// defaultCPUUtilization is the API server's target of an HPA without metrics.
+const defaultCPUUtilization = 80
 
 // complete writes out what the spec of an HPA means without saying it, and a WorkloadAutoscaler's has to say.
 func (r *Result) complete() {
@@ -46,16 +42,16 @@ func (r *Result) complete() {
 func (r *Result) Finish() {
 	spec := &r.WorkloadAutoscaler.Spec
 	nameMetrics(spec.Metrics)
-	if spec.MaxReplicas > mostReplicas {
-		r.Note("spec.maxReplicas", "%d becomes %d, the most that a WorkloadAutoscaler may have", spec.MaxReplicas, mostReplicas)
-		spec.MaxReplicas = mostReplicas
+	if most := int32(plimsollv1alpha1.MostReplicas); spec.MaxReplicas > most {
+		r.Note("spec.maxReplicas", "%d becomes %d, the most that a WorkloadAutoscaler may have", spec.MaxReplicas, most)
+		spec.MaxReplicas = most
 	}
 }
 
 // oneTarget leaves the value of a target that an HPA goes by, and sets the type to it. An HPA takes other values and
 // another type beside it; only a metric of type Object goes by its type.
 func (r *Result) oneTarget(at string, m *plimsollv1alpha1.MetricSpec) {
-	t := m.TargetOfHPA()
+	t := m.Target()
 	if t == nil {
 		return
 	}

@@ -51,7 +51,7 @@ func TestTargets(t *testing.T) {
 		"a type that is none":        {external, `{"type":"Sum","value":"7"}`, "Sum 7"},
 	} {
 		r := fromSpec(t, `{"maxReplicas":5,"metrics":[`+strings.Replace(tt.metric, "%", tt.target, 1)+`]}`)
-		target := r.WorkloadAutoscaler.Spec.Metrics[0].TargetOfHPA()
+		target := r.WorkloadAutoscaler.Spec.Metrics[0].Target()
 		got := string(target.Type)
 		if target.Value != nil {
 			got += " " + target.Value.String()
@@ -73,7 +73,7 @@ func TestWrittenOut(t *testing.T) {
 	r := fromSpec(t, `{"minReplicas":0,"maxReplicas":2147483647,"metrics":[]}`)
 	spec := &r.WorkloadAutoscaler.Spec
 	if len(spec.Metrics) != 1 || spec.Metrics[0].Name != "cpu" || *spec.Metrics[0].Resource.Target.AverageUtilization != 80 ||
-		spec.ScaleToZero == nil || spec.MaxReplicas != mostReplicas {
+		spec.ScaleToZero == nil || spec.MaxReplicas != plimsollv1alpha1.MostReplicas {
 		t.Errorf("%+v", spec)
 	}
 	var noted []string

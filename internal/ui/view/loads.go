@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // loadOf is the metric that is highest against its target. The statuses are in the order of the metrics; one that
@@ -79,7 +78,7 @@ func partsOf(
 func loadOfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) *Load {
 	var highest *Load
 	for i := range min(len(wla.Spec.Metrics), len(wla.Status.Metrics)) {
-		target, status := targetOf(&wla.Spec.Metrics[i]), &wla.Status.Metrics[i]
+		target, status := wla.Spec.Metrics[i].Target(), &wla.Status.Metrics[i]
 		if target == nil {
 			continue
 		}
@@ -93,12 +92,4 @@ func loadOfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) *Load {
 		}
 	}
 	return highest
-}
-
-// targetOf is the target of a metric; nil where the metric's source has it.
-func targetOf(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
-	if t := m.TargetOfHPA(); t != nil {
-		return t
-	}
-	return sources.Target(m)
 }

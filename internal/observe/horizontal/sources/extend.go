@@ -35,7 +35,7 @@ func Extend(
 		spec.Identity = p.identity()
 	case m.Type == plimsollv1alpha1.ExternalScalerMetricSourceType && m.ExternalScaler != nil:
 		path = path.Child("externalScaler")
-		spec.Target, spec.IsOwnTarget = scalerTarget(m.ExternalScaler, mode), Target(m) == nil
+		spec.Target, spec.IsOwnTarget = scalerTarget(m.ExternalScaler, mode), m.Target() == nil
 		var e ExternalScaler
 		e, err = ExternalScalerOf(m.ExternalScaler)
 		spec.Identity = e.identity()
@@ -51,7 +51,7 @@ func Extend(
 
 func scalerTarget(m *plimsollv1alpha1.ExternalScalerMetricSource, mode arithmetic.Mode) source.Target {
 	switch t := m.Target; {
-	case hasValue(t):
+	case t.HasValue():
 		return targetOf(&plimsollv1alpha1.MetricTarget{Value: t.Value, AverageValue: t.AverageValue}, mode)
 	case t != nil && t.Type == plimsollv1alpha1.ValueMetricType:
 		return source.Target{Type: source.Value}

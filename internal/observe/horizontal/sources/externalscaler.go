@@ -44,7 +44,7 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	}
 	return ExternalScaler{
 		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: TLSOf(m.TLSConfig), Metadata: metadataOf(m),
-		MetricName: m.MetricName, HasTarget: hasValue(m.Target), Interval: interval,
+		MetricName: m.MetricName, HasTarget: m.Target.HasValue(), Interval: interval,
 		IsPushed: m.Delivery != plimsollv1alpha1.PollDelivery,
 	}, nil
 }

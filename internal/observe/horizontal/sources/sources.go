@@ -128,30 +128,9 @@ func isNullZero(values plimsollv1alpha1.NullValues) (bool, error) {
 	return false, fmt.Errorf("nullValues: %q is neither Fail nor Zero", values)
 }
 
-// Target is the spec's target of a metric that Plimsoll reads itself; nil for others, and where the
-// scaler's own target holds.
-func Target(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
-	switch {
-	case m.PodEndpoint != nil:
-		return &m.PodEndpoint.Target
-	case m.Prometheus != nil:
-		return &m.Prometheus.Target
-	case m.ExternalScaler != nil && hasValue(m.ExternalScaler.Target):
-		t := m.ExternalScaler.Target
-		return &plimsollv1alpha1.MetricTarget{Type: t.Type, Value: t.Value, AverageValue: t.AverageValue}
-	default:
-		return nil
-	}
-}
-
-// hasValue reports whether a scaler's own target is not the one that applies.
-func hasValue(t *plimsollv1alpha1.ExternalScalerTarget) bool {
-	return t != nil && (t.Value != nil || t.AverageValue != nil)
-}
-
 // IsTotal reports whether the target of a metric that Plimsoll reads itself is the value in total.
 func IsTotal(m *plimsollv1alpha1.MetricSpec) bool {
-	if t := Target(m); t != nil {
+	if t := m.Target(); t != nil {
 		return t.AverageValue == nil
 	}
 	s := m.ExternalScaler

@@ -69,7 +69,7 @@ func metricText(m *autoscalingv2.MetricSpec, s *plimsollv1alpha1.MetricStatus) s
 
 // ownText is a metric that Plimsoll reads itself. The target of an external scaler may come with its values.
 func (w *Decided) ownText(m *plimsollv1alpha1.MetricSpec, i int, s *plimsollv1alpha1.MetricStatus) string {
-	target := sources.Target(m)
+	target := m.Target()
 	if target == nil {
 		target = &plimsollv1alpha1.MetricTarget{}
 		if i < len(w.Decision.Metrics) && w.Decision.Metrics[i].TargetMilli > 0 {

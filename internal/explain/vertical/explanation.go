@@ -121,8 +121,9 @@ func containersOf(pods []*corev1.Pod) (present []recommend.Present, uids []strin
 	return present, uids
 }
 
-func isSame(ref *autoscalingv1.CrossVersionObjectReference, kind, name string) bool {
-	return observe.KindKey(ref.Kind) == observe.KindKey(kind) && ref.Name == name
+func isSame(ref *autoscalingv1.CrossVersionObjectReference, version, kind, name string) bool {
+	return observe.GroupKey(ref.APIVersion) == observe.GroupKey(version) &&
+		observe.KindKey(ref.Kind) == observe.KindKey(kind) && ref.Name == name
 }
 
 func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []conflict.Conflict {
@@ -132,12 +133,12 @@ func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []con
 	}
 	var others []conflict.Horizontal
 	for _, hpa := range step.Horizontals {
-		if isSame(ref, hpa.Spec.ScaleTargetRef.Kind, hpa.Spec.ScaleTargetRef.Name) {
+		if to := hpa.Spec.ScaleTargetRef; isSame(ref, to.APIVersion, to.Kind, to.Name) {
 			others = append(others, observevertical.HorizontalOf(hpa))
 		}
 	}
 	for _, wla := range step.Workloads {
-		if isSame(ref, wla.Spec.ScaleTargetRef.Kind, wla.Spec.ScaleTargetRef.Name) {
+		if to := wla.Spec.ScaleTargetRef; isSame(ref, to.APIVersion, to.Kind, to.Name) {
 			others = append(others, observevertical.HorizontalsOf(observehorizontal.WorkloadAutoscaler(wla))...)
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // byTarget is the index of VerticalPodAutoscalers by what they name: the workload, and
@@ -34,7 +36,9 @@ func ownerOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) O
 	return Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}
 }
 
-func (o Owner) targetKey() string { return o.Namespace + "/" + o.Kind + "/" + o.Name }
+func (o Owner) targetKey() string {
+	return strings.Join([]string{o.Namespace, observe.GroupKey(o.APIVersion), o.Kind, o.Name}, "/")
+}
 
 // isMeant reports whether a VerticalPodAutoscaler depends on the owner of this object, if the
 // owner's kind has to be asked for: one that names the object, whose owner it should name instead,

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/informers"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 var (
@@ -54,11 +56,6 @@ type Owner struct {
 	APIVersion, Kind, Namespace, Name string
 	// UID is empty where it is not known.
 	UID types.UID
-}
-
-// Is reports whether both name the same object. Versions play no part.
-func (o Owner) Is(other Owner) bool {
-	return o.Kind == other.Kind && o.Namespace == other.Namespace && o.Name == other.Name
 }
 
 // String names the object as upstream does in messages.
@@ -148,18 +145,10 @@ func (t *Tree) HasSynced() bool {
 	return true
 }
 
-// groups are those in which the well-known kinds were ever served; a manifest may
-// still name the old ones, or a wrong one of them.
-var groups = map[string]bool{"": true, "apps": true, "batch": true, "extensions": true}
-
 // informer is that of a well-known kind.
 func (t *Tree) informer(o Owner) (cache.SharedIndexInformer, bool) {
 	informer, isKnown := t.informers[o.Kind]
-	if !isKnown {
-		return nil, false
-	}
-	version, err := schema.ParseGroupVersion(o.APIVersion)
-	return informer, err == nil && groups[version.Group]
+	return informer, isKnown && observe.GroupKey(o.APIVersion) == ""
 }
 
 // object reads a well-known object from its cache.

@@ -14,6 +14,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -33,11 +34,14 @@ func Indexers() cache.Indexers {
 		if !isVPA || vpa.Spec.TargetRef == nil {
 			return nil, nil
 		}
-		return []string{target(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)}, nil
+		to := vpa.Spec.TargetRef
+		return []string{target(vpa.Namespace, to.APIVersion, to.Kind, to.Name)}, nil
 	}}
 }
 
-func target(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }
+func target(namespace, version, kind, name string) string {
+	return strings.Join([]string{namespace, observe.GroupKey(version), kind, name}, "/")
+}
 
 // Matcher finds objects in an index by the topmost owner of a pod.
 type Matcher struct {
@@ -61,7 +65,7 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	if err != nil || !owned {
 		return nil, err
 	}
-	found, err := m.vpas.ByIndex(byTarget, target(owner.Namespace, owner.Kind, owner.Name))
+	found, err := m.vpas.ByIndex(byTarget, target(owner.Namespace, owner.APIVersion, owner.Kind, owner.Name))
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

@@ -84,6 +84,7 @@ func TestMatch(t *testing.T) {
 		top: map[string]ownership.Owner{
 			"ReplicaSet/web-abc": web, "Deployment/web": web, "CronJob/nightly": nightly,
 			"StatefulSet/web": {Kind: "StatefulSet", Namespace: "default", Name: "web"},
+			"Machine/web":     {APIVersion: "apps.example.com/v1", Kind: "Deployment", Namespace: "default", Name: "web"},
 		},
 		selector: labels.Everything(),
 	}
@@ -92,6 +93,7 @@ func TestMatch(t *testing.T) {
 	forNightly := func(vpa *vpav1.VerticalPodAutoscaler) {
 		vpa.Spec.TargetRef = &autoscalingv1.CrossVersionObjectReference{Kind: "CronJob", Name: "nightly"}
 	}
+	other := func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Spec.TargetRef.APIVersion = "apps.example.com/v2" }
 	boosted := func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Spec.StartupBoost = &vpav1.StartupBoost{} }
 	picky := known
 	picky.selector = labels.SelectorFromSet(labels.Set{"tier": "front"})
@@ -114,6 +116,12 @@ func TestMatch(t *testing.T) {
 		},
 		"a Job that is not in the cache yet": {
 			vpas: []*vpav1.VerticalPodAutoscaler{named("a", forNightly)}, pod: owned("Job", "nightly-29394720", nil), want: "a",
+		},
+		"a Deployment of another group": {
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("Machine", "web", nil),
+		},
+		"by another version of its group": {
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a", other)}, pod: owned("Machine", "web", nil), want: "a",
 		},
 		"an unknown owner": {
 			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("DaemonSet", "agent", nil), err: ownership.ErrNotFound,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/client-go/tools/cache"
 
@@ -48,22 +49,22 @@ func New(all Informers, skips bool) (*Finder, error) {
 func targetOf(object any) ([]string, error) {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		return []string{key(o.Namespace, o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name)}, nil
+		return []string{key(o.Namespace, autoscalingv1.CrossVersionObjectReference(o.Spec.ScaleTargetRef))}, nil
 	case *observehorizontal.Autoscaler:
 		return targetOf(o.HorizontalPodAutoscaler)
 	case *vpav1.VerticalPodAutoscaler:
 		if o.Spec.TargetRef == nil {
 			return nil, nil
 		}
-		return []string{key(o.Namespace, o.Spec.TargetRef.Kind, o.Spec.TargetRef.Name)}, nil
+		return []string{key(o.Namespace, *o.Spec.TargetRef)}, nil
 	default:
 		return nil, nil
 	}
 }
 
 // key leaves the version out, which references may leave out too.
-func key(namespace, kind, name string) string {
-	return strings.Join([]string{namespace, observe.KindKey(kind), name}, "/")
+func key(namespace string, to autoscalingv1.CrossVersionObjectReference) string {
+	return strings.Join([]string{namespace, observe.GroupKey(to.APIVersion), observe.KindKey(to.Kind), to.Name}, "/")
 }
 
 // OfVertical finds what a vertical autoscaler fights over, in a workload with these
@@ -73,7 +74,7 @@ func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string)
 		return nil
 	}
 	var others []conflict.Horizontal
-	target := key(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)
+	target := key(v.Namespace, *v.Spec.TargetRef)
 	for _, object := range slices.Concat(f.at(f.horizontals, target), f.at(f.workloads, target)) {
 		switch o := object.(type) {
 		case *autoscalingv2.HorizontalPodAutoscaler:
@@ -91,7 +92,7 @@ func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string)
 // OfHorizontal says how a vertical autoscaler is in the way of this HPA, or of a
 // WorkloadAutoscaler with this spec; empty if none is.
 func (f *Finder) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
-	objects := f.at(f.verticals, key(hpa.Namespace, hpa.Spec.ScaleTargetRef.Kind, hpa.Spec.ScaleTargetRef.Name))
+	objects := f.at(f.verticals, key(hpa.Namespace, autoscalingv1.CrossVersionObjectReference(hpa.Spec.ScaleTargetRef)))
 	if len(objects) == 0 {
 		return ""
 	}

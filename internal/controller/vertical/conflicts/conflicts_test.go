@@ -177,3 +177,22 @@ func TestKindInLowerCase(t *testing.T) {
 		}
 	}
 }
+
+// A Deployment of another group is not the Deployment of the same name.
+func TestAnotherGroup(t *testing.T) {
+	h := horizontal("web", ptr.To[int32](50))
+	h.Spec.ScaleTargetRef.APIVersion = "apps.example.com/v1"
+	v := vpaOf(vpav1.UpdateModeRecreate)
+	f := finder(t, h, v)
+	if got := f.OfVertical(v, []string{"app"}); len(got) != 0 {
+		t.Errorf("conflicts %+v", got)
+	}
+	if got := f.OfHorizontal(h); got != "" {
+		t.Errorf("a conflict: %s", got)
+	}
+	v.Spec.TargetRef.APIVersion = "apps.example.com/v2"
+	f = finder(t, h, v)
+	if len(f.OfVertical(v, []string{"app"})) != 1 || f.OfHorizontal(h) == "" {
+		t.Error("no conflict on the same Deployment by another version")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/findings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // parkedFor is how long what is known of a workload is kept without an object: as
@@ -39,13 +40,14 @@ type track struct {
 }
 
 // workload is what a reference names.
-type workload struct{ kind, name string }
+type workload struct{ group, kind, name string }
 
 func workloadOf(object *vpav1.VerticalPodAutoscaler) workload {
-	if object.Spec.TargetRef == nil {
+	ref := object.Spec.TargetRef
+	if ref == nil {
 		return workload{}
 	}
-	return workload{kind: object.Spec.TargetRef.Kind, name: object.Spec.TargetRef.Name}
+	return workload{group: observe.GroupKey(ref.APIVersion), kind: ref.Kind, name: ref.Name}
 }
 
 func nameOf(object *vpav1.VerticalPodAutoscaler) types.NamespacedName {

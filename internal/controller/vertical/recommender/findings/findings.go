@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
@@ -58,11 +59,11 @@ func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []finding.
 // SharedTargets are the messages of the VerticalPodAutoscalers that change pods of a workload whose pods others change
 // too. One in mode Off changes none.
 func SharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName]string {
-	type workload struct{ namespace, kind, name string }
+	type workload struct{ namespace, group, kind, name string }
 	sharing := map[workload][]*vpav1.VerticalPodAutoscaler{}
 	for _, vpa := range vpas {
 		if ref := vpa.Spec.TargetRef; ref != nil && observevertical.ModeOf(&vpa.Spec) != vertical.ModeOff {
-			w := workload{vpa.Namespace, ref.Kind, ref.Name}
+			w := workload{vpa.Namespace, observe.GroupKey(ref.APIVersion), ref.Kind, ref.Name}
 			sharing[w] = append(sharing[w], vpa)
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -31,7 +33,7 @@ func (f *Finder) Find(ctx context.Context) []*Workload {
 		if err != nil || !found {
 			continue
 		}
-		candidates := targets[targetKey(owner.Namespace, owner.Kind, owner.Name)]
+		candidates := targets[targetKey(owner.Namespace, owner.APIVersion, owner.Kind, owner.Name)]
 		assign(candidates, creator, pods)
 		for _, pod := range terminating {
 			if w := controlling(candidates, pod); w != nil {
@@ -49,7 +51,9 @@ func (f *Finder) Find(ctx context.Context) []*Workload {
 	return all
 }
 
-func targetKey(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }
+func targetKey(namespace, version, kind, name string) string {
+	return strings.Join([]string{namespace, observe.GroupKey(version), kind, name}, "/")
+}
 
 // podsOf are the pods that live, neither ended nor being deleted, and those that are
 // being deleted.
@@ -129,7 +133,8 @@ func (f *Finder) strongest() map[string]*vpav1.VerticalPodAutoscaler {
 }
 
 func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
-	return targetKey(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)
+	to := vpa.Spec.TargetRef
+	return targetKey(vpa.Namespace, to.APIVersion, to.Kind, to.Name)
 }
 
 // IsOurs reports whether the object's pods are changed: not where admission does not

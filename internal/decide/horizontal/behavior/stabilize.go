@@ -16,6 +16,8 @@ type Stabilized struct {
 	By history.Recommendation
 	// Window is the window that By is in.
 	Window time.Duration
+	// IsDisabled says that without the window selectPolicy Disabled would permit no change in this direction either.
+	IsDisabled bool
 }
 
 // StabilizedReason is the reason that AbleToScale gives.
@@ -138,6 +140,7 @@ func stabilizeBoth(b *Behavior, h *History, w Proposed) Stabilized {
 	if w.Replicas < w.Current {
 		result.Reason = ScaleDownStabilized
 	}
+	result.IsDisabled = b.Rules(result.Reason == ScaleUpStabilized).Select == SelectDisabled
 	return result
 }
 

@@ -124,9 +124,21 @@ func afterProposal(d *horizontal.Decision) Limit {
 	case d.Limited.LeftZero && isLess:
 		return FirstReplica
 	case d.Stabilized.Reason != behavior.ReadyForNewScale && (d.Ahead == 0 || d.Ahead < d.Proposed.Replicas):
-		return Stabilization
+		return ofStabilized(d)
 	default:
 		return None
+	}
+}
+
+// ofStabilized is the window, or what holds the count when the window is over too.
+func ofStabilized(d *horizontal.Decision) Limit {
+	switch {
+	case !d.Stabilized.IsDisabled:
+		return Stabilization
+	case d.Stabilized.Reason == behavior.ScaleUpStabilized:
+		return ScaleUpRate
+	default:
+		return ScaleDownRate
 	}
 }
 

@@ -98,8 +98,8 @@ func constraintsOf(d *horizontal.Decision, limit projection.Limit, isHeld bool) 
 	add(maxReplicas, d.Branch == horizontal.BranchAboveMax || isComputed && d.Limited.Reason == behavior.TooManyReplicas)
 	add(stabilization, isComputed && (d.Stabilized.Reason != behavior.ReadyForNewScale || d.IsLoweringHeld))
 	add(tolerance, limit == projection.Tolerance)
-	add(scalingPolicy, isComputed &&
-		(d.Limited.Reason == behavior.ScaleUpLimit || d.Limited.Reason == behavior.ScaleDownLimit))
+	add(scalingPolicy, isComputed && (d.Stabilized.IsDisabled ||
+		d.Limited.Reason == behavior.ScaleUpLimit || d.Limited.Reason == behavior.ScaleDownLimit))
 	add(invalidMetric, isHeld)
 	return all
 }

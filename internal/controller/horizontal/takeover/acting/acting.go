@@ -8,7 +8,8 @@
 //
 // Who may edit the objects of a namespace may write any managedFields there. A write counts only if
 // the status changed with it, which takes another right, and what is seen in one namespace counts for that
-// namespace alone. For the others it counts once it was seen in two.
+// namespace alone. For the others it counts once it was seen in two. That this installation acts on objects, which is
+// what makes it act on more, counts once that is so in a fifth of the namespaces, too: a tenant may have two.
 package acting
 
 import "time"
@@ -23,6 +24,9 @@ const (
 	// handoverTime is how long after the start writes of another controller are taken for ones
 	// that were under way when it was stopped.
 	handoverTime = 2 * time.Second
+	// namespacesPart is the part of the namespaces in which this installation must act on an object before that counts
+	// for the others.
+	namespacesPart = 5
 	// maxWriters bounds how many controllers are remembered.
 	maxWriters = 64
 )
@@ -71,6 +75,8 @@ type Scope struct {
 type Object struct {
 	Scope
 	isActing bool
+	// isCounted says that its namespace's objects have it among them.
+	isCounted bool
 	// isContested says that it was acted on until another controller wrote its status.
 	isContested bool
 	// needsEvidence says that silence of the other controller does not end its part.
@@ -114,6 +120,8 @@ type Cluster struct {
 	// acting is how many HPAs are acted on by evidence, and evidence has those of each namespace.
 	acting   int
 	evidence evidences
+	// objects are how many HPAs the namespaces have on which evidence decides.
+	objects map[string]int
 }
 
 // Acting is how many HPAs are acted on because of evidence.
@@ -126,7 +134,13 @@ func (c *Cluster) Start(now time.Time) { c.started = now }
 // new ones. It reports whether it is the first object that is left to the installation that wrote it.
 func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bool) {
 	c.Remove(o)
-	*o = Object{Scope: of, last: w.last()}
+	*o = Object{Scope: of, last: w.last(), isCounted: of.Rule == Evidence}
+	if o.isCounted {
+		if c.objects == nil {
+			c.objects = map[string]int{}
+		}
+		c.objects[of.Namespace]++
+	}
 	switch of.Rule {
 	case Always:
 		o.isActing = true
@@ -149,7 +163,12 @@ func (c *Cluster) Add(o *Object, of Scope, w *Writes, now time.Time) (isFirst bo
 // Remove ends with an object that is gone.
 func (c *Cluster) Remove(o *Object) {
 	c.stop(o)
-	o.isContested = false
+	if o.isCounted {
+		if c.objects[o.Namespace]--; c.objects[o.Namespace] == 0 {
+			delete(c.objects, o.Namespace)
+		}
+	}
+	o.isContested, o.isCounted = false, false
 }
 
 // Change is what an update of an object shows.
@@ -240,7 +259,7 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 // none yet for such a reason.
 func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
 	state, _ := c.Peek(o, now)
-	return state == Undecided && c.hasDiffered(o, now) && (o.Rule != Evidence || !c.hasEvidence(o.Namespace, now, 0))
+	return state == Undecided && c.hasDiffered(o, now) && (o.Rule != Evidence || !c.hasEvidence(o.Namespace, now, 0, enoughToBegin))
 }
 
 func (c *Cluster) hasDiffered(o *Object, now time.Time) bool {

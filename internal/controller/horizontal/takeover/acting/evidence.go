@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// enoughToBegin is how many namespaces have to show something before it counts for others.
+const enoughToBegin = 2
+
 // newest is when something was last seen in some namespace, and when in any other one.
 type newest struct {
 	namespace     string
@@ -98,25 +101,18 @@ func (all *evidences) after(at time.Time) int {
 // acted on since before another controller wrote proves nothing: that one may have had nothing to write.
 func (c *Cluster) isAlone(namespace string, now time.Time) bool {
 	wroteLast := c.contested.in(namespace).IsZero() && c.own.in(namespace).After(c.other.in(namespace))
-	return wroteLast && c.hasEvidence(namespace, now, 0) || c.hasEvidence(namespace, now, c.Delay)
+	enough := max(enoughToBegin, (len(c.objects)+namespacesPart-1)/namespacesPart)
+	return wroteLast && c.hasEvidence(namespace, now, 0, enough) || c.hasEvidence(namespace, now, c.Delay, enough)
 }
 
 // hasEvidence reports whether this installation has begun to act on an HPA so long ago, and since another controller
-// was last seen to write any: on one of this namespace, or on some of two others. It is asked for each HPA that is
+// was last seen to write any: on one of this namespace, or on some of enough others. It is asked for each HPA that is
 // undecided, and needs no walk over the namespaces.
-func (c *Cluster) hasEvidence(namespace string, now time.Time, ago time.Duration) bool {
+func (c *Cluster) hasEvidence(namespace string, now time.Time, ago time.Duration, enough int) bool {
 	contested := c.contested.in(namespace)
 	if e := c.evidence.byNamespace[namespace]; e != nil && e.since.After(contested) && now.Sub(e.since) >= ago {
 		return true
 	}
-	others := 0
-	for _, e := range c.evidence.oldest[c.evidence.after(contested):] {
-		if now.Sub(e.since) < ago || others == 2 {
-			break
-		}
-		if e.namespace != namespace {
-			others++
-		}
-	}
-	return others == 2
+	// This namespace is none of them, or it would have been enough.
+	return c.evidence.after(now.Add(-ago))-c.evidence.after(contested) >= enough
 }

@@ -2,18 +2,19 @@ package objects
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // reference names an object.
-type reference struct{ namespace, kind, name string }
+type reference struct{ namespace, group, kind, name string }
 
 // referenceTo names an object by its kind in lower case: API servers know kinds so too.
-func referenceTo(namespace, kind, name string) reference {
-	return reference{namespace, strings.ToLower(kind), name}
+func referenceTo(namespace, version, kind, name string) reference {
+	return reference{namespace, observe.GroupKey(version), observe.KindKey(kind), name}
 }
 
 // label is one of an object in a namespace.
@@ -58,7 +59,7 @@ func (c *Collection) indexed() *index {
 	}
 	c.index = x
 	for _, w := range c.Workloads {
-		ref := referenceTo(w.Namespace, w.Kind, w.Name)
+		ref := referenceTo(w.Namespace, w.APIVersion, w.Kind, w.Name)
 		if x.targets[ref] == nil {
 			x.targets[ref] = w
 		}
@@ -90,7 +91,7 @@ func (x *index) borrow(w *Workload) {
 	if w.from == nil {
 		return
 	}
-	from := x.targets[referenceTo(w.Namespace, w.from.Kind, w.from.Name)]
+	from := x.targets[referenceTo(w.Namespace, w.from.APIVersion, w.from.Kind, w.from.Name)]
 	if from == nil || from.from != nil {
 		return
 	}
@@ -102,13 +103,15 @@ func (x *index) borrow(w *Workload) {
 
 // resolve is the workload that an object refers to; nil if it is not here. A manifest without a namespace is of
 // the one that it is applied to, which another manifest may name: they belong together if no other workload fits.
-func (x *index) resolve(from *Object, kind, name string) *Workload {
-	if w := x.targets[referenceTo(from.Namespace, kind, name)]; w != nil {
+func (x *index) resolve(from *Object, version, kind, name string) *Workload {
+	to := referenceTo(from.Namespace, version, kind, name)
+	if w := x.targets[to]; w != nil {
 		return w
 	}
 	var found *Workload
 	for _, w := range x.named[name] {
-		if !strings.EqualFold(w.Kind, kind) || !w.hasNoNamespace && !from.hasNoNamespace || w.Place.File == "" {
+		to.namespace = w.Namespace
+		if referenceTo(w.Namespace, w.APIVersion, w.Kind, name) != to || !mayBeTogether(&w.Object, from) {
 			continue
 		}
 		if found != nil {
@@ -119,13 +122,18 @@ func (x *index) resolve(from *Object, kind, name string) *Workload {
 	return found
 }
 
+// mayBeTogether reports whether two objects of different namespaces may be applied to one: one of them names none.
+func mayBeTogether(a, b *Object) bool {
+	return (a.hasNoNamespace || b.hasNoNamespace) && a.Place.File != "" && b.Place.File != ""
+}
+
 // IsAnywhere reports whether the manifest names no namespace: it may be applied to any.
 func (o *Object) IsAnywhere() bool { return o.hasNoNamespace }
 
 func (x *index) addAutoscalers(c *Collection) {
 	for _, h := range c.Horizontals {
 		ref := &h.Spec.ScaleTargetRef
-		if w := x.resolve(&h.Object, ref.Kind, ref.Name); w != nil {
+		if w := x.resolve(&h.Object, ref.APIVersion, ref.Kind, ref.Name); w != nil {
 			x.horizontals[w] = append(x.horizontals[w], h)
 		}
 	}
@@ -134,9 +142,9 @@ func (x *index) addAutoscalers(c *Collection) {
 		if ref == nil {
 			continue
 		}
-		at := referenceTo(v.Namespace, ref.Kind, ref.Name)
+		at := referenceTo(v.Namespace, ref.APIVersion, ref.Kind, ref.Name)
 		x.sizers[at] = append(x.sizers[at], v)
-		if w := x.resolve(&v.Object, ref.Kind, ref.Name); w != nil {
+		if w := x.resolve(&v.Object, ref.APIVersion, ref.Kind, ref.Name); w != nil {
 			x.verticals[w] = append(x.verticals[w], v)
 		}
 	}
@@ -207,7 +215,8 @@ func (c *Collection) DaemonSets() []*Workload { return c.indexed().daemonSets }
 // VerticalsOn are the VPAs that refer to the workload that an HPA refers to, whether it
 // is here or not.
 func (c *Collection) VerticalsOn(h *Horizontal) []*Vertical {
-	return c.indexed().sizers[referenceTo(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)]
+	to := &h.Spec.ScaleTargetRef
+	return c.indexed().sizers[referenceTo(h.Namespace, to.APIVersion, to.Kind, to.Name)]
 }
 
 // Covered are the workloads whose pods a PodDisruptionBudget selects.

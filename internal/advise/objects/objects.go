@@ -16,6 +16,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
@@ -71,7 +72,9 @@ type Object struct {
 }
 
 // Key identifies an object.
-func (o *Object) Key() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
+func (o *Object) Key() string {
+	return o.Kind + " " + o.Namespace + "/" + o.Name + " " + observe.GroupKey(o.APIVersion)
+}
 
 // NamedNamespace is the namespace that the object itself names; empty if whoever applies its manifest decides.
 func (o *Object) NamedNamespace() string {
@@ -217,26 +220,35 @@ type Unreadable struct {
 }
 
 // Target is the workload that is referred to, and nil if it is not here.
-func (c *Collection) Target(namespace, kind, name string) *Workload {
-	return c.indexed().targets[referenceTo(namespace, kind, name)]
+func (c *Collection) Target(namespace, version, kind, name string) *Workload {
+	return c.indexed().targets[referenceTo(namespace, version, kind, name)]
 }
 
 // TargetOfHorizontal is the workload that an HPA scales; nil if it is not here.
 func (c *Collection) TargetOfHorizontal(h *Horizontal) *Workload {
-	return c.indexed().resolve(&h.Object, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)
+	to := &h.Spec.ScaleTargetRef
+	return c.indexed().resolve(&h.Object, to.APIVersion, to.Kind, to.Name)
 }
 
 // TargetOfVertical is the workload that a VPA sizes; nil if it is not here.
 func (c *Collection) TargetOfVertical(v *Vertical) *Workload {
-	if v.Spec.TargetRef == nil {
+	to := v.Spec.TargetRef
+	if to == nil {
 		return nil
 	}
-	return c.indexed().resolve(&v.Object, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)
+	return c.indexed().resolve(&v.Object, to.APIVersion, to.Kind, to.Name)
 }
 
 // TargetOfOther is the workload that another autoscaler changes; nil if it is not here.
 func (c *Collection) TargetOfOther(o *Other) *Workload {
-	return c.indexed().resolve(&o.Object, o.TargetKind, o.TargetName)
+	version := o.TargetVersion
+	for _, w := range c.Named(o.TargetName) {
+		// Autoscalers of one kind alone need no version.
+		if o.TargetVersion == "" && w.Namespace == o.Namespace && w.Kind == o.TargetKind {
+			version = w.APIVersion
+		}
+	}
+	return c.indexed().resolve(&o.Object, version, o.TargetKind, o.TargetName)
 }
 
 // HorizontalsOf are the HPAs of a workload.

@@ -10,8 +10,8 @@ import (
 // Other is an autoscaler of a kind whose settings are not read.
 type Other struct {
 	Object
-	// TargetKind and TargetName are what it scales; empty where that is not known.
-	TargetKind, TargetName string
+	// TargetVersion, TargetKind and TargetName are what it scales; empty where that is not known.
+	TargetVersion, TargetKind, TargetName string
 	// TargetField is where it says so.
 	TargetField Field
 }
@@ -34,6 +34,7 @@ func addOther(c *Collection, o *Object) error {
 	other := &Other{Object: *o}
 	for _, name := range []string{"scaleTargetRef", "targetRef"} {
 		if ref := o.Value(Field{"spec", name}); ref != nil && other.TargetName == "" {
+			other.TargetVersion, _ = ref["apiVersion"].(string)
 			other.TargetKind, _ = ref["kind"].(string)
 			other.TargetName, _ = ref["name"].(string)
 			other.TargetField = Field{"spec", name}

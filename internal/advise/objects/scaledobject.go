@@ -33,8 +33,8 @@ func addScaledObject(c *Collection, o *Object) error {
 	o.noteUnknownOfScaledObject()
 	ref := s.Spec.Target()
 	if c.IsCluster {
-		put(c, &c.Others, o, &Other{Object: *o, TargetKind: ref.Kind, TargetName: ref.Name,
-			TargetField: Field{"spec", "scaleTargetRef"}})
+		put(c, &c.Others, o, &Other{Object: *o, TargetVersion: ref.APIVersion, TargetKind: ref.Kind,
+			TargetName: ref.Name, TargetField: Field{"spec", "scaleTargetRef"}})
 		return nil
 	}
 	least, most := s.Spec.Bounds()

@@ -141,8 +141,8 @@ func (c *Collection) Owner(p *Running) *Workload {
 	for range 2 {
 		var next *Workload
 		for i := range refs {
-			if w := c.Target(p.Namespace, refs[i].Kind, refs[i].Name); w != nil && refs[i].Controller != nil &&
-				*refs[i].Controller {
+			if w := c.Target(p.Namespace, refs[i].APIVersion, refs[i].Kind, refs[i].Name); w != nil &&
+				refs[i].Controller != nil && *refs[i].Controller {
 				next = w
 			}
 		}
@@ -158,7 +158,8 @@ func (c *Collection) Owner(p *Running) *Workload {
 func (c *Collection) Root(w *Workload) *Workload {
 	for i := range w.Meta.OwnerReferences {
 		ref := &w.Meta.OwnerReferences[i]
-		if owner := c.Target(w.Namespace, ref.Kind, ref.Name); owner != nil && ref.Controller != nil && *ref.Controller {
+		owner := c.Target(w.Namespace, ref.APIVersion, ref.Kind, ref.Name)
+		if owner != nil && ref.Controller != nil && *ref.Controller {
 			return owner
 		}
 	}

@@ -223,6 +223,33 @@ func TestTwoKindsOnOneTarget(t *testing.T) {
 	t.Error("nothing is found")
 }
 
+// TestKindOfAnotherGroup: a Deployment of another group is not the one of apps/v1 with the same name.
+func TestKindOfAnotherGroup(t *testing.T) {
+	const (
+		pods = "metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {app: %[1]s}}, template: {metadata: " +
+			"{labels: {app: %[1]s}}, spec: {containers: [{name: app, image: web}]}}}}\n---\n"
+		scaler = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %[1]s}, spec: " +
+			"{maxReplicas: 5, scaleTargetRef: {apiVersion: %[1]s/v1, kind: Deployment, name: web}}}\n---\n"
+	)
+	c := &objects.Collection{}
+	manifests.Add(c, "two.yaml", strings.NewReader("{apiVersion: example.com/v2, kind: Deployment, "+
+		fmt.Sprintf(pods, "other")+"{apiVersion: apps/v1, kind: Deployment, "+fmt.Sprintf(pods, "web")+
+		fmt.Sprintf(scaler, "apps")+fmt.Sprintf(scaler, "example.com")))
+	if len(c.Workloads) != 2 || len(c.Horizontals) != 2 || len(c.Repeated) > 0 {
+		t.Fatalf("%d workloads, %d HPAs, repeated %+v", len(c.Workloads), len(c.Horizontals), c.Repeated)
+	}
+	for i, want := range []*objects.Workload{c.Workloads[1], c.Workloads[0]} {
+		if got := c.TargetOfHorizontal(c.Horizontals[i]); got != want {
+			t.Errorf("HPA %s has %+v", c.Horizontals[i].Name, got)
+		}
+	}
+	for _, f := range Run(c, All()).Findings {
+		if f.Rule.Name == "two-autoscalers" || f.Rule.Name == "target-missing" {
+			t.Errorf("finds %s", words([]Finding{f}))
+		}
+	}
+}
+
 // TestNoMetrics: a WorkloadAutoscaler without metrics has none, not the default.
 func TestNoMetrics(t *testing.T) {
 	for _, metrics := range []string{"", ", metrics: []", ", metrics: null"} {

@@ -9,6 +9,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Sources of the rules.
@@ -113,7 +114,8 @@ func references(c *objects.Collection) []reference {
 			return owner != nil && owner.Kind == o.Kind && owner.Name == o.Name && h.Namespace == o.Namespace
 		})
 		if o.TargetName != "" && !isMade {
-			all = append(all, reference{object: &o.Object, target: c.TargetOfOther(o), kind: o.TargetKind, name: o.TargetName,
+			all = append(all, reference{object: &o.Object, target: c.TargetOfOther(o),
+				version: o.TargetVersion, kind: o.TargetKind, name: o.TargetName,
 				isOther: true, isVertical: o.Kind == objects.VPA, field: o.TargetField})
 		}
 	}
@@ -122,10 +124,15 @@ func references(c *objects.Collection) []reference {
 
 var workloadKinds = []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}
 
+// isWorkload reports whether this is one of these kinds.
+func isWorkload(version, kind string) bool {
+	return observe.GroupKey(version) == "" && slices.Contains(workloadKinds, kind)
+}
+
 func checkTargetMissing(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, r := range references(c) {
-		if !slices.Contains(workloadKinds, r.kind) || r.target != nil || r.isOther {
+		if !isWorkload(r.version, r.kind) || r.target != nil || r.isOther {
 			continue
 		}
 		like := similar(c, r)
@@ -167,7 +174,7 @@ func similar(c *objects.Collection, r reference) *objects.Workload {
 	var elsewhere *objects.Workload
 	for _, w := range c.Named(r.name) {
 		switch {
-		case !slices.Contains(workloadKinds, w.Kind):
+		case !isWorkload(w.APIVersion, w.Kind):
 		case w.Namespace == r.object.Namespace:
 			return w
 		case w.Kind == r.kind && !c.IsCluster && !w.IsAnywhere() && !r.object.IsAnywhere():
@@ -186,7 +193,8 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		if r.off {
 			continue
 		}
-		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, strings.ToLower(r.kind), r.name}, "/")
+		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, observe.GroupKey(r.version),
+			observe.KindKey(r.kind), r.name}, "/")
 		if r.target != nil {
 			key = fmt.Sprint(r.isVertical) + " " + r.target.Key()
 		}
@@ -243,7 +251,7 @@ func twoAutoscalers(c *objects.Collection, r, other *reference) Finding {
 // workload; nil if neither has.
 func misnamed(c *objects.Collection, r, other *reference) (slip *reference, meant *objects.Workload) {
 	for _, slip := range []*reference{r, other} {
-		meant := c.Target(slip.object.Namespace, slip.kind, slip.object.Name)
+		meant := c.Target(slip.object.Namespace, slip.version, slip.kind, slip.object.Name)
 		if meant == nil || slip.object.Name == slip.name || slip.isOther {
 			continue
 		}

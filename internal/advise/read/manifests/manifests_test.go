@@ -141,7 +141,7 @@ func TestObjectsInTwoPlaces(t *testing.T) {
 	Add(c, "elsewhere.yaml",
 		strings.NewReader(strings.Replace(web("other"), "{name: web}", "{name: web, namespace: shop}", 1)))
 	if len(c.Workloads) != 2 || c.Workloads[0].Template.Spec.Containers[0].Image != "new" ||
-		c.Target("default", "Deployment", "web") != c.Workloads[0] {
+		c.Target("default", "apps/v1", "Deployment", "web") != c.Workloads[0] {
 		t.Errorf("%d workloads, the first with %+v", len(c.Workloads), c.Workloads[0].Template.Spec)
 	}
 	if len(c.Repeated) != 2 || c.Repeated[0].Before.File != "base.yaml" || c.Repeated[1].Before.File != "overlay.yaml" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -32,6 +33,27 @@ func TestUpdaterTakesWhatAdmissionTakes(t *testing.T) {
 		if len(r.evicted) != want {
 			t.Errorf("%s: evicted %v, want %d", set, r.evicted, want)
 		}
+	}
+}
+
+// An older object for a workload of another group with the same kind and name is none of this workload's.
+func TestObjectOfAnotherGroup(t *testing.T) {
+	r := newRig(t, nil, "web")
+	other := autoscaler("web")
+	other.Name, other.UID, other.CreationTimestamp = "other", "other", metav1.NewTime(time.Unix(1000, 0))
+	other.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInitial)
+	other.Spec.TargetRef = &autoscalingv1.CrossVersionObjectReference{
+		APIVersion: "example.com/v1", Kind: other.Spec.TargetRef.Kind, Name: other.Spec.TargetRef.Name,
+	}
+	younger := autoscaler("web")
+	younger.CreationTimestamp = metav1.NewTime(time.Unix(2000, 0))
+	for _, vpa := range []*vpav1.VerticalPodAutoscaler{&other, &younger} {
+		if err := r.cfg.Autoscalers.GetStore().Add(vpa); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.passOnce(); len(r.evicted) != 2 {
+		t.Errorf("evicted %v, want 2", r.evicted)
 	}
 }
 

@@ -260,6 +260,8 @@ lint: $(LINT) ## check style, walls, formatting and module files
 		echo "== $$module"; \
 		(cd $$module && go mod tidy -diff && CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(CURDIR)/$(LINT) run ./...) || status=1; \
 	done; \
+	echo "== the ten largest of what no rule limits"; \
+	CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go test $(TEST_FLAGS) -v -run 'TestLargest$$' ./test/architecture | grep -v -e '^=== ' -e '^--- ' -e '^ok' -e '^PASS' || status=1; \
 	exit $$status
 
 # The API server stores the quantities of custom resources as they are written. A length, and at most two digits of an exponent,

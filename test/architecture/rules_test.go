@@ -1,10 +1,11 @@
 package architecture
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // tree parses files from path and content, in the order of paths.
@@ -65,23 +66,6 @@ func TestSizeBreaches(t *testing.T) {
 		"internal/kube/a_test.go": lines(2000),
 	})),
 		"internal/kube/over.go: 401 lines",
-	)
-}
-
-func TestLargePackages(t *testing.T) {
-	lines := func(count int) string { return "package x\n" + strings.Repeat("var _ = 1\n\n", count-1) }
-	wantFound(t, largePackages(tree(t, map[string]string{
-		"internal/decide/full/a.go":  lines(400),
-		"internal/decide/full/b.go":  lines(400),
-		"internal/decide/over/a.go":  lines(400),
-		"internal/decide/over/b.go":  lines(400),
-		"internal/decide/over/c.go":  lines(2),
-		"internal/collect/big/a.go":  lines(400),
-		"internal/collect/big/b.go":  lines(400),
-		"internal/collect/big/c.go":  lines(400),
-		"internal/decide/over/d.txt": lines(400),
-	})),
-		"internal/decide/over: 802 lines",
 	)
 }
 
@@ -234,39 +218,37 @@ func help(tb testing.TB) { tb.Skipf("%d", 1) }
 		"a_test.go:13", "a_test.go:10", "a_test.go:11", "a_test.go:18")
 }
 
-func TestTypeBreaches(t *testing.T) {
-	methods := func(receiver string, count int) string {
-		var text strings.Builder
-		for i := range count {
-			fmt.Fprintf(&text, "func (x %s) m%d() {}\n", receiver, i)
-		}
-		return text.String()
+func TestMeasures(t *testing.T) {
+	files := tree(t, map[string]string{
+		"internal/decide/a/a.go": "package a\nimport \"sync\"\ntype locked struct {\nmu sync.Mutex\nb, c int\n}\n" +
+			"func (l *locked) m() {}\n",
+		"internal/decide/a/b.go":      "package a\nfunc (l locked) n() {}\nfunc (s set[T]) o() {}\n",
+		"internal/decide/a/a_test.go": "package a\nfunc (l locked) p() {}\n",
+		"internal/kube/large.go":      "package kube\n" + strings.Repeat("var _ = 1\n", 100),
+		"internal/dev/d/d.go":         "package d\nfunc (d d) m() {}\n",
+	})
+	got := table(measures([]Package{
+		{ImportPath: modulePath + "/internal/decide/a", Imports: []string{"sync"}, TestImports: []string{"testing", "os"}},
+		{ImportPath: modulePath + "/internal/kube", Imports: []string{"sync", modulePath + "/internal/decide/a"}},
+	}, files))
+	want := `imports of a package (2 in all)
+      2  internal/kube
+      1  internal/decide/a
+methods of a type (2 in all)
+      2  internal/decide/a.locked
+      1  internal/decide/a.set
+fields of a struct with a lock (1 in all)
+      3  internal/decide/a.locked
+lines of a package of internal/decide (1 in all)
+     10  internal/decide/a
+lines of a package, where they are fewer than 100 (1 in all)
+     10  internal/decide/a
+lines of a package that one other imports (1 in all)
+     10  internal/decide/a
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
-	fields := func(count int) string { return strings.Repeat("_ int\n", count) }
-	wantFound(t, typeBreaches(tree(t, map[string]string{
-		"a/one.go":     "package a\n" + methods("*full", 20),
-		"a/two.go":     "package a\n" + methods("full", 5) + methods("*over[T]", 26),
-		"a/a_test.go":  "package a\n" + methods("full", 30),
-		"test/x/x.go":  "package x\n" + methods("many", 30),
-		"b/locked.go":  "package b\nimport \"sync\"\ntype full struct {\nmu sync.Mutex\n" + fields(14) + "}\n",
-		"b/over.go":    "package b\nimport \"sync\"\ntype over struct {\nsync.RWMutex\n" + fields(15) + "}\n",
-		"b/several.go": "package b\nimport \"sync\"\ntype several struct {\nmu sync.Mutex\na, b, c, d, e, f, g, h, i, j, k, l, m, n, o int\n}\n",
-		"b/free.go":    "package b\ntype free struct {\n" + fields(30) + "}\n",
-	})),
-		"a.over: 26 methods, at most 25",
-		"b/over.go:3: over has a lock and 16 fields, at most 15",
-		"b/several.go:3: several has a lock and 16 fields, at most 15",
-	)
-}
-
-func TestWidthBreaches(t *testing.T) {
-	imports := make([]string, maxImports+1)
-	wantFound(t, widthBreaches([]Package{
-		{ImportPath: modulePath + "/internal/full", Imports: imports[1:], TestImports: imports},
-		{ImportPath: modulePath + "/internal/over", Imports: imports},
-	}),
-		"internal/over: 36 imports, at most 35",
-	)
 }
 
 func TestImportNameBreaches(t *testing.T) {

@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"path"
 	"slices"
 )
 
 // The limits on lines that are not blank, without tests and generated files.
 const (
-	maxFileLines    = 400
-	maxPackageLines = 800 // below internal/decide
-	maxNesting      = 3
+	maxFileLines = 400
+	maxNesting   = 3
 )
 
 // sizeBreaches finds files that are too long.
@@ -21,24 +19,6 @@ func sizeBreaches(files []file) []string {
 	for _, f := range files {
 		if !f.isTest() && !ast.IsGenerated(f.syntax) && f.lines > maxFileLines {
 			found = append(found, fmt.Sprintf("%s: %d lines, at most %d", f.path, f.lines, maxFileLines))
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-// largePackages finds packages of the core that are longer than one idea takes, as a rule.
-func largePackages(files []file) []string {
-	var found []string
-	perPackage := map[string]int{}
-	for _, f := range files {
-		if !f.isTest() && !ast.IsGenerated(f.syntax) && f.isBelow("internal/decide") {
-			perPackage[path.Dir(f.path)] += f.lines
-		}
-	}
-	for dir, lines := range perPackage {
-		if lines > maxPackageLines {
-			found = append(found, fmt.Sprintf("%s: %d lines, at most %d in a package of the core", dir, lines, maxPackageLines))
 		}
 	}
 	slices.Sort(found)

@@ -66,6 +66,7 @@ VERSIONED := $(addprefix ./test/integration/,scaling handover workloadautoscaler
 # The chart, rendered by Helm's library, which is no requirement of the product. The go command does not see that files outside
 # of a test's module have changed: what it remembers of an earlier run says nothing.
 CHART_TESTS = cd test/chart && $(GO) test $(TEST_FLAGS) -count 1 -timeout 5m .
+CODEGEN_TESTS = cd tools/codegen && $(GO) test $(TEST_FLAGS) ./quantities
 
 .PHONY: help
 help: ## list the targets
@@ -109,6 +110,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 	@$(GO_RACE) -timeout 15m $(UNIT_RACED)
 	@$(GO) test $(TEST_FLAGS) -timeout 5m $(UNIT_UNRACED)
 	@$(CHART_TESTS)
+	@$(CODEGEN_TESTS)
 	@echo "Comparing with upstream's own controller in $(STEPS) steps of random timelines (make oracle compares more)."
 	@cd test/oracle && $(GO) test $(TEST_FLAGS) -timeout 15m . -args -steps=$(STEPS)
 	@echo "Comparing with upstream's vertical autoscaler in random histories (make oracle-vertical compares more)."
@@ -121,6 +123,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/workloadmodel for one)
 	@$(GO) test $(TEST_FLAGS) -timeout 5m $(or $(PKG),$(UNIT))
 	@$(if $(PKG),,$(CHART_TESTS))
+	@$(if $(PKG),,$(CODEGEN_TESTS))
 
 .PHONY: test-node
 test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one, HOUSEKEEPING=1s for a kubelet with that interval)
@@ -264,19 +267,16 @@ lint: $(LINT) ## check style, walls, formatting and module files
 	CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go test $(TEST_FLAGS) -v -run 'TestLargest$$' ./test/architecture | grep -v -e '^=== ' -e '^--- ' -e '^ok' -e '^PASS' || status=1; \
 	exit $$status
 
-# The API server stores the quantities of custom resources as they are written. A length, and at most two digits of an exponent,
-# keep them readable: internal/quantity says why, and has the same bounds.
-BOUND_QUANTITIES := s/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?)\(\(\[0-9\].*\)\)\)\?\$$$$/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/
 .PHONY: generate
 generate: ## write what is generated: deep copies and CustomResourceDefinitions from api/, Go from .proto; a test tells when it is stale
 	@rm -f config/crd/*.yaml config/crd/plimsoll/plimsoll.dev_*.yaml api/*/*/zz_generated.deepcopy.go
 	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
 	@mv config/crd/plimsoll.dev_*.yaml config/crd/plimsoll
-	@sed -i -E '$(BOUND_QUANTITIES)' config/crd/*.yaml config/crd/plimsoll/plimsoll.dev_*.yaml
+	@$(GO) run -C tools/codegen ./quantities $(CURDIR)/config/crd/autoscaling.k8s.io_*.yaml $(CURDIR)/config/crd/plimsoll/plimsoll.dev_*.yaml
 	@rm -f internal/collect/externalscaler/pb/*.pb.go
 	@$(GO) run -C tools/codegen ./protoc $(CURDIR)/internal/collect/externalscaler/pb externalscaler.proto
 	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml internal/collect/externalscaler/pb/* \
-		tools/codegen/go.mod tools/codegen/protoc/*.go | grep -v _test.go | xargs sha256sum > api/generated.sum
+		tools/codegen/go.mod tools/codegen/*/*.go | grep -v _test.go | xargs sha256sum > api/generated.sum
 
 .PHONY: chart
 chart: ## write what the chart takes from config/ and the table of its README; a test tells when it is stale

@@ -45,7 +45,7 @@ type ScaleUpRules struct {
 	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance applies, by
 	// default 0.1.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
+	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
 }
 
@@ -79,7 +79,7 @@ type ScaleDownRules struct {
 	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance applies, by
 	// default 0.1.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
+	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
 }
 

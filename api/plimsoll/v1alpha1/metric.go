@@ -85,7 +85,7 @@ type MetricSpec struct {
 	// the target is an average. Of type ExternalScaler, the scaler says whether the metric
 	// is active.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
+	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
 }
 
@@ -204,13 +204,13 @@ type MetricTarget struct {
 	// The target of the metric's total. It is required where type is Value, and may be set
 	// only there.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	// +kubebuilder:validation:XValidation:rule=`self != 0 && (int(self) > 0 || size(self) > 0)`,message="must be positive"
 	Value *resource.Quantity `json:"value,omitempty"`
 
 	// The target of the average over the pods. It is required where type is AverageValue,
 	// and may be set only there.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	// +kubebuilder:validation:XValidation:rule=`self != 0 && (int(self) > 0 || size(self) > 0)`,message="must be positive"
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 
 	// The target of the average over the pods, in percent of what they request. It is

@@ -14,7 +14,8 @@ type PodEndpointMetricSource struct {
 	// The port: the name of a container port, or a number.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 1 && self <= 65535 : self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$') && self.matches('[a-z]')`,message="must be 1 to 65535, or the name of a container port"
+	// +kubebuilder:validation:Pattern=`^([0-9][0-9-]*)?[a-z]([a-z0-9-]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule=`(int(self) >= 1 && int(self) <= 65535) || size(self) > 0`,message="must be 1 to 65535, or the name of a container port"
 	Port intstr.IntOrString `json:"port"`
 
 	// The path of the request, with its query if there is one. The default is /metrics.
@@ -285,12 +286,12 @@ type ExternalScalerTarget struct {
 
 	// The target of the metric's total. Without it the scaler's own target applies.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	// +kubebuilder:validation:XValidation:rule=`self != 0 && (int(self) > 0 || size(self) > 0)`,message="must be positive"
 	Value *resource.Quantity `json:"value,omitempty"`
 
 	// The target of the average over the pods. Without it the scaler's own target applies.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	// +kubebuilder:validation:XValidation:rule=`self != 0 && (int(self) > 0 || size(self) > 0)`,message="must be positive"
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 }
 

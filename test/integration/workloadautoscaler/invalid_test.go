@@ -125,9 +125,9 @@ var invalids = map[string]invalid{
 	"an object with both values": {fmt.Sprintf(object, ingress, `{"type":"Value","value":"5","averageValue":"5"}`),
 		"spec.metrics[0].object.target.averageValue", "may be set only where type is AverageValue", true},
 	"averageUtilization 0":           {fmt.Sprintf(cpu, `{"type":"Utilization","averageUtilization":0}`), "spec.metrics[0].resource.target.averageUtilization", "greater than or equal to 1", false},
-	"averageValue 0":                 {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"0"}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
+	"averageValue 0":                 {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"0"}`), "spec.metrics[0].resource.target.averageValue", "should match", false},
 	"averageValue 0, a number":       {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":0}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
-	"averageValue -1":                {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"-1"}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
+	"averageValue -1":                {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"-1"}`), "spec.metrics[0].resource.target.averageValue", "should match", false},
 	"no container":                   {fmt.Sprintf(app, "cpu", ""), "spec.metrics[0].containerResource.container", "at least 1 chars", false},
 	"a container that can not exist": {fmt.Sprintf(app, "cpu", "---***"), "spec.metrics[0].containerResource.container", "should match", false},
 	"a container's lone resource":    {fmt.Sprintf(app, "InvalidResource", "app"), "spec.metrics[0].containerResource.name", "must be cpu, memory", false},
@@ -141,7 +141,7 @@ var invalids = map[string]invalid{
 	"an object without a value":      {fmt.Sprintf(object, ingress, `{"type":"Value"}`), "spec.metrics[0].object.target.value", "must be set where type is Value", false},
 	"a queue without a value":        {fmt.Sprintf(queue, "jobs", `{"type":"Value"}`), "spec.metrics[0].external.target.value", "must be set where type is Value", false},
 	"a queue with both values":       {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"5","averageValue":"5"}`), "spec.metrics[0].external.target.averageValue", "may be set only where type is AverageValue", false},
-	"a negative queue":               {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"-300m"}`), "spec.metrics[0].external.target.value", "must be positive", false},
+	"a negative queue":               {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"-300m"}`), "spec.metrics[0].external.target.value", "should match", false},
 
 	// Quantities.
 	"an exponent of nine digits": {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"1e999999999"}`), "spec.metrics[0].external.target.value", "should match", true},
@@ -164,7 +164,7 @@ var invalids = map[string]invalid{
 	"a fallback above maxReplicas": {fmt.Sprintf(full, `,"fallback":{"replicas":6}`), "spec.metrics", "no fallback.replicas above the maxReplicas", true},
 	"activationValue without zero": {`{"metrics":[{"name":"m","type":"External","external":{"metric":{"name":"jobs"},"target":` + value + `},"activationValue":"1"}]}`,
 		"spec.metrics", "may have an activationValue only beside scaleToZero", true},
-	"activationValue -1": {fmt.Sprintf(full, `,"activationValue":"-1"`), "spec.metrics[0].activationValue", "greater than or equal to 0", true},
+	"activationValue -1": {fmt.Sprintf(full, `,"activationValue":"-1"`), "spec.metrics[0].activationValue", "should match", true},
 	"activationValue of CPU": {`{"metrics":[{"name":"m","type":"Resource","resource":{"name":"cpu","target":` + percent + `},"activationValue":"1"}]}`,
 		"spec.metrics[0].activationValue", "may be set only where type is Object, External or Prometheus", true},
 
@@ -178,7 +178,7 @@ var invalids = map[string]invalid{
 	"a policy without a value": {fmt.Sprintf(policies, `{"type":"Pods","periodSeconds":15}`), "spec.behavior.scaleUp.policies[0].value", "Required", false},
 	"a period of 0 s":          {fmt.Sprintf(policies, `{"type":"Pods","value":1,"periodSeconds":0}`), "spec.behavior.scaleUp.policies[0].periodSeconds", "greater than or equal to 1", false},
 	"a period of 1801 s":       {fmt.Sprintf(policies, `{"type":"Pods","value":1,"periodSeconds":1801}`), "spec.behavior.scaleUp.policies[0].periodSeconds", "less than or equal to 1800", false},
-	"a negative tolerance":     {`{"behavior":{"scaleDown":{"tolerance":"-0.001"}}}`, "spec.behavior.scaleDown.tolerance", "greater than or equal to 0", false},
+	"a negative tolerance":     {`{"behavior":{"scaleDown":{"tolerance":"-0.001"}}}`, "spec.behavior.scaleDown.tolerance", "should match", false},
 
 	// Schedules.
 	"a schedule without a name":      {fmt.Sprintf(daily, `,"name":null`), "spec.schedules[0].name", "", true},

@@ -36,10 +36,11 @@ func TestTable(t *testing.T) {
 		t.Error("no error although tests failed")
 	}
 	const want = `KUBERNETES  PASSED  FAILED  SKIPPED
-v1.32.13    1       3       1
+v1.32.13    1       3       2
 v1.32.13: failed: TestB in ` + module + `scaling
 v1.32.13: failed: package ` + module + `doctor
 v1.32.13: failed: package ` + module + `migrate, which did not end
+v1.32.13: skipped: TestStatusAndEvents in test/integration/scaling: an HPA has no metadata.generation before 1.37
 v1.32.13: skipped: TestScalesToZeroAndBackByAnExternalMetric in test/integration/scaling: ` + noZero + "\n"
 	if out.String() != want {
 		t.Errorf("shown is\n%swant\n%s", out.String(), want)

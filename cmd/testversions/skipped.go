@@ -30,6 +30,7 @@ var allSkipped = []skipped{
 	{"TestControllerUpdates", "vertical/updater", 33, noResizes},
 	{"TestModesOverRestarts", "vertical/whole", 33, noResizes},
 	{"TestExplainsWhatComes", "vertical/whole", 33, noResizes},
+	{"TestStatusAndEvents", "scaling", 37, "an HPA has no metadata.generation before 1.37"},
 	{"TestScalesToZeroAndBackByAnExternalMetric", "scaling", 37, noZero},
 	{"TestSpecOfAnHPAIsAccepted", "workloadautoscaler", 37,
 		"it compares with what an HPA may have in 1.37, such as minReplicas: 0 and a tolerance"},

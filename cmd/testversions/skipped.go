@@ -34,6 +34,7 @@ var allSkipped = []skipped{
 	{"TestScalesToZeroAndBackByAnExternalMetric", "scaling", 37, noZero},
 	{"TestSpecOfAnHPAIsAccepted", "workloadautoscaler", 37,
 		"it compares with what an HPA may have in 1.37, such as minReplicas: 0 and a tolerance"},
+	{"TestInvalidHPAsAreRefused", "workloadautoscaler", 37, "an older API server accepts more HPAs"},
 	{"TestRandomSpecsAreAcceptedAlike", "workloadautoscaler", 37,
 		"it compares with what an HPA may have in 1.37, such as minReplicas: 0 and a tolerance"},
 }

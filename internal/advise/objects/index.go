@@ -1,8 +1,10 @@
 package objects
 
 import (
+	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -150,16 +152,35 @@ func (x *index) addAutoscalers(c *Collection) {
 	}
 }
 
-// addBudgets finds the workloads of each budget; a workload's budgets keep their order.
+// addBudgets finds the workloads of each budget; a workload's budgets keep their order. As with targets, a budget and a
+// workload of which one names no namespace belong together if the budget is for none of its own.
 func (x *index) addBudgets(c *Collection) {
 	for _, b := range c.Budgets {
 		for _, w := range x.workloads.candidates(b.Namespace, b.Selector) {
-			c.compared()
-			if b.Selector.Matches(labels.Set(w.Template.Labels)) {
-				x.covered[b] = append(x.covered[b], w)
-				x.budgets[w] = append(x.budgets[w], b)
+			x.cover(c, b, w)
+		}
+		if len(x.covered[b]) > 0 || b.Place.File == "" {
+			continue
+		}
+		namespaces := []string{metav1.NamespaceDefault} // of those that name none
+		if b.hasNoNamespace {
+			namespaces = slices.Sorted(maps.Keys(x.workloads.all))
+		}
+		for _, namespace := range namespaces {
+			for _, w := range x.workloads.candidates(namespace, b.Selector) {
+				if mayBeTogether(&w.Object, &b.Object) {
+					x.cover(c, b, w)
+				}
 			}
 		}
+	}
+}
+
+func (x *index) cover(c *Collection, b *Budget, w *Workload) {
+	c.compared()
+	if b.Selector.Matches(labels.Set(w.Template.Labels)) {
+		x.covered[b] = append(x.covered[b], w)
+		x.budgets[w] = append(x.budgets[w], b)
 	}
 }
 

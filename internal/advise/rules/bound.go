@@ -56,18 +56,16 @@ func checkReplicas(c *objects.Collection) []Finding {
 		f := Finding{
 			Object: &w.Object, Field: objects.Field{"spec", "replicas"},
 			Why: fmt.Sprintf(
-				"The manifest sets %d replicas, and %s sets between %d and %d: applying it undoes what the %s did.",
-				count, autoscalers[0].Describe(), autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas,
-				autoscalers[0].Noun()),
+				"The manifest sets %s, and %s sets %s: applying it undoes what the %s did.",
+				counted(count, "replica"), autoscalers[0].Describe(), rangeOf(autoscalers[0]), autoscalers[0].Noun()),
 			Remedy: "Where kubectl apply has set it before, take it out of what was last applied too (kubectl apply " +
 				"edit-last-applied), " +
 				"or the next apply sets the count to 1 once.",
 		}
 		if c.IsCluster {
 			f.Why = fmt.Sprintf(
-				"%s applied spec.replicas: %d, and %s sets between %d and %d: the next time undoes what the %s did.",
-				manager, count, autoscalers[0].Describe(), autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas,
-				autoscalers[0].Noun())
+				"%s applied spec.replicas: %d, and %s sets %s: the next time undoes what the %s did.",
+				manager, count, autoscalers[0].Describe(), rangeOf(autoscalers[0]), autoscalers[0].Noun())
 			f.Remedy = "Take it out of the manifest, and first out of what was last applied (kubectl apply " +
 				"edit-last-applied). Do not patch it away: that would set the count to 1."
 		} else {
@@ -76,6 +74,14 @@ func checkReplicas(c *objects.Collection) []Finding {
 		found = append(found, f)
 	}
 	return found
+}
+
+// rangeOf is what an HPA sets the count to: "between 2 and 10", or "2".
+func rangeOf(h *objects.Horizontal) string {
+	if least := h.MinReplicas(); least < h.Spec.MaxReplicas {
+		return fmt.Sprintf("between %d and %d", least, h.Spec.MaxReplicas)
+	}
+	return fmt.Sprint(h.Spec.MaxReplicas)
 }
 
 // appliedReplicas is the count that a manifest sets. In a cluster every workload has

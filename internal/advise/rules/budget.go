@@ -129,10 +129,25 @@ func forbids(c *objects.Collection, b *objects.Budget) (field, why string) {
 		if err != nil || int64(need) < int64(count) {
 			continue
 		}
-		return "minAvailable", fmt.Sprintf("minAvailable is %s, and %s %s has %d pods%s: then none of them may be evicted.",
-			percentOf(b.Spec.MinAvailable, need, count), w.Kind, w.Name, count, whenLow(c, w))
+		return "minAvailable", fmt.Sprintf("minAvailable is %s, and %s %s has %s%s: then %s be evicted.",
+			percentOf(b.Spec.MinAvailable, need, count), w.Kind, w.Name, counted(count, "pod"), whenLow(c, w), noneOf(count))
 	}
 	return "", ""
+}
+
+// counted is "1 pod" or "2 pods".
+func counted(n int32, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func noneOf(pods int32) string {
+	if pods == 1 {
+		return "it may never"
+	}
+	return "none of them may"
 }
 
 // percentOf writes an amount of pods, and what a percentage is of so many.

@@ -122,11 +122,41 @@ func refusalsOfHPA(h *objects.Horizontal) []Finding {
 		if group, ok := groups[h.Spec.ScaleTargetRef.Kind]; ok && slices.Equal(f, ref) {
 			return f, patch(&h.Object).set(ref, group)
 		}
+		if i, kind := typeOfMetric(h, f); kind != "" {
+			return f, patch(&h.Object).set(objects.Field{"spec", "metrics", strconv.Itoa(i), "type"}, kind)
+		}
 		if h.IsV1 && h.Spec.Metrics != nil && len(f) > 2 && f[1] == "metrics" {
 			return objects.Field{"spec"}, nil
 		}
 		return f, nil
 	})
+}
+
+// typeOfMetric is the metric that a type is refused of, and the type that its only source has; empty if it is not about
+// that.
+func typeOfMetric(h *objects.Horizontal, refused objects.Field) (index int, kind string) {
+	if h.IsV1 || len(refused) != 4 || refused[1] != "metrics" || refused[3] != "type" {
+		return 0, ""
+	}
+	index, err := strconv.Atoi(refused[2])
+	if err != nil || index >= len(h.Spec.Metrics) {
+		return 0, ""
+	}
+	m, sources := &h.Spec.Metrics[index], 0
+	for source, isSet := range map[autoscalingv2.MetricSourceType]bool{
+		autoscalingv2.ResourceMetricSourceType: m.Resource != nil, autoscalingv2.PodsMetricSourceType: m.Pods != nil,
+		autoscalingv2.ContainerResourceMetricSourceType: m.ContainerResource != nil,
+		autoscalingv2.ObjectMetricSourceType:            m.Object != nil,
+		autoscalingv2.ExternalMetricSourceType:          m.External != nil,
+	} {
+		if isSet {
+			kind, sources = string(source), sources+1
+		}
+	}
+	if sources != 1 {
+		return 0, ""
+	}
+	return index, kind
 }
 
 // refusals makes findings of errors: one for each field. Its field may have another name in the object, and a patch.
@@ -205,10 +235,17 @@ func checkNoTarget(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, v := range c.Verticals {
 		if v.Spec.TargetRef == nil {
-			found = append(found, Finding{
+			f := Finding{
 				Object: &v.Object, Field: objects.Field{"spec", "targetRef"}, Why: "There is no targetRef, so it sizes nothing.",
 				Remedy: "Name the workload in spec.targetRef.",
-			})
+			}
+			// An HPA's field.
+			other := objects.Field{"spec", "scaleTargetRef"}
+			if ref := v.Value(other); ref != nil {
+				f.Why = "The target is in spec.scaleTargetRef, which a VPA does not have, so it sizes nothing."
+				f.Remedy, f.Patch = "", patch(&v.Object).set(f.Field, ref).remove(other)
+			}
+			found = append(found, f)
 		}
 	}
 	return found

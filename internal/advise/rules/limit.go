@@ -113,7 +113,7 @@ func beyondLimit(c *objects.Collection, h *objects.Horizontal, w *objects.Worklo
 			return f, false
 		}
 		f.Field = t.field.In("target", "averageValue")
-		f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s; scaling up begins beyond %s%s.", t.name,
+		f.Why = fmt.Sprintf("Pods can use no more %s than their limits, %s; scaling up begins 10 %% beyond %s%s.", t.name,
 			limit.String(), value.String(), meant(t.name, value, limit))
 		if hasFields {
 			f.Patch = patch(&h.Object).set(f.Field, part(t.name, limit))

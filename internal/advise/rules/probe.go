@@ -152,8 +152,8 @@ func checkOrdered(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &w.Object, Field: objects.Field{"spec", "podManagementPolicy"},
-			Why: fmt.Sprintf("From %d pods to %d, as %s may want, the pods start one after another.", hs[0].MinReplicas(),
-				hs[0].Spec.MaxReplicas, hs[0].Describe()),
+			Why: fmt.Sprintf("From %s to %d, as %s may want, the pods start one after another.",
+				counted(hs[0].MinReplicas(), "pod"), hs[0].Spec.MaxReplicas, hs[0].Describe()),
 			Remedy: "If the pods do not need their order, set podManagementPolicy: Parallel; on a cluster the StatefulSet has " +
 				"to be made anew for that " +
 				"(kubectl delete --cascade=orphan keeps its pods).",

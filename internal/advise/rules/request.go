@@ -50,14 +50,27 @@ func suggest(
 ) (request, why string) {
 	samples := containerusage.OfContainer(samplesOf(c, w), container)
 	if len(samples) == 0 {
-		if name == corev1.ResourceCPU {
-			return startCPU, startCPU + " is only a number to begin with: measure, and request what the container uses."
-		}
-		return startMemory, startMemory + " is only a number to begin with: measure, and request what the container uses."
+		start := beginning(c, w, container, name)
+		return start, start + " is only a number to begin with: measure, and request what the container uses."
 	}
 	percent := percentile(c, w)
 	return quantity(name, containerusage.Percentile(samples, percent, amount(name))),
 		fmt.Sprintf("The value is the %.0fth percentile of the usage in %s.", percent, c.Usage.Source)
+}
+
+// beginning is a request where nothing is known of usage: none from which a VPA would evict the pod at once.
+func beginning(c *objects.Collection, w *objects.Workload, container string, name corev1.ResourceName) string {
+	start := resource.MustParse(startMemory)
+	if name == corev1.ResourceCPU {
+		start = resource.MustParse(startCPU)
+	}
+	for _, v := range c.VerticalsOf(w) {
+		s := sizing{v: v, w: w, policy: v.PolicyFor(container), name: name}
+		if least := s.leastRecommended(); v.Evicts() && s.policy.Controls(name) && start.Cmp(least) < 0 {
+			start = least
+		}
+	}
+	return start.String()
 }
 
 // percentile is that of usage which the guide wants requested: under a VPA the 5th, as
@@ -167,12 +180,20 @@ func checkBestEffort(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: w.TemplateObject, Field: w.TemplateField.In("spec", "containers"),
-			Why: fmt.Sprintf("No container (%s) requests or limits anything, so the pods are BestEffort.",
-				strings.Join(names, ", ")),
+			Why: fmt.Sprintf("No container (%s) requests or limits anything, so the pods are BestEffort%s.",
+				strings.Join(names, ", "), untilSized(c, w)),
 			Remedy: "The numbers are to begin with, unless usage is known: request what the containers use.", Patch: p,
 		})
 	}
 	return found
+}
+
+// untilSized is when that ends, under a VPA.
+func untilSized(c *objects.Collection, w *objects.Workload) string {
+	for _, v := range c.VerticalsOf(w) {
+		return fmt.Sprintf(" until VPA %s has a recommendation, and where its webhook does not answer", v.Name)
+	}
+	return ""
 }
 
 func isBestEffort(c *objects.Collection, w *objects.Workload) bool {

@@ -165,6 +165,10 @@ func unexamined(c *objects.Collection) []Unexamined {
 			continue
 		case c.IsCluster:
 			u.Why = "pods of such targets are not read"
+		case slices.ContainsFunc(c.Unreadable, func(u objects.Unreadable) bool {
+			return u.Object != nil && u.Object.Kind == r.kind && u.Object.Name == r.name
+		}):
+			u.Why = "the target cannot be read"
 		default:
 			u.Why = "the target is not in the files"
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,18 @@ func TestKindOfAnotherGroup(t *testing.T) {
 	}
 }
 
+// TestUnreadableTarget: a target that cannot be read is not said to be missing.
+func TestUnreadableTarget(t *testing.T) {
+	c := &objects.Collection{}
+	manifests.Add(c, "web.yaml", strings.NewReader("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, "+
+		"metadata: {name: web}, spec: {maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}"+
+		"\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {version: 1}}}\n"))
+	all := Run(c, All()).Unexamined
+	if len(all) != 1 || all[0].Why != "the target cannot be read" {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestNoMetrics: a WorkloadAutoscaler without metrics has none, not the default.
 func TestNoMetrics(t *testing.T) {
 	for _, metrics := range []string{"", ", metrics: []", ", metrics: null"} {
@@ -270,13 +283,22 @@ func wantMended(t *testing.T, c *objects.Collection, rule *Rule, findings []Find
 		if f.Patch == nil {
 			continue
 		}
-		after := Run(mended(t, c, f.Patch), []*Rule{rule})
+		next := mended(t, c, f.Patch)
+		if before, after := refusedIn(c), refusedIn(next); len(after) > len(before) {
+			t.Errorf("after the patch of %s the API server refuses more:\n%s", f.Object.Key(), words(after))
+		}
+		after := Run(next, []*Rule{rule})
 		for _, left := range after.Findings {
 			if left.Object.Key() == f.Object.Key() && left.Field.String() == f.Field.String() {
 				t.Errorf("after the patch it still finds:\n%s", words([]Finding{left}))
 			}
 		}
 	}
+}
+
+// refusedIn are the refusals of the API server.
+func refusedIn(c *objects.Collection) []Finding {
+	return slices.DeleteFunc(Run(c, All()).Findings, func(f Finding) bool { return f.Rule.Name != "refused-by-api-server" })
 }
 
 // mended is the collection with the patch applied as kubectl applies it.

@@ -373,6 +373,19 @@ func hookOf(meta *metav1.ObjectMeta) string {
 	return "Helm's hook " + hook
 }
 
+// hooksAlone are Helm's hooks that run before the release is there, or when it goes.
+var hooksAlone = []string{"crd-install", "pre-install", "pre-delete", "post-delete"}
+
+// runsBeside reports whether a hook's pod runs while the pods of the release do.
+func runsBeside(meta *metav1.ObjectMeta) bool {
+	for hook := range strings.SplitSeq(meta.Annotations["helm.sh/hook"], ",") {
+		if hook = strings.TrimSpace(hook); hook != "" && !slices.Contains(hooksAlone, hook) {
+			return true
+		}
+	}
+	return false
+}
+
 func checkTestPod(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
@@ -383,7 +396,7 @@ func checkTestPod(c *objects.Collection) []Finding {
 		workloads, pods := c.Selected(w)
 		matched := func(o *objects.Object, labels objects.Field, pod string) {
 			hook := hookOf(o.Meta)
-			if hook == "" || o == &w.Object {
+			if !runsBeside(o.Meta) || o == &w.Object {
 				return
 			}
 			remedy := "Take a label of the selector off " + pod

@@ -104,10 +104,7 @@ func checkBelowRecommender(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, s := range sizings(c) {
 		request, ok := s.container.Resources.Requests[s.name]
-		least := leastRecommended(s.v, s.w, s.name)
-		if most, bounded := s.policy.MaxAllowed[s.name]; bounded && most.Cmp(least) < 0 {
-			least = most
-		}
+		least := s.leastRecommended()
 		own, bounded := s.policy.MinAllowed[s.name]
 		// Below minAllowed is another rule's.
 		if !ok || !s.v.Evicts() || request.Cmp(least) >= 0 || bounded && request.Cmp(own) < 0 {
@@ -140,6 +137,15 @@ func recommendsLess(c *objects.Collection) bool {
 		}
 	}
 	return false
+}
+
+// leastRecommended is what the recommender recommends for the container at least by default.
+func (s *sizing) leastRecommended() resource.Quantity {
+	least := leastRecommended(s.v, s.w, s.name)
+	if most, bounded := s.policy.MaxAllowed[s.name]; bounded && most.Cmp(least) < 0 {
+		return most
+	}
+	return least
 }
 
 // leastRecommended is one container's part of the least for a pod.
@@ -194,11 +200,20 @@ func checkSingleVPA(c *objects.Collection) []Finding {
 				Why: fmt.Sprintf("%s %s has one pod, and the updater evicts none of fewer than two by default.", w.Kind, w.Name),
 				Remedy: "The pod is then away while it restarts. Where it must not be, give the workload a second replica, or " +
 					"set mode Initial, which changes pods only when they are made.",
-				Patch: patch(&v.Object).set(field, 1),
+				Patch: evictingSingle(v),
 			})
 		}
 	}
 	return found
+}
+
+// evictingSingle lets the updater evict a single pod. An updatePolicy without a mode is refused.
+func evictingSingle(v *objects.Vertical) *Patch {
+	policy := objects.Field{"spec", "updatePolicy"}
+	if v.Spec.UpdatePolicy == nil {
+		return patch(&v.Object).set(policy, map[string]any{"updateMode": string(v.Mode()), "minReplicas": int64(1)})
+	}
+	return patch(&v.Object).set(policy.In("minReplicas"), 1)
 }
 
 func checkModeAuto(c *objects.Collection) []Finding {

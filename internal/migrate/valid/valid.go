@@ -34,7 +34,13 @@ func Check(ctx context.Context, r *convert.Result) (isAccepted bool, err error) 
 		field.NewPath("metadata"))...)
 	// The schema's errors come in no order.
 	slices.SortStableFunc(refused, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	isTriggerLost := slices.ContainsFunc(r.Findings, func(f convert.Finding) bool {
+		return f.IsLost && strings.HasPrefix(f.Field, "spec.triggers[")
+	})
 	for _, e := range refused {
+		if isTriggerLost && e.Field == "spec.metrics" && e.Type == field.ErrorTypeRequired {
+			continue // there is none because the triggers are lost, which is said
+		}
 		r.Lose(e.Field, "the API server refuses the WorkloadAutoscaler: %s", e.ErrorBody())
 	}
 	return len(refused) == 0, nil

@@ -14,8 +14,8 @@ func KindKey(kind string) string { return strings.ToLower(kind) }
 
 // GroupKey is equal for the API versions of two references that name the same kind of workload. It is empty for the
 // groups in which Kubernetes' own workloads were ever served: a VerticalPodAutoscaler's target may name an old one of
-// them, a wrong one or none, as upstream finds these workloads by kind alone. A kind of the same name in any other group
-// is another resource.
+// them, a wrong one or none, as upstream finds these workloads by kind alone. A kind of the same name in any other
+// group is another resource.
 func GroupKey(apiVersion string) string {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

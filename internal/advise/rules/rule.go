@@ -165,16 +165,22 @@ func unexamined(c *objects.Collection) []Unexamined {
 			continue
 		case c.IsCluster:
 			u.Why = "pods of such targets are not read"
-		case slices.ContainsFunc(c.Unreadable, func(u objects.Unreadable) bool {
-			return u.Object != nil && u.Object.Kind == r.kind && u.Object.Name == r.name
-		}):
-			u.Why = "the target cannot be read"
 		default:
-			u.Why = "the target is not in the files"
+			u.Why = whyNotThere(c, &r)
 		}
 		all = append(all, u)
 	}
 	return all
+}
+
+// whyNotThere is why there is no target in files.
+func whyNotThere(c *objects.Collection, r *reference) string {
+	for _, u := range c.Unreadable {
+		if u.Object != nil && u.Object.Kind == r.kind && u.Object.Name == r.name {
+			return "the target cannot be read"
+		}
+	}
+	return "the target is not in the files"
 }
 
 // cannot says why the rule cannot be looked for; it is empty if it can.

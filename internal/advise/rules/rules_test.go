@@ -298,7 +298,9 @@ func wantMended(t *testing.T, c *objects.Collection, rule *Rule, findings []Find
 
 // refusedIn are the refusals of the API server.
 func refusedIn(c *objects.Collection) []Finding {
-	return slices.DeleteFunc(Run(c, All()).Findings, func(f Finding) bool { return f.Rule.Name != "refused-by-api-server" })
+	return slices.DeleteFunc(Run(c, All()).Findings, func(f Finding) bool {
+		return f.Rule.Name != "refused-by-api-server"
+	})
 }
 
 // mended is the collection with the patch applied as kubectl applies it.

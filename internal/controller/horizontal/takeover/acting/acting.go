@@ -259,7 +259,8 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 // none yet for such a reason.
 func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
 	state, _ := c.Peek(o, now)
-	return state == Undecided && c.hasDiffered(o, now) && (o.Rule != Evidence || !c.hasEvidence(o.Namespace, now, 0, enoughToBegin))
+	return state == Undecided && c.hasDiffered(o, now) &&
+		(o.Rule != Evidence || !c.hasEvidence(o.Namespace, now, 0, enoughToBegin))
 }
 
 func (c *Cluster) hasDiffered(o *Object, now time.Time) bool {

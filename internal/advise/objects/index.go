@@ -19,6 +19,14 @@ func referenceTo(namespace, version, kind, name string) reference {
 	return reference{namespace, observe.GroupKey(version), observe.KindKey(kind), name}
 }
 
+// ResourceKey is equal for two references to the same kind, by whatever version and spelling.
+func ResourceKey(version, kind string) string {
+	return observe.GroupKey(version) + "/" + observe.KindKey(kind)
+}
+
+// IsBuiltIn reports whether the workloads of an API version are Kubernetes' own.
+func IsBuiltIn(version string) bool { return observe.GroupKey(version) == "" }
+
 // label is one of an object in a namespace.
 type label struct{ namespace, key, value string }
 
@@ -159,18 +167,22 @@ func (x *index) addBudgets(c *Collection) {
 		for _, w := range x.workloads.candidates(b.Namespace, b.Selector) {
 			x.cover(c, b, w)
 		}
-		if len(x.covered[b]) > 0 || b.Place.File == "" {
-			continue
+		if len(x.covered[b]) == 0 && b.Place.File != "" {
+			x.coverElsewhere(c, b)
 		}
-		namespaces := []string{metav1.NamespaceDefault} // of those that name none
-		if b.hasNoNamespace {
-			namespaces = slices.Sorted(maps.Keys(x.workloads.all))
-		}
-		for _, namespace := range namespaces {
-			for _, w := range x.workloads.candidates(namespace, b.Selector) {
-				if mayBeTogether(&w.Object, &b.Object) {
-					x.cover(c, b, w)
-				}
+	}
+}
+
+// coverElsewhere finds the workloads of a budget in other namespaces.
+func (x *index) coverElsewhere(c *Collection, b *Budget) {
+	namespaces := []string{metav1.NamespaceDefault} // of those that name none
+	if b.hasNoNamespace {
+		namespaces = slices.Sorted(maps.Keys(x.workloads.all))
+	}
+	for _, namespace := range namespaces {
+		for _, w := range x.workloads.candidates(namespace, b.Selector) {
+			if mayBeTogether(&w.Object, &b.Object) {
+				x.cover(c, b, w)
 			}
 		}
 	}

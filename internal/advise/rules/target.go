@@ -9,7 +9,6 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Sources of the rules.
@@ -126,7 +125,7 @@ var workloadKinds = []string{objects.Deployment, objects.StatefulSet, objects.Da
 
 // isWorkload reports whether this is one of these kinds.
 func isWorkload(version, kind string) bool {
-	return observe.GroupKey(version) == "" && slices.Contains(workloadKinds, kind)
+	return objects.IsBuiltIn(version) && slices.Contains(workloadKinds, kind)
 }
 
 func checkTargetMissing(c *objects.Collection) []Finding {
@@ -193,8 +192,8 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		if r.off {
 			continue
 		}
-		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, observe.GroupKey(r.version),
-			observe.KindKey(r.kind), r.name}, "/")
+		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, objects.ResourceKey(r.version, r.kind),
+			r.name}, "/")
 		if r.target != nil {
 			key = fmt.Sprint(r.isVertical) + " " + r.target.Key()
 		}

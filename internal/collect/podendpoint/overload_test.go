@@ -10,10 +10,15 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Pods that get three times their load answer late. Their values are there all the while.
+// Pods that get three times their load answer late. Their values are there all the while, and the count follows them.
 func TestOverloadedPodsAnswerLate(t *testing.T) {
 	for _, late := range []time.Duration{1200 * time.Millisecond, 4 * time.Second} {
 		bubble(t, func(t *testing.T) {
@@ -25,20 +30,60 @@ func TestOverloadedPodsAnswerLate(t *testing.T) {
 			if got, err := f.run(q, 20*time.Second); got != "10000 10000 10000 10000" || err != nil {
 				t.Fatalf("%s, %v", got, err)
 			}
+			jump := time.Now()
+			tripled := text(func() string {
+				return fmt.Sprintf("http_requests_total{code=\"200\"} %f\n",
+					10*jump.Sub(f.began).Seconds()+30*time.Since(jump).Seconds())
+			})
 			f.change(func() {
 				for i := range 4 {
-					f.page[fmt.Sprintf("pod-%d", i)] = slowly(f.requests(30), late)
+					f.page[fmt.Sprintf("pod-%d", i)] = slowly(tripled, late)
 				}
 			})
+			var state horizontal.State
+			var most int32
 			for range 20 {
 				if got, err := f.run(q, time.Second); strings.Contains(got, "-") || err != nil {
 					t.Errorf("they answer after %s: %s, %v", late, got, err)
 				}
+				most = max(most, f.decide(q, &state, 10_000))
+			}
+			// Three times four, within the tolerance: the rate is of the last 15 s.
+			if most < 11 || most > 13 {
+				t.Errorf("they answer after %s: scaled from 4 to %d", late, most)
 			}
 			f.source.Forget(q.Key)
 			<-time.After(late + time.Second)
 		})
 	}
+}
+
+// decide is the count of a WorkloadAutoscaler whose only metric is the query, with that target for each pod.
+func (f *fleet) decide(q *Query, state *horizontal.State, target int64) (desired int32) {
+	f.t.Helper()
+	var v View
+	if err := f.source.Look(time.Now(), q, &v); err != nil {
+		f.t.Error(err)
+	}
+	n := int32(len(q.Pods))
+	o := horizontal.Observation{
+		Target: horizontal.Target{SpecReplicas: n, StatusReplicas: n}, Pods: observe.AppendPods(nil, q.Pods),
+		Readings: []metric.Reading{{}},
+	}
+	for i := range q.Pods {
+		o.Readings[0].Samples = append(o.Readings[0].Samples, v.Sample(i, nil, arithmetic.Saturate))
+	}
+	p := horizontal.Policy{
+		MinReplicas: 1, MaxReplicas: 100, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
+		Divergences: divergence.Default, WorkloadAutoscaler: &horizontal.WorkloadAutoscaler{},
+		Behavior: &behavior.Behavior{Up: behavior.Rules{
+			Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 100, Period: time.Minute}}}},
+		Metrics: []source.Spec{{Type: source.PodEndpoint, Name: "requests", IsRate: true,
+			Target: source.Target{Type: source.AverageValue, Milli: target}}},
+	}
+	d, next := horizontal.Decide(time.Now(), &p, *state, &o)
+	*state = horizontal.Settle(next, horizontal.Outcome{At: time.Now()})
+	return d.Desired
 }
 
 // A spec may have another timeout than the default, and two metrics of an object each their own.

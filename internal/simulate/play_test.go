@@ -9,6 +9,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -103,11 +104,16 @@ func TestContainers(t *testing.T) {
 			Name: "cpu", Container: "web", Target: autoscaler(percent, 2, 40).Spec.Metrics[0].Resource.Target,
 		},
 	}}
+	average := autoscaler(percent, 2, 40)
+	average.Spec.Metrics[0].Resource.Target = autoscalingv2.MetricTarget{
+		Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewMilliQuantity(250, resource.DecimalSI),
+	}
 	for name, test := range map[string]struct {
 		hpa     *autoscalingv2.HorizontalPodAutoscaler
 		sidecar world.Sidecar
 		target  float64
 	}{
+		"all, in cores":      {average, world.Sidecar{Name: "proxy", CPURequestMilli: 250}, 0.5},
 		"all, an idle one":   {autoscaler(percent, 2, 40), world.Sidecar{Name: "proxy", CPURequestMilli: 250}, 0.75},
 		"all, a busy one":    {autoscaler(percent, 2, 40), world.Sidecar{Name: "logs", CPURequestMilli: 200, CPUMilli: 150}, 0.4},
 		"one of the two":     {one, world.Sidecar{Name: "logs", CPURequestMilli: 200, CPUMilli: 150}, 0.5},

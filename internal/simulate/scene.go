@@ -84,8 +84,8 @@ func (s *Setting) policy() (horizontal.Policy, error) {
 	}
 	for i := range p.Metrics {
 		if p.Metrics[i].IsOwnTarget {
-			return p, fmt.Errorf("%s: metric %d has the target that its scaler names, which is not known here; set one",
-				s.Name, i)
+			return p, fmt.Errorf("%s: metric %s has the target that its scaler names, which is not known here; set one",
+				s.Name, p.Metrics[i].ShortName())
 		}
 	}
 	if own := p.WorkloadAutoscaler; own != nil {

@@ -157,8 +157,8 @@ func (w *Workload) validateSidecars() error {
 	return nil
 }
 
-// requests are what a pod requests of each metric's resource, as the controller reads
-// them.
+// requests are what a pod requests of the resource of each metric whose target is a utilization, as the controller
+// reads them.
 func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 	translate := observehorizontal.NewAnswers(p, observe.PodsOf([]*corev1.Pod{w.wholePod()}))
 	requests := make([]metric.Request, len(p.Metrics))
@@ -166,20 +166,20 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 		m := &p.Metrics[i]
 		switch {
 		case m.Type == source.ContainerResource && w.Containers > 1:
-			return nil, fmt.Errorf("metric %d is of container %s; a pod of %d containers is simulated as a whole",
-				i, m.Container, w.Containers)
+			return nil, fmt.Errorf("metric %s is of container %s; a pod of %d containers is simulated as a whole",
+				m.ShortName(), m.Container, w.Containers)
 		case m.Type == source.Resource || m.Type == source.ContainerResource:
 			if m.Name != source.CPU && m.Name != string(corev1.ResourceMemory) {
-				return nil, fmt.Errorf("metric %d is of %s; cpu and memory are simulated", i, m.Name)
+				return nil, fmt.Errorf("metric %s is of %s; cpu and memory are simulated", m.ShortName(), m.Name)
 			}
 		default:
 			continue
 		}
-		reading := translate.Measured(i, nothing{})
-		requests[i] = reading.Requests[0]
 		if m.Target.Type != source.Utilization {
 			continue
 		}
+		reading := translate.Measured(i, nothing{})
+		requests[i] = reading.Requests[0]
 		if r := &requests[i]; r.Missing != metric.RequestSet {
 			return nil,
 				fmt.Errorf(

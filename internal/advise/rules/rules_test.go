@@ -209,19 +209,30 @@ func asWorkloads(t *testing.T, text string) string {
 	return strings.Join(documents, "\n---\n")
 }
 
-// TestTwoKindsOnOneTarget: an HPA and a WorkloadAutoscaler have one target.
+// TestTwoKindsOnOneTarget: an HPA and a WorkloadAutoscaler have one target. In mode Preview that does no harm.
 func TestTwoKindsOnOneTarget(t *testing.T) {
 	const spec = "metadata: {name: web}, spec: {maxReplicas: 5, scaleTargetRef: " +
-		"{apiVersion: apps/v1, kind: Deployment, name: web}}}"
-	c := &objects.Collection{}
-	manifests.Add(c, "two.yaml", strings.NewReader("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, "+spec+
-		"\n---\n{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, "+spec+"\n"))
-	for _, f := range Run(c, All()).Findings {
-		if f.Rule.Name == "two-autoscalers" && f.Object.Kind == objects.WLA && strings.Contains(f.Remedy, "migrate") {
-			return
+		"{apiVersion: apps/v1, kind: Deployment, name: web}"
+	const (
+		hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, " + spec + "}}\n---\n"
+		wla = "{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, " + spec
+	)
+	for text, want := range map[string]bool{
+		hpa + wla + "}}":                true,
+		hpa + wla + ", mode: Active}}":  true,
+		hpa + wla + ", mode: Preview}}": false,
+		wla + ", mode: Preview}}\n---\n" + strings.Replace(wla, "name: web}, spec", "name: other}, spec", 1) + "}}": true,
+	} {
+		c := &objects.Collection{}
+		manifests.Add(c, "two.yaml", strings.NewReader(text+"\n"))
+		isFound := slices.ContainsFunc(Run(c, All()).Findings, func(f Finding) bool {
+			return f.Rule.Name == "two-autoscalers" && f.Object.Kind == objects.WLA &&
+				strings.Contains(f.Remedy, "migrate") == strings.HasPrefix(text, hpa)
+		})
+		if isFound != want {
+			t.Errorf("%s: found %v", text, isFound)
 		}
 	}
-	t.Error("nothing is found")
 }
 
 // TestKindOfAnotherGroup: a Deployment of another group is not the one of apps/v1 with the same name.

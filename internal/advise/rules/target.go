@@ -49,7 +49,7 @@ func targetRules() []*Rule {
 			Why: "Two HPAs overwrite each other's replica count. Kubernetes stops both (AmbiguousSelector) " +
 				"when it detects that. A WorkloadAutoscaler does not act while an HPA or an older " +
 				"WorkloadAutoscaler has its target. The behaviour of two VPAs that change the same pods is undefined. " +
-				"A VPA that only recommends (mode Off) is harmless.",
+				"A VPA that only recommends (mode Off) is harmless, and so is a WorkloadAutoscaler in mode Preview beside an HPA.",
 			Source: k8sIssues + "122059", Check: checkTwoAutoscalers,
 		},
 		{
@@ -77,48 +77,6 @@ func targetRules() []*Rule {
 			Source: "https://helm.sh/docs/topics/chart_tests/", Needs: []string{objects.Pod, objects.Job}, Check: checkTestPod,
 		},
 	}
-}
-
-// references are the autoscalers with what they refer to.
-type reference struct {
-	object *objects.Object
-	// target is nil if it is not here.
-	target              *objects.Workload
-	version, kind, name string
-	field               objects.Field
-	isVertical, off     bool
-	// isOther says that the autoscaler's kind is not known here.
-	isOther bool
-}
-
-func references(c *objects.Collection) []reference {
-	var all []reference
-	for _, h := range c.Horizontals {
-		ref := h.Spec.ScaleTargetRef
-		all = append(all, reference{object: &h.Object, target: c.TargetOfHorizontal(h), version: ref.APIVersion,
-			kind: ref.Kind, name: ref.Name, field: objects.Field{"spec", "scaleTargetRef"}})
-	}
-	for _, v := range c.Verticals {
-		if ref := v.Spec.TargetRef; ref != nil {
-			all = append(all, reference{
-				object: &v.Object, target: c.TargetOfVertical(v), version: ref.APIVersion, kind: ref.Kind, name: ref.Name,
-				field: objects.Field{"spec", "targetRef"}, isVertical: true, off: v.Mode() == "Off",
-			})
-		}
-	}
-	for _, o := range c.Others {
-		// What KEDA makes of its object on a cluster is the same autoscaler.
-		isMade := slices.ContainsFunc(c.Horizontals, func(h *objects.Horizontal) bool {
-			owner := metav1.GetControllerOf(h.Meta)
-			return owner != nil && owner.Kind == o.Kind && owner.Name == o.Name && h.Namespace == o.Namespace
-		})
-		if o.TargetName != "" && !isMade {
-			all = append(all, reference{object: &o.Object, target: c.TargetOfOther(o),
-				version: o.TargetVersion, kind: o.TargetKind, name: o.TargetName,
-				isOther: true, isVertical: o.Kind == objects.VPA, field: o.TargetField})
-		}
-	}
-	return all
 }
 
 var workloadKinds = []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}
@@ -198,11 +156,12 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 			key = fmt.Sprint(r.isVertical) + " " + r.target.Key()
 		}
 		other := first[key]
-		if other == nil {
+		switch {
+		case other == nil, r.mayStandBy(other) && other.isPreview:
 			first[key] = r
-			continue
+		case !r.mayStandBy(other):
+			found = append(found, twoAutoscalers(c, r, other))
 		}
-		found = append(found, twoAutoscalers(c, r, other))
 	}
 	return found
 }

@@ -18,8 +18,8 @@ type Behavior struct {
 
 // ScaleUpRules are the limits on a rise.
 type ScaleUpRules struct {
-	// For how long past recommendations count, in seconds, from 0 to 3600. The count rises
-	// to the smallest of them. The default is 0: the present one alone counts.
+	// How long a recommendation counts, in seconds, from 0 to 3600. The count rises to the
+	// smallest of those that count. The default is 0: the last one alone counts.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -51,8 +51,8 @@ type ScaleUpRules struct {
 
 // ScaleDownRules are the limits on a fall.
 type ScaleDownRules struct {
-	// For how long past recommendations count, in seconds, from 0 to 3600. The count falls
-	// to the largest of them. Without it the controller's flag
+	// How long a recommendation counts, in seconds, from 0 to 3600. The count falls to the
+	// largest of those that count. Without it the controller's flag
 	// --horizontal-pod-autoscaler-downscale-stabilization applies, by default 300. It does
 	// not delay the maxReplicas of a schedule.
 	// +optional
@@ -66,8 +66,8 @@ type ScaleDownRules struct {
 	// +kubebuilder:default=Max
 	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty"`
 
-	// How much the count may fall within how many seconds. The default is by all pods within
-	// 15 seconds: to minReplicas at once.
+	// How much the count may fall within how many seconds. The default is by 100 % within 15
+	// seconds: to minReplicas at once.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -4,9 +4,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Forecast is what may be done on the strength of the load of earlier days.
 type Forecast struct {
-	// Active raises the replica count before the load comes, if that would have paid on the
-	// last days, by shortageCostFactor. Preview, the default, computes and shows the same,
-	// and raises nothing. Off learns nothing.
+	// Active raises the replica count before the load comes, if on the last days that would
+	// have been worth what it wastes: shortageCostFactor weighs the two. Preview, the
+	// default, computes and shows the same, and raises nothing. Off learns nothing.
 	// +optional
 	// +kubebuilder:default=Preview
 	Mode ForecastMode `json:"mode,omitempty"`
@@ -19,8 +19,8 @@ type Forecast struct {
 	// +kubebuilder:validation:Maximum=100
 	WasteLimitPercent *int32 `json:"wasteLimitPercent,omitempty"`
 
-	// How many wasted pod-minutes a pod-minute of lacking capacity is worth. The higher,
-	// the sooner a forecast raises the count. The default is 10.
+	// How many wasted pod-minutes are as bad as one pod-minute of missing capacity. The
+	// higher it is, the sooner a forecast raises the count. The default is 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -61,17 +61,17 @@ type ForecastStatus struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// How many pods the largest load takes at the metrics' targets that is expected until
-	// pods which are created now are ready, rounded up. It is absent while it is not known.
+	// The largest load that is expected until pods created now are ready, as the number of
+	// pods that carry it at the metrics' targets. It is absent while it is not known.
 	// +optional
 	ExpectedPods *int32 `json:"expectedPods,omitempty"`
 
-	// How long new pods are taken to need until they are ready, in seconds: nine of the
-	// target's last ten took no longer. While that is not known, it is 30.
+	// How long new pods are expected to take until they are ready, in seconds: nine of the
+	// target's last ten took no longer. It is 30 while that is not known.
 	// +optional
 	StartUpSeconds *int32 `json:"startUpSeconds,omitempty"`
 
-	// The pod-minutes of lacking capacity that the forecast avoids on a day like the last
+	// The pod-minutes of missing capacity that the forecast avoids on a day like the last
 	// ones, if it is always used.
 	// +optional
 	AvoidedPodMinutesPerDay *int32 `json:"avoidedPodMinutesPerDay,omitempty"`

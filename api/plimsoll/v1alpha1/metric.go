@@ -46,17 +46,17 @@ type MetricSpec struct {
 	// +optional
 	ContainerResource *ContainerResourceMetricSource `json:"containerResource,omitempty"`
 
-	// A metric of each of the pods, from custom.metrics.k8s.io, as requests per second.
+	// A metric of each of the pods, from custom.metrics.k8s.io, such as requests per second.
 	// The values are averaged.
 	// +optional
 	Pods *PodsMetricSource `json:"pods,omitempty"`
 
-	// A metric of one other object, from custom.metrics.k8s.io, as the requests per
+	// A metric of one other object, from custom.metrics.k8s.io, such as the requests per
 	// second of an Ingress.
 	// +optional
 	Object *ObjectMetricSource `json:"object,omitempty"`
 
-	// A metric of something outside of the cluster, from external.metrics.k8s.io, as the
+	// A metric of something outside of the cluster, from external.metrics.k8s.io, such as the
 	// length of a queue.
 	// +optional
 	External *ExternalMetricSource `json:"external,omitempty"`
@@ -79,11 +79,11 @@ type MetricSpec struct {
 	// +optional
 	Fallback *Fallback `json:"fallback,omitempty"`
 
-	// Above this value the metric is active: it keeps the last replica, and brings the
-	// first one back. The default is 0. It may be set beside scaleToZero, where type is
-	// Object, External or Prometheus. It is compared with the metric's total, also where
-	// the target is an average. Of type ExternalScaler, the scaler says whether the metric
-	// is active.
+	// Above this value the metric is active: it keeps the last replica, and brings the first
+	// one back. The default is 0. It may be set beside scaleToZero, where type is Object,
+	// External or Prometheus. It is compared with the metric's total, also where the target
+	// is an average. The scaler of an ExternalScaler metric says itself whether the metric is
+	// active.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
@@ -108,7 +108,7 @@ const (
 
 // ResourceMetricSource is CPU, memory, or another resource of the pods.
 type ResourceMetricSource struct {
-	// The resource, as cpu or memory.
+	// The resource, such as cpu or memory.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	Name string `json:"name"`
@@ -245,8 +245,8 @@ type Fallback struct {
 	FailureDurationSeconds *int32 `json:"failureDurationSeconds,omitempty"`
 
 	// The replica count of the fallback, at most maxReplicas. Other metrics, behavior and
-	// minReplicas apply as always. It is required, unless policy is CurrentReplicas, which
-	// does not permit it.
+	// minReplicas apply as always. It is required unless policy is CurrentReplicas, where it
+	// may not be set.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Replicas *int32 `json:"replicas,omitempty"`

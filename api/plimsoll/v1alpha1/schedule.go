@@ -18,8 +18,8 @@ type Schedule struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// The time zone of start and end, by its name in the IANA database, as Europe/Berlin.
-	// The default is Etc/UTC.
+	// The time zone of start and end, by its name in the IANA database, such as
+	// Europe/Berlin. The default is Etc/UTC.
 	// +optional
 	// +kubebuilder:default="Etc/UTC"
 	// +kubebuilder:validation:MinLength=1
@@ -29,12 +29,12 @@ type Schedule struct {
 	TimeZone string `json:"timeZone,omitempty"`
 
 	// When the schedule starts, in the cron syntax of a CronJob: minute, hour, day of the
-	// month, month and day of the week, as "0 8 * * mon-fri"; or @hourly, @daily,
-	// @weekly, @monthly or @yearly. A time zone in it, as TZ=UTC, is not permitted. A start
-	// in an hour that the clock leaves out takes place when the clock is set forward.
+	// month, month and day of the week, such as "0 8 * * mon-fri"; or @hourly, @daily,
+	// @weekly, @monthly or @yearly. It may not have a time zone, such as TZ=UTC. A start in
+	// an hour that the clock leaves out takes place when the clock is set forward.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|(([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?,)*([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?,)*([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?)$')`,message="must be a schedule in cron syntax: minute, hour, day of the month, month and day of the week, as '0 8 * * mon-fri'"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|(([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?,)*([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?,)*([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?)$')`,message="must be a schedule in cron syntax: minute, hour, day of the month, month and day of the week, such as '0 8 * * mon-fri'"
 	// +kubebuilder:validation:XValidation:rule=`self.lowerAscii().replace('sun', '0').replace('mon', '1').replace('tue', '2').replace('wed', '3').replace('thu', '4').replace('fri', '5').replace('sat', '6').replace('jan', '1').replace('feb', '2').replace('mar', '3').replace('apr', '4').replace('may', '5').replace('jun', '6').replace('jul', '7').replace('aug', '8').replace('sep', '9').replace('oct', '10').replace('nov', '11').replace('dec', '12').findAll('[0-9]+-[0-9]+').all(r, int(r.split('-')[0]) <= int(r.split('-')[1]))`,message="must have ranges that begin before they end"
 	Start string `json:"start"`
 
@@ -51,16 +51,17 @@ type Schedule struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|(([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?,)*([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?,)*([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?)$')`,message="must be a schedule in cron syntax: minute, hour, day of the month, month and day of the week, as '0 8 * * mon-fri'"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|(([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?,)*([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?,)*([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]{0,8})?[ \t]+(([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?,)*([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]{0,8})?)$')`,message="must be a schedule in cron syntax: minute, hour, day of the month, month and day of the week, such as '0 8 * * mon-fri'"
 	// +kubebuilder:validation:XValidation:rule=`self.lowerAscii().replace('sun', '0').replace('mon', '1').replace('tue', '2').replace('wed', '3').replace('thu', '4').replace('fri', '5').replace('sat', '6').replace('jan', '1').replace('feb', '2').replace('mar', '3').replace('apr', '4').replace('may', '5').replace('jun', '6').replace('jul', '7').replace('aug', '8').replace('sep', '9').replace('oct', '10').replace('nov', '11').replace('dec', '12').findAll('[0-9]+-[0-9]+').all(r, int(r.split('-')[0]) <= int(r.split('-')[1]))`,message="must have ranges that begin before they end"
 	End string `json:"end,omitempty"`
 
-	// The schedule is in force at no time before this one; a ramp may come before it.
-	// Without it nothing but start says when the schedule is in force first.
+	// The schedule is not in force before this time; a ramp may begin before it. Without it
+	// the schedule is in force from its next start on.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 
-	// The schedule is not in force from this time on. Without it it goes on for ever.
+	// The schedule is not in force from this time on. Without it the schedule goes on for
+	// ever.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 

@@ -30,9 +30,9 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:default=http
 	Scheme Scheme `json:"scheme,omitempty"`
 
-	// The metric, named as the pods expose it, as http_requests_total. The values of all
-	// series of a pod that the selector matches are added up. Of a histogram or summary,
-	// the names with _count and _sum are metrics.
+	// The metric, named as the pods expose it, such as http_requests_total. The values of all
+	// series of a pod that the selector matches are added up. Of a histogram or summary, the
+	// names with _count and _sum are metrics.
 	// +kubebuilder:validation:XValidation:rule=`self.name.matches('^[a-zA-Z_:][a-zA-Z0-9_:]*$')`,message="must have letters, digits, '_' and ':' only, and not begin with a digit",fieldPath=".name"
 	Metric MetricIdentifier `json:"metric"`
 
@@ -48,17 +48,17 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:default=Fail
 	NullValues NullValues `json:"nullValues,omitempty"`
 
-	// How long a pod may take to answer, with connecting, in seconds, from 1 to 30. The
-	// default is 5. Overloaded pods answer late. Where they take longer than the interval,
-	// they are asked as soon as they have answered.
+	// How long a pod may take to connect and answer, in seconds, from 1 to 30. The default is
+	// 5. Overloaded pods answer late. A pod that takes longer than the interval is asked
+	// again as soon as it has answered.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=30
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// Over how many seconds a pod's values are averaged, from 5 to 300. The default is 15.
-	// A counter whose page changes less often, as with exporters that renew it each
+	// Over how many seconds a pod's values are averaged, from 5 to 300. The default is 15. A
+	// counter whose page changes less often, such as that of an exporter that renews it each
 	// minute, is averaged over the time between its changes.
 	// +optional
 	// +kubebuilder:default=15
@@ -127,8 +127,8 @@ const (
 // +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || self.serverAddress.startsWith('https://')`,message="may be set only where serverAddress begins with https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
 type PrometheusMetricSource struct {
-	// The URL of the server, as http://prometheus.monitoring.svc:9090, with a path if the
-	// API is below one. It must be a Service of this object's namespace, or one that the
+	// The URL of the server, such as http://prometheus.monitoring.svc:9090, with a path if
+	// the API is below one. It must be a Service of this object's namespace, or one that the
 	// controller's flag --metric-server permits.
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^https?://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[[][0-9A-Fa-f:.]+])(:[0-9]{1,5})?(/([A-Za-z0-9._~!$&()*+,;=:/-]|%[0-9A-Fa-f]{2})*)?$') && isURL(self) && (url(self).getPort() == '' || (int(url(self).getPort()) >= 1 && int(url(self).getPort()) <= 65535))`,message="must be an http or https URL without user, query and fragment"
@@ -166,17 +166,17 @@ type PrometheusMetricSource struct {
 	Tenant *Tenant `json:"tenant,omitempty"`
 
 	// The value of the query parameter namespace, which proxies before Prometheus ask for,
-	// as those of OpenShift and of prom-label-proxy. Without it the parameter is not sent.
+	// such as those of OpenShift and prom-label-proxy. Without it the parameter is not sent.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	NamespaceParameter string `json:"namespaceParameter,omitempty"`
 
-	// Further query parameters, for servers that have some beside Prometheus' own, as
-	// dedup=false&max_source_resolution=5m for Thanos. Without being named here,
-	// partial_response=false (Thanos) and deny_partial_response=1 (VictoriaMetrics) are
-	// sent: such a server then refuses a query to which it knows only a part of the answer.
-	// One that is named here has the value from here, and is not sent if that is empty.
+	// Further query parameters, for servers that have some beside Prometheus' own, such as
+	// dedup=false&max_source_resolution=5m for Thanos. Unless they are named here,
+	// partial_response=false (Thanos) and deny_partial_response=1 (VictoriaMetrics) are sent:
+	// such a server then refuses a query to which it knows only a part of the answer. Named
+	// here with an empty value, they are not sent.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*(&[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*)*$`
@@ -233,7 +233,7 @@ type ExternalScalerMetricSource struct {
 	// The scaler, as HOST:PORT. It must be a Service of this object's namespace, or one
 	// that the controller's flag --metric-server permits.
 	// +kubebuilder:validation:MaxLength=262
-	// +kubebuilder:validation:XValidation:rule=`self.matches('^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|[[][0-9a-fA-F:.]+]):[0-9]{1,5}$') && int(self.substring(self.lastIndexOf(':') + 1)) >= 1 && int(self.substring(self.lastIndexOf(':') + 1)) <= 65535`,message="must be a host and a port, as my-scaler:9090"
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|[[][0-9a-fA-F:.]+]):[0-9]{1,5}$') && int(self.substring(self.lastIndexOf(':') + 1)) >= 1 && int(self.substring(self.lastIndexOf(':') + 1)) <= 65535`,message="must be a host and a port, such as my-scaler:9090"
 	ScalerAddress string `json:"scalerAddress"`
 
 	// What the scaler gets as scalerMetadata, beside scalerAddress.

@@ -45,7 +45,7 @@ type WorkloadAutoscalerStatus struct {
 	// +listMapKey=name
 	Metrics []MetricStatus `json:"metrics,omitempty"`
 
-	// The replica counts that the last decision chose from beside those of the metrics.
+	// What other than a metric proposed a replica count to the last decision.
 	// +optional
 	// +listType=atomic
 	Proposals []Proposal `json:"proposals,omitempty"`
@@ -56,7 +56,7 @@ type WorkloadAutoscalerStatus struct {
 	Limit *Limit `json:"limit,omitempty"`
 
 	// The last decision in the words that KEP-6107 has for it. It is absent in mode Paused,
-	// and while the target is at zero replicas that somebody else put it to.
+	// and while the target has zero replicas because somebody else put it there.
 	// +optional
 	LastScaleDecision *ScaleDecision `json:"lastScaleDecision,omitempty"`
 
@@ -149,7 +149,7 @@ type MetricSamples struct {
 	// +optional
 	NotReady int32 `json:"notReady,omitempty"`
 
-	// The pods that were not asked, because those that were stand for them.
+	// The pods that were not asked, because a sample of the pods is enough.
 	// +optional
 	NotAsked int32 `json:"notAsked,omitempty"`
 }
@@ -196,7 +196,7 @@ const (
 
 // Limit is what kept the replica count from the largest proposal.
 type Limit struct {
-	// The limit in one word, as MaxReplicas.
+	// The limit in one word, such as MaxReplicas.
 	Name string `json:"name"`
 
 	// The limit in a sentence, with its numbers.
@@ -209,7 +209,7 @@ type Next struct {
 	// When it changes.
 	Time metav1.Time `json:"time"`
 
-	// What changes, in one word, as ScheduleStart.
+	// What changes, in one word, such as ScheduleStart.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 

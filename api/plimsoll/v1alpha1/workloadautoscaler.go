@@ -73,8 +73,8 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.kind == 'ReplicationController' || (has(self.apiVersion) && self.apiVersion.matches('^[^/]+/'))`,message="must specify the API group, as apps/v1 does",fieldPath=".apiVersion"
 	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef"`
 
-	// The fewest replicas. The default is 1. 0 needs scaleToZero, and an Object,
-	// External, Prometheus or ExternalScaler metric, or schedules without any metric.
+	// The fewest replicas. The default is 1. 0 needs scaleToZero, and either a metric of type
+	// Object, External, Prometheus or ExternalScaler, or schedules and no metrics.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -87,18 +87,18 @@ type WorkloadAutoscalerSpec struct {
 	MaxReplicas int32 `json:"maxReplicas"`
 
 	// The metrics. Each proposes a replica count: the current one times the ratio of the
-	// metric's value to its target. The largest proposal wins. There is no default
-	// metric. Without metrics, which needs schedules, the schedules alone set the count.
+	// metric's value to its target. The largest proposal wins. There is no default metric.
+	// Without metrics there must be schedules, and these alone set the count.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
 	Metrics []MetricSpec `json:"metrics,omitempty"`
 
-	// How fast the replica count may rise and fall. Without it the count may at most
-	// double, or rise to 4, in a sync period; and it falls no further than the highest
-	// count proposed within the time that the controller's flag
-	// --horizontal-pod-autoscaler-downscale-stabilization says, by default 300 seconds.
+	// How fast the replica count may rise and fall. Without it the count at most doubles in a
+	// sync period, or rises to 4. It falls to the highest count that was proposed in the last
+	// 300 seconds, or in the time that the controller's flag
+	// --horizontal-pod-autoscaler-downscale-stabilization says.
 	// +optional
 	Behavior *Behavior `json:"behavior,omitempty"`
 
@@ -124,8 +124,8 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:default=Active
 	Mode Mode `json:"mode,omitempty"`
 
-	// What is set while mode is Paused; it may be set only then. Without it the replica
-	// count stays as it is.
+	// The replica count while mode is Paused. It may be set only then. Without it the count
+	// stays as it is.
 	// +optional
 	Paused *Paused `json:"paused,omitempty"`
 
@@ -139,13 +139,14 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Schedules []Schedule `json:"schedules,omitempty"`
 
-	// Its presence permits minReplicas 0, also if it is empty; it may be set only there.
+	// When the last replica is removed. It may be set only where minReplicas is 0, and it
+	// must be set there, though it may be empty.
 	// +optional
 	ScaleToZero *ScaleToZero `json:"scaleToZero,omitempty"`
 
-	// Whether replicas are added before the load comes that earlier days have had at this
-	// time. It needs metrics. Without it the controller's flag
-	// --horizontal-pod-autoscaler-forecast applies.
+	// Whether replicas are added before a load comes that earlier days had at the same time.
+	// It needs metrics. Without it the controller's flag --horizontal-pod-autoscaler-forecast
+	// applies.
 	// +optional
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
@@ -163,18 +164,17 @@ type Paused struct {
 // ScaleToZero is when the last replica is removed. The first one comes back as soon as a
 // metric is active or a schedule with minReplicas is in force.
 type ScaleToZero struct {
-	// How long no metric must have been active, and no schedule with minReplicas in force,
-	// before the last replica is removed, in seconds. The default is 300. A metric is
-	// active while its value is above its activationValue; an ExternalScaler metric,
-	// while its scaler says so. Resource, ContainerResource, Pods and PodEndpoint metrics
-	// never are.
+	// The last replica is removed after so many seconds in which no metric was active and no
+	// schedule with minReplicas was in force. The default is 300. A metric is active while
+	// its value is above its activationValue; an ExternalScaler metric, while its scaler says
+	// so. Resource, ContainerResource, Pods and PodEndpoint metrics are never active.
 	// +optional
 	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=0
 	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
 
-	// How long after the creation of this object the last replica stays in any case, in
-	// seconds. The default is 0.
+	// For how many seconds after the creation of this object the last replica stays in any
+	// case. The default is 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -183,10 +183,10 @@ type ScaleToZero struct {
 
 // CrossVersionObjectReference names an object in the same namespace.
 type CrossVersionObjectReference struct {
-	// The kind of the object, as Deployment. It begins with a capital letter.
+	// The kind of the object, such as Deployment. It begins with a capital letter.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[a-z]')`,message="must be the kind as its API has it, as Deployment, not the name of its resource"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches('^[a-z]')`,message="must be the kind as its API has it, such as Deployment, not the name of its resource"
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Kind string `json:"kind"`
 
@@ -196,7 +196,7 @@ type CrossVersionObjectReference struct {
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Name string `json:"name"`
 
-	// The API group and version of the object, as apps/v1.
+	// The API group and version of the object, such as apps/v1.
 	// +optional
 	// +kubebuilder:validation:MaxLength=317
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^[^/]*(/[^/]*)?$')`,message="must be a version, or a group and a version as in apps/v1"

@@ -23,10 +23,14 @@ func limitWord(l projection.Limit) string {
 	return word.String()
 }
 
-// mostMetrics is how many metrics kubectl shows of an HPA.
-const mostMetrics = 2
+const (
+	// mostMetrics is how many metrics kubectl shows of an HPA.
+	mostMetrics = 2
+	// widestMetrics is how many columns two metrics may take: a line of kubectl get then fits in 120.
+	widestMetrics = 40
+)
 
-// metricsText is the metrics' names, current values and targets, these as kubectl get hpa shows them.
+// metricsText is the first metrics' names, current values and targets, these as kubectl get hpa shows them.
 func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsollv1alpha1.MetricStatus) string {
 	var parts []string
 	specs, own := a.Spec.Metrics, a.Workload.Spec.Metrics
@@ -42,10 +46,13 @@ func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsoll
 		if name = cmp.Or(own[i].Name, name); name != "" {
 			text = name + ": " + text
 		}
+		if len(parts) > 0 && len(parts[0])+len(", ")+len(text) > widestMetrics {
+			break
+		}
 		parts = append(parts, text)
 	}
 	text := strings.Join(parts, ", ")
-	if more := len(specs) - mostMetrics; more > 0 {
+	if more := len(specs) - len(parts); more > 0 {
 		text += fmt.Sprintf(" + %d more...", more)
 	}
 	return text

@@ -38,8 +38,9 @@ func TestMetricsText(t *testing.T) {
 		results []metric.Result
 		want    string
 	}{
-		"no values": {specs: []plimsollv1alpha1.MetricSpec{pods, query},
-			want: "hits: <unknown>/10 (avg), sum(up): <unknown>/10"},
+		"no values": {specs: []plimsollv1alpha1.MetricSpec{pods}, want: "hits: <unknown>/10 (avg)"},
+		"no room for the second": {specs: []plimsollv1alpha1.MetricSpec{pods, query, query},
+			want: "hits: <unknown>/10 (avg) + 2 more..."},
 		"values": {
 			specs:   []plimsollv1alpha1.MetricSpec{pods, query},
 			current: []plimsollv1alpha1.MetricStatus{{AverageValue: &five}, {Value: &five}},

@@ -16,8 +16,9 @@ import (
 //	from  |_____|
 //	          start   end - 1 step  end
 //
-// The way that is gone is rounded up to whole replicas and changes at whole seconds after the ramp's start, so that a
-// steep ramp has one step a second.
+// The way that is gone is rounded up to whole steps and changes at whole seconds after the ramp's start. A step is one
+// replica, or as many as it takes for no more steps than stepPeriod or mostSteps allow: each is a decision on what is
+// then asked for anew, and may be a write, of all objects whose schedules start together.
 type ramp struct {
 	start time.Time
 	over  time.Duration
@@ -25,6 +26,13 @@ type ramp struct {
 	// on the way.
 	from, to int32
 }
+
+const (
+	// stepPeriod is the time that a step of a long ramp takes at least, on average: the sync period.
+	stepPeriod = 15 * time.Second
+	// mostSteps is how many steps a short one has.
+	mostSteps = 10
+)
 
 // at is the bound at a time from the start to the end of the ramp, and the time of the next step; zero after the last.
 // Of no ramp both are zero.
@@ -37,7 +45,9 @@ func (r *ramp) at(now time.Time) (bound int32, step time.Time) {
 		way, sign = -way, -1
 	}
 	elapsed := now.Sub(r.start).Truncate(time.Second)
-	gone := min(way, arithmetic.Saturate.MulDiv(way, int64(elapsed), int64(r.over))+1)
+	steps := max(mostSteps, int64(r.over/stepPeriod))
+	size := (way + steps - 1) / steps
+	gone := min(way, (arithmetic.Saturate.MulDiv(way, int64(elapsed), int64(r.over))/size+1)*size)
 	bound = arithmetic.Saturate.ToInt32(int64(r.from) + sign*gone)
 	if gone == way {
 		return bound, time.Time{}
@@ -45,7 +55,7 @@ func (r *ramp) at(now time.Time) (bound int32, step time.Time) {
 	return bound, r.start.Add(r.until(gone, way))
 }
 
-// until is after how many whole seconds the ramp has gone one replica further.
+// until is after how many whole seconds the ramp has gone so far that the next step is due.
 func (r *ramp) until(gone, way int64) time.Duration {
 	d := time.Duration(arithmetic.Saturate.MulDiv(gone, int64(r.over), way)).Truncate(time.Second)
 	for arithmetic.Saturate.MulDiv(way, int64(d), int64(r.over)) < gone {

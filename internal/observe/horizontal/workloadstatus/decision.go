@@ -5,8 +5,31 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trace"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
+
+// lastDecision is the decision as KEP-6107 has it, or the one that is shown where there is no other.
+func (w *Decided) lastDecision(a observehorizontal.Autoscaler) *plimsollv1alpha1.ScaleDecision {
+	shown := a.Workload.Status.LastScaleDecision
+	if w.isUndecided() {
+		return shown.DeepCopy()
+	}
+	return DecisionOf(w.Decision, a.Generation, shown)
+}
+
+// isUndecided reports whether no count was looked for, for the moment: the scale cannot be read, or samples are
+// awaited, as after each change of the count.
+func (w *Decided) isUndecided() bool {
+	switch w.Decision.Branch {
+	case horizontal.BranchNoScale:
+		return true
+	case horizontal.BranchAwaiting:
+		return w.mode() != mode.Paused
+	}
+	return false
+}
 
 // DecisionOf is a decision as KEP-6107 has it. It keeps the time of the one that is shown if both mean the same.
 func DecisionOf(
@@ -56,6 +79,9 @@ func traceOf(shown *plimsollv1alpha1.ScaleDecision) *trace.Trace {
 
 // decisionMoved reports whether the decision means something else than the one that is shown.
 func (w *Decided) decisionMoved(shown *plimsollv1alpha1.ScaleDecision) bool {
+	if w.isUndecided() {
+		return false
+	}
 	t := trace.Of(w.Decision)
 	if t == nil || shown == nil {
 		return (t == nil) != (shown == nil)

@@ -4,8 +4,12 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 )
 
 // TestDecisionKeepsItsTime: a decision has the time of the first one that means the same, and then differs in nothing
@@ -39,5 +43,35 @@ func TestDecisionKeepsItsTime(t *testing.T) {
 	}
 	if w := (&Decided{Decision: other}); !w.decisionMoved(first) || !w.decisionMoved(nil) {
 		t.Error("another decision has not moved")
+	}
+}
+
+// TestLastDecisionIsKept: while no count is looked for, for the moment, the last decision stays, and is no reason to
+// write. In mode Paused there is none.
+func TestLastDecisionIsKept(t *testing.T) {
+	shown := &plimsollv1alpha1.ScaleDecision{Time: metav1.NewTime(noon.Add(-time.Minute)), CurrentReplicas: 4,
+		DesiredReplicas: 2, Reason: "MetricRecommendation"}
+	for name, c := range map[string]struct {
+		branch horizontal.Branch
+		mode   mode.Mode
+		isKept bool
+	}{
+		"the scale cannot be read": {horizontal.BranchNoScale, mode.Active, true},
+		"samples are awaited":      {horizontal.BranchAwaiting, mode.Active, true},
+		"so in Preview":            {horizontal.BranchAwaiting, mode.Preview, true},
+		"so in Paused":             {horizontal.BranchAwaiting, mode.Paused, false},
+		"Paused":                   {horizontal.BranchPaused, mode.Paused, false},
+		"put to zero by another":   {horizontal.BranchDisabled, mode.Active, false},
+	} {
+		a, w := onCPU(t, metric.Result{Pending: true})
+		a.Workload.Status.LastScaleDecision = shown
+		w.Decision.Branch, w.Policy.WorkloadAutoscaler.Mode = c.branch, c.mode
+		status := Of(a, w)
+		if got := status.LastScaleDecision; (got != nil) != c.isKept || got != nil && !got.Time.Equal(&shown.Time) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if w.decisionMoved(shown) == c.isKept {
+			t.Errorf("%s: a reason to write is %t", name, c.isKept)
+		}
 	}
 }

@@ -19,26 +19,28 @@ const staleAfter = 5 * time.Minute
 // metricName is the name by which status names a metric.
 func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].ShortName() }
 
-// metrics are those that the common part of the status shows, with what only a WorkloadAutoscaler shows of them.
+// metrics are those of the spec. One without a result, because it is awaited or the scale cannot be read, is what the
+// status shows under its name, whatever its place was.
 func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.MetricStatus {
-	current, specs, before := w.Status.CurrentMetrics, a.Workload.Spec.Metrics, a.Workload.Status.Metrics
-	if len(current) == 0 {
+	current, specs, results := w.Status.CurrentMetrics, a.Workload.Spec.Metrics, w.Decision.Metrics
+	switch {
+	case len(current) == 0:
 		return nil
+	case len(results) > 0:
+		specs = specs[:min(len(specs), len(current))]
 	}
-	list := make([]plimsollv1alpha1.MetricStatus, min(len(current), len(specs)))
+	list := make([]plimsollv1alpha1.MetricStatus, len(specs))
 	for i := range list {
 		shown := &list[i]
 		shown.Name, shown.Type = w.metricName(i), specs[i].Type
+		if i >= len(results) || results[i].Pending {
+			restore(shown, a.Workload.Status.Metrics)
+			continue
+		}
 		value := observehorizontal.ValueOf(&current[i])
 		shown.Value, shown.AverageValue, shown.AverageUtilization =
 			value.Value, value.AverageValue, value.AverageUtilization
-		switch {
-		case i >= len(w.Decision.Metrics):
-		case !w.Decision.Metrics[i].Pending:
-			w.addResult(shown, &w.Decision.Metrics[i])
-		case i < len(before) && before[i].Name == shown.Name && before[i].Type == shown.Type:
-			*shown = *before[i].DeepCopy()
-		}
+		w.addResult(shown, &results[i])
 	}
 	for _, p := range w.Decision.Proposals(nil) {
 		if p.Source == proposal.Metric && p.Index < len(list) {
@@ -47,6 +49,15 @@ func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.Met
 		}
 	}
 	return list
+}
+
+// restore makes a metric what it was before.
+func restore(m *plimsollv1alpha1.MetricStatus, before []plimsollv1alpha1.MetricStatus) {
+	for i := range before {
+		if before[i].Name == m.Name && before[i].Type == m.Type {
+			*m = *before[i].DeepCopy()
+		}
+	}
 }
 
 func (w *Decided) addResult(shown *plimsollv1alpha1.MetricStatus, r *metric.Result) {

@@ -124,3 +124,44 @@ func TestMoves(t *testing.T) {
 		t.Error("a status without the condition Ready has not moved")
 	}
 }
+
+// TestMetricsInAnotherPlace: the metrics of the spec changed places, and one came between them. What is shown of each
+// stays with its name until it has another result.
+func TestMetricsInAnotherPlace(t *testing.T) {
+	spec := func(name string) plimsollv1alpha1.MetricSpec {
+		return plimsollv1alpha1.MetricSpec{Name: name, Type: "External", External: &plimsollv1alpha1.ExternalMetricSource{
+			Metric: plimsollv1alpha1.MetricIdentifier{Name: name},
+			Target: plimsollv1alpha1.MetricTarget{Type: "Value", Value: resource.NewQuantity(5, resource.DecimalSI)},
+		}}
+	}
+	shows := func(name string, value int64) plimsollv1alpha1.MetricStatus {
+		return plimsollv1alpha1.MetricStatus{
+			Name: name, Type: "External", Value: resource.NewQuantity(value, resource.DecimalSI), Replicas: ptr.To[int32](2),
+		}
+	}
+	a := observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{MaxReplicas: 5,
+			Metrics: []plimsollv1alpha1.MetricSpec{spec("orders"), spec("new"), spec("jobs")}},
+		Status: plimsollv1alpha1.WorkloadAutoscalerStatus{
+			Metrics: []plimsollv1alpha1.MetricStatus{shows("jobs", 10), shows("orders", 20)}},
+	})
+	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	if refusal.Reason != "" {
+		t.Fatal(refusal)
+	}
+	awaited := metric.Reading{Pending: true}
+	for name, o := range map[string]horizontal.Observation{
+		"the values are awaited": {Target: horizontal.Target{SpecReplicas: 2, StatusReplicas: 2},
+			Readings: []metric.Reading{awaited, awaited, awaited}},
+		"the scale cannot be read": {Target: horizontal.Target{Error: "no such Deployment"}},
+	} {
+		d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
+		report := d.Report(horizontal.Outcome{})
+		common := observehorizontal.Status(a, &d, &report, noon)
+		got := (&Decided{Status: &common, Policy: &policy, Decision: &d}).metrics(a)
+		want := []plimsollv1alpha1.MetricStatus{shows("orders", 20), {Name: "new", Type: "External"}, shows("jobs", 10)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

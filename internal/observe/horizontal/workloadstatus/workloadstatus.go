@@ -37,11 +37,10 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 		Metrics: w.metrics(a), Conditions: w.conditions(a),
 	}
 	status.Summary = &plimsollv1alpha1.Summary{Reason: w.why(), Metrics: w.metricsText(a, status.Metrics)}
+	status.LastScaleDecision = w.lastDecision(a)
 	if d.Branch == horizontal.BranchNoScale {
-		status.LastScaleDecision = a.Workload.Status.LastScaleDecision.DeepCopy()
 		return status
 	}
-	status.LastScaleDecision = DecisionOf(d, a.Generation, a.Workload.Status.LastScaleDecision)
 	bounds := d.Bounds
 	status.EffectiveMinReplicas, status.EffectiveMaxReplicas = &bounds.MinReplicas, &bounds.MaxReplicas
 	status.Proposals, status.Limit, status.Next = w.proposals(), w.limit(), w.next()

@@ -98,8 +98,9 @@ func constraintsOf(d *horizontal.Decision, limit projection.Limit, isHeld bool) 
 	add(maxReplicas, d.Branch == horizontal.BranchAboveMax || isComputed && d.Limited.Reason == behavior.TooManyReplicas)
 	add(stabilization, isComputed && (d.Stabilized.Reason != behavior.ReadyForNewScale || d.IsLoweringHeld))
 	add(tolerance, limit == projection.Tolerance)
-	add(scalingPolicy, isComputed && (d.Stabilized.IsDisabled ||
-		d.Limited.Reason == behavior.ScaleUpLimit || d.Limited.Reason == behavior.ScaleDownLimit))
+	// The maxReplicas of a schedule is reached as fast as policies permit.
+	add(scalingPolicy, isComputed && d.Stabilized.IsDisabled ||
+		d.Limited.Reason == behavior.ScaleUpLimit || d.Limited.Reason == behavior.ScaleDownLimit)
 	add(invalidMetric, isHeld)
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -37,6 +38,11 @@ func of(t *testing.T, change func(*horizontal.Policy, *horizontal.State), curren
 	return Of(&d)
 }
 
+// minutely starts each minute.
+type minutely struct{}
+
+func (minutely) Next(after time.Time) time.Time { return after.Truncate(time.Minute).Add(time.Minute) }
+
 func TestOf(t *testing.T) {
 	number := func(n int32) *int32 { return &n }
 	used := func(n int32) []Metric { return []Metric{{0, number(n), "Used", "Computed"}} }
@@ -61,6 +67,12 @@ func TestOf(t *testing.T) {
 			p.Behavior = &behavior.Behavior{Up: behavior.Rules{
 				Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 1, Period: time.Minute}}}}
 		}, 4, []int64{8000}, &Trace{4, 5, number(8), "PolicyLimited", used(8), []string{"ScalingPolicy"}}},
+		"to a schedule's max as fast as a policy permits": {func(p *horizontal.Policy, _ *horizontal.State) {
+			p.Behavior = &behavior.Behavior{Down: behavior.Rules{
+				Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 1, Period: time.Minute}}}}
+			p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Schedules: []schedules.Schedule{{
+				Name: "night", Start: minutely{}, Duration: time.Hour, MaxReplicas: 5}}}
+		}, 8, []int64{8000}, &Trace{8, 7, nil, "PolicyLimited", nil, []string{"MaxReplicas", "ScalingPolicy"}}},
 		"one of two cannot be read, and the other would lower": {nil, 6, []int64{3000, -1},
 			&Trace{6, 6, number(3), "InvalidMetrics", []Metric{
 				{0, number(3), "Valid", "SkippedScaleDown"}, {1, nil, "Invalid", "FetchFailed"}}, []string{"InvalidMetricGuard"}}},

@@ -17,7 +17,20 @@ func TestValidate(t *testing.T) {
 			"{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, "
 		cpu = "metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}], "
 	)
+	day := func(start, end string) string {
+		return wla + cpu + "maxReplicas: 5, schedules: [{name: day, minReplicas: 2, start: \"" + start + "\", end: \"" + end + "\"}]}"
+	}
+	const midnight, which = "0 0 * * *", "spec.schedules[0]."
 	for text, want := range map[string]string{
+		day("0 0 30 2 *", midnight):                                             which + "start",
+		day(midnight, "0 0 30-31,31 FEB ?"):                                     which + "end",
+		day("0 0 31 4,06,sep,11 *", midnight):                                   which + "start",
+		day("0 0 29 2 *", midnight):                                             "",
+		day("0 0 30 2,3 *", midnight):                                           "",
+		day("0 0 1,31 4 *", midnight):                                           "",
+		day("0 0 31 4-6 *", midnight):                                           "",
+		day("0 0 31 2/5 *", midnight):                                           "",
+		day("0 0 31 4 mon", midnight):                                           "",
 		vpa + "updatePolicy: {updateMode: Recreate}}":                           "",
 		vpa + "updatePolicy: {updateMode: recreate}}":                           "spec.updatePolicy.updateMode",
 		vpa + "updatePolicy: {minReplicas: many}}":                              "spec.updatePolicy.minReplicas",

@@ -37,7 +37,7 @@ type ScaleDecision struct {
 
 	// What kept the count from the recommendation.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	Constraints []ScaleDecisionConstraint `json:"constraints,omitempty"`
 }
 

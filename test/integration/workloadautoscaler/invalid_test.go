@@ -192,6 +192,7 @@ var invalids = map[string]invalid{
 	"a start at minute 60":           {fmt.Sprintf(daily, `,"start":"60 8 * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
 	"a start in its own time zone":   {fmt.Sprintf(daily, `,"start":"TZ=UTC 0 8 * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
 	"a start from Friday to Monday":  {fmt.Sprintf(daily, `,"start":"0 8 * * fri-mon"`), "spec.schedules[0].start", "ranges that begin before they end", true},
+	"a start that never comes":       {fmt.Sprintf(daily, `,"start":"0 0 30 2 *"`), "spec.schedules[0].start", "no month that it names has such a day", true},
 	"a huge start":                   {fmt.Sprintf(daily, `,"start":"`+strings.Repeat("0,", 64)+`0 8 * * *"`), "spec.schedules[0].start", "may not be more than 128 bytes", true},
 	"a schedule without an end":      {fmt.Sprintf(daily, `,"durationSeconds":null`), "spec.schedules[0].end", "must set either end or durationSeconds", true},
 	"a schedule with both":           {fmt.Sprintf(daily, `,"end":"0 9 * * *"`), "spec.schedules[0].end", "may not be set beside durationSeconds", true},

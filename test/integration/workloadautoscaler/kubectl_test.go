@@ -70,8 +70,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A start is in cron syntax where a CronJob's schedule is, apart from @every and a time zone in it. A time zone is one
-// where a CronJob's is.
+// A start is in cron syntax where a CronJob's schedule is, apart from @every, a time zone in it, and a day that no month
+// has. A time zone is one where a CronJob's is.
 func TestStartsAndTimeZonesAreACronJobs(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))
@@ -88,7 +88,7 @@ func TestStartsAndTimeZonesAreACronJobs(t *testing.T) {
 	for _, start := range []string{
 		"* * * * *", "0 8 * * *", "00 08 01 01 00", "59 23 31 12 6", "*/5 * * * *", "0-30/10 * * * *", "5/15 * * * *",
 		"0,15,30-45 * * * *", "? ? ? ? ?", "0 8 * jan-MAR Mon,wEd-fri", "0 8 ? 2,4/2 *", "0  8\t* * 1-5",
-		"0 8 30 2 *", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually",
+		"0 8 29 2 *", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually",
 		"60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 0 *", "* * * 13 *", "* * * * 7", "* * * * * *",
 		"* * * *", "", "a * * * *", "-1 * * * *", "*/0 * * * *", "30-10 * * * *", "0 20-8 * * *", "* * * dec-jan *",
 		"* * * * sat-sun", "1- * * * *", "*/ * * * *", "1-2-3 * * * *", "@Daily", "@reboot", "mon * * * *",

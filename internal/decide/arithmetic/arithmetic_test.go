@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -100,5 +101,33 @@ func TestNarrow(t *testing.T) {
 		if tt.got != tt.want {
 			t.Errorf("%s: got %d, want %d", name, tt.got, tt.want)
 		}
+	}
+}
+
+// TestNanosAreAsTimes: the numbers are in the order of the times, and as far apart as these where both are near.
+func TestNanosAreAsTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) time.Time {
+			seconds := rapid.OneOf(rapid.Int64Range(-4e9, 4e9), rapid.Int64Range(-1e11, 1e12)).Draw(t, name)
+			return time.Unix(seconds, rapid.Int64Range(0, 1e9-1).Draw(t, name+" ns"))
+		}
+		a, b := draw("a"), draw("b")
+		x, y := arithmetic.Nanos(a), arithmetic.Nanos(b)
+		isNear := func(t time.Time) bool { return t.Unix() > -4e9 && t.Unix() < 4e9 }
+		switch {
+		case isNear(a) && isNear(b):
+			if x-y != int64(a.Sub(b)) {
+				t.Errorf("%v and %v are %v apart, not %v", a, b, time.Duration(x-y), a.Sub(b))
+			}
+		case isNear(a) || isNear(b):
+			if x < y != a.Before(b) || x-y > 0 != (x > y) {
+				t.Errorf("%v is before %v, but not %d before %d", a, b, x, y)
+			}
+		case x-y > 0 != (x > y):
+			t.Errorf("the difference of %d and %d overflows", x, y)
+		}
+	})
+	if x := arithmetic.Nanos(time.Time{}); x >= arithmetic.Nanos(time.Unix(-4e9, 0)) {
+		t.Errorf("the zero time is %d", x)
 	}
 }

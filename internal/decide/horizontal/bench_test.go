@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -22,11 +23,8 @@ func BenchmarkDecideWithForecast(b *testing.B) { benchmarkDecide(b, active()) }
 func benchmarkDecide(b *testing.B, settings forecast.Settings) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
-			p := policy(1, 2000)
-			p.Behavior, p.Forecast = defaults(), settings
-			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
-			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
-				Target: source.Target{Type: source.Utilization, Percent: 50}}}
+			p := utilization()
+			p.Forecast = settings
 			s, o := horizontal.State{}, steady(n)
 			b.ReportAllocs()
 			i := 0
@@ -35,6 +33,47 @@ func benchmarkDecide(b *testing.B, settings forecast.Settings) {
 				o.Readings[0].Samples[0].Milli = int64(500 + i%7*40*n)
 				i++
 				_, s = horizontal.Decide(now, &p, s, &o)
+			}
+		})
+	}
+}
+
+// utilization is a policy with a utilization metric and the API server's default behavior.
+func utilization() horizontal.Policy {
+	p := policy(1, 2000)
+	p.Behavior, p.Tolerance = defaults(), metric.Tolerance{Up: 0.1, Down: 0.1}
+	p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
+		Target: source.Target{Type: source.Utilization, Percent: 50}}}
+	return p
+}
+
+// BenchmarkDecideNew is a decision six seconds after the number of pods doubled, on samples of different times, of which
+// half reach back to before.
+func BenchmarkDecideNew(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
+			p, o := utilization(), steady(n)
+			p.CPUInitializationPeriod = 5 * time.Minute
+			r := &o.Readings[0]
+			for i := range o.Pods {
+				r.Samples[i].Milli, r.Samples[i].At = 800, noon.Add(-time.Duration(i%10)*100*time.Millisecond)
+				r.Earlier = append(r.Earlier, metric.Sample{Present: true, Milli: int64(400 + i%10), At: noon})
+				if i%2 > 0 {
+					o.Pods[i].StartTime, o.Pods[i].ReadyTransition = noon.Add(-8*time.Second), noon.Add(-7*time.Second)
+					r.Samples[i].Window = 5 * time.Second
+					r.Earlier[i] = metric.Sample{}
+				}
+			}
+			s := horizontal.State{Ready: history.Ready{
+				{Time: noon.Add(-time.Minute), Pods: int32(n / 2)}, {Time: noon.Add(-6 * time.Second), Pods: int32(n)},
+			}}
+			b.ReportAllocs()
+			var d horizontal.Decision
+			for b.Loop() {
+				d, s = horizontal.Decide(noon, &p, s, &o)
+			}
+			if m := &d.Metrics[0]; m.SharedMilli == 0 || m.Newest == 0 || d.Failed > 0 {
+				b.Errorf("nothing is new: %+v", m)
 			}
 		})
 	}

@@ -1,6 +1,10 @@
 package history
 
-import "time"
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+)
 
 // ReadyFor is how far back the numbers of ready pods are remembered: as far as samples reach that a decision uses.
 const ReadyFor = 40 * time.Second
@@ -57,7 +61,7 @@ type Part struct {
 // ready. They are appended to room.
 func (r Ready) Parts(room []Part) []Part {
 	for i := len(r) - 1; i >= 0; i-- {
-		part := Part{began: r[i].Time.UnixNano()}
+		part := Part{began: arithmetic.Nanos(r[i].Time)}
 		if r[i].Pods > 0 {
 			part.part = 1 / float64(r[i].Pods)
 		}
@@ -66,9 +70,9 @@ func (r Ready) Parts(room []Part) []Part {
 	return room
 }
 
-// Share is the part that each pod had on average in the window up to a time.
-func Share(parts []Part, to time.Time, window time.Duration) float64 {
-	sum, end := 0.0, to.UnixNano()
+// Share is the part that each pod had on average in the window up to a time, in nanoseconds since 1970.
+func Share(parts []Part, to int64, window time.Duration) float64 {
+	sum, end := 0.0, to
 	from := end - int64(window)
 	for i := range parts {
 		switch p := &parts[i]; {

@@ -44,7 +44,7 @@ func TestReadyAgainstSeconds(t *testing.T) {
 				}
 			}
 			want /= float64(to - from)
-			if got := history.Share(r.Parts(nil), at(to), at(to).Sub(at(from))); math.Abs(got-want) > 1e-9 {
+			if got := history.Share(r.Parts(nil), at(to).UnixNano(), at(to).Sub(at(from))); math.Abs(got-want) > 1e-9 {
 				t.Fatalf("from %d to %d: %v, want %v (%v, %v)", from, to, got, want, r, pods)
 			}
 		}

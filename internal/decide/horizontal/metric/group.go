@@ -3,6 +3,7 @@ package metric
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -67,9 +68,10 @@ type grouping struct {
 	once bool
 	// least is how long a pod was ready for when the sample of it was taken that counts.
 	least time.Duration
-	// young pods, which started later than this, are in the initialization period.
-	young time.Time
-	delay time.Duration
+	// now is the time of the decision. Pods that started later than young are in the initialization period. Both are in
+	// nanoseconds since 1970.
+	now, young int64
+	delay      time.Duration
 	// unasked is the sample that a pod which was not asked could have.
 	unasked Sample
 }
@@ -80,7 +82,8 @@ func groupingOf(spec *source.Spec, c *Context) grouping {
 		finished: c.Divergences.Has(divergence.SucceededPods),
 		recent:   spec.IsCPU() && c.Divergences.Has(divergence.RecentlyReady),
 		once:     (spec.IsCPU() || spec.Type == source.PodEndpoint) && c.Divergences.Has(divergence.LoadOnce),
-		young:    c.Now.Add(-c.CPUInitializationPeriod),
+		now:      arithmetic.Nanos(c.Now),
+		young:    arithmetic.Nanos(c.Now.Add(-c.CPUInitializationPeriod)),
 		delay:    c.InitialReadinessDelay,
 		unasked:  Sample{At: c.Now, Window: averaging.ShortestWindow},
 	}
@@ -123,15 +126,20 @@ func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 	if pod.Ready == NoReadiness || pod.StartTime.IsZero() {
 		return true
 	}
-	if pod.StartTime.After(by.young) {
-		return pod.Ready == ReadyFalse || sample.At.Before(pod.ReadyTransition.Add(max(sample.Window, by.least)))
+	if by.isYoung(pod) {
+		return pod.Ready == ReadyFalse || readyFor(pod, arithmetic.Nanos(sample.At)) < max(sample.Window, by.least)
 	}
 	return pod.Ready == ReadyFalse && pod.StartTime.Add(by.delay).After(pod.ReadyTransition)
 }
 
-// isYoung reports whether a pod that counts is in the initialization period. Beyond it,
-// one that turns ready again has been overloaded rather than started.
-func (by *grouping) isYoung(pod *Pod) bool { return by.recent && pod.StartTime.After(by.young) }
+// isYoung reports whether a pod is in the initialization period. Beyond it, one that turns ready again has been
+// overloaded rather than started.
+func (by *grouping) isYoung(pod *Pod) bool { return arithmetic.Nanos(pod.StartTime) > by.young }
+
+// readyFor is how long a pod had been ready at a time.
+func readyFor(pod *Pod, at int64) time.Duration {
+	return time.Duration(at - arithmetic.Nanos(pod.ReadyTransition))
+}
 
 // partialContainer reports whether the metric's container is present in a part
 // of the pods only.
@@ -166,17 +174,19 @@ func readyPods(pods []Pod) int64 {
 // time to seconds. They are those that are ready, and those of before the initialization period: overload makes pods
 // unready now and then, which leaves their load to nobody who is new.
 func ReadyPods(pods []Pod, young time.Time) (n int32, since time.Time) {
+	before, latest := arithmetic.Nanos(young), arithmetic.Nanos(since)
 	for i := range pods {
 		p := &pods[i]
 		if p.Phase != PhaseRunning || p.Deleting {
 			continue
 		}
 		switch {
-		case !p.StartTime.IsZero() && p.StartTime.Before(young):
+		case arithmetic.Nanos(p.StartTime) < before && !p.StartTime.IsZero():
 			n++
 		case p.Ready == ReadyTrue:
-			if n++; p.ReadyTransition.After(since) {
-				since = p.ReadyTransition
+			n++
+			if ready := arithmetic.Nanos(p.ReadyTransition); ready > latest {
+				latest, since = ready, p.ReadyTransition
 			}
 		}
 	}

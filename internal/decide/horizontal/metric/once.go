@@ -1,6 +1,8 @@
 package metric
 
 import (
+	"time"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
@@ -16,63 +18,60 @@ import (
 //     pods unequal at the last moment of which all are known (Reading.Earlier): the use of each beyond the least of
 //     them. Nor is it more than what all use now beyond what they did then. Within the tolerance it decides nothing.
 
-// partOf is what a pod used whose window reaches back to when fewer pods were ready, and what it would have used if as
-// many had been as now.
-type partOf struct {
-	pod           int
-	milli, shared float64
+// use is what a pod that counts uses, and requests where that is compared.
+type use struct {
+	milli, wanted int64
+	// readyFor is how long it had been ready when its sample was taken.
+	readyFor time.Duration
+	// share is the part of the load that each ready pod had in the sample's window.
+	share float64
+	// isYoung says that a part of it may be the pod's start.
+	isYoung bool
 }
 
 // shared is what the pods that count use, as if the load had been shared by as many pods as now for the whole of each
 // window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
 // to use less than those do on average whose window began after that: pods that are saturated use as much before and
 // after.
-func (p *perPod) shared(by *grouping, groups []Group, n *sizes, young *recent.Pods) (used int64) {
-	pods, parts := float64(n[Counted]+n[Unsampled]), p.c.Room[:0]
-	now, of := 0.0, 0.0
-	var room [history.MostReady]history.Part
-	ready := p.c.Ready.Parts(room[:0])
-	for i, g := range groups {
-		if g != Counted {
+func (p *perPod) shared(uses []use, pods float64, young *recent.Pods) (used int64) {
+	now, of, parts := 0.0, 0.0, uses[:0]
+	for i := range uses {
+		u := &uses[i]
+		if pods*u.share > 1 {
+			parts = append(parts, *u)
 			continue
 		}
-		sample := &p.reading.Samples[i]
-		milli, part := float64(sample.Milli), 1.0
-		if sample.Window > 0 && !sample.At.IsZero() {
-			part = 1 / (pods * history.Share(ready, p.c.past(sample.At), sample.Window))
-		}
-		switch isStarting := sample.At.Sub(p.c.Pods[i].ReadyTransition) < recent.Start; {
-		case part < 1:
-			parts = append(parts, partOf{i, milli, milli * part})
-			continue
-		case !isStarting:
-			now += milli
+		if u.readyFor >= recent.Start {
+			now += float64(u.milli)
 			of++
 		}
-		used = p.sum.Add(used, sample.Milli)
-		p.addYoung(by, young, i, sample.Milli)
+		used = p.sum.Add(used, u.milli)
+		u.addTo(young)
 	}
 	now /= max(1, of)
-	for _, o := range parts {
-		milli := int64(min(o.milli, max(o.shared, now)))
-		used = p.sum.Add(used, milli)
-		p.addYoung(by, young, o.pod, milli)
+	for i := range parts {
+		u := &parts[i]
+		milli := float64(u.milli)
+		u.milli = int64(min(milli, max(milli*(1/(pods*u.share)), now)))
+		used = p.sum.Add(used, u.milli)
+		u.addTo(young)
 	}
-	p.c.Room = parts
 	return used
 }
 
-// addYoung takes in a pod that counts with so much, if it is in its initialization period.
-func (p *perPod) addYoung(by *grouping, young *recent.Pods, i int, milli int64) {
-	pod := &p.c.Pods[i]
-	if !by.isYoung(pod) {
-		return
+// share is the part of the load that each ready pod had in the window of a sample of a time; 0 where that is not known.
+func (by *grouping) share(parts []history.Part, at int64, s *Sample) float64 {
+	if s.Window <= 0 || s.At.IsZero() {
+		return 0
 	}
-	request := int64(0)
-	if p.percent {
-		request = p.reading.Requests[i].Milli
+	return history.Share(parts, min(at, by.now), s.Window)
+}
+
+// addTo takes in the pod's use if it is in its initialization period.
+func (u *use) addTo(young *recent.Pods) {
+	if u.isYoung {
+		young.Add(u.readyFor, u.milli, u.wanted)
 	}
-	young.Add(p.reading.Samples[i].At.Sub(pod.ReadyTransition), milli, request)
 }
 
 // countOnce leaves out what may be in two samples where more replicas are asked for, and adds what may be in none where

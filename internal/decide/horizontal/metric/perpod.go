@@ -2,10 +2,12 @@ package metric
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
@@ -133,12 +135,17 @@ func (p *perPod) survey(room []Group) {
 	groups := slices.Grow(room, len(pods))[:len(pods)]
 	var n sizes
 	var used, wanted int64
-	var newest, oldest, first *Sample
 	var young recent.Pods
-	isShared := by.once && len(p.c.Ready) > 1
+	times := noTimes
+	var parts []history.Part
+	isShared, uses := by.once && len(p.c.Ready) > 1, p.c.Room[:0]
+	if isShared {
+		var room [history.MostReady]history.Part
+		parts = p.c.Ready.Parts(room[:0])
+	}
 	for i := range pods {
-		sample := &samples[i]
-		g := by.group(&pods[i], sample)
+		pod, sample := &pods[i], &samples[i]
+		g := by.group(pod, sample)
 		if i < len(requests) && requests[i].Missing != RequestSet {
 			g = p.groupWithoutRequest(i, g)
 		}
@@ -147,33 +154,27 @@ func (p *perPod) survey(room []Group) {
 		if g != Counted {
 			continue
 		}
-		used = sum.Add(used, sample.Milli)
+		at := arithmetic.Nanos(sample.At)
+		times.add(at, sample)
+		u := use{milli: sample.Milli, readyFor: readyFor(pod, at), isYoung: by.recent && by.isYoung(pod)}
+		used = sum.Add(used, u.milli)
 		if percent {
-			wanted = sum.Add(wanted, requests[i].Milli)
+			u.wanted = requests[i].Milli
+			wanted = sum.Add(wanted, u.wanted)
 		}
-		if !isShared {
-			p.addYoung(&by, &young, i, sample.Milli)
-		}
-		if newest == nil {
-			newest, oldest, first = sample, sample, sample
-		}
-		if sample.At.After(newest.At) {
-			newest = sample
-		}
-		if sample.At.Before(oldest.At) {
-			oldest = sample
-		}
-		if sample.beginsBefore(first) {
-			first = sample
+		if isShared {
+			u.share = by.share(parts, at, sample)
+			uses = append(uses, u)
+		} else {
+			u.addTo(&young)
 		}
 	}
 	r.Groups, r.Counts = groups, n.counts()
-	if newest != nil {
-		r.At, r.Oldest, r.Began = newest.At, p.c.past(oldest.At), p.c.past(first.At).Add(-first.Window)
-	}
+	times.report(p.c, r)
 	if isShared {
-		shared := p.shared(&by, groups, &n, &young)
+		shared := p.shared(uses, float64(n[Counted]+n[Unsampled]), &young)
 		r.SharedMilli, used = used-shared, shared
+		p.c.Room = uses
 	}
 	all := recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
 	r.Pending = p.c.isAfterRise() && young.StandIn(all)
@@ -183,11 +184,31 @@ func (p *perPod) survey(room []Group) {
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])
 }
 
-// beginsBefore reports whether a sample's window began before another one's. Most began neither earlier nor are longer,
-// and need no computing with times.
-func (s *Sample) beginsBefore(other *Sample) bool {
-	return (s.Window > other.Window || s.At.Before(other.At)) &&
-		s.At.Add(-s.Window).Before(other.At.Add(-other.Window))
+// times are when the newest and the oldest of some samples were taken, and when the first of their windows began, with
+// the samples that say so.
+type times struct {
+	newestAt, oldestAt, firstAt int64
+	newest, oldest, first       *Sample
+}
+
+var noTimes = times{newestAt: math.MinInt64, oldestAt: math.MaxInt64, firstAt: math.MaxInt64}
+
+func (t *times) add(at int64, s *Sample) {
+	if at > t.newestAt {
+		t.newestAt, t.newest = at, s
+	}
+	if at < t.oldestAt {
+		t.oldestAt, t.oldest = at, s
+	}
+	if began := at - int64(s.Window); began < t.firstAt {
+		t.firstAt, t.first = began, s
+	}
+}
+
+func (t *times) report(c *Context, r *Result) {
+	if t.newest != nil {
+		r.At, r.Oldest, r.Began = t.newest.At, c.past(t.oldest.At), c.past(t.first.At).Add(-t.first.Window)
+	}
 }
 
 // groupWithoutRequest is the group of a pod that has no request; without it the

@@ -33,7 +33,7 @@ type Context struct {
 	// Unreached is the count that was asked for and that a rate has not let the count reach yet; 0 if there is none.
 	Unreached int32
 	// Room is kept for the next decision.
-	Room []partOf
+	Room []use
 }
 
 func (c *Context) arithmetic() arithmetic.Mode {

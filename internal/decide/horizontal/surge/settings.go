@@ -19,6 +19,7 @@ package surge
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
@@ -87,13 +88,16 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 // its start would lead to more pods, and theirs to more again. The interval's time and that of becoming ready are by
 // the clock of one node.
 func (s *Settings) counts(c *metric.Context, pod *metric.Pod, intervals *metric.Recent) bool {
-	began := c.Now
+	if !isReady(pod) {
+		return false
+	}
+	began := arithmetic.Nanos(c.Now)
 	for i := range intervals {
 		if isUse(&intervals[i]) && !intervals[i].At.IsZero() {
-			began = intervals[i].At.Add(-intervals[i].Window)
+			began = arithmetic.Nanos(intervals[i].At) - int64(intervals[i].Window)
 		}
 	}
-	return isReady(pod) && !pod.ReadyTransition.After(began.Add(-s.ReadyFor))
+	return arithmetic.Nanos(pod.ReadyTransition) <= began-int64(s.ReadyFor)
 }
 
 // shares reports whether a pod that does not count was ready during the interval. The API truncates

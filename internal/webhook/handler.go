@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // Matcher finds the VerticalPodAutoscaler that applies to a new pod; nil is none.
@@ -117,11 +116,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
 // review answers a request. Whatever goes wrong, it is admitted unchanged.
 func (h *Handler) review(ctx context.Context, request *admissionv1.AdmissionRequest) (a answer) {
 	defer func() {
-		if reason := recover(); reason != nil {
-			h.cfg.Log.Error(fmt.Errorf("%v", reason), "Admitting unchanged after a panic",
-				"resource", request.Resource.Resource, "namespace", request.Namespace, "name", request.Name,
-				"stack", string(debug.Stack()))
-			h.cfg.Metrics.unchanged(Panicked)
+		if cause := recover(); cause != nil {
+			panics.Report(cause, h.cfg.Log, func() { h.cfg.Metrics.unchanged(Panicked) }, "Admitting unchanged after a panic",
+				"resource", request.Resource.Resource, "namespace", request.Namespace, "name", request.Name)
 			a = answer{response: admitted(request), status: statusError, resource: resourceOf(request)}
 		}
 	}()

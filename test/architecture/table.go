@@ -121,6 +121,12 @@ var layers = []wall{
 		except: []string{modulePath},
 	},
 	{
+		within: "internal/panics",
+		why:    "it keeps a panic to one object, for every layer that has a log",
+		ours:   []string{"internal/panics"},
+		never:  []string{"k8s.io", "sigs.k8s.io", "net", "os", "testing"},
+	},
+	{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither its callers nor what is written",
 		ours: []string{"internal/collect", "internal/nodeagent/selection", "internal/series", "internal/timing",
@@ -145,7 +151,7 @@ var layers = []wall{
 		ours: []string{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/timing",
 			"internal/loadhistory", "internal/observe", "internal/decide",
-			"internal/snapshot",
+			"internal/snapshot", "internal/panics",
 			"api", "internal/quantity",
 		},
 		never: []string{"testing", development, simulator, tests},
@@ -246,7 +252,7 @@ var layers = []wall{
 		within: "internal/webhook",
 		why:    "it answers from the caches of its Config, and knows no loop",
 		ours: []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api",
-			"internal/quantity"},
+			"internal/panics", "internal/quantity"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{

@@ -1,14 +1,13 @@
 package status
 
 import (
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	kubeevents "github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // Event records an event, unless it is a warning and the same was recorded in the interval
@@ -28,9 +27,7 @@ func (w *Writer) Warn(hpa observehorizontal.Autoscaler, r *Record, reason, messa
 
 // Panicked reports a panic over an HPA; isSilent records no event.
 func (w *Writer) Panicked(hpa observehorizontal.Autoscaler, cause any, isSilent bool) {
-	w.Series.Panics.Inc()
-	w.Log.Error(fmt.Errorf("panic: %v", cause), "deciding failed", "object", nameOf(hpa), "stack",
-		string(debug.Stack()))
+	panics.Report(cause, w.Log, w.Series.Panics.Inc, "deciding failed", "object", nameOf(hpa))
 	if !isSilent {
 		w.Events.Event(hpa.Object(), corev1.EventTypeWarning, "InternalError",
 			"plimsoll failed on this object and left it as it is; its log says where")

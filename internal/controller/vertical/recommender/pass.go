@@ -20,12 +20,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // passes decide objects, and write what was decided. One pass runs at a time.
 type passes struct {
 	config   *Config
-	guard    guard
 	series   *monitor.Series
 	statuses *status.Writer
 	// These are fed while no pass runs, too.
@@ -50,12 +50,12 @@ func newPasses(cfg *Config, wake func()) (*passes, error) {
 		return nil, err
 	}
 	p := &passes{
-		config: cfg, guard: guard{log: cfg.Log, panicked: series.Panicked}, series: series, tracks: newTracks(),
+		config: cfg, series: series, tracks: newTracks(),
 		pods: podindex.New(), ooms: oom.NewWatcher(cfg.Pods.Pod, cfg.Policy.Usage.Divergences, wake),
 	}
 	p.statuses = &status.Writer{
 		Client: cfg.Store, Events: cfg.Events, Log: cfg.Log, Workers: cfg.Workers, Recommended: series.Recommended,
-		Guard: p.guard.do,
+		Guard: p.guard,
 	}
 	p.checkpoints = checkpoints.NewStore(checkpoints.Config{
 		Client: cfg.Store, VPAs: cfg.Objects.GetStore(), Autoscalers: p.tracks, Namespace: cfg.Namespace,
@@ -115,7 +115,7 @@ func (p *passes) pass(ctx context.Context, now time.Time, of scope) {
 	})
 	decided := make([]*work, 0, len(works))
 	for _, w := range works {
-		p.guard.do(w.track.name, func() {
+		p.guard(w.track.name, func() {
 			p.decide(now, w, ooms[w.track.name])
 			decided = append(decided, w)
 		})
@@ -201,7 +201,7 @@ func (p *passes) load(ctx context.Context, now time.Time, of scope) []*work {
 	p.config.Targets.Await(ctx, references(anew))
 	for _, w := range anew {
 		w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
-		p.guard.do(w.track.name, func() { w.track.lookup = p.lookup(w) })
+		p.guard(w.track.name, func() { w.track.lookup = p.lookup(w) })
 	}
 	for _, w := range works {
 		w.lookup = w.track.lookup
@@ -324,4 +324,14 @@ func (p *passes) observe(w *work, ooms []recommend.OOM) (recommend.Observation, 
 	}
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })
 	return o, names
+}
+
+// guard does something about one object; what goes wrong with it is no reason to leave the others alone.
+func (p *passes) guard(about types.NamespacedName, do func()) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			panics.Report(cause, p.config.Log, p.series.Panicked, "an object could not be decided", "object", about.String())
+		}
+	}()
+	do()
 }

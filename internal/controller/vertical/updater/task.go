@@ -1,15 +1,13 @@
 package updater
 
 import (
-	"fmt"
-	"runtime/debug"
-
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // task is a workload with what was decided about it in one pass.
@@ -38,10 +36,8 @@ type guard struct {
 
 // catch is to be deferred. It recovers from a panic and sets ok to false.
 func (g *guard) catch(w *workloads.Workload, ok *bool) {
-	if problem := recover(); problem != nil {
+	if cause := recover(); cause != nil {
 		*ok = false
-		g.panics.Inc()
-		g.log.Error(fmt.Errorf("%v", problem), "a defect: the object is left out", "vpa", w.Key(),
-			"stack", string(debug.Stack()))
+		panics.Report(cause, g.log, g.panics.Inc, "a defect: the object is left out", "vpa", w.Key())
 	}
 }

@@ -17,6 +17,7 @@ import (
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -206,7 +207,7 @@ func TestPodsMetric(t *testing.T) {
 	a := NewAnswers(policyOf(divergence.Default, spec), observe.PodsOf(pods))
 
 	windowed := valueOf("p2", "rps", "7")
-	windowed.WindowSeconds = ptr(int64(20))
+	windowed.WindowSeconds = ptr.To(int64(20))
 	got := a.Pods(0, &custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{
 		windowed, valueOf("p1", "RPS", "3"), valueOf("gone", "", "9"),
 	}})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -91,7 +92,7 @@ func setSpecForecast(s *forecast.Settings, f *plimsollv1alpha1.Forecast) field.E
 		}
 		s.Mode = mode
 	}
-	s.WasteLimitPercent = float64(valueOr(f.WasteLimitPercent, forecast.DefaultWasteLimitPercent))
-	s.Price = float64(valueOr(f.ShortageCostFactor, forecast.DefaultPrice))
+	s.WasteLimitPercent = float64(ptr.Deref(f.WasteLimitPercent, forecast.DefaultWasteLimitPercent))
+	s.Price = float64(ptr.Deref(f.ShortageCostFactor, forecast.DefaultPrice))
 	return nil
 }

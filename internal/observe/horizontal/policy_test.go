@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -22,8 +23,6 @@ func quantity(text string) *resource.Quantity {
 	q := resource.MustParse(text)
 	return &q
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func hpaOf(spec autoscalingv2.HorizontalPodAutoscalerSpec) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
@@ -61,7 +60,7 @@ func TestPolicy(t *testing.T) {
 		},
 		"min zero": {
 			reason: "a set min is kept, zero too",
-			spec:   autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: ptr(int32(0))},
+			spec:   autoscalingv2.HorizontalPodAutoscalerSpec{MinReplicas: ptr.To(int32(0))},
 			want:   func(p *horizontal.Policy) { p.MinReplicas = 0 },
 		},
 		"empty behavior": {
@@ -90,12 +89,12 @@ func TestPolicy(t *testing.T) {
 			reason: "each part that is set replaces its default and no other; tolerance goes by direction",
 			spec: autoscalingv2.HorizontalPodAutoscalerSpec{Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
 				ScaleUp: &autoscalingv2.HPAScalingRules{
-					SelectPolicy: ptr(autoscalingv2.MinChangePolicySelect),
+					SelectPolicy: ptr.To(autoscalingv2.MinChangePolicySelect),
 					Policies:     []autoscalingv2.HPAScalingPolicy{{Type: "Percent", Value: 10, PeriodSeconds: 60}},
 				},
 				ScaleDown: &autoscalingv2.HPAScalingRules{
-					StabilizationWindowSeconds: ptr(int32(0)),
-					SelectPolicy:               ptr(autoscalingv2.DisabledPolicySelect),
+					StabilizationWindowSeconds: ptr.To(int32(0)),
+					SelectPolicy:               ptr.To(autoscalingv2.DisabledPolicySelect),
 					Tolerance:                  quantity("50m"),
 				},
 			}},
@@ -135,7 +134,7 @@ func TestSpec(t *testing.T) {
 	bogus := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}
 	const bogusText = "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:a,Operator:Near,Values:[],},},}"
 	both := autoscalingv2.MetricTarget{
-		Type: "Value", Value: quantity("5"), AverageValue: quantity("200m"), AverageUtilization: ptr(int32(60)),
+		Type: "Value", Value: quantity("5"), AverageValue: quantity("200m"), AverageUtilization: ptr.To(int32(60)),
 	}
 	average := source.Target{Type: source.AverageValue, Milli: 200}
 	resourceSpec := func(target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
@@ -172,7 +171,7 @@ func TestSpec(t *testing.T) {
 		},
 		"resource, utilization": {
 			reason: "else the utilization holds",
-			metric: resourceSpec(autoscalingv2.MetricTarget{AverageUtilization: ptr(int32(60))}),
+			metric: resourceSpec(autoscalingv2.MetricTarget{AverageUtilization: ptr.To(int32(60))}),
 			want: source.Spec{
 				Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization, Percent: 60},
 			},

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -29,7 +30,7 @@ func conditionOf(
 func TestStatus(t *testing.T) {
 	before, earlier := noon.Add(-time.Hour), metav1.NewTime(noon.Add(-2*time.Hour))
 	old := autoscalingv2.HorizontalPodAutoscalerStatus{
-		ObservedGeneration: ptr(int64(6)), LastScaleTime: &earlier, CurrentReplicas: 2, DesiredReplicas: 3,
+		ObservedGeneration: ptr.To(int64(6)), LastScaleTime: &earlier, CurrentReplicas: 2, DesiredReplicas: 3,
 		CurrentMetrics: []autoscalingv2.MetricStatus{{Type: "Pods"}},
 		Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
 			conditionOf("ScalingActive", corev1.ConditionTrue, before, "Old"),
@@ -58,7 +59,7 @@ func TestStatus(t *testing.T) {
 			reason: "without the scale the rest of the status stays, its generation too",
 			report: statusreport.Report{Conditions: conditions},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
-				ObservedGeneration: ptr(int64(6)), LastScaleTime: &earlier, CurrentReplicas: 2, DesiredReplicas: 3,
+				ObservedGeneration: ptr.To(int64(6)), LastScaleTime: &earlier, CurrentReplicas: 2, DesiredReplicas: 3,
 				CurrentMetrics: old.CurrentMetrics, Conditions: merged,
 			},
 		},
@@ -66,17 +67,17 @@ func TestStatus(t *testing.T) {
 			reason: "desired stays, metrics are shown as far as they go",
 			report: statusreport.Report{Conditions: conditions, Counts: true, CurrentReplicas: 5, ShowMetrics: true},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
-				ObservedGeneration: ptr(int64(7)), LastScaleTime: &earlier, CurrentReplicas: 5, DesiredReplicas: 3,
+				ObservedGeneration: ptr.To(int64(7)), LastScaleTime: &earlier, CurrentReplicas: 5, DesiredReplicas: 3,
 				CurrentMetrics: []autoscalingv2.MetricStatus{{}}, Conditions: merged,
 			},
 		},
 		"rescaled": {
 			reason: "the time of the scale is noted, metrics that were not looked at are dropped",
 			report: statusreport.Report{
-				Conditions: conditions, Counts: true, CurrentReplicas: 5, DesiredReplicas: ptr(int32(8)), Rescaled: true,
+				Conditions: conditions, Counts: true, CurrentReplicas: 5, DesiredReplicas: ptr.To(int32(8)), Rescaled: true,
 			},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
-				ObservedGeneration: ptr(int64(7)), LastScaleTime: &now, CurrentReplicas: 5, DesiredReplicas: 8,
+				ObservedGeneration: ptr.To(int64(7)), LastScaleTime: &now, CurrentReplicas: 5, DesiredReplicas: 8,
 				Conditions: merged,
 			},
 		},
@@ -103,7 +104,7 @@ func TestCurrentMetrics(t *testing.T) {
 	ref := autoscalingv2.CrossVersionObjectReference{Kind: "Service", Name: "web", APIVersion: "v1"}
 	average := autoscalingv2.MetricTarget{Type: "AverageValue", AverageValue: quantity("1")}
 	value := autoscalingv2.MetricTarget{Type: "Value", Value: quantity("1")}
-	percent := autoscalingv2.MetricTarget{Type: "Utilization", AverageUtilization: ptr(int32(50))}
+	percent := autoscalingv2.MetricTarget{Type: "Utilization", AverageUtilization: ptr.To(int32(50))}
 	decimal := resource.NewMilliQuantity(1500, resource.DecimalSI)
 	cases := map[string]struct {
 		reason string
@@ -123,7 +124,7 @@ func TestCurrentMetrics(t *testing.T) {
 			},
 			result: metric.Result{Milli: 1500, Percent: 75},
 			want: autoscalingv2.MetricStatus{Type: "Resource", Resource: &autoscalingv2.ResourceMetricStatus{
-				Name: "cpu", Current: autoscalingv2.MetricValueStatus{AverageUtilization: ptr(int32(75)), AverageValue: decimal},
+				Name: "cpu", Current: autoscalingv2.MetricValueStatus{AverageUtilization: ptr.To(int32(75)), AverageValue: decimal},
 			}},
 		},
 		"memory": {

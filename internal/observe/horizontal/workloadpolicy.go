@@ -6,6 +6,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -64,8 +65,8 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 		toZero = *spec.ScaleToZero
 	}
 	own.Zero = zero.Settings{
-		CooldownPeriod:        seconds(valueOr(toZero.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
-		InitialCooldownPeriod: seconds(valueOr(toZero.InitialCooldownSeconds, 0)),
+		CooldownPeriod:        seconds(ptr.Deref(toZero.CooldownSeconds, plimsollv1alpha1.DefaultCooldownSeconds)),
+		InitialCooldownPeriod: seconds(ptr.Deref(toZero.InitialCooldownSeconds, 0)),
 	}
 	var isKnown bool
 	if own.Mode, isKnown = mode.Parse(string(spec.Mode)); !isKnown {
@@ -79,7 +80,7 @@ func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.Wor
 		if !spec.Schedules[i].Suspend {
 			own.Schedules = append(own.Schedules, schedule)
 		}
-		if most, least := schedule.MaxReplicas, valueOr(spec.MinReplicas, 1); most > 0 && most < least {
+		if most, least := schedule.MaxReplicas, ptr.Deref(spec.MinReplicas, 1); most > 0 && most < least {
 			problems = append(problems, field.Invalid(path.Child("schedules").Index(i).Child("maxReplicas"), most,
 				fmt.Sprintf("must not be below the minReplicas of the object, %d", least)))
 		}
@@ -116,8 +117,8 @@ func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i 
 		errs = append(errs, field.NotSupported(path.Child("fallback", "policy"), f.Policy, fallbackPolicies))
 	}
 	spec.Fallback = source.Fallback{
-		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, plimsollv1alpha1.DefaultFailureDurationSeconds)),
-		Replicas:        valueOr(f.Replicas, 0), Policy: policy,
+		FailureDuration: seconds(ptr.Deref(f.FailureDurationSeconds, plimsollv1alpha1.DefaultFailureDurationSeconds)),
+		Replicas:        ptr.Deref(f.Replicas, 0), Policy: policy,
 	}
 	return errs
 }
@@ -125,13 +126,6 @@ func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i 
 var fallbackPolicies = []plimsollv1alpha1.FallbackPolicy{
 	plimsollv1alpha1.FallbackStatic, plimsollv1alpha1.FallbackCurrentReplicas,
 	plimsollv1alpha1.FallbackCurrentReplicasIfHigher, plimsollv1alpha1.FallbackCurrentReplicasIfLower,
-}
-
-func valueOr(value *int32, otherwise int32) int32 {
-	if value == nil {
-		return otherwise
-	}
-	return *value
 }
 
 // ShownOf are the conditions of a WorkloadAutoscaler that are True in its status.

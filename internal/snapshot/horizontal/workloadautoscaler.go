@@ -106,14 +106,14 @@ func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 		{"metrics", int64(len(spec.Metrics)), 0, mostMetrics},
 		{"schedules", int64(len(spec.Schedules)), 0, mostSchedules},
 		{"paused.replicas", int64(paused.Replicas), 0, int64(spec.MaxReplicas)},
-		{"scaleToZero.cooldownSeconds", valueOr(zero.CooldownSeconds, 0), 0, most},
-		{"scaleToZero.initialCooldownSeconds", valueOr(zero.InitialCooldownSeconds, 0), 0, most},
-		{"syncPeriodSeconds", valueOr(spec.SyncPeriodSeconds, 3), 3, 3600},
+		{"scaleToZero.cooldownSeconds", int64(ptr.Deref(zero.CooldownSeconds, 0)), 0, most},
+		{"scaleToZero.initialCooldownSeconds", int64(ptr.Deref(zero.InitialCooldownSeconds, 0)), 0, most},
+		{"syncPeriodSeconds", int64(ptr.Deref(spec.SyncPeriodSeconds, 3)), 3, 3600},
 	}
 	if f := spec.Forecast; f != nil {
 		ranges = append(ranges,
-			numberRange{"forecast.wasteLimitPercent", valueOr(f.WasteLimitPercent, 0), 0, 100},
-			numberRange{"forecast.shortageCostFactor", valueOr(f.ShortageCostFactor, 1), 1, 1000})
+			numberRange{"forecast.wasteLimitPercent", int64(ptr.Deref(f.WasteLimitPercent, 0)), 0, 100},
+			numberRange{"forecast.shortageCostFactor", int64(ptr.Deref(f.ShortageCostFactor, 1)), 1, 1000})
 	}
 	for i := range spec.Metrics {
 		f := spec.Metrics[i].Fallback
@@ -125,17 +125,17 @@ func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 			least = 0
 		}
 		ranges = append(ranges,
-			numberRange{path + "failureDurationSeconds", valueOr(f.FailureDurationSeconds, 1), 1, most},
-			numberRange{path + "replicas", valueOr(f.Replicas, 0), least, most})
+			numberRange{path + "failureDurationSeconds", int64(ptr.Deref(f.FailureDurationSeconds, 1)), 1, most},
+			numberRange{path + "replicas", int64(ptr.Deref(f.Replicas, 0)), least, most})
 	}
 	for i := range spec.Schedules {
 		s := &spec.Schedules[i]
 		path := fmt.Sprintf("schedules[%d].", i)
 		ranges = append(ranges,
 			numberRange{path + "durationSeconds", ptr.Deref(s.DurationSeconds, 60), 60, longestDuration},
-			numberRange{path + "minReplicas", valueOr(s.MinReplicas, 1), 1, most},
-			numberRange{path + "maxReplicas", valueOr(s.MaxReplicas, 1), 1, most},
-			numberRange{path + "rampSeconds", valueOr(s.RampSeconds, 0), 0, longestRamp})
+			numberRange{path + "minReplicas", int64(ptr.Deref(s.MinReplicas, 1)), 1, most},
+			numberRange{path + "maxReplicas", int64(ptr.Deref(s.MaxReplicas, 1)), 1, most},
+			numberRange{path + "rampSeconds", int64(ptr.Deref(s.RampSeconds, 0)), 0, longestRamp})
 	}
 	for _, r := range ranges {
 		if r.value < r.least || r.value > r.most {
@@ -143,11 +143,4 @@ func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 		}
 	}
 	return nil
-}
-
-func valueOr(n *int32, otherwise int64) int64 {
-	if n == nil {
-		return otherwise
-	}
-	return int64(*n)
 }

@@ -3,6 +3,8 @@ package workloadstatus
 import (
 	"math"
 
+	"k8s.io/utils/ptr"
+
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
@@ -49,20 +51,13 @@ func (w *Decided) forecastMoved(before *plimsollv1alpha1.ForecastStatus) bool {
 		return (before == nil) != (r.Reason == forecast.ReasonOff)
 	}
 	return before.Reason != r.Reason.String() || string(before.Mode) != w.Policy.Forecast.Mode.String() ||
-		valueOf(before.Replicas) != r.Replicas || valueOf(before.StartUpSeconds) != startUpSeconds(r) ||
+		ptr.Deref(before.Replicas, 0) != r.Replicas || ptr.Deref(before.StartUpSeconds, 0) != startUpSeconds(r) ||
 		r.Reason != forecast.ReasonLearning && w.dayMoved(before) || r.Reason == forecast.ReasonLearning &&
 		before.Message != r.Text()
 }
 
 func (w *Decided) dayMoved(before *plimsollv1alpha1.ForecastStatus) bool {
 	day := &w.Decision.Forecast.Day
-	return valueOf(before.AvoidedPodMinutesPerDay) != forecast.Rounded(day.AvoidedPodMinutes) ||
-		valueOf(before.WastedPodMinutesPerDay) != forecast.Rounded(day.WastedPodMinutes)
-}
-
-func valueOf(number *int32) int32 {
-	if number == nil {
-		return 0
-	}
-	return *number
+	return ptr.Deref(before.AvoidedPodMinutesPerDay, 0) != forecast.Rounded(day.AvoidedPodMinutes) ||
+		ptr.Deref(before.WastedPodMinutesPerDay, 0) != forecast.Rounded(day.WastedPodMinutes)
 }

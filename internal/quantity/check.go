@@ -207,6 +207,24 @@ func (w *walk) skip() {
 
 func (w *walk) skipString() { w.at = min(w.at+lengthOfString(w.text[w.at+1:])+2, len(w.text)) }
 
+// lengthOfString is how far it is to the quotation mark that ends the string.
+func lengthOfString(text []byte) int {
+	for from := 0; ; {
+		at := bytes.IndexByte(text[from:], '"')
+		if at < 0 {
+			return len(text)
+		}
+		end, escapes := from+at, 0
+		for end-escapes > from && text[end-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return end
+		}
+		from = end + 1
+	}
+}
+
 func (w *walk) skipComposite() {
 	for depth := 0; w.at < len(w.text); {
 		switch w.text[w.at] {

@@ -3,7 +3,6 @@ package typed
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,14 +14,12 @@ import (
 // Decode decodes a map, which is at that path of its object, and returns the fields below it that the type does not
 // have. A value that does not fit is an *Error. Quantities that take hours to decode are refused.
 func Decode(raw map[string]any, into any, at *field.Path) (unknown []string, err error) {
-	if hasSuspect(raw) {
-		text, err := json.Marshal(raw)
-		if err == nil {
-			err = quantity.Check(text, into)
-		}
-		if err != nil {
-			return nil, err
-		}
+	text, err := json.Marshal(raw)
+	if err == nil {
+		err = quantity.Check(text, into)
+	}
+	if err != nil {
+		return nil, err
 	}
 	// The converter names no field, and cuts numbers that are too large, which an API server refuses.
 	if wrong := mismatch(raw, into, at); wrong != nil {
@@ -46,24 +43,6 @@ func Spec(object map[string]any) (map[string]any, error) {
 		return nil, wrong(object["spec"], "an object", field.NewPath("spec"))
 	}
 	return runtime.DeepCopyJSON(spec), nil
-}
-
-// hasSuspect reports whether a text in it may be a quantity that takes hours to read. Only
-// then the field is searched.
-func hasSuspect(raw any) bool {
-	switch r := raw.(type) {
-	case string:
-		return quantity.IsSuspect(r)
-	case map[string]any:
-		for _, inner := range r {
-			if hasSuspect(inner) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(r, hasSuspect)
-	}
-	return false
 }
 
 // CheckMetadata returns an error if a label or an annotation is no text, as force-activation: true without quotes is.

@@ -165,6 +165,26 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestControllerHelp: each flag of the controller is in a group, and each line of its help fits a terminal.
+func TestControllerHelp(t *testing.T) {
+	got, err := run(t, "", "controller", "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(got) {
+		if n := len(line) - 1; n > 100 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	titles := regexp.MustCompile(`(?m)^(\S.*):$`).FindAllStringSubmatch(got, -1)
+	if len(titles) != 14 || titles[2][1] != "What runs, and how it is reached" || titles[13][1] != "Other" {
+		t.Errorf("the groups are %q", titles)
+	}
+	if _, other, _ := strings.Cut(got, "\nOther:\n"); strings.Count(other, "--") != 1 {
+		t.Errorf("in no group:\n%s", other)
+	}
+}
+
 // TestArguments: kubectl completes plugins by a program of another name.
 func TestArguments(t *testing.T) {
 	for name, want := range map[string][]string{

@@ -23,7 +23,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/ui"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
-	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
@@ -93,8 +92,7 @@ func programCommand(program string) *cobra.Command {
 	add(root, useGroup, explain.Command(), advise.Command(version), ui.Command(),
 		report.Command(version), migrate.Command(), doctor.Command(version))
 	add(root, filesGroup, simulate.Command(), evaluate.Command())
-	add(root, operateGroup, controller.Command(), admission.Command(), vertical.RecommenderCommand(),
-		vertical.UpdaterCommand(), nodeagent.Command())
+	add(root, operateGroup, controller.Command(), admission.Command(), nodeagent.Command())
 	add(root, otherGroup, versionCommand())
 	addHelp(root)
 	usage.Apply(root)

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 )
 
 var update = flag.Bool("update", false, "write docs/reference/flags.md")
@@ -33,7 +35,7 @@ flags with its default, if that is not empty, 0 or false. ` + "`plimsoll COMMAND
 		writeCommand(&b, command, kubectl)
 	}
 	b.WriteString("\n## Flags of kubectl\n\nEach command that reads a cluster has these flags of kubectl.\n\n")
-	writeFlags(&b, kubectl, nil)
+	writeFlags(&b, flagsOf(kubectl), nil)
 	file := filepath.Join("..", "..", "docs", "reference", "flags.md")
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
@@ -84,10 +86,20 @@ func writeCommand(b *strings.Builder, command *cobra.Command, kubectl *pflag.Fla
 		}
 		b.WriteString(".\n")
 	}
-	if own := command.Flags(); own.HasAvailableFlags() {
-		b.WriteString("\n")
-		writeFlags(b, own, kubectl)
+	groups := flags.Groups(command.Flags())
+	for _, group := range groups {
+		fmt.Fprintf(b, "\n**%s**\n\n", group.Title)
+		writeFlags(b, group.Flags, kubectl)
 	}
+	if len(groups) == 0 && command.Flags().HasAvailableFlags() {
+		b.WriteString("\n")
+		writeFlags(b, flagsOf(command.Flags()), kubectl)
+	}
+}
+
+func flagsOf(fs *pflag.FlagSet) (all []*pflag.Flag) {
+	fs.VisitAll(func(f *pflag.Flag) { all = append(all, f) })
+	return all
 }
 
 // isShared reports whether a flag is one of kubectl's.
@@ -100,11 +112,11 @@ func isShared(f *pflag.Flag, kubectl *pflag.FlagSet) bool {
 }
 
 // writeFlags writes a table of the flags that are not kubectl's.
-func writeFlags(b *strings.Builder, of, kubectl *pflag.FlagSet) {
+func writeFlags(b *strings.Builder, all []*pflag.Flag, kubectl *pflag.FlagSet) {
 	b.WriteString("| flag | default | |\n|---|---|---|\n")
-	of.VisitAll(func(f *pflag.Flag) {
+	for _, f := range all {
 		if f.Hidden || isShared(f, kubectl) {
-			return
+			continue
 		}
 		name := "`--" + f.Name + "`"
 		if f.Shorthand != "" {
@@ -115,7 +127,7 @@ func writeFlags(b *strings.Builder, of, kubectl *pflag.FlagSet) {
 			name += " " + value
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", name, inCode(defaultOf(f)), inCell(usage))
-	})
+	}
 }
 
 // defaultOf is a flag's default on every machine; empty where it is the type's zero value.

@@ -81,7 +81,7 @@ func granted(t *testing.T, objects []runtime.Object) map[string][]string {
 // TestWhomKubeletsSee: whoever has a node has the token that its kubelet is sent. Its account may get nodes/metrics and
 // nothing else, no pod runs as it, and the controller may have tokens of no other.
 func TestWhomKubeletsSee(t *testing.T) {
-	for _, dir := range []string{configDir, horizontalDir} {
+	for _, dir := range []string{configDir, horizontalDir, filepath.Join(configDir, "separate")} {
 		objects := rendered(t, dir)
 		_, account, found := strings.Cut(kubelets.DefaultAccount, "/")
 		if !found {
@@ -200,7 +200,7 @@ func TestHorizontalAlone(t *testing.T) {
 			t.Errorf("webhooks: %s", object.Name)
 		case *appsv1.Deployment:
 			if object.Name != "plimsoll-controller" ||
-				!slices.Contains(object.Spec.Template.Spec.Containers[0].Args, "--vertical=false") {
+				!slices.Contains(object.Spec.Template.Spec.Containers[0].Args, "--components=horizontal") {
 				t.Errorf("%s runs %q", object.Name, object.Spec.Template.Spec.Containers[0].Args)
 			}
 		}

@@ -65,7 +65,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"nodeAgent: {namespace: {name: null}}":             {"/nodeAgent/namespace", "missing property 'name'"},
 		"priorityClass: {value: null}":                     {"/priorityClass", "missing property 'value'"},
 		// What the schema cannot say, the templates do.
-		"controller: {extraArgs: [--vertical=false]}":                    {"controller.extraArgs: --vertical is not for extraArgs: set vertical.enabled"},
+		"controller: {extraArgs: [--components=horizontal]}":             {"controller.extraArgs: --components is not for extraArgs: set vertical.enabled"},
 		"controller: {extraArgs: [--v=2]}":                               {"set logging.verbosity"},
 		"admissionController: {extraArgs: [--v=2]}":                      {"admissionController.extraArgs", "set logging.verbosity"},
 		"nodeAgent: {enabled: true, extraArgs: [--logging-format=text]}": {"nodeAgent.extraArgs", "set logging.format"},

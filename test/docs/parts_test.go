@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -62,7 +63,7 @@ type part struct {
 func parts(t *testing.T) []part {
 	t.Helper()
 	const controller = "Of `plimsoll controller`."
-	const vertical = "Of `plimsoll controller`, unless `--vertical=false`, and of "
+	const vertical = "Of `plimsoll controller`, where `%s` is among its `--components`."
 	var all []part
 	for _, of := range []struct {
 		title, where string
@@ -78,8 +79,8 @@ func parts(t *testing.T) []part {
 		{"Prometheus servers and external scalers", controller,
 			func(_ *testing.T, r prometheus.Registerer) error { _, err := polls.New(r, "Prometheus"); return err }},
 		{"What was learnt", controller, registerHistory},
-		{"Recommender", vertical + "`plimsoll recommender`.", registerRecommender},
-		{"Updater", vertical + "`plimsoll updater`.", registerUpdater},
+		{"Recommender", fmt.Sprintf(vertical, "recommender"), registerRecommender},
+		{"Updater", fmt.Sprintf(vertical, "updater"), registerUpdater},
 		{"Admission server", "Of `plimsoll admission-controller`.", registerAdmission},
 	} {
 		r := newRegistered()

@@ -19,7 +19,7 @@ import (
 // begin runs Plimsoll until the test ends, which leaves HPAs to upstream's loop.
 func (s *scaled) begin(flags ...string) {
 	s.t.Helper()
-	flags = append([]string{"--horizontal-pod-autoscalers=ignore", "--vertical=false"}, flags...)
+	flags = append([]string{"--horizontal-pod-autoscalers=ignore", "--components=horizontal"}, flags...)
 	if err := program.Start(s.t.Context(), flags...); err != nil {
 		s.t.Fatal(err)
 	}

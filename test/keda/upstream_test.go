@@ -25,7 +25,7 @@ var replicas = []int{4, 11, 3, 7, 1}
 func TestHPAsOfKEDA(t *testing.T) {
 	kinds := []string{byCron, byPrometheus, byScaler, byPush}
 	s := newScaled(t, 0, kinds...)
-	flags := append(slices.Clone(syncFlags), "--leader-elect=false", "--vertical=false", "--divergences=none")
+	flags := append(slices.Clone(syncFlags), "--leader-elect=false", "--components=horizontal", "--divergences=none")
 	shadow := program.StartInstance(t, "keda-shadow", append(flags, "--horizontal-pod-autoscalers=shadow")...)
 	for _, n := range replicas {
 		for _, kind := range kinds {

@@ -42,7 +42,7 @@ var moreFlags = map[string][]string{
 	controller: {
 		"--horizontal-pod-autoscalers=act",
 		"--recommender-interval=10s", "--updater-interval=10s", "--pod-recommendation-min-memory-mb=10",
-		"--updater-feature-gates=InPlace=true", "--feature-gates=InPlace=true", "--v=1",
+		"--feature-gates=InPlace=true", "--v=1",
 		"--node-agent-namespace=" + agents,
 	},
 	admission: {"--feature-gates=InPlace=true"},

@@ -51,7 +51,7 @@ type VerticalSource interface {
 	UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot
 }
 
-// Sources are what the server knows from. Vertical and History may be nil.
+// Sources are what the server knows from. What does not run here is nil.
 type Sources struct {
 	Horizontal Source
 	Vertical   VerticalSource
@@ -61,8 +61,8 @@ type Sources struct {
 // Server answers on a loopback address.
 type Server struct {
 	address string
-	source  Source
-	// vertical and history may be nil.
+	// source, vertical and history may be nil.
+	source   Source
 	vertical VerticalSource
 	history  HistorySource
 	waiting  chan struct{}
@@ -115,7 +115,7 @@ func (s *Server) Start(ctx context.Context) error {
 // remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
+	for _, kind := range s.horizontalKinds() {
 		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/snapshot", s.snapshot(kind))
 		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/history", s.historyOf(kind))
 		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/metric-histories", s.metricHistoriesOf(kind))
@@ -127,6 +127,14 @@ func (s *Server) Handler() http.Handler {
 		}
 	})
 	return mux
+}
+
+// horizontalKinds are the kinds that are decided here; none where the horizontal side does not run.
+func (s *Server) horizontalKinds() []observe.Kind {
+	if s.source == nil {
+		return nil
+	}
+	return []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler}
 }
 
 // snapshot answers with the inputs of the next decision on an object of the kind.

@@ -120,6 +120,24 @@ func TestHandler(t *testing.T) {
 
 // TestOnlySoManyWait: who asks for many objects at once does not fill the leader's
 // memory.
+// TestVerticalAlone: a process without the horizontal side knows no HPAs, and still its updater.
+func TestVerticalAlone(t *testing.T) {
+	s, err := New("127.0.0.1:0", Sources{Vertical: remembered{}}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{
+		"/horizontalpodautoscalers/shop/web/snapshot": http.StatusNotFound,
+		"/verticalpodautoscalers/shop/web/updater":    http.StatusOK,
+	} {
+		recorder := httptest.NewRecorder()
+		s.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		if recorder.Code != want {
+			t.Errorf("%s: %d, want %d", path, recorder.Code, want)
+		}
+	}
+}
+
 func TestOnlySoManyWait(t *testing.T) {
 	server, err := New("[::1]:0", Sources{Horizontal: &decisions{}}, logr.Discard())
 	if err != nil {

@@ -100,7 +100,14 @@ func IsName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) 
 
 // IsVertical reports whether an installation autoscales vertically.
 func (f *Facts) IsVertical() bool {
-	return slices.ContainsFunc(f.Expected(), func(d Deployment) bool { return d.Flag("vertical") != "false" })
+	return slices.ContainsFunc(f.Expected(), func(d Deployment) bool { return d.IsVertical() }) || f.IsSeparate()
+}
+
+// IsSeparate reports whether recommender or updater run in Deployments of their own, as config/separate has them.
+func (f *Facts) IsSeparate() bool {
+	return slices.ContainsFunc(f.Deployments.Value, func(d Deployment) bool {
+		return d.Namespace == f.Program.Namespace && (d.Component == Recommender || d.Component == Updater)
+	})
 }
 
 // Program is what examines the cluster.
@@ -203,6 +210,8 @@ type Component string
 // Plimsoll's components, by their label app.kubernetes.io/name, and those of others, by their names.
 const (
 	Controller          Component = "plimsoll-controller"
+	Recommender         Component = "plimsoll-recommender" // in a process of its own
+	Updater             Component = "plimsoll-updater"     // the same
 	AdmissionController Component = "plimsoll-admission-controller"
 	KEDAOperator        Component = "keda-operator"
 	VPARecommender      Component = "vpa-recommender"
@@ -240,6 +249,15 @@ func (d *Deployment) Flag(name string) string {
 		}
 	}
 	return value
+}
+
+// IsVertical reports whether the flags have a component of vertical autoscaling run.
+func (d *Deployment) IsVertical() bool { return d.runs("recommender") || d.runs("updater") }
+
+// runs reports whether the flags have a component run; all do without any.
+func (d *Deployment) runs(component string) bool {
+	components := d.Flag("components")
+	return components == "" || slices.Contains(strings.Split(components, ","), component)
 }
 
 // APIService is a version of an API group that the API server forwards.

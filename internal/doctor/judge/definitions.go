@@ -17,6 +17,8 @@ func install(f *facts.Facts) string {
 	}
 	switch {
 	case len(f.Controllers()) == 0:
+	case f.IsSeparate():
+		return "kubectl apply --server-side -k config/separate"
 	case f.IsVertical():
 		return "kubectl apply --server-side -k config/"
 	default: // not what evicts, resizes and changes pods
@@ -65,7 +67,10 @@ func definition(f *facts.Facts, d *facts.Definition) []doctor.Finding {
 	case !d.Exists && d.IsVertical:
 		found.Level, found.What = doctor.Warning, "it is missing"
 		found.Why = "vertical autoscaling does not begin without it"
-		found.Do = "install the definitions, or start the controller with --vertical=false"
+		found.Do = "install the definitions, or start the controller with --components=horizontal"
+		if f.IsSeparate() { // which has none of them
+			found.Do, found.Command = "install the definitions", "kubectl apply --server-side -f config/crd"
+		}
 	case !d.Exists:
 		found.What = "it is missing"
 	case !d.IsEstablished:

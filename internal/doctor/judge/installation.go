@@ -65,6 +65,14 @@ func twice(all []facts.Deployment) doctor.Finding {
 	}
 }
 
+// unready is what becomes of objects while no pod of a component is ready.
+var unready = map[facts.Component]string{
+	facts.Controller:          "nothing is scaled",
+	facts.Recommender:         "recommendations stay as they are",
+	facts.Updater:             "pods keep the requests that they have",
+	facts.AdmissionController: "new pods start without their recommended requests",
+}
+
 func notReady(d *facts.Deployment) []doctor.Finding {
 	if d.Ready >= d.Wanted && d.Wanted > 0 {
 		return nil
@@ -77,10 +85,7 @@ func notReady(d *facts.Deployment) []doctor.Finding {
 		Command: fmt.Sprintf("kubectl describe pods -n %s -l %s=%s", d.Namespace, facts.NameLabel, d.Component),
 	}
 	if d.Ready == 0 {
-		found.Level, found.Why = doctor.Problem, "nothing is scaled"
-		if d.Component != facts.Controller {
-			found.Why = "new pods start without their recommended requests"
-		}
+		found.Level, found.Why = doctor.Problem, unready[d.Component]
 	}
 	if d.Wanted == 0 {
 		found.What = "it is scaled to 0"

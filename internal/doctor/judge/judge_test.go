@@ -334,7 +334,13 @@ func TestInstall(t *testing.T) {
 		},
 		"kubectl apply --server-side -k config/": func(*facts.Facts) {},
 		"kubectl apply --server-side -k config/horizontal": func(f *facts.Facts) {
-			f.Deployments.Value[0].Args = []string{"--vertical=false"}
+			f.Deployments.Value[0].Args = []string{"--components=horizontal"}
+		},
+		"kubectl apply --server-side -k config/separate": func(f *facts.Facts) {
+			f.Deployments.Value[0].Args = []string{"--components=horizontal"}
+			f.Deployments.Value = append(f.Deployments.Value, facts.Deployment{
+				Object: facts.Object{Namespace: "plimsoll-system"}, Component: facts.Recommender,
+			})
 		},
 		"helm upgrade plimsoll charts/plimsoll --namespace scaling --reset-then-reuse-values": func(f *facts.Facts) {
 			f.Deployments.Value[0].Release = release
@@ -364,7 +370,7 @@ func TestStranger(t *testing.T) {
 	stranger := f.Deployments.Value[0]
 	stranger.Namespace, stranger.Ready = "a-tenant", 0
 	stranger.Release = facts.Release{Namespace: "a-tenant", Name: "mine"}
-	stranger.Args = []string{"--horizontal-pod-autoscalers=act", "--leader-elect-resource-name=x'; id; '", "--vertical=false"}
+	stranger.Args = []string{"--horizontal-pod-autoscalers=act", "--leader-elect-resource-name=x'; id; '", "--components=horizontal"}
 	f.Deployments.Value = append([]facts.Deployment{stranger}, f.Deployments.Value...)
 	f.ControllerManager.Value = facts.ControllerManager{Pods: 1, IsHPALoopOn: true}
 	report := Judge(f)

@@ -60,7 +60,7 @@ func upstreamVPA(f *facts.Facts) []doctor.Finding {
 		case f.IsVertical():
 			finding.Level, finding.What = doctor.Problem, "upstream's vertical autoscaler runs beside Plimsoll's"
 			finding.Why = "both write recommendations and change pods"
-			finding.Do = "scale it to 0, or start Plimsoll's controller with --vertical=false"
+			finding.Do = "scale it to 0, or start Plimsoll's controller with --components=horizontal"
 		case len(f.Controllers()) > 0:
 			continue // Plimsoll leaves VPAs to it
 		}

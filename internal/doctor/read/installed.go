@@ -196,7 +196,8 @@ const deploymentsPath = "/apis/apps/v1/deployments"
 
 // installation reads Plimsoll's Deployments, then their Leases and the rights of their accounts.
 func (r *reader) installation(ctx context.Context) {
-	selector := fmt.Sprintf("%s in (%s,%s)", facts.NameLabel, facts.Controller, facts.AdmissionController)
+	selector := fmt.Sprintf("%s in (%s,%s,%s,%s)", facts.NameLabel, facts.Controller, facts.Recommender, facts.Updater,
+		facts.AdmissionController)
 	r.facts.Deployments = reading(ctx, r, listDeployments, func(ctx context.Context) ([]facts.Deployment, error) {
 		var all []facts.Deployment
 		err := list(ctx, r.api, deploymentsPath, url.Values{"labelSelector": {selector}}, func(d *deployment) {

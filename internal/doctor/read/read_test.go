@@ -208,7 +208,7 @@ func TestGrants(t *testing.T) {
 			Component: component, Args: args}
 	}
 	controller := deployed("c", "robot", facts.Controller,
-		"--kubelet-service-account=$(POD_NAMESPACE)/nobody", "--vertical=false")
+		"--kubelet-service-account=$(POD_NAMESPACE)/nobody", "--components=horizontal")
 	r := &reader{facts: &facts.Facts{Program: facts.Program{Lease: "leader"}}}
 	for name, tt := range map[string]struct {
 		deployments []facts.Deployment
@@ -217,7 +217,7 @@ func TestGrants(t *testing.T) {
 		"nothing installed": {nil, nil},
 		"horizontal":        {[]facts.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
 		"names that are none": {[]facts.Deployment{deployed("c", "robot", facts.Controller,
-			"--kubelet-service-account=kube-system/x; id", "--leader-elect-resource-name=x'; id; '", "--vertical=false")},
+			"--kubelet-service-account=kube-system/x; id", "--leader-elect-resource-name=x'; id; '", "--components=horizontal")},
 			[]string{"autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller),
 			deployed("a", "gate", facts.AdmissionController)}, []string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},

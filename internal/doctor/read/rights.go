@@ -69,7 +69,7 @@ func (r *reader) needed(all []manifest) ([]facts.Right, error) {
 			accounts[shippedAdmission] = d.Namespace + "/" + d.Account
 		}
 	}
-	isVertical := controller.Flag("vertical") != "false"
+	isVertical := controller.IsVertical()
 	var needed []facts.Right
 	for _, g := range granted {
 		account := accounts[g.account]

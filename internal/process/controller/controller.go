@@ -1,5 +1,5 @@
 // Package controller wires plimsoll controller: the horizontal loop, the vertical side and the
-// inspection endpoint as one process.
+// inspection endpoint as one process, or some of them.
 package controller
 
 import (
@@ -76,8 +76,8 @@ type Config struct {
 	Kubelets       kubelets.Config
 	// Sources are the metrics APIs, and what Plimsoll reads itself.
 	Sources sources.Config
-	// Vertical runs the vertical side too, with what flags say of its parts.
-	Vertical            bool
+	// Components are those that run here, at least one of them.
+	Components          []string
 	Recommender         recommender.Config
 	Updater             updater.Config
 	VerticalDivergences divergence.Set
@@ -91,7 +91,10 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(config, cfg, log)
+	if !cfg.runs(Horizontal) {
+		return runVertical(ctx, config, cfg, log)
+	}
+	mgr, err := newManager(config, cfg, log, func(*ctrl.Options) {})
 	if err != nil {
 		return err
 	}
@@ -103,21 +106,15 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	if err := mgr.Add(loop); err != nil {
 		return fmt.Errorf("adding the loop: %w", err)
 	}
-	if cfg.Vertical {
+	if cfg.runsVertical() {
 		if err := mgr.Add(loop.vertical); err != nil {
 			return fmt.Errorf("adding the vertical loop: %w", err)
 		}
 	}
-	if cfg.InspectionAddress != "0" {
-		inspection, err := newInspection(cfg.InspectionAddress, inspect.Sources{
-			Horizontal: loop.controller, Vertical: loop.vertical, History: loop.controller,
-		}, log.WithName("inspection"))
-		if err != nil {
-			return err
-		}
-		if err := mgr.Add(inspection); err != nil {
-			return fmt.Errorf("adding the inspection: %w", err)
-		}
+	if err := cfg.addInspection(mgr, inspect.Sources{
+		Horizontal: loop.controller, Vertical: loop.vertical, History: loop.controller,
+	}, log); err != nil {
+		return err
 	}
 	if err := mgr.AddHealthzCheck("horizontal", loop.alive); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)
@@ -128,8 +125,8 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	return mgr.Start(ctx)
 }
 
-// newManager makes the manager of the process: leadership, health, metrics.
-func newManager(config *rest.Config, cfg *Config, log logr.Logger) (manager.Manager, error) {
+// newManager makes the manager of the process: leadership, health, metrics. set may change its options.
+func newManager(config *rest.Config, cfg *Config, log logr.Logger, set func(*ctrl.Options)) (manager.Manager, error) {
 	options := ctrl.Options{
 		Logger:                 log,
 		Metrics:                metricsserver.Options{BindAddress: cfg.MetricsAddress},
@@ -137,6 +134,7 @@ func newManager(config *rest.Config, cfg *Config, log logr.Logger) (manager.Mana
 		PprofBindAddress:       cfg.PprofAddress,
 	}
 	cfg.LeaderElection.Apply(&options)
+	set(&options)
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("starting: %w", err)
@@ -213,11 +211,9 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(vertical.Config{
-		REST: config, Client: client, Informers: all.informers, Pods: all.whole, Scales: scales, Metrics: source,
-		Recommender: c.Recommender, Updater: &c.Updater, Divergences: c.VerticalDivergences, Conflict: c.Conflict,
-		Workloads: objects, Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
-	})}
+	beside := c.verticalConfig(config, client, scales, log)
+	beside.Informers, beside.Pods, beside.Metrics, beside.Workloads = all.informers, all.whole, source, objects
+	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(beside)}
 	cfg := controllerhorizontal.Config{
 		Client: client, Informers: all.informers, Pods: all.pods, Targets: all.targets, WorkloadAutoscalers: objects,
 		Metrics: source, Conflict: l.vertical.OfHorizontal,
@@ -292,7 +288,7 @@ func newCaches(config *rest.Config, client kubernetes.Interface, of *Config) (*c
 	c := &caches{
 		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
 	}
-	if of.Vertical {
+	if of.runsVertical() {
 		vpas, err := vpa.New(config)
 		if err != nil {
 			return nil, err

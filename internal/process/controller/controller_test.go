@@ -1,9 +1,36 @@
 package controller
 
 import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 )
+
+// TestHealthCheck: the probes of upstream's manifests are answered, and the recommender has time to write checkpoints.
+func TestHealthCheck(t *testing.T) {
+	cfg := &Config{Components: []string{Recommender}}
+	cfg.Recommender.FlushTimeout = time.Minute
+	var options ctrl.Options
+	var dead error
+	cfg.setVertical(&options, func() error { return dead })
+	if grace := options.GracefulShutdownTimeout; grace == nil || *grace <= time.Minute {
+		t.Errorf("the end may take %v", grace)
+	}
+	for _, want := range []int{http.StatusOK, http.StatusInternalServerError} {
+		recorder := httptest.NewRecorder()
+		options.Metrics.ExtraHandlers["/health-check"].ServeHTTP(recorder,
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health-check", http.NoBody))
+		if recorder.Code != want {
+			t.Errorf("%d: %s", recorder.Code, recorder.Body)
+		}
+		dead = errors.New("no pass has ended")
+	}
+}
 
 // TestFieldManager: installations with different Leases have different names, which the
 // API server takes.

@@ -1,10 +1,8 @@
-// Package vertical wires the vertical side: recommender and updater as a part of a process
-// that has other loops too, and the recommender as a process of its own.
+// Package vertical wires the vertical side: recommender, updater, or both over the same caches.
 package vertical
 
 import (
 	"context"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -42,9 +40,10 @@ type Config struct {
 	Pods      *podcache.Whole
 	Scales    *scale.Access
 	Metrics   *metricsapi.Client
-	// Recommender has what flags say.
+	// Recommends says that the recommender runs here. Recommender has its flags, and the namespaces for both.
+	Recommends  bool
 	Recommender recommender.Config
-	// Updater has what flags say; nil where only the recommender runs.
+	// Updater has the flags of the updater; nil where it does not run.
 	Updater     *updater.Config
 	Divergences divergence.Set
 	Conflict    conflict.Mode
@@ -96,31 +95,47 @@ func (l *Loop) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := processrecommender.New(&processrecommender.ProcessConfig{
-		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
-	})
+	r, samples, err := l.newRecommender(shared)
 	if err != nil {
 		return err
 	}
-	defer r.StopEvents()
-	u, err := l.newUpdater(shared, r.Samples)
+	if r != nil {
+		defer r.StopEvents()
+	}
+	u, err := l.newUpdater(shared, samples)
 	if err != nil {
 		return err
 	}
 	shared.Start(ctx)
-	go r.Evictions.RunWithContext(ctx)
-	l.recommender.Store(r.Recommender)
 	if l.cfg.FindsConflicts {
 		l.finder.Store(shared.Conflicts)
 	}
 	shared.AwaitHorizontals(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return r.Run(ctx) })
+	if r != nil {
+		go r.Evictions.RunWithContext(ctx)
+		l.recommender.Store(r.Recommender)
+		group.Go(func() error { return r.Run(ctx) })
+	}
 	if u != nil {
 		l.updater.Store(u.Controller)
 		group.Go(func() error { return u.Start(ctx) })
 	}
 	return group.Wait()
+}
+
+// newRecommender makes the recommender over the caches, where it is to run, and its samples of what pods use.
+func (l *Loop) newRecommender(shared *caches.Caches) (*processrecommender.Process, currentusage.Kubelets, error) {
+	if !l.cfg.Recommends {
+		return nil, nil, nil
+	}
+	r, err := processrecommender.New(&processrecommender.ProcessConfig{
+		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, r.Samples, nil
 }
 
 // newUpdater makes the updater for the same caches, where it is to run.
@@ -143,13 +158,15 @@ func (l *Loop) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	return ""
 }
 
-// health is upstream's: an error if no pass has ended for long.
-func (l *Loop) health(w http.ResponseWriter, _ *http.Request) {
+// Alive is the health check: an error if no pass of what runs here has ended for long.
+func (l *Loop) Alive() error {
 	if r := l.recommender.Load(); r != nil {
 		if err := r.Alive(time.Now()); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
+			return err
 		}
 	}
-	_, _ = w.Write([]byte("OK")) // a client that has gone needs no answer
+	if u := l.updater.Load(); u != nil {
+		return u.Alive()
+	}
+	return nil
 }

@@ -105,7 +105,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a "+
 			"Utilization target on: skip or allow. Warnings say so.")
 	flags.AddValues(fs, "vertical-conflict", flags.Values{All: []string{conflict.Skip.String(), conflict.Allow.String()}})
-	flags.AddHiddenLogFlags(fs)
+	flags.AddIgnored(fs, pflag.NewFlagSet("", pflag.ContinueOnError))
 }
 
 func (f *Flags) addCertificates(fs *pflag.FlagSet) {

@@ -3,12 +3,13 @@ package controller
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
 )
 
 // Command is plimsoll controller.
 func Command() *cobra.Command {
-	flags := &Flags{}
+	given := &Flags{}
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run the autoscaling loops, horizontal and vertical",
@@ -16,25 +17,33 @@ func Command() *cobra.Command {
 
 Use it through the manifests in config/, which start it with two replicas and with the
 permissions that it needs. By default it acts on WorkloadAutoscalers, on HPAs on which no other
-controller acts, and on VerticalPodAutoscalers once their definitions are installed. Flags that
-kube-controller-manager has too have its names and defaults.`,
-		Example: `  # Compare with kube-controller-manager on the cluster of a kubeconfig, and write nothing about HPAs
-  plimsoll controller --kubeconfig=$HOME/.kube/config --horizontal-pod-autoscalers=shadow --vertical=false \
-    --leader-elect=false
+controller acts, and on VerticalPodAutoscalers once their definitions are installed. Flags of
+kube-controller-manager and of upstream's vertical autoscaler have their names and defaults
+(docs/migrate.md has those that differ).`,
+		Example: `  # Compare with kube-controller-manager on a kubeconfig's cluster, and write nothing about HPAs
+  plimsoll controller --kubeconfig=$HOME/.kube/config --leader-elect=false \
+    --components=horizontal --horizontal-pod-autoscalers=shadow
 
   # Act on all HPAs, where kube-controller-manager's own loop is off
   plimsoll controller --horizontal-pod-autoscalers=act
+
+  # In place of upstream's recommender, with the flags that it had; its updater stays as it is
+  plimsoll controller --components=recommender --recommendation-margin-fraction=0.2
 
   # Decide as upstream does, without any divergence
   plimsoll controller --divergences=none --vertical-divergences=none`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.Validate(); err != nil {
+			if err := given.Validate(); err != nil {
 				return err
 			}
-			return controller.Run(cmd.Context(), flags.Config(), flags.common.Logger(cmd.ErrOrStderr()))
+			log := given.common.Logger(cmd.ErrOrStderr())
+			if ignored := flags.Ignored(cmd.Flags()); len(ignored) > 0 {
+				log.Info("these flags change nothing", "flags", ignored)
+			}
+			return controller.Run(cmd.Context(), given.Config(), log)
 		},
 	}
-	flags.Add(cmd.Flags())
+	given.Add(cmd.Flags())
 	return cmd
 }

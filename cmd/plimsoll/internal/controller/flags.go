@@ -4,6 +4,7 @@ package controller
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
 )
 
-// Flags are the flags of plimsoll controller. Those that
-// kube-controller-manager has too have its names and defaults.
+// Flags are the flags of plimsoll controller. Those that kube-controller-manager and upstream's recommender have too
+// have their names and defaults; those of upstream's updater have its names with a prefix, and without it.
 type Flags struct {
 	common      flags.Common
 	config      controller.Config
@@ -30,28 +31,54 @@ type Flags struct {
 	updater     vertical.UpdaterFlags
 }
 
-// Add adds them.
+// Add adds them, in the groups of help.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.config.Options = observehorizontal.DefaultOptions()
-	f.addHorizontal(fs)
-	f.addSurge(fs)
-	f.past.add(fs)
-	flags.AddKubelets(fs, &f.config.Kubelets)
-	flags.AddSources(fs, &f.config.Sources)
-	f.recommender.Add(fs)
-	f.recommender.AddOwn(fs, "vertical-")
-	f.recommender.AddLoadHistory(fs)
-	f.updater.Add(fs, updaterPrefix)
-	f.config.LeaderElection = process.LeaderElection{
-		Enabled: true, ResourceName: controller.DefaultLeaseName, ResourceNamespace: controller.DefaultLeaseNamespace,
-	}
-	flags.AddLeaderElection(fs, &f.config.LeaderElection)
+	flags.AddGroup(fs, "What runs, and how it is reached", f.addProcess)
+	flags.AddGroup(fs, "Leader election", f.addElection)
+	flags.AddGroup(fs, "Horizontal autoscaling", f.addHorizontal)
+	flags.AddGroup(fs, "Horizontal autoscaling: surges of CPU use", f.addSurge)
+	flags.AddGroup(fs, "Horizontal autoscaling: what is learnt of loads", f.addLearning)
+	flags.AddGroup(fs, "CPU and memory, from kubelets and node agents",
+		func(group *pflag.FlagSet) { flags.AddKubelets(group, &f.config.Kubelets) })
+	flags.AddGroup(fs, "Other metrics",
+		func(group *pflag.FlagSet) { flags.AddSources(group, &f.config.Sources) })
+	flags.AddGroup(fs, "Vertical autoscaling, recommender and updater", f.recommender.AddShared)
+	flags.AddGroup(fs, "Recommender", f.recommender.Add)
+	flags.AddGroup(fs, "Updater", f.updater.Add)
+	flags.AddGroup(fs, "A Prometheus that knows the past", f.recommender.AddHistory)
+	f.addUpstream(fs)
+}
+
+// addUpstream accepts what the manifests of upstream's recommender and updater may have besides.
+func (f *Flags) addUpstream(fs *pflag.FlagSet) {
+	ignored := pflag.NewFlagSet("", pflag.ContinueOnError)
+	ignored.Bool("memory-saver", false, "")
+	ignored.Int("min-checkpoints", 10, "")
+	ignored.Bool("profiling", false, "")
+	flags.AddIgnored(fs, ignored)
+	names := f.updater.UpstreamNames()
+	names["address"] = "metrics-bind-address"
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if here := names[name]; here != "" {
+			name = here
+		}
+		return pflag.NormalizedName(name)
+	})
+}
+
+func (f *Flags) addProcess(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.config.Components, "components", controller.Components(),
+		"What runs in this process: horizontal decides HPAs and WorkloadAutoscalers, recommender and updater "+
+			"VerticalPodAutoscalers once their definitions are installed. Without the last two where another vertical "+
+			"autoscaler runs: two must not work on the same objects.")
+	flags.AddValues(fs, "components", flags.Values{All: controller.Components(), IsList: true})
 	f.common.Add(fs, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
 	f.common.AddLogFormat(fs)
 	fs.Float32Var(&f.config.API.QPS, "kube-api-qps", 0,
 		"QPS to use while talking with the API server; 0 for no limit on this side.")
 	fs.IntVar(&f.config.API.Burst, "kube-api-burst", 0,
-		"Burst to use while talking with the API server; needed with --kube-api-qps.")
+		"Burst to use while talking with the API server, with --kube-api-qps; twice that without it.")
 	fs.StringVar(&f.config.MetricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
 	fs.StringVar(&f.config.HealthAddress, "health-probe-bind-address", ":8081",
 		"The address of /healthz and /readyz; 0 for none.")
@@ -59,6 +86,15 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 		"The loopback address of /debug/pprof, for kubectl port-forward; none by default.")
 	fs.StringVar(&f.config.InspectionAddress, "inspection-bind-address", "127.0.0.1:8082",
 		"Loopback address of the inspection endpoint used by plimsoll explain, through pods/portforward; 0 for none.")
+}
+
+func (f *Flags) addElection(fs *pflag.FlagSet) {
+	f.config.LeaderElection = process.LeaderElection{
+		Enabled: true, ResourceNamespace: controller.DefaultLeaseNamespace,
+	}
+	flags.AddLeaderElection(fs, &f.config.LeaderElection)
+	fs.Lookup("leader-elect-resource-name").Usage = "The name of the Lease. Without it plimsoll-controller; where " +
+		"horizontal is not among --components, plimsoll-recommender or plimsoll-updater."
 }
 
 func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
@@ -83,13 +119,6 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay",
 		f.config.Options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
-	fs.StringVar(&f.forecast, prefix+"forecast", f.config.Options.Forecast.String(),
-		"What becomes of forecasts of the load, where a WorkloadAutoscaler has no spec.forecast and an HPA no annotation "+
-			observehorizontal.ForecastAnnotation+". Off learns nothing. Preview shows what a forecast would do. Active "+
-			"raises the replica count before the load comes, where that has been worth it (docs/forecast.md).")
-	flags.AddValues(fs, prefix+"forecast", flags.Values{All: []string{
-		forecast.Off.String(), forecast.Preview.String(), forecast.Active.String(),
-	}})
 	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
 		"How often status is written for its numbers alone; a change of replicas or conditions is written at "+
 			"once. 0 writes each change.")
@@ -99,12 +128,6 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
 			"(docs/compatibility.md).")
 	flags.AddDivergences(fs, "divergences", divergence.All())
-	fs.BoolVar(&f.config.Checkpoints, "autoscaler-checkpoints", true,
-		"Keep what was learnt of the load of each HPA and WorkloadAutoscaler in AutoscalerCheckpoints, written once an "+
-			"hour, so that a restart does not lose it.")
-	fs.BoolVar(&f.config.Vertical, "vertical", true,
-		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
-			"False where another vertical autoscaler does: two must not work on the same objects.")
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
 		"What becomes of HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on all, "+
 			"and pauses where another controller writes the status. shadow decides, compares with the other controller "+
@@ -113,6 +136,21 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.config.TakeoverDelay, "horizontal-pod-autoscaler-takeover-delay", controller.DefaultTakeoverDelay,
 		"With --horizontal-pod-autoscalers=auto or act: how long another controller must have written no status of an HPA "+
 			"before Plimsoll acts on it. With auto it should be several times the other controller's sync period.")
+}
+
+func (f *Flags) addLearning(fs *pflag.FlagSet) {
+	const prefix = "horizontal-pod-autoscaler-"
+	fs.StringVar(&f.forecast, prefix+"forecast", f.config.Options.Forecast.String(),
+		"What becomes of forecasts of the load, where a WorkloadAutoscaler has no spec.forecast and an HPA no annotation "+
+			observehorizontal.ForecastAnnotation+". Off learns nothing. Preview shows what a forecast would do. Active "+
+			"raises the replica count before the load comes, where that has been worth it (docs/forecast.md).")
+	flags.AddValues(fs, prefix+"forecast", flags.Values{All: []string{
+		forecast.Off.String(), forecast.Preview.String(), forecast.Active.String(),
+	}})
+	fs.BoolVar(&f.config.Checkpoints, "autoscaler-checkpoints", true,
+		"Keep what was learnt of the load of each HPA and WorkloadAutoscaler in AutoscalerCheckpoints, written once an "+
+			"hour, so that a restart does not lose it.")
+	f.past.add(fs)
 }
 
 // Validate names every flag that has a value which cannot work.
@@ -136,13 +174,12 @@ func (f *Flags) Validate() error {
 	flags.ValidateSources(&f.config.Sources, check)
 	f.recommender.Validate(check)
 	f.past.validate(check, &f.recommender)
-	f.updater.Validate(check, updaterPrefix)
+	f.updater.Validate(check)
 	check(f.config.TakeoverDelay > 0, prefix+"takeover-delay", f.config.TakeoverDelay, "must be greater than 0")
 	check(f.config.StatusInterval >= 0, "status-interval", f.config.StatusInterval, "must not be negative")
 	check(f.config.EventInterval >= 0, "event-interval", f.config.EventInterval, "must not be negative")
 	check(f.config.API.QPS >= 0, "kube-api-qps", f.config.API.QPS, "must not be negative")
-	check(f.config.API.QPS == 0 || f.config.API.Burst >= 1, "kube-api-burst", f.config.API.Burst,
-		"must be greater than 0 with --kube-api-qps")
+	check(f.config.API.Burst >= 0, "kube-api-burst", f.config.API.Burst, "must not be negative")
 	f.common.Validate(check)
 	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress),
 		"pprof-bind-address", f.config.PprofAddress,
@@ -152,7 +189,13 @@ func (f *Flags) Validate() error {
 	f.config.Options.Divergences = set
 	f.config.Options.Forecast, err = observehorizontal.ParseForecastMode(f.forecast)
 	check(err == nil, prefix+"forecast", f.forecast, "must be Off, Preview or Active")
+	unknown := flags.Values{All: controller.Components(), IsList: true}.Unknown(strings.Join(f.config.Components, ","))
+	check(len(f.config.Components) > 0 && unknown == "", "components", strings.Join(f.config.Components, ","),
+		"must be some of "+strings.Join(controller.Components(), ", "))
 	election := &f.config.LeaderElection
+	if election.ResourceName == "" {
+		election.ResourceName = controller.LeaseName(f.config.Components)
+	}
 	flags.ValidateLeaderElection(election, check)
 	check(!election.Enabled || election.ResourceNamespace != "", "leader-elect-resource-namespace",
 		election.ResourceNamespace, "must not be empty")
@@ -160,15 +203,15 @@ func (f *Flags) Validate() error {
 	return errs.Join()
 }
 
-// updaterPrefix tells the updater's flags from others.
-const updaterPrefix = "updater-"
-
 // Config is what the flags mean. They must be valid.
 func (f *Flags) Config() *controller.Config {
 	cfg := f.config
 	cfg.API.Kubeconfig = f.common.Kubeconfig
+	if cfg.API.Burst == 0 {
+		cfg.API.Burst = int(math.Ceil(2 * float64(cfg.API.QPS)))
+	}
 	cfg.Workers = int(f.workers)
-	cfg.Recommender, cfg.Updater = f.recommender.Config(), f.updater.Config()
+	cfg.Recommender, cfg.Updater = f.recommender.Config(), f.updater.Config(f.recommender.Features)
 	cfg.VerticalDivergences, cfg.Conflict = f.recommender.Divergences(), f.recommender.Conflict
 	f.past.set(&cfg)
 	return &cfg

@@ -24,7 +24,7 @@ func ParseGates(gates map[string]string) (validation.Features, error) {
 			switch feature := known[name]; {
 			case name == "AllAlpha" && all:
 				features = validation.Features{CPUStartupBoost: on, InPlace: on, PerVPAConfig: on}
-			case name == "AllAlpha" || name == "AllBeta":
+			case name == "AllAlpha" || name == "AllBeta" || name == "InPlaceOrRecreate": // the last is always on by now
 			case feature == nil:
 				return features, fmt.Errorf("unrecognized feature gate: %s", name)
 			case !all:

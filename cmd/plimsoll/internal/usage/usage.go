@@ -28,6 +28,9 @@ func Apply(cmd *cobra.Command) {
 			each.ValidArgsFunction = cobra.NoFileCompletions // arguments are objects, not files
 		}
 		each.Args = checked(each.Args)
+		if len(flags.Groups(each.Flags())) > 0 {
+			each.SetUsageFunc(printGroups)
+		}
 	})
 }
 

@@ -21,6 +21,12 @@ type historyFlags struct {
 	client *prometheushistory.Client
 }
 
+// AddHistory adds the flags about Prometheus: those of the recommender, and those that only past loads need.
+func (f *RecommenderFlags) AddHistory(fs *pflag.FlagSet) {
+	f.history.add(fs)
+	f.history.prometheus.AddLoad(fs)
+}
+
 func (f *historyFlags) add(fs *pflag.FlagSet) {
 	c := &f.prometheus.Config
 	*c = prometheushistory.DefaultConfig()
@@ -40,9 +46,6 @@ func (f *historyFlags) add(fs *pflag.FlagSet) {
 		"The label with the namespace there.")
 	fs.StringVar(&c.PodNameLabel, "pod-name-label", c.PodNameLabel, "The label with the pod's name there.")
 }
-
-// AddLoadHistory adds the flags about Prometheus that only those who read past loads need.
-func (f *RecommenderFlags) AddLoadHistory(fs *pflag.FlagSet) { f.history.prometheus.AddLoad(fs) }
 
 // LoadHistory makes a client of Prometheus for past loads, by the same flags as the recommender's.
 func (f *RecommenderFlags) LoadHistory(check flags.Check) *prometheushistory.Client {

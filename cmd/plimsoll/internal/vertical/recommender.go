@@ -1,5 +1,4 @@
-// Package vertical has the flags of recommender and updater, which plimsoll controller has
-// too, and the commands that run one of them alone.
+// Package vertical has the flags of plimsoll controller about its recommender and its updater.
 package vertical
 
 import (
@@ -25,7 +24,7 @@ import (
 )
 
 // RecommenderFlags are the flags of upstream's recommender, by its names and
-// defaults.
+// defaults, and those of Plimsoll's own about both components.
 type RecommenderFlags struct {
 	name                      string
 	interval                  time.Duration
@@ -50,21 +49,13 @@ type RecommenderFlags struct {
 	// Conflict is --vertical-conflict.
 	Conflict        conflict.Mode
 	countContention bool
-	// prefix is that of --divergences.
-	prefix string
 
-	// features and differs are what gates and divergences mean.
-	features validation.Features
+	// Features and differs are what gates and divergences mean.
+	Features validation.Features
 	differs  divergence.Set
-
-	// unused are those that change nothing here.
-	unused struct {
-		memorySaver    bool
-		minCheckpoints int
-	}
 }
 
-// Add adds what the loop has; none of it collides with the horizontal side's.
+// Add adds those of the recommender alone.
 func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.name, "recommender-name", "default",
 		"Recommend for the objects that name this recommender; as \"default\" also for those that name none.")
@@ -73,18 +64,10 @@ func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 		"How often checkpoints are deleted whose object or container is gone.")
 	fs.DurationVar(&f.checkpointsTimeout, "checkpoints-timeout", time.Minute,
 		"How long writing checkpoints may take at the end of the process.")
-	f.history.add(fs)
 	fs.IntVar(&f.workers, "update-worker-count", 10, "How many statuses and checkpoints are written at a time.")
-	fs.StringVar(&f.namespace, "vpa-object-namespace", "",
-		"The one namespace of vertical autoscalers that is looked at; all without it.")
-	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
-		"Namespaces, with commas between, whose vertical autoscalers are left alone.")
-	fs.BoolVar(&f.unused.memorySaver, "memory-saver", false,
-		"Changes nothing: only pods of vertical autoscalers are tracked anyway.")
-	fs.IntVar(&f.unused.minCheckpoints, "min-checkpoints", 10, "Changes nothing, as upstream.")
-	fs.StringToStringVar(&f.gates, "feature-gates", nil,
-		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or "+
-			"=false. All are off by default.")
+	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
+		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It "+
+			"is reported either way.")
 	f.addFormula(fs)
 	f.addHistory(fs)
 }
@@ -92,17 +75,19 @@ func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 // conflictModes are the values of --vertical-conflict.
 var conflictModes = flags.Values{All: []string{conflict.Skip.String(), conflict.Allow.String()}}
 
-// AddOwn adds the flags of Plimsoll's own; prefix tells them from those of the
-// horizontal side.
-func (f *RecommenderFlags) AddOwn(fs *pflag.FlagSet, prefix string) {
-	f.prefix = prefix
-	fs.StringVar(&f.divergences, prefix+"divergences", "default",
+// AddShared adds those about the recommender and the updater.
+func (f *RecommenderFlags) AddShared(fs *pflag.FlagSet) {
+	fs.StringVar(&f.namespace, "vpa-object-namespace", "",
+		"The one namespace of vertical autoscalers that is looked at; all without it.")
+	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
+		"Namespaces, with commas between, whose vertical autoscalers are left alone.")
+	fs.StringToStringVar(&f.gates, "feature-gates", nil,
+		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or "+
+			"=false. All are off by default.")
+	fs.StringVar(&f.divergences, "vertical-divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
 			"between (docs/compatibility.md).")
-	flags.AddDivergences(fs, prefix+"divergences", divergence.All())
-	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
-		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It "+
-			"is reported either way.")
+	flags.AddDivergences(fs, "vertical-divergences", divergence.All())
 	fs.StringVar((*string)(&f.Conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves "+
 			"it alone, allow does not.")
@@ -186,10 +171,10 @@ func (f *RecommenderFlags) Validate(check flags.Check) {
 		"must not be negative")
 	check(f.Conflict.IsValid(), "vertical-conflict", f.Conflict, "must be skip or allow")
 	var err error
-	f.features, err = flags.ParseGates(f.gates)
+	f.Features, err = flags.ParseGates(f.gates)
 	check(err == nil, "feature-gates", f.gates, fmt.Sprint(err))
 	f.differs, err = divergence.Parse(f.divergences)
-	check(err == nil, f.prefix+"divergences", f.divergences, fmt.Sprint(err))
+	check(err == nil, "vertical-divergences", f.divergences, fmt.Sprint(err))
 }
 
 // policy is the flags that take part in a decision.
@@ -224,7 +209,7 @@ func (f *RecommenderFlags) Config() recommender.Config {
 	cfg := recommender.Config{
 		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
 		Interval: f.interval, CollectInterval: f.checkpointsGC, FlushTimeout: f.checkpointsTimeout, Workers: f.workers,
-		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(),
+		NoOverrides: !f.Features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(),
 		SkipsConflicts: f.Conflict.Skips(),
 	}
 	if f.history.client != nil {

@@ -1,10 +1,8 @@
 package vertical
 
 import (
-	"fmt"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,10 +13,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// UpdaterFlags are what the updater's loop is told, by upstream's names and
-// defaults. In plimsoll controller the names have a prefix.
+// UpdaterFlags are those of upstream's updater, by its defaults, and by its names with a prefix.
 type UpdaterFlags struct {
 	interval        time.Duration
 	minReplicas     int
@@ -34,11 +32,13 @@ type UpdaterFlags struct {
 	lifetime        time.Duration
 	afterOOM        time.Duration
 	boostSyncs      int
-	gates           gateFlag
 }
 
-// Add adds them; prefix tells them from flags of others.
-func (f *UpdaterFlags) Add(fs *pflag.FlagSet, prefix string) {
+// prefix tells the updater's flags from others: --min-replicas says nothing about HPAs.
+const prefix = "updater-"
+
+// Add adds them.
+func (f *UpdaterFlags) Add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.interval, "updater-interval", time.Minute,
 		"How often the updater looks at all pods, and how long it may take.")
 	fs.IntVar(&f.minReplicas, prefix+"min-replicas", 2,
@@ -73,12 +73,22 @@ func (f *UpdaterFlags) Add(fs *pflag.FlagSet, prefix string) {
 			"its recommendation at once.")
 	fs.IntVar(&f.boostSyncs, prefix+"concurrent-cpu-startup-boost-syncs", 1,
 		"How many start-up boosts are ended at a time.")
-	fs.Var(&f.gates, prefix+"feature-gates",
-		"Upstream's alpha features, NAME=true with commas between: CPUStartupBoost, InPlace, PerVPAConfig.")
+}
+
+// UpstreamNames are the names of upstream's updater, each with that of the same flag here, as far as they differ.
+func (f *UpdaterFlags) UpstreamNames() map[string]string {
+	own, names := pflag.NewFlagSet("", pflag.ContinueOnError), map[string]string{}
+	(&UpdaterFlags{}).Add(own)
+	own.VisitAll(func(each *pflag.Flag) {
+		if each.Name != "updater-interval" { // upstream has the prefix there, too
+			names[strings.TrimPrefix(each.Name, prefix)] = each.Name
+		}
+	})
+	return names
 }
 
 // Validate names every flag that has a value which cannot work.
-func (f *UpdaterFlags) Validate(check flags.Check, prefix string) {
+func (f *UpdaterFlags) Validate(check flags.Check) {
 	check(f.interval > 0, "updater-interval", f.interval, "must be greater than 0")
 	check(f.tolerance >= 0 && !math.IsInf(f.tolerance, 0), prefix+"eviction-tolerance", f.tolerance,
 		"must be a number and not negative")
@@ -95,8 +105,8 @@ func (f *UpdaterFlags) Validate(check flags.Check, prefix string) {
 	check(f.boostSyncs > 0, prefix+"concurrent-cpu-startup-boost-syncs", f.boostSyncs, "must be greater than 0")
 }
 
-// Config is what the flags mean.
-func (f *UpdaterFlags) Config() updater.Config {
+// Config is what the flags mean. The gates are those of both components.
+func (f *UpdaterFlags) Config(gates validation.Features) updater.Config {
 	lease := f.lease
 	lease.Ignored = !f.useStatus
 	if lease.Namespace == "" {
@@ -110,48 +120,11 @@ func (f *UpdaterFlags) Config() updater.Config {
 			MinReplicas: f.minReplicas, Tolerance: f.tolerance, MinChange: f.updateThreshold, Lifetime: f.lifetime,
 			AfterOOM: f.afterOOM, SkipBudget: f.skipBudget,
 		},
-		Gates: f.gates.gates, Lease: lease, Interval: f.interval,
+		Gates: observevertical.Gates{
+			InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig,
+		},
+		Lease: lease, Interval: f.interval,
 		EvictionRate: f.rate, EvictionBurst: f.burst, MaxEvictionPercent: f.maxPercent, MaxEvictionWindow: f.maxWindow,
 		UnboostWorkers: f.boostSyncs,
 	}
-}
-
-// gateFlag is upstream's --feature-gates.
-type gateFlag struct {
-	gates observevertical.Gates
-	text  string
-}
-
-var _ pflag.Value = (*gateFlag)(nil)
-
-// String implements pflag.Value.
-func (g *gateFlag) String() string { return g.text }
-
-// Type implements pflag.Value, with upstream's word.
-func (*gateFlag) Type() string { return "mapStringBool" }
-
-// Set implements pflag.Value. AllAlpha is every one of them.
-func (g *gateFlag) Set(text string) error {
-	known := map[string][]*bool{
-		"CPUStartupBoost": {&g.gates.CPUStartupBoost}, "InPlace": {&g.gates.InPlace}, "PerVPAConfig": {&g.gates.PerVPAConfig},
-		"AllAlpha": {&g.gates.CPUStartupBoost, &g.gates.InPlace, &g.gates.PerVPAConfig}, "AllBeta": {},
-		// Upstream's, generally available there by now.
-		"InPlaceOrRecreate": {},
-	}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(pair, "=")
-		gates, ok := known[strings.TrimSpace(name)]
-		on, err := strconv.ParseBool(strings.TrimSpace(value))
-		if text == "" {
-			break
-		}
-		if !ok || err != nil {
-			return fmt.Errorf("%q is no feature with =true or =false", pair)
-		}
-		for _, gate := range gates {
-			*gate = on
-		}
-	}
-	g.text = text
-	return nil
 }

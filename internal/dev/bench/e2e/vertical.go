@@ -25,13 +25,13 @@ import (
 )
 
 // vertical is upstream's vertical autoscaler, from its own manifests, or Plimsoll in the place of its three programs:
-// with their names, accounts, limits and flags, and metrics-server as the source of what pods use.
+// with their names, accounts, limits, probes and flags, and metrics-server as the source of what pods use.
 type vertical struct {
 	binDir, logDir string
 	subjects       []Subject
 }
 
-// The programs of upstream's vertical autoscaler, which are commands of Plimsoll's.
+// The programs of upstream's vertical autoscaler. The first two are components of Plimsoll's controller.
 const (
 	recommender = "recommender"
 	updater     = "updater"
@@ -167,15 +167,23 @@ func (v *vertical) begin(ctx context.Context, s *stage, subject Subject, group s
 	return deployed.Poll(ctx, func(ctx context.Context) error { return isReady(ctx, s.cluster.Client(), needed) })
 }
 
+// plimsollArgs are Plimsoll in the place of each program: at the address that upstream's probes ask, and the one that
+// acts, as upstream's programs are without leader election.
+var plimsollArgs = map[string][]any{
+	recommender: {"/plimsoll", "controller", "--components=recommender", "--address=:8942", "--leader-elect=false"},
+	updater:     {"/plimsoll", "controller", "--components=updater", "--address=:8943", "--leader-elect=false"},
+	admission:   {"/plimsoll", admission},
+}
+
 // adapt has a Deployment run a subject's program, from an image that no registry has.
 func adapt(object *unstructured.Unstructured, subject Subject, program string) error {
 	return deployed.EditContainer(object, func(container map[string]any) error {
 		container["image"], container["imagePullPolicy"] = imageOf[subject], string(corev1.PullNever)
 		command := []any{"/" + program}
 		if subject == Plimsoll {
-			command = []any{"/plimsoll", program}
+			command = plimsollArgs[program]
 		}
-		command = append(command, gates, "--v=4")
+		command = append(slices.Clip(command), gates, "--v=4")
 		if program == admission {
 			command = append(command, "--reload-cert")
 		}

@@ -78,6 +78,9 @@ func TestAdapt(t *testing.T) {
 		want    []any
 	}{
 		{Upstream, updater, []any{"/updater", gates, "--v=4"}},
+		{Plimsoll, updater, []any{
+			"/plimsoll", "controller", "--components=updater", "--address=:8943", "--leader-elect=false", gates, "--v=4",
+		}},
 		{Plimsoll, admission, []any{"/plimsoll", "admission-controller", gates, "--v=4", "--reload-cert"}},
 	} {
 		object := &unstructured.Unstructured{Object: map[string]any{}}

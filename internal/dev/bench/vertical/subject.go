@@ -70,6 +70,8 @@ func (l *launcher) commands(kind Kind) []command {
 	const without, internal = "use-admission-controller-status=false", "--kubelet-preferred-address-types=InternalIP"
 	// Pods that come back as they were are evicted again, as many as upstream evicts.
 	bulk := "divergences=" + (divergence.Default &^ divergence.CircuitBreaker &^ divergence.ClusterBudget).String()
+	const metrics = "metrics-bind-address"
+	alone := []string{"--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0"}
 	upstream, plimsoll := "--kubeconfig="+l.upstream, "--kubeconfig="+l.plimsoll
 	switch kind {
 	case Upstream:
@@ -79,14 +81,16 @@ func (l *launcher) commands(kind Kind) []command {
 		}
 	case PlimsollAlone:
 		return []command{
-			{"plimsoll-recommender", []string{l.Plimsoll, "recommender", plimsoll, internal}, "address"},
-			{"plimsoll-updater", []string{l.Plimsoll, "updater", plimsoll, "--" + without, "--" + bulk}, "address"},
+			{"plimsoll-recommender", append([]string{l.Plimsoll, "controller", "--components=recommender", plimsoll, internal},
+				alone...), metrics},
+			{"plimsoll-updater", append([]string{
+				l.Plimsoll, "controller", "--components=updater", plimsoll, "--updater-" + without, "--vertical-" + bulk,
+			}, alone...), metrics},
 		}
 	default:
-		return []command{{"plimsoll-controller", []string{
-			l.Plimsoll, "controller", plimsoll, internal, "--leader-elect=false", "--health-probe-bind-address=0",
-			"--inspection-bind-address=0", "--updater-" + without, "--vertical-" + bulk,
-		}, "metrics-bind-address"}}
+		return []command{{"plimsoll-controller", append([]string{
+			l.Plimsoll, "controller", plimsoll, internal, "--updater-" + without, "--vertical-" + bulk,
+		}, alone...), metrics}}
 	}
 }
 

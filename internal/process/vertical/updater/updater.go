@@ -1,17 +1,14 @@
-// Package updater wires the updater: as a part of a process that has its caches, and as a
-// process of its own.
+// Package updater wires the updater as a part of a process that has its caches.
 package updater
 
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
@@ -40,24 +37,16 @@ type LoopConfig struct {
 	Kubelets currentusage.Kubelets
 }
 
-// Loop is the updater as a part of a process that only the leader runs.
+// Loop is the updater with its recorder of events.
 type Loop struct {
 	*updater.Controller
-	caches *caches.Caches
 	// stopEvents ends the recorder.
 	stopEvents func()
-	// ownsCaches says that Start starts the caches.
-	ownsCaches bool
 }
-
-var (
-	_ manager.Runnable               = (*Loop)(nil)
-	_ manager.LeaderElectionRunnable = (*Loop)(nil)
-)
 
 // New makes a Loop. The process starts the caches.
 func New(c LoopConfig) (*Loop, error) {
-	l := &Loop{caches: c.Caches, stopEvents: func() {}}
+	l := &Loop{}
 	metrics, err := metricsapi.New(metricsapi.Config{
 		Rest: c.Caches.REST, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout,
 		DiscoveryPeriod: time.Hour,
@@ -100,28 +89,8 @@ func New(c LoopConfig) (*Loop, error) {
 	return l, nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (*Loop) NeedLeaderElection() bool { return true }
-
-// Start implements manager.Runnable.
+// Start runs the updater until ctx ends.
 func (l *Loop) Start(ctx context.Context) error {
 	defer l.stopEvents()
-	if l.ownsCaches {
-		if err := l.caches.VPAs.AwaitServed(ctx, l.caches.Log); err != nil {
-			return nil // The process ends.
-		}
-		l.caches.Start(ctx)
-		l.caches.AwaitHorizontals(ctx)
-	}
 	return l.Run(ctx)
-}
-
-// health is upstream's: an error if no pass has ended for long.
-func (l *Loop) health(w http.ResponseWriter, _ *http.Request) {
-	if err := l.Alive(); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	// A client that has gone needs no answer.
-	_, _ = w.Write([]byte("OK"))
 }

@@ -261,7 +261,7 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 	t.Logf("recommended %.1f s after it", time.Since(ended.Time).Seconds())
 }
 
-// plimsoll recommender runs with upstream's flags as its manifests have them.
+// The recommender runs in a process of its own, with upstream's flags and probe.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
@@ -273,7 +273,8 @@ func TestAlone(t *testing.T) {
 	address := parts.FreeAddress(t)
 	health := func(ctx context.Context) error { return parts.Answers(ctx, "http://"+address+"/health-check") }
 	alone, err := s.Cluster.StartProgram(t.Context(), "plimsoll-recommender", []string{
-		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address,
+		binary, "controller", "--components=recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(),
+		"--address=" + address, "--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0",
 		"--recommender-name=alone",
 		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1",
 		"--kube-api-qps=200",

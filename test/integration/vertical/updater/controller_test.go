@@ -20,7 +20,7 @@ func TestControllerUpdates(t *testing.T) {
 		"--v=1",
 		"--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0",
 		"--resource-metrics-source=api",
-		"--vpa-object-namespace=" + w.Name, "--updater-interval=1s", "--updater-feature-gates=InPlace=true",
+		"--vpa-object-namespace=" + w.Name, "--updater-interval=1s", "--feature-gates=InPlace=true",
 		"--updater-admission-controller-status-lease-namespace=" + leaseNamespace,
 	}, func(ctx context.Context) error {
 		_, err := p.metric(ctx, "plimsoll_build_info", nil)

@@ -83,7 +83,7 @@ func renew(ctx context.Context, cluster *devcluster.Cluster) error {
 	return nil
 }
 
-// process is a running plimsoll updater that serves one namespace, with a pass every second.
+// process is a running updater, in a process of its own, that serves one namespace, with a pass every second.
 type process struct {
 	address string
 	program *devcluster.Program
@@ -94,7 +94,8 @@ func start(t *testing.T, s *harness.Namespace, flags ...string) *process {
 	t.Helper()
 	p := &process{address: parts.FreeAddress(t), t: t}
 	command := append([]string{
-		installation.binary, "updater", "--kubeconfig=" + installation.kubeconfig, "--address=" + p.address, "--v=1",
+		installation.binary, "controller", "--components=updater", "--kubeconfig=" + installation.kubeconfig, "--v=1",
+		"--address=" + p.address, "--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0",
 		"--vpa-object-namespace=" + s.Name, "--updater-interval=1s",
 		"--admission-controller-status-lease-namespace=" + leaseNamespace,
 		"--feature-gates=InPlace=true,CPUStartupBoost=true",

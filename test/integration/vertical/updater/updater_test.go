@@ -322,7 +322,7 @@ func TestEvictionRequirements(t *testing.T) {
 func TestEvictionRateLimit(t *testing.T) {
 	w := newWorld(t, 6, nil)
 	p := start(t, w.Namespace, "--eviction-rate-limit=0.2", "--eviction-rate-burst=1", "--eviction-tolerance=1",
-		"--divergences=none") // Nothing gives new pods what is recommended here: one eviction would be all.
+		"--vertical-divergences=none") // Nothing gives new pods what is recommended here: one eviction would be all.
 	w.recommend("Recreate", "500m", "")
 	evictions := func() float64 {
 		t.Helper()
@@ -355,7 +355,7 @@ func TestStaleLease(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
 	// By its time alone, as upstream: a renewal that is observed is fresh.
-	p := start(t, w.Namespace, "--admission-controller-status-lease-timeout=1ns", "--divergences=none")
+	p := start(t, w.Namespace, "--admission-controller-status-lease-timeout=1ns", "--vertical-divergences=none")
 	w.recommend("Recreate", "500m", "")
 	w.awaitCondition(corev1.ConditionTrue, "LeaseStale")
 	w.keepsPods(p, before)

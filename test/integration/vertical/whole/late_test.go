@@ -173,7 +173,8 @@ func startUpdater(w *world, interval time.Duration) (passes func() float64) {
 	}
 	address := parts.FreeAddress(w.t)
 	program, err := w.Cluster.StartProgram(w.t.Context(), "updater", []string{
-		binary, "updater", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--v=1",
+		binary, "controller", "--components=updater", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--v=1",
+		"--address=" + address, "--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0",
 		"--vpa-object-namespace=" + w.Name, "--updater-interval=" + interval.String(),
 		"--admission-controller-status-lease-namespace=" + own,
 	}, func(ctx context.Context) error { return parts.Answers(ctx, "http://"+address+"/health-check") })

@@ -19,7 +19,7 @@ const own = "plimsoll-system"
 var flags = []string{
 	"--leader-elect=false", "--recommender-interval=2s", "--pod-recommendation-min-cpu-millicores=1",
 	"--pod-recommendation-min-memory-mb=1",
-	"--updater-interval=3s", "--updater-feature-gates=InPlace=true,CPUStartupBoost=true",
+	"--updater-interval=3s", "--feature-gates=InPlace=true,CPUStartupBoost=true",
 	"--updater-admission-controller-status-lease-namespace=" + own, "--resource-metrics-source=auto",
 	// Nearly all pods of this cluster are replaced within minutes.
 	"--updater-max-eviction-percent=0",

@@ -1,0 +1,52 @@
+package usage
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+)
+
+// TestGroups: help shows flags by what they are about, in the order of the groups, and lines that a terminal holds.
+func TestGroups(t *testing.T) {
+	cmd := &cobra.Command{Use: "run", Example: "  run --wide=1", Run: func(*cobra.Command, []string) {}}
+	flags.AddGroup(cmd.Flags(), "Second by name", func(fs *pflag.FlagSet) {
+		fs.Int("wide", 7, strings.Repeat("many words ", 30))
+		fs.StringP("v", "v", "", "Its `LEVEL`.")
+	})
+	flags.AddGroup(cmd.Flags(), "First by name", func(fs *pflag.FlagSet) {
+		fs.Bool("on", false, "Whether it is on.")
+		fs.Bool("secret", false, "Nobody sees that.")
+		fs.Lookup("secret").Hidden = true
+	})
+	Apply(cmd)
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--help"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Examples:", "Second by name:\n  -v, --v LEVEL\n      Its LEVEL.\n  --wide int (default 7)\n      many words ",
+		"\nFirst by name:\n  --on\n      Whether it is on.\n", "\nOther:\n  -h, --help\n"}
+	at := 0
+	for _, part := range want {
+		next := strings.Index(out.String()[at:], part)
+		if next < 0 {
+			t.Fatalf("%q is missing, or in another place:\n%s", part, out.String())
+		}
+		at += next
+	}
+	if strings.Contains(out.String(), "secret") {
+		t.Error("a hidden flag is shown")
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(line) - 1; n > maxColumns {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+}

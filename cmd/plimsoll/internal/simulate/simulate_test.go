@@ -211,12 +211,12 @@ spec:
 		"spec.metrics[0].podEndpoint.target={type: Value, value: 300}":                "",
 		"spec.metrics[0].podEndpoint.metric.name=http-requests":                       "metric.name",
 		"spec.metrics[0].podEndpoint.port=0":                                          "port",
-		"spec.metrics[0].podEndpoint.valueType=Counter":                               "neither Gauge nor Rate",
-		"spec.metrics[0].podEndpoint.target={type: AverageValue}":                     "must have either value or averageValue",
-		"spec.metrics[0].podEndpoint.target={type: Value, value: 1, averageValue: 1}": "must have either value or averageValue",
+		"spec.metrics[0].podEndpoint.valueType=Counter":                               `supported values: "Gauge", "Rate"`,
+		"spec.metrics[0].podEndpoint.target={type: AverageValue}":                     "averageValue: Required value: must be set where type is AverageValue",
+		"spec.metrics[0].podEndpoint.target={type: Value, value: 1, averageValue: 1}": "averageValue: Forbidden: may be set only where type is AverageValue",
 		"spec.metrics[0].podEndpoint.taget=1":                                         "taget",
-		"spec.metrics[0].type=Pods":                                                   `spec.metrics[0]: type is "Pods", and there is no source`,
-		"spec.metrics[0].type=Prometheus":                                             `spec.metrics[0]: type is "Prometheus", and there is no source`,
+		"spec.metrics[0].type=Pods":                                                   "spec.metrics[0].pods: Required value: must be set where type is Pods",
+		"spec.metrics[0].type=Prometheus":                                             "spec.metrics[0].prometheus: Required value: must be set where type is Prometheus",
 	} {
 		out, err := simulateWith(t, own, "--load=step:10@0s", "--for=1m", "--set="+set)
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {

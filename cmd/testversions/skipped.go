@@ -35,6 +35,7 @@ var allSkipped = []skipped{
 	{"TestSpecOfAnHPAIsAccepted", "workloadautoscaler", 37,
 		"it compares with what an HPA may have in 1.37, such as minReplicas: 0 and a tolerance"},
 	{"TestInvalidHPAsAreRefused", "workloadautoscaler", 37, "an older API server accepts more HPAs"},
+	{"TestReferenceWithImpossibleVersion", "faults", 37, "an older API server accepts such an HPA"},
 	{"TestRandomSpecsAreAcceptedAlike", "workloadautoscaler", 37,
 		"it compares with what an HPA may have in 1.37, such as minReplicas: 0 and a tolerance"},
 }

@@ -26,7 +26,7 @@ func TestReferenceThatNamesNothing(t *testing.T) {
 		words     []string
 	}{
 		"name": {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "wbe"},
-			[]string{`deployments.apps "wbe" not found`}},
+			[]string{`.apps "wbe" not found`}}, // deployments, or deployments/scale before 1.33
 		"kind": {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deploymnet", Name: "web"},
 			[]string{`no matches for kind "Deploymnet" in group "apps"`}},
 		"group": {autoscalingv2.CrossVersionObjectReference{APIVersion: "aps/v1", Kind: "Deployment", Name: "web"},
@@ -76,7 +76,7 @@ func TestTargetGone(t *testing.T) {
 	if err := deployments.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	o := ordeal{condition: unable("FailedGetScale"), words: []string{`deployments.apps "web" not found`}}
+	o := ordeal{condition: unable("FailedGetScale"), words: []string{`.apps "web" not found`}}
 	s.AwaitHPA("web", "the symptom", o.shown)
 	if event := s.AwaitEvent("web", "FailedGetScale", o.words[0]); event.Type != corev1.EventTypeWarning {
 		t.Errorf("event of type %s", event.Type)

@@ -1,9 +1,12 @@
 package horizontal
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -84,6 +87,74 @@ func TestForgedOwnWritesTakeNoOtherHPA(t *testing.T) {
 				w.pass(period)
 				if writes := w.scaleWrites(); len(writes) != 0 {
 					t.Errorf("%s: scale writes %q", name, writes)
+				}
+			})
+		}
+	}
+}
+
+// othersForAnHour plays an hour: of a loop that is off, that writes, or that has nothing to write, with a new HPA, and with
+// a Plimsoll that is started anew. It is what became of the HPAs of the namespace shop, each sync period.
+func (w *world) othersForAnHour(loop string, forge func()) (record []string) {
+	w.t.Helper()
+	names := []string{"web", "idle"}
+	for _, name := range []string{"web", "idle", "evil/one", "evil/two"} {
+		w.addHPA(w.web(name, 2))
+		w.upstreamDecides(name, 2)
+		w.writeStatus(name, upstream, showing(100))
+	}
+	inB := func(c *Config) { c.FieldManager = FieldManager + "/b" }
+	w.start(inAuto, inB)
+	for i := range 240 {
+		forge()
+		switch {
+		case i == 80:
+			hpa := w.web("new", 2)
+			w.pass(time.Second) // until its pods are known
+			w.addHPA(hpa)
+			names = append(names, "new")
+			if loop != "off" {
+				w.upstreamDecides("new", 2)
+				w.writeStatus("new", upstream, showing(100))
+			}
+		case i == 120:
+			w.stop()
+			w.registry = prometheus.NewRegistry()
+			w.start(inAuto, inB)
+		case loop == "off":
+			w.set(func() { w.usage = []int64{100, 200, 50, 300}[i/20%4] })
+		case loop == "writes":
+			w.upstreamDecides("web", 2+int32(i%3))
+		case i == 200:
+			// The loop would scale by that load in a moment, and Plimsoll must not.
+			w.set(func() { w.usage = 200 })
+		case i == 202:
+			w.set(func() { w.usage = 100 })
+		}
+		w.pass(period - time.Duration(i%2)*time.Second)
+		for _, name := range names {
+			s := &w.hpa(name).Status
+			record = append(record, fmt.Sprintf("%d %s: %d replicas, status %d of %d", i, name, w.replicas(name),
+				s.DesiredReplicas, s.CurrentReplicas))
+		}
+	}
+	return append(record, fmt.Sprint("named by events: ", w.hasEvent("web Warning"), w.hasEvent("idle Warning"),
+		w.hasEvent("new Warning")))
+}
+
+// Whatever managedFields are forged in a namespace, nothing changes in another one in an hour.
+func TestForgedFieldsChangeNothingElsewhere(t *testing.T) {
+	for _, loop := range []string{"off", "writes", "silent"} {
+		var want []string
+		inWorld(t, func(_ *testing.T, w *world) { want = w.othersForAnHour(loop, func() {}) })
+		for _, manager := range []string{upstream, FieldManager, FieldManager + "/b", FieldManager + "/zz"} {
+			inWorld(t, func(t *testing.T, w *world) {
+				got := w.othersForAnHour(loop, func() {
+					w.forge("evil/one", manager, time.Now().Add(-time.Second))
+					w.forge("evil/two", manager, time.Now().Add(50*365*24*time.Hour))
+				})
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("loop %s, forged %s: (-without +with)\n%s", loop, manager, diff)
 				}
 			})
 		}

@@ -182,22 +182,33 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// placeOf is the namespace and the name of what tests call "bank/web"; a name alone is of the namespace shop.
+func placeOf(name string) (namespace, bare string) {
+	if namespace, bare, isWhole := strings.Cut(name, "/"); isWhole {
+		return namespace, bare
+	}
+	return "shop", name
+}
+
 // web adds a Deployment with running pods, and returns its HPA for changes
 // before it is added too.
 func (w *world) web(name string, replicas int32) *autoscalingv2.HorizontalPodAutoscaler {
 	w.t.Helper()
+	namespace, name := placeOf(name)
 	labels := map[string]string{"app": name}
 	w.add(deploymentResource, &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("deployment-" + name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("deployment-" + name)},
 		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}},
 		Status:     appsv1.DeploymentStatus{Replicas: replicas},
 	})
 	for i := range replicas {
-		w.add(podResource, pod(fmt.Sprintf("%s-%d", name, i), labels))
+		p := pod(fmt.Sprintf("%s-%d", name, i), labels)
+		p.Namespace = namespace
+		w.add(podResource, p)
 	}
 	target := int32(50)
 	return &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("hpa-" + name), Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("hpa-" + name), Generation: 1},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment",
 				Name: name},
@@ -294,7 +305,8 @@ func (w *world) addHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 
 func (w *world) hpa(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	w.t.Helper()
-	object, err := w.client.Tracker().Get(hpaResource, "shop", name)
+	namespace, name := placeOf(name)
+	object, err := w.client.Tracker().Get(hpaResource, namespace, name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -349,7 +361,8 @@ func (w *world) store(resource schema.GroupVersionResource, object metav1.Object
 
 func (w *world) deployment(name string) *appsv1.Deployment {
 	w.t.Helper()
-	object, err := w.client.Tracker().Get(deploymentResource, "shop", name)
+	namespace, name := placeOf(name)
+	object, err := w.client.Tracker().Get(deploymentResource, namespace, name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -378,7 +391,7 @@ func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 			return nil, err
 		}
 	}
-	stored := w.hpa(hpa.Name)
+	stored := w.hpa(hpa.Namespace + "/" + hpa.Name)
 	if stored.ResourceVersion != hpa.ResourceVersion {
 		return nil, apierrors.NewConflict(hpaResource.GroupResource(), hpa.Name,
 			errors.New("the object has been modified"))
@@ -403,18 +416,19 @@ func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 
 // Scales implements scale.ScalesGetter for Deployments.
 func (w *world) Scales(namespace string) scaleclient.ScaleInterface {
-	return &scaleOf{w: w}
+	return &scaleOf{w: w, namespace: namespace}
 }
 
 type scaleOf struct {
 	scaleclient.ScaleInterface
-	w *world
+	w         *world
+	namespace string
 }
 
 func (s *scaleOf) Get(
 	_ context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions,
 ) (*autoscalingv1.Scale, error) {
-	object, err := s.w.client.Tracker().Get(deploymentResource, "shop", name)
+	object, err := s.w.client.Tracker().Get(deploymentResource, s.namespace, name)
 	if err != nil {
 		return nil, apierrors.NewNotFound(resource, name)
 	}
@@ -440,14 +454,15 @@ func (s *scaleOf) Update(
 			return nil, err
 		}
 	}
-	d := w.deployment(scale.Name)
+	name := s.namespace + "/" + scale.Name
+	d := w.deployment(name)
 	if d.ResourceVersion != scale.ResourceVersion {
 		return nil, apierrors.NewConflict(resource, scale.Name, errors.New("the object has been modified"))
 	}
 	w.mu.Lock()
 	w.scales = append(w.scales, fmt.Sprintf("%s %d→%d", scale.Name, *d.Spec.Replicas, scale.Spec.Replicas))
 	w.mu.Unlock()
-	w.setReplicas(scale.Name, scale.Spec.Replicas)
+	w.setReplicas(name, scale.Spec.Replicas)
 	return s.Get(ctx, resource, scale.Name, metav1.GetOptions{})
 }
 

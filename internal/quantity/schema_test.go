@@ -1,9 +1,11 @@
 package quantity
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -39,10 +41,15 @@ func TestSchemaBoundsEachQuantity(t *testing.T) {
 					t.Errorf("%s: %q is let through", why, text)
 				}
 			}
-			for _, text := range []string{"0", "1.5Gi", "100m", "1e6", "1E-9", "1e+99", "-1", "+.5", "1E", "1Ei"} {
+			for _, text := range []string{"1.5Gi", "100m", "1e6", "1E-9", "1e+99", "+.5", "1E", "1Ei"} {
 				if !is.MatchString(text) {
 					t.Errorf("%q is refused", text)
 				}
+			}
+			rule := fmt.Sprint(schema["x-kubernetes-validations"])
+			isPositive := strings.Contains(rule, "must be positive")
+			if is.MatchString("0") == isPositive || is.MatchString("-1") != (rule == "<nil>") {
+				t.Errorf("%s, beside the rules %s", pattern, rule)
 			}
 		})
 	}

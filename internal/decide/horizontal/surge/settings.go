@@ -38,7 +38,9 @@ const leastEvents = 10
 // Settings say when the surge window asks. The zero value never does.
 type Settings struct {
 	// Window is the most that the agreeing intervals may span; 0 means that there is
-	// no surge window. Intervals that take longer say no more than the stable window.
+	// no surge window. Intervals that take longer say no more than the stable window. The campaign's sums
+	// with default kubelets and with agents are the same with half of the default and with twice: intervals take a
+	// second or less, or 10 s and more.
 	Window time.Duration
 	// SteepFactor is the multiple of the target that two intervals must be above,
 	// Margin the one that three must be above.

@@ -145,6 +145,7 @@ func (c *Cache) compute(now time.Time) {
 			r.changes(p.next, Start, s)
 		}
 	}
+	r.lowerByRamps()
 	if r.MinReplicas > r.MaxReplicas {
 		r.MaxWins, r.MinReplicas = r.MinBy != nil || r.MaxBy != nil, r.MaxReplicas
 	}
@@ -157,6 +158,23 @@ func (r *Result) add(f InForce) {
 	if f.MinReplicas > r.MinReplicas {
 		r.MinReplicas, r.MinBy = f.MinReplicas, f.Schedule
 	}
+	if !f.IsRamp {
+		r.lower(&f)
+	}
+}
+
+// lowerByRamps takes in the max of each ramp. The schedule of a ramp is not in force yet: it leaves the min of those that
+// are as it is.
+func (r *Result) lowerByRamps() {
+	for i := range r.InForce {
+		if f := &r.InForce[i]; f.IsRamp && f.MaxReplicas > 0 {
+			f.MaxReplicas = max(f.MaxReplicas, r.MinReplicas)
+			r.lower(f)
+		}
+	}
+}
+
+func (r *Result) lower(f *InForce) {
 	if f.MaxReplicas > 0 && f.MaxReplicas < r.MaxReplicas {
 		r.MaxReplicas, r.MaxBy = f.MaxReplicas, f.Schedule
 	}

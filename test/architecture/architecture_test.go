@@ -129,6 +129,9 @@ func TestOnePackageCommentEach(t *testing.T) { report(t, commentBreaches(source(
 func TestSizes(t *testing.T)                 { report(t, sizeBreaches(source(t))) }
 func TestNesting(t *testing.T)               { report(t, nestingBreaches(source(t))) }
 func TestCoreIsPure(t *testing.T)            { report(t, coreBreaches(source(t))) }
+func TestReadsSubscribeToNothing(t *testing.T) {
+	report(t, readBreaches(source(t)))
+}
 func TestImportNamesMeanOnePackage(t *testing.T) {
 	report(t, importNameBreaches(source(t)))
 }

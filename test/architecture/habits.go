@@ -126,3 +126,100 @@ func linesSaying(f file, words string) []string {
 	}
 	return lines
 }
+
+// sourceOfMetrics is the package by which a source knows what it is to read.
+const sourceOfMetrics = modulePath + "/internal/collect/subscriptions"
+
+// readBreaches finds what makes a read change its source, as far as the method Latest itself shows it: that writes to
+// its receiver, begins a goroutine, sends, or subscribes.
+func readBreaches(files []file) []string {
+	isSource := map[string]bool{}
+	for _, f := range files {
+		if !f.isTest() && f.importName(sourceOfMetrics) != "" {
+			isSource[path.Dir(f.path)] = true
+		}
+	}
+	var found []string
+	for _, f := range files {
+		if f.isTest() || !isSource[path.Dir(f.path)] {
+			continue
+		}
+		for _, declaration := range f.syntax.Decls {
+			if m, isFunc := declaration.(*ast.FuncDecl); isFunc && m.Name.Name == "Latest" && m.Recv != nil {
+				found = append(found, writesIn(f, m)...)
+			}
+		}
+	}
+	return found
+}
+
+func writesIn(f file, method *ast.FuncDecl) []string {
+	var found []string
+	ast.Inspect(method.Body, func(node ast.Node) bool {
+		if what := writeTo(receiverOf(method), node); what != "" {
+			found = append(found, fmt.Sprintf("%s: a read %s: only Set subscribes", f.at(node.Pos()), what))
+		}
+		return true
+	})
+	return found
+}
+
+// receiverOf is the name of a method's receiver.
+func receiverOf(method *ast.FuncDecl) string {
+	for _, name := range method.Recv.List[0].Names {
+		return name.Name
+	}
+	return ""
+}
+
+// writeTo is how a statement writes to what a receiver has, or lets others do so; empty if it does not.
+func writeTo(receiver string, node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE && slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool { return rootOf(e) == receiver }) {
+			return "assigns"
+		}
+	case *ast.IncDecStmt:
+		if rootOf(n.X) == receiver {
+			return "counts"
+		}
+	case *ast.GoStmt:
+		return "begins a goroutine"
+	case *ast.SendStmt:
+		return "sends"
+	case *ast.CallExpr:
+		return subscribes(receiver, n)
+	}
+	return ""
+}
+
+func subscribes(receiver string, call *ast.CallExpr) string {
+	switch called := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		if slices.Contains([]string{"Set", "Follow", "Urgent", "subscribe", "unsubscribe"}, called.Sel.Name) {
+			return "calls " + called.Sel.Name
+		}
+	case *ast.Ident:
+		if (called.Name == "delete" || called.Name == "clear") && rootOf(call.Args[0]) == receiver {
+			return "calls " + called.Name
+		}
+	}
+	return ""
+}
+
+// rootOf is the variable that an expression begins with.
+func rootOf(expression ast.Expr) string {
+	switch e := expression.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return rootOf(e.X)
+	case *ast.IndexExpr:
+		return rootOf(e.X)
+	case *ast.StarExpr:
+		return rootOf(e.X)
+	case *ast.ParenExpr:
+		return rootOf(e.X)
+	}
+	return ""
+}

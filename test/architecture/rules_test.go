@@ -152,6 +152,36 @@ func a(c chan int) { // line 5
 		"a.go:9: select")
 }
 
+func TestReadBreaches(t *testing.T) {
+	const reads = `package a
+
+import "github.com/plimsoll-dev/plimsoll/internal/collect/subscriptions"
+
+func (s *Source) Latest(key string) int {
+	local := s.values[key]
+	local++
+	s.reads++ // line 8
+	s.looked[key] = 1
+	(*s).last, local = 1, 2
+	delete(s.looked, key)
+	delete(other, key)
+	s.table.Set(key, nil)
+	go s.ask()
+	s.wake <- 1
+	return len(s.values)
+}
+
+func (s *Source) Other() { s.reads++ }
+`
+	wantFound(t, readBreaches(tree(t, map[string]string{
+		"internal/collect/a/a.go":      reads,
+		"internal/collect/a/a_test.go": reads,
+		"internal/collect/a/b.go":      "package a\n\nfunc (s *Page) Latest() { s.n++ }\n",
+		"internal/collect/b/b.go":      "package b\n\nfunc (s *Source) Latest() { s.n++ }\n",
+	})),
+		"a/a.go:8", "a/a.go:9", "a/a.go:10", "a/a.go:11", "a/a.go:13", "a/a.go:14", "a/a.go:15", "a/b.go:3")
+}
+
 func TestWaiverBreaches(t *testing.T) {
 	const waived = "package a\n\nvar a = 1 //nolint:gosec // because\n"
 	wantFound(t, waiverBreaches(tree(t, map[string]string{

@@ -156,10 +156,10 @@ func TestTLS(t *testing.T) {
 				s, _, _ := run(t, Config{Dial: n.dial, Lookup: known.lookup})
 				e := spec()
 				e.IsTLS, e.TLS = true, c.client
-				s.Look(time.Now(), worker, 0, e)
+				s.look(worker, e)
 				for range 100 {
 					settle(100 * time.Millisecond)
-					err := s.Look(time.Now(), worker, 0, e).Err
+					err := s.look(worker, e).Err
 					if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 						t.Fatal(err)
 					}
@@ -205,9 +205,9 @@ func TestChangedSecrets(t *testing.T) {
 		e := spec()
 		e.IsTLS, e.TLS = true, sources.TLS{CABundle: a.pem, Cert: secretKey("cert"), Key: secretKey("key")}
 		get := func() error {
-			s.Look(time.Now(), worker, 0, e)
+			s.look(worker, e)
 			settle(20 * time.Second)
-			return s.Look(time.Now(), worker, 0, e).Err
+			return s.look(worker, e).Err
 		}
 		if err := get(); err != nil || n.dialed("team-a/scaler") != 1 {
 			t.Fatalf("%v, %d connections", err, n.dialed("team-a/scaler"))

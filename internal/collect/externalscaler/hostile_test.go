@@ -254,14 +254,14 @@ func beside(t *testing.T, n *network, want string) {
 	e := spec()
 	e.Address, e.Interval = "evil:6000", time.Second
 	began := time.Now()
-	s.Look(time.Now(), victim, 0, e)
+	s.look(victim, e)
 	look(s)
 	for time.Since(began) < seconds*time.Second {
 		time.Sleep(time.Second) //nolint:forbidigo // virtual time: it passes at once
 		if answer := look(s); answer.Err != nil || answer.IsPending {
 			t.Fatalf("the neighbour: %+v", answer)
 		}
-		answer := s.Look(time.Now(), victim, 0, e)
+		answer := s.look(victim, e)
 		switch {
 		case answer.IsPending:
 			if time.Since(began) > timeout {
@@ -273,7 +273,7 @@ func beside(t *testing.T, n *network, want string) {
 			t.Fatal(answer.Err)
 		}
 	}
-	t.Log(s.Look(time.Now(), victim, 0, e).Err, "after", read.Load(), "bytes and", n.dialed("team-a/evil"), "connections")
+	t.Log(s.look(victim, e).Err, "after", read.Load(), "bytes and", n.dialed("team-a/evil"), "connections")
 	if got := len(notices.samples(neighbour)); got != seconds/5 && got != seconds/5+1 {
 		t.Errorf("%d answers of the neighbour", got)
 	}
@@ -305,7 +305,7 @@ func TestBurstOnEachConnection(t *testing.T) {
 		s, _, _ := run(t, Config{Dial: n.metered(&read)})
 		e := spec()
 		e.Address, e.Interval = "evil:6000", time.Second
-		s.Look(time.Now(), observe.WLA("team-a", "victim"), 0, e)
+		s.look(observe.WLA("team-a", "victim"), e)
 		const seconds = 60
 		settle(seconds * time.Second)
 		if got := read.Load(); got > bytesBurst+(seconds+1)*bytesPerSecond {

@@ -234,6 +234,12 @@ func spec() *sources.ExternalScaler {
 	return &sources.ExternalScaler{Address: "scaler:6000", Interval: 5 * time.Second, IsPushed: true}
 }
 
+// look has one metric of an object asked for, and is what is known of it.
+func (s *Source) look(key observe.Key, spec *sources.ExternalScaler) sources.Answer {
+	s.Set(key, []sources.Spec{{ExternalScaler: spec}})
+	return s.Latest(time.Now(), key, spec)
+}
+
 // settle lets virtual time pass, and waits for what it leads to.
 func settle(d time.Duration) {
 	if d > 0 {

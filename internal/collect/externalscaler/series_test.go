@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // TestSeries: polls and metrics are counted, those of scalers that are not there too.
@@ -18,8 +20,7 @@ func TestSeries(t *testing.T) {
 		s, _, end := run(t, Config{Dial: n.dial, Registerer: registry})
 		missing := spec()
 		missing.Address = "missing:6000"
-		s.Look(time.Now(), worker, 0, spec())
-		s.Look(time.Now(), worker, 1, missing)
+		s.Set(worker, []sources.Spec{{ExternalScaler: spec()}, {ExternalScaler: missing}})
 		settle(11 * time.Second)
 		want := func(answered, failing string) string {
 			return `

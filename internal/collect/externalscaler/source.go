@@ -3,6 +3,7 @@ package externalscaler
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/subscriptions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
@@ -20,14 +22,10 @@ const (
 	// pushGap is the least time between two pushes that the object's owner is notified of. With the
 	// polls, that is five decisions in a second.
 	pushGap = 250 * time.Millisecond
-	// defaultIdle is that of Config.
-	defaultIdle = 10 * time.Minute
-	// tidyEvery is also how often metrics are counted.
-	tidyEvery = 5 * time.Second
+	// countPeriod is how often metrics are counted.
+	countPeriod = 5 * time.Second
 	// connectRetry is how often is tried whether there may be one more connection for a metric without one.
 	connectRetry = 10 * time.Second
-	// idleIntervals is the least of Config.Idle in intervals of a metric.
-	idleIntervals = 4
 )
 
 // Config is what a Source needs.
@@ -36,36 +34,27 @@ type Config struct {
 	Dial func(ctx context.Context, namespace, host string, port uint16) (net.Conn, error)
 	// Lookup reads the Secrets of a tlsConfig; nil if Secrets are not read.
 	Lookup clientauth.Lookup
-	// Idle is how long a metric is collected without a Look; 0 for 10 minutes. Each poll leads to a
-	// call of sampled, and that to a Look: only what an object no longer has is not looked for.
-	Idle time.Duration
 	// Registerer gets the source's series; nil if nobody reads them.
 	Registerer prometheus.Registerer
 }
 
 // Source reads the metrics of external scalers. It may be used by many goroutines.
 type Source struct {
-	config Config
-	series *polls.Series
+	config  Config
+	series  *polls.Series
+	metrics *subscriptions.Table[sources.ExternalScaler, *subscription]
 
-	// mu guards the following, and the answers of subscriptions.
-	mu      sync.Mutex
-	objects map[observe.Key]*object
+	// mu guards the following, and the answers of subscriptions. The table of metrics calls what needs it.
+	mu sync.Mutex
 	// running is nil while Run does not run.
 	running *running
-}
-
-// object has metrics of external scalers.
-type object struct {
-	key     observe.Key
-	metrics map[int]*subscription
-	// pushed is when the last push was passed on.
-	pushed time.Time
+	// pushed is when the last push for an object was passed on.
+	pushed map[observe.Key]time.Time
 }
 
 // running is one Run.
 type running struct {
-	ctx             context.Context //nolint:containedctx // of the goroutines that Look begins
+	ctx             context.Context //nolint:containedctx // of the goroutines that Set begins
 	pool            *pool
 	sampled, pushed func(observe.Key)
 	wg              sync.WaitGroup
@@ -78,17 +67,19 @@ func New(config Config) (*Source, error) {
 	if config.Dial == nil {
 		return nil, errors.New("external scalers: Dial is needed")
 	}
-	if config.Idle <= 0 {
-		config.Idle = defaultIdle
-	}
 	series, err := polls.New(config.Registerer, "ExternalScaler")
 	if err != nil {
 		return nil, err
 	}
-	return &Source{config: config, series: series, objects: map[observe.Key]*object{}}, nil
+	s := &Source{config: config, series: series, pushed: map[observe.Key]time.Time{}}
+	s.metrics = subscriptions.New(subscriptions.Config[sources.ExternalScaler, *subscription]{
+		Of:    func(spec *sources.Spec) *sources.ExternalScaler { return spec.ExternalScaler },
+		Begin: s.subscribe, End: s.unsubscribe,
+	})
+	return s, nil
 }
 
-// Run asks the scalers of the metrics that Look was called for, until the context ends. After that
+// Run asks the scalers of the metrics that are set, until the context ends. After that
 // all connections are closed, and nothing is known any more. sampled is called when there is
 // another answer for an object; pushed at once when a scaler reports that an object is active.
 // Both must return soon.
@@ -99,44 +90,54 @@ func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 		ctx: ctx, sampled: sampled, pushed: pushed, pool: newPool(&s.config),
 	}
 	s.begin(r)
-	ticker := time.NewTicker(tidyEvery)
+	ticker := time.NewTicker(countPeriod)
 	defer ticker.Stop()
 	retries := time.NewTicker(connectRetry)
 	defer retries.Stop()
 	for ctx.Err() == nil {
 		select {
 		case now := <-ticker.C:
-			s.tidy(now)
+			s.count(now)
 		case <-retries.C:
 			s.retry(r)
 		case <-ctx.Done():
 		}
 	}
-	s.mu.Lock()
-	s.running, s.objects = nil, map[observe.Key]*object{}
-	s.mu.Unlock()
+	s.end()
 	s.series.Metrics(polls.Counts{})
 	r.wg.Wait()
 }
 
 func (s *Source) begin(r *running) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.running = r
-	for _, o := range s.objects {
-		for _, m := range o.metrics {
-			s.start(m)
-		}
+	s.mu.Unlock()
+	for m := range s.metrics.All() {
+		s.mu.Lock()
+		s.start(m)
+		s.mu.Unlock()
 	}
 }
 
-// start needs the lock. While nothing runs, it does nothing.
+// end forgets what is known.
+func (s *Source) end() {
+	s.mu.Lock()
+	s.running = nil
+	s.mu.Unlock()
+	for m := range s.metrics.All() {
+		s.mu.Lock()
+		m.answer, m.held, m.cancel = sources.Answer{IsPending: true}, time.Time{}, nil
+		s.mu.Unlock()
+	}
+}
+
+// start needs the lock. While nothing runs, it does nothing, and for a metric that has begun or is over.
 func (s *Source) start(m *subscription) {
 	r := s.running
-	if r == nil {
+	if r == nil || m.cancel != nil || m.isOver {
 		return
 	}
-	l, err := r.pool.acquire(targetFor(m.object.key, &m.spec))
+	l, err := r.pool.acquire(targetFor(m.key, &m.spec))
 	if err != nil {
 		m.answer = sources.Answer{Err: err, Asked: time.Now()}
 		if errors.Is(err, errTooMany) {
@@ -156,90 +157,59 @@ func (s *Source) retry(r *running) {
 	waiting := r.waiting
 	r.waiting = nil
 	for _, m := range waiting {
-		if s.isCurrent(m) {
-			s.start(m)
-		}
+		s.start(m)
 	}
 }
 
-// stop needs the lock.
-func (m *subscription) stop() {
+// Set has these metrics of the object asked for from now on, and no others.
+func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.metrics.Set(key, specs) }
+
+// Latest is what is known of a metric of the object. One that was not set is pending.
+func (s *Source) Latest(now time.Time, key observe.Key, spec *sources.ExternalScaler) sources.Answer {
+	m, ok := s.metrics.Get(key, spec)
+	if !ok {
+		return sources.Answer{IsPending: true}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return m.answerAt(now)
+}
+
+func (s *Source) subscribe(key observe.Key, spec *sources.ExternalScaler) *subscription {
+	m := newSubscription(s, key, spec)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start(m)
+	return m
+}
+
+func (s *Source) unsubscribe(m *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.isOver = true
 	if m.cancel != nil {
 		m.cancel()
 	}
 }
 
-// Look returns what is known of a metric, and subscribes to it. metric is its index among the
-// object's metrics.
-func (s *Source) Look(now time.Time, key observe.Key, metric int, spec *sources.ExternalScaler) sources.Answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.objects[key]
-	if o == nil {
-		o = &object{key: key, metrics: map[int]*subscription{}}
-		s.objects[key] = o
-	}
-	m := o.metrics[metric]
-	if m == nil || m.spec != *spec {
-		if m != nil {
-			m.stop()
-		}
-		m = newSubscription(s, o, now, spec)
-		o.metrics[metric] = m
-		s.start(m)
-	}
-	m.looked = now
-	return m.answerAt(now)
-}
-
-// Forget ends what Look began for the object's metrics.
-func (s *Source) Forget(key observe.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.objects[key]
-	if o == nil {
-		return
-	}
-	for _, m := range o.metrics {
-		m.stop()
-	}
-	delete(s.objects, key)
-}
-
-// tidy ends what is no longer looked for, and counts the rest.
-func (s *Source) tidy(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// count counts the metrics.
+func (s *Source) count(now time.Time) {
 	var counts polls.Counts
-	for key, o := range s.objects {
-		for i, m := range o.metrics {
-			if now.Sub(m.looked) > max(s.config.Idle, idleIntervals*m.spec.Interval) {
-				m.stop()
-				delete(o.metrics, i)
-			} else if !m.answer.IsPending {
-				counts.Add(m.answer.Err)
-			}
+	for m := range s.metrics.All() {
+		s.mu.Lock()
+		if !m.answer.IsPending {
+			counts.Add(m.answer.Err)
 		}
-		if len(o.metrics) == 0 {
-			delete(s.objects, key)
-		}
+		s.mu.Unlock()
 	}
 	s.series.Metrics(counts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.pushed, func(_ observe.Key, at time.Time) bool { return now.Sub(at) >= pushGap })
 }
 
-// isCurrent reports whether the metric is still that of the object. It needs the lock.
-func (s *Source) isCurrent(m *subscription) bool {
-	o := s.objects[m.object.key]
-	if o != m.object || s.running == nil {
-		return false
-	}
-	for _, other := range o.metrics {
-		if other == m {
-			return true
-		}
-	}
-	return false
-}
+// isCurrent reports whether answers to the metric count. It needs the lock.
+func (s *Source) isCurrent(m *subscription) bool { return !m.isOver && s.running != nil }
 
 // polled counts a poll.
 func (s *Source) polled(took time.Duration, answer *sources.Answer) {
@@ -258,10 +228,11 @@ func (s *Source) store(m *subscription, answer sources.Answer) {
 		s.mu.Unlock()
 		return
 	}
+	hasFailed := answer.Err != nil && m.answer.Err == nil
 	m.answer = answer
 	s.mu.Unlock()
-	if answer.Err == nil || answer.Activity != metric.ActivityUnknown {
-		r.sampled(m.object.key)
+	if answer.Err == nil || answer.Activity != metric.ActivityUnknown || hasFailed {
+		r.sampled(m.key)
 	}
 }
 
@@ -275,15 +246,15 @@ func (s *Source) push(m *subscription) {
 		return
 	}
 	m.held = now.Add(m.hold())
-	isDue := now.Sub(m.object.pushed) >= pushGap
+	isDue := now.Sub(s.pushed[m.key]) >= pushGap
 	if isDue {
-		m.object.pushed = now
+		s.pushed[m.key] = now
 	}
 	s.mu.Unlock()
 	if !isDue {
 		return
 	}
-	r.pushed(m.object.key)
+	r.pushed(m.key)
 	select {
 	case m.wake <- struct{}{}:
 	default:

@@ -23,7 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-func look(s *Source) sources.Answer { return s.Look(time.Now(), worker, 0, spec()) }
+func look(s *Source) sources.Answer { return s.look(worker, spec()) }
 
 func TestFirstAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Look(time.Now(), worker, 0, &e)
+		s.look(worker, &e)
 		settle(time.Minute + time.Second)
 		want := map[string]int{"GetMetricSpec": 5, "GetMetrics": 13, "IsActive": 13, "StreamIsActive": 2}
 		if diff := cmp.Diff(want, q.calls); diff != "" {
@@ -82,9 +82,9 @@ func TestNoMetricSpec(t *testing.T) {
 		s, _, _ := run(t, Config{Dial: n.dial})
 		e := spec()
 		e.MetricName, e.HasTarget, e.IsPushed = "mine", true, false
-		s.Look(time.Now(), worker, 0, e)
+		s.look(worker, e)
 		settle(0)
-		answer := s.Look(time.Now(), worker, 0, e)
+		answer := s.look(worker, e)
 		if answer.Err != nil || !cmp.Equal(answer.Series, []float64{12}) || answer.TargetMilli != 0 {
 			t.Errorf("%+v", answer)
 		}
@@ -163,8 +163,9 @@ func TestFailures(t *testing.T) {
 				if text := answer.Err.Error(); !strings.Contains(text, c.err) || strings.Contains(text, "words") {
 					t.Error(text)
 				}
-				if got := len(notices.samples(worker)) > 0; got != (c.activity == metric.Active) {
-					t.Errorf("notified: %v", got)
+				settle(20 * time.Second)
+				if got := len(notices.samples(worker)); (got > 1) != (c.activity == metric.Active) || got == 0 {
+					t.Errorf("%d notices, want one of the failure and one of each known activity", got)
 				}
 			})
 		})
@@ -197,12 +198,12 @@ func TestInvalidAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
 		s, _, _ := run(t, Config{Dial: n.dial})
-		for i, address := range []string{"", "scaler", "scaler:0", "scaler:65536", "scaler:http", "a:b:1"} {
+		for _, address := range []string{"", "scaler", "scaler:0", "scaler:65536", "scaler:http", "a:b:1"} {
 			e := spec()
 			e.Address = address
-			s.Look(time.Now(), worker, i, e)
+			s.look(worker, e)
 			settle(0)
-			if answer := s.Look(time.Now(), worker, i, e); answer.Err == nil || len(n.dials) > 0 {
+			if answer := s.look(worker, e); answer.Err == nil || len(n.dials) > 0 {
 				t.Errorf("%q: %+v, %v", address, answer, n.dials)
 			}
 		}
@@ -372,9 +373,13 @@ func TestFlood(t *testing.T) {
 		}
 		n.serve(t, "team-a/scaler", q)
 		s, notices, _ := run(t, Config{Dial: n.dial})
-		for i := range 3 {
-			s.Look(time.Now(), worker, i, spec())
+		var all []sources.Spec
+		for _, name := range []string{"queue", "second", "third"} {
+			e := spec()
+			e.MetricName = name
+			all = append(all, sources.Spec{ExternalScaler: e})
 		}
+		s.Set(worker, all)
 		time.Sleep(10 * time.Second) //nolint:forbidigo // virtual time: it passes at once
 		if got := len(notices.pushes(worker)); got < 20 || got > 41 {
 			t.Errorf("%d pushes in 10 s", got)
@@ -395,27 +400,27 @@ func TestShared(t *testing.T) {
 		n.serve(t, "team-b/scaler", queue())
 		s, _, _ := run(t, Config{Dial: n.dial})
 		for i := range 2*maxUsers + 1 {
-			s.Look(time.Now(), observe.WLA("team-a", fmt.Sprint(i)), 0, spec())
+			s.look(observe.WLA("team-a", fmt.Sprint(i)), spec())
 		}
-		s.Look(time.Now(), observe.WLA("team-b", "0"), 0, spec())
+		s.look(observe.WLA("team-b", "0"), spec())
 		settle(time.Minute)
 		if a, b := n.dialed("team-a/scaler"), n.dialed("team-b/scaler"); a != 3 || b != 1 {
 			t.Errorf("%d and %d connections", a, b)
 		}
 		for i := range 2*maxUsers + 1 {
 			key := observe.WLA("team-a", fmt.Sprint(i))
-			if answer := s.Look(time.Now(), key, 0, spec()); answer.Err != nil {
+			if answer := s.look(key, spec()); answer.Err != nil {
 				t.Error(answer.Err)
 			}
-			s.Forget(key)
+			s.Set(key, nil)
 		}
 		settle(0)
 		calls := q.called("GetMetrics")
 		settle(time.Minute)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if pools := len(s.running.pool.connections); pools != 1 || q.called("GetMetrics") != calls || len(s.objects) != 1 {
-			t.Errorf("%d servers are connected to, %d objects are known, %d calls", pools, len(s.objects), q.called("GetMetrics")-calls)
+		if pools := len(s.running.pool.connections); pools != 1 || q.called("GetMetrics") != calls {
+			t.Errorf("%d servers are connected to, %d calls", pools, q.called("GetMetrics")-calls)
 		}
 	})
 }
@@ -431,7 +436,7 @@ func TestManyConnections(t *testing.T) {
 		answer := func(namespace string, port int) error {
 			e := spec()
 			e.Address = fmt.Sprintf("scaler:%d", port)
-			return s.Look(time.Now(), observe.WLA(namespace, fmt.Sprint(port)), 0, e).Err
+			return s.look(observe.WLA(namespace, fmt.Sprint(port)), e).Err
 		}
 		const last = maxConnections + 1
 		for port := 1; port < last; port++ {
@@ -446,7 +451,7 @@ func TestManyConnections(t *testing.T) {
 		if a := n.dialed("team-a/scaler"); a != maxConnections {
 			t.Errorf("%d connections", a)
 		}
-		s.Forget(observe.WLA("team-a", "1"))
+		s.Set(observe.WLA("team-a", "1"), nil)
 		settle(connectRetry + time.Second)
 		if err := answer("team-a", last); err != nil {
 			t.Error(err)
@@ -464,7 +469,7 @@ func TestManyNamespaces(t *testing.T) {
 		look := func(namespace string, port int) error {
 			e := spec()
 			e.Address = fmt.Sprintf("scaler:%d", port)
-			return s.Look(time.Now(), observe.WLA(namespace, fmt.Sprint(port)), 0, e).Err
+			return s.look(observe.WLA(namespace, fmt.Sprint(port)), e).Err
 		}
 		const namespaces = maxShared/(maxConnections-guaranteed) + 2
 		for namespace := range namespaces {
@@ -500,7 +505,7 @@ func TestManyNamespaces(t *testing.T) {
 			t.Errorf("%d connections, %d of them shared", all, shared)
 		}
 		for port := 1; port <= maxConnections; port++ {
-			s.Forget(observe.WLA("hostile-1", fmt.Sprint(port)))
+			s.Set(observe.WLA("hostile-1", fmt.Sprint(port)), nil)
 		}
 		settle(connectRetry + time.Second)
 		s.mu.Lock()
@@ -512,34 +517,94 @@ func TestManyNamespaces(t *testing.T) {
 	})
 }
 
-func TestNotLookedFor(t *testing.T) {
+// TestNoMoreSet: what an object has no more is not asked for once more. What another object has too goes on.
+func TestNoMoreSet(t *testing.T) {
+	one, other := spec(), spec()
+	other.Address = "other:6000"
+	both := []sources.Spec{{ExternalScaler: one}, {ExternalScaler: other}}
+	for name, c := range map[string]struct {
+		specs []sources.Spec
+		// isShared says that another object has both metrics.
+		isShared bool
+		// one and other are the polls of each in a minute.
+		one, other int
+	}{
+		"both kept":                     {both, false, 12, 12},
+		"the other way round":           {[]sources.Spec{both[1], both[0]}, false, 12, 12},
+		"one taken out":                 {both[1:], false, 0, 12},
+		"another source's":              {[]sources.Spec{{Prometheus: &sources.Prometheus{}}}, false, 0, 0},
+		"the object is gone":            {nil, false, 0, 0},
+		"the object is gone, one stays": {nil, true, 12, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, q, r := newNetwork(), queue(), queue()
+				n.serve(t, "team-a/scaler", q)
+				n.serve(t, "team-a/other", r)
+				s, notices, _ := run(t, Config{Dial: n.dial})
+				s.Set(worker, both)
+				if c.isShared {
+					s.Set(observe.WLA("team-a", "second"), both)
+				}
+				settle(14 * time.Second)
+				polls, others, told := q.called("IsActive"), r.called("IsActive"), len(notices.samples(worker))
+				s.Set(worker, c.specs)
+				settle(time.Minute)
+				if polls, others = q.called("IsActive")-polls, r.called("IsActive")-others; polls != c.one || others != c.other {
+					t.Errorf("%d and %d polls", polls, others)
+				}
+				if got := len(notices.samples(worker)) - told; c.specs == nil && got > 0 {
+					t.Errorf("%d notices for an object that is gone", got)
+				}
+			})
+		})
+	}
+}
+
+// TestEditedDuringPoll: the answer to a metric that the object no longer has is dropped, and leads to no decision.
+func TestEditedDuringPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, q := newNetwork(), queue()
+		answer := q.metrics
+		q.metrics = func(ctx context.Context, r *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
+			time.Sleep(time.Second) //nolint:forbidigo // virtual time: a slow scaler
+			return answer(ctx, r)
+		}
+		n.serve(t, "team-a/scaler", q)
+		n.serve(t, "team-a/next", queue())
+		s, notices, _ := run(t, Config{Dial: n.dial})
+		look(s)
+		settle(500 * time.Millisecond)
+		after := spec()
+		after.Address = "next:6000"
+		s.look(worker, after)
+		settle(100 * time.Millisecond)
+		if got := len(notices.samples(worker)); got != 1 {
+			t.Errorf("%d notices, want that of the new metric", got)
+		}
+		settle(time.Second)
+		if got := len(notices.samples(worker)); got != 1 || q.called("IsActive") != 1 {
+			t.Errorf("%d notices, %d polls of the old metric", got, q.called("IsActive"))
+		}
+		if answer := s.Latest(time.Now(), worker, spec()); !answer.IsPending {
+			t.Errorf("%+v", answer)
+		}
+		settle(3 * time.Second)
+	})
+}
+
+// TestReadIsNoSubscription: nothing is asked for because of a read.
+func TestReadIsNoSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
 		n.serve(t, "team-a/scaler", q)
-		s, _, _ := run(t, Config{Dial: n.dial, Idle: time.Minute})
-		look(s)
-		s.Look(time.Now(), worker, 1, spec())
-		for range 5 {
-			settle(30 * time.Second)
-			look(s)
+		s, _, _ := run(t, Config{Dial: n.dial})
+		if answer := s.Latest(time.Now(), worker, spec()); !answer.IsPending {
+			t.Errorf("%+v", answer)
 		}
-		s.mu.Lock()
-		if got := len(s.objects[worker].metrics); got != 1 {
-			t.Errorf("%d metrics", got)
-		}
-		s.mu.Unlock()
-		settle(2 * time.Minute)
-		calls := q.called("IsActive")
 		settle(time.Minute)
-		if len(s.objects) != 0 || q.called("IsActive") != calls {
-			t.Error("a metric that is not looked for is collected")
-		}
-		if answer := look(s); !answer.IsPending {
-			t.Errorf("%+v", answer)
-		}
-		settle(0)
-		if answer := look(s); answer.Err != nil || answer.IsPending {
-			t.Errorf("%+v", answer)
+		if got := q.called("IsActive"); got > 0 || n.dialed("team-a/scaler") > 0 {
+			t.Errorf("%d polls", got)
 		}
 	})
 }
@@ -555,7 +620,7 @@ func TestChangedSpec(t *testing.T) {
 		settle(0)
 		e := spec()
 		e.Address = "next:6000"
-		if answer := s.Look(time.Now(), worker, 0, e); !answer.IsPending || answer.Series != nil {
+		if answer := s.look(worker, e); !answer.IsPending || answer.Series != nil {
 			t.Errorf("%+v", answer)
 		}
 		settle(time.Minute)
@@ -564,7 +629,7 @@ func TestChangedSpec(t *testing.T) {
 			t.Error("a stream is still open")
 		default:
 		}
-		if answer := s.Look(time.Now(), worker, 0, e); answer.Err != nil || other.called("IsActive") != 1 ||
+		if answer := s.look(worker, e); answer.Err != nil || other.called("IsActive") != 1 ||
 			len(notices.pushes(worker)) > 0 {
 			t.Errorf("%+v, %v", answer, other.calls)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -38,10 +39,9 @@ const (
 // subscription is one metric of an object.
 type subscription struct {
 	source *Source
-	object *object
+	key    observe.Key
 	spec   sources.ExternalScaler
 	ref    *pb.ScaledObjectRef
-	cancel context.CancelFunc
 	// wake brings the next poll forward.
 	wake chan struct{}
 
@@ -51,21 +51,20 @@ type subscription struct {
 
 	// The lock of the source guards the following.
 
+	// cancel ends the polls; nil while there are none.
+	cancel context.CancelFunc
+	// isOver says that the object has the metric no longer.
+	isOver bool
 	// answer is that of the last poll.
 	answer sources.Answer
-	// looked is the last Look.
-	looked time.Time
 	// held is until when a pushed activity holds.
 	held time.Time
 }
 
-func newSubscription(s *Source, o *object, now time.Time, spec *sources.ExternalScaler) *subscription {
+func newSubscription(s *Source, key observe.Key, spec *sources.ExternalScaler) *subscription {
 	return &subscription{
-		source: s, object: o, spec: *spec, wake: make(chan struct{}, 1),
-		ref: &pb.ScaledObjectRef{
-			Name: o.key.Name, Namespace: o.key.Namespace, ScalerMetadata: spec.Metadata.Map(),
-		},
-		answer: sources.Answer{IsPending: true, Asked: now},
+		source: s, key: key, spec: *spec, wake: make(chan struct{}, 1), answer: sources.Answer{IsPending: true},
+		ref: &pb.ScaledObjectRef{Name: key.Name, Namespace: key.Namespace, ScalerMetadata: spec.Metadata.Map()},
 	}
 }
 

@@ -83,7 +83,7 @@ func TestSilentAPIServer(t *testing.T) {
 		q := rateQuery(pods(others, 1))
 		for range int(silent/time.Second) - 1 {
 			var v View
-			_ = f.source.Look(time.Now(), waiting, &v)
+			_ = f.look(waiting, &v)
 			if _, err := f.run(q, time.Second); err != nil && !errors.Is(err, ErrStarting) {
 				t.Error(err)
 			}

@@ -183,14 +183,14 @@ func BenchmarkScrapes(b *testing.B) {
 		}
 		close(rounds)
 	}()
-	var views View
 	var lags []time.Duration
 	looks, answered := 0, 0
 	go func() {
 		var v View
 		for key := range rounds {
 			began := time.Now()
-			if s.Look(began, queries[key], &v) == nil {
+			s.Follow(key, queries[key].Pods)
+			if s.Latest(began, queries[key], &v) == nil {
 				answered++
 			}
 			looks++
@@ -198,7 +198,8 @@ func BenchmarkScrapes(b *testing.B) {
 		}
 	}()
 	for _, q := range queries {
-		_ = s.Look(time.Now(), q, &views)
+		s.Set(q.Key, []sources.Spec{{PodEndpoint: q.Spec}})
+		s.Follow(q.Key, q.Pods)
 	}
 	<-time.After(5 * time.Second)
 	for b.Loop() {
@@ -307,8 +308,8 @@ func all(b *testing.B, pods, atATime int, request func(i int) error) {
 	running.Wait()
 }
 
-// BenchmarkLook is what a decision asks each second.
-func BenchmarkLook(b *testing.B) {
+// BenchmarkLatest is what a decision asks each second.
+func BenchmarkLatest(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			s, err := New(Config{
@@ -320,7 +321,8 @@ func BenchmarkLook(b *testing.B) {
 			}
 			q, now := rateQuery(pods(0, n)), time.Now()
 			var v View
-			_ = s.Look(now, q, &v)
+			s.Set(q.Key, []sources.Spec{{PodEndpoint: q.Spec}})
+			s.Follow(q.Key, q.Pods)
 			p := s.objects[q.Key].pages[0]
 			for range 20 {
 				now = now.Add(time.Second)
@@ -330,7 +332,8 @@ func BenchmarkLook(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Look(now, q, &v); err != nil {
+				s.Follow(q.Key, q.Pods)
+				if err := s.Latest(now, q, &v); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,7 +2,9 @@ package podendpoint
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -139,25 +141,19 @@ func (s *Source) plan(ctx context.Context) {
 		totals := s.rounds.Totals()
 		s.metrics.heldBack(&before, &totals)
 		before = totals
-		s.share(s.expire(time.Now()))
+		s.share(s.pages())
 		s.metrics.connections.Set(float64(s.client.Open()))
 	}
 }
 
-// expire forgets what was not looked at for too long, and returns the pages that are left.
-func (s *Source) expire(now time.Time) []*podPage {
+// pages are those of all objects.
+func (s *Source) pages() []*podPage {
 	s.mu.Lock()
-	objects := make([]*object, 0, len(s.objects))
-	for _, o := range s.objects {
-		objects = append(objects, o)
-	}
+	objects := slices.Collect(maps.Values(s.objects))
 	s.mu.Unlock()
 	var pages []*podPage
 	for _, o := range objects {
 		o.mu.Lock()
-		if !o.expire(now) {
-			s.drop(o)
-		}
 		pages = append(pages, o.pages...)
 		o.mu.Unlock()
 	}

@@ -40,6 +40,8 @@ type fleet struct {
 	asked   map[string][]time.Time
 	dialed  map[string]int
 	sampled []Sampled
+	// specs are the metrics of each object that were looked at.
+	specs map[observe.Key][]sources.Spec
 }
 
 // text serves a page of text.
@@ -68,7 +70,7 @@ func begin(t *testing.T, config Config) *fleet {
 	t.Helper()
 	f := &fleet{
 		t: t, began: time.Now(), page: map[string]func(net.Conn, *http.Request){},
-		asked: map[string][]time.Time{}, dialed: map[string]int{},
+		asked: map[string][]time.Time{}, dialed: map[string]int{}, specs: map[observe.Key][]sources.Spec{},
 	}
 	config.DialPod, config.Registerer, config.Log = f.dial, prometheus.NewRegistry(), logr.Discard()
 	var err error
@@ -85,14 +87,8 @@ func begin(t *testing.T, config Config) *fleet {
 		cancel()
 		<-done
 		// Connections that are kept have a goroutine of the fleet each.
-		f.source.mu.Lock()
-		objects := make([]observe.Key, 0, len(f.source.objects))
-		for key := range f.source.objects {
-			objects = append(objects, key)
-		}
-		f.source.mu.Unlock()
-		for _, key := range objects {
-			f.source.Forget(key)
+		for key := range f.specs {
+			f.forget(key)
 		}
 	})
 	return f
@@ -197,7 +193,7 @@ func rateQuery(pods []*observe.Pod) *Query {
 }
 
 func gaugeQuery(pods []*observe.Pod) *Query {
-	return &Query{Key: observe.WLA("team-a", "web"), Metric: 1, Pods: pods, Spec: &sources.PodEndpoint{
+	return &Query{Key: observe.WLA("team-a", "web"), Pods: pods, Spec: &sources.PodEndpoint{
 		PortName: "http", Path: "/metrics", Metric: "queue_length"}}
 }
 
@@ -217,14 +213,34 @@ func milli(v *View, pods int) string {
 	return strings.Join(all, " ")
 }
 
-// run lets the time pass, with a Look each second, and returns the last one's values and error.
+// look has a metric read of these pods, beside those of the object that are read already, and finds what is known.
+func (f *fleet) look(q *Query, v *View) error {
+	f.t.Helper()
+	specs := f.specs[q.Key]
+	if !slices.ContainsFunc(specs, func(s sources.Spec) bool { return *s.PodEndpoint == *q.Spec }) {
+		specs = append(specs, sources.Spec{PodEndpoint: q.Spec})
+	}
+	f.set(q.Key, specs)
+	f.source.Follow(q.Key, q.Pods)
+	return f.source.Latest(time.Now(), q, v)
+}
+
+// set has these metrics of an object read.
+func (f *fleet) set(key observe.Key, specs []sources.Spec) {
+	f.specs[key] = specs
+	f.source.Set(key, specs)
+}
+
+func (f *fleet) forget(key observe.Key) { f.set(key, nil) }
+
+// run lets the time pass, with a look each second, and returns the last one's values and error.
 func (f *fleet) run(q *Query, d time.Duration) (string, error) {
 	var v View
-	err := f.source.Look(time.Now(), q, &v)
+	err := f.look(q, &v)
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		<-time.After(time.Second)
 		synctest.Wait()
-		err = f.source.Look(time.Now(), q, &v)
+		err = f.look(q, &v)
 	}
 	return milli(&v, len(q.Pods)), err
 }

@@ -207,7 +207,8 @@ func TestManySeriesOfAnotherObject(t *testing.T) {
 		greedy, good := rateQuery(pods(0, 1)), rateQuery(pods(1, 1))
 		good.Key.Name = "neighbour"
 		_, _ = f.run(greedy, 0)
-		o := f.source.locked(greedy.Key)
+		o := f.source.objects[greedy.Key]
+		o.mu.Lock()
 		o.series += maxSeries // as if it had many more pods
 		o.mu.Unlock()
 		f.source.budget.series.Add(maxSeries)

@@ -30,84 +30,69 @@ type object struct {
 	pages []*podPage
 	// series is how many series its targets have to remember.
 	series int
-	// isGone says that the source forgot it.
-	isGone bool
 }
 
-// wanted is a metric that is read of a page. Only until is changed.
+// wanted is a metric that is read of a page. It is not changed.
 type wanted struct {
-	// index is the metric's among the object's.
-	index int
-	spec  sources.PodEndpoint
-	want  page.Want
-	// since is when it was first looked at; until is how long it is read.
-	since, until time.Time
+	page *podPage
+	spec sources.PodEndpoint
+	want page.Want
+	// since is when it was set.
+	since time.Time
 }
 
-// subscribe finds the page and what is read of it, which are made if they are new.
-func (o *object) subscribe(now time.Time, q *Query) (*podPage, *wanted) {
-	period := q.SyncPeriod
-	if period <= 0 {
-		period = defaultSyncPeriod
+// subscribe has a metric read of its page.
+func (s *Source) subscribe(key observe.Key, spec *sources.PodEndpoint) *wanted {
+	s.mu.Lock()
+	o := s.objects[key]
+	if o == nil {
+		o = &object{source: s, key: key, name: key.String()}
+		s.objects[key] = o
 	}
-	until := now.Add(keptPeriods * max(period, o.source.config.Interval))
-	at := q.Spec.Page()
-	var found *podPage
-	for _, p := range o.pages {
-		if p.place != at {
-			continue
-		}
-		found = p
-		for _, m := range p.metrics {
-			if m.index == q.Metric && m.spec == *q.Spec {
-				m.until = until
-				return p, m
-			}
-		}
-	}
-	if found == nil {
-		found = o.source.newPage(o, at)
-		o.pages = append(o.pages, found)
-	}
-	o.supersede(now, q.Metric)
-	m := &wanted{index: q.Metric, spec: *q.Spec, want: wantOf(q.Spec), since: now, until: until}
-	found.setMetrics(append(slices.Clone(found.metrics), m))
-	for _, t := range found.targets {
+	s.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.pageAt(spec.Page())
+	m := &wanted{page: p, spec: *spec, want: wantOf(spec), since: time.Now()}
+	p.setMetrics(append(slices.Clone(p.metrics), m))
+	for _, t := range p.targets {
 		t.histories = append(t.histories, m.newHistory())
 	}
-	return found, m
+	return m
 }
 
-// supersede ends what was read of the metric with this index before its spec was edited. A page that the new spec is on
-// too stays.
-func (o *object) supersede(now time.Time, index int) {
+// pageAt is the page at that place, which is made if it is new.
+func (o *object) pageAt(place sources.PodEndpoint) *podPage {
 	for _, p := range o.pages {
-		for _, m := range p.metrics {
-			if m.index == index && m.until.After(now) {
-				m.until = now
-			}
+		if p.place == place {
+			return p
 		}
 	}
+	p := o.source.newPage(o, place)
+	o.pages = append(o.pages, p)
+	return p
 }
 
-// expire ends what was not looked at for too long, and tells whether anything is left.
-func (o *object) expire(now time.Time) (isLeft bool) {
-	o.pages = slices.DeleteFunc(o.pages, func(p *podPage) bool {
-		for i := len(p.metrics) - 1; i >= 0; i-- {
-			if p.metrics[i].until.After(now) {
-				continue
-			}
-			p.setMetrics(slices.Concat(p.metrics[:i], p.metrics[i+1:]))
-			for _, t := range p.targets {
-				t.histories = slices.Delete(t.histories, i, i+1)
-			}
-		}
-		if len(p.metrics) == 0 {
-			p.end()
-		}
-		return len(p.metrics) == 0
-	})
-	return len(o.pages) > 0
+// unsubscribe ends that a metric is read of its page, and with the last one of a page that the page is scraped.
+func (s *Source) unsubscribe(m *wanted) {
+	p, o := m.page, m.page.object
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.Index(p.metrics, m)
+	p.setMetrics(slices.Concat(p.metrics[:i], p.metrics[i+1:]))
+	for _, t := range p.targets {
+		t.histories = slices.Delete(t.histories, i, i+1)
+	}
+	if len(p.metrics) > 0 {
+		return
+	}
+	p.end()
+	o.pages = slices.DeleteFunc(o.pages, func(other *podPage) bool { return other == p })
+	if len(o.pages) == 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.objects, o.key)
+	}
 }
 
 // reporting is how many targets bring samples in one round.

@@ -52,7 +52,7 @@ func TestOverloadedPodsAnswerLate(t *testing.T) {
 			if most < 11 || most > 13 {
 				t.Errorf("they answer after %s: scaled from 4 to %d", late, most)
 			}
-			f.source.Forget(q.Key)
+			f.forget(q.Key)
 			<-time.After(late + time.Second)
 		})
 	}
@@ -95,7 +95,6 @@ func TestTimeoutOfTheSpec(t *testing.T) {
 		spec.Timeout = 10 * time.Second
 		patient.Spec = &spec
 		hasty := *rateQuery(pods(0, 1))
-		hasty.Metric = 1
 		var err error
 		for range 60 {
 			_, _ = f.run(patient, 0)
@@ -107,7 +106,7 @@ func TestTimeoutOfTheSpec(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "no whole response within 5s") {
 			t.Errorf("5 s: %v", err)
 		}
-		f.source.Forget(patient.Key)
+		f.forget(patient.Key)
 		<-time.After(11 * time.Second)
 	})
 }
@@ -128,7 +127,7 @@ func TestSilentPods(t *testing.T) {
 		var v View
 		silent := func(after time.Duration) string {
 			_, _ = f.run(q, after)
-			_ = f.source.Look(time.Now(), q, &v)
+			_ = f.look(q, &v)
 			var all []string
 			for i := range q.Pods {
 				s := v.Sample(i, nil, arithmetic.Saturate)
@@ -176,9 +175,9 @@ func TestLargePagesOfANeighbour(t *testing.T) {
 			t.Errorf("%d of %d values are missing", missing, 30*neighbours)
 		}
 		for i := range 8 {
-			f.source.Forget(observe.WLA("hostile", fmt.Sprint(i)))
+			f.forget(observe.WLA("hostile", fmt.Sprint(i)))
 		}
-		f.source.Forget(good.Key)
+		f.forget(good.Key)
 		<-time.After(6 * time.Second)
 	})
 }

@@ -289,7 +289,6 @@ func (p *podPage) end() {
 		removed = append(removed, t)
 	}
 	p.remove(removed)
-	p.setMetrics(nil)
 }
 
 func (p *podPage) remove(targets []*target) {

@@ -25,7 +25,7 @@ const (
 	// These are estimates for a request, its response's bytes, and a new connection. They are to compare
 	// pages with one another, and do not have all that a scrape costs: of 10,000 pods with small pages
 	// BenchmarkScrapes counts 0.37 cores by them where the process took 0.5, with scheduling, garbage
-	// collection and the decisions' Look.
+	// collection and the decisions' reads.
 	exchangeCost    = 25 * time.Microsecond
 	costPerKilobyte = 500 * time.Nanosecond
 	costPerRead     = 3 * time.Microsecond

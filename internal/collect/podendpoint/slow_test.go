@@ -120,7 +120,7 @@ func TestManySlowPages(t *testing.T) {
 		if longest == 0 || longest > 1200*time.Millisecond {
 			t.Errorf("a neighbour waited %s", longest)
 		}
-		f.source.Forget(bad.Key)
+		f.forget(bad.Key)
 		<-time.After(2 * time.Second) // until the pages that are under way have been served
 	})
 }
@@ -130,7 +130,7 @@ func (f *fleet) lookAtPages(q *Query, pages int) {
 	for n := range pages {
 		other, spec := *q, *q.Spec
 		spec.Path = fmt.Sprintf("/metrics?n=%d", n)
-		other.Metric, other.Spec = n, &spec
+		other.Spec = &spec
 		_, _ = f.run(&other, 0)
 	}
 }
@@ -171,7 +171,7 @@ func TestSlowNamespace(t *testing.T) {
 				for n := range paths {
 					q := rateQuery(pods(i, 1))
 					q.Key = observe.WLA("team-b", fmt.Sprintf("slow-%d", i))
-					q.Metric, q.Spec.Path = n, fmt.Sprintf("/metrics?n=%d", n)
+					q.Spec.Path = fmt.Sprintf("/metrics?n=%d", n)
 					_, _ = f.run(q, 0)
 				}
 			}
@@ -188,9 +188,9 @@ func TestSlowNamespace(t *testing.T) {
 			if n := len(f.times(fmt.Sprintf("pod-%d", i))); n < 30 {
 				t.Errorf("pod-%d was asked %d times for its pages", i, n)
 			}
-			f.source.Forget(observe.WLA("team-b", fmt.Sprintf("slow-%d", i)))
+			f.forget(observe.WLA("team-b", fmt.Sprintf("slow-%d", i)))
 		}
-		f.source.Forget(good.Key)
+		f.forget(good.Key)
 		<-time.After(2 * time.Second) // until the pages that are under way have been served
 	})
 }

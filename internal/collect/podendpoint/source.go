@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/subscriptions"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -39,10 +40,6 @@ const (
 	// slowAfter is how long a scrape counts in MaxConcurrent. Most take a few milliseconds, and the
 	// shorter it is the sooner many pods that fall silent at once are known.
 	slowAfter = 50 * time.Millisecond
-	// defaultSyncPeriod is that of kube-controller-manager.
-	defaultSyncPeriod = 15 * time.Second
-	// keptPeriods is for how many sync periods without a Look an object is scraped.
-	keptPeriods = 2
 	// maxLargeBytes bounds the pages that are being read, without those below 64 KiB.
 	maxLargeBytes = 128 << 20
 	// maxSeries bounds the series that are remembered of all pods together, 16 bytes each. Pages with
@@ -51,7 +48,7 @@ const (
 	smallSeries = 100
 )
 
-// ErrStarting is the reason for which Look has no values as long as pods have been scraped too few
+// ErrStarting is the reason for which Latest has no values as long as pods have been scraped too few
 // times.
 var ErrStarting = errors.New("pods have been scraped too few times")
 
@@ -86,15 +83,10 @@ func (c Config) withDefaults() Config {
 
 // Query is one metric of an object.
 type Query struct {
-	Key observe.Key
-	// Metric is the metric's index among the object's.
-	Metric int
-	Spec   *sources.PodEndpoint
+	Key  observe.Key
+	Spec *sources.PodEndpoint
 	// Pods are the target's.
 	Pods []*observe.Pod
-	// SyncPeriod is the longest time between two Looks; 0 for 15 s. After twice that without
-	// one, the object's pods are not scraped any more.
-	SyncPeriod time.Duration
 }
 
 // Watch is who is notified of new samples.
@@ -119,6 +111,7 @@ type Sampled struct {
 type Source struct {
 	config  Config
 	metrics *metrics
+	wanted  *subscriptions.Table[sources.PodEndpoint, *wanted]
 	rounds  *scrape.Rounds[*target]
 	client  *fetch.Client
 	// calls are what scrapes under way have, scratches what they have in addition once the pod responds.
@@ -154,6 +147,9 @@ func New(config Config) (*Source, error) {
 		scratches: sync.Pool{New: func() any { return newScratch() }},
 		watch:     Watch{Sampled: func(Sampled) {}},
 	}
+	s.wanted = subscriptions.New(subscriptions.Config[sources.PodEndpoint, *wanted]{
+		Of: func(spec *sources.Spec) *sources.PodEndpoint { return spec.PodEndpoint }, Begin: s.subscribe, End: s.unsubscribe,
+	})
 	s.calls.New = func() any { return s.newCall() }
 	s.budget.begin(&config)
 	s.rounds, err = scrape.New(scrape.Config[*target]{
@@ -181,36 +177,36 @@ func (s *Source) Run(ctx context.Context, watch Watch) {
 	s.metrics.reset()
 }
 
-// Look finds what is known of the metric for v to answer from until the next Look, and makes the
-// pods be scraped. An error is why there are no values; ErrStarting means that there will be soon.
-func (s *Source) Look(now time.Time, q *Query, v *View) error {
-	v.begin(len(q.Pods))
-	if q.Spec == nil {
-		return errors.New("the metric is not valid")
+// Set has these metrics of the object's pods read from now on, and no others. Follow says which pods.
+func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.wanted.Set(key, specs) }
+
+// Follow has these pods scraped for the object from now on, as far as they have pages and the budget allows.
+func (s *Source) Follow(key observe.Key, pods []*observe.Pod) {
+	s.mu.Lock()
+	o := s.objects[key]
+	s.mu.Unlock()
+	if o == nil {
+		return
 	}
-	o := s.locked(q.Key)
+	now := time.Now()
+	o.mu.Lock()
 	defer o.mu.Unlock()
-	p, m := o.subscribe(now, q)
-	p.follow(now, q.Pods)
-	return p.look(now, m, q.Pods, v)
+	for _, p := range o.pages {
+		p.follow(now, pods)
+	}
 }
 
-// locked is the object of that key with its lock, which is made if there is none.
-func (s *Source) locked(key observe.Key) *object {
-	for {
-		s.mu.Lock()
-		o := s.objects[key]
-		if o == nil {
-			o = &object{source: s, key: key, name: key.String()}
-			s.objects[key] = o
-		}
-		s.mu.Unlock()
-		o.mu.Lock()
-		if !o.isGone {
-			return o
-		}
-		o.mu.Unlock() // it was forgotten in between
+// Latest finds what is known of the metric for v to answer from until the next Latest. An error is why there are no
+// values; ErrStarting means that there will be soon.
+func (s *Source) Latest(now time.Time, q *Query, v *View) error {
+	v.begin(len(q.Pods))
+	m, ok := s.wanted.Get(q.Key, q.Spec)
+	if !ok {
+		return ErrStarting
 	}
+	m.page.object.mu.Lock()
+	defer m.page.object.mu.Unlock()
+	return m.page.latest(now, m, q.Pods, v)
 }
 
 // Urgent scrapes these pods once more as soon as possible, ahead of others.
@@ -226,32 +222,4 @@ func (s *Source) Urgent(pods []*observe.Pod) {
 	if len(keys) > 0 {
 		s.rounds.Urgent(keys...)
 	}
-}
-
-// Forget ends the scraping for an object.
-func (s *Source) Forget(key observe.Key) {
-	s.mu.Lock()
-	o := s.objects[key]
-	s.mu.Unlock()
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s.drop(o)
-}
-
-// drop forgets an object, by who has its lock.
-func (s *Source) drop(o *object) {
-	if o.isGone {
-		return
-	}
-	o.isGone = true
-	for _, p := range o.pages {
-		p.end()
-	}
-	o.pages = nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.objects, o.key)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // Every pod is scraped each second, at about the same time, over one connection.
@@ -76,15 +77,16 @@ func TestMetricsOfOnePage(t *testing.T) {
 			t.Errorf("%d requests in 5 s", n)
 		}
 		// The other metric alone is read on.
-		_, _ = f.run(queue, time.Minute)
+		f.set(queue.Key, []sources.Spec{{PodEndpoint: queue.Spec}})
 		if got, err := f.run(queue, 0); got != "7000" || err != nil {
 			t.Errorf("the queue is %s, %v", got, err)
 		}
-		o := f.source.locked(queue.Key)
-		if p := o.pages; len(p) != 1 || len(p[0].metrics) != 1 {
-			t.Error("a metric that no decision looks at is still read")
+		if p := f.source.objects[queue.Key].pages; len(p) != 1 || len(p[0].metrics) != 1 {
+			t.Error("a metric that the object has no more is still read")
 		}
-		o.mu.Unlock()
+		if err := f.source.Latest(time.Now(), rate, &View{}); !errors.Is(err, ErrStarting) {
+			t.Errorf("%v", err)
+		}
 	})
 }
 
@@ -96,7 +98,7 @@ func TestGauge(t *testing.T) {
 		_, _ = f.run(q, 0)
 		<-time.After(500 * time.Millisecond)
 		var v View
-		if err := f.source.Look(time.Now(), q, &v); err != nil || milli(&v, 1) != "7500" {
+		if err := f.look(q, &v); err != nil || milli(&v, 1) != "7500" {
 			t.Errorf("the first value counts at once: %s, %v", milli(&v, 1), err)
 		}
 		recent := v.Recent(0, nil, arithmetic.Saturate)
@@ -104,7 +106,7 @@ func TestGauge(t *testing.T) {
 			t.Error("a single value has an interval")
 		}
 		_, _ = f.run(q, 5*time.Second)
-		_ = f.source.Look(time.Now(), q, &v)
+		_ = f.look(q, &v)
 		for k, r := range v.Recent(0, nil, arithmetic.Saturate) {
 			if !r.Present || r.Milli != 7500 || (r.Window-time.Second).Abs() > 600*time.Millisecond {
 				t.Errorf("interval %d: %+v", k, r)
@@ -140,7 +142,7 @@ func TestTimestamps(t *testing.T) {
 					t.Errorf("%s, %v; want %s, %v", got, err, tt.want, tt.err)
 				}
 				var v View
-				_ = f.source.Look(time.Now(), q, &v)
+				_ = f.look(q, &v)
 				s := v.Sample(0, nil, arithmetic.Saturate)
 				if age := time.Since(s.At); s.Present && (age-tt.age).Abs() > 2*second {
 					t.Errorf("the value is taken for one of %s ago, and is of %s ago", age, tt.age)
@@ -282,7 +284,7 @@ func TestPodsComeAndGo(t *testing.T) {
 		if got, err := f.run(q, 6*time.Second); got != "10000" || err != nil || f.followed() != 1 {
 			t.Errorf("%s, %v", got, err)
 		}
-		f.source.Forget(q.Key)
+		f.forget(q.Key)
 		synctest.Wait()
 		if open := f.source.client.Open(); open != 0 || f.followed() != 0 {
 			t.Errorf("%d connections for no pods", open)
@@ -331,7 +333,7 @@ func TestPodsWithoutPages(t *testing.T) {
 		}
 		q = rateQuery(observe.PodsOf(odd[2:3]))
 		var v View
-		if err := f.source.Look(time.Now(), q, &v); err != nil || !v.IsEmpty() {
+		if err := f.look(q, &v); err != nil || !v.IsEmpty() {
 			t.Errorf("pods that are not ready: %v", err)
 		}
 	})
@@ -361,17 +363,87 @@ func TestUrgent(t *testing.T) {
 	})
 }
 
-// Nothing is scraped that no decision looks at.
-func TestExpiry(t *testing.T) {
+// Nothing is scraped once more for an object that is gone, and what another one has goes on.
+func TestForgotten(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
 		f.page["pod-0"] = f.requests(10)
-		_, _ = f.run(rateQuery(pods(0, 1)), 5*time.Second)
-		<-time.After(33 * time.Second)
-		before := len(f.times("pod-0"))
+		gone, stays := rateQuery(pods(0, 1)), rateQuery(pods(0, 1))
+		stays.Key.Name = "stays"
+		_, _ = f.run(stays, 0)
+		_, _ = f.run(gone, 5*time.Second)
+		before, told := len(f.times("pod-0")), len(f.sampled)
+		f.forget(gone.Key)
+		<-time.After(5 * time.Second)
+		if n := len(f.times("pod-0")) - before; n < 4 || n > 5 || f.followed() != 1 || f.source.client.Open() != 1 {
+			t.Errorf("%d requests, %d pods, %d connections", n, f.followed(), f.source.client.Open())
+		}
+		f.change(func() {
+			for _, s := range f.sampled[told:] {
+				if s.Key == gone.Key {
+					t.Errorf("%+v", s)
+				}
+			}
+		})
+		before = len(f.times("pod-0"))
+		f.forget(stays.Key)
 		<-time.After(5 * time.Second)
 		if n := len(f.times("pod-0")); n != before || f.followed() != 0 || f.source.client.Open() != 0 {
 			t.Errorf("%d requests, %d pods, %d connections", n-before, f.followed(), f.source.client.Open())
+		}
+	})
+}
+
+// A page that comes after the object's metric has been edited is dropped, and leads to no decision.
+func TestEditedDuringScrape(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit     func(*sources.PodEndpoint)
+		decision bool
+	}{
+		"no edit":                    {func(*sources.PodEndpoint) {}, true},
+		"another page":               {func(spec *sources.PodEndpoint) { spec.Path = "/edited" }, false},
+		"another metric of the page": {func(spec *sources.PodEndpoint) { spec.Metric = "other" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := begin(t, Config{})
+				f.page["pod-0"] = slowly(gauge("7"), time.Second)
+				q := gaugeQuery(pods(0, 1))
+				_, _ = f.run(q, 0)
+				for len(f.times("pod-0")) < 2 {
+					<-time.After(time.Millisecond)
+				}
+				spec := *q.Spec
+				c.edit(&spec)
+				f.set(q.Key, []sources.Spec{{PodEndpoint: &spec}})
+				var told int
+				f.change(func() { told = len(f.sampled) })
+				<-time.After(3 * time.Second)
+				f.change(func() {
+					if (len(f.sampled) > told) != c.decision {
+						t.Errorf("%+v", f.sampled[told:])
+					}
+				})
+				f.forget(q.Key)
+				<-time.After(2 * time.Second)
+			})
+		})
+	}
+}
+
+// Nothing is scraped because of a read.
+func TestReadIsNoSubscription(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := begin(t, Config{})
+		f.page["pod-0"] = f.requests(10)
+		q := rateQuery(pods(0, 1))
+		if err := f.source.Latest(time.Now(), q, &View{}); !errors.Is(err, ErrStarting) {
+			t.Error(err)
+		}
+		f.source.Follow(q.Key, q.Pods)
+		<-time.After(5 * time.Second)
+		if n := len(f.times("pod-0")); n > 0 {
+			t.Errorf("%d requests", n)
 		}
 	})
 }
@@ -390,7 +462,7 @@ func TestEditedPath(t *testing.T) {
 		after, spec := *before, *before.Spec
 		spec.Path = "/edited"
 		after.Spec = &spec
-		_, _ = f.run(&after, 2*time.Second)
+		f.set(before.Key, []sources.Spec{{PodEndpoint: &spec}})
 		f.change(func() { paths = nil })
 		_, _ = f.run(&after, 5*time.Second)
 		f.change(func() {

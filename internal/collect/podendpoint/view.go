@@ -2,6 +2,7 @@ package podendpoint
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
@@ -26,7 +27,7 @@ const (
 	rounding = 500 * time.Millisecond
 )
 
-// View is what Look found. The zero value is ready for use, and it may be used again.
+// View is what Latest found. The zero value is ready for use, and it may be used again.
 type View struct {
 	samples []metric.Sample
 	recent  []metric.Recent
@@ -103,8 +104,11 @@ func (p *podPage) isNew(now time.Time, t *target, m *wanted) bool {
 	return now.Sub(later(t.added, m.since)) < warmUp
 }
 
-func (p *podPage) look(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
-	at := p.indexOf(m)
+func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
+	at := slices.Index(p.metrics, m)
+	if at < 0 {
+		return ErrStarting // the object has another one by now
+	}
 	grace := max(graceIntervals*p.interval(), graceIntervals*time.Second)
 	for i, pod := range pods {
 		if !isEligible(pod) {
@@ -184,16 +188,6 @@ func (m *wanted) averageOf(h *counter.History, pod *observe.Pod) metric.Sample {
 		return h.Average(own)
 	}
 	return s
-}
-
-// indexOf is where the histories have the metric.
-func (p *podPage) indexOf(m *wanted) int {
-	for i := range p.metrics {
-		if p.metrics[i] == m {
-			return i
-		}
-	}
-	panic("a metric of another page")
 }
 
 func (f *found) count(t *target, h *counter.History, isSampled, isNew bool) {

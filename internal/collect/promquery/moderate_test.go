@@ -35,7 +35,7 @@ func TestModerateServer(t *testing.T) {
 				look := func() {
 					for ns := range c.namespaces {
 						for i := range c.each {
-							a := s.Look(time.Now(), object(fmt.Sprint("ns-", ns), i), 0, spec("prometheus:9090", fmt.Sprint("query-", i)))
+							a := s.look(object(fmt.Sprint("ns-", ns), i), spec("prometheus:9090", fmt.Sprint("query-", i)))
 							if a.Err != nil || a.IsPending {
 								failing++
 							}

@@ -47,7 +47,7 @@ func TestSlowNamespaces(t *testing.T) {
 				for i := range 30 {
 					p := spec(fmt.Sprintf("slow-%d:9090", i%3), fmt.Sprint("query-", i))
 					p.Interval, p.Timeout = time.Second, slow+time.Second
-					s.Look(time.Now(), object(fmt.Sprint("hostile-", namespace), i), 0, p)
+					s.look(object(fmt.Sprint("hostile-", namespace), i), p)
 				}
 			}
 		}
@@ -56,7 +56,7 @@ func TestSlowNamespaces(t *testing.T) {
 		for range 20 {
 			look()
 			for i := range 100 {
-				s.Look(time.Now(), object("shop", i), 0, spec("prometheus:9090", fmt.Sprint("query-", i)))
+				s.look(object("shop", i), spec("prometheus:9090", fmt.Sprint("query-", i)))
 			}
 			sleep(syncPeriod)
 		}
@@ -77,11 +77,11 @@ func TestManySlowNamespaces(t *testing.T) {
 				for i := range 3 {
 					p := spec(fmt.Sprintf("slow-%d:9090", i%3), fmt.Sprint("query-", i))
 					p.Interval, p.Timeout = time.Second, slow+time.Second
-					s.Look(time.Now(), object(fmt.Sprint("hostile-", namespace), i), 0, p)
+					s.look(object(fmt.Sprint("hostile-", namespace), i), p)
 				}
 			}
 			for i := range 50 {
-				s.Look(time.Now(), object("shop", i), 0, spec("prometheus:9090", fmt.Sprint("query-", i)))
+				s.look(object("shop", i), spec("prometheus:9090", fmt.Sprint("query-", i)))
 			}
 		}
 		look()
@@ -115,9 +115,9 @@ func TestMuchReceived(t *testing.T) {
 			for i := range 100 {
 				p := spec("large:9090", fmt.Sprint("query-", i))
 				p.Interval = time.Second
-				failures[fmt.Sprint(s.Look(time.Now(), object("hostile", i), 0, p).Err)] = true
+				failures[fmt.Sprint(s.look(object("hostile", i), p).Err)] = true
 			}
-			s.Look(time.Now(), object("shop", 0), 0, spec("prometheus:9090", "up"))
+			s.look(object("shop", 0), spec("prometheus:9090", "up"))
 			return failures
 		}
 		for range 2 {
@@ -131,7 +131,7 @@ func TestMuchReceived(t *testing.T) {
 			t.Errorf("%v", failures)
 		}
 		for i := range 100 {
-			s.Forget(object("hostile", i))
+			s.Set(object("hostile", i), nil)
 		}
 		sleep(syncPeriod)
 		s.mu.Lock()

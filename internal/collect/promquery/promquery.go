@@ -21,6 +21,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/subscriptions"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -42,37 +43,34 @@ type Config struct {
 		connect func(context.Context) (net.Conn, error), err error)
 	// Credential returns values of Secrets; nil if they are not read.
 	Credential clientauth.Lookup
-	// SyncPeriod is the time between decisions about an object. An object that no Look was about for
-	// two of them is no longer asked for.
-	SyncPeriod time.Duration
 	// Registerer gets the source's series; nil if nobody reads them.
 	Registerer prometheus.Registerer
 }
 
 // Source has the latest results of queries. It may be used by many goroutines.
 type Source struct {
-	config Config
-	series *polls.Series
+	config  Config
+	series  *polls.Series
+	metrics *subscriptions.Table[sources.Prometheus, *subscription]
 	// wake has an element if something may be due earlier than before.
 	wake chan struct{}
+	// counted is when metrics were counted last. Run alone uses it.
+	counted time.Time
 
-	// mu guards the following.
-	mu sync.Mutex
-	// subscriptions are those of each object, by the index of the metric.
-	subscriptions map[observe.Key]map[int]*subscription
-	polls         map[request]*poll
-	servers       map[clientauth.Target]*server
-	schedule      schedule
-	queues        queues
-	// tidied is when old subscriptions were removed for the last time.
-	tidied time.Time
+	// mu guards the following. The table of metrics calls what needs it.
+	mu       sync.Mutex
+	polls    map[request]*poll
+	servers  map[clientauth.Target]*server
+	schedule schedule
+	queues   queues
 }
 
 // subscription is an object's metric.
 type subscription struct {
+	key  observe.Key
 	spec sources.Prometheus
-	// first and looked are the first and the last Look.
-	first, looked time.Time
+	// since is when it was set.
+	since time.Time
 	// poll asks for it; nil if err says why nothing can.
 	poll *poll
 	err  error
@@ -80,82 +78,69 @@ type subscription struct {
 
 // New makes a Source. It asks nothing before Run.
 func New(config Config) (*Source, error) {
-	if config.Resolve == nil || config.SyncPeriod <= 0 {
-		return nil, errors.New("promquery: Resolve and a sync period are needed")
+	if config.Resolve == nil {
+		return nil, errors.New("promquery: Resolve is needed")
 	}
 	series, err := polls.New(config.Registerer, "Prometheus")
 	if err != nil {
 		return nil, err
 	}
-	return &Source{
-		config: config, series: series, wake: make(chan struct{}, 1), subscriptions: map[observe.Key]map[int]*subscription{},
-		polls: map[request]*poll{}, servers: map[clientauth.Target]*server{},
-		queues: queues{waiting: map[string]*queue{}},
-	}, nil
+	s := &Source{
+		config: config, series: series, wake: make(chan struct{}, 1), polls: map[request]*poll{},
+		servers: map[clientauth.Target]*server{}, queues: queues{waiting: map[string]*queue{}},
+	}
+	s.metrics = subscriptions.New(subscriptions.Config[sources.Prometheus, *subscription]{
+		Of: func(spec *sources.Spec) *sources.Prometheus { return spec.Prometheus }, Begin: s.subscribe, End: s.unsubscribe,
+	})
+	return s, nil
 }
 
-// Look is the latest answer for a metric of the object, whose Series must not be changed. From the
-// first Look on the query is asked repeatedly.
-func (s *Source) Look(now time.Time, key observe.Key, metric int, spec *sources.Prometheus) sources.Answer {
+// Set has these metrics of the object asked for from now on, and no others.
+func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.metrics.Set(key, specs) }
+
+// Latest is the latest answer for a metric of the object, whose Series must not be changed. One that was not set is
+// pending.
+func (s *Source) Latest(now time.Time, key observe.Key, spec *sources.Prometheus) sources.Answer {
+	subscribed, ok := s.metrics.Get(key, spec)
+	if !ok {
+		return sources.Answer{IsPending: true}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	subscribed := s.subscriptions[key][metric]
-	if subscribed == nil || subscribed.spec != *spec {
-		s.unsubscribe(key, metric)
-		subscribed = s.subscribe(now, key, metric, spec)
-	}
-	subscribed.looked = now
 	return subscribed.answer(now)
 }
 
-// Forget no longer asks for the object.
-func (s *Source) Forget(key observe.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for metric := range s.subscriptions[key] {
-		s.unsubscribe(key, metric)
-	}
-}
-
-// subscribe needs the lock.
-func (s *Source) subscribe(now time.Time, key observe.Key, metric int, spec *sources.Prometheus) *subscription {
-	subscribed := &subscription{spec: *spec, first: now}
-	if s.subscriptions[key] == nil {
-		s.subscriptions[key] = map[int]*subscription{}
-	}
-	s.subscriptions[key][metric] = subscribed
+func (s *Source) subscribe(key observe.Key, spec *sources.Prometheus) *subscription {
+	now := time.Now()
+	subscribed := &subscription{key: key, spec: *spec, since: now}
 	r, err := requestOf(key.Namespace, spec)
 	if err != nil {
 		subscribed.err = err
 		return subscribed
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	p := s.polls[r]
 	if p == nil {
-		p = &poll{request: r, server: s.server(&r), subscribers: map[subscriber]*subscription{}, due: now}
+		p = &poll{request: r, server: s.server(&r), subscribers: map[*subscription]struct{}{}, due: now}
 		s.polls[r] = p
 		s.schedule.add(p)
 	}
 	subscribed.poll = p
-	p.subscribers[subscriber{key, metric}] = subscribed
+	p.subscribers[subscribed] = struct{}{}
 	s.refit(p)
 	return subscribed
 }
 
-// unsubscribe needs the lock. There may be no such subscription.
-func (s *Source) unsubscribe(key observe.Key, metric int) {
-	subscribed := s.subscriptions[key][metric]
-	if subscribed == nil {
-		return
-	}
-	delete(s.subscriptions[key], metric)
-	if len(s.subscriptions[key]) == 0 {
-		delete(s.subscriptions, key)
-	}
+// unsubscribe ends a poll that nobody needs any more. The answer to a request that is under way is dropped.
+func (s *Source) unsubscribe(subscribed *subscription) {
 	p := subscribed.poll
 	if p == nil {
 		return
 	}
-	delete(p.subscribers, subscriber{key, metric})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(p.subscribers, subscribed)
 	if len(p.subscribers) > 0 {
 		s.refit(p)
 		return
@@ -206,7 +191,7 @@ func (u *subscription) answer(now time.Time) sources.Answer {
 	p := u.poll
 	waited := p.waited(now)
 	switch {
-	case p.result == nil && now.Sub(u.first) < patience+waited && !p.server.isAvoided():
+	case p.result == nil && now.Sub(u.since) < patience+waited && !p.server.isAvoided():
 		return sources.Answer{IsPending: true}
 	case p.result == nil:
 		return sources.Answer{Asked: now, Err: p.failure(waited, fmt.Errorf("no answer within %s", patience))}

@@ -180,7 +180,7 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 // run starts a source. The function that it returns ends it, and waits for its end.
 func (n *network) run(config Config) (s *Source, end func()) {
 	n.t.Helper()
-	config.Resolve, config.SyncPeriod = n.resolve, syncPeriod
+	config.Resolve = n.resolve
 	s, err := New(config)
 	if err != nil {
 		n.t.Fatal(err)
@@ -211,6 +211,12 @@ func answerWith(value string) http.HandlerFunc {
 // silent never answers.
 func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
+// look has one metric of an object asked for, and is what is known of it.
+func (s *Source) look(key observe.Key, p *sources.Prometheus) sources.Answer {
+	s.Set(key, []sources.Spec{{Prometheus: p}})
+	return s.Latest(time.Now(), key, p)
+}
+
 func object(namespace string, n int) observe.Key {
 	return observe.WLA(namespace, fmt.Sprint("shop-", n))
 }
@@ -239,8 +245,8 @@ func wantValue(t *testing.T, name string, a sources.Answer, value float64) {
 func (s *Source) sizes() (polls, servers int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.polls) == 0 && len(s.subscriptions)+s.schedule.Len()+len(s.queues.turns) > 0 {
-		return len(s.subscriptions) + s.schedule.Len() + len(s.queues.turns), len(s.servers)
+	if rest := s.schedule.Len() + len(s.queues.turns); len(s.polls) == 0 && rest > 0 {
+		return rest, len(s.servers)
 	}
 	return len(s.polls), len(s.servers)
 }
@@ -268,7 +274,7 @@ func TestOneQueryForMany(t *testing.T) {
 		look := func(i int, interval time.Duration) sources.Answer {
 			p := spec("prometheus:9090", "up")
 			p.Interval, p.Timeout, p.IsNullZero = interval, time.Duration(1+i%30)*time.Second, i%2 == 0
-			return s.Look(time.Now(), object("team-a", i), 0, p)
+			return s.look(object("team-a", i), p)
 		}
 		began := time.Now()
 		for i := range 100 {
@@ -319,6 +325,7 @@ func TestNotShared(t *testing.T) {
 			f(p)
 			return p
 		}
+		var all []sources.Spec
 		for i, p := range []*sources.Prometheus{
 			change(func(*sources.Prometheus) {}),
 			change(func(p *sources.Prometheus) { p.Query = "down" }),
@@ -328,10 +335,11 @@ func TestNotShared(t *testing.T) {
 			change(func(p *sources.Prometheus) { p.Credentials.Token = sources.SecretKey{Name: "a", Key: "b"} }),
 			change(func(p *sources.Prometheus) { p.Address = "http://other:9090" }),
 		} {
-			s.Look(time.Now(), object("team-a", i), 0, p)
-			s.Look(time.Now(), object("team-a", 0), i, p)
+			s.look(object("team-a", i+1), p)
+			all = append(all, sources.Spec{Prometheus: p})
 		}
-		s.Look(time.Now(), object("team-b", 0), 0, spec("prometheus:9090", "up"))
+		s.Set(object("team-a", 0), all)
+		s.look(object("team-b", 0), spec("prometheus:9090", "up"))
 		synctest.Wait()
 		if a, b := n.count("prometheus:9090"), n.count("other:9090"); a != 7 || b != 1 {
 			t.Errorf("%d and %d requests", a, b)
@@ -339,10 +347,10 @@ func TestNotShared(t *testing.T) {
 		if polls, servers := s.sizes(); polls != 8 || servers != 4 {
 			t.Errorf("%d polls, %d servers", polls, servers)
 		}
-		for i := range 7 {
-			s.Forget(object("team-a", i))
+		for i := range 8 {
+			s.Set(object("team-a", i), nil)
 		}
-		s.Forget(object("team-b", 0))
+		s.Set(object("team-b", 0), nil)
 		sleep(time.Minute)
 		n.wantRequests("all are forgotten", "prometheus:9090", 0, 0)
 		if polls, servers := s.sizes(); polls+servers > 0 {
@@ -351,34 +359,91 @@ func TestNotShared(t *testing.T) {
 	})
 }
 
-// TestForgotten: an object that no Look is about is asked for no longer, after a last chance.
-func TestForgotten(t *testing.T) {
+// TestNoMoreSet: what an object has no more is not asked for once more. What another object has too goes on.
+func TestNoMoreSet(t *testing.T) {
+	one, other := spec("prometheus:9090", "one"), spec("other:9090", "other")
+	both := []sources.Spec{{Prometheus: one}, {Prometheus: other}}
+	for name, c := range map[string]struct {
+		specs []sources.Spec
+		// isShared says that another object has both metrics.
+		isShared bool
+		// one and other are the requests for each in a minute.
+		one, other int
+	}{
+		"both kept":                     {both, false, 12, 12},
+		"the other way round":           {[]sources.Spec{both[1], both[0]}, false, 12, 12},
+		"one taken out":                 {both[1:], false, 0, 12},
+		"one edited":                    {[]sources.Spec{{Prometheus: spec("other:9090", "edited")}, both[1]}, false, 0, 25},
+		"another source's":              {[]sources.Spec{{PodEndpoint: &sources.PodEndpoint{}}}, false, 0, 0},
+		"the object is gone":            {nil, false, 0, 0},
+		"the object is gone, one stays": {nil, true, 12, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t)
+				n.serve("prometheus:9090", answerWith("1"))
+				n.serve("other:9090", answerWith("1"))
+				s, end := n.run(Config{})
+				defer end()
+				s.Set(object("team-a", 0), both)
+				if c.isShared {
+					s.Set(object("team-a", 1), both)
+				}
+				sleep(14 * time.Second)
+				n.count("prometheus:9090")
+				n.count("other:9090")
+				s.Set(object("team-a", 0), c.specs)
+				sleep(time.Minute)
+				n.wantRequests("one", "prometheus:9090", c.one, c.one)
+				n.wantRequests("other", "other:9090", c.other, c.other)
+			})
+		})
+	}
+}
+
+// TestEditedDuringRequest: the answer to a query that the object no longer has is dropped, and leads to no decision.
+func TestEditedDuringRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
+			wait(r, time.Second)
+			answerWith("1")(w, r)
+		})
+		s, end := n.run(Config{})
+		defer end()
+		before, after := spec("prometheus:9090", "before"), spec("prometheus:9090", "after")
+		s.look(object("team-a", 0), before)
+		sleep(500 * time.Millisecond)
+		s.look(object("team-a", 0), after)
+		sleep(600 * time.Millisecond)
+		if got := n.calls("team-a/shop-0"); got != 0 {
+			t.Errorf("%d calls for the answer to what the object had before", got)
+		}
+		for name, p := range map[string]*sources.Prometheus{"before": before, "after": after} {
+			if a := s.Latest(time.Now(), object("team-a", 0), p); !a.IsPending {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		sleep(time.Minute)
+		n.wantRequests("one of the first query, and those of the second", "prometheus:9090", 14, 14)
+		if polls, servers := s.sizes(); polls != 1 || servers != 1 || n.calls("team-a/shop-0") != 1 {
+			t.Errorf("%d polls, %d servers, %d calls", polls, servers, n.calls("team-a/shop-0"))
+		}
+	})
+}
+
+// TestReadIsNoSubscription: nothing is asked for because of a read.
+func TestReadIsNoSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
 		n.serve("prometheus:9090", answerWith("1"))
 		s, end := n.run(Config{})
 		defer end()
-		s.Look(time.Now(), object("team-a", 0), 0, spec("prometheus:9090", "up"))
-		sleep(syncPeriod)
-		if n.calls("team-a/shop-0") != 1 {
-			t.Errorf("%d calls", n.calls("team-a/shop-0"))
+		if a := s.Latest(time.Now(), object("team-a", 0), spec("prometheus:9090", "up")); !a.IsPending {
+			t.Errorf("%+v", a)
 		}
-		sleep(syncPeriod - time.Second)
-		if got := n.calls("team-a/shop-0"); got < 2 || got > 4 {
-			t.Errorf("%d calls although no Look showed that the object is still there", got)
-		}
-		s.Look(time.Now(), object("team-a", 0), 0, spec("prometheus:9090", "up"))
-		sleep(syncPeriod)
-		if polls, _ := s.sizes(); polls != 1 {
-			t.Error("forgotten although a Look was about it")
-		}
-		sleep(syncPeriod + time.Second + syncPeriod/tidiesPerPeriod)
-		n.count("prometheus:9090")
 		sleep(time.Minute)
-		n.wantRequests("the object is gone", "prometheus:9090", 0, 0)
-		if polls, servers := s.sizes(); polls+servers > 0 {
-			t.Errorf("%d polls, %d servers", polls, servers)
-		}
+		n.wantRequests("only read", "prometheus:9090", 0, 0)
 	})
 }
 
@@ -392,16 +457,16 @@ func TestSlowServer(t *testing.T) {
 		defer end()
 		look := func() {
 			for i := range 30 {
-				s.Look(time.Now(), object("team-a", i), 0, spec("slow:9090", fmt.Sprint("query-", i)))
+				s.look(object("team-a", i), spec("slow:9090", fmt.Sprint("query-", i)))
 			}
 		}
 		look()
 		synctest.Wait()
-		s.Look(time.Now(), object("team-a", 100), 0, spec("prometheus:9090", "up"))
-		s.Look(time.Now(), object("team-b", 100), 0, spec("prometheus:9090", "up"))
+		s.look(object("team-a", 100), spec("prometheus:9090", "up"))
+		s.look(object("team-b", 100), spec("prometheus:9090", "up"))
 		synctest.Wait()
 		for _, namespace := range []string{"team-a", "team-b"} {
-			wantValue(t, namespace, s.Look(time.Now(), object(namespace, 100), 0, spec("prometheus:9090", "up")), 1)
+			wantValue(t, namespace, s.look(object(namespace, 100), spec("prometheus:9090", "up")), 1)
 		}
 		if _, most := n.times("slow:9090"); most != maxPerServer {
 			t.Errorf("%d requests at once", most)
@@ -410,7 +475,7 @@ func TestSlowServer(t *testing.T) {
 			sleep(syncPeriod)
 			look()
 		}
-		a := s.Look(time.Now(), object("team-a", 29), 0, spec("slow:9090", "query-29"))
+		a := s.look(object("team-a", 29), spec("slow:9090", "query-29"))
 		if a.Err == nil || !strings.Contains(a.Err.Error(), "serverAddress http://slow:9090") || a.Series != nil {
 			t.Errorf("%+v", a)
 		}
@@ -427,7 +492,7 @@ func TestSlowServer(t *testing.T) {
 			look()
 		}
 		for i := range 30 {
-			wantValue(t, fmt.Sprint(i), s.Look(time.Now(), object("team-a", i), 0, spec("slow:9090", fmt.Sprint("query-", i))), 3)
+			wantValue(t, fmt.Sprint(i), s.look(object("team-a", i), spec("slow:9090", fmt.Sprint("query-", i))), 3)
 		}
 	})
 }
@@ -440,7 +505,7 @@ func TestPauses(t *testing.T) {
 		s, end := n.run(Config{})
 		defer end()
 		for range 25 {
-			s.Look(time.Now(), object("team-a", 0), 0, spec("slow:9090", "up"))
+			s.look(object("team-a", 0), spec("slow:9090", "up"))
 			sleep(syncPeriod)
 		}
 		var pauses []time.Duration
@@ -478,15 +543,15 @@ func TestUnresolved(t *testing.T) {
 				s, end := n.run(config)
 				defer end()
 				for range 40 {
-					s.Look(time.Now(), object("team-a", 0), 0, query)
+					s.look(object("team-a", 0), query)
 					sleep(syncPeriod / 5)
 				}
-				if a := s.Look(time.Now(), object("team-a", 0), 0, query); a.Err == nil || strings.Contains(a.Err.Error(), "no answer") {
+				if a := s.look(object("team-a", 0), query); a.Err == nil || strings.Contains(a.Err.Error(), "no answer") {
 					t.Errorf("%+v", a)
 				}
 				n.isAway.Store(false)
 				sleep(query.Interval + secretsTimeout + time.Second)
-				wantValue(t, name, s.Look(time.Now(), object("team-a", 0), 0, query), 1)
+				wantValue(t, name, s.look(object("team-a", 0), query), 1)
 			})
 		})
 	}
@@ -503,7 +568,7 @@ func TestBounds(t *testing.T) {
 				host := fmt.Sprintf("slow-%d-%d:80", namespace, server)
 				n.serve(host, silent)
 				for i := range 10 {
-					s.Look(time.Now(), object(fmt.Sprint("team-", namespace), 10*server+i), 0, spec(host, fmt.Sprint(i)))
+					s.look(object(fmt.Sprint("team-", namespace), 10*server+i), spec(host, fmt.Sprint(i)))
 				}
 			}
 		}
@@ -554,7 +619,7 @@ func TestPatience(t *testing.T) {
 		defer end()
 		p := spec("prometheus:9090", "up")
 		p.Timeout = 30 * time.Second
-		look := func() sources.Answer { return s.Look(time.Now(), object("team-a", 0), 0, p) }
+		look := func() sources.Answer { return s.look(object("team-a", 0), p) }
 		look()
 		sleep(patience - 1)
 		if a := look(); !a.IsPending || a.Err != nil {
@@ -600,9 +665,9 @@ func TestRequest(t *testing.T) {
 		p.Address += "/prefix"
 		p.Tenant, p.TenantHeader, p.Namespace, p.Parameters = "team", "THANOS-TENANT", "shop", "dedup=false"
 		p.Credentials.Token = sources.SecretKey{Name: "secret", Key: "token"}
-		s.Look(time.Now(), object("team-a", 0), 0, p)
+		s.look(object("team-a", 0), p)
 		sleep(6 * time.Second)
-		if a := s.Look(time.Now(), object("team-a", 0), 0, p); a.Err != nil {
+		if a := s.look(object("team-a", 0), p); a.Err != nil {
 			t.Fatal(a.Err)
 		}
 		n.mu.Lock()
@@ -633,14 +698,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for name, config := range map[string]Config{
-		"no Resolve": {SyncPeriod: time.Second},
-		"no sync period": {Resolve: func(context.Context, string, string, uint16) (func(context.Context) (net.Conn, error), error) {
-			return nil, errors.New("not here")
-		}},
-	} {
-		if _, err := New(config); err == nil {
-			t.Error(name)
-		}
+	if _, err := New(Config{}); err == nil {
+		t.Error("no Resolve")
 	}
 }

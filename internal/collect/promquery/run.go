@@ -9,12 +9,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// tidiesPerPeriod is how often in a sync period old subscriptions are looked for.
-const tidiesPerPeriod = 4
+// countPeriod is how often metrics are counted.
+const countPeriod = 4 * time.Second
 
 // Run asks until the context ends. It calls sampled, from many goroutines, for each object that has
-// an answer other than the last, and for those that no Look was about for more than a sync period: a
-// Look shows that the object still needs its answers.
+// an answer other than the last.
 func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 	var running sync.WaitGroup
 	defer s.close()
@@ -29,9 +28,7 @@ func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		for _, key := range s.tidy(now) {
-			sampled(key)
-		}
+		s.count(now)
 		started, next := s.start(ctx, now)
 		for _, p := range started {
 			running.Go(func() { s.ask(ctx, p, sampled) })
@@ -65,7 +62,7 @@ func (s *Source) start(ctx context.Context, now time.Time) (begun []started, nex
 		p.displace = func() { cancel(errDisplaced) }
 		begun = append(begun, started{p, p.timeout, own, cancel})
 	}
-	next = s.tidied.Add(s.config.SyncPeriod / tidiesPerPeriod)
+	next = s.counted.Add(countPeriod)
 	if s.schedule.Len() > 0 && s.schedule.First().due.Before(next) {
 		next = s.schedule.First().due
 	}
@@ -113,50 +110,32 @@ func (s *Source) finish(p *poll, r *result, now time.Time) []observe.Key {
 	if !isOther {
 		return nil
 	}
-	keys := map[observe.Key]bool{}
+	keys := make([]observe.Key, 0, len(p.subscribers))
 	for subscribed := range p.subscribers {
-		keys[subscribed.key] = true
-	}
-	return keysOf(keys)
-}
-
-func keysOf(set map[observe.Key]bool) []observe.Key {
-	keys := make([]observe.Key, 0, len(set))
-	for key := range set {
-		keys = append(keys, key)
+		keys = append(keys, subscribed.key)
 	}
 	return keys
 }
 
-// tidy removes the subscriptions that no Look was about for two sync periods, and counts the others.
-// It returns the objects for which one is overdue.
-func (s *Source) tidy(now time.Time) []observe.Key {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pause := s.config.SyncPeriod / tidiesPerPeriod
-	if now.Sub(s.tidied) < pause {
-		return nil
+// count counts the metrics, if it is time, and forgets the namespaces that have none any more.
+func (s *Source) count(now time.Time) {
+	if now.Sub(s.counted) < countPeriod {
+		return
 	}
-	s.tidied = now
-	s.queues.sweep(now)
-	overdue := map[observe.Key]bool{}
+	s.counted = now
 	var counts polls.Counts
-	for key, subscriptions := range s.subscriptions {
-		for metric, subscribed := range subscriptions {
-			switch age := now.Sub(subscribed.looked); {
-			case age >= 2*s.config.SyncPeriod:
-				s.unsubscribe(key, metric)
-				continue
-			case age >= s.config.SyncPeriod+pause:
-				overdue[key] = true
-			}
-			if answer := subscribed.answer(now); !answer.IsPending {
-				counts.Add(answer.Err)
-			}
+	for subscribed := range s.metrics.All() {
+		s.mu.Lock()
+		answer := subscribed.answer(now)
+		s.mu.Unlock()
+		if !answer.IsPending {
+			counts.Add(answer.Err)
 		}
 	}
 	s.series.Metrics(counts)
-	return keysOf(overdue)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queues.sweep(now)
 }
 
 // close closes idle connections. Nothing is asked any more.

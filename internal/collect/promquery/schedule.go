@@ -4,22 +4,15 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
-
-// subscriber is a metric of an object.
-type subscriber struct {
-	key    observe.Key
-	metric int
-}
 
 // poll is a request that is asked repeatedly. The Source's lock guards it.
 type poll struct {
 	request     request
 	server      *server
-	subscribers map[subscriber]*subscription
+	subscribers map[*subscription]struct{}
 	// interval is the shortest of the subscribers', timeout the longest.
 	interval, timeout time.Duration
 	// due is when it is asked next, if it is in the schedule.
@@ -39,7 +32,7 @@ type poll struct {
 // fit adapts the poll to its subscribers.
 func (p *poll) fit() {
 	p.interval, p.timeout = 0, 0
-	for _, subscribed := range p.subscribers {
+	for subscribed := range p.subscribers {
 		if p.interval == 0 || subscribed.spec.Interval < p.interval {
 			p.interval = subscribed.spec.Interval
 		}

@@ -21,13 +21,13 @@ func TestSeries(t *testing.T) {
 		s, end := n.run(Config{Registerer: registry})
 		look := func() {
 			for i := range 3 {
-				s.Look(time.Now(), object("team-a", i), 0, spec("prometheus:9090", "up"))
+				s.look(object("team-a", i), spec("prometheus:9090", "up"))
 			}
 			isZero := spec("empty:9090", "up")
 			isZero.IsNullZero = true
-			s.Look(time.Now(), object("team-a", 3), 0, isZero)
-			s.Look(time.Now(), object("team-a", 4), 0, spec("empty:9090", "up"))
-			s.Look(time.Now(), object("team-a", 5), 0, spec("broken:9090", "up"))
+			s.look(object("team-a", 3), isZero)
+			s.look(object("team-a", 4), spec("empty:9090", "up"))
+			s.look(object("team-a", 5), spec("broken:9090", "up"))
 		}
 		look()
 		sleep(9 * time.Second)

@@ -62,6 +62,8 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 		if p.scale.IsNotFound() && p.policy.Divergences.Has(divergence.OutOfRange) {
 			o.pods.Delete(p.hpa.Key())
 		}
+		// A target that cannot be read for a moment is no reason to lose what is known of its pods.
+		o.subscribe(p, p.record.isSubscribed && !p.scale.IsNotFound() && !p.scale.IsReferenceInvalid())
 		return nil
 	}
 	return o.observeMetrics(ctx, p)
@@ -102,8 +104,10 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	if p.purpose == toCompare {
 		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
 	}
-	isFine := p.observation.Target.Selector.IsFine()
-	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
+	isNeeded := p.observation.Target.Selector.IsFine() &&
+		horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation)
+	o.subscribe(p, isNeeded)
+	if !isNeeded {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
 	}
@@ -119,6 +123,9 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 			p.observation.StartUp = observe.StartUpOf(p.pods, p.start)
 		}
 	}
+	if p.record.ownSpecs.HasPods() {
+		o.reader.Own.Follow(p.hpa.Key(), p.pods)
+	}
 	p.metrics = readings.Decision{
 		HPA: p.hpa, Policy: &p.policy, Own: p.record.ownSpecs, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
@@ -132,6 +139,20 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		return ctx.Err()
 	}
 	return o.unchanged(p.hpa)
+}
+
+// subscribe has what the object's metrics need collected from now on, if they are needed: that of an edited object
+// in place of what it had.
+func (o *observer) subscribe(p *pass, isNeeded bool) {
+	if p.hpa.Workload == nil {
+		return
+	}
+	specs := p.record.ownSpecs
+	if !isNeeded {
+		specs = nil
+	}
+	o.reader.Own.Set(p.hpa.Key(), specs)
+	p.record.isSubscribed = isNeeded
 }
 
 func (o *observer) observeTarget(p *pass) {

@@ -70,8 +70,9 @@ func TestEventsOfRareDecisionsDoNotLower(t *testing.T) {
 		w.touch("web-0")
 		w.pass(time.Second)
 		w.wantReplicas("web", 4, "a pod has changed, and nothing is sampled since")
+		o.sampled(observe.WLA("shop", "web"))
 		w.pass(period)
-		w.wantReplicas("web", 1, "the object's turn has come")
+		w.wantReplicas("web", 1, "a quarter of the load was sampled")
 	})
 }
 

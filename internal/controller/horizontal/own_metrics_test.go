@@ -351,30 +351,92 @@ func TestWhatWaitedIsReadAgain(t *testing.T) {
 	})
 }
 
-// TestForgottenObjects: nothing more is read of an object that is gone, and nothing at all of HPAs.
-func TestForgottenObjects(t *testing.T) {
+// TestObjectsThatAreCollected: the sources collect what an object has as long as it is decided on, and from the moment
+// on in which it no longer is, nothing.
+func TestObjectsThatAreCollected(t *testing.T) {
+	zero := ptr.To[int32](0)
+	for name, end := range map[string]func(*world, *workloadAPI, *plimsollv1alpha1.WorkloadAutoscaler){
+		"the object is gone": func(_ *world, api *workloadAPI, _ *plimsollv1alpha1.WorkloadAutoscaler) { api.remove("web") },
+		"its metrics are others": func(_ *world, api *workloadAPI, o *plimsollv1alpha1.WorkloadAutoscaler) {
+			o.Spec.Metrics = workloadOf(externally(api.w.web("other", 1))).Spec.Metrics
+			api.put(o)
+		},
+		"it names a target that is not there": func(_ *world, api *workloadAPI, o *plimsollv1alpha1.WorkloadAutoscaler) {
+			o.Spec.ScaleTargetRef.Name = "missing"
+			api.put(o)
+		},
+		"its target is switched off": func(w *world, api *workloadAPI, o *plimsollv1alpha1.WorkloadAutoscaler) {
+			w.setReplicas("web", 0)
+		},
+		"it is refused": func(_ *world, api *workloadAPI, o *plimsollv1alpha1.WorkloadAutoscaler) {
+			o.Spec.MinReplicas = zero
+			o.Spec.Metrics = o.Spec.Metrics[:1]
+			for i := range sources.MaxPages {
+				other := ownMetric(ofPods)
+				other.PodEndpoint.Path = fmt.Sprintf("/metrics/%d", i)
+				o.Spec.Metrics = append(o.Spec.Metrics, other)
+			}
+			plimsollv1alpha1.SetDefaults(&o.Spec)
+			api.put(o)
+		},
+		"another installation writes it": func(w *world, api *workloadAPI, o *plimsollv1alpha1.WorkloadAutoscaler) {
+			for range 3 {
+				o.Status.DesiredReplicas++
+				o.ManagedFields = wroteStatus(o.ManagedFields, FieldManager+"/m")
+				api.put(o)
+				w.pass(2 * time.Second)
+				o = api.get("web")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				api, o := w.workloads(), w.ownMetrics()
+				api.put(ownly(w.web("web", 2), ofPods, ofQuery, ofScaler))
+				w.addHPA(externally(w.web("hpa", 2)))
+				w.external = func(context.Context) (int64, error) { return 200, nil }
+				w.start(api.serve, rarely, o.read, func(c *Config) { c.FieldManager = FieldManager + "/z" })
+				w.pass(2 * period)
+				o.wantRunning(3)
+				o.wantSpecs("at first", observe.WLA("shop", "web"), 3)
+				object := api.get("web")
+				object.Generation++
+				end(w, api, object)
+				w.pass(200 * time.Millisecond)
+				o.wantSpecs(name, observe.WLA("shop", "web"), 0)
+				o.wantSpecs("an HPA", observe.HPA("shop", "hpa"), 0)
+				o.set(func() {
+					if len(o.followed) > 0 {
+						t.Errorf("scraped are %v", o.followed)
+					}
+				})
+			})
+		})
+	}
+}
+
+// TestUnreadableTargetKeepsSources: a target that cannot be read for a moment is no reason to begin anew. What was
+// edited meanwhile is collected no more all the same.
+func TestUnreadableTargetKeepsSources(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.workloads(), w.ownMetrics()
-		api.put(ownly(w.web("web", 2), ofPods, ofQuery, ofScaler))
-		w.addHPA(externally(w.web("other", 2)))
-		w.external = func(context.Context) (int64, error) { return 200, nil }
-		w.start(api.serve, rarely, o.read)
+		api.put(ownly(custom(w.web("web", 2), "v1", "ReplicationController"), ofQuery))
+		scales := &countedScales{w: w}
+		w.start(api.serve, rarely, o.read, func(c *Config) { c.Scales = scales })
 		w.pass(2 * period)
-		o.wantRunning(3)
-		api.remove("web")
-		w.deleteHPA("other")
+		scales.isDown.Store(true)
 		w.pass(2 * period)
-		want := []observe.Key{observe.WLA("shop", "web")}
-		for _, source := range []string{"pods", "prometheus", "scalers"} {
-			if got := o.forgottenBy(source); !slices.Equal(got, want) {
-				t.Errorf("%s: forgotten are %v, want %v", source, got, want)
-			}
+		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Status != metav1.ConditionFalse {
+			t.Errorf("%+v", got)
 		}
-		o.looked()
-		w.pass(2 * period)
-		if o.looked() {
-			t.Error("an object that is gone is still read")
-		}
+		o.wantSpecs("the target cannot be read", observe.WLA("shop", "web"), 1)
+		object := api.get("web")
+		object.Spec.Metrics = []plimsollv1alpha1.MetricSpec{ownMetric(ofScaler), ownMetric(ofQuery)}
+		object.Generation++
+		plimsollv1alpha1.SetDefaults(&object.Spec)
+		api.put(object)
+		w.pass(200 * time.Millisecond)
+		o.wantSpecs("it was edited", observe.WLA("shop", "web"), 2)
 	})
 }
 
@@ -392,22 +454,29 @@ func TestSourcesStopWithTheLead(t *testing.T) {
 	})
 }
 
-// TestRareDecisionsStaySubscribed: an object that asks to be decided once an hour is read all the same as often as its
-// sources want to be asked.
-func TestRareDecisionsStaySubscribed(t *testing.T) {
+// TestRareDecisionsKeepSources: an object that asks to be decided once an hour is decided on new answers, and no
+// sooner. Its sources are asked all the time.
+func TestRareDecisionsKeepSources(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		api, o := w.workloads(), w.ownMetrics()
 		object := ownly(w.web("web", 2), ofQuery)
 		object.Spec.SyncPeriodSeconds = ptr.To[int32](3600)
 		api.put(object)
 		o.answer = sources.Answer{Series: []float64{20}}
+		decisions := 0
+		w.inspected(observe.WLA("shop", "web"), func(*horizontal.Decision) { decisions++ })
 		w.start(api.serve, rarely, o.read)
 		w.pass(period)
-		for i := range 10 {
-			w.pass(2 * period)
-			if !o.looked() {
-				t.Fatalf("not asked for two sync periods after %d", i)
-			}
+		w.counted(&decisions)
+		w.pass(20 * period)
+		if got := w.counted(&decisions); got > 0 {
+			t.Errorf("%d decisions without a new answer", got)
+		}
+		o.wantSpecs("after 20 sync periods", observe.WLA("shop", "web"), 1)
+		o.answered(observe.WLA("shop", "web"))
+		w.pass(time.Second)
+		if got := w.counted(&decisions); got != 1 {
+			t.Errorf("%d decisions on a new answer", got)
 		}
 	})
 }
@@ -429,36 +498,5 @@ func TestEditedMetricsAreRead(t *testing.T) {
 		api.put(object)
 		w.pass(period)
 		w.wantReplicas("web", 8, "the scaler's target is 5")
-	})
-}
-
-// TestRefusedSpecIsNotRead: an object that is refused for the number of its pages has none of them requested.
-func TestRefusedSpecIsNotRead(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		api, o := w.workloads(), w.ownMetrics()
-		object := ownly(w.web("web", 2), ofPods)
-		for i := range sources.MaxPages {
-			other := ownMetric(ofPods)
-			other.PodEndpoint.Path = fmt.Sprintf("/metrics/%d", i)
-			object.Spec.Metrics = append(object.Spec.Metrics, other)
-		}
-		plimsollv1alpha1.SetDefaults(&object.Spec)
-		api.put(object)
-		w.start(api.serve, rarely, o.read)
-		w.pass(2 * period)
-		if o.looked() {
-			t.Error("the pages are requested")
-		}
-		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Reason != "InvalidSpec" {
-			t.Errorf("AbleToScale: %s, %s", got.Reason, got.Message)
-		}
-		object = api.get("web")
-		object.Spec.Metrics = object.Spec.Metrics[1:]
-		object.Generation++
-		api.put(object)
-		w.pass(2 * period)
-		if !o.looked() {
-			t.Error("the pages of a spec that is accepted are not requested")
-		}
 	})
 }

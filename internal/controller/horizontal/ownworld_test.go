@@ -36,16 +36,16 @@ type ownMetrics struct {
 	broken map[string]bool
 	// silentMilli is what pods had last that have no page; 0 if nothing is known of them.
 	silentMilli int64
-	// asked are the pods of objects that are asked about; sample is how many of them are scraped, 0 for all.
-	asked  map[observe.Key][]*observe.Pod
-	sample int
+	// followed are the pods of objects that are scraped, scraped says which have been; sample is how many of them are, 0 for all.
+	followed map[observe.Key][]*observe.Pod
+	scraped  map[observe.Key]bool
+	sample   int
 	// urgent are the pods that were wanted before others.
 	urgent []string
 	// answer is the servers'.
 	answer sources.Answer
-	looks  int
-	// forgotten are the objects that were forgotten, for each source.
-	forgotten map[string][]observe.Key
+	// specs are the metrics of each object that are collected, for each source.
+	specs map[string]map[observe.Key][]sources.Spec
 	// running counts the sources that run; pushed and sampled are their watches.
 	running         int
 	sampled, pushed func(observe.Key)
@@ -59,8 +59,9 @@ type page struct {
 
 func (w *world) ownMetrics() *ownMetrics {
 	return &ownMetrics{
-		w: w, pages: map[string][]page{}, broken: map[string]bool{}, asked: map[observe.Key][]*observe.Pod{},
-		forgotten: map[string][]observe.Key{},
+		w: w, pages: map[string][]page{}, broken: map[string]bool{}, followed: map[observe.Key][]*observe.Pod{},
+		scraped: map[observe.Key]bool{},
+		specs:   map[string]map[observe.Key][]sources.Spec{"pods": {}, "prometheus": {}, "scalers": {}},
 	}
 }
 
@@ -94,15 +95,16 @@ func (o *ownMetrics) answered(key observe.Key) {
 	sampled(key)
 }
 
-// looked reports whether a decision has asked for anything since the last call.
-func (o *ownMetrics) looked() (yes bool) {
-	o.set(func() { yes, o.looks = o.looks > 0, 0 })
-	return yes
-}
-
-func (o *ownMetrics) forgottenBy(source string) (keys []observe.Key) {
-	o.set(func() { keys = slices.Clone(o.forgotten[source]) })
-	return keys
+// wantSpecs finds how many metrics of the object each of the sources collects.
+func (o *ownMetrics) wantSpecs(when string, key observe.Key, want int) {
+	o.w.t.Helper()
+	o.set(func() {
+		for source, specs := range o.specs {
+			if got := len(specs[key]); got != want {
+				o.w.t.Errorf("%s: %s collects %d metrics, want %d", when, source, got, want)
+			}
+		}
+	})
 }
 
 func (o *ownMetrics) wantRunning(want int) {
@@ -120,14 +122,23 @@ func (o *ownMetrics) run(ctx context.Context) {
 	o.set(func() { o.running-- })
 }
 
-func (o *ownMetrics) forget(source string, key observe.Key) {
-	o.set(func() { o.forgotten[source] = append(o.forgotten[source], key) })
+// setSpecs is Set of the source of that name.
+func (o *ownMetrics) setSpecs(source string, key observe.Key, specs []sources.Spec) {
+	o.set(func() {
+		if len(specs) == 0 {
+			delete(o.specs[source], key)
+			return
+		}
+		o.specs[source][key] = specs
+	})
 }
 
-func (o *ownMetrics) look(now time.Time) sources.Answer {
+func (o *ownMetrics) latest(source string, now time.Time, key observe.Key) sources.Answer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.looks++
+	if len(o.specs[source][key]) == 0 {
+		return sources.Answer{IsPending: true}
+	}
 	answer := o.answer
 	if answer.At.IsZero() {
 		answer.At = now
@@ -161,7 +172,8 @@ func (o ownPods) scrape() (all []own.PodSampled) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
-	for key, pods := range o.asked {
+	for key, pods := range o.followed {
+		o.scraped[key] = true
 		var answering []*observe.Pod
 		for i, p := range pods {
 			if (o.sample == 0 || i < o.sample) && !o.broken[p.Name] {
@@ -186,14 +198,24 @@ func (*ownView) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { retu
 // NewView implements own.Pods.
 func (ownPods) NewView() own.View { return &ownView{} }
 
-// Look implements own.Pods.
-func (o ownPods) Look(now time.Time, q *own.PodQuery, v own.View) error {
+// Set implements own.Pods.
+func (o ownPods) Set(key observe.Key, specs []sources.Spec) {
+	o.setSpecs("pods", key, specs)
+	if len(specs) == 0 {
+		o.set(func() { delete(o.followed, key); delete(o.scraped, key) })
+	}
+}
+
+// Follow implements own.Pods.
+func (o ownPods) Follow(key observe.Key, pods []*observe.Pod) {
+	o.set(func() { o.followed[key] = slices.Clone(pods) })
+}
+
+// Latest implements own.Pods.
+func (o ownPods) Latest(now time.Time, q *own.PodQuery, v own.View) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.looks++
-	_, isKnown := o.asked[q.Key]
-	o.asked[q.Key] = append([]*observe.Pod(nil), q.Pods...)
-	if !isKnown {
+	if !o.scraped[q.Key] {
 		return own.ErrPending
 	}
 	view := v.(*ownView)
@@ -240,9 +262,6 @@ func (o ownPods) Urgent(pods []*observe.Pod) {
 	}
 }
 
-// Forget implements own.Pods.
-func (o ownPods) Forget(key observe.Key) { o.forget("pods", key) }
-
 // ownView is what is known of some pods.
 type ownView struct {
 	samples []metric.Sample
@@ -279,13 +298,15 @@ func (o ownPrometheus) Run(ctx context.Context, sampled func(observe.Key)) {
 	o.run(ctx)
 }
 
-// Look implements own.Prometheus.
-func (o ownPrometheus) Look(now time.Time, _ observe.Key, _ int, _ *sources.Prometheus) sources.Answer {
-	return o.look(now)
+// Set implements own.Prometheus.
+func (o ownPrometheus) Set(key observe.Key, specs []sources.Spec) {
+	o.setSpecs("prometheus", key, specs)
 }
 
-// Forget implements own.Prometheus.
-func (o ownPrometheus) Forget(key observe.Key) { o.forget("prometheus", key) }
+// Latest implements own.Prometheus.
+func (o ownPrometheus) Latest(now time.Time, key observe.Key, _ *sources.Prometheus) sources.Answer {
+	return o.latest("prometheus", now, key)
+}
 
 type ownScalers struct{ *ownMetrics }
 
@@ -297,13 +318,13 @@ func (o ownScalers) Run(ctx context.Context, _, pushed func(observe.Key)) {
 	o.run(ctx)
 }
 
-// Look implements own.Scalers.
-func (o ownScalers) Look(now time.Time, _ observe.Key, _ int, _ *sources.ExternalScaler) sources.Answer {
-	return o.look(now)
-}
+// Set implements own.Scalers.
+func (o ownScalers) Set(key observe.Key, specs []sources.Spec) { o.setSpecs("scalers", key, specs) }
 
-// Forget implements own.Scalers.
-func (o ownScalers) Forget(key observe.Key) { o.forget("scalers", key) }
+// Latest implements own.Scalers.
+func (o ownScalers) Latest(now time.Time, key observe.Key, _ *sources.ExternalScaler) sources.Answer {
+	return o.latest("scalers", now, key)
+}
 
 // errServer is a server that is down.
 var errServer = errors.New("connection refused")

@@ -47,10 +47,12 @@ type owned struct {
 	// WorkloadAutoscaler's spec is not acted on.
 	policy  horizontal.Policy
 	refusal statusreport.Refusal
-	// own is what the policy's metrics need that Plimsoll reads itself.
-	ownSpecs readings.Specs
-	from     observehorizontal.Autoscaler
-	options  observehorizontal.Options
+	// ownSpecs are what the policy's metrics need that Plimsoll reads itself; isSubscribed says that they
+	// are read.
+	ownSpecs     readings.Specs
+	isSubscribed bool
+	from         observehorizontal.Autoscaler
+	options      observehorizontal.Options
 	// isReleased says that the pods and metrics of an object that is left to another controller
 	// are not watched.
 	isReleased bool

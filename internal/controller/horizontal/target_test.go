@@ -25,6 +25,8 @@ type countedScales struct {
 	gets, puts      atomic.Int64
 	takes, putTakes time.Duration
 	hung            string
+	// isDown has readings fail.
+	isDown atomic.Bool
 }
 
 // Scales implements scale.ScalesGetter.
@@ -45,6 +47,9 @@ func (s *countedScale) Get(
 	if s.s.hung != "" && strings.HasPrefix(name, s.s.hung) {
 		<-ctx.Done()
 		return nil, ctx.Err()
+	}
+	if s.s.isDown.Load() {
+		return nil, errServer
 	}
 	time.Sleep(s.s.takes) //nolint:forbidigo // virtual time: what a GET takes
 	return s.ScaleInterface.Get(ctx, r, name, o)

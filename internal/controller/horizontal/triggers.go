@@ -143,7 +143,6 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	if !p.result.HasSamples && p.hpa.Workload == nil {
 		return
 	}
-	t.staySubscribed(p)
 	p.update.Next = next
 	switch {
 	case next.DecideAt.IsZero():
@@ -175,14 +174,6 @@ func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 	}
 	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod && p.hpa.AsksForForecast() && p.policy.Forecast.Acts() {
 		t.queue.AddEarly(p.hpa.Key(), p.start.Add(learnPeriod), true)
-	}
-}
-
-// staySubscribed has an object that asks for rare decisions decided as often as its sources must be
-// asked, which collect nothing for long for an object that nothing is asked about.
-func (t *triggers) staySubscribed(p *pass) {
-	if p.record.ownSpecs != nil && p.hpa.SyncPeriod(t.syncPeriod) > t.syncPeriod {
-		t.queue.AddEarly(p.hpa.Key(), p.start.Add(t.syncPeriod), true)
 	}
 }
 

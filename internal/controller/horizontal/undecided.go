@@ -34,6 +34,7 @@ func (r *reconciler) contested(p *pass) (until time.Time) {
 // left is when an object that is left to another controller is looked at again. In mode auto that other
 // controller may act on it for good: then nothing is read for it. Its pods stay claimed where that takes no request.
 func (r *reconciler) left(p *pass, until time.Time) time.Time {
+	r.observer.subscribe(p, false)
 	if r.HPAs != takeover.Auto || p.hpa.Workload != nil {
 		return until
 	}

@@ -16,8 +16,7 @@ import (
 // podSource is the source of PodEndpoint metrics as decisions use it.
 type podSource struct {
 	*podendpoint.Source
-	nodes      *nodes
-	syncPeriod time.Duration
+	nodes *nodes
 }
 
 var _ own.Pods = (*podSource)(nil)
@@ -33,15 +32,13 @@ func (p *podSource) Run(ctx context.Context, sampled func(own.PodSampled)) {
 // NewView implements own.Pods.
 func (p *podSource) NewView() own.View { return &podendpoint.View{} }
 
-// Look implements own.Pods.
-func (p *podSource) Look(now time.Time, q *own.PodQuery, v own.View) error {
+// Latest implements own.Pods.
+func (p *podSource) Latest(now time.Time, q *own.PodQuery, v own.View) error {
 	view, ok := v.(*podendpoint.View)
 	if !ok {
 		return fmt.Errorf("%T is a view of another source", v)
 	}
-	err := p.Source.Look(now, &podendpoint.Query{
-		Key: q.Key, Metric: q.Metric, Spec: q.Spec, Pods: q.Pods, SyncPeriod: p.syncPeriod,
-	}, view)
+	err := p.Source.Latest(now, (*podendpoint.Query)(q), view)
 	if errors.Is(err, podendpoint.ErrStarting) {
 		return own.ErrPending
 	}

@@ -94,7 +94,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	queries, err := promquery.New(promquery.Config{
-		Resolve: dial.Resolve, Credential: credential, SyncPeriod: cluster.SyncPeriod, Registerer: cluster.Registerer,
+		Resolve: dial.Resolve, Credential: credential, Registerer: cluster.Registerer,
 	})
 	if err != nil {
 		return own.Sources{}, err
@@ -106,7 +106,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	return own.Sources{
-		Pods: &podSource{pods, nodes, cluster.SyncPeriod}, Prometheus: &promSource{queries, nodes},
+		Pods: &podSource{pods, nodes}, Prometheus: &promSource{queries, nodes},
 		Scalers: &scalerSource{scalers, nodes},
 	}, nil
 }

@@ -109,8 +109,10 @@ func run(t *testing.T, c *Config, objects []runtime.Object) *own.Sources {
 // look is the first answer that is not pending.
 func look(t *testing.T, s *own.Sources, spec *sources.Prometheus) sources.Answer {
 	t.Helper()
+	key := observe.WLA("team-a", "shop")
+	s.Set(key, []sources.Spec{{Prometheus: spec}})
 	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
-		a := s.Prometheus.Look(time.Now(), observe.WLA("team-a", "shop"), 0, spec)
+		a := s.Prometheus.Latest(time.Now(), key, spec)
 		if !a.IsPending {
 			return a
 		}

@@ -16,9 +16,9 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// lookAgainAfter is how long a decision may wait for answers of metrics APIs without reading again what
+// readAgainAfter is how long a decision may wait for answers of metrics APIs without reading again what
 // Plimsoll reads itself.
-const lookAgainAfter = 10 * time.Millisecond
+const readAgainAfter = 10 * time.Millisecond
 
 // New asks for nothing yet.
 func New(cfg *Config) *Reader {
@@ -55,7 +55,7 @@ func (r *Reader) Wait() { r.requests.Wait() }
 // Forget drops an object that is gone.
 func (r *Reader) Forget(key observe.Key, of *Record) {
 	if key.Kind == observe.WorkloadAutoscaler {
-		r.Own.Forget(key)
+		r.Own.Set(key, nil)
 	}
 	of.cached.end()
 	r.setFallback(of, fallbackUnknown)
@@ -78,7 +78,7 @@ func Awaited(p *horizontal.Policy) []metric.Reading {
 func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	q := newCollection(len(d.Policy.Metrics))
 	fallback, why := r.useSamples(d, q, result)
-	r.lookAtOwn(d, q)
+	r.readOwn(d, q)
 	result.HasKubelets = fallback == noFallback
 	result.HasSamples = result.HasKubelets || d.Own != nil && !hasResource(d.Policy)
 	result.IsDirect = q.isComplete() && result.HasSamples
@@ -87,8 +87,8 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 		if err := r.request(ctx, d, q, fallback, result.HasSamples); err != nil {
 			return err
 		}
-		if time.Since(began) > lookAgainAfter {
-			r.lookAtOwn(d, q)
+		if time.Since(began) > readAgainAfter {
+			r.readOwn(d, q)
 		}
 	}
 	if r.readsKubelets(d) {
@@ -114,12 +114,12 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	return nil
 }
 
-// lookAtOwn takes what is known to the metrics that Plimsoll reads itself.
-func (r *Reader) lookAtOwn(d *Decision, q *collection) {
+// readOwn takes what is known to the metrics that Plimsoll reads itself.
+func (r *Reader) readOwn(d *Decision, q *collection) {
 	if d.Own == nil {
 		return
 	}
-	r.Own.Look(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
+	r.Own.Latest(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
 	for i := range d.Own {
 		q.known[i] = q.known[i] || d.Own.Has(i)
 	}

@@ -57,22 +57,22 @@ type answer struct {
 	total sources.Answer
 }
 
-// Look asks what is known now.
-func (s *Sources) Look(now time.Time, q *Query, a *Answers) {
+// Latest finds what is known now.
+func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 	a.all = a.all[:0]
 	views := 0
 	for i := range q.Specs {
 		var known answer
 		switch spec := &q.Specs[i]; {
 		case spec.PodEndpoint != nil:
-			known = s.lookAtPods(now, &PodQuery{Key: q.Key, Metric: i, Spec: spec.PodEndpoint, Pods: q.Pods}, a, views)
+			known = s.latestOfPods(now, &PodQuery{Key: q.Key, Spec: spec.PodEndpoint, Pods: q.Pods}, a, views)
 			views++
 		case spec.Prometheus != nil && s.Prometheus != nil:
-			known.total = s.Prometheus.Look(now, q.Key, i, spec.Prometheus)
+			known.total = s.Prometheus.Latest(now, q.Key, spec.Prometheus)
 		case spec.Prometheus != nil:
 			known.total = isOff(source.Prometheus)
 		case spec.ExternalScaler != nil && s.Scalers != nil:
-			known.total = s.Scalers.Look(now, q.Key, i, spec.ExternalScaler)
+			known.total = s.Scalers.Latest(now, q.Key, spec.ExternalScaler)
 		case spec.ExternalScaler != nil:
 			known.total = isOff(source.ExternalScaler)
 		}
@@ -80,15 +80,15 @@ func (s *Sources) Look(now time.Time, q *Query, a *Answers) {
 	}
 }
 
-// lookAtPods uses the given one of the views, which are as many as there have ever been metrics of pods.
-func (s *Sources) lookAtPods(now time.Time, q *PodQuery, a *Answers, view int) answer {
+// latestOfPods uses the given one of the views, which are as many as there have ever been metrics of pods.
+func (s *Sources) latestOfPods(now time.Time, q *PodQuery, a *Answers, view int) answer {
 	if s.Pods == nil {
 		return answer{total: isOff(source.PodEndpoint)}
 	}
 	if view == len(a.views) {
 		a.views = append(a.views, s.Pods.NewView())
 	}
-	switch err := s.Pods.Look(now, q, a.views[view]); {
+	switch err := s.Pods.Latest(now, q, a.views[view]); {
 	case errors.Is(err, ErrPending):
 		return answer{total: sources.Answer{IsPending: true}}
 	case err != nil:

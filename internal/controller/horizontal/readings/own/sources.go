@@ -1,6 +1,6 @@
 // Package own reads the metrics that Plimsoll reads itself: of the pods' own endpoints, of
-// Prometheus and of external scalers. To read one is to subscribe to it: a source collects what
-// decisions ask it for, and leaves off what none has asked it for in two sync periods.
+// Prometheus and of external scalers. A source collects what was set last of each object, and nothing
+// else; to read a value changes nothing.
 package own
 
 import (
@@ -24,19 +24,27 @@ type Sources struct {
 	Scalers    Scalers
 }
 
+// subscriber is a source as the loop tells it what to collect.
+type subscriber interface {
+	// Set has these metrics of the object collected from now on, as far as they are the source's, and no
+	// others; nil if it has none, or is gone.
+	Set(key observe.Key, specs []sources.Spec)
+}
+
 // Pods scrapes pods, or a sample of them.
 type Pods interface {
+	subscriber
 	// Run scrapes until ctx ends.
 	Run(ctx context.Context, sampled func(PodSampled))
 	// NewView is room for the answers to one metric.
 	NewView() View
-	// Look fills the view, by the indices of the query's pods. The error says why there is nothing
+	// Follow has these pods scraped for the object from now on.
+	Follow(key observe.Key, pods []*observe.Pod)
+	// Latest fills the view, by the indices of the query's pods. The error says why there is nothing
 	// to decide on; it is ErrPending where that ends within seconds.
-	Look(now time.Time, q *PodQuery, v View) error
+	Latest(now time.Time, q *PodQuery, v View) error
 	// Urgent has these pods scraped before others.
 	Urgent(pods []*observe.Pod)
-	// Forget drops what was asked for an object that is gone.
-	Forget(key observe.Key)
 }
 
 // View has what is known of the pods of a query. Pods that are not scraped have samples that are Unsampled.
@@ -44,11 +52,9 @@ type View = observehorizontal.PodUsage
 
 // PodQuery asks for a metric of pods' endpoints.
 type PodQuery struct {
-	Key observe.Key
-	// Metric is its index among the object's metrics.
-	Metric int
-	Spec   *sources.PodEndpoint
-	Pods   []*observe.Pod
+	Key  observe.Key
+	Spec *sources.PodEndpoint
+	Pods []*observe.Pod
 }
 
 // PodSampled is a scrape of a pod that brought new samples.
@@ -63,19 +69,19 @@ type PodSampled struct {
 
 // Prometheus queries Prometheus servers.
 type Prometheus interface {
+	subscriber
 	// Run queries until ctx ends; sampled is called for each object with a new answer.
 	Run(ctx context.Context, sampled func(key observe.Key))
-	Look(now time.Time, key observe.Key, metric int, spec *sources.Prometheus) sources.Answer
-	Forget(key observe.Key)
+	Latest(now time.Time, key observe.Key, spec *sources.Prometheus) sources.Answer
 }
 
 // Scalers ask external scalers.
 type Scalers interface {
+	subscriber
 	// Run asks until ctx ends. Sampled is called for each object with a new answer, pushed when a
 	// scaler reports by itself that there is work for one.
 	Run(ctx context.Context, sampled, pushed func(key observe.Key))
-	Look(now time.Time, key observe.Key, metric int, spec *sources.ExternalScaler) sources.Answer
-	Forget(key observe.Key)
+	Latest(now time.Time, key observe.Key, spec *sources.ExternalScaler) sources.Answer
 }
 
 // Watch is called when there is something new to decide on.
@@ -107,15 +113,23 @@ func (s *Sources) Urgent(pods []*observe.Pod) {
 	}
 }
 
-// Forget drops what was asked for an object that is gone, or left to another controller.
-func (s *Sources) Forget(key observe.Key) {
+// Set has these metrics of the object collected from now on, and no others; nil if it has none, is gone, or is left
+// to another controller.
+func (s *Sources) Set(key observe.Key, specs Specs) {
 	if s.Pods != nil {
-		s.Pods.Forget(key)
+		s.Pods.Set(key, specs)
 	}
 	if s.Prometheus != nil {
-		s.Prometheus.Forget(key)
+		s.Prometheus.Set(key, specs)
 	}
 	if s.Scalers != nil {
-		s.Scalers.Forget(key)
+		s.Scalers.Set(key, specs)
+	}
+}
+
+// Follow has these pods scraped for the object from now on.
+func (s *Sources) Follow(key observe.Key, pods []*observe.Pod) {
+	if s.Pods != nil {
+		s.Pods.Follow(key, pods)
 	}
 }

@@ -143,9 +143,9 @@ func BenchmarkScrapes(b *testing.B) {
 	const objects, each = 1000, 10
 	port := startPods(b)
 	before := heap()
-	queries := map[observe.Key]*Query{}
+	queries := map[observe.Key]*query{}
 	for o := range objects {
-		q := &Query{Key: observe.WLA("team-a", fmt.Sprintf("web-%d", o)), Spec: &sources.PodEndpoint{
+		q := &query{Key: observe.WLA("team-a", fmt.Sprintf("web-%d", o)), Spec: &sources.PodEndpoint{
 			Port: port, Path: "/metrics", Metric: "http_requests_total", IsRate: true}}
 		for i := range each {
 			pod := podOf(o*each + i)
@@ -172,7 +172,7 @@ func BenchmarkScrapes(b *testing.B) {
 	reports := make(chan Sampled, 4*objects*each)
 	go func() {
 		defer close(done)
-		s.Run(ctx, Watch{Sampled: func(told Sampled) { reports <- told }})
+		s.Run(ctx, func(told Sampled) { reports <- told })
 	}()
 	go func() {
 		for told := range reports {
@@ -189,8 +189,9 @@ func BenchmarkScrapes(b *testing.B) {
 		var v View
 		for key := range rounds {
 			began := time.Now()
-			s.Follow(key, queries[key].Pods)
-			if s.Latest(began, queries[key], &v) == nil {
+			q := queries[key]
+			s.Follow(key, q.Pods)
+			if _, err := s.Latest(began, key, q.Spec, q.Pods, &v); err == nil {
 				answered++
 			}
 			looks++
@@ -333,7 +334,7 @@ func BenchmarkLatest(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				s.Follow(q.Key, q.Pods)
-				if err := s.Latest(now, q, &v); err != nil {
+				if _, err := s.Latest(now, q.Key, q.Spec, q.Pods, &v); err != nil {
 					b.Fatal(err)
 				}
 			}

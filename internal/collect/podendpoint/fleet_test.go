@@ -81,7 +81,7 @@ func begin(t *testing.T, config Config) *fleet {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.source.Run(ctx, Watch{Sampled: func(s Sampled) { f.change(func() { f.sampled = append(f.sampled, s) }) }})
+		f.source.Run(ctx, func(s Sampled) { f.change(func() { f.sampled = append(f.sampled, s) }) })
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -187,13 +187,20 @@ func podOf(number int) *corev1.Pod {
 	}
 }
 
-func rateQuery(pods []*observe.Pod) *Query {
-	return &Query{Key: observe.WLA("team-a", "web"), Pods: pods, Spec: &sources.PodEndpoint{
+// query is for a metric of an object's pods.
+type query struct {
+	Key  observe.Key
+	Spec *sources.PodEndpoint
+	Pods []*observe.Pod
+}
+
+func rateQuery(pods []*observe.Pod) *query {
+	return &query{Key: observe.WLA("team-a", "web"), Pods: pods, Spec: &sources.PodEndpoint{
 		PortName: "http", Path: "/metrics", Metric: "http_requests_total", IsRate: true}}
 }
 
-func gaugeQuery(pods []*observe.Pod) *Query {
-	return &Query{Key: observe.WLA("team-a", "web"), Pods: pods, Spec: &sources.PodEndpoint{
+func gaugeQuery(pods []*observe.Pod) *query {
+	return &query{Key: observe.WLA("team-a", "web"), Pods: pods, Spec: &sources.PodEndpoint{
 		PortName: "http", Path: "/metrics", Metric: "queue_length"}}
 }
 
@@ -214,7 +221,7 @@ func milli(v *View, pods int) string {
 }
 
 // look has a metric read of these pods, beside those of the object that are read already, and finds what is known.
-func (f *fleet) look(q *Query, v *View) error {
+func (f *fleet) look(q *query, v *View) error {
 	f.t.Helper()
 	specs := f.specs[q.Key]
 	if !slices.ContainsFunc(specs, func(s sources.Spec) bool { return *s.PodEndpoint == *q.Spec }) {
@@ -222,7 +229,13 @@ func (f *fleet) look(q *Query, v *View) error {
 	}
 	f.set(q.Key, specs)
 	f.source.Follow(q.Key, q.Pods)
-	return f.source.Latest(time.Now(), q, v)
+	return f.latest(q, v)
+}
+
+// latest finds what is known.
+func (f *fleet) latest(q *query, v *View) error {
+	_, err := f.source.Latest(time.Now(), q.Key, q.Spec, q.Pods, v)
+	return err
 }
 
 // set has these metrics of an object read.
@@ -234,7 +247,7 @@ func (f *fleet) set(key observe.Key, specs []sources.Spec) {
 func (f *fleet) forget(key observe.Key) { f.set(key, nil) }
 
 // run lets the time pass, with a look each second, and returns the last one's values and error.
-func (f *fleet) run(q *Query, d time.Duration) (string, error) {
+func (f *fleet) run(q *query, d time.Duration) (string, error) {
 	var v View
 	err := f.look(q, &v)
 	for end := time.Now().Add(d); time.Now().Before(end); {

@@ -157,7 +157,7 @@ func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err 
 		s.metrics.scraped(took, cpu, err)
 		told, isNew := s.take(now, t, w, outcome{c.scratch, cpu, took, err})
 		if isNew {
-			s.watch.Sampled(told)
+			s.sampled(told)
 		}
 	}
 	return cpu, err
@@ -278,8 +278,7 @@ func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sam
 	if !isNew || t.isAhead {
 		return told, false
 	}
-	told = Sampled{Key: p.object.key, Namespace: t.namespace, Pod: t.name, At: now, Before: t.sampled,
-		Reporting: p.object.reporting()}
+	told = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reporting()}
 	t.sampled = now
 	return told, true
 }

@@ -126,7 +126,7 @@ func TestManySlowPages(t *testing.T) {
 }
 
 // lookAtPages looks at metrics of an object that are on so many pages of each pod.
-func (f *fleet) lookAtPages(q *Query, pages int) {
+func (f *fleet) lookAtPages(q *query, pages int) {
 	for n := range pages {
 		other, spec := *q, *q.Spec
 		spec.Path = fmt.Sprintf("/metrics?n=%d", n)

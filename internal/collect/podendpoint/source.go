@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/subscriptions"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -81,26 +82,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Query is one metric of an object.
-type Query struct {
-	Key  observe.Key
-	Spec *sources.PodEndpoint
-	// Pods are the target's.
-	Pods []*observe.Pod
-}
-
-// Watch is who is notified of new samples.
-type Watch struct {
-	// Sampled is called after each scrape with new samples. It must not block.
-	Sampled func(Sampled)
-}
-
 // Sampled is a scrape of one pod that brought new samples.
 type Sampled struct {
 	// Key is the object whose metrics they are.
 	Key observe.Key
-	// Namespace and Pod are the pod's.
-	Namespace, Pod string
 	// At is now, Before when this pod brought samples for the object the last time; zero if never.
 	At, Before time.Time
 	// Reporting is how many scrapes of the object's pods bring samples in one round.
@@ -116,8 +101,9 @@ type Source struct {
 	client  *fetch.Client
 	// calls are what scrapes under way have, scratches what they have in addition once the pod responds.
 	calls, scratches sync.Pool
-	watch            Watch
-	budget           budget
+	// sampled is called after each scrape with new samples.
+	sampled func(Sampled)
+	budget  budget
 
 	// mu guards the following. It may be taken by who has that of an object, not the
 	// other way round.
@@ -145,7 +131,7 @@ func New(config Config) (*Source, error) {
 		client: fetch.New(fetch.Config{Timeout: config.Timeout, MaxBytes: page.DefaultMaxBytes,
 			MaxLargeBytes: maxLargeBytes, MaxOpen: maxOpen()}),
 		scratches: sync.Pool{New: func() any { return newScratch() }},
-		watch:     Watch{Sampled: func(Sampled) {}},
+		sampled:   func(Sampled) {},
 	}
 	s.wanted = subscriptions.New(subscriptions.Config[sources.PodEndpoint, *wanted]{
 		Of: func(spec *sources.Spec) *sources.PodEndpoint { return spec.PodEndpoint }, Begin: s.subscribe, End: s.unsubscribe,
@@ -165,11 +151,10 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// Run scrapes until ctx ends. It may be called once.
-func (s *Source) Run(ctx context.Context, watch Watch) {
-	if watch.Sampled != nil {
-		s.watch = watch
-	}
+// Run scrapes until ctx ends. It may be called once. It calls sampled after each scrape with new samples, and that must
+// not block.
+func (s *Source) Run(ctx context.Context, sampled func(Sampled)) {
+	s.sampled = sampled
 	var running sync.WaitGroup
 	running.Go(func() { s.rounds.Run(ctx) })
 	s.plan(ctx)
@@ -196,17 +181,23 @@ func (s *Source) Follow(key observe.Key, pods []*observe.Pod) {
 	}
 }
 
-// Latest finds what is known of the metric for v to answer from until the next Latest. An error is why there are no
-// values; ErrStarting means that there will be soon.
-func (s *Source) Latest(now time.Time, q *Query, v *View) error {
-	v.begin(len(q.Pods))
-	m, ok := s.wanted.Get(q.Key, q.Spec)
+// Latest is what is known of a metric of these pods, by their indices. It uses the memory of an earlier result; nil if
+// there is none. An error is why there are no values; ErrStarting means that there will be soon.
+func (s *Source) Latest(
+	now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
+) (observehorizontal.PodUsage, error) {
+	v, _ := reused.(*View)
+	if v == nil {
+		v = &View{}
+	}
+	v.begin(len(pods))
+	m, ok := s.wanted.Get(key, spec)
 	if !ok {
-		return ErrStarting
+		return v, ErrStarting
 	}
 	m.page.object.mu.Lock()
 	defer m.page.object.mu.Unlock()
-	return m.page.latest(now, m, q.Pods, v)
+	return v, m.page.latest(now, m, pods, v)
 }
 
 // Urgent scrapes these pods once more as soon as possible, ahead of others.

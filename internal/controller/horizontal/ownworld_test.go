@@ -14,12 +14,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -152,7 +154,7 @@ type ownPods struct{ *ownMetrics }
 var _ own.Pods = ownPods{}
 
 // Run implements own.Pods.
-func (o ownPods) Run(ctx context.Context, sampled func(own.PodSampled)) {
+func (o ownPods) Run(ctx context.Context, sampled func(podendpoint.Sampled)) {
 	go o.run(ctx)
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
@@ -168,7 +170,7 @@ func (o ownPods) Run(ctx context.Context, sampled func(own.PodSampled)) {
 	}
 }
 
-func (o ownPods) scrape() (all []own.PodSampled) {
+func (o ownPods) scrape() (all []podendpoint.Sampled) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()
@@ -186,17 +188,14 @@ func (o ownPods) scrape() (all []own.PodSampled) {
 				before = read[0].at
 			}
 			o.pages[p.Name] = append([]page{{now, o.milli}}, o.pages[p.Name]...)
-			all = append(all, own.PodSampled{Key: key, At: now, Before: before, Reporting: len(answering)})
+			all = append(all, podendpoint.Sampled{Key: key, At: now, Before: before, Reporting: len(answering)})
 		}
 	}
 	return all
 }
 
-// Earlier implements own.View.
+// Earlier implements observehorizontal.PodUsage.
 func (*ownView) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
-
-// NewView implements own.Pods.
-func (ownPods) NewView() own.View { return &ownView{} }
 
 // Set implements own.Pods.
 func (o ownPods) Set(key observe.Key, specs []sources.Spec) {
@@ -212,22 +211,27 @@ func (o ownPods) Follow(key observe.Key, pods []*observe.Pod) {
 }
 
 // Latest implements own.Pods.
-func (o ownPods) Latest(now time.Time, q *own.PodQuery, v own.View) error {
+func (o ownPods) Latest(
+	now time.Time, key observe.Key, _ *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
+) (observehorizontal.PodUsage, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.scraped[q.Key] {
-		return own.ErrPending
+	if !o.scraped[key] {
+		return reused, podendpoint.ErrStarting
 	}
-	view := v.(*ownView)
+	view, _ := reused.(*ownView)
+	if view == nil {
+		view = &ownView{}
+	}
 	view.samples, view.recent = view.samples[:0], view.recent[:0]
-	for i, p := range q.Pods {
+	for i, p := range pods {
 		sample, recent := o.samples(now, p)
 		if !sample.Present && o.sample > 0 && i >= o.sample {
 			sample.Unsampled = true
 		}
 		view.samples, view.recent = append(view.samples, sample), append(view.recent, recent)
 	}
-	return nil
+	return view, nil
 }
 
 // samples needs the lock.
@@ -268,7 +272,7 @@ type ownView struct {
 	recent  []metric.Recent
 }
 
-// IsEmpty implements own.View.
+// IsEmpty implements observehorizontal.PodUsage.
 func (v *ownView) IsEmpty() bool {
 	for i := range v.samples {
 		if v.samples[i].Present {
@@ -278,12 +282,12 @@ func (v *ownView) IsEmpty() bool {
 	return true
 }
 
-// Sample implements own.View.
+// Sample implements observehorizontal.PodUsage.
 func (v *ownView) Sample(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Sample {
 	return v.samples[pod]
 }
 
-// Recent implements own.View.
+// Recent implements observehorizontal.PodUsage.
 func (v *ownView) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recent {
 	return v.recent[pod]
 }

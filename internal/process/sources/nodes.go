@@ -21,7 +21,6 @@ import (
 type nodes struct {
 	client    kubernetes.Interface
 	addresses *reach.Nodes
-	begin     sync.Once
 	want      sync.Once
 	wanted    chan struct{}
 	// known is closed when the addresses of all nodes are known.
@@ -34,8 +33,8 @@ func newNodes(client kubernetes.Interface) *nodes {
 	}
 }
 
-// start makes wait work until the context ends. Only the first call matters.
-func (n *nodes) start(ctx context.Context) { n.begin.Do(func() { go n.follow(ctx) }) }
+// start makes wait work until the context ends. It is called once.
+func (n *nodes) start(ctx context.Context) { go n.follow(ctx) }
 
 func (n *nodes) follow(ctx context.Context) {
 	select {

@@ -105,10 +105,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 	if err != nil {
 		return own.Sources{}, err
 	}
-	return own.Sources{
-		Pods: &podSource{pods, nodes}, Prometheus: &promSource{queries, nodes},
-		Scalers: &scalerSource{scalers, nodes},
-	}, nil
+	return own.Sources{Start: nodes.start, Pods: pods, Prometheus: queries, Scalers: scalers}, nil
 }
 
 // credential reads Secrets if it may.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/reach"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings/own"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
@@ -98,7 +99,7 @@ func run(t *testing.T, c *Config, objects []runtime.Object) *own.Sources {
 	}
 	go func() {
 		made.Run(ctx, own.Watch{
-			PodSampled: func(own.PodSampled) {}, Sampled: func(observe.Key) {}, Pushed: func(observe.Key) {},
+			PodSampled: func(podendpoint.Sampled) {}, Sampled: func(observe.Key) {}, Pushed: func(observe.Key) {},
 		})
 		close(ended)
 	}()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
@@ -51,7 +52,7 @@ type (
 	// NodeSampled is a scrape of a node.
 	NodeSampled = podusage.Sampled
 	// PodSampled is a scrape of a pod's own endpoint.
-	PodSampled = own.PodSampled
+	PodSampled = podendpoint.Sampled
 )
 
 // SpecsOf are what the object's metrics need that Plimsoll reads itself; nil for an HPA.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -46,13 +47,13 @@ type Query struct {
 // Answers are what is known to the metrics of one decision. They may be used again.
 type Answers struct {
 	all   []answer
-	views []View
+	views []observehorizontal.PodUsage
 }
 
 // answer is what is known to one metric.
 type answer struct {
 	// usage is of the pods; nil for other metrics.
-	usage View
+	usage observehorizontal.PodUsage
 	// total is of a server, or why the pods have no values.
 	total sources.Answer
 }
@@ -65,7 +66,7 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 		var known answer
 		switch spec := &q.Specs[i]; {
 		case spec.PodEndpoint != nil:
-			known = s.latestOfPods(now, &PodQuery{Key: q.Key, Spec: spec.PodEndpoint, Pods: q.Pods}, a, views)
+			known = s.latestOfPods(now, q, spec.PodEndpoint, a, views)
 			views++
 		case spec.Prometheus != nil && s.Prometheus != nil:
 			known.total = s.Prometheus.Latest(now, q.Key, spec.Prometheus)
@@ -81,18 +82,18 @@ func (s *Sources) Latest(now time.Time, q *Query, a *Answers) {
 }
 
 // latestOfPods uses the given one of the views, which are as many as there have ever been metrics of pods.
-func (s *Sources) latestOfPods(now time.Time, q *PodQuery, a *Answers, view int) answer {
+func (s *Sources) latestOfPods(
+	now time.Time, q *Query, spec *sources.PodEndpoint, a *Answers, view int,
+) answer {
 	if s.Pods == nil {
 		return answer{total: isOff(source.PodEndpoint)}
 	}
 	if view == len(a.views) {
-		a.views = append(a.views, s.Pods.NewView())
+		a.views = append(a.views, nil)
 	}
-	switch err := s.Pods.Latest(now, q, a.views[view]); {
-	case errors.Is(err, ErrPending):
-		return answer{total: sources.Answer{IsPending: true}}
-	case err != nil:
-		return answer{total: sources.Answer{Err: err}}
+	var err error
+	if a.views[view], err = s.Pods.Latest(now, q.Key, spec, q.Pods, a.views[view]); err != nil {
+		return answer{total: sources.Answer{Err: err, IsPending: errors.Is(err, podendpoint.ErrStarting)}}
 	}
 	return answer{usage: a.views[view]}
 }

@@ -5,20 +5,19 @@ package own
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// ErrPending says that a source has had no time to answer for the first time.
-var ErrPending = errors.New("the first values are awaited")
-
 // Sources are where the metrics come from. One that is nil is switched off, and its metrics fail.
 type Sources struct {
+	// Start begins what the sources need until ctx ends; nil if they need nothing.
+	Start      func(ctx context.Context)
 	Pods       Pods
 	Prometheus Prometheus
 	Scalers    Scalers
@@ -35,36 +34,16 @@ type subscriber interface {
 type Pods interface {
 	subscriber
 	// Run scrapes until ctx ends.
-	Run(ctx context.Context, sampled func(PodSampled))
-	// NewView is room for the answers to one metric.
-	NewView() View
+	Run(ctx context.Context, sampled func(podendpoint.Sampled))
 	// Follow has these pods scraped for the object from now on.
 	Follow(key observe.Key, pods []*observe.Pod)
-	// Latest fills the view, by the indices of the query's pods. The error says why there is nothing
-	// to decide on; it is ErrPending where that ends within seconds.
-	Latest(now time.Time, q *PodQuery, v View) error
+	// Latest is what is known of a metric of these pods, by their indices; an earlier result may be reused. The error says
+	// why there is nothing to decide on; it is podendpoint.ErrStarting where that ends within seconds.
+	Latest(
+		now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
+	) (observehorizontal.PodUsage, error)
 	// Urgent has these pods scraped before others.
 	Urgent(pods []*observe.Pod)
-}
-
-// View has what is known of the pods of a query. Pods that are not scraped have samples that are Unsampled.
-type View = observehorizontal.PodUsage
-
-// PodQuery asks for a metric of pods' endpoints.
-type PodQuery struct {
-	Key  observe.Key
-	Spec *sources.PodEndpoint
-	Pods []*observe.Pod
-}
-
-// PodSampled is a scrape of a pod that brought new samples.
-type PodSampled struct {
-	// Key is the object that the pod is scraped for.
-	Key observe.Key
-	// At is now, Before when this was so of the pod the last time; zero if never.
-	At, Before time.Time
-	// Reporting is how many scrapes of the object's pods bring samples in one round.
-	Reporting int
 }
 
 // Prometheus queries Prometheus servers.
@@ -86,13 +65,16 @@ type Scalers interface {
 
 // Watch is called when there is something new to decide on.
 type Watch struct {
-	PodSampled func(PodSampled)
+	PodSampled func(podendpoint.Sampled)
 	// Sampled is for a new answer of a server, Pushed for a scaler's report.
 	Sampled, Pushed func(key observe.Key)
 }
 
 // Run collects until ctx ends.
 func (s *Sources) Run(ctx context.Context, w Watch) {
+	if s.Start != nil {
+		s.Start(ctx)
+	}
 	var collecting sync.WaitGroup
 	if s.Pods != nil {
 		collecting.Go(func() { s.Pods.Run(ctx, w.PodSampled) })

@@ -140,8 +140,8 @@ func (p *perPod) survey(room []Group) {
 	var parts []history.Part
 	isShared, uses := by.once && len(p.c.Ready) > 1, p.c.Room[:0]
 	if isShared {
-		var room [history.MostReady]history.Part
-		parts = p.c.Ready.Parts(room[:0])
+		var buffer [history.MostReady]history.Part
+		parts = p.c.Ready.Parts(buffer[:0])
 	}
 	for i := range pods {
 		pod, sample := &pods[i], &samples[i]

@@ -44,8 +44,8 @@ func TestNeighboursOfVerySlowPods(t *testing.T) {
 					t.Errorf("a neighbour waited %s", longest)
 				}
 				t.Logf("from the start on a neighbour waited %s at most", f.longestGap(slow, neighbours, began))
-				f.source.Forget(bad.Key)
-				f.source.Forget(good.Key)
+				f.forget(bad.Key)
+				f.forget(good.Key)
 				<-time.After(2 * time.Hour)
 			})
 		})

@@ -59,10 +59,10 @@ func TestOverloadedPodsAnswerLate(t *testing.T) {
 }
 
 // decide is the count of a WorkloadAutoscaler whose only metric is the query, with that target for each pod.
-func (f *fleet) decide(q *Query, state *horizontal.State, target int64) (desired int32) {
+func (f *fleet) decide(q *query, state *horizontal.State, target int64) (desired int32) {
 	f.t.Helper()
 	var v View
-	if err := f.source.Look(time.Now(), q, &v); err != nil {
+	if err := f.latest(q, &v); err != nil {
 		f.t.Error(err)
 	}
 	n := int32(len(q.Pods))

@@ -163,8 +163,8 @@ func (r *Result) add(f InForce) {
 	}
 }
 
-// lowerByRamps takes in the max of each ramp. The schedule of a ramp is not in force yet: it leaves the min of those that
-// are as it is.
+// lowerByRamps takes in the max of each ramp. The schedule of a ramp is not in force yet: it leaves the min of those
+// that are as it is.
 func (r *Result) lowerByRamps() {
 	for i := range r.InForce {
 		if f := &r.InForce[i]; f.IsRamp && f.MaxReplicas > 0 {

@@ -171,6 +171,16 @@ func TestTwoManagersOfMetricsByKubectl(t *testing.T) {
 	}
 }
 
+// pages are metrics on so many pages of each pod. The API server accepts any number, the controller ten.
+func pages(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"name":"page-%d","type":"PodEndpoint","podEndpoint":{"port":%d,"valueType":"Gauge",`+
+			`"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"1"}}}`, i, 8000+i)
+	}
+	return all
+}
+
 // kubectl wait goes by the conditions that sum up the others: Ready, and Stalled while only an edit helps.
 func TestKubectlWaits(t *testing.T) {
 	t.Parallel()
@@ -185,11 +195,11 @@ func TestKubectlWaits(t *testing.T) {
 	o.KubectlInput(example(t, "deployment.yaml"), serverSide("argocd-controller")...)
 	waits("Ready")
 	o.AwaitReplicas(harness.Deployment, worker, 4)
-	never := `{"spec":{"schedules":[{"name":"a","start":"0 0 30 2 *","durationSeconds":60,"minReplicas":2}]}}`
-	o.Kubectl("patch", "wla", worker, "--type=merge", "-p", never)
+	metrics := o.Kubectl("get", "wla", worker, "-o", "jsonpath={.spec.metrics}")
+	o.patch(worker, `{"metrics":[`+strings.Join(pages(11), ",")+`]}`)
 	waits("Stalled")
 	waits("Ready=false")
-	o.patch(worker, `{"schedules":null}`)
+	o.patch(worker, `{"metrics":`+metrics+`}`)
 	waits("Ready")
 	if types := o.Kubectl("get", "wla", worker, "-o", "jsonpath={.status.conditions[*].type}"); strings.Contains(types,
 		"Stalled") {

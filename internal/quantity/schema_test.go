@@ -31,30 +31,35 @@ func TestSchemaBoundsEachQuantity(t *testing.T) {
 		}
 		each(definition, func(schema map[string]any) {
 			found++
-			pattern, _ := schema["pattern"].(string)
-			is, err := regexp.Compile(pattern)
-			if pattern == "" || err != nil || schema["maxLength"] != float64(MaxLength) {
-				t.Fatalf("%s: %v, %v", file, schema, err)
-			}
-			for why, text := range ruinous {
-				if len(text) <= MaxLength && is.MatchString(text) {
-					t.Errorf("%s: %q is let through", why, text)
-				}
-			}
-			for _, text := range []string{"1.5Gi", "100m", "1e6", "1E-9", "1e+99", "+.5", "1E", "1Ei"} {
-				if !is.MatchString(text) {
-					t.Errorf("%q is refused", text)
-				}
-			}
-			rule := fmt.Sprint(schema["x-kubernetes-validations"])
-			isPositive := strings.Contains(rule, "must be positive")
-			if is.MatchString("0") == isPositive || is.MatchString("-1") != (rule == "<nil>") {
-				t.Errorf("%s, beside the rules %s", pattern, rule)
-			}
+			checkBounds(t, file, schema)
 		})
 	}
 	if found < 10 {
 		t.Errorf("only %d quantities were found", found)
+	}
+}
+
+func checkBounds(t *testing.T, file string, schema map[string]any) {
+	t.Helper()
+	pattern, _ := schema["pattern"].(string)
+	is, err := regexp.Compile(pattern)
+	if pattern == "" || err != nil || schema["maxLength"] != float64(MaxLength) {
+		t.Fatalf("%s: %v, %v", file, schema, err)
+	}
+	for why, text := range ruinous {
+		if len(text) <= MaxLength && is.MatchString(text) {
+			t.Errorf("%s: %q is let through", why, text)
+		}
+	}
+	for _, text := range []string{"1.5Gi", "100m", "1e6", "1E-9", "1e+99", "+.5", "1E", "1Ei"} {
+		if !is.MatchString(text) {
+			t.Errorf("%q is refused", text)
+		}
+	}
+	rule := fmt.Sprint(schema["x-kubernetes-validations"])
+	isPositive := strings.Contains(rule, "must be positive")
+	if is.MatchString("0") == isPositive || is.MatchString("-1") != (rule == "<nil>") {
+		t.Errorf("%s, beside the rules %s", pattern, rule)
 	}
 }
 

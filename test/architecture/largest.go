@@ -25,7 +25,7 @@ type measure struct {
 func measures(packages []Package, files []file) []measure {
 	imports := measure{title: "imports of a package", counts: map[string]int{}}
 	single := measure{title: "lines of a package that one other imports", counts: map[string]int{}, smallestFirst: true}
-	small := measure{title: "lines of a package, where they are fewer than 100", counts: map[string]int{}, smallestFirst: true}
+	small := measure{title: "lines of a package, if fewer than 100", counts: map[string]int{}, smallestFirst: true}
 	core := measure{title: "lines of a package of internal/decide", counts: map[string]int{}}
 	lines, importers := map[string]int{}, map[string]int{}
 	for _, f := range files {

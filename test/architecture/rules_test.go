@@ -271,7 +271,7 @@ fields of a struct with a lock (1 in all)
       3  internal/decide/a.locked
 lines of a package of internal/decide (1 in all)
      10  internal/decide/a
-lines of a package, where they are fewer than 100 (1 in all)
+lines of a package, if fewer than 100 (1 in all)
      10  internal/decide/a
 lines of a package that one other imports (1 in all)
      10  internal/decide/a

@@ -295,8 +295,7 @@ func TestTwoManagersOfMetrics(t *testing.T) {
 func TestMetricsOfStatusAreByName(t *testing.T) {
 	t.Parallel()
 	objects := clientOf(t, namespace(t))
-	object, err := objects.Create(t.Context(), web(), metav1.CreateOptions{})
-	if err != nil {
+	if _, err := objects.Create(t.Context(), web(), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	patch := func(kind types.PatchType, manager, metrics string) (*plimsollv1alpha1.WorkloadAutoscaler, error) {
@@ -312,16 +311,16 @@ func TestMetricsOfStatusAreByName(t *testing.T) {
 	if err != nil || len(both.Status.Metrics) != 2 {
 		t.Fatalf("%+v, %v", both, err)
 	}
-	if _, err := patch(types.MergePatchType, "third", cpu+","+cpu); refused(err, "status.metrics[1]", "Duplicate") != nil {
+	_, err = patch(types.MergePatchType, "third", cpu+","+cpu)
+	if err := refused(err, "status.metrics[1]", "Duplicate"); err != nil {
 		t.Errorf("two of one name: %v", err)
 	}
 	alone, err := patch(types.MergePatchType, "third", jobs)
 	if err != nil || len(alone.Status.Metrics) != 1 || alone.Status.Metrics[0].Name != "jobs" {
 		t.Errorf("%+v, %v", alone, err)
 	}
-	object = alone
-	object.Status = fullStatus(metav1.Now())
-	if stored, err := objects.UpdateStatus(t.Context(), object, metav1.UpdateOptions{}); err != nil ||
+	alone.Status = fullStatus(metav1.Now())
+	if stored, err := objects.UpdateStatus(t.Context(), alone, metav1.UpdateOptions{}); err != nil ||
 		len(stored.Status.Metrics) != 2 {
 		t.Errorf("%+v, %v", stored, err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/config"
 )
 
-// TestCostOfRulesOnOldVersions: Kubernetes before 1.34 estimates what a rule costs as if each value that may be an integer
-// or a string had three megabytes, and refuses the whole definition above a budget. Without the lengths, this version
-// estimates alike.
+// TestCostOfRulesOnOldVersions: Kubernetes 1.32 estimates what a rule costs as if each value that may be an integer or a
+// string had three megabytes, and refuses the whole definition above a budget. Without the lengths, this version estimates
+// alike.
 func TestCostOfRulesOnOldVersions(t *testing.T) {
 	for _, file := range []string{
 		"crd/autoscaling.k8s.io_verticalpodautoscalers.yaml", "crd/plimsoll/plimsoll.dev_workloadautoscalers.yaml",

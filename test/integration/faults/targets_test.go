@@ -26,7 +26,7 @@ func TestReferenceThatNamesNothing(t *testing.T) {
 		words     []string
 	}{
 		"name": {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "wbe"},
-			[]string{`.apps "wbe" not found`}}, // deployments, or deployments/scale before 1.33
+			[]string{`.apps "wbe" not found`}}, // deployments/scale on older versions
 		"kind": {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deploymnet", Name: "web"},
 			[]string{`no matches for kind "Deploymnet" in group "apps"`}},
 		"group": {autoscalingv2.CrossVersionObjectReference{APIVersion: "aps/v1", Kind: "Deployment", Name: "web"},

@@ -3,8 +3,8 @@
 // The API server stores the quantities of custom resources as they are written. A length, and at most two digits of an
 // exponent, keep them readable: internal/quantity says why, and has the same bounds.
 //
-// What the rule beside a quantity says of its sign is in the pattern too, because before Kubernetes 1.34 a rule that reads
-// the text is refused: it counts as one of three megabytes, whatever maxLength says.
+// What the rule beside a quantity says of its sign is in the pattern too, because Kubernetes 1.32 refuses a rule that
+// reads the text: it counts as one of three megabytes, whatever maxLength says.
 //
 //	go run -C tools/codegen ./quantities FILE.yaml...
 package main
@@ -46,7 +46,7 @@ func rewrite(file string) error {
 	if err != nil {
 		return fmt.Errorf("read the definition: %w", err)
 	}
-	if err := os.WriteFile(file, []byte(bound(string(content))), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(bound(string(content))), 0o600); err != nil { // the file keeps its mode
 		return fmt.Errorf("write the definition: %w", err)
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestPatterns(t *testing.T) {
 		"0Ki": {true, false}, "0e9": {true, false}, "+0": {true, false}, "-0": {}, "-1": {}, "-300m": {},
 		"1": {true, true}, "10": {true, true}, "+1": {true, true}, "01": {true, true}, "0.1": {true, true}, ".5": {true, true},
 		"1.": {true, true}, "1.0": {true, true}, "100m": {true, true}, "1e3": {true, true}, "1E-2": {true, true},
-		"1Gi": {true, true}, "0.001k": {true, true}, "1e100": {}, "": {}, ".": {}, "abc": {}, "1 ": {},
+		"1Gi": {true, true}, "0.001k": {true, true}, "1e100": {}, "": {}, ".": {}, "abc": {}, "1_": {},
 	} {
 		for p, want := range map[string]bool{noSign: want.notNegative, notZero: want.positive} {
 			if got := regexp.MustCompile(strings.TrimPrefix(p, "pattern: ")).MatchString(text); got != want {

@@ -189,10 +189,16 @@ func limitOfMetrics(d *horizontal.Decision) loadhistory.Limit {
 	case behavior.ScaleDownLimit:
 		return loadhistory.ScaleDownLimit
 	}
-	switch d.Stabilized.Reason {
-	case behavior.ScaleUpStabilized:
+	// Where selectPolicy is Disabled, the end of the window would change nothing.
+	up, isDisabled := d.Stabilized.Reason == behavior.ScaleUpStabilized, d.Stabilized.IsDisabled
+	switch down := d.Stabilized.Reason == behavior.ScaleDownStabilized; {
+	case up && isDisabled:
+		return loadhistory.ScaleUpLimit
+	case down && isDisabled:
+		return loadhistory.ScaleDownLimit
+	case up:
 		return loadhistory.ScaleUpStabilized
-	case behavior.ScaleDownStabilized:
+	case down:
 		return loadhistory.ScaleDownStabilized
 	}
 	return loadhistory.None

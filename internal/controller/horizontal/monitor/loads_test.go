@@ -74,6 +74,22 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestLimitWhereScalingIsDisabled: the end of the window would change nothing.
+func TestLimitWhereScalingIsDisabled(t *testing.T) {
+	for reason, want := range map[behavior.StabilizedReason]loadhistory.Limit{
+		behavior.ScaleUpStabilized: loadhistory.ScaleUpLimit, behavior.ScaleDownStabilized: loadhistory.ScaleDownLimit,
+	} {
+		recorded := points(t, horizontal.Decision{
+			Branch: horizontal.BranchMetrics, Desired: 7, Load: forecast.Load{IsKnown: true, Pods: 5, PerPodMilli: 250},
+			Limited:    behavior.Limited{Reason: behavior.DesiredWithinRange},
+			Stabilized: behavior.Stabilized{Reason: reason, IsDisabled: true},
+		})
+		if len(recorded) != 1 || recorded[0].Limit != want {
+			t.Errorf("%v: %+v, want %v", reason, recorded, want)
+		}
+	}
+}
+
 // TestPodsThatWereNotRead: a decision that reads no pods says nothing of how many are ready.
 func TestPodsThatWereNotRead(t *testing.T) {
 	var r Loads

@@ -177,7 +177,7 @@ func TestControllerHelp(t *testing.T) {
 		}
 	}
 	titles := regexp.MustCompile(`(?m)^(\S.*):$`).FindAllStringSubmatch(got, -1)
-	if len(titles) != 14 || titles[2][1] != "What runs, and how it is reached" || titles[13][1] != "Other" {
+	if len(titles) != 14 || titles[2][1] != "Components, addresses and API server" || titles[13][1] != "Other" {
 		t.Errorf("the groups are %q", titles)
 	}
 	if _, other, _ := strings.Cut(got, "\nOther:\n"); strings.Count(other, "--") != 1 {

@@ -2,7 +2,6 @@ package crdschema
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -108,11 +107,7 @@ spec:
 		{"1", "1", "0m", "1", "spec.metrics[0].podEndpoint.target.averageValue", "should match"},
 		{"1", "1", "1", "-1", "spec.metrics[1].activationValue", "must be greater than or equal to 0"},
 	} {
-		var o map[string]any
-		if err := yaml.Unmarshal(fmt.Appendf(nil, object, c.tolerance, c.port, c.target, c.activation), &o); err != nil {
-			t.Fatal(err)
-		}
-		integers(o)
+		o := decode(t, fmt.Appendf(nil, object, c.tolerance, c.port, c.target, c.activation))
 		refused, err := Validate(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -124,23 +119,4 @@ spec:
 			t.Errorf("%+v: %v", c, refused)
 		}
 	}
-}
-
-// integers makes int64 of what JSON reads as float64.
-func integers(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		for key, below := range v {
-			v[key] = integers(below)
-		}
-	case []any:
-		for i, below := range v {
-			v[i] = integers(below)
-		}
-	case float64:
-		if v == math.Trunc(v) {
-			return int64(v)
-		}
-	}
-	return value
 }

@@ -42,14 +42,7 @@ func TestValidate(t *testing.T) {
 		wla + "maxReplicas: 5}":                                                 "spec.metrics",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: 5": "",
 	} {
-		var object map[string]any
-		asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := utiljson.Unmarshal(asJSON, &object); err != nil {
-			t.Fatal(err)
-		}
+		object := decode(t, []byte(text))
 		before := maps.Clone(object)
 		errs, err := Validate(t.Context(), object)
 		if err != nil {
@@ -62,4 +55,18 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: the object was changed to %v", text, object)
 		}
 	}
+}
+
+// decode reads an object as the API server does: its whole numbers are int64.
+func decode(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	asJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	var object map[string]any
+	if err := utiljson.Unmarshal(asJSON, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
 }

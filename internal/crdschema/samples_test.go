@@ -12,7 +12,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -76,15 +75,7 @@ func objectOf(t *testing.T, file string) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asJSON, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	var object map[string]any
-	if err := utiljson.Unmarshal(asJSON, &object); err != nil {
-		t.Fatal(err)
-	}
-	return object
+	return decode(t, text)
 }
 
 // collect adds the paths of all fields of a value, without the indices of lists.

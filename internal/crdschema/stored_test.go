@@ -5,9 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 )
 
 // TestStoredObjectsAreStillAccepted: what some release has stored stays valid, and keeps all its fields, under the
@@ -32,14 +29,7 @@ func TestStoredObjectsAreStillAccepted(t *testing.T) {
 
 func checkStored(t *testing.T, document []byte) {
 	t.Helper()
-	asJSON, err := yaml.YAMLToJSONStrict(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var object map[string]any
-	if err := utiljson.Unmarshal(asJSON, &object); err != nil {
-		t.Fatal(err)
-	}
+	object := decode(t, document)
 	open, ok := definitions[object["apiVersion"].(string)+" "+object["kind"].(string)]
 	if !ok {
 		t.Fatalf("there is no definition of it:\n%s", document)

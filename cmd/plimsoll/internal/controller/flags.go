@@ -34,19 +34,19 @@ type Flags struct {
 // Add adds them, in the groups of help.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.config.Options = observehorizontal.DefaultOptions()
-	flags.AddGroup(fs, "What runs, and how it is reached", f.addProcess)
+	flags.AddGroup(fs, "Components, addresses and API server", f.addProcess)
 	flags.AddGroup(fs, "Leader election", f.addElection)
 	flags.AddGroup(fs, "Horizontal autoscaling", f.addHorizontal)
 	flags.AddGroup(fs, "Horizontal autoscaling: surges of CPU use", f.addSurge)
-	flags.AddGroup(fs, "Horizontal autoscaling: what is learnt of loads", f.addLearning)
+	flags.AddGroup(fs, "Horizontal autoscaling: load history and forecasts", f.addLearning)
 	flags.AddGroup(fs, "CPU and memory, from kubelets and node agents",
 		func(group *pflag.FlagSet) { flags.AddKubelets(group, &f.config.Kubelets) })
 	flags.AddGroup(fs, "Other metrics",
 		func(group *pflag.FlagSet) { flags.AddSources(group, &f.config.Sources) })
-	flags.AddGroup(fs, "Vertical autoscaling, recommender and updater", f.recommender.AddShared)
+	flags.AddGroup(fs, "Vertical autoscaling: recommender and updater", f.recommender.AddShared)
 	flags.AddGroup(fs, "Recommender", f.recommender.Add)
 	flags.AddGroup(fs, "Updater", f.updater.Add)
-	flags.AddGroup(fs, "A Prometheus that knows the past", f.recommender.AddHistory)
+	flags.AddGroup(fs, "Prometheus as a source of history", f.recommender.AddHistory)
 	f.addUpstream(fs)
 }
 

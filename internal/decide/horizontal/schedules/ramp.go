@@ -23,7 +23,7 @@ type ramp struct {
 	start time.Time
 	over  time.Duration
 	// from is the bound without the schedule when the ramp starts: it stays the same, so that the bound never turns back
-	// on the way.
+	// on the way. It differs from to.
 	from, to int32
 }
 

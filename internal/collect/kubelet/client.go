@@ -206,7 +206,6 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 	return c.http.Do(request)
 }
 
-// answer reads it.
 func (c *Client) answer(
 	ctx context.Context, response *http.Response, families text.Families, dst []byte,
 ) ([]byte, error) {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
@@ -310,7 +310,7 @@ func read(dst []byte, response *http.Response, maxBytes int) ([]byte, error) {
 		body = z
 	}
 	into := bytes.NewBuffer(dst)
-	limit := int64(min(maxBytes, text.DefaultMaxBytes))
+	limit := int64(min(maxBytes, page.DefaultMaxBytes))
 	n, err := io.CopyN(into, body, limit+1)
 	switch {
 	case n > limit:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
@@ -85,19 +86,18 @@ func (r *reader) kubelet(ctx context.Context, k *facts.Kubelet) {
 }
 
 // newestSample finds the newest sample of CPU use on the kubelet's page.
-func newestSample(page []byte, k *facts.Kubelet) error {
-	parser := text.New(text.Config{MaxBytes: maxBytes})
-	parser.Reset(page)
-	for parser.Next("") {
-		sample := parser.Sample()
-		switch sample.Family {
+func newestSample(body []byte, k *facts.Kubelet) error {
+	lines := text.Lines(text.All, maxBytes)
+	for lines.Reset(page.Text, body); lines.Next(""); {
+		sample := lines.Line()
+		switch text.FamilyOf(sample) {
 		case text.ScrapeError:
 			k.HasFailed = sample.Value != 0
 		case text.NodeCPU, text.PodCPU, text.ContainerCPU:
-			if at := time.UnixMilli(sample.TimestampMillis); sample.HasTimestamp && at.After(k.Newest) {
+			if at := time.UnixMilli(sample.Time.Millis); sample.Time.IsKnown && at.After(k.Newest) {
 				k.Newest = at
 			}
 		}
 	}
-	return parser.Err()
+	return lines.Err()
 }

@@ -1,4 +1,4 @@
-package syntax
+package page
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ var exactPowers = [...]float64{
 // maxExact is the largest integer up to which a float64 holds all.
 const maxExact = 1 << 53
 
-// ReadValue reads the value at i. End is the blank or line end behind it.
-func ReadValue(text []byte, i int) (value float64, end int, err error) {
+// readValue reads the value at i. End is the blank or line end behind it.
+func readValue(text []byte, i int) (value float64, end int, err error) {
 	if value, length, ok := simpleFloat(text[i:]); ok {
 		return value, i + length, nil
 	}
@@ -37,9 +37,9 @@ func ReadValue(text []byte, i int) (value float64, end int, err error) {
 	return value, end, nil
 }
 
-// ReadMillis reads the timestamp at i: milliseconds, and nothing behind them. End is the
+// readMillis reads the timestamp at i: milliseconds, and nothing behind them. End is the
 // line end.
-func ReadMillis(text []byte, i int) (millis int64, end int, err error) {
+func readMillis(text []byte, i int) (millis int64, end int, err error) {
 	start := i
 	for i < start+18 && isDigit(text[i]) {
 		millis = millis*10 + int64(text[i]-'0')

@@ -1,4 +1,4 @@
-package syntax
+package page
 
 import (
 	"bytes"
@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLabels bounds the work of finding a name that is there twice.
-const MaxLabels = 32
+// maxLabels bounds the work of finding a name that is there twice.
+const maxLabels = 32
 
 // Reasons for which labels are refused although Prometheus' library may take them.
 var (
-	ErrTooManyLabels = fmt.Errorf("more than %d labels", MaxLabels)
+	errTooManyLabels = fmt.Errorf("more than %d labels", maxLabels)
 	ErrQuotedName    = errors.New("names in quotes are not read here")
 )
 
@@ -29,7 +29,7 @@ type Label struct {
 
 // Cut returns the first label and those behind it; false if there is none.
 func (l Labels) Cut() (Label, Labels, bool) {
-	i := EndOfBlanks(l, 0)
+	i := endOfBlanks(l, 0)
 	if i == len(l) {
 		return Label{}, nil, false
 	}
@@ -41,7 +41,7 @@ func (l Labels) Cut() (Label, Labels, bool) {
 	value := bytes.IndexByte(l[end:], '"') + end + 1
 	end = endOfValue(l, value)
 	// Behind a value stand blanks and at most one comma.
-	rest := EndOfBlanks(l, end+1)
+	rest := endOfBlanks(l, end+1)
 	if rest < len(l) {
 		rest++
 	}
@@ -69,18 +69,18 @@ func (l Label) AppendValue(dst []byte) []byte {
 	}
 }
 
-// ReadLabels reads the labels from behind the opening brace at i to behind the closing
+// readLabels reads the labels from behind the opening brace at i to behind the closing
 // one, which is where end points.
-func ReadLabels(text []byte, i int) (labels Labels, end int, err error) {
+func readLabels(text []byte, i int) (labels Labels, end int, err error) {
 	start := i
-	var names [MaxLabels]struct{ from, to uint32 }
+	var names [maxLabels]struct{ from, to uint32 }
 	for n := 0; ; n++ {
-		i = EndOfBlanks(text, i)
+		i = endOfBlanks(text, i)
 		if text[i] == '}' {
 			break
 		}
-		if n == MaxLabels {
-			return nil, i, ErrTooManyLabels
+		if n == maxLabels {
+			return nil, i, errTooManyLabels
 		}
 		from := i
 		if i, err = endOfName(text, from); err != nil {
@@ -106,7 +106,6 @@ func ReadLabels(text []byte, i int) (labels Labels, end int, err error) {
 	return Labels(text[start:i]), i + 1, nil
 }
 
-// endOfName reads a label's name.
 func endOfName(text []byte, i int) (int, error) {
 	start := i
 	if isDigit(text[i]) {
@@ -128,11 +127,11 @@ func endOfName(text []byte, i int) (int, error) {
 
 // readAssigned reads the equals sign, the value in its quotes and the blanks behind it.
 func readAssigned(text []byte, i int) (int, error) {
-	i = EndOfBlanks(text, i)
+	i = endOfBlanks(text, i)
 	if text[i] != '=' {
 		return i, errors.New("expected = behind a label name")
 	}
-	i = EndOfBlanks(text, i+1)
+	i = endOfBlanks(text, i+1)
 	if text[i] != '"' {
 		return i, errors.New("expected a label value in quotes")
 	}
@@ -145,7 +144,7 @@ func readAssigned(text []byte, i int) (int, error) {
 	if !utf8.Valid(raw) {
 		return end, errors.New("a label value is no UTF-8")
 	}
-	return EndOfBlanks(text, end+1), checkEscapes(raw)
+	return endOfBlanks(text, end+1), checkEscapes(raw)
 }
 
 // checkEscapes looks at a value that ended with a quote: its last byte is no
@@ -180,8 +179,8 @@ func endOfValue(text []byte, i int) int {
 	}
 }
 
-// EndOfBlanks is the first byte from i on that is neither a blank nor a tab.
-func EndOfBlanks(text []byte, i int) int {
+// endOfBlanks is the first byte from i on that is neither a blank nor a tab.
+func endOfBlanks(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
 		i++
 	}
@@ -192,5 +191,5 @@ func isLabelByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// IsNameByte reports whether the byte may be in a metric's name.
-func IsNameByte(c byte) bool { return isLabelByte(c) || c == ':' }
+// isNameByte reports whether the byte may be in a metric's name.
+func isNameByte(c byte) bool { return isLabelByte(c) || c == ':' }

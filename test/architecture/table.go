@@ -130,7 +130,7 @@ var layers = []wall{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither its callers nor what is written",
 		ours: []string{"internal/collect", "internal/nodeagent/selection", "internal/series", "internal/timing",
-			"internal/observe", "internal/decide", "internal/quantity"},
+			"internal/panics", "internal/observe", "internal/decide", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 const (
@@ -174,8 +174,8 @@ func (c *call) read(ctx context.Context, w *wants) (cpu time.Duration, err error
 	t := c.target
 	defer func() {
 		if r := recover(); r != nil {
-			c.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a pod's page failed", "pod", t.name,
-				"namespace", t.namespace, "stack", string(debug.Stack()))
+			// It is counted as a scrape that failed.
+			panics.Report(r, c.source.config.Log, nil, "reading a pod's page failed", "pod", t.name, "namespace", t.namespace)
 			c.scratch, err = nil, fmt.Errorf("%s: reading its page failed", t)
 		}
 	}()
@@ -369,7 +369,6 @@ func (s *Source) reserve(t *target, series int) (total int64) {
 	return s.budget.series.Add(int64(added))
 }
 
-// count is how many objects there are.
 func (s *Source) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,6 @@ func (p *Patch) YAML() string {
 	return string(text)
 }
 
-// patch begins one of an object.
 func patch(o *objects.Object) *Patch { return &Patch{Object: o} }
 
 // local says that the patch is for a manifest alone.
@@ -87,7 +86,6 @@ func (p *Patch) set(field objects.Field, value any) *Patch {
 	return p
 }
 
-// remove takes a field away.
 func (p *Patch) remove(field objects.Field) *Patch {
 	if field = p.own(field); !p.isImpossible && p.Object.Has(field) {
 		p.Operations = append(p.Operations, Operation{Op: "remove", Path: field.Pointer()})

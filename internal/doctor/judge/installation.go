@@ -95,7 +95,6 @@ func notReady(d *facts.Deployment) []doctor.Finding {
 	return []doctor.Finding{found}
 }
 
-// leader says whether some replica leads.
 func leader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	if d.Ready == 0 || d.Flag("leader-elect") == "false" {
 		return nil

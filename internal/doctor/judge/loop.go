@@ -170,7 +170,6 @@ func unattendedHPAs(f *facts.Facts) []doctor.Finding {
 	}}
 }
 
-// lastWriter says who wrote a status last.
 func lastWriter(f *facts.Facts) string {
 	var all []facts.Write
 	for i := range f.HPAs.Value {

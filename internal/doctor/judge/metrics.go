@@ -29,7 +29,6 @@ const (
 	kubeletSampleProblem = 60 * time.Second
 )
 
-// servicesOf are the APIServices of a group.
 func servicesOf(f *facts.Facts, group string) []facts.APIService {
 	return slices.DeleteFunc(slices.Clone(f.APIServices.Value), func(s facts.APIService) bool { return s.Group != group })
 }

@@ -106,7 +106,6 @@ type grant struct {
 	isVertical bool
 }
 
-// rightsOf are the single rights of rules.
 func rightsOf(rules []rbacv1.PolicyRule) []facts.Right {
 	var all []facts.Right
 	for i := range rules {

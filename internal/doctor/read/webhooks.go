@@ -169,7 +169,6 @@ type endpointSlice struct {
 	} `json:"endpoints"`
 }
 
-// endpoints counts the ready endpoints of the webhook's Service.
 func (r *reader) endpoints(ctx context.Context, w *facts.Webhook) {
 	namespace, name, _ := strings.Cut(w.Service, "/")
 	what := request{verb: "get", resource: "services", namespace: namespace, name: name}

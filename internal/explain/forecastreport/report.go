@@ -96,7 +96,6 @@ func (r *Report) notes() (notes []string) {
 	return notes
 }
 
-// lasts is how long so many minutes are.
 func lasts(minutes int) string {
 	d := time.Duration(minutes) * time.Minute
 	if d >= 48*time.Hour {

@@ -37,7 +37,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// advice is what to do.
 func (r *Report) advice() string {
 	if r.Mode == forecast.Active {
 		return "It is turned on: its mode is Active.\n"

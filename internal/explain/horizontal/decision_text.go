@@ -111,7 +111,6 @@ func triggerText(kind trigger.Kind) string {
 	}
 }
 
-// branchText is what the decision is based on.
 func (r *Result) branchText() string {
 	switch r.Decision.Branch {
 	case horizontal.BranchNoScale:
@@ -384,7 +383,6 @@ func limitedText(d *horizontal.Decision) string {
 	return text
 }
 
-// resultText is what becomes of the replica count.
 func (r *Result) resultText() string {
 	d := &r.Decision
 	if text := (workload{r}).heldText(); text != "" {

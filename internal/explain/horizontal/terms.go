@@ -8,7 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// sourceText is what a proposal comes from.
 func sourceText(proposed proposal.Proposal) string {
 	switch proposed.Source {
 	case proposal.Schedule:
@@ -24,7 +23,6 @@ func sourceText(proposed proposal.Proposal) string {
 	}
 }
 
-// metricVerdict is what was done with the usage ratio.
 func metricVerdict(v verdict.Verdict) string {
 	switch v {
 	case verdict.Scaled:
@@ -38,7 +36,6 @@ func metricVerdict(v verdict.Verdict) string {
 	}
 }
 
-// surgeVerdict is what became of a surge.
 func surgeVerdict(v surge.Verdict) string {
 	switch v {
 	case surge.TooFewPods:

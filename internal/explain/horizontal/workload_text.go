@@ -18,7 +18,6 @@ import (
 // workload is the result of a step, in what only a WorkloadAutoscaler has.
 type workload struct{ *Result }
 
-// isWorkload reports whether the object is a WorkloadAutoscaler.
 func (r workload) isWorkload() bool { return r.Policy.WorkloadAutoscaler != nil }
 
 // heldText is what becomes of a replica count that mode or refusal keep from being written;
@@ -284,7 +283,6 @@ func (r workload) isActivityUnknown() bool {
 	return false
 }
 
-// hasActivation reports whether a metric can be active.
 func (r workload) hasActivation() bool {
 	for i := range r.Policy.Metrics {
 		if r.Policy.Metrics[i].Type.HasValueWithoutPods() {
@@ -294,7 +292,6 @@ func (r workload) hasActivation() bool {
 	return false
 }
 
-// cooldownLimit is the cooldown as the limit that binds.
 func (r workload) cooldownLimit() string {
 	z := &r.Decision.Zero
 	switch {

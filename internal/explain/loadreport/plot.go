@@ -124,7 +124,6 @@ func columnOf(cells []timeline.Cell) column {
 	return c
 }
 
-// markAt is what a row of the column shows.
 func (c *column) markAt(row int, scale float64) mark {
 	height := func(value float64) float64 { return math.Round(value * scale) }
 	at := float64(row)

@@ -101,7 +101,6 @@ func (t *Turns) text(zone *time.Location) string {
 	return text
 }
 
-// lasts is how long so many cells last.
 func (r *Report) lasts(cells int) string { return ago(time.Duration(cells) * r.Timeline.Step) }
 
 func (r *Report) unknown(s *summary) string {

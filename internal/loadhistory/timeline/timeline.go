@@ -123,7 +123,6 @@ func of(h *loadhistory.History, from, to time.Time, step time.Duration) (Timelin
 	return t.trimmed(), points
 }
 
-// fill puts points into the cells.
 func (t *Timeline) fill(points []loadhistory.Point) {
 	holds := holdsFor(points)
 	known := make([]time.Duration, len(t.Cells))

@@ -70,7 +70,6 @@ func (p *Printer) Back(original *unstructured.Unstructured, lost []convert.Findi
 	return p.Print(original.Object)
 }
 
-// report prints the findings about an object.
 func (p *Printer) report(object *unstructured.Unstructured, findings []convert.Finding) {
 	if slices.ContainsFunc(findings, func(f convert.Finding) bool { return f.IsLost }) {
 		p.failed++

@@ -42,7 +42,6 @@ type change struct {
 	value any
 }
 
-// assignment is the change as manifests take it.
 func (c *change) assignment() (manifest.Assignment, error) {
 	text, err := json.Marshal(c.value)
 	if err != nil {

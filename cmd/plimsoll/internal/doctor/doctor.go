@@ -126,7 +126,6 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	return o.result(report)
 }
 
-// examine reads and judges.
 func (o *doctorOptions) examine(ctx context.Context) (*doctor.Report, error) {
 	if err := o.validate(); err != nil {
 		return nil, err

@@ -35,7 +35,6 @@ type selection struct {
 	namespace string
 }
 
-// kind is that of the objects.
 func (s *selection) kind() string {
 	if s.isScaledObject {
 		return keda.Kind
@@ -153,7 +152,6 @@ func (o *migrateOptions) printCluster(ctx context.Context, client *cluster.Clien
 	return p.Result()
 }
 
-// objects reads the HPAs or ScaledObjects.
 func (o *migrateOptions) objects(
 	ctx context.Context, client *cluster.Client, what *selection,
 ) ([]*unstructured.Unstructured, error) {
@@ -262,7 +260,6 @@ func (o *migrateOptions) namesForward(
 	return names, nil
 }
 
-// replacedIn are the names of WorkloadAutoscalers.
 func replacedIn(migrated []plimsollv1alpha1.WorkloadAutoscaler) sets.Set[types.NamespacedName] {
 	names := sets.New[types.NamespacedName]()
 	for i := range migrated {

@@ -102,7 +102,6 @@ func Command(version string) *cobra.Command {
 // shortestLast is the shortest time that is worth a plot.
 const shortestLast = 10 * time.Second
 
-// validate is what to report, and up to when.
 func (o *options) validate(args []string, now time.Time) (object observe.Key, to time.Time, err error) {
 	if err := cmderror.OneOf("output", o.output, outputHTML, outputJSON); err != nil {
 		return object, to, err
@@ -128,7 +127,6 @@ func (o *options) validate(args []string, now time.Time) (object observe.Key, to
 	return object, to, nil
 }
 
-// end is the time of --until.
 func (o *options) end(now time.Time) (time.Time, error) {
 	if o.until == "" {
 		return now, nil
@@ -172,7 +170,6 @@ func (o *options) run(ctx context.Context, args []string, now time.Time) error {
 	return made.WriteHTML(o.out)
 }
 
-// read reads all that the report has.
 func (o *options) read(ctx context.Context, object observe.Key, to time.Time) (*report.Report, error) {
 	config, err := flags.RESTConfig(o.kube, "plimsoll-report")
 	if err != nil {

@@ -166,7 +166,6 @@ func (s *tracks) All() iter.Seq[checkpoints.Autoscaler] {
 	}
 }
 
-// saved is what checkpoints hold of a track.
 func (t *track) saved() checkpoints.Autoscaler {
 	return checkpoints.Autoscaler{Name: t.name, State: &t.state, LookupFailed: t.lookup.Problem != ""}
 }

@@ -48,7 +48,6 @@ func newRecommendations() *recommendations {
 	}
 }
 
-// set replaces the recommendations.
 func (r *recommendations) set(outcomes []Outcome) {
 	listed := outcomes[:min(len(outcomes), maxListed)]
 	var containers []container

@@ -76,7 +76,6 @@ func resizePod(
 	return update.Done, nil
 }
 
-// containersFor is what a resize asks for.
 func containersFor(a update.Action) []podresize.Container {
 	var containers []podresize.Container
 	for _, target := range a.Targets {

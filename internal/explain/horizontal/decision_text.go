@@ -16,7 +16,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -339,7 +338,7 @@ func proposalText(spec *source.Spec, result *metric.Result) string {
 	switch {
 	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)
-	case result.Verdict == verdict.Scaled && whole && spec.Target.Type == source.AverageValue:
+	case result.Verdict == metric.Scaled && whole && spec.Target.Type == source.AverageValue:
 		return text + " = value ÷ target, rounded up"
 	}
 	return text + " (" + metricVerdict(result.Verdict) + ")"

@@ -1,5 +1,4 @@
-// Package verdict says how a metric came to the replica count that it proposes.
-package verdict
+package metric
 
 // Verdict says how a metric came to its proposal.
 type Verdict uint8

@@ -1,6 +1,4 @@
-// Package sum has the value of a metric that is one for the whole target: the sum of its series, and its average over
-// the replicas.
-package sum
+package metric
 
 import (
 	"math"
@@ -9,9 +7,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// ShownAverage is the average that status shows. Without replicas there is
+// shownAverage is the average that status shows. Without replicas there is
 // none; the whole value, what one replica would get, stands in for it.
-func ShownAverage(spec *source.Spec, usage int64, replicas int32, mode arithmetic.Mode) int64 {
+func shownAverage(spec *source.Spec, usage int64, replicas int32, mode arithmetic.Mode) int64 {
 	if mode == arithmetic.Saturate && replicas == 0 {
 		return usage
 	}
@@ -21,10 +19,10 @@ func ShownAverage(spec *source.Spec, usage int64, replicas int32, mode arithmeti
 	return mode.Ceil64(float64(usage) / float64(replicas))
 }
 
-// Total is the metric's value. Upstream adds up External series in two ways:
+// totalOf is the metric's value. Upstream adds up External series in two ways:
 // for a Value target the sum is capped, for an AverageValue target the first
 // negative sum reads as an overflow.
-func Total(spec *source.Spec, series []int64, mode arithmetic.Mode) int64 {
+func totalOf(spec *source.Spec, series []int64, mode arithmetic.Mode) int64 {
 	if spec.Type == source.Object {
 		return series[0]
 	}

@@ -1,11 +1,10 @@
-package recent_test
+package metric
 
 import (
 	"testing"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
@@ -37,8 +36,8 @@ func TestExcess(t *testing.T) {
 		"none":                    {"nothing to limit", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var all recent.Total
-			var young recent.Pods
+			var all recentTotal
+			var young recentPods
 			for _, p := range tt.pods {
 				all.Used, all.Wanted, all.Pods = all.Used+p.used, all.Wanted+1000, all.Pods+1
 				young.Add(p.readyFor, p.used, 1000)

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
@@ -215,7 +215,7 @@ func selectorReasons() (conditions, events []row) {
 // verticalValues are the same of vertical autoscaling.
 func verticalValues() map[string][]row {
 	var findings []row
-	for kind := range finding.Kinds {
+	for kind := range status.FindingKinds {
 		findings = append(findings, row{kind: kind.String(), reason: kind.Reason()})
 	}
 	upstream := []string{recommend.RecommendationProvided, recommend.NoPodsMatched, recommend.ConfigDeprecated,

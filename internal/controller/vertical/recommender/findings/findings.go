@@ -11,8 +11,8 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
@@ -38,7 +38,7 @@ type Facts struct {
 }
 
 // Of are the findings of one pass. A finding without a message is that there is nothing wrong.
-func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []finding.Finding {
+func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []status.Finding {
 	if c.sampled.IsZero() || len(o.Samples) > 0 || !f.IsRunning || o.Lookup.Problem != "" {
 		c.sampled = now
 	}
@@ -48,11 +48,11 @@ func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []finding.
 		highest[s.Container] = highest[s.Container].Max(s.Contention)
 	}
 	c.contended.Update(highest)
-	return []finding.Finding{
-		{Kind: finding.ConfigInvalid, Message: validation.Problem(f.VPA)},
-		{Kind: finding.TargetShared, Message: f.SharedTarget},
-		{Kind: finding.CPUContended, Message: c.contended.Message()},
-		finding.Missing(now.Sub(c.sampled), f.Interval),
+	return []status.Finding{
+		{Kind: status.ConfigInvalid, Message: validation.Problem(f.VPA)},
+		{Kind: status.TargetShared, Message: f.SharedTarget},
+		{Kind: status.CPUContended, Message: c.contended.Message()},
+		status.FindMissing(now.Sub(c.sampled), f.Interval),
 	}
 }
 
@@ -78,7 +78,7 @@ func SharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName
 		for _, vpa := range all {
 			names = append(names, vpa.Name)
 		}
-		message := finding.Shared(w.kind, w.name, names).Message
+		message := status.FindShared(w.kind, w.name, names).Message
 		for _, vpa := range all {
 			messages[types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name}] = message
 		}

@@ -1,5 +1,4 @@
-// Package proportion keeps the ratio of a container's limits to its requests.
-package proportion
+package bounds
 
 import (
 	"math"
@@ -8,19 +7,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// Note says why a limit is not in proportion to its request.
-type Note struct {
+// LimitNote says why a limit is not in proportion to its request.
+type LimitNote struct {
 	Resource vertical.Resource
-	Reason   Reason
+	Reason   LimitReason
 }
 
-// Reason is why a limit is not in proportion.
-type Reason uint8
+// LimitReason is why a limit is not in proportion.
+type LimitReason uint8
 
 // Why a limit is not in proportion.
 const (
 	// InProportion is none: the limit is in proportion.
-	InProportion Reason = iota
+	InProportion LimitReason = iota
 	// NoLimit was there, nor a default.
 	NoLimit
 	// NoRequest is recommended.
@@ -29,29 +28,29 @@ const (
 	TooLarge
 )
 
-var reasons = [...]string{
+var limitReasons = [...]string{
 	"", "limit NOT set since originalLimit is nil or 0", "limit NOT set since recommendedRequest is nil or 0",
 	"failed to keep limit to request ratio; capping limit to int64",
 }
 
 // String is the note as upstream puts it into a pod's annotation.
-func (n Note) String() string { return n.Resource.String() + ": " + reasons[n.Reason] }
+func (n LimitNote) String() string { return n.Resource.String() + ": " + limitReasons[n.Reason] }
 
-// Limits is limits that are to the recommended requests as the limits
+// ProportionalLimits is limits that are to the recommended requests as the limits
 // are to the requests now. Where there is no limit, the LimitRange's default is
 // meant; where there is no request, Kubernetes sets it to the limit. Notes say
 // what is not in proportion, unless there is no limit at all.
-func Limits(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []Note) {
+func ProportionalLimits(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []LimitNote) {
 	var proportional vertical.Amounts
-	var notes []Note
+	var notes []LimitNote
 	for r := range vertical.Resource(vertical.Resources) {
-		has := Of{requests, limits, defaults}
+		has := Proportion{requests, limits, defaults}
 		limit, reason := has.Limit(r, recommended)
 		if reason == InProportion || reason == TooLarge {
 			proportional = proportional.With(r, limit).In(r, has.LimitFormat(r, recommended))
 		}
 		if reason != InProportion {
-			notes = append(notes, Note{Resource: r, Reason: reason})
+			notes = append(notes, LimitNote{Resource: r, Reason: reason})
 		}
 	}
 	if proportional.IsEmpty() {
@@ -60,12 +59,12 @@ func Limits(requests, limits, defaults, recommended vertical.Amounts) (vertical.
 	return proportional, notes
 }
 
-// Of is what a container has, from which the ratio of a limit to its request
+// Proportion is what a container has, from which the ratio of a limit to its request
 // follows. Defaults are its limits where it has none.
-type Of struct{ Requests, Limits, Defaults vertical.Amounts }
+type Proportion struct{ Requests, Limits, Defaults vertical.Amounts }
 
 // Ratio is the limit, or its default, and the request; a limit of 0 is none.
-func (p Of) Ratio(r vertical.Resource) (limit, request vertical.Amount) {
+func (p Proportion) Ratio(r vertical.Resource) (limit, request vertical.Amount) {
 	limit, _ = p.Limits.Get(r)
 	if limit == 0 {
 		limit, _ = p.Defaults.Get(r)
@@ -75,7 +74,7 @@ func (p Of) Ratio(r vertical.Resource) (limit, request vertical.Amount) {
 }
 
 // Limit is the limit in proportion to what is recommended, and why it is not.
-func (p Of) Limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, Reason) {
+func (p Proportion) Limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, LimitReason) {
 	limit, request := p.Ratio(r)
 	amount, _ := recommended.Get(r)
 	switch {
@@ -95,7 +94,7 @@ func (p Of) Limit(r vertical.Resource, recommended vertical.Amounts) (vertical.A
 
 // LimitFormat is the format of the limit: its own where it is scaled, or the
 // request's that it is equal to.
-func (p Of) LimitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
+func (p Proportion) LimitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
 	limit, request := p.Ratio(r)
 	if request == 0 || request == limit {
 		return recommended.Format(r)
@@ -108,7 +107,7 @@ func (p Of) LimitFormat(r vertical.Resource, recommended vertical.Amounts) verti
 
 // Request sets, in requests, the request whose proportional limit is the bound; 0
 // is none.
-func (p Of) Request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
+func (p Proportion) Request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
 	bound, _ := bounds.AtMost(r)
 	limit, request := p.Ratio(r)
 	switch {

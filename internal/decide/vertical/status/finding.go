@@ -1,6 +1,4 @@
-// Package finding has the problems of a VerticalPodAutoscaler that the recommender finds
-// beside the samples. Every finding is a condition of the object as long as it is true.
-package finding
+package status
 
 import (
 	"fmt"
@@ -8,13 +6,14 @@ import (
 	"time"
 )
 
-// Kind is what is wrong.
-type Kind uint8
+// FindingKind is what is wrong with an object, or with its workload. Every finding is a condition of the object as
+// long as it is true.
+type FindingKind uint8
 
 // The kinds.
 const (
 	// ConfigInvalid: the object asks for what cannot be done; the rest of it is done.
-	ConfigInvalid Kind = iota
+	ConfigInvalid FindingKind = iota
 	// TargetShared: another object changes pods of the same workload.
 	TargetShared
 	// MetricsMissing: containers run, and no source of metrics says what they use.
@@ -22,31 +21,31 @@ const (
 	// CPUContended: a container does not get the CPU that it wants, which use alone does
 	// not show.
 	CPUContended
-	// Kinds is how many there are.
-	Kinds
+	// FindingKinds is how many there are.
+	FindingKinds
 )
 
 // String is the type of the condition.
-func (k Kind) String() string {
+func (k FindingKind) String() string {
 	return [...]string{"ConfigInvalid", "TargetShared", "MetricsMissing", "CPUContended"}[k]
 }
 
 // Reason is the condition's.
-func (k Kind) Reason() string {
+func (k FindingKind) Reason() string {
 	return [...]string{"Invalid", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
 }
 
 // Finding is the result of the check for one kind. A kind that was not checked has none,
 // and its condition stays as it is.
 type Finding struct {
-	Kind Kind
+	Kind FindingKind
 	// Message says what is wrong; empty if nothing is.
 	Message string
 }
 
-// Shared is the finding about a workload that these objects change, of which the first
+// FindShared is the finding about a workload that these objects change, of which the first
 // one wins.
-func Shared(kind, name string, objects []string) Finding {
+func FindShared(kind, name string, objects []string) Finding {
 	f := Finding{Kind: TargetShared}
 	if len(objects) > 1 {
 		f.Message = fmt.Sprintf("%s %s has several: %s; pods get what %s says", kind, name, strings.Join(objects, ", "),
@@ -62,9 +61,9 @@ const (
 	missingFor       = time.Minute
 )
 
-// Missing is the finding about containers that were last measured, or needed not be, so
+// FindMissing is the finding about containers that were last measured, or needed not be, so
 // long ago. They should be in every interval.
-func Missing(unmeasured, interval time.Duration) Finding {
+func FindMissing(unmeasured, interval time.Duration) Finding {
 	f := Finding{Kind: MetricsMissing}
 	if unmeasured > max(missingFor, missingIntervals*interval) {
 		f.Message = "pods run, and neither their kubelets nor metrics.k8s.io say what they use: what is recommended is out " +

@@ -1,4 +1,4 @@
-package finding
+package status
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestMissing(t *testing.T) {
 		"a pod has just started":      {50 * time.Second, time.Second, false},
 		"a minute of short intervals": {time.Minute + 1, time.Second, true},
 	} {
-		if f := Missing(c.unmeasured, c.interval); f.Kind != MetricsMissing || (f.Message != "") != c.want {
+		if f := FindMissing(c.unmeasured, c.interval); f.Kind != MetricsMissing || (f.Message != "") != c.want {
 			t.Errorf("%s: %+v, want a message: %t", why, f, c.want)
 		}
 	}
@@ -27,10 +27,10 @@ func TestMissing(t *testing.T) {
 // TestShared: the first of several wins, and one alone shares nothing.
 func TestShared(t *testing.T) {
 	const want = "Deployment web has several: a, b; pods get what a says"
-	if f := Shared("Deployment", "web", []string{"a", "b"}); f.Kind != TargetShared || f.Message != want {
+	if f := FindShared("Deployment", "web", []string{"a", "b"}); f.Kind != TargetShared || f.Message != want {
 		t.Errorf("%+v", f)
 	}
-	if f := Shared("Deployment", "web", []string{"a"}); f.Message != "" {
+	if f := FindShared("Deployment", "web", []string{"a"}); f.Message != "" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -24,11 +24,11 @@ type row struct{ kind, status, reason, message string }
 // forwards are statements that pass on what another one of the page has made, by the source of the reason and the folder
 // of the package.
 var forwards = map[string]bool{
-	"internal/decide/horizontal/statusreport reason":           true,
-	"internal/controller/horizontal/status e.Reason":           true,
-	"internal/controller/horizontal/status event.Reason":       true,
-	"internal/controller/horizontal/status reason":             true,
-	"internal/controller/vertical/recommender/status e.Reason": true,
+	"internal/decide/horizontal/statusreport reason":     true,
+	"internal/controller/horizontal/status e.Reason":     true,
+	"internal/controller/horizontal/status event.Reason": true,
+	"internal/controller/horizontal/status reason":       true,
+	"internal/controller/vertical/recommender e.Reason":  true,
 }
 
 // TestConditions: docs/reference/conditions.md has each condition that the code sets and each event that it makes. A

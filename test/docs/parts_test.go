@@ -33,7 +33,6 @@ import (
 	recommendermonitor "github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
@@ -156,7 +155,7 @@ func registerUpdater(_ *testing.T, r prometheus.Registerer) error {
 		return err
 	}
 	_, err = updater.New(updater.Config{
-		Client: client, Statuses: struct{ conditions.Statuses }{}, Events: record.NewFakeRecorder(1), Registerer: r,
+		Client: client, Statuses: struct{ updater.StatusClient }{}, Events: record.NewFakeRecorder(1), Registerer: r,
 		Sources: workloads.Sources{
 			Informers: factory, Pods: podcache.FromInformer(factory.Core().V1().Pods().Informer()), Owners: owners,
 			Autoscalers: verticalAutoscalers(),

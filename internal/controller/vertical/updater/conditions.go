@@ -1,6 +1,4 @@
-// Package conditions writes conditions of VerticalPodAutoscalers beside the updater's
-// passes, so that neither pods nor the next pass wait for a write.
-package conditions
+package updater
 
 import (
 	"context"
@@ -19,16 +17,16 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Statuses writes status, each writer its own part.
-type Statuses interface {
+// StatusClient writes status, each writer its own part.
+type StatusClient interface {
 	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
 		Change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
 }
 
-var _ Statuses = (*vpa.Client)(nil)
+var _ StatusClient = (*vpa.Client)(nil)
 
-// Metrics has the series that the Writer sets.
-type Metrics struct {
+// conditionMetrics has the series that the Writer sets.
+type conditionMetrics struct {
 	// Waiting is how many writes wait or are under way, Latency how long it took until
 	// none was.
 	Waiting prometheus.Gauge
@@ -42,51 +40,53 @@ const (
 	DrainTimeout = 10 * time.Second
 )
 
-// update is one condition of an object.
-type update struct {
+// conditionUpdate is one condition of an object.
+type conditionUpdate struct {
 	// change puts it into a status; false if it is there already.
 	change func(*vpav1.VerticalPodAutoscalerStatus) bool
 	// written, if there is one, is called once it was written.
 	written func()
 }
 
-// pending is what is to be written of an object, by the conditions' types: of each the
+// pendingConditions is what is to be written of an object, by the conditions' types: of each the
 // latest.
-type pending struct {
+type pendingConditions struct {
 	name    types.NamespacedName
-	updates map[string]update
+	updates map[string]conditionUpdate
 }
 
-// Writer has a queue of objects. An object has one writer at a time. What is lost with
+// conditionWriter has a queue of objects. An object has one writer at a time. What is lost with
 // the process, the next one's first pass finds again.
-type Writer struct {
-	statuses Statuses
+type conditionWriter struct {
+	statuses StatusClient
 	objects  cache.Store
 	log      logr.Logger
-	metrics  Metrics
+	metrics  conditionMetrics
 	queue    workqueue.TypedInterface[types.UID]
 
 	mu      sync.Mutex
-	pending map[types.UID]pending // guarded by mu
+	pending map[types.UID]pendingConditions // guarded by mu
 	// open is how many writes wait or are under way, and since when there are some.
 	open  int       // guarded by mu
 	since time.Time // guarded by mu
 }
 
-// New makes a Writer that writes nothing before Run. objects is the cache of the
+// newConditionWriter makes a Writer that writes nothing before Run. objects is the cache of the
 // VerticalPodAutoscalers.
-func New(statuses Statuses, objects cache.Store, m Metrics, log logr.Logger) *Writer {
-	return &Writer{
+func newConditionWriter(
+	statuses StatusClient, objects cache.Store, m conditionMetrics, log logr.Logger,
+) *conditionWriter {
+	return &conditionWriter{
 		statuses: statuses, objects: objects, log: log, metrics: m,
-		queue: workqueue.NewTyped[types.UID](), pending: map[types.UID]pending{},
+		queue: workqueue.NewTyped[types.UID](), pending: map[types.UID]pendingConditions{},
 	}
 }
 
 // Set has the condition written, unless the object has it already. A status that changes does so now: want.Since is
 // set. written, if it is not nil, is called once the condition was written.
-func (w *Writer) Set(vpa *vpav1.VerticalPodAutoscaler, want condition.Condition, written func()) {
+func (w *conditionWriter) Set(vpa *vpav1.VerticalPodAutoscaler, want condition.Condition, written func()) {
 	want.Since = time.Now()
-	w.enqueue(vpa, want.Type, update{
+	w.enqueue(vpa, want.Type, conditionUpdate{
 		change: func(s *vpav1.VerticalPodAutoscalerStatus) (isChanged bool) {
 			s.Conditions, isChanged = observevertical.Conditions.Set(s.Conditions, want)
 			return isChanged
@@ -96,22 +96,22 @@ func (w *Writer) Set(vpa *vpav1.VerticalPodAutoscaler, want condition.Condition,
 }
 
 // Remove has the condition of this type removed.
-func (w *Writer) Remove(vpa *vpav1.VerticalPodAutoscaler, kind string) {
-	w.enqueue(vpa, kind, update{change: func(s *vpav1.VerticalPodAutoscalerStatus) (isChanged bool) {
+func (w *conditionWriter) Remove(vpa *vpav1.VerticalPodAutoscaler, kind string) {
+	w.enqueue(vpa, kind, conditionUpdate{change: func(s *vpav1.VerticalPodAutoscalerStatus) (isChanged bool) {
 		s.Conditions, isChanged = observevertical.Conditions.Remove(s.Conditions, kind)
 		return isChanged
 	}})
 }
 
 // enqueue replaces an update of the same type that waits.
-func (w *Writer) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string, u update) {
+func (w *conditionWriter) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string, u conditionUpdate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, ok := w.pending[vpa.UID]
 	if !ok {
-		p = pending{
+		p = pendingConditions{
 			name:    types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name},
-			updates: map[string]update{},
+			updates: map[string]conditionUpdate{},
 		}
 		w.pending[vpa.UID] = p
 		w.count(1)
@@ -122,7 +122,7 @@ func (w *Writer) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string, u update
 
 // count is called with mu held. How long it took to write all conditions is a step of its
 // own in upstream's series, which is no part of a pass.
-func (w *Writer) count(change int) {
+func (w *conditionWriter) count(change int) {
 	if w.open == 0 {
 		w.since = time.Now()
 	}
@@ -136,7 +136,7 @@ func (w *Writer) count(change int) {
 // Run starts the writers. The function that it returns ends them, once everything is
 // written or DrainTimeout is over. ctx does not end them: a process that no longer leads
 // still writes why its last pass changed nothing.
-func (w *Writer) Run(ctx context.Context) (end func()) {
+func (w *conditionWriter) Run(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	for range writers {
@@ -155,11 +155,11 @@ func (w *Writer) Run(ctx context.Context) (end func()) {
 }
 
 // Waiting is how many objects wait to be written.
-func (w *Writer) Waiting() int { return w.queue.Len() }
+func (w *conditionWriter) Waiting() int { return w.queue.Len() }
 
 // WriteNext writes the conditions of one object, and waits for one; false when there will
 // be no more.
-func (w *Writer) WriteNext(ctx context.Context) bool {
+func (w *conditionWriter) WriteNext(ctx context.Context) bool {
 	uid, ended := w.queue.Get()
 	if ended {
 		return false
@@ -184,7 +184,9 @@ func (w *Writer) WriteNext(ctx context.Context) bool {
 	return true
 }
 
-func (w *Writer) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[string]update) {
+func (w *conditionWriter) write(
+	ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[string]conditionUpdate,
+) {
 	var changed []func()
 	stored, err := w.statuses.UpdateStatus(ctx, vpa, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		// After a conflict this is called again, with the status that another client wrote.

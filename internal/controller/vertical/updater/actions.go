@@ -1,6 +1,4 @@
-// Package actions does to a pod what the updater's core decided: it evicts it, or changes
-// its resources in place. It calls the API server and says what became of it.
-package actions
+package updater
 
 import (
 	"context"
@@ -18,9 +16,9 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Do calls the API server. It names the pod by its UID, so that a pod of the same name
+// do calls the API server. It names the pod by its UID, so that a pod of the same name
 // that came since is left alone.
-func Do(ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action) (update.Outcome, error) {
+func do(ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action) (update.Outcome, error) {
 	if a.Kind == update.Evict {
 		return evictPod(ctx, client, a)
 	}

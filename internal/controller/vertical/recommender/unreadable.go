@@ -1,4 +1,4 @@
-package status
+package recommender
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 const Unreadable = "Unreadable"
 
 // WriteUnreadable writes to the objects that cannot be read why that is so, once.
-func (w *Writer) WriteUnreadable(ctx context.Context, objects []*vpav1.VerticalPodAutoscaler) {
+func (w *statusWriter) WriteUnreadable(ctx context.Context, objects []*vpav1.VerticalPodAutoscaler) {
 	var writing errgroup.Group
 	writing.SetLimit(w.Workers)
 	for _, object := range objects {
@@ -30,7 +30,7 @@ func (w *Writer) WriteUnreadable(ctx context.Context, objects []*vpav1.VerticalP
 	_ = writing.Wait() // each has logged its error
 }
 
-func (w *Writer) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
+func (w *statusWriter) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
 	want := condition.Condition{
 		Type: recommend.ConfigUnsupported, Status: condition.True, Reason: Unreadable, Since: time.Now(),
 		Message: fmt.Sprintf("the object cannot be read, and nothing is done for it: %s", object.Unreadable),

@@ -1,5 +1,4 @@
-// Package status writes the recommender's part of the status of VerticalPodAutoscalers, and their events.
-package status
+package recommender
 
 import (
 	"context"
@@ -20,17 +19,17 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Client is the API server's part.
-type Client interface {
+// StatusClient is the API server's part.
+type StatusClient interface {
 	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
 		change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
 }
 
-var _ Client = (*vpa.Client)(nil)
+var _ StatusClient = (*vpa.Client)(nil)
 
-// Writer writes statuses.
-type Writer struct {
-	Client Client
+// statusWriter writes statuses.
+type statusWriter struct {
+	Client StatusClient
 	Events record.EventRecorder
 	Log    logr.Logger
 	// Workers is how many statuses are written at a time.
@@ -41,8 +40,8 @@ type Writer struct {
 	Guard func(about types.NamespacedName, do func())
 }
 
-// Update is a decision to write.
-type Update struct {
+// statusUpdate is a decision to write.
+type statusUpdate struct {
 	VPA      *vpav1.VerticalPodAutoscaler
 	Decision *recommend.Decision
 	// Written: Write wrote it.
@@ -50,7 +49,7 @@ type Update struct {
 }
 
 // Write writes the statuses that have something new.
-func (w *Writer) Write(ctx context.Context, updates []Update) {
+func (w *statusWriter) Write(ctx context.Context, updates []statusUpdate) {
 	var writing errgroup.Group
 	writing.SetLimit(w.Workers)
 	for i := range updates {
@@ -66,7 +65,7 @@ func (w *Writer) Write(ctx context.Context, updates []Update) {
 	_ = writing.Wait() // each has logged its error
 }
 
-func (w *Writer) writeOne(ctx context.Context, u *Update) {
+func (w *statusWriter) writeOne(ctx context.Context, u *statusUpdate) {
 	_, err := w.Client.UpdateStatus(ctx, u.VPA, func(old *vpav1.VerticalPodAutoscalerStatus) bool {
 		u.fill(old)
 		return true
@@ -91,7 +90,7 @@ func (w *Writer) writeOne(ctx context.Context, u *Update) {
 }
 
 // logError logs why a status was not written, unless the process ends or the object was replaced meanwhile.
-func (w *Writer) logError(ctx context.Context, object *vpav1.VerticalPodAutoscaler, err error) {
+func (w *statusWriter) logError(ctx context.Context, object *vpav1.VerticalPodAutoscaler, err error) {
 	if ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced) {
 		w.Log.Error(err, "status was not written", "object", nameOf(object).String())
 	}
@@ -99,7 +98,7 @@ func (w *Writer) logError(ctx context.Context, object *vpav1.VerticalPodAutoscal
 
 // fill makes the status what the decision says, and leaves others' conditions as
 // they are.
-func (u *Update) fill(s *vpav1.VerticalPodAutoscalerStatus) {
+func (u *statusUpdate) fill(s *vpav1.VerticalPodAutoscalerStatus) {
 	s.Recommendation = observevertical.RecommendedOf(u.Decision.Recommendations)
 	s.ObservedGeneration = &u.VPA.Generation
 	owned := func(kind string) bool { return slices.Contains(recommend.Owned, kind) }
@@ -116,10 +115,6 @@ func (u *Update) fill(s *vpav1.VerticalPodAutoscalerStatus) {
 
 func hasRecommendation(s *vpav1.VerticalPodAutoscalerStatus) bool {
 	return s.Recommendation != nil && len(s.Recommendation.ContainerRecommendations) > 0
-}
-
-func nameOf(object *vpav1.VerticalPodAutoscaler) types.NamespacedName {
-	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 }
 
 func reference(object *vpav1.VerticalPodAutoscaler) *corev1.ObjectReference {

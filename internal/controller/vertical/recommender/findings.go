@@ -1,6 +1,4 @@
-// Package findings finds what is wrong with a VerticalPodAutoscaler or its workload, for its conditions and events:
-// an invalid spec, other VerticalPodAutoscalers of the same workload, CPU contention, missing metrics.
-package findings
+package recommender
 
 import (
 	"slices"
@@ -18,18 +16,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// Checks are the checks of one VerticalPodAutoscaler, with what they need of earlier passes.
-type Checks struct {
+// findingChecks are the checks of one VerticalPodAutoscaler, with what they need of earlier passes.
+type findingChecks struct {
 	// sampled is when its containers were last measured, or last did not run.
 	sampled time.Time
 	// contended are the containers that do not get the CPU that they want.
 	contended cpucontention.Contended
 }
 
-// Facts are what a pass knows of a VerticalPodAutoscaler.
-type Facts struct {
+// workloadFacts are what a pass knows of a VerticalPodAutoscaler.
+type workloadFacts struct {
 	VPA *vpav1.VerticalPodAutoscaler
-	// SharedTarget is what SharedTargets says of it.
+	// SharedTarget is what sharedTargets says of it.
 	SharedTarget string
 	// IsRunning: one of its pods runs.
 	IsRunning bool
@@ -38,7 +36,7 @@ type Facts struct {
 }
 
 // Of are the findings of one pass. A finding without a message is that there is nothing wrong.
-func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []status.Finding {
+func (c *findingChecks) Of(now time.Time, f workloadFacts, o *recommend.Observation) []status.Finding {
 	if c.sampled.IsZero() || len(o.Samples) > 0 || !f.IsRunning || o.Lookup.Problem != "" {
 		c.sampled = now
 	}
@@ -56,9 +54,9 @@ func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []status.F
 	}
 }
 
-// SharedTargets are the messages of the VerticalPodAutoscalers that change pods of a workload whose pods others change
+// sharedTargets are the messages of the VerticalPodAutoscalers that change pods of a workload whose pods others change
 // too. One in mode Off changes none.
-func SharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName]string {
+func sharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName]string {
 	type workload struct{ namespace, group, kind, name string }
 	sharing := map[workload][]*vpav1.VerticalPodAutoscaler{}
 	for _, vpa := range vpas {

@@ -1,6 +1,4 @@
-// Package history gives new VerticalPodAutoscalers what their workloads' pods used before the recommender started, from
-// Prometheus.
-package history
+package recommender
 
 import (
 	"context"
@@ -23,14 +21,14 @@ const (
 	retryPause = 5 * time.Second
 )
 
-// Source knows what containers used before this process began.
-type Source interface {
+// HistorySource knows what containers used before this process began.
+type HistorySource interface {
 	History(ctx context.Context, namespaces []string, now time.Time) ([]*prometheushistory.Pod, error)
 }
 
-// History is what pods used. One goroutine may use it at a time.
-type History struct {
-	Source Source
+// pastUse is what pods used. One goroutine may use it at a time.
+type pastUse struct {
+	Source HistorySource
 	Log    logr.Logger
 
 	// pods are by namespace.
@@ -39,7 +37,7 @@ type History struct {
 
 // Read reads the history of the namespaces; false if ctx ended before it could. What cannot be read is done without,
 // and logged.
-func (h *History) Read(ctx context.Context, namespaces []string) bool {
+func (h *pastUse) Read(ctx context.Context, namespaces []string) bool {
 	for attempt := 1; ; attempt++ {
 		pods, err := h.Source.History(ctx, namespaces, time.Now())
 		if err == nil {
@@ -64,10 +62,10 @@ func (h *History) Read(ctx context.Context, namespaces []string) bool {
 }
 
 // Forget frees what was read, once all that existed at the start have it.
-func (h *History) Forget() { h.pods = nil }
+func (h *pastUse) Forget() { h.pods = nil }
 
 // Of is what the workload's pods used, those that are gone too; there are no samples where nothing is known.
-func (h *History) Of(namespace string, selector labels.Selector) recommend.Observation {
+func (h *pastUse) Of(namespace string, selector labels.Selector) recommend.Observation {
 	var o recommend.Observation
 	counts := map[string]int{}
 	for _, pod := range h.pods[namespace] {

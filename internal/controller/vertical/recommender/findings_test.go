@@ -1,4 +1,4 @@
-package findings
+package recommender
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestSharedTargets(t *testing.T) {
 			}},
 		}
 	}
-	messages := SharedTargets([]*vpav1.VerticalPodAutoscaler{
+	messages := sharedTargets([]*vpav1.VerticalPodAutoscaler{
 		of("built-in", "apps/v1"), of("custom", "example.com/v1"), of("newer", "example.com/v2"),
 	})
 	for name, isShared := range map[string]bool{"built-in": false, "custom": true, "newer": true} {

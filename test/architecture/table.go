@@ -193,7 +193,7 @@ var layers = []wall{
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
 			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/observe/horizontal/validation",
 			"internal/observe/vertical", "internal/decide/horizontal/schedules", "internal/crdschema", "api",
-			"internal/quantity", "internal/output/shell"},
+			"internal/quantity", "internal/output"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
@@ -207,14 +207,14 @@ var layers = []wall{
 	{
 		within: "internal/doctor",
 		why:    "it reads with the permissions of its user, and writes nothing to a cluster",
-		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/cmderror", "internal/output/shell",
+		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/cmderror", "internal/output",
 			"internal/collect/kubelet/text", "internal/collect/page", "config"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{
 		within: "internal/doctor/judge",
 		why:    "a check is a function of facts: it calls no API, and reads no clock",
-		ours:   []string{"internal/doctor", "internal/doctor/facts", "internal/output/shell"},
+		ours:   []string{"internal/doctor", "internal/doctor/facts", "internal/output"},
 		never:  []string{"k8s.io/client-go", "context", "log", "net", "os", "sync", "testing"},
 	},
 	{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Check is one of them.
@@ -46,7 +46,7 @@ func Judge(f *facts.Facts) doctor.Report {
 	for _, check := range All() {
 		for _, finding := range check.run(f) {
 			finding.Check = check.Name
-			finding.Command = shell.ToCluster(finding.Command, f.Program.ClusterFlags)
+			finding.Command = output.CommandToCluster(finding.Command, f.Program.ClusterFlags)
 			report.Findings = append(report.Findings, finding)
 		}
 	}

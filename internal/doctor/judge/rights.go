@@ -6,7 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 func rights(f *facts.Facts) []doctor.Finding {
@@ -29,7 +29,7 @@ func rights(f *facts.Facts) []doctor.Finding {
 		}
 		denied[k] = append(denied[k], right)
 	}
-	command := shell.ToCluster(install(f), f.Program.ClusterFlags)
+	command := output.CommandToCluster(install(f), f.Program.ClusterFlags)
 	again := "apply the manifests of this version again (" + command + ")"
 	if _, isOne := f.Release(); isOne {
 		again = "upgrade the release with the chart of this version (" + command + ")"

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // workload is the result of a step, in what only a WorkloadAutoscaler has.
@@ -147,7 +147,7 @@ func boundsOf(s *schedules.Schedule) string {
 }
 
 // writeOwn prints what an HPA has not.
-func (r workload) writeOwn(p *lines.Page) {
+func (r workload) writeOwn(p *output.Page) {
 	if !r.isWorkload() {
 		return
 	}
@@ -213,7 +213,7 @@ func rampText(f *schedules.InForce) string {
 	return strings.Join(parts, ", ")
 }
 
-func (r workload) writeFallbacks(p *lines.Page) {
+func (r workload) writeFallbacks(p *output.Page) {
 	d := &r.Decision
 	active := map[int]bool{}
 	for _, f := range d.Fallbacks.Active {

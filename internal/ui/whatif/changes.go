@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
@@ -156,7 +156,7 @@ func patchOf(kind, namespace, name string, changes []change) (patch, command str
 	}
 	words := []string{"kubectl", "patch", strings.ToLower(kind), name, "-n", namespace, "--type=json", "-p", string(text)}
 	for i, word := range words {
-		words[i] = shell.Quote(word)
+		words[i] = output.ShellQuote(word)
 	}
 	return string(text), strings.Join(words, " "), nil
 }

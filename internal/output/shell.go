@@ -1,10 +1,9 @@
-// Package shell writes commands that a POSIX shell runs as they are meant.
-package shell
+package output
 
 import "strings"
 
-// Quote is a word as it is typed in a shell: in quotes, unless it has only plain characters.
-func Quote(word string) string {
+// ShellQuote is a word as it is typed in a shell: in quotes, unless it has only plain characters.
+func ShellQuote(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=", r)
 	}
@@ -14,12 +13,13 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// ofHelm are the names that Helm has for flags of kubectl. It has none for --cluster and --user, and fails on them.
-var ofHelm = strings.NewReplacer("--context=", "--kube-context=", "--server=", "--kube-apiserver=")
+// flagsOfHelm are the names that Helm has for flags of kubectl. It has none for --cluster and --user, and fails on
+// them.
+var flagsOfHelm = strings.NewReplacer("--context=", "--kube-context=", "--server=", "--kube-apiserver=")
 
-// ToCluster has a command name the cluster by these flags of kubectl: pasted in another terminal, it would otherwise go
-// to the cluster that is current there. Commands that go to no cluster stay as they are.
-func ToCluster(command string, flags []string) string {
+// CommandToCluster has a command name the cluster by these flags of kubectl: pasted in another terminal, it would
+// otherwise go to the cluster that is current there. Commands that go to no cluster stay as they are.
+func CommandToCluster(command string, flags []string) string {
 	program, rest, _ := strings.Cut(command, " ")
 	isHelm := program == "helm"
 	if !isHelm && program != "kubectl" && program != "plimsoll" {
@@ -28,9 +28,9 @@ func ToCluster(command string, flags []string) string {
 	words := []string{program}
 	for _, flag := range flags {
 		if isHelm {
-			flag = ofHelm.Replace(flag)
+			flag = flagsOfHelm.Replace(flag)
 		}
-		words = append(words, Quote(flag))
+		words = append(words, ShellQuote(flag))
 	}
 	if program == "plimsoll" {
 		// Its flags belong to its subcommands.

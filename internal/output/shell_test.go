@@ -1,4 +1,4 @@
-package shell
+package output
 
 import "testing"
 
@@ -22,7 +22,7 @@ func TestToCluster(t *testing.T) {
 		{"date -u", shop, "date -u"},
 		{"", shop, ""},
 	} {
-		if got := ToCluster(tt.command, tt.flags); got != tt.want {
+		if got := CommandToCluster(tt.command, tt.flags); got != tt.want {
 			t.Errorf("%q with %q: %s, want %s", tt.command, tt.flags, got, tt.want)
 		}
 	}

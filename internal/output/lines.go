@@ -1,5 +1,4 @@
-// Package lines has the lines of an explanation: what each is about in one column, what is said of it in the other.
-package lines
+package output
 
 import (
 	"fmt"
@@ -20,8 +19,8 @@ type Line struct {
 	IsStrong, IsHeading bool
 }
 
-// width is how many characters the labels have, behind two blanks.
-const width = 14
+// labelWidth is how many characters the labels have, behind two blanks.
+const labelWidth = 14
 
 // Page collects lines. The zero value is empty.
 type Page struct{ all []Line }
@@ -69,8 +68,8 @@ func (p *Page) Table(label string, rows [][]string) {
 
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Write prints lines. Strong emphasizes those that stand out; nil leaves them as they are.
-func Write(w io.Writer, all []Line, strong func(string) string) error {
+// WriteLines prints lines. Strong emphasizes those that stand out; nil leaves them as they are.
+func WriteLines(w io.Writer, all []Line, strong func(string) string) error {
 	var text strings.Builder
 	for line := range slices.Values(all) {
 		// A name with a line break, which an API may have, makes no line of its own.
@@ -79,7 +78,7 @@ func Write(w io.Writer, all []Line, strong func(string) string) error {
 			line.Text = strong(line.Text)
 		}
 		if !line.IsHeading {
-			line.Text = fmt.Sprintf("  %-*s %s", width, line.Label, line.Text)
+			line.Text = fmt.Sprintf("  %-*s %s", labelWidth, line.Label, line.Text)
 		}
 		text.WriteString(strings.TrimRight(line.Text, " ") + "\n")
 	}

@@ -1,5 +1,4 @@
-// Package days prints what a forecast would have done on each day of the past, for people and for programs.
-package days
+package output
 
 import (
 	"fmt"
@@ -7,11 +6,10 @@ import (
 	"strconv"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
-	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Day is a day for programs.
-type Day struct {
+// ForecastDay is a day for programs.
+type ForecastDay struct {
 	// Date is that in UTC.
 	Date         string `json:"date"`
 	KnownMinutes int    `json:"knownMinutes"`
@@ -26,12 +24,12 @@ type Day struct {
 	Reason            string  `json:"reason"`
 }
 
-// Output is days for programs.
-func Output(days []replay.Day) []Day {
-	all := make([]Day, 0, len(days))
+// ForecastDays is days for programs.
+func ForecastDays(days []replay.Day) []ForecastDay {
+	all := make([]ForecastDay, 0, len(days))
 	for i := range days {
 		d := &days[i]
-		all = append(all, Day{
+		all = append(all, ForecastDay{
 			Date: d.Date.Format("2006-01-02"), KnownMinutes: d.KnownMinutes, LackingPodMinutes: tenths(d.Lacking),
 			AvoidedPodMinutes: tenths(d.Avoided), WastedPodMinutes: tenths(d.Wasted), PodMinutes: tenths(d.Paid),
 			WastedPercent: math.Round(100*d.WastedPercent()) / 100, RaisedMinutes: d.RaisedMinutes,
@@ -43,19 +41,19 @@ func Output(days []replay.Day) []Day {
 
 func tenths(v float64) float64 { return math.Round(10*v) / 10 }
 
-// Table has a line for each day, and one for all of them.
-func Table(days []replay.Day) string {
+// ForecastDaysTable has a line for each day, and one for all of them.
+func ForecastDaysTable(days []replay.Day) string {
 	rows := [][]string{{"DATE", "KNOWN", "LACKING", "AVOIDED", "WASTED", "OF ALL", "MOST", "AT ITS END"}}
 	for i := range days {
 		d := &days[i]
-		rows = append(rows, row(d, d.Date.Format("2006-01-02"), d.Reason.String()))
+		rows = append(rows, dayRow(d, d.Date.Format("2006-01-02"), d.Reason.String()))
 	}
 	sum := replay.Sum(days)
-	return output.Columns(append(rows, row(&sum, "all days", "")))
+	return Columns(append(rows, dayRow(&sum, "all days", "")))
 }
 
-// row is the day's. Where no load was known, nothing was counted.
-func row(d *replay.Day, name, reason string) []string {
+// dayRow is the day's. Where no load was known, nothing was counted.
+func dayRow(d *replay.Day, name, reason string) []string {
 	const minutesOfHour = 60
 	cells := []string{name, fmt.Sprintf("%.1f h", float64(d.KnownMinutes)/minutesOfHour), "-", "-", "-", "-", "-", reason}
 	if d.KnownMinutes > 0 {

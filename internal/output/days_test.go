@@ -1,4 +1,4 @@
-package days_test
+package output_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
-	"github.com/plimsoll-dev/plimsoll/internal/output/days"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // TestTable: columns are aligned, a day of which nothing is known has no numbers, and the last line is their sum.
@@ -24,10 +24,10 @@ func TestTable(t *testing.T) {
   2026-03-04   10.0 h     100.0      90.2     12.4   0.62 %     12   InUse
   all days     34.0 h     223.4      90.1     12.4   0.21 %     12
 `
-	if got := days.Table(all); got != want {
+	if got := output.ForecastDaysTable(all); got != want {
 		t.Errorf("\n%s", got)
 	}
-	out := days.Output(all)
+	out := output.ForecastDays(all)
 	if len(out) != 3 || out[1].KnownMinutes != 0 || out[2].WastedPercent != 0.62 ||
 		out[2].AvoidedPodMinutes != 90.2 || out[2].Reason != "InUse" || out[0].Date != "2026-03-02" {
 		t.Errorf("%+v", out)

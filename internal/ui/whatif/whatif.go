@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
@@ -41,9 +41,10 @@ func Play(
 	}
 	last := defaultLast
 	if asked.LastSeconds != 0 {
-		if asked.LastSeconds < int64(shortestLast.Seconds()) || asked.LastSeconds > int64(timeline.Longest.Seconds()) {
+		if asked.LastSeconds < int64(shortestLast.Seconds()) ||
+			asked.LastSeconds > int64(loadhistory.LongestTimeline.Seconds()) {
 			return nil, invalid("lastSeconds: %d, want %v to %v", asked.LastSeconds, shortestLast.Seconds(),
-				timeline.Longest.Seconds())
+				loadhistory.LongestTimeline.Seconds())
 		}
 		last = time.Duration(asked.LastSeconds) * time.Second
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/forecastdays"
 )
@@ -19,7 +19,7 @@ func (f *simulateFlags) addForecast(fs *pflag.FlagSet) {
 // completeForecast sets what --forecast implies.
 func (f *simulateFlags) completeForecast(fs *pflag.FlagSet) {
 	if f.forecast && !fs.Changed("last") {
-		f.last = timeline.Longest
+		f.last = loadhistory.LongestTimeline
 	}
 }
 

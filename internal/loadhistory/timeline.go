@@ -1,16 +1,13 @@
-// Package timeline has a history of a load at one resolution, for plots, programs and simulations.
-package timeline
+package loadhistory
 
 import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
-// Longest is the longest timeline that is made: as long as histories are kept.
-const Longest = 15 * 24 * time.Hour
+// LongestTimeline is the longest timeline that is made: as long as histories are kept.
+const LongestTimeline = 15 * 24 * time.Hour
 
 // Cell is how things stood for a step.
 type Cell struct {
@@ -21,11 +18,11 @@ type Cell struct {
 	Load, PerPodMilli float64
 	// Wanted, Ready and Limit are those at the end of the step. With the limit NotRecorded the counts are not known.
 	Wanted, Ready int32
-	Limit         loadhistory.Limit
+	Limit         Limit
 }
 
 // HasCounts reports whether the wanted and the ready count are known.
-func (c *Cell) HasCounts() bool { return c.IsRecorded && c.Limit != loadhistory.NotRecorded }
+func (c *Cell) HasCounts() bool { return c.IsRecorded && c.Limit != NotRecorded }
 
 // Timeline has a cell for each step from its start on. The first and the last cell are recorded ones.
 type Timeline struct {
@@ -47,8 +44,8 @@ func (t *Timeline) Loads() []float64 {
 }
 
 // LoadsOf are the loads of another history in the same cells.
-func (t *Timeline) LoadsOf(h *loadhistory.History) []float64 {
-	other, _ := of(h, t.Start, t.End(), t.Step)
+func (t *Timeline) LoadsOf(h *History) []float64 {
+	other, _ := newTimeline(h, t.Start, t.End(), t.Step)
 	loads := make([]float64, len(t.Cells))
 	for i := range loads {
 		loads[i] = math.NaN()
@@ -79,18 +76,18 @@ func stepOf(length time.Duration) time.Duration {
 	return 5 * time.Minute
 }
 
-// Of is what a history has of the time from one moment to another, of which the last part counts if it is longer than
-// Longest. It has no cells if nothing is recorded of that time.
-func Of(h *loadhistory.History, from, to time.Time) Timeline {
+// TimelineOf is what a history has of the time from one moment to another, of which the last part counts if it is
+// longer than LongestTimeline. It has no cells if nothing is recorded of that time.
+func TimelineOf(h *History, from, to time.Time) Timeline {
 	from = notTooEarly(from, to)
-	t, _ := of(h, from, to, stepOf(to.Sub(from)))
+	t, _ := newTimeline(h, from, to, stepOf(to.Sub(from)))
 	return t
 }
 
-// Minutes has a cell for each minute, also where the history has only longer points: several cells then have the same
+// MinutesOf has a cell for each minute, also where the history has only longer points: several cells then have the same
 // values. How many cells these are is the second result.
-func Minutes(h *loadhistory.History, from, to time.Time) (t Timeline, coarse int) {
-	t, points := of(h, notTooEarly(from, to), to, time.Minute)
+func MinutesOf(h *History, from, to time.Time) (t Timeline, coarse int) {
+	t, points := newTimeline(h, notTooEarly(from, to), to, time.Minute)
 	for i := range points {
 		if p := &points[i]; p.Every > time.Minute {
 			coarse += int(p.Every / time.Minute)
@@ -100,18 +97,18 @@ func Minutes(h *loadhistory.History, from, to time.Time) (t Timeline, coarse int
 }
 
 func notTooEarly(from, to time.Time) time.Time {
-	if to.Sub(from) > Longest {
-		return to.Add(-Longest)
+	if to.Sub(from) > LongestTimeline {
+		return to.Add(-LongestTimeline)
 	}
 	return from
 }
 
-// of is the timeline of a step, and the points that it is made of.
-func of(h *loadhistory.History, from, to time.Time, step time.Duration) (Timeline, []loadhistory.Point) {
+// newTimeline is the timeline of a step, and the points that it is made of.
+func newTimeline(h *History, from, to time.Time, step time.Duration) (Timeline, []Point) {
 	t := Timeline{Step: step}
 	t.Start = from.Truncate(t.Step)
-	var points []loadhistory.Point
-	h.Points(t.Start, to, func(p loadhistory.Point) bool {
+	var points []Point
+	h.Points(t.Start, to, func(p Point) bool {
 		points = append(points, p)
 		return true
 	})
@@ -123,7 +120,7 @@ func of(h *loadhistory.History, from, to time.Time, step time.Duration) (Timelin
 	return t.trimmed(), points
 }
 
-func (t *Timeline) fill(points []loadhistory.Point) {
+func (t *Timeline) fill(points []Point) {
 	holds := holdsFor(points)
 	known := make([]time.Duration, len(t.Cells))
 	for i := range points {
@@ -157,7 +154,7 @@ func (t *Timeline) index(at time.Time) int {
 }
 
 // add takes a point into the cell, of which it lasts a time. The load of the cell is known for another time already.
-func (c *Cell) add(p *loadhistory.Point, lasts time.Duration, known *time.Duration) {
+func (c *Cell) add(p *Point, lasts time.Duration, known *time.Duration) {
 	if !math.IsNaN(p.Load) {
 		if *known == 0 {
 			c.Load = p.Load
@@ -173,22 +170,22 @@ func (c *Cell) add(p *loadhistory.Point, lasts time.Duration, known *time.Durati
 // The time for which a point holds if the next one is late, in bounds: an object is decided every 15 seconds by
 // default, and once an hour at least.
 const (
-	shortestHold = 30 * time.Second
-	longestHold  = 2 * time.Hour
+	pointHoldsAtLeast = 30 * time.Second
+	pointHoldsAtMost  = 2 * time.Hour
 )
 
 // holdsFor is how long a point may hold until the next one: twice the usual time between two. After a longer time
 // nothing is known: nobody decided.
-func holdsFor(points []loadhistory.Point) time.Duration {
+func holdsFor(points []Point) time.Duration {
 	if len(points) < 2 {
-		return shortestHold
+		return pointHoldsAtLeast
 	}
 	intervals := make([]time.Duration, len(points)-1)
 	for i := range intervals {
 		intervals[i] = points[i+1].At.Sub(points[i].At)
 	}
 	slices.Sort(intervals)
-	return max(shortestHold, min(longestHold, 2*intervals[len(intervals)/2]))
+	return max(pointHoldsAtLeast, min(pointHoldsAtMost, 2*intervals[len(intervals)/2]))
 }
 
 // trimmed is the timeline without the cells at both ends of which nothing is recorded.

@@ -1,44 +1,44 @@
-package timeline
+package loadhistory
 
 import (
 	"math"
 	"testing"
 	"time"
-
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
-var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+var timelineBegin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-func after(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
+func timelineAfter(seconds int) time.Time {
+	return timelineBegin.Add(time.Duration(seconds) * time.Second)
+}
 
 // recorded is a history of a point every so many seconds, of which some are left out.
-func recorded(seconds, every int, of func(second int) (p loadhistory.Point, isThere bool)) *loadhistory.History {
-	h := &loadhistory.History{}
+func recorded(seconds, every int, of func(second int) (p Point, isThere bool)) *History {
+	h := &History{}
 	for second := 0; second < seconds; second += every {
 		if p, isThere := of(second); isThere {
-			h.Add(after(second), p)
+			h.Add(timelineAfter(second), p)
 		}
 	}
 	return h
 }
 
 // ramp has a load of a pod more each minute.
-func ramp(second int) (loadhistory.Point, bool) {
+func ramp(second int) (Point, bool) {
 	n := int32(second / 60)
-	return loadhistory.Point{Load: float64(n) + 1, Wanted: n + 1, Ready: n, PerPodMilli: 350}, true
+	return Point{Load: float64(n) + 1, Wanted: n + 1, Ready: n, PerPodMilli: 350}, true
 }
 
 // TestResolutions: a timeline has one resolution, the finest that there is of all of it.
 func TestResolutions(t *testing.T) {
-	h := recorded(3*86400, 1, func(second int) (loadhistory.Point, bool) {
-		return loadhistory.Point{Load: 2 + float64(second)/86400, Wanted: 3, Ready: 3}, true
+	h := recorded(3*86400, 1, func(second int) (Point, bool) {
+		return Point{Load: 2 + float64(second)/86400, Wanted: 3, Ready: 3}, true
 	})
-	now := after(3 * 86400)
+	now := timelineAfter(3 * 86400)
 	for lasts, step := range map[time.Duration]time.Duration{
 		10 * time.Minute: time.Second, 24 * time.Hour: time.Minute, 72 * time.Hour: 5 * time.Minute,
 	} {
-		line := Of(h, now.Add(-lasts), now)
+		line := TimelineOf(h, now.Add(-lasts), now)
 		if line.Step != step || line.Start.Before(now.Add(-lasts)) || line.End().Before(now.Add(-step)) {
 			t.Errorf("the last %v: %v to %v in steps of %v", lasts, line.Start, line.End(), line.Step)
 		}
@@ -47,13 +47,13 @@ func TestResolutions(t *testing.T) {
 		}
 		for i, c := range line.Cells {
 			at := line.Start.Add(time.Duration(i) * step)
-			want := 2 + at.Add(step/2).Sub(begin).Hours()/24
+			want := 2 + at.Add(step/2).Sub(timelineBegin).Hours()/24
 			if !c.IsRecorded || math.Abs(c.Load-want) > 0.02*want || c.Wanted != 3 || c.Ready != 3 {
 				t.Fatalf("the last %v, at %v: %+v, want a load of %.2f", lasts, at, c, want)
 			}
 		}
 	}
-	if line := Of(h, now.AddDate(-1, 0, 0), now); line.End().Sub(line.Start) > 4*24*time.Hour || len(line.Cells) == 0 {
+	if line := TimelineOf(h, now.AddDate(-1, 0, 0), now); line.End().Sub(line.Start) > 4*24*time.Hour || len(line.Cells) == 0 {
 		t.Errorf("of a year: %v to %v", line.Start, line.End())
 	}
 }
@@ -61,14 +61,14 @@ func TestResolutions(t *testing.T) {
 // TestBetweenDecisions: where an object is decided every 15 s, what was seen holds until then. Where nobody decided for
 // minutes, nothing is known; nor is a load that could not be read.
 func TestBetweenDecisions(t *testing.T) {
-	h := recorded(800, 15, func(second int) (loadhistory.Point, bool) {
+	h := recorded(800, 15, func(second int) (Point, bool) {
 		p, _ := ramp(second)
 		if second >= 600 {
 			p.Load = math.NaN()
 		}
 		return p, second < 200 || second >= 400
 	})
-	line := Of(h, begin, after(800))
+	line := TimelineOf(h, timelineBegin, timelineAfter(800))
 	for second := range line.Cells[:196] {
 		c := &line.Cells[second]
 		if want, _ := ramp(second / 15 * 15); !c.IsRecorded || math.Abs(c.Load-want.Load) > 0.01*want.Load ||
@@ -90,16 +90,16 @@ func TestBetweenDecisions(t *testing.T) {
 
 // TestMeans: a minute's load is the mean, and its counts are those at its end.
 func TestMeans(t *testing.T) {
-	h := recorded(3600, 1, func(second int) (loadhistory.Point, bool) {
-		p := loadhistory.Point{Load: 2, Wanted: 2, Ready: 2}
+	h := recorded(3600, 1, func(second int) (Point, bool) {
+		p := Point{Load: 2, Wanted: 2, Ready: 2}
 		if second%60 >= 30 {
-			p = loadhistory.Point{Load: 4, Wanted: 4, Ready: 3, Limit: loadhistory.ScaleUpLimit}
+			p = Point{Load: 4, Wanted: 4, Ready: 3, Limit: ScaleUpLimit}
 		}
 		return p, true
 	})
-	line := Of(h, begin, after(3600))
+	line := TimelineOf(h, timelineBegin, timelineAfter(3600))
 	for i, c := range line.Cells[:len(line.Cells)-1] {
-		if math.Abs(c.Load-3) > 0.05 || c.Wanted != 4 || c.Ready != 3 || c.Limit != loadhistory.ScaleUpLimit {
+		if math.Abs(c.Load-3) > 0.05 || c.Wanted != 4 || c.Ready != 3 || c.Limit != ScaleUpLimit {
 			t.Errorf("minute %d: %+v", i, c)
 		}
 	}
@@ -109,17 +109,17 @@ func TestMeans(t *testing.T) {
 }
 
 // TestMeansOfTime: where decisions come each second in one half of a minute, that half counts as much as the other.
-func TestMeansOfTime(t *testing.T) {
-	h := &loadhistory.History{}
+func TestTimelineMeansOfTime(t *testing.T) {
+	h := &History{}
 	for second := 0; second < 3600; second++ {
 		switch {
 		case second%60 >= 30:
-			h.Add(after(second), loadhistory.Point{Load: 20, Wanted: 20})
+			h.Add(timelineAfter(second), Point{Load: 20, Wanted: 20})
 		case second%15 == 0:
-			h.Add(after(second), loadhistory.Point{Load: 2, Wanted: 20})
+			h.Add(timelineAfter(second), Point{Load: 2, Wanted: 20})
 		}
 	}
-	line := Of(h, begin, after(3600))
+	line := TimelineOf(h, timelineBegin, timelineAfter(3600))
 	if len(line.Cells) != 60 {
 		t.Errorf("%d minutes, want 60", len(line.Cells))
 	}
@@ -134,8 +134,8 @@ func TestMeansOfTime(t *testing.T) {
 func TestNothing(t *testing.T) {
 	h := recorded(3600, 1, ramp)
 	for name, line := range map[string]Timeline{
-		"empty": Of(&loadhistory.History{}, begin, after(3600)), "later": Of(h, after(7200), after(9000)),
-		"none": Of(h, begin, begin), "backwards": Of(h, after(100), begin),
+		"empty": TimelineOf(&History{}, timelineBegin, timelineAfter(3600)), "later": TimelineOf(h, timelineAfter(7200), timelineAfter(9000)),
+		"none": TimelineOf(h, timelineBegin, timelineBegin), "backwards": TimelineOf(h, timelineAfter(100), timelineBegin),
 	} {
 		if len(line.Cells) != 0 || line.Step == 0 {
 			t.Errorf("%s: %+v", name, line)
@@ -144,24 +144,24 @@ func TestNothing(t *testing.T) {
 }
 
 // TestMinutes: there is a cell for each minute, also of the time of which only points of five minutes are left.
-func TestMinutes(t *testing.T) {
-	h := recorded(3*86400, 15, func(second int) (loadhistory.Point, bool) {
+func TestTimelineMinutes(t *testing.T) {
+	h := recorded(3*86400, 15, func(second int) (Point, bool) {
 		// If the counts did not change, all would be fine.
 		count := int32(2 + second/60%5)
-		return loadhistory.Point{Load: 2 + float64(second)/86400, Wanted: count, Ready: count, PerPodMilli: 250}, true
+		return Point{Load: 2 + float64(second)/86400, Wanted: count, Ready: count, PerPodMilli: 250}, true
 	})
-	line, coarse := Minutes(h, begin.AddDate(-1, 0, 0), after(3*86400))
+	line, coarse := MinutesOf(h, timelineBegin.AddDate(-1, 0, 0), timelineAfter(3*86400))
 	if fine := len(line.Cells) - coarse; line.Step != time.Minute || len(line.Cells) < 3*1440-5 || fine < 1440 ||
 		fine > 60*60 {
 		t.Errorf("%d cells of %v, %d coarse", len(line.Cells), line.Step, coarse)
 	}
 	for i, load := range line.Loads() {
 		at := line.Start.Add(time.Duration(i) * time.Minute)
-		if want := 2 + at.Sub(begin).Hours()/24; math.Abs(load-want) > 0.02*want || line.PerPodMilli()[i] != 250 {
+		if want := 2 + at.Sub(timelineBegin).Hours()/24; math.Abs(load-want) > 0.02*want || line.PerPodMilli()[i] != 250 {
 			t.Fatalf("at %v: %g, want %g", at, load, want)
 		}
 	}
-	if _, coarse := Minutes(h, after(3*86400-3600), after(3*86400)); coarse != 0 {
+	if _, coarse := MinutesOf(h, timelineAfter(3*86400-3600), timelineAfter(3*86400)); coarse != 0 {
 		t.Errorf("%d of the last 60 minutes are coarse", coarse)
 	}
 }

@@ -1,5 +1,4 @@
-// Package valid checks a WorkloadAutoscaler that a migration made as the API server does when it is created.
-package valid
+package steps
 
 import (
 	"context"
@@ -14,9 +13,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
-// Check adds what the API server would refuse of the WorkloadAutoscaler to the findings, and reports whether it would
-// accept it.
-func Check(ctx context.Context, r *convert.Result) (isAccepted bool, err error) {
+// CheckResult adds what the API server would refuse of the WorkloadAutoscaler to the findings, and reports whether it
+// would accept it.
+func CheckResult(ctx context.Context, r *convert.Result) (isAccepted bool, err error) {
 	raw, err := convert.Printable(r.WorkloadAutoscaler)
 	if err != nil {
 		return false, err

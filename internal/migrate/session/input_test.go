@@ -1,4 +1,4 @@
-package input
+package session
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestTwoAuthentications(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := authentication("''", "one") + "---\n" + tt.second
-			_, err := Read([]string{"-"}, strings.NewReader(text), labels.Everything())
+			_, err := ReadManifests([]string{"-"}, strings.NewReader(text), labels.Everything())
 			if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -40,7 +40,7 @@ func TestNamesOtherAutoscalers(t *testing.T) {
 		"apiVersion: keda.sh/v1alpha1, kind: ScaledJob":                 "ScaledJob web of keda.sh/v1alpha1",
 		"apiVersion: v1, kind: ConfigMap":                               "",
 	} {
-		_, err := Read([]string{"-"}, strings.NewReader("{"+object+", metadata: {name: web}}"), labels.Everything())
+		_, err := ReadManifests([]string{"-"}, strings.NewReader("{"+object+", metadata: {name: web}}"), labels.Everything())
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), "standard input:1: "+want) {
 			t.Errorf("%s: %v", object, err)
 		}

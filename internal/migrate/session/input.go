@@ -1,5 +1,4 @@
-// Package input reads what to migrate from manifests.
-package input
+package session
 
 import (
 	"errors"
@@ -101,10 +100,10 @@ func (c *collector) LeaveOut(place objects.Place, err error) {
 	c.unreadable = append(c.unreadable, fmt.Errorf("%s:%d: %w", place.File, place.Line, err))
 }
 
-// Read reads the HPAs and ScaledObjects with these labels from files and folders, and the
+// ReadManifests reads the HPAs and ScaledObjects with these labels from files and folders, and the
 // TriggerAuthentications beside them, whatever their labels; - is standard input. The error names what
 // cannot be read.
-func Read(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
+func ReadManifests(paths []string, stdin io.Reader, selector labels.Selector) (*Objects, error) {
 	c := &collector{selector: selector, Objects: Objects{
 		Places: map[*unstructured.Unstructured]objects.Place{}, authentications: map[place]*unstructured.Unstructured{},
 	}}

@@ -1,5 +1,5 @@
-// Package forecastreport prints what a forecast would have done on the past load of an autoscaler, before it is turned
-// on: for people as a table of days, and as JSON.
+// Package forecastreport reads the past load of an autoscaler, and prints what a forecast would have done on it, before
+// it is turned on: for people as a table of days, and as JSON.
 package forecastreport
 
 import (

@@ -1,4 +1,4 @@
-package outlook
+package explained
 
 import (
 	"testing"
@@ -52,7 +52,7 @@ func TestBoundsOver(t *testing.T) {
 			bounds(90*time.Minute, 2, 20),
 		}},
 	} {
-		if diff := cmp.Diff(c.want, BoundsOver(c.policy, noon, noon.Add(2*time.Hour))); diff != "" {
+		if diff := cmp.Diff(c.want, boundsOver(c.policy, noon, noon.Add(2*time.Hour))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -66,7 +66,7 @@ func TestBoundsAreFew(t *testing.T) {
 	minutely := schedules.Schedule{Name: "minutely", Start: starts(t, "* * * * *"), Duration: 30 * time.Second, MinReplicas: 5}
 	p := policy(steep, minutely)
 	p.MaxReplicas = 1_000_000
-	all := BoundsOver(p, noon, noon.Add(7*24*time.Hour))
+	all := boundsOver(p, noon, noon.Add(7*24*time.Hour))
 	if len(all) == 0 || len(all) > 3*fine {
 		t.Fatalf("%d changes", len(all))
 	}

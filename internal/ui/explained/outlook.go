@@ -1,5 +1,4 @@
-// Package outlook has what bounds the replica count of a horizontal autoscaler over time.
-package outlook
+package explained
 
 import (
 	"slices"
@@ -21,9 +20,9 @@ type Bounds struct {
 // that part of the time.
 const fine = 1000
 
-// BoundsOver are the bounds from one time to another, oldest first, by the object as it is now: what its spec was at
+// boundsOver are the bounds from one time to another, oldest first, by the object as it is now: what its spec was at
 // an earlier time is not known.
-func BoundsOver(p *horizontal.Policy, from, to time.Time) []Bounds {
+func boundsOver(p *horizontal.Policy, from, to time.Time) []Bounds {
 	own := schedules.Bounds{MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas}
 	if p.WorkloadAutoscaler == nil || len(p.WorkloadAutoscaler.Schedules) == 0 {
 		return []Bounds{{At: from, Bounds: own}}
@@ -43,10 +42,12 @@ func BoundsOver(p *horizontal.Policy, from, to time.Time) []Bounds {
 		}
 		at = next
 	}
-	return slices.CompactFunc(all, isSame)
+	return slices.CompactFunc(all, isSameBounds)
 }
 
-func isSame(a, b Bounds) bool { return a.Bounds == b.Bounds && slices.Equal(a.Schedules, b.Schedules) }
+func isSameBounds(a, b Bounds) bool {
+	return a.Bounds == b.Bounds && slices.Equal(a.Schedules, b.Schedules)
+}
 
 func namesOf(inForce []schedules.InForce) []string {
 	var names []string

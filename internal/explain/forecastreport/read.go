@@ -1,5 +1,4 @@
-// Package read reads the past load of an autoscaler, and has a forecast played on it.
-package read
+package forecastreport
 
 import (
 	"context"
@@ -12,10 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/load"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -37,10 +34,10 @@ type Cluster interface {
 	History(ctx context.Context, object observe.Key) (*loadhistory.History, loadreport.Source, error)
 }
 
-// Forecast is what a forecast of an object would have done in mode Active.
-func Forecast(
+// Read is what a forecast of an object would have done in mode Active.
+func Read(
 	ctx context.Context, cluster Cluster, object observe.Key, from PastLoad, now time.Time,
-) (*forecastreport.Report, error) {
+) (*Report, error) {
 	autoscaler, err := cluster.Autoscaler(ctx, object)
 	if err != nil {
 		return nil, err
@@ -54,7 +51,7 @@ func Forecast(
 		return nil, err
 	}
 	pods := observe.PodsOf(found)
-	past := forecastreport.Past{
+	past := Past{
 		Object: object, Mode: policy.Forecast.Mode, IsModeDefault: !autoscaler.AsksForForecast(),
 		Config: replay.Config{
 			Settings: policy.Forecast, MinReplicas: policy.MinReplicas, MaxReplicas: policy.MaxReplicas,
@@ -78,7 +75,7 @@ func Forecast(
 	for i := range policy.Metrics {
 		past.Load.Full = max(past.Load.Full, load.FullOf(&policy.Metrics[i]))
 	}
-	return forecastreport.New(past)
+	return New(past)
 }
 
 // loadOf says whose load is read, and when.
@@ -89,7 +86,7 @@ type loadOf struct {
 	now        time.Time
 }
 
-func loadFromPrometheus(ctx context.Context, past *forecastreport.Past, from PastLoad, of loadOf) error {
+func loadFromPrometheus(ctx context.Context, past *Past, from PastLoad, of loadOf) error {
 	ref := of.autoscaler.Spec.ScaleTargetRef
 	q := prometheushistory.Query{
 		Namespace: past.Object.Namespace, Kind: ref.Kind, Name: ref.Name, From: of.now.Add(-from.Lasts), To: of.now,
@@ -107,13 +104,13 @@ func loadFromPrometheus(ctx context.Context, past *forecastreport.Past, from Pas
 }
 
 func recordedLoad(
-	ctx context.Context, cluster Cluster, past *forecastreport.Past, lasts time.Duration, now time.Time,
+	ctx context.Context, cluster Cluster, past *Past, lasts time.Duration, now time.Time,
 ) error {
 	h, source, err := cluster.History(ctx, past.Object)
 	if err != nil {
 		return fmt.Errorf("%w; with --prometheus-address, the load is read from Prometheus", err)
 	}
-	line, coarse := timeline.Minutes(h, now.Add(-lasts), now)
+	line, coarse := loadhistory.MinutesOf(h, now.Add(-lasts), now)
 	past.Load = replay.Load{Start: line.Start, Pods: line.Loads(), PerPodMilli: line.PerPodMilli()}
 	past.Source, past.Coarse = "recorded by Plimsoll, "+source.Text(now), coarse
 	return nil

@@ -1,5 +1,4 @@
-// Package facts has what is known of a cluster when it is examined, as plain values.
-package facts
+package doctor
 
 import (
 	"slices"

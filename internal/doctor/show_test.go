@@ -1,18 +1,16 @@
-package show
+package doctor
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // TestTextOfStrangers: what is found in a cluster, such as the holder of a Lease, does not begin lines of its own.
 func TestTextOfStrangers(t *testing.T) {
 	const forged = "x\nok        rights              all is well\r"
 	var out strings.Builder
-	err := Text(&out, &doctor.Report{Findings: []doctor.Finding{{
-		Check: "installation", Level: doctor.Problem, Object: "Lease a/" + forged, What: forged, Why: forged, Do: forged,
+	err := WriteText(&out, &Report{Findings: []Finding{{
+		Check: "installation", Level: Problem, Object: "Lease a/" + forged, What: forged, Why: forged, Do: forged,
 		Command: forged,
 	}}})
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package show prints the findings of `plimsoll doctor`: as text, as JSON and as YAML.
-package show
+package doctor
 
 import (
 	"encoding/json"
@@ -8,15 +7,13 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // inLine is text in one line. What is found in clusters is anybody's, and could otherwise be read as further findings.
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Text writes a line for each finding, and below it why it matters and what to do.
-func Text(w io.Writer, report *doctor.Report) error {
+// WriteText writes a line for each finding, and below it why it matters and what to do.
+func WriteText(w io.Writer, report *Report) error {
 	var out strings.Builder
 	for i := range report.Findings {
 		f := &report.Findings[i]
@@ -31,21 +28,21 @@ func Text(w io.Writer, report *doctor.Report) error {
 			}
 		}
 	}
-	fmt.Fprintf(&out, "problems: %d, warnings: %d, unknown: %d, ok: %d.\n", report.Count(doctor.Problem),
-		report.Count(doctor.Warning), report.Count(doctor.Unknown), report.Count(doctor.OK))
+	fmt.Fprintf(&out, "problems: %d, warnings: %d, unknown: %d, ok: %d.\n", report.Count(Problem),
+		report.Count(Warning), report.Count(Unknown), report.Count(OK))
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// Report is what -o json and -o yaml print.
-type Report struct {
+// Output is what -o json and -o yaml print.
+type Output struct {
 	// Worst is the worst level of all findings: ok, unknown, warning or problem.
-	Worst    string    `json:"worst"`
-	Findings []Finding `json:"findings"`
+	Worst    string          `json:"worst"`
+	Findings []FindingOutput `json:"findings"`
 }
 
-// Finding is one of them.
-type Finding struct {
+// FindingOutput is one of them.
+type FindingOutput struct {
 	Check   string `json:"check"`
 	Level   string `json:"level"`
 	Object  string `json:"object,omitempty"`
@@ -55,28 +52,28 @@ type Finding struct {
 	Command string `json:"command,omitempty"`
 }
 
-func output(report *doctor.Report) *Report {
-	out := &Report{Worst: report.Worst().String(), Findings: []Finding{}}
+func outputOf(report *Report) *Output {
+	out := &Output{Worst: report.Worst().String(), Findings: []FindingOutput{}}
 	for i := range report.Findings {
 		f := &report.Findings[i]
-		out.Findings = append(out.Findings, Finding{
+		out.Findings = append(out.Findings, FindingOutput{
 			Check: f.Check, Level: f.Level.String(), Object: f.Object, What: f.What, Why: f.Why, Do: f.Do, Command: f.Command,
 		})
 	}
 	return out
 }
 
-// JSON writes the report as one document.
-func JSON(w io.Writer, report *doctor.Report) error {
+// WriteJSON writes the report as one document.
+func WriteJSON(w io.Writer, report *Report) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(output(report))
+	return encoder.Encode(outputOf(report))
 }
 
-// YAML writes the same as YAML.
-func YAML(w io.Writer, report *doctor.Report) error {
-	text, err := yaml.Marshal(output(report))
+// WriteYAML writes the same as YAML.
+func WriteYAML(w io.Writer, report *Report) error {
+	text, err := yaml.Marshal(outputOf(report))
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,4 @@
-// Package advice has what plimsoll advise finds about the autoscalers that the page of plimsoll ui shows.
-package advice
+package cluster
 
 import (
 	"context"
@@ -24,9 +23,9 @@ const (
 	mostNamespaces = 50
 )
 
-// Advice has the findings of plimsoll advise, by namespace. They need all objects of the namespace, and are therefore
+// advice has the findings of plimsoll advise, by namespace. They need all objects of the namespace, and are therefore
 // read while the page shows the rest already.
-type Advice struct {
+type advice struct {
 	client dynamic.Interface
 	// clusterFlags are those by which commands name the cluster.
 	clusterFlags []string
@@ -36,13 +35,13 @@ type Advice struct {
 	byNamespace map[string]*advised
 }
 
-// New makes an Advice; it calls no API. Commands name the cluster by the flags.
-func New(config *rest.Config, clusterFlags []string) (*Advice, error) {
+// newAdvice makes an Advice; it calls no API. Commands name the cluster by the flags.
+func newAdvice(config *rest.Config, clusterFlags []string) (*advice, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &Advice{client: client, clusterFlags: clusterFlags, byNamespace: map[string]*advised{}}, nil
+	return &advice{client: client, clusterFlags: clusterFlags, byNamespace: map[string]*advised{}}, nil
 }
 
 // advised are the findings of a namespace.
@@ -56,7 +55,7 @@ type advised struct {
 }
 
 // Add adds the findings about an object and its target, and says what is missing.
-func (a *Advice) Add(ctx context.Context, o *view.Object) {
+func (a *advice) Add(ctx context.Context, o *view.Object) {
 	known := a.of(ctx, o.Row.Namespace)
 	switch {
 	case !known.isRead:
@@ -81,7 +80,7 @@ func (a *Advice) Add(ctx context.Context, o *view.Object) {
 }
 
 // Read reads a namespace now: what is found in it is there for Add when it returns.
-func (a *Advice) Read(ctx context.Context, namespace string) {
+func (a *advice) Read(ctx context.Context, namespace string) {
 	known := &advised{isReading: true}
 	a.mu.Lock()
 	a.byNamespace[namespace] = known
@@ -108,7 +107,7 @@ func findingOf(f *rules.Finding) view.Finding {
 }
 
 // of is what is known of a namespace. What is old is read again meanwhile.
-func (a *Advice) of(ctx context.Context, namespace string) advised {
+func (a *advice) of(ctx context.Context, namespace string) advised {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.byNamespace[namespace]
@@ -127,7 +126,7 @@ func (a *Advice) of(ctx context.Context, namespace string) advised {
 }
 
 // read reads a namespace.
-func (a *Advice) read(ctx context.Context, namespace string, into *advised) {
+func (a *advice) read(ctx context.Context, namespace string, into *advised) {
 	ctx, cancel := context.WithTimeout(ctx, adviceTimeout)
 	defer cancel()
 	report, err := a.report(ctx, namespace)
@@ -137,7 +136,7 @@ func (a *Advice) read(ctx context.Context, namespace string, into *advised) {
 }
 
 // report checks the rules that need no past load: that is read for all autoscalers of a namespace, and takes long.
-func (a *Advice) report(ctx context.Context, namespace string) (rules.Report, error) {
+func (a *advice) report(ctx context.Context, namespace string) (rules.Report, error) {
 	reader := readcluster.Reader{Client: a.client, Namespace: namespace, ClusterFlags: a.clusterFlags}
 	collection, err := reader.Read(ctx, time.Now())
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package targets watches what autoscalers scale, for how many of its pods are ready: an HPA's status does not say.
-package targets
+package cluster
 
 import (
 	"fmt"
@@ -15,15 +14,17 @@ import (
 
 // The kinds that are watched. Of a target of another kind it is not known how many pods are ready.
 const (
-	Deployment  = "Deployment"
-	StatefulSet = "StatefulSet"
+	deploymentKind  = "Deployment"
+	statefulSetKind = "StatefulSet"
 )
 
-// Set takes in how many pods of a target are ready; nil if it is gone.
-type Set func(namespace, name string, ready *int32)
+// setReady takes in how many pods of a target are ready; nil if it is gone.
+type setReady func(namespace, name string, ready *int32)
 
-// Informer watches a kind in a namespace, or in all. It keeps nothing of an object but its name and that count.
-func Informer(kind string, config *rest.Config, namespace string, set Set) (cache.SharedIndexInformer, error) {
+// readyInformer watches a kind in a namespace, or in all. It keeps nothing of an object but its name and that count.
+func readyInformer(
+	kind string, config *rest.Config, namespace string, set setReady,
+) (cache.SharedIndexInformer, error) {
 	own := rest.CopyConfig(config)
 	// There may be as many as autoscalers, with a pod template each.
 	own.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -34,13 +35,13 @@ func Informer(kind string, config *rest.Config, namespace string, set Set) (cach
 	}
 	apps := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace)).Apps().V1()
 	informer := apps.Deployments().Informer()
-	if kind == StatefulSet {
+	if kind == statefulSetKind {
 		informer = apps.StatefulSets().Informer()
 	}
 	if err := informer.SetTransform(onlyReady); err != nil {
 		return nil, fmt.Errorf("informer: %w", err)
 	}
-	if _, err := informer.AddEventHandler(handler(set)); err != nil {
+	if _, err := informer.AddEventHandler(readyHandler(set)); err != nil {
 		return nil, fmt.Errorf("informer: %w", err)
 	}
 	return informer, nil
@@ -62,7 +63,7 @@ func onlyReady(object any) (any, error) {
 	return object, nil
 }
 
-func handler(set Set) cache.ResourceEventHandler {
+func readyHandler(set setReady) cache.ResourceEventHandler {
 	add := func(object any) {
 		switch o := object.(type) {
 		case *appsv1.Deployment:

@@ -40,7 +40,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
 )
 
 // sources are the packages whose series parts has.
@@ -49,7 +48,6 @@ var sources = []string{
 	"internal/controller/horizontal/backfill", "internal/controller/horizontal/checkpoints",
 	"internal/controller/horizontal/monitor", "internal/controller/vertical/recommender/monitor",
 	"internal/controller/vertical/updater", "internal/process", "internal/process/vertical/caches", "internal/webhook",
-	"internal/webhook/guard",
 }
 
 // A part of the program, where its series are, and what it registers.
@@ -169,6 +167,6 @@ func registerAdmission(_ *testing.T, r prometheus.Registerer) error {
 	if _, err := webhook.NewMetrics(r); err != nil {
 		return err
 	}
-	_, err := guard.New(http.NotFoundHandler(), time.Second, r)
+	_, err := webhook.NewGuard(http.NotFoundHandler(), time.Second, r)
 	return err
 }

@@ -1,5 +1,4 @@
-// Package match finds the VerticalPodAutoscaler of a new pod, from caches alone.
-package match
+package webhook
 
 import (
 	"errors"
@@ -27,36 +26,36 @@ type Owners interface {
 // byTarget is the index of objects by the workload that they name.
 const byTarget = "plimsoll.dev/admission-target"
 
-// Indexers are those that New needs an informer to have beside that by namespace.
-func Indexers() cache.Indexers {
+// MatchIndexers are those that New needs an informer to have beside that by namespace.
+func MatchIndexers() cache.Indexers {
 	return cache.Indexers{byTarget: func(object any) ([]string, error) {
 		vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler)
 		if !isVPA || vpa.Spec.TargetRef == nil {
 			return nil, nil
 		}
 		to := vpa.Spec.TargetRef
-		return []string{target(vpa.Namespace, to.APIVersion, to.Kind, to.Name)}, nil
+		return []string{targetKey(vpa.Namespace, to.APIVersion, to.Kind, to.Name)}, nil
 	}}
 }
 
-func target(namespace, version, kind, name string) string {
+func targetKey(namespace, version, kind, name string) string {
 	return strings.Join([]string{namespace, observe.GroupKey(version), kind, name}, "/")
 }
 
-// Matcher finds objects in an index by the topmost owner of a pod.
-type Matcher struct {
+// CacheMatcher finds objects in an index by the topmost owner of a pod.
+type CacheMatcher struct {
 	vpas   cache.Indexer
 	owners Owners
 }
 
-// New makes a Matcher that finds VerticalPodAutoscalers in an indexer with Indexers and by
+// NewMatcher makes a Matcher that finds VerticalPodAutoscalers in an indexer with Indexers and by
 // namespace.
-func New(vpas cache.Indexer, owners Owners) *Matcher {
-	return &Matcher{vpas: vpas, owners: owners}
+func NewMatcher(vpas cache.Indexer, owners Owners) *CacheMatcher {
+	return &CacheMatcher{vpas: vpas, owners: owners}
 }
 
 // Match implements webhook.Matcher.
-func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
+func (m *CacheMatcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	// Most namespaces have none, and their pods may be owned by anything.
 	if some, err := m.vpas.IndexKeys(cache.NamespaceIndex, pod.Namespace); err != nil || len(some) == 0 {
 		return nil, err
@@ -65,7 +64,7 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	if err != nil || !owned {
 		return nil, err
 	}
-	found, err := m.vpas.ByIndex(byTarget, target(owner.Namespace, owner.APIVersion, owner.Kind, owner.Name))
+	found, err := m.vpas.ByIndex(byTarget, targetKey(owner.Namespace, owner.APIVersion, owner.Kind, owner.Name))
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
@@ -93,7 +92,7 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 
 // topmost is the topmost owner. The first pods of a rollout often come before
 // their ReplicaSet is in the cache; its owner follows from its name.
-func (m *Matcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
+func (m *CacheMatcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
 	owner, owned, err := m.owners.TopmostKnown(pod)
 	if !errors.Is(err, ownership.ErrNotFound) {
 		return owner, owned, err

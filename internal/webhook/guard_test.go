@@ -1,4 +1,4 @@
-package guard
+package webhook
 
 import (
 	"io"
@@ -15,7 +15,7 @@ import (
 
 func guarded(t *testing.T, next http.HandlerFunc) *Guard {
 	t.Helper()
-	g, err := New(next, 5*time.Second, prometheus.NewRegistry())
+	g, err := NewGuard(next, 5*time.Second, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package guard wraps the admission server's handler: it rejects requests with another path than the API server's,
-// and bounds the memory of the requests read at a time.
-package guard
+package webhook
 
 import (
 	"context"
@@ -51,8 +49,8 @@ type Guard struct {
 
 var _ http.Handler = (*Guard)(nil)
 
-// New makes a Guard that lets any path through.
-func New(next http.Handler, wait time.Duration, registerer prometheus.Registerer) (*Guard, error) {
+// NewGuard makes a Guard that lets any path through.
+func NewGuard(next http.Handler, wait time.Duration, registerer prometheus.Registerer) (*Guard, error) {
 	if next == nil || wait <= 0 {
 		return nil, errors.New("guard: it needs a handler and a time to wait")
 	}

@@ -1,4 +1,4 @@
-package match
+package webhook
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func (o owners) SelectorKnown(ownership.Owner) (labels.Selector, error) { return
 
 func indexer(t testing.TB, vpas ...*vpav1.VerticalPodAutoscaler) cache.Indexer {
 	t.Helper()
-	indexers := Indexers()
+	indexers := MatchIndexers()
 	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
 	i := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	for _, vpa := range vpas {
@@ -152,7 +152,7 @@ func TestMatch(t *testing.T) {
 		if c.owners.top == nil {
 			c.owners = known
 		}
-		got, err := New(indexer(t, c.vpas...), c.owners).Match(c.pod)
+		got, err := NewMatcher(indexer(t, c.vpas...), c.owners).Match(c.pod)
 		switch {
 		case !errors.Is(err, c.err) || (err != nil) != (c.err != nil):
 			t.Errorf("%s: error %v, want %v", why, err, c.err)

@@ -6,12 +6,11 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/forecastdays"
 )
 
 // forecasts are the days of runs with a forecast, for people.
 func forecasts(start time.Time, runs []*simulate.Run) string {
-	compared := forecastdays.Of(start, runs)
+	compared := simulate.ForecastDaysOf(start, runs)
 	if len(compared) == 0 {
 		return ""
 	}
@@ -31,7 +30,7 @@ type forecast struct {
 }
 
 func forecastsOf(start time.Time, runs []*simulate.Run) (all []forecast) {
-	for _, c := range forecastdays.Of(start, runs) {
+	for _, c := range simulate.ForecastDaysOf(start, runs) {
 		all = append(all, forecast{Name: c.Name, Days: output.ForecastDays(c.Days)})
 	}
 	return all

@@ -1,5 +1,4 @@
-// Package forecastdays compares runs with a forecast and without one, day by day.
-package forecastdays
+package simulate
 
 import (
 	"errors"
@@ -9,16 +8,15 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
-// Settings has each setting that can have a forecast twice: without one, and then with one in mode Active. Those of
-// upstream's loop stay as they are.
-func Settings(settings []simulate.Setting) ([]simulate.Setting, error) {
-	var both []simulate.Setting
+// ForecastSettings has each setting that can have a forecast twice: without one, and then with one in mode Active.
+// Those of upstream's loop stay as they are.
+func ForecastSettings(settings []Setting) ([]Setting, error) {
+	var both []Setting
 	off, active := forecast.Off, forecast.Active
 	for _, s := range settings {
-		if s.Side == simulate.Upstream {
+		if s.Side == Upstream {
 			both = append(both, s)
 			continue
 		}
@@ -33,8 +31,8 @@ func Settings(settings []simulate.Setting) ([]simulate.Setting, error) {
 	return both, nil
 }
 
-// Check reports why a load is of no use to a forecast. Missing is for how long it is not known.
-func Check(s *simulate.Scene, missing time.Duration) error {
+// CheckForecastDays reports why a load is of no use to a forecast. Missing is for how long it is not known.
+func CheckForecastDays(s *Scene, missing time.Duration) error {
 	needed := replay.Needed()
 	switch known := s.For - missing; {
 	case s.Load.IsSpedUp():
@@ -49,42 +47,42 @@ func Check(s *simulate.Scene, missing time.Duration) error {
 	return nil
 }
 
-// Compared is what a forecast did.
-type Compared struct {
+// ForecastDays is what a forecast did.
+type ForecastDays struct {
 	// Name is that of the run with it.
 	Name string
 	Days []replay.Day
 }
 
-// Of compares each run with a forecast that comes after the same without one. The load begins at start.
-func Of(start time.Time, runs []*simulate.Run) (all []Compared) {
+// ForecastDaysOf compares each run with a forecast that comes after the same without one. The load begins at start.
+func ForecastDaysOf(start time.Time, runs []*Run) (all []ForecastDays) {
 	for i := 1; i < len(runs); i++ {
-		if hasMode(runs[i-1], forecast.Off) && hasMode(runs[i], forecast.Active) {
-			all = append(all, Compared{
-				Name: runs[i].Setting.Name, Days: days(start, runs[i-1].Minutes, runs[i].Minutes),
+		if hasForecastMode(runs[i-1], forecast.Off) && hasForecastMode(runs[i], forecast.Active) {
+			all = append(all, ForecastDays{
+				Name: runs[i].Setting.Name, Days: forecastDays(start, runs[i-1].Minutes, runs[i].Minutes),
 			})
 		}
 	}
 	return all
 }
 
-func hasMode(r *simulate.Run, mode forecast.Mode) bool {
+func hasForecastMode(r *Run, mode forecast.Mode) bool {
 	return r.Setting.Forecast != nil && *r.Setting.Forecast == mode
 }
 
-// days are the minutes of two runs by their day, in UTC.
-func days(start time.Time, without, with []simulate.Minute) (days []replay.Day) {
+// forecastDays are the minutes of two runs by their day, in UTC.
+func forecastDays(start time.Time, without, with []Minute) (days []replay.Day) {
 	for i := range min(len(without), len(with)) {
 		date := start.Add(time.Duration(i) * time.Minute).UTC().Truncate(24 * time.Hour)
 		if n := len(days); n == 0 || !days[n-1].Date.Equal(date) {
 			days = append(days, replay.Day{Date: date})
 		}
-		add(&days[len(days)-1], &without[i], &with[i])
+		addMinute(&days[len(days)-1], &without[i], &with[i])
 	}
 	return slices.Clip(days)
 }
 
-func add(day *replay.Day, without, with *simulate.Minute) {
+func addMinute(day *replay.Day, without, with *Minute) {
 	day.Add(&without.Tally, &with.Tally)
 	if with.Forecast > 0 && float32(with.Forecast) > with.Needed {
 		day.RaisedMinutes++

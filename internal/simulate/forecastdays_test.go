@@ -1,4 +1,4 @@
-package forecastdays
+package simulate
 
 import (
 	"math"
@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/replay"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 )
 
@@ -31,16 +30,16 @@ func hpa() *autoscalingv2.HorizontalPodAutoscaler {
 	}}
 }
 
-func scene(t *testing.T, text string, lasts time.Duration) *simulate.Scene {
+func scene(t *testing.T, text string, lasts time.Duration) *Scene {
 	t.Helper()
 	l, err := load.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := simulate.DefaultWorkload()
+	w := DefaultWorkload()
 	w.ReadyAfter = time.Minute
 	w.Complete()
-	s, err := simulate.NewScene(l, w, observehorizontal.HPA(hpa()))
+	s, err := NewScene(l, w, observehorizontal.HPA(hpa()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,18 +52,18 @@ func scene(t *testing.T, text string, lasts time.Duration) *simulate.Scene {
 // TestDaysOfALoadThatRecurs: the days agree with the runs, and a forecast avoids what lacks once it has learnt.
 func TestDaysOfALoadThatRecurs(t *testing.T) {
 	s := scene(t, jumps, 86*time.Hour)
-	settings, err := Settings([]simulate.Setting{
-		{Name: "upstream", Side: simulate.Upstream, HPA: hpa()}, {Name: "plimsoll", Side: simulate.Plimsoll, HPA: hpa()},
+	settings, err := ForecastSettings([]Setting{
+		{Name: "upstream", Side: Upstream, HPA: hpa()}, {Name: "plimsoll", Side: Plimsoll, HPA: hpa()},
 	})
 	if err != nil || len(settings) != 3 {
 		t.Fatalf("%d settings, %v", len(settings), err)
 	}
-	settings[0].Side, settings[0].Name = simulate.Plimsoll, "as it is"
-	runs, err := simulate.PlayAll(t.Context(), s, settings, nil)
+	settings[0].Side, settings[0].Name = Plimsoll, "as it is"
+	runs, err := PlayAll(t.Context(), s, settings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Of(s.Start, runs)
+	all := ForecastDaysOf(s.Start, runs)
 	if len(all) != 1 || all[0].Name != "plimsoll, forecast" || len(all[0].Days) != 4 {
 		t.Fatalf("%+v", all)
 	}
@@ -119,22 +118,22 @@ func checkDays(t *testing.T, days []replay.Day) {
 }
 
 // minute has so many pods needed, lacking and paid for.
-func minute(needed float32, lacking, paid float64) simulate.Minute {
+func minute(needed float32, lacking, paid float64) Minute {
 	spare := max(0, paid-float64(needed))
-	return simulate.Minute{Tally: playback.Tally{Lacking: lacking, Paid: paid, Spare: spare}, Needed: needed}
+	return Minute{Tally: playback.Tally{Lacking: lacking, Paid: paid, Spare: spare}, Needed: needed}
 }
 
 // TestDays: dates are those of the load's own clock, and what pods too many cost is wasted only beyond the need. A pod
 // less by chance at another time makes up for it.
 func TestDays(t *testing.T) {
 	start := time.Date(2026, 3, 2, 23, 58, 0, 0, time.UTC)
-	without := []simulate.Minute{
+	without := []Minute{
 		minute(6, 2, 4), minute(4, 0, 4), minute(3, 0, 4), minute(3, 0, 9),
 	}
-	with := []simulate.Minute{minute(6, 0.5, 7), minute(4, 0, 4), minute(3, 0, 6), minute(3, 0, 8)}
+	with := []Minute{minute(6, 0.5, 7), minute(4, 0, 4), minute(3, 0, 6), minute(3, 0, 8)}
 	with[0].Forecast, with[0].Reason, with[1].Forecast = 7, forecast.ReasonInUse, 4
 	with[2].Forecast, with[2].Reason = 6, forecast.ReasonLoadUnknown
-	got := days(start, without, with)
+	got := forecastDays(start, without, with)
 	want := []replay.Day{
 		{Date: start.Truncate(24 * time.Hour), KnownMinutes: 2, Lacking: 2, Avoided: 1.5, Wasted: 1, Paid: 8,
 			RaisedMinutes: 1, MostReplicas: 7},
@@ -148,26 +147,26 @@ func TestDays(t *testing.T) {
 // TestNoUse: what a forecast cannot learn from is refused, with the reason.
 func TestNoUse(t *testing.T) {
 	long := scene(t, jumps, 40*time.Hour)
-	if err := Check(long, 0); err != nil {
+	if err := CheckForecastDays(long, 0); err != nil {
 		t.Errorf("%v", err)
 	}
 	fast := scene(t, jumps, 40*time.Hour)
 	fast.Load = fast.Load.SpedUp(2)
 	for want, err := range map[string]error{
-		"30h0m0s of load are played, and a forecast needs more than 30 hours": Check(scene(t, jumps, 30*time.Hour), 0),
-		"28h0m0s of load are known, and a forecast needs more than 30 hours":  Check(long, 12*time.Hour),
-		"sped up": Check(fast, 0),
+		"30h0m0s of load are played, and a forecast needs more than 30 hours": CheckForecastDays(scene(t, jumps, 30*time.Hour), 0),
+		"28h0m0s of load are known, and a forecast needs more than 30 hours":  CheckForecastDays(long, 12*time.Hour),
+		"sped up": CheckForecastDays(fast, 0),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := Settings([]simulate.Setting{{Side: simulate.Upstream}}); err == nil {
+	if _, err := ForecastSettings([]Setting{{Side: Upstream}}); err == nil {
 		t.Error("upstream's loop has a forecast")
 	}
 	on := forecast.Active
-	_, err := simulate.Play(t.Context(), long, simulate.Setting{Side: simulate.Upstream, HPA: hpa(), Forecast: &on},
-		simulate.Watch{})
+	_, err := Play(t.Context(), long, Setting{Side: Upstream, HPA: hpa(), Forecast: &on},
+		Watch{})
 	if err == nil || !strings.Contains(err.Error(), "has no forecast") {
 		t.Errorf("upstream's loop plays it: %v", err)
 	}

@@ -11,8 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/evict"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podchange"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -26,13 +25,13 @@ func do(ctx context.Context, client kubernetes.Interface, log logr.Logger, a upd
 }
 
 func evictPod(ctx context.Context, client kubernetes.Interface, a update.Action) (update.Outcome, error) {
-	err := evict.Pod(ctx, client, a.Pod.Namespace, a.Pod.Name, types.UID(a.Pod.UID))
+	err := podchange.Evict(ctx, client, a.Pod.Namespace, a.Pod.Name, types.UID(a.Pod.UID))
 	switch {
 	case err == nil:
 		return update.Done, nil
-	case errors.Is(err, evict.ErrDisallowed):
+	case errors.Is(err, podchange.ErrDisallowed):
 		return update.Disallowed, err
-	case errors.Is(err, evict.ErrGone):
+	case errors.Is(err, podchange.ErrGone):
 		return update.Gone, err
 	}
 	return update.Failed, err
@@ -44,18 +43,18 @@ func evictPod(ctx context.Context, client kubernetes.Interface, a update.Action)
 func resizePod(
 	ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action,
 ) (update.Outcome, error) {
-	pod := podresize.Pod{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID)}
-	err := podresize.Resize(ctx, client, pod, containersFor(a))
-	if errors.Is(err, podresize.ErrEmpty) && len(a.Unboosted) > 0 {
+	pod := podchange.Pod{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID)}
+	err := podchange.Resize(ctx, client, pod, containersFor(a))
+	if errors.Is(err, podchange.ErrEmpty) && len(a.Unboosted) > 0 {
 		err = nil
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, podresize.ErrInfeasible):
+	case errors.Is(err, podchange.ErrInfeasible):
 		return update.Infeasible, err
-	case errors.Is(err, podresize.ErrRefused):
+	case errors.Is(err, podchange.ErrRefused):
 		return update.Refused, err
-	case errors.Is(err, podresize.ErrGone):
+	case errors.Is(err, podchange.ErrGone):
 		return update.Gone, err
 	default:
 		return update.Failed, err
@@ -67,21 +66,21 @@ func resizePod(
 	for _, container := range a.Unboosted {
 		annotations[observevertical.AnnotationBoostPrefix+container] = nil
 	}
-	if err := podresize.Annotate(ctx, client, pod, annotations); err != nil {
+	if err := podchange.Annotate(ctx, client, pod, annotations); err != nil {
 		// The resize is done; upstream goes on as well.
 		log.Info("resized, but not annotated", "pod", a.Pod.Name, "error", err.Error())
 	}
 	return update.Done, nil
 }
 
-func containersFor(a update.Action) []podresize.Container {
-	var containers []podresize.Container
+func containersFor(a update.Action) []podchange.Container {
+	var containers []podchange.Container
 	for _, target := range a.Targets {
-		resources := podresize.ResourceRequirements{
+		resources := podchange.ResourceRequirements{
 			Requests: observevertical.ListOf(target.Requests), Limits: observevertical.ListOf(target.Limits),
 		}
 		if !resources.IsEmpty() {
-			containers = append(containers, podresize.Container{Name: target.Container, Resources: resources})
+			containers = append(containers, podchange.Container{Name: target.Container, Resources: resources})
 		}
 	}
 	return containers

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podchange"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 )
@@ -67,7 +67,7 @@ func New(c LoopConfig) (*Loop, error) {
 	cfg.Informers, cfg.Pods = c.Caches.Informers, c.Caches.Pods
 	cfg.Conflicts = c.Caches.Conflicts.OfVertical
 	cfg.Used = usage.Read
-	cfg.Resizes = podresize.NewSupport(c.Caches.Client.Discovery()).Supported
+	cfg.Resizes = podchange.NewSupport(c.Caches.Client.Discovery()).Supported
 	cfg.Registerer = ctrlmetrics.Registry
 	cfg.Log = c.Caches.Log.WithName("updater")
 	cfg.Namespace, cfg.Ignored = c.Caches.Namespace, c.Ignored

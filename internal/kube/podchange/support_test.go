@@ -1,4 +1,4 @@
-package podresize
+package podchange
 
 import (
 	"errors"

@@ -1,5 +1,5 @@
-// Package podresize changes the resources of running pods in place.
-package podresize
+// Package podchange evicts running pods, which PodDisruptionBudgets may forbid, and changes their resources in place.
+package podchange
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package podresize
+package podchange
 
 import (
 	"slices"

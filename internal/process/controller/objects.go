@@ -1,5 +1,4 @@
-// Package ownobjects makes what reads and writes Plimsoll's own objects.
-package ownobjects
+package controller
 
 import (
 	"github.com/go-logr/logr"
@@ -11,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
-// WorkloadAutoscalers makes the cache of WorkloadAutoscalers.
-func WorkloadAutoscalers(config *rest.Config, log logr.Logger) (*workloads.Cache, error) {
+// newWorkloadAutoscalers makes the cache of WorkloadAutoscalers.
+func newWorkloadAutoscalers(config *rest.Config, log logr.Logger) (*workloads.Cache, error) {
 	client, err := wla.New(config)
 	if err != nil {
 		return nil, err
@@ -20,5 +19,5 @@ func WorkloadAutoscalers(config *rest.Config, log logr.Logger) (*workloads.Cache
 	return workloads.New(client, metav1.NamespaceAll, log), nil
 }
 
-// Checkpoints makes the client of AutoscalerCheckpoints.
-func Checkpoints(config *rest.Config) (*checkpoints.Client, error) { return checkpoints.New(config) }
+// newCheckpoints makes the client of AutoscalerCheckpoints.
+func newCheckpoints(config *rest.Config) (*checkpoints.Client, error) { return checkpoints.New(config) }

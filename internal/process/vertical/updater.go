@@ -1,5 +1,4 @@
-// Package updater wires the updater as a part of a process that has its caches.
-package updater
+package vertical
 
 import (
 	"context"
@@ -21,11 +20,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 )
 
-// component is the source of the updater's events, upstream's.
-const component = "vpa-updater"
+// updaterComponent is the source of the updater's events, upstream's.
+const updaterComponent = "vpa-updater"
 
-// LoopConfig is what a Loop is made of.
-type LoopConfig struct {
+// updaterConfig is what a Loop is made of.
+type updaterConfig struct {
 	Caches *caches.Caches
 	// Controller has what flags say; New adds the rest.
 	Controller updater.Config
@@ -37,16 +36,16 @@ type LoopConfig struct {
 	Kubelets currentusage.Kubelets
 }
 
-// Loop is the updater with its recorder of events.
-type Loop struct {
+// updaterLoop is the updater with its recorder of events.
+type updaterLoop struct {
 	*updater.Controller
 	// stopEvents ends the recorder.
 	stopEvents func()
 }
 
-// New makes a Loop. The process starts the caches.
-func New(c LoopConfig) (*Loop, error) {
-	l := &Loop{}
+// newUpdaterLoop makes a Loop. The process starts the caches.
+func newUpdaterLoop(c updaterConfig) (*updaterLoop, error) {
+	l := &updaterLoop{}
 	metrics, err := metricsapi.New(metricsapi.Config{
 		Rest: c.Caches.REST, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout,
 		DiscoveryPeriod: time.Hour,
@@ -81,7 +80,7 @@ func New(c LoopConfig) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making an events client: %w", err)
 	}
-	cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, component, kinds)
+	cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, updaterComponent, kinds)
 	if l.Controller, err = updater.New(cfg); err != nil {
 		l.stopEvents()
 		return nil, err
@@ -90,7 +89,7 @@ func New(c LoopConfig) (*Loop, error) {
 }
 
 // Start runs the updater until ctx ends.
-func (l *Loop) Start(ctx context.Context) error {
+func (l *updaterLoop) Start(ctx context.Context) error {
 	defer l.stopEvents()
 	return l.Run(ctx)
 }

@@ -1,5 +1,4 @@
-// Package recommender wires the recommender as a part of a process that has its caches.
-package recommender
+package vertical
 
 import (
 	"context"
@@ -31,8 +30,8 @@ const (
 	agentPeriod = time.Second
 )
 
-// ProcessConfig is what a Process is made of.
-type ProcessConfig struct {
+// recommenderConfig is what a Process is made of.
+type recommenderConfig struct {
 	Caches *caches.Caches
 	// Recommender has what flags say.
 	Recommender recommender.Config
@@ -40,8 +39,8 @@ type ProcessConfig struct {
 	Kubelets    *kubelets.Config
 }
 
-// Process is the recommender with what runs beside it.
-type Process struct {
+// recommenderProcess is the recommender with what runs beside it.
+type recommenderProcess struct {
 	*recommender.Recommender
 	// Evictions has the events of evictions; it is to be run.
 	Evictions cache.SharedIndexInformer
@@ -51,9 +50,9 @@ type Process struct {
 	StopEvents func()
 }
 
-// New makes a Process. Nothing runs yet but the recorder of events.
-func New(c *ProcessConfig) (*Process, error) {
-	r := &Process{
+// newRecommenderProcess makes a Process. Nothing runs yet but the recorder of events.
+func newRecommenderProcess(c *recommenderConfig) (*recommenderProcess, error) {
+	r := &recommenderProcess{
 		Evictions: coreinformers.NewFilteredEventInformer(c.Caches.Client, c.Caches.Namespace, 0, cache.Indexers{},
 			func(options *metav1.ListOptions) { options.FieldSelector = "reason=Evicted" }),
 	}

@@ -1,5 +1,5 @@
 // Package timing has the parts of schedules: a pause, the later of two times, a moment of its own for each name in a
-// period, and a queue by due time.
+// period, a queue by due time, and the CPU that a function takes.
 package timing
 
 import (

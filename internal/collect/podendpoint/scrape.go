@@ -11,11 +11,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -201,7 +201,7 @@ func (t *target) measure(bytes int, read func()) time.Duration {
 		read()
 		return t.parsing
 	}
-	t.parsing, t.isMeasured = cputime.Spend(read), true
+	t.parsing, t.isMeasured = timing.CPUOf(read), true
 	return t.parsing
 }
 

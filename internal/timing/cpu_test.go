@@ -1,4 +1,4 @@
-package cputime
+package timing
 
 import (
 	"slices"
@@ -8,12 +8,12 @@ import (
 
 // TestSpend: work costs CPU, waiting does not.
 func TestSpend(t *testing.T) {
-	if got := Spend(func() { <-time.After(50 * time.Millisecond) }); got < 0 || got > 20*time.Millisecond {
+	if got := CPUOf(func() { <-time.After(50 * time.Millisecond) }); got < 0 || got > 20*time.Millisecond {
 		t.Errorf("waiting for 50 ms costs %s", got)
 	}
 	began := time.Now()
 	work := 0
-	got := Spend(func() {
+	got := CPUOf(func() {
 		for end := threadTime() + 20*time.Millisecond; threadTime() < end; {
 			work++
 		}
@@ -26,7 +26,7 @@ func TestSpend(t *testing.T) {
 // BenchmarkSpend is what measuring costs.
 func BenchmarkSpend(b *testing.B) {
 	for b.Loop() {
-		Spend(func() {})
+		CPUOf(func() {})
 	}
 }
 
@@ -34,7 +34,7 @@ func BenchmarkSpend(b *testing.B) {
 func TestSpendLittle(t *testing.T) {
 	var costs []time.Duration
 	for range 201 {
-		costs = append(costs, Spend(func() {
+		costs = append(costs, CPUOf(func() {
 			for end := time.Now().Add(20 * time.Microsecond); time.Now().Before(end); {
 				continue
 			}

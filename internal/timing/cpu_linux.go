@@ -1,4 +1,4 @@
-package cputime
+package timing
 
 import (
 	"time"

@@ -1,11 +1,11 @@
 //go:build !linux
 
-package cputime
+package timing
 
 import "time"
 
-var began = time.Now()
+var processBegan = time.Now()
 
 // threadTime is the time, where threads have no clock that is easy to read: waiting
 // counts as if it were CPU.
-func threadTime() time.Duration { return time.Since(began) }
+func threadTime() time.Duration { return time.Since(processBegan) }

@@ -1,4 +1,4 @@
-package vertical
+package controller
 
 import (
 	"math"
@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// UpdaterFlags are those of upstream's updater, by its defaults, and by its names with a prefix.
-type UpdaterFlags struct {
+// updaterFlags are those of upstream's updater, by its defaults, and by its names with a prefix.
+type updaterFlags struct {
 	interval        time.Duration
 	minReplicas     int
 	tolerance       float64
@@ -38,7 +38,7 @@ type UpdaterFlags struct {
 const prefix = "updater-"
 
 // Add adds them.
-func (f *UpdaterFlags) Add(fs *pflag.FlagSet) {
+func (f *updaterFlags) Add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.interval, "updater-interval", time.Minute,
 		"How often the updater looks at all pods, and how long it may take.")
 	fs.IntVar(&f.minReplicas, prefix+"min-replicas", 2,
@@ -76,9 +76,9 @@ func (f *UpdaterFlags) Add(fs *pflag.FlagSet) {
 }
 
 // UpstreamNames are the names of upstream's updater, each with that of the same flag here, as far as they differ.
-func (f *UpdaterFlags) UpstreamNames() map[string]string {
+func (f *updaterFlags) UpstreamNames() map[string]string {
 	own, names := pflag.NewFlagSet("", pflag.ContinueOnError), map[string]string{}
-	(&UpdaterFlags{}).Add(own)
+	(&updaterFlags{}).Add(own)
 	own.VisitAll(func(each *pflag.Flag) {
 		if each.Name != "updater-interval" { // upstream has the prefix there, too
 			names[strings.TrimPrefix(each.Name, prefix)] = each.Name
@@ -88,7 +88,7 @@ func (f *UpdaterFlags) UpstreamNames() map[string]string {
 }
 
 // Validate names every flag that has a value which cannot work.
-func (f *UpdaterFlags) Validate(check flags.Check) {
+func (f *updaterFlags) Validate(check flags.Check) {
 	check(f.interval > 0, "updater-interval", f.interval, "must be greater than 0")
 	check(f.tolerance >= 0 && !math.IsInf(f.tolerance, 0), prefix+"eviction-tolerance", f.tolerance,
 		"must be a number and not negative")
@@ -106,7 +106,7 @@ func (f *UpdaterFlags) Validate(check flags.Check) {
 }
 
 // Config is what the flags mean. The gates are those of both components.
-func (f *UpdaterFlags) Config(gates validation.Features) updater.Config {
+func (f *updaterFlags) Config(gates validation.Features) updater.Config {
 	lease := f.lease
 	lease.Ignored = !f.useStatus
 	if lease.Namespace == "" {

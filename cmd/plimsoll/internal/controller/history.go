@@ -1,4 +1,4 @@
-package vertical
+package controller
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type historyFlags struct {
 }
 
 // AddHistory adds the flags about Prometheus: those of the recommender, and those that only past loads need.
-func (f *RecommenderFlags) AddHistory(fs *pflag.FlagSet) {
+func (f *recommenderFlags) AddHistory(fs *pflag.FlagSet) {
 	f.history.add(fs)
 	f.history.prometheus.AddLoad(fs)
 }
@@ -48,7 +48,7 @@ func (f *historyFlags) add(fs *pflag.FlagSet) {
 }
 
 // LoadHistory makes a client of Prometheus for past loads, by the same flags as the recommender's.
-func (f *RecommenderFlags) LoadHistory(check flags.Check) *prometheushistory.Client {
+func (f *recommenderFlags) LoadHistory(check flags.Check) *prometheushistory.Client {
 	prometheus := f.history.prometheus
 	prometheus.Parse(check)
 	client, err := prometheushistory.New(prometheus.Config)

@@ -1,5 +1,4 @@
-// Package vertical has the flags of plimsoll controller about its recommender and its updater.
-package vertical
+package controller
 
 import (
 	"fmt"
@@ -15,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
@@ -23,9 +22,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// RecommenderFlags are the flags of upstream's recommender, by its names and
+// recommenderFlags are the flags of upstream's recommender, by its names and
 // defaults, and those of Plimsoll's own about both components.
-type RecommenderFlags struct {
+type recommenderFlags struct {
 	name                      string
 	interval                  time.Duration
 	checkpointsGC             time.Duration
@@ -52,11 +51,11 @@ type RecommenderFlags struct {
 
 	// Features and differs are what gates and divergences mean.
 	Features validation.Features
-	differs  divergence.Set
+	differs  verticaldivergence.Set
 }
 
 // Add adds those of the recommender alone.
-func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
+func (f *recommenderFlags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.name, "recommender-name", "default",
 		"Recommend for the objects that name this recommender; as \"default\" also for those that name none.")
 	fs.DurationVar(&f.interval, "recommender-interval", time.Minute, "How often recommendations are computed.")
@@ -76,7 +75,7 @@ func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 var conflictModes = flags.Values{All: []string{conflict.Skip.String(), conflict.Allow.String()}}
 
 // AddShared adds those about the recommender and the updater.
-func (f *RecommenderFlags) AddShared(fs *pflag.FlagSet) {
+func (f *recommenderFlags) AddShared(fs *pflag.FlagSet) {
 	fs.StringVar(&f.namespace, "vpa-object-namespace", "",
 		"The one namespace of vertical autoscalers that is looked at; all without it.")
 	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
@@ -87,14 +86,14 @@ func (f *RecommenderFlags) AddShared(fs *pflag.FlagSet) {
 	fs.StringVar(&f.divergences, "vertical-divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
 			"between (docs/compatibility.md).")
-	flags.AddDivergences(fs, "vertical-divergences", divergence.All())
+	flags.AddDivergences(fs, "vertical-divergences", verticaldivergence.All())
 	fs.StringVar((*string)(&f.Conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves "+
 			"it alone, allow does not.")
 	flags.AddValues(fs, "vertical-conflict", conflictModes)
 }
 
-func (f *RecommenderFlags) addFormula(fs *pflag.FlagSet) {
+func (f *recommenderFlags) addFormula(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.margin, "recommendation-margin-fraction", 0.15,
 		"What is added to the percentiles of use, as a fraction of them.")
 	fs.Float64Var(&f.minCPUMilli, "pod-recommendation-min-cpu-millicores", 25, "The least CPU for a pod.")
@@ -124,7 +123,7 @@ func (f *RecommenderFlags) addFormula(fs *pflag.FlagSet) {
 		"The most memory for a container whose object sets no maxAllowed.")
 }
 
-func (f *RecommenderFlags) addHistory(fs *pflag.FlagSet) {
+func (f *recommenderFlags) addHistory(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.memoryInterval, "memory-aggregation-interval", 24*time.Hour,
 		"The length of time that has one memory peak.")
 	fs.Int64Var(&f.memoryCount, "memory-aggregation-interval-count", 8,
@@ -136,7 +135,7 @@ func (f *RecommenderFlags) addHistory(fs *pflag.FlagSet) {
 }
 
 // Validate names every flag that has a value which cannot work.
-func (f *RecommenderFlags) Validate(check flags.Check) {
+func (f *recommenderFlags) Validate(check flags.Check) {
 	positive := func(value time.Duration, flag string) { check(value > 0, flag, value, "must be greater than 0") }
 	positive(f.interval, "recommender-interval")
 	positive(f.checkpointsGC, "checkpoints-gc-interval")
@@ -173,12 +172,12 @@ func (f *RecommenderFlags) Validate(check flags.Check) {
 	var err error
 	f.Features, err = flags.ParseGates(f.gates)
 	check(err == nil, "feature-gates", f.gates, fmt.Sprint(err))
-	f.differs, err = divergence.Parse(f.divergences)
+	f.differs, err = verticaldivergence.Parse(f.divergences)
 	check(err == nil, "vertical-divergences", f.divergences, fmt.Sprint(err))
 }
 
 // policy is the flags that take part in a decision.
-func (f *RecommenderFlags) policy() recommend.Policy {
+func (f *recommenderFlags) policy() recommend.Policy {
 	p := recommend.DefaultPolicy()
 	p.Usage = usage.Policy{
 		HalfLife: f.halfLife, Interval: f.memoryInterval, Count: f.memoryCount,
@@ -205,7 +204,7 @@ func (f *RecommenderFlags) policy() recommend.Policy {
 }
 
 // Config is what the flags say of a recommender.
-func (f *RecommenderFlags) Config() recommender.Config {
+func (f *recommenderFlags) Config() recommender.Config {
 	cfg := recommender.Config{
 		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
 		Interval: f.interval, CollectInterval: f.checkpointsGC, FlushTimeout: f.checkpointsTimeout, Workers: f.workers,
@@ -219,10 +218,10 @@ func (f *RecommenderFlags) Config() recommender.Config {
 }
 
 // Divergences are those of the flag.
-func (f *RecommenderFlags) Divergences() divergence.Set { return f.differs }
+func (f *recommenderFlags) Divergences() verticaldivergence.Set { return f.differs }
 
 // ignoredNamespaces are those that are left alone.
-func (f *RecommenderFlags) ignoredNamespaces() []string {
+func (f *recommenderFlags) ignoredNamespaces() []string {
 	if f.ignored == "" {
 		return nil
 	}

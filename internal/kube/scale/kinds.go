@@ -1,9 +1,4 @@
-// Package kinds maps kinds to the resources that serve them, from discovery.
-//
-// Discovery runs in the background. A caller waits for it only if the cached result
-// has no answer. A kind of a group that could not be discovered is not a kind that
-// does not exist.
-package kinds
+package scale
 
 import (
 	"errors"
@@ -61,8 +56,8 @@ type served struct {
 
 var _ meta.ResettableRESTMapper = (*Mapper)(nil)
 
-// New makes a Mapper. Nothing is asked before the first Start or the first kind.
-func New(discover Discovery) *Mapper { return &Mapper{discover: discover, isOld: true} }
+// NewMapper makes a Mapper. Nothing is asked before the first Start or the first kind.
+func NewMapper(discover Discovery) *Mapper { return &Mapper{discover: discover, isOld: true} }
 
 // Start begins a discovery if one is due, and waits for nothing.
 func (m *Mapper) Start() {

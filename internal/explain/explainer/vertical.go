@@ -1,4 +1,4 @@
-package live
+package explainer
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 
 // ReadVertical is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
 // autoscalers that the caller may not list are left out, as they only add to it.
-func (r *Reader) ReadVertical(
+func (r *inputReader) ReadVertical(
 	ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time,
 ) (*snapshotvertical.Step, error) {
 	found, err := verticals.Get(ctx, object.Namespace, object.Name)
@@ -58,7 +58,7 @@ func (r *Reader) ReadVertical(
 }
 
 // workload reads the pods of the object's target.
-func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
+func (r *inputReader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 	namespace, ref := k.Object.Namespace, k.Object.Spec.TargetRef
 	if k.Object.Unreadable != "" {
 		k.Snapshot.Target.Problem = "it cannot be read, and nothing is done for it: " + k.Object.Unreadable
@@ -91,7 +91,7 @@ func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 
 // selector is that of the workload's pods, and how many there ought to be. DaemonSets
 // and Jobs have no scale.
-func (r *Reader) selector(
+func (r *inputReader) selector(
 	ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference,
 ) (selector string, replicas int, err error) {
 	switch ref.Kind {
@@ -127,7 +127,7 @@ func text(selector *metav1.LabelSelector) (string, error) {
 }
 
 // surroundings are what takes part in a decision on the pods.
-func (r *Reader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
+func (r *inputReader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
 	if observevertical.ModeOf(&k.Object.Spec).ResizesInPlace() {
 		// Without an answer, the resize itself shows it.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
@@ -151,7 +151,7 @@ func (r *Reader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
 }
 
 // used is what the pods' containers use now.
-func (r *Reader) used(ctx context.Context, k *snapshotvertical.Step) {
+func (r *inputReader) used(ctx context.Context, k *snapshotvertical.Step) {
 	ours := map[string]bool{}
 	for _, pod := range k.Pods {
 		ours[pod.Name] = true
@@ -168,22 +168,22 @@ func (r *Reader) used(ctx context.Context, k *snapshotvertical.Step) {
 }
 
 // rules are the namespace's objects that a change of a pod has to get along with.
-func (r *Reader) rules(ctx context.Context, k *snapshotvertical.Step) {
+func (r *inputReader) rules(ctx context.Context, k *snapshotvertical.Step) {
 	namespace, all := k.Object.Namespace, metav1.ListOptions{}
 	if list, err := r.Client.CoreV1().LimitRanges(namespace).List(ctx, all); err == nil {
-		k.Ranges = pointers(list.Items)
+		k.Ranges = pointersTo(list.Items)
 	}
 	if list, err := r.Client.CoreV1().ResourceQuotas(namespace).List(ctx, all); err == nil {
-		k.Quotas = pointers(list.Items)
+		k.Quotas = pointersTo(list.Items)
 	}
 	if list, err := r.Client.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, all); err == nil {
-		k.Budgets = pointers(list.Items)
+		k.Budgets = pointersTo(list.Items)
 	}
 	if list, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, all); err == nil {
-		k.Horizontals = pointers(list.Items)
+		k.Horizontals = pointersTo(list.Items)
 	}
 	if list, err := r.WLAs.WorkloadAutoscalers(namespace).List(ctx, all); err == nil {
-		k.Workloads = pointers(list.Items)
+		k.Workloads = pointersTo(list.Items)
 	}
 }
 
@@ -199,7 +199,7 @@ func slimNode(node *corev1.Node) *corev1.Node {
 	return slimmed
 }
 
-func pointers[T any](items []T) []*T {
+func pointersTo[T any](items []T) []*T {
 	all := make([]*T, len(items))
 	for i := range items {
 		all[i] = &items[i]

@@ -1,4 +1,4 @@
-package kinds
+package scale
 
 import (
 	"errors"
@@ -60,7 +60,7 @@ func TestGroupThatCannotBeDiscovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("the server is currently unable to handle the request")
 		c := &cluster{groups: []string{"a", "b"}, fails: map[string]error{"b": down}}
-		m := New(c)
+		m := NewMapper(c)
 		if _, err := m.RESTMappings(till("a")); err != nil {
 			t.Error(err)
 		}
@@ -89,7 +89,7 @@ func TestWhatWasKnownServesOn(t *testing.T) {
 func whatWasKnownServesOn(t *testing.T, aggregated bool) {
 	down := errors.New("the server is currently unable to handle the request")
 	c := &cluster{groups: []string{"a", "b"}, fails: map[string]error{"b": down}, aggregated: aggregated}
-	m := New(c)
+	m := NewMapper(c)
 	m.Start()
 	synctest.Wait()
 	c.fails = nil
@@ -119,7 +119,7 @@ func whatWasKnownServesOn(t *testing.T, aggregated bool) {
 func TestDiscoveryThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{groups: []string{"a"}, takes: 10 * time.Second}
-		m := New(c)
+		m := NewMapper(c)
 		m.Start()
 		took := func(kind schema.GroupKind) time.Duration {
 			began := time.Now()
@@ -154,7 +154,7 @@ func TestDiscoveryThatHangs(t *testing.T) {
 func TestFailedDiscoveryIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{groups: []string{"a"}, err: errors.New("down")}
-		m := New(c)
+		m := NewMapper(c)
 		for range 100 {
 			if _, err := m.RESTMappings(till("a")); !errors.Is(err, ErrUnknown) {
 				t.Errorf("%v", err)
@@ -165,7 +165,7 @@ func TestFailedDiscoveryIsTriedAgain(t *testing.T) {
 			t.Errorf("%d discoveries in 10 s", c.asked)
 		}
 		c.err = nil
-		time.Sleep(retry) //nolint:forbidigo // virtual time
+		time.Sleep(rediscoverAfter) //nolint:forbidigo // virtual time
 		if _, err := m.RESTMappings(till("a")); err != nil {
 			t.Error(err)
 		}

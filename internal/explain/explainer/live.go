@@ -1,6 +1,4 @@
-// Package live reads the inputs of a decision on a HorizontalPodAutoscaler, WorkloadAutoscaler
-// or VerticalPodAutoscaler from a cluster, with the permissions of the user who runs explain.
-package live
+package explainer
 
 import (
 	"context"
@@ -30,8 +28,8 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Reader reads from a cluster.
-type Reader struct {
+// inputReader reads from a cluster.
+type inputReader struct {
 	Client  kubernetes.Interface
 	WLAs    *wla.Client
 	Scales  *scale.Client
@@ -41,7 +39,7 @@ type Reader struct {
 }
 
 // Object is the HorizontalPodAutoscaler itself.
-func (r *Reader) Object(
+func (r *inputReader) Object(
 	ctx context.Context, object types.NamespacedName,
 ) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	hpa, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name,
@@ -55,7 +53,7 @@ func (r *Reader) Object(
 }
 
 // Workload is the WorkloadAutoscaler itself.
-func (r *Reader) Workload(ctx context.Context, name types.NamespacedName) (observehorizontal.Autoscaler, error) {
+func (r *inputReader) Workload(ctx context.Context, name types.NamespacedName) (observehorizontal.Autoscaler, error) {
 	object, err := r.WLAs.WorkloadAutoscalers(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if err != nil {
 		return observehorizontal.Autoscaler{}, apierror.Request{
@@ -72,7 +70,7 @@ func (r *Reader) Workload(ctx context.Context, name types.NamespacedName) (obser
 // Read is what a decision on the object would see now, without its history. A
 // scale or a metric that cannot be read is part of that; a right that the caller
 // lacks is not: it is an error that names the right.
-func (r *Reader) Read(
+func (r *inputReader) Read(
 	ctx context.Context, autoscaler observehorizontal.Autoscaler, now time.Time,
 ) (*snapshothorizontal.Step, error) {
 	hpa := autoscaler.HorizontalPodAutoscaler
@@ -106,7 +104,7 @@ func (r *Reader) Read(
 }
 
 // Pods are those of the target; none where its scale has no selector.
-func (r *Reader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
+func (r *inputReader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
 	hpa := autoscaler.HorizontalPodAutoscaler
 	ref := hpa.Spec.ScaleTargetRef
 	target, err := r.Scales.Get(ctx, hpa.Namespace, ref)
@@ -124,7 +122,7 @@ func (r *Reader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscal
 	return r.pods(ctx, autoscaler, target.Scale, selector)
 }
 
-func (r *Reader) pods(
+func (r *inputReader) pods(
 	ctx context.Context, autoscaler observehorizontal.Autoscaler, of *autoscalingv1.Scale, selector labels.Selector,
 ) ([]*corev1.Pod, error) {
 	namespace := autoscaler.Namespace
@@ -148,7 +146,7 @@ func (r *Reader) pods(
 }
 
 // ownedBy reports whether an object controls a pod, or the ReplicaSet that does.
-func (r *Reader) ownedBy(ctx context.Context, namespace string, owner types.UID) (func(*corev1.Pod) bool, error) {
+func (r *inputReader) ownedBy(ctx context.Context, namespace string, owner types.UID) (func(*corev1.Pod) bool, error) {
 	sets, err := r.Client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, apierror.Request{Verb: "list", Resource: "replicasets.apps", Namespace: namespace}.Sentence(err)
@@ -170,7 +168,7 @@ func isControlledBy(object metav1.Object, is func(types.UID) bool) bool {
 }
 
 // ask asks for all metrics side by side.
-func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
+func (r *inputReader) ask(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
 	questions := query.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
 	answers := make([]observehorizontal.Response, len(policy.Metrics))
 	var asking sync.WaitGroup
@@ -203,7 +201,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy 
 
 // Rescales are the changes of the replica count that events report. Without the permission to
 // list events there are none, and no error: they only make a forecast more certain.
-func (r *Reader) Rescales(ctx context.Context, object observe.Key) []historybounds.Rescale {
+func (r *inputReader) Rescales(ctx context.Context, object observe.Key) []historybounds.Rescale {
 	list, err := r.Client.CoreV1().Events(object.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.Set{
 			"involvedObject.kind": object.Kind.String(), "involvedObject.name": object.Name, "reason": "SuccessfulRescale",

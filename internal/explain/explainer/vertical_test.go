@@ -1,4 +1,4 @@
-package live
+package explainer
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ func TestUnreadableObjectSaysWhy(t *testing.T) {
 		k := &snapshotvertical.Step{
 			Object: &vpav1.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshotvertical.Snapshot{},
 		}
-		if err := (&Reader{}).workload(t.Context(), k); err != nil || !strings.Contains(k.Snapshot.Target.Problem, want) {
+		if err := (&inputReader{}).workload(t.Context(), k); err != nil || !strings.Contains(k.Snapshot.Target.Problem, want) {
 			t.Errorf("%v, %q", err, k.Snapshot.Target.Problem)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 const (
 	// longestWait is how long a call waits for a discovery that another call began.
 	longestWait = 15 * time.Second
-	// retry is how long there is no other one after one that failed.
-	retry = time.Second
+	// rediscoverAfter is how long there is no other one after one that failed.
+	rediscoverAfter = time.Second
 )
 
 // ErrUnknown says that it is not known whether a kind is served: its group could not be
@@ -30,7 +30,11 @@ type Discovery interface {
 	ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
 }
 
-// Mapper maps kinds to resources. It may be used by many goroutines.
+// Mapper maps kinds to the resources that serve them, from discovery. It may be used by many goroutines.
+//
+// Discovery runs in the background. A caller waits for it only if the cached result
+// has no answer. A kind of a group that could not be discovered is not a kind that
+// does not exist.
 type Mapper struct {
 	discover Discovery
 
@@ -77,7 +81,7 @@ func (m *Mapper) Reset() {
 // start needs the lock.
 func (m *Mapper) start() {
 	hasFailed := m.known != nil && m.known.err != nil
-	if m.running != nil || !m.isOld && !hasFailed || hasFailed && time.Since(m.tried) < retry {
+	if m.running != nil || !m.isOld && !hasFailed || hasFailed && time.Since(m.tried) < rediscoverAfter {
 		return
 	}
 	m.isOld, m.running = false, make(chan struct{})

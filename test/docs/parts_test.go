@@ -30,7 +30,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/backfill"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
 	horizontalmonitor "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
-	recommendermonitor "github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
@@ -46,7 +46,7 @@ import (
 var sources = []string{
 	"internal/collect/metricsapi", "internal/collect/podendpoint", "internal/collect/podusage", "internal/collect/polls",
 	"internal/controller/horizontal/backfill", "internal/controller/horizontal/checkpoints",
-	"internal/controller/horizontal/monitor", "internal/controller/vertical/recommender/monitor",
+	"internal/controller/horizontal/monitor", "internal/controller/vertical/recommender",
 	"internal/controller/vertical/updater", "internal/process", "internal/process/vertical/caches", "internal/webhook",
 }
 
@@ -139,7 +139,7 @@ func registerRecommender(_ *testing.T, r prometheus.Registerer) error {
 	if err := caches.ReportUnreadable(verticalAutoscalers(), r, logr.Discard()); err != nil {
 		return err
 	}
-	_, err := recommendermonitor.New(r)
+	_, err := recommender.NewSeries(r)
 	return err
 }
 

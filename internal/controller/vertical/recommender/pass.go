@@ -10,7 +10,6 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/checkpoints"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -23,7 +22,7 @@ import (
 // passes decide objects, and write what was decided. One pass runs at a time.
 type passes struct {
 	config   *Config
-	series   *monitor.Series
+	series   *Series
 	statuses *statusWriter
 	// These are fed while no pass runs, too.
 	pods    *podindex.Index
@@ -42,7 +41,7 @@ type passes struct {
 
 // newPasses makes what passes need. wake is called when a container ran out of memory.
 func newPasses(cfg *Config, wake func()) (*passes, error) {
-	series, err := monitor.New(cfg.Registerer)
+	series, err := NewSeries(cfg.Registerer)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +164,7 @@ func (p *passes) finish(ctx context.Context, now time.Time) {
 
 // report shows in the series what a pass over all objects came to.
 func (p *passes) report(works []*work) {
-	outcomes := make([]monitor.Outcome, len(works))
+	outcomes := make([]outcomeOfPass, len(works))
 	for i, w := range works {
 		outcomes[i] = w.outcome()
 	}

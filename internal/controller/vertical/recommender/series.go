@@ -1,6 +1,4 @@
-// Package monitor has the Prometheus series of the recommender: upstream's by their names and labels, and Plimsoll's
-// own.
-package monitor
+package recommender
 
 import (
 	"errors"
@@ -26,8 +24,8 @@ type Series struct {
 	ooms            *prometheus.CounterVec
 }
 
-// New registers the series.
-func New(registerer prometheus.Registerer) (*Series, error) {
+// NewSeries registers the series.
+func NewSeries(registerer prometheus.Registerer) (*Series, error) {
 	const namespace = "vpa_recommender"
 	s := &Series{
 		objects: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -91,7 +89,7 @@ func (s *Series) Forget(name types.NamespacedName) {
 }
 
 // Passed shows what a pass over all VerticalPodAutoscalers came to, in the order of their names.
-func (s *Series) Passed(outcomes []Outcome) {
+func (s *Series) Passed(outcomes []outcomeOfPass) {
 	s.objects.Reset()
 	aggregates := 0
 	for i := range outcomes {
@@ -109,24 +107,24 @@ func (s *Series) Passed(outcomes []Outcome) {
 	s.recommendations.set(outcomes)
 }
 
-// Timer measures the steps of a pass.
-type Timer struct {
+// PassTimer measures the steps of a pass.
+type PassTimer struct {
 	steps       *prometheus.HistogramVec
 	began, last time.Time
 }
 
 // StartTimer starts a Timer at the begin of a pass.
-func (s *Series) StartTimer() *Timer {
+func (s *Series) StartTimer() *PassTimer {
 	now := time.Now()
-	return &Timer{steps: s.steps, began: now, last: now}
+	return &PassTimer{steps: s.steps, began: now, last: now}
 }
 
 // Step observes the time since the step before.
-func (t *Timer) Step(name string) {
+func (t *PassTimer) Step(name string) {
 	now := time.Now()
 	t.steps.WithLabelValues(name).Observe(now.Sub(t.last).Seconds())
 	t.last = now
 }
 
 // Total observes the time since the begin of the pass.
-func (t *Timer) Total() { t.steps.WithLabelValues("total").Observe(time.Since(t.began).Seconds()) }
+func (t *PassTimer) Total() { t.steps.WithLabelValues("total").Observe(time.Since(t.began).Seconds()) }

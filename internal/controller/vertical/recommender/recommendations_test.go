@@ -1,4 +1,4 @@
-package monitor
+package recommender
 
 import (
 	"testing"
@@ -11,9 +11,9 @@ import (
 // TestSeriesAreBounded: a cluster's size does not decide how much Prometheus stores.
 func TestSeriesAreBounded(t *testing.T) {
 	r := newRecommendations()
-	outcomes := make([]Outcome, maxListed+3)
+	outcomes := make([]outcomeOfPass, maxListed+3)
 	for i := range outcomes {
-		outcomes[i] = Outcome{VPA: &vpav1.VerticalPodAutoscaler{}, Decision: &recommend.Decision{
+		outcomes[i] = outcomeOfPass{VPA: &vpav1.VerticalPodAutoscaler{}, Decision: &recommend.Decision{
 			Recommendations: []vertical.Recommendation{{Container: "app"}},
 		}}
 	}

@@ -1,12 +1,12 @@
-package monitor
+package recommender
 
 import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
-// Outcome is what a pass came to for one VerticalPodAutoscaler.
-type Outcome struct {
+// outcomeOfPass is what a pass came to for one VerticalPodAutoscaler.
+type outcomeOfPass struct {
 	VPA *vpav1.VerticalPodAutoscaler
 	// Decision is the zero Decision where there is none.
 	Decision *recommend.Decision

@@ -1,4 +1,4 @@
-package monitor
+package recommender
 
 import (
 	"slices"
@@ -23,12 +23,12 @@ type recommendations struct {
 
 	// mu guards what follows.
 	mu         sync.Mutex
-	containers []container
+	containers []listedContainer
 	unlisted   int
 }
 
-// container is what is recommended for one container.
-type container struct {
+// listedContainer is what is recommended for one container.
+type listedContainer struct {
 	namespace, vpa, name string
 	target               vertical.Amounts
 	capped               [vertical.Resources]bool
@@ -48,9 +48,9 @@ func newRecommendations() *recommendations {
 	}
 }
 
-func (r *recommendations) set(outcomes []Outcome) {
+func (r *recommendations) set(outcomes []outcomeOfPass) {
 	listed := outcomes[:min(len(outcomes), maxListed)]
-	var containers []container
+	var containers []listedContainer
 	for i := range listed {
 		o := &listed[i]
 		for at := range o.Decision.Recommendations {
@@ -62,10 +62,10 @@ func (r *recommendations) set(outcomes []Outcome) {
 	r.containers, r.unlisted = containers, len(outcomes)-len(listed)
 }
 
-// container is the decision's recommendation at this index.
-func (o *Outcome) container(at int) container {
+// listedContainer is the decision's recommendation at this index.
+func (o *outcomeOfPass) container(at int) listedContainer {
 	rec := &o.Decision.Recommendations[at]
-	one := container{namespace: o.VPA.Namespace, vpa: o.VPA.Name, name: rec.Container, target: rec.Target}
+	one := listedContainer{namespace: o.VPA.Namespace, vpa: o.VPA.Name, name: rec.Container, target: rec.Target}
 	trace := slices.IndexFunc(o.Decision.Traces, func(t recommend.Trace) bool { return t.Container == rec.Container })
 	if trace < 0 {
 		return one

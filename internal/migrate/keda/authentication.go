@@ -220,7 +220,6 @@ func secretsOfTLS(config *plimsollv1alpha1.TLSConfig) []string {
 	return names
 }
 
-// noteSecrets names the Secrets of a prometheus metric.
 func (r *reader) noteSecrets(p *plimsollv1alpha1.PrometheusMetricSource, server *url.URL) {
 	names := secretsOfTLS(p.TLSConfig)
 	if p.Authorization != nil {

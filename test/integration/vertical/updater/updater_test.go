@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podchange"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -231,7 +231,7 @@ func TestInPlaceOrRecreateOnEachVersion(t *testing.T) {
 	before := w.ready(t.Context())
 	start(t, w.Namespace)
 	w.recommend("InPlaceOrRecreate", "150m", "")
-	if podresize.NewSupport(w.Client.Discovery()).Supported() {
+	if podchange.NewSupport(w.Client.Discovery()).Supported() {
 		w.awaitResized("150m", before)
 	} else {
 		w.awaitEvicted(before)

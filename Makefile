@@ -12,16 +12,20 @@ KEEP ?=
 MANAGED ?=
 
 # One set of flags for everything that is built, so that Plimsoll, the control plane's parts, the unit tests and the linter's
-# type checking share each compiled package; a test compares them with internal/dev/devcluster/build. -race needs cgo, therefore
+# type checking share each compiled package; a test of internal/dev/devcluster/build compares them. -race needs cgo, therefore
 # the tests under it are compiled a second time.
 BUILD_FLAGS := -trimpath -gcflags=all=-dwarf=false -buildvcs=false
 GO := CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go
+# What only develops is a module of its own, in a workspace with the product's, so that what both use is compiled once.
+WORKSPACE := GOWORK=$(CURDIR)/internal/dev/go.work
+GO_DEV := $(WORKSPACE) $(GO)
 # Linking is most of what the test of a small package costs. Without symbols it takes two thirds of the time.
 TEST_FLAGS := -ldflags='-s -w'
-GO_RACE := CGO_ENABLED=1 GOFLAGS='$(BUILD_FLAGS)' go test -race $(TEST_FLAGS)
+GO_RACE := $(WORKSPACE) CGO_ENABLED=1 GOFLAGS='$(BUILD_FLAGS)' go test -race $(TEST_FLAGS)
 
 # Builds the control plane's parts, the development cluster's program and Plimsoll, with progress; leaves alone what is there.
-DEVBUILD := $(GO) run ./cmd/devbuild
+# It needs the standard library alone: without the workspace, no module is read.
+DEVBUILD := GOWORK=off $(GO) run -C internal/dev ./cmd/devbuild
 
 # How many steps of upstream's controller the tests are compared with; the full comparison is make oracle N=1000000 SEED=2026.
 STEPS := 4000
@@ -35,14 +39,14 @@ LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' to
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 
 # The modules with code of ours; the others under tools only name what they build.
-MODULES := . test/oracle test/chart test/ui tools/codegen tools/e2e
+MODULES := . internal/dev test/oracle test/chart test/ui tools/codegen tools/e2e
 
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
 
 # The tests of these packages start clusters. They wait more than they compute: three packages at a time use less than half of two
 # cores.
-CLUSTERED := /test/integration(/|$$)|/internal/dev/devcluster$$
+CLUSTERED := /internal/dev/(test/integration(/|$$)|devcluster$$)
 AT_A_TIME := 3
 
 # Nothing in these packages, their tests and what they reach of ours runs at the same time as something else: the race detector
@@ -52,16 +56,17 @@ SEQUENTIAL := /plimsoll/(api|internal/(decide|workloadmodel|series|simulate/(loa
 # These play for long, and the race detector would multiply that; what they play with runs under it in its own tests.
 LONG := /internal/dev/bench/campaign/quick$$
 
-UNIT = $$(go list ./... | grep -vE '$(CLUSTERED)')
-UNIT_RACED = $$(go list ./... | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)|$(LONG)')
-UNIT_UNRACED = $$(go list ./... | grep -E '$(SEQUENTIAL)|$(LONG)')
+LIST = $(WORKSPACE) go list ./... ./internal/dev/...
+UNIT = $$($(LIST) | grep -vE '$(CLUSTERED)')
+UNIT_RACED = $$($(LIST) | grep -vE '$(CLUSTERED)|$(SEQUENTIAL)|$(LONG)')
+UNIT_UNRACED = $$($(LIST) | grep -E '$(SEQUENTIAL)|$(LONG)')
 # Those that take longest start first: handover, then the last in the alphabet.
-WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
+WITH_CLUSTER = $$($(LIST) | grep -E '$(CLUSTERED)' | sort -r | awk '/handover/ {print; next} {rest = rest $$0 "\n"} END {printf "%s", rest}')
 
 # What make test-versions runs on other versions of Kubernetes: HPAs beside kube-controller-manager's loop and without it,
 # WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, migrate, explain, doctor, the installation and its faults.
 VERSIONS ?= 1.32 1.34 1.36
-VERSIONED := $(addprefix ./test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor faults)
+VERSIONED := $(addprefix ./internal/dev/test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor faults)
 
 # The chart, rendered by Helm's library, which is no requirement of the product. The go command does not see that files outside
 # of a test's module have changed: what it remembers of an earlier run says nothing.
@@ -96,11 +101,11 @@ build: ## build the program: bin/plimsoll
 .PHONY: image
 image: build ## write the container image as an OCI archive under dist/ (no registry needed)
 	@mkdir -p dist
-	@$(GO) run ./cmd/image --program=bin/plimsoll
+	@$(GO_DEV) run ./internal/dev/cmd/image --program=bin/plimsoll
 
 .PHONY: release
 release: helm ## write the files of a release under dist/release/VERSION (VERSION=v0.1.0; DIRTY=1 although files are not committed)
-	@$(GO) run ./cmd/release --version='$(VERSION)' $(if $(DIRTY),--allow-dirty)
+	@$(GO_DEV) run ./internal/dev/cmd/release --version='$(VERSION)' $(if $(DIRTY),--allow-dirty)
 
 ##@ Test
 
@@ -108,7 +113,7 @@ release: helm ## write the files of a release under dist/release/VERSION (VERSIO
 test: tools ## run every test, with the race detector where goroutines run, those on a real API server too
 	@echo "Compiling the tests for the race detector: some minutes the first time; each package reports when its tests have run."
 	@$(GO_RACE) -timeout 15m $(UNIT_RACED)
-	@$(GO) test $(TEST_FLAGS) -timeout 5m $(UNIT_UNRACED)
+	@$(GO_DEV) test $(TEST_FLAGS) -timeout 5m $(UNIT_UNRACED)
 	@$(CHART_TESTS)
 	@$(CODEGEN_TESTS)
 	@echo "Comparing with upstream's own controller in $(STEPS) steps of random timelines (make oracle compares more)."
@@ -117,36 +122,36 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 	@cd test/oracle && $(GO) test $(TEST_FLAGS) -timeout 15m $$(go list ./... | grep -v '/test/oracle$$')
 	@mkdir -p dist
 	@rm -rf dist/failed-tests
-	@$(GO_RACE) -timeout 40m -p $(AT_A_TIME) -json $(WITH_CLUSTER) | $(GO) run ./cmd/testprogress dist/cluster-tests.log
+	@$(GO_RACE) -timeout 40m -p $(AT_A_TIME) -json $(WITH_CLUSTER) | $(GO_DEV) run ./internal/dev/cmd/testprogress dist/cluster-tests.log
 
 .PHONY: unit
 unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/workloadmodel for one)
-	@$(GO) test $(TEST_FLAGS) -timeout 5m $(or $(PKG),$(UNIT))
+	@$(GO_DEV) test $(TEST_FLAGS) -timeout 5m $(or $(PKG),$(UNIT))
 	@$(if $(PKG),,$(CHART_TESTS))
 	@$(if $(PKG),,$(CODEGEN_TESTS))
 
 .PHONY: test-node
 test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one, HOUSEKEEPING=1s for a kubelet with that interval)
 	@echo "Compiling the tests. They then say what this machine lacks, or build the rest: the kubelet takes minutes the first time."
-	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)') $(if $(HOUSEKEEPING),-housekeeping='$(HOUSEKEEPING)')
+	@$(GO_DEV) test -count 1 -timeout 60m -v -tags node ./internal/dev/test/node $(if $(RUN),-run '$(RUN)') $(if $(HOUSEKEEPING),-housekeeping='$(HOUSEKEEPING)')
 
 .PHONY: record-node
 record-node: ## record anew what a kubelet answers and what Plimsoll decides on a real node, which make unit decides again (root; five minutes)
 	@echo "Compiling the test. It then says what this machine lacks, or builds the rest: the kubelet takes minutes the first time."
-	@$(GO) test -count 1 -timeout 60m -v -tags node -run TestRecord ./test/node/recorded -args -update
+	@$(GO_DEV) test -count 1 -timeout 60m -v -tags node -run TestRecord ./internal/dev/test/node/recorded -args -update
 
 .PHONY: test-prometheus
 test-prometheus: ## test history, alerts, dashboard and queries with a real Prometheus (builds it: some minutes the first time)
 	@mkdir -p bin
 	@echo "Building Prometheus and promtool; some minutes the first time."
 	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
-	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
+	@$(GO_DEV) test -count 1 -timeout 15m -tags prometheus ./internal/dev/test/prometheus
 
 .PHONY: test-keda
 test-keda: tools ## test beside KEDA, and migrate from it under load (builds KEDA: half an hour the first time; RUN=TestMigrateNative for one)
 	@echo "Building KEDA's operator and metrics server; half an hour the first time."
 	@$(DEVBUILD) -only keda-operator,keda-metrics-server
-	@$(GO) test -count 1 -timeout 30m -v -tags keda ./test/keda $(if $(RUN),-run '$(RUN)')
+	@$(GO_DEV) test -count 1 -timeout 30m -v -tags keda ./internal/dev/test/keda $(if $(RUN),-run '$(RUN)')
 
 .PHONY: test-chart
 test-chart: tools helm ## lint the chart and render it for many sets of values; install, upgrade under load, roll back and remove it (RUN=TestRelease for one)
@@ -162,26 +167,26 @@ test-ui: tools test/ui/node_modules/.package-lock.json ## test the page of plims
 
 .PHONY: test-migrate
 test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
-	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
+	@$(GO_DEV) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./internal/dev/test/integration/migrate -args -times=$(or $(TIMES),10)
 
 .PHONY: test-versions
-test-versions: ## run the integration tests on other versions of Kubernetes; ends in a table (VERSIONS='1.32 1.34 1.36' of tools/versions, PKG=./test/integration/doctor RUN=TestX for some; builds each: minutes the first time)
+test-versions: ## run the integration tests on other versions of Kubernetes; ends in a table (VERSIONS='1.32 1.34 1.36' of tools/versions, PKG=./internal/dev/test/integration/doctor RUN=TestX for some; builds each: minutes the first time)
 	@mkdir -p dist/versions
 	@for version in $(VERSIONS); do \
 		echo "Kubernetes $$version: building its control plane, then compiling the tests."; \
 		rm -f dist/versions/v$$version.*; \
 		$(DEVBUILD) -kubernetes=$$version || continue; \
-		skip=$$($(GO) run ./cmd/testversions skip $$version); \
-		PLIMSOLL_BIN=$(CURDIR)/bin/v$$version $(GO) test $(TEST_FLAGS) -count 1 -timeout 40m -p $(AT_A_TIME) -json -skip "$$skip" \
+		skip=$$($(GO_DEV) run ./internal/dev/cmd/testversions skip $$version); \
+		PLIMSOLL_BIN=$(CURDIR)/bin/v$$version $(GO_DEV) test $(TEST_FLAGS) -count 1 -timeout 40m -p $(AT_A_TIME) -json -skip "$$skip" \
 			$(if $(RUN),-run '$(RUN)') $(or $(PKG),$(VERSIONED)) | tee dist/versions/v$$version.json | \
-			$(GO) run ./cmd/testprogress dist/versions/v$$version.log || true; \
+			$(GO_DEV) run ./internal/dev/cmd/testprogress dist/versions/v$$version.log || true; \
 	done
-	@$(GO) run ./cmd/testversions table $(VERSIONS)
+	@$(GO_DEV) run ./internal/dev/cmd/testversions table $(VERSIONS)
 
 .PHONY: test-release
 test-release: helm ## build a release twice, compare every byte, and check what is in it (AGAIN=linux/amd64 for one platform the second time, FRESH=1 to compile anew then)
 	@$(GO) build -modfile=tools/krew/go.mod $(TEST_FLAGS) -o bin/ sigs.k8s.io/krew/cmd/krew sigs.k8s.io/krew/cmd/validate-krew-manifest
-	@$(GO) test -count 1 -timeout 120m -v -tags release ./test/release -args -again=$(AGAIN) $(if $(FRESH),-fresh)
+	@$(GO) test -C internal/dev -count 1 -timeout 120m -v -tags release ./test/release -args -again=$(AGAIN) $(if $(FRESH),-fresh)
 
 .PHONY: oracle
 oracle: ## compare Plimsoll with upstream's own controller in random timelines, HPAs and then their specs in WorkloadAutoscalers (N=100000 steps, SEED=1)
@@ -198,14 +203,14 @@ oracle-vertical: ## compare recommender, updater and admission with upstream's o
 .PHONY: e2e-upstream
 e2e-upstream: ## run Kubernetes' own end-to-end tests of HPAs, unmodified, on a real node (root; an hour and a half; SUBJECT=upstream for its own loop, FOCUS='part of a name' RUNS=3 OUT=file.json FLAGS=...)
 	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
-	@$(GO) run ./cmd/bench e2e $(if $(SUBJECT),--subjects='$(SUBJECT)') $(if $(FOCUS),--focus='$(FOCUS)') \
+	@$(GO_DEV) run ./internal/dev/cmd/bench e2e $(if $(SUBJECT),--subjects='$(SUBJECT)') $(if $(FOCUS),--focus='$(FOCUS)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: e2e-vpa
 e2e-vpa: ## run the end-to-end tests of upstream's vertical autoscaler, unmodified, on a real node (TESTS=file with them compiled; root; hours; SUBJECT=upstream for its own programs, FOCUS, RUNS, OUT, FLAGS as above)
 	@test -x '$(TESTS)' || { echo "TESTS=file: the compiled tests of upstream's repository; docs/real-node.md says where they are."; exit 1; }
 	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
-	@$(GO) run ./cmd/bench e2e --vertical-tests='$(abspath $(TESTS))' --logs=dist/e2e-vpa $(if $(SUBJECT),--subjects='$(SUBJECT)') \
+	@$(GO_DEV) run ./internal/dev/cmd/bench e2e --vertical-tests='$(abspath $(TESTS))' --logs=dist/e2e-vpa $(if $(SUBJECT),--subjects='$(SUBJECT)') \
 		$(if $(FOCUS),--focus='$(FOCUS)') $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 ##@ Measure
@@ -221,36 +226,36 @@ bench: ## run the benchmarks, upstream's calculator beside the core too; ends in
 bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=400 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...; FLAGS=--subjects=plimsoll,plimsoll-half for half WorkloadAutoscalers, plimsoll,plimsoll-own for metrics of the pods' own, plimsoll,plimsoll-learnt for full histories and forecasts that have learnt, plimsoll,plimsoll-agents for agents of the nodes, plimsoll,plimsoll-pages for ten pages of plimsoll ui open)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
-	@$(GO) run ./cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
+	@$(GO_DEV) run ./internal/dev/cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction
 bench-reaction: ## seconds from a load's begin to more replicas, on a real node, upstream beside Plimsoll (root; three quarters of an hour; RUNS=5 OUT=file.json FLAGS=...)
 	@echo "Compiling the benchmark; it takes a while the first time. It then says what this machine lacks, or builds the rest."
-	@$(GO) run ./cmd/bench reaction $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+	@$(GO_DEV) run ./internal/dev/cmd/bench reaction $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction-sim
 bench-reaction-sim: ## the same on simulated nodes, without root (half an hour; RUNS=5 OUT=file.json FLAGS=...)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,kwok,metrics-server,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
-	@$(GO) run ./cmd/bench reaction --simulated $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+	@$(GO_DEV) run ./internal/dev/cmd/bench reaction --simulated $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-vertical
 bench-vertical: ## many vertical autoscalers, upstream's recommender and updater beside Plimsoll (an hour; OBJECTS=1000 PODS_PER=2 RUNS=3 OUT=file.json FLAGS=...)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,kwok,metrics-server,upstream-vpa-recommender,upstream-vpa-updater,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
-	@$(GO) run ./cmd/bench vertical $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
+	@$(GO_DEV) run ./internal/dev/cmd/bench vertical $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: campaign
 campaign: ## upstream's decisions beside Plimsoll's on several hundred loads, in virtual time (minutes; KUBELETS=second, agents or sidecar, CASES='^spike/' SEEDS=1,2 OUT=file.json FLAGS=--ablation)
 	@echo "Compiling the campaign; it takes a while the first time."
-	@$(GO) run ./cmd/bench campaign $(if $(KUBELETS),--kubelets='$(KUBELETS)') $(if $(CASES),--cases='$(CASES)') \
+	@$(GO_DEV) run ./internal/dev/cmd/bench campaign $(if $(KUBELETS),--kubelets='$(KUBELETS)') $(if $(CASES),--cases='$(CASES)') \
 		$(if $(SEEDS),--seeds='$(SEEDS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: scoreboard
 scoreboard: ## upstream's loop against Plimsoll's and forecasts on many loads, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
-	@$(GO) run ./cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+	@$(GO_DEV) run ./internal/dev/cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 ##@ Maintain
 

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 const root = "../.."
@@ -40,7 +37,7 @@ func source(t *testing.T) []file {
 }
 
 func TestImportsPointInwards(t *testing.T) {
-	packages, err := listPackages(t.Context(), root, "./...")
+	packages, err := allPackages(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +56,7 @@ func TestImportsPointInwards(t *testing.T) {
 
 // The walls name packages; a renamed package would leave its wall standing around nothing.
 func TestWallsStandAroundSomething(t *testing.T) {
-	packages, err := listPackages(t.Context(), root, "./...")
+	packages, err := allPackages(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,53 +72,28 @@ func TestWallsStandAroundSomething(t *testing.T) {
 	}
 }
 
-func TestModulesOfUpstreamAreNotRequired(t *testing.T) {
-	versions, err := listRequirements(t.Context(), filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if versions["k8s.io/api"] == "" {
-		t.Fatal("go.mod was not read: it names no k8s.io/api")
-	}
-	for module, why := range neverRequired {
-		if version, isRequired := versions[module]; isRequired {
-			t.Errorf("go.mod names %s %s: %s", module, version, why)
-		}
-	}
-}
-
-// Plimsoll and the control plane's parts share compiled packages only while they build the same versions.
-func TestControlPlaneBuildsTheSameVersions(t *testing.T) {
+func TestModulesRequireOnlyWhatIsTheirs(t *testing.T) {
 	product, err := listRequirements(t.Context(), filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	controlPlane, err := listRequirements(t.Context(), filepath.Join(root, "tools", "controlplane", "go.mod"))
+	developing, err := listRequirements(t.Context(), filepath.Join(root, development, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, isShared := controlPlane["k8s.io/apimachinery"]; !isShared {
-		t.Fatal("tools/controlplane/go.mod was not read: it names no k8s.io/apimachinery")
+	if product["k8s.io/api"] == "" {
+		t.Fatal("go.mod was not read: it names no k8s.io/api")
 	}
-	report(t, versionBreaches(product, controlPlane))
-}
-
-// The same applies to flags: the Makefile repeats those that decide whether a compiled package can be shared.
-func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(makefile), "\nBUILD_FLAGS := ")
-	line, _, _ := strings.Cut(rest, "\n")
-	repeated := strings.Fields(line)
-	for _, flag := range build.Flags() {
-		if !strings.HasPrefix(flag, "-ldflags=") && !slices.Contains(repeated, flag) {
-			t.Errorf("BUILD_FLAGS in the Makefile is %q, without %s", line, flag)
+	for module, why := range neverRequired {
+		if version := product[module] + developing[module]; version != "" {
+			t.Errorf("a go.mod names %s %s: %s", module, version, why)
 		}
 	}
-	if len(repeated) >= len(build.Flags()) {
-		t.Errorf("BUILD_FLAGS in the Makefile is %q, more than %q", line, build.Flags())
+	for _, module := range requiredToDevelop {
+		if developing[module] == "" || product[module] != "" {
+			t.Errorf("%s is %q in %s/go.mod, and %q in the product's: only what develops needs it", module,
+				developing[module], development, product[module])
+		}
 	}
 }
 
@@ -138,7 +110,7 @@ func TestImportNamesMeanOnePackage(t *testing.T) {
 
 // TestLargest prints what is largest: make lint shows it.
 func TestLargest(t *testing.T) {
-	packages, err := listPackages(t.Context(), root, "./...")
+	packages, err := allPackages(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestSequentialPackagesAreSequential(t *testing.T) {
 	if err != nil || line == "" {
 		t.Fatalf("SEQUENTIAL in the Makefile is %q: %v", line, err)
 	}
-	packages, err := listPackages(t.Context(), root, "./...")
+	packages, err := allPackages(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,17 @@ module github.com/plimsoll-dev/plimsoll/test/ui
 
 go 1.26.4
 
-replace github.com/plimsoll-dev/plimsoll => ../..
+replace (
+	github.com/plimsoll-dev/plimsoll => ../..
+	github.com/plimsoll-dev/plimsoll/internal/dev => ../../internal/dev
+)
 
 require (
 	github.com/chromedp/cdproto v0.159.3
 	github.com/chromedp/chromedp v0.23.0
 	github.com/google/go-cmp v0.7.0
 	github.com/plimsoll-dev/plimsoll v0.0.0
+	github.com/plimsoll-dev/plimsoll/internal/dev v0.0.0-00010101000000-000000000000
 	golang.org/x/sync v0.22.0
 	k8s.io/api v0.37.1
 	k8s.io/apimachinery v0.37.1

@@ -11,7 +11,7 @@ const (
 
 // elsewhere is where other people's packages come from.
 var elsewhere = []string{
-	"charm.land", "github.com", "go.uber.org", "go.yaml.in", "golang.org", "google.golang.org", "gopkg.in", "k8s.io",
+	"github.com", "go.uber.org", "go.yaml.in", "golang.org", "google.golang.org", "gopkg.in", "k8s.io",
 	"pgregory.net", "sigs.k8s.io",
 }
 
@@ -365,6 +365,6 @@ var neverRequired = map[string]string{
 
 // requiredToDevelop are modules that internal/dev's go.mod names, and the product's does not.
 var requiredToDevelop = []string{
-	"charm.land/bubbletea/v2", "github.com/google/go-containerregistry", "github.com/package-url/packageurl-go",
+	"github.com/google/go-containerregistry", "github.com/package-url/packageurl-go",
 	"github.com/spdx/tools-golang", "k8s.io/kube-aggregator", "k8s.io/kubelet", "sigs.k8s.io/custom-metrics-apiserver",
 }

@@ -1,5 +1,6 @@
-// Command devbuild builds the development cluster's parts, its program and Plimsoll into bin/, and shows how far it is.
-// It uses the standard library alone, so that it is itself there a few seconds after a newcomer's `make demo`.
+// Command devbuild builds the development cluster's parts, its program and Plimsoll into bin/, or compiles tests, and
+// shows how far it is. It uses the standard library alone, so that it is itself there a few seconds after a newcomer's
+// `make demo`.
 package main
 
 import (
@@ -31,7 +32,13 @@ func run(ctx context.Context) error {
 	binDir := flag.String("bin-dir", os.Getenv("PLIMSOLL_BIN"), "folder of a ready control plane, which is then not built")
 	kubernetes := flag.String("kubernetes", "", "minor version of tools/versions whose control plane is built into "+
 		"a folder of its own, bin/v1.32 for instance")
+	tests := flag.Bool("tests", false, "compile the tests of the packages that the arguments name, and link nothing")
+	race := flag.Bool("race", false, "compile those tests for the race detector")
 	flag.Parse()
+	if *tests {
+		config := build.Config{Out: os.Stderr, Terminal: isTerminal(os.Stderr)}
+		return build.CompileTests(ctx, config, *race, flag.Args())
+	}
 
 	ours := []string{"devcluster", "plimsoll"}
 	theirs := build.ControlPlane()

@@ -201,6 +201,20 @@ func TestCompilerErrorsAreShown(t *testing.T) {
 	}
 }
 
+// The repository's own stamp is small, and its test has a package of its own.
+func TestCompileTestsNamesWhatItCompiles(t *testing.T) {
+	var out bytes.Buffer
+	config := build.Config{Out: &out, Terminal: true}
+	const module = "github.com/plimsoll-dev/plimsoll/internal/dev/"
+	if err := build.CompileTests(t.Context(), config, false, []string{module + "release/checksum"}); err != nil {
+		t.Fatal(err)
+	}
+	err := build.CompileTests(t.Context(), config, false, []string{module + "nothing"})
+	if err == nil || !strings.Contains(err.Error(), "internal/dev/nothing") {
+		t.Errorf("a package that is not there: %v", err)
+	}
+}
+
 func TestCancelledBuildEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,10 +1,12 @@
 package architecture
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -17,9 +19,24 @@ func report(t *testing.T, found []string) {
 	}
 }
 
+// What all tests look at is read once: to parse every file of the repository is most of what they cost.
+var (
+	readRepository = sync.OnceValues(func() ([]file, error) { return readSource(os.DirFS(root)) })
+	listRepository = sync.OnceValues(func() ([]Package, error) { return allPackages(context.Background(), root) })
+)
+
+func packages(t *testing.T) []Package {
+	t.Helper()
+	all, err := listRepository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func source(t *testing.T) []file {
 	t.Helper()
-	files, err := readSource(os.DirFS(root))
+	files, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,15 +54,11 @@ func source(t *testing.T) []file {
 }
 
 func TestImportsPointInwards(t *testing.T) {
-	packages, err := allPackages(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report(t, allBreaches(layers, packages))
-	report(t, homeless(layers, packages))
+	report(t, allBreaches(layers, packages(t)))
+	report(t, homeless(layers, packages(t)))
 
 	// Upstream's code stays out of the tests of this module too.
-	for _, p := range packages {
+	for _, p := range packages(t) {
 		for _, imported := range append(p.TestImports, p.XTestImports...) {
 			if covers([]string{"k8s.io/kubernetes", "k8s.io/autoscaler"}, imported) {
 				t.Errorf("a test of %s imports %s: comparing with upstream is test/oracle's", p.ImportPath, imported)
@@ -56,13 +69,9 @@ func TestImportsPointInwards(t *testing.T) {
 
 // The walls name packages; a renamed package would leave its wall standing around nothing.
 func TestWallsStandAroundSomething(t *testing.T) {
-	packages, err := allPackages(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, w := range layers {
 		seen := false
-		for _, p := range packages {
+		for _, p := range packages(t) {
 			path, isOurs := local(p.ImportPath)
 			seen = seen || isOurs && covers([]string{w.within}, path)
 		}
@@ -110,11 +119,7 @@ func TestImportNamesMeanOnePackage(t *testing.T) {
 
 // TestLargest prints what is largest: make lint shows it.
 func TestLargest(t *testing.T) {
-	packages, err := allPackages(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := measures(packages, source(t))
+	all := measures(packages(t), source(t))
 	for _, m := range all {
 		if len(m.counts) == 0 {
 			t.Errorf("nothing was counted: %s", m.title)
@@ -125,6 +130,7 @@ func TestLargest(t *testing.T) {
 
 func TestNoWaiversInCore(t *testing.T) { report(t, waiverBreaches(source(t))) }
 func TestNoTestSleeps(t *testing.T)    { report(t, sleepBreaches(source(t))) }
+func TestNoUnseenReads(t *testing.T)   { report(t, outsideBreaches(source(t))) }
 func TestNoTestSkips(t *testing.T)     { report(t, skipBreaches(source(t), maySkip)) }
 
 // maySkip has the files whose tests may skip, and why. It is empty, and an entry is a thing to discuss.

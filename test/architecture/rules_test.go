@@ -218,6 +218,16 @@ func a() {
 		"internal/kube/said_test.go:7")
 }
 
+func TestOutsideBreaches(t *testing.T) {
+	const reads = "package a\n\nvar a, b = \"../b/testdata/x\", \"../../../config\" // line 3\n"
+	wantFound(t, outsideBreaches(tree(t, map[string]string{
+		"internal/dev/a/a_test.go":      reads,
+		"internal/dev/a/a.go":           reads,
+		"internal/dev/test/a/a_test.go": reads,
+		"internal/kube/a_test.go":       reads,
+	})), "internal/dev/a/a_test.go:3 names config")
+}
+
 func TestSkipBreaches(t *testing.T) {
 	const skipping = `package a
 

@@ -92,12 +92,12 @@ func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
 			}
 			pass(time.Minute)
 		}
-		if n := w.calls(); n > 10*(askersPerKind+1) {
+		if n := w.calls(); n > 10*(maxCallsPerKind+1) {
 			t.Errorf("1000 owners of a kind without a scale led to %d calls in ten minutes", n)
 		}
 		// The kind is given a scale.
 		w.set(func() { w.fail = errors.New("of another error") })
-		pass(withoutScale + retrial + 2*turn)
+		pass(withoutScale + retryAfter + 2*checkPeriod)
 		if _, _, err := w.tree.TopmostKnown(all[0]); !errors.Is(err, ErrUnknown) {
 			t.Errorf("what the API server says now is not known: %v", err)
 		}

@@ -68,8 +68,8 @@ func newSubscription(s *Source, key observe.Key, spec *sources.ExternalScaler) *
 	}
 }
 
-// answerAt needs the source's lock.
-func (m *subscription) answerAt(now time.Time) sources.Answer {
+// answerLocked is called with the source's lock.
+func (m *subscription) answerLocked(now time.Time) sources.Answer {
 	answer := m.answer
 	if now.Before(m.held) {
 		answer.Activity = metric.Active

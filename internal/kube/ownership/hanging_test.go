@@ -58,6 +58,21 @@ func TestHungOwnersDelayNoOthers(t *testing.T) {
 	}
 }
 
+// Ten kinds with very many objects, of which each call takes long, have more calls than all places. They delay an
+// object of another kind by a call.
+func TestBusyKindsDelayNoOthers(t *testing.T) {
+	w := &world{busy: 2 * time.Second}
+	inWorld(t, w, func(t *testing.T) {
+		for i := range 5000 {
+			_, _, _ = w.tree.TopmostKnown(ownedBy("shop", fmt.Sprint("Busy", i%10), fmt.Sprint("object-", i)))
+		}
+		pass(5 * time.Second)
+		if after := w.knownAfter(ownedBy("shop", "Rollout", "roll")); after > w.busy+2*time.Second {
+			t.Errorf("beside ten busy kinds, an owner is known after %s", after)
+		}
+	})
+}
+
 // Objects without an answer are asked for at growing intervals.
 func TestHungOwnersAreAskedForSeldom(t *testing.T) {
 	w := &world{hangs: func(string, string) bool { return true }}

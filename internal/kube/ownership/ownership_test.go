@@ -3,7 +3,9 @@ package ownership
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,6 +42,8 @@ type world struct {
 	asked int
 	fail  error
 	hangs func(kind, name string) bool
+	// busy is how long calls take for objects of the kinds Busy0 to Busy9.
+	busy time.Duration
 	// selector is the Rollout's.
 	selector string
 }
@@ -61,6 +65,9 @@ func (s scales) Get(
 	s.asked++
 	fail, selector, hangs := s.fail, s.selector, s.hangs != nil && s.hangs(resource.Resource, name)
 	s.mu.Unlock()
+	if strings.HasPrefix(resource.Resource, "busy") {
+		time.Sleep(s.busy) //nolint:forbidigo // virtual time: the server needs it
+	}
 	switch {
 	case hangs:
 		<-ctx.Done()
@@ -124,6 +131,10 @@ func (w *world) start(ctx context.Context, t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "example.com", Version: "v1"}})
 	for _, kind := range []string{"Rollout", "Recipe"} {
 		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: kind}, meta.RESTScopeNamespace)
+	}
+	for i := range 10 {
+		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: fmt.Sprint("Busy", i)},
+			meta.RESTScopeNamespace)
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(objects...), 0,
 		informers.WithTransform(slim.Transform))

@@ -55,7 +55,7 @@ type Source struct {
 // running is one Run.
 type running struct {
 	// poll begins to ask for a metric, until the function that it returns is called, or Run ends.
-	poll            func(*subscription, lease) context.CancelFunc
+	poll            func(*subscription, *connection) context.CancelFunc
 	pool            *pool
 	sampled, pushed func(observe.Key)
 	// waiting are the metrics without a connection, the longest waiting first. The source's lock guards it.
@@ -88,9 +88,9 @@ func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	defer cancel()
 	r := &running{sampled: sampled, pushed: pushed, pool: newPool(&s.config)}
 	var asking sync.WaitGroup
-	r.poll = func(m *subscription, l lease) context.CancelFunc {
+	r.poll = func(m *subscription, c *connection) context.CancelFunc {
 		own, cancel := context.WithCancel(ctx)
-		asking.Go(func() { m.run(own, r.pool, l) })
+		asking.Go(func() { m.run(own, r.pool, c) })
 		return cancel
 	}
 	s.begin(r)
@@ -141,7 +141,7 @@ func (s *Source) startLocked(m *subscription) {
 	if r == nil || m.cancel != nil || m.isOver {
 		return
 	}
-	l, err := r.pool.acquire(targetFor(m.key, &m.spec))
+	c, err := r.pool.acquire(targetFor(m.key, &m.spec))
 	if err != nil {
 		m.answer = sources.Answer{Err: err, Asked: time.Now()}
 		if errors.Is(err, errTooMany) {
@@ -149,7 +149,7 @@ func (s *Source) startLocked(m *subscription) {
 		}
 		return
 	}
-	m.cancel = r.poll(m, l)
+	m.cancel = r.poll(m, c)
 }
 
 // retry starts the metrics that wait for a connection, as far as there may be more.

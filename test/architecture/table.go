@@ -121,6 +121,13 @@ var layers = []wall{
 		except: []string{modulePath, "golang.org/x/sys/unix"}, // the clock of a thread
 	},
 	{
+		within: "internal/fairqueue",
+		why:    "whose turn it is, is a value that every layer with callers may keep",
+		ours:   []string{"internal/fairqueue", "internal/timing"},
+		never:  append(slices.Clone(elsewhere), "log", "net", "os", "sync", "testing"),
+		except: []string{modulePath},
+	},
+	{
 		within: "internal/panics",
 		why:    "it keeps a panic to one object, for every layer that has a log",
 		ours:   []string{"internal/panics"},
@@ -130,7 +137,7 @@ var layers = []wall{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither its callers nor what is written",
 		ours: []string{"internal/collect", "internal/nodeagent/selection", "internal/series", "internal/timing",
-			"internal/panics", "internal/observe", "internal/decide", "internal/quantity"},
+			"internal/fairqueue", "internal/panics", "internal/observe", "internal/decide", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{
@@ -142,15 +149,16 @@ var layers = []wall{
 	{
 		within: "internal/kube",
 		why:    "it reads and writes the API without any policy",
-		ours:   []string{"internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"testing"},
+		ours: []string{"internal/kube", "internal/fairqueue", "internal/observe", "internal/decide", "api",
+			"internal/quantity"},
+		never: []string{"testing"},
 	},
 	{
 		within: "internal/controller",
 		why:    "the loop ties the parts together and knows nothing of the clusters that it is tested in",
 		ours: []string{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/timing",
-			"internal/loadhistory", "internal/observe", "internal/decide",
+			"internal/fairqueue", "internal/loadhistory", "internal/observe", "internal/decide",
 			"internal/snapshot", "internal/panics",
 			"api", "internal/quantity",
 		},

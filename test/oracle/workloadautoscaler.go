@@ -14,6 +14,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -150,7 +151,7 @@ func (r *replay) decide(
 		}
 		state = horizontal.Settle(state, outcome)
 	}
-	report := d.Report(outcome)
+	report := statusreport.Of(&d, outcome)
 	result.Status = a.Status
 	if s.StatusError == "" {
 		result.Status = observehorizontal.Status(a, &d, &report, now)

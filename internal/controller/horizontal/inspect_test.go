@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
@@ -65,7 +66,7 @@ func (r *replayer) decided(step *snapshothorizontal.Step, d *horizontal.Decision
 	if diff := cmp.Diff(*d, result.Decision, options); diff != "" {
 		r.t.Errorf("decision %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}
-	report := d.Report(horizontal.Outcome{At: d.At})
+	report := statusreport.Of(d, horizontal.Outcome{At: d.At})
 	if diff := cmp.Diff(report, result.Report, options); diff != "" {
 		r.t.Errorf("report %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}

@@ -76,7 +76,7 @@ func (o *observer) observeWorkload(p *pass) {
 	if p.observation.Refusal.Reason != "" {
 		return
 	}
-	var other statusreport.Refusal
+	var other horizontal.Refusal
 	rival, isThere := o.records.targets.rivalOf(p.hpa.Key())
 	if isThere {
 		other = refusalBecauseOf(rival, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler))
@@ -85,12 +85,12 @@ func (o *observer) observeWorkload(p *pass) {
 }
 
 // refusalBecauseOf is why a WorkloadAutoscaler does not act while a rival has the target.
-func refusalBecauseOf(rival observe.Key, target string) statusreport.Refusal {
+func refusalBecauseOf(rival observe.Key, target string) horizontal.Refusal {
 	shortly := "HPA"
 	if rival.Kind == observe.WorkloadAutoscaler {
 		shortly = "WLA"
 	}
-	return statusreport.Refusal{
+	return horizontal.Refusal{
 		Reason: statusreport.AnotherAutoscaler,
 		Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
 			rival.Kind, rival.NamespacedName, target),

@@ -265,7 +265,7 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	p.record.state = horizontal.Settle(p.record.state, outcome)
 	p.update = status.Update{
 		Next: p.update.Next, Policy: &p.policy, HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d,
-		Report: d.Report(outcome),
+		Report: statusreport.Of(d, outcome),
 		Start:  p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
 	r.reportOverrides(p)
@@ -331,7 +331,7 @@ func (r *reconciler) compare(p *pass) {
 	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
 	r.inspectors.send(p, step, &d)
 	p.record.loads.Add(&p.policy, &p.observation, &d)
-	p.update.Report = d.Report(horizontal.Outcome{At: now})
+	p.update.Report = statusreport.Of(&d, horizontal.Outcome{At: now})
 	report := &p.update.Report
 	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report}
 	if !isBetween {

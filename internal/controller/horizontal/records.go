@@ -14,7 +14,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -46,7 +45,7 @@ type owned struct {
 	// policy is what the object asks for, made of from's spec with these options; refusal is why a
 	// WorkloadAutoscaler's spec is not acted on.
 	policy  horizontal.Policy
-	refusal statusreport.Refusal
+	refusal horizontal.Refusal
 	// ownSpecs are what the policy's metrics need that Plimsoll reads itself; isSubscribed says that they
 	// are read.
 	ownSpecs     readings.Specs
@@ -66,7 +65,7 @@ type owned struct {
 // parsed and searched again with each status write.
 func (o *owned) policyOf(
 	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
-) (horizontal.Policy, statusreport.Refusal) {
+) (horizontal.Policy, horizontal.Refusal) {
 	isMade := o.from.HorizontalPodAutoscaler != nil
 	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
 		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -60,7 +61,7 @@ func (r *reconciler) findOut(ctx context.Context, p *pass) {
 	// It is decided without a forecast, as another controller does. What was learnt stays.
 	state.Pending, state.Forecast = nil, learnt
 	p.record.state = state
-	report := d.Report(horizontal.Outcome{At: now})
+	report := statusreport.Of(&d, horizontal.Outcome{At: now})
 	after := observehorizontal.Status(p.hpa, &d, &report, now)
 	differs := takeover.Differs(p.hpa, &report, &after)
 	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.hpa, now) {

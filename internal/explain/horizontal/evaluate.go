@@ -51,7 +51,7 @@ func Evaluate(
 	if decision.Rescale {
 		state = horizontal.Settle(state, outcome)
 	}
-	r.Report = decision.Report(outcome)
+	r.Report = statusreport.Of(&decision, outcome)
 	r.Status = observehorizontal.Status(step.Autoscaler(), &decision, &r.Report, now)
 	r.Events = observehorizontal.Events(&r.Report)
 	return *r, state, nil

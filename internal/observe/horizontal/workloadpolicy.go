@@ -22,12 +22,12 @@ import (
 // PolicyOf is what the object and the flags ask for. Of a WorkloadAutoscaler whose spec is invalid
 // in a way that the API server did not refuse, the refusal says so, and the policy is not to be
 // acted on.
-func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal) {
+func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, horizontal.Refusal) {
 	p := Policy(a.HorizontalPodAutoscaler, o)
 	errs := setForecast(&p, a, o)
 	if a.Workload == nil {
 		p.Forecast.Identity = identity(&p, a)
-		return p, statusreport.Refusal{}
+		return p, horizontal.Refusal{}
 	}
 	own, problems := workloadPolicyOf(a.Workload)
 	errs = append(errs, problems...)
@@ -46,11 +46,11 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal)
 	case errs != nil:
 		return p, refusal(errs.ToAggregate().Error())
 	}
-	return p, statusreport.Refusal{}
+	return p, horizontal.Refusal{}
 }
 
-func refusal(message string) statusreport.Refusal {
-	return statusreport.Refusal{Reason: statusreport.InvalidSpec, Message: message, Summary: "the spec is invalid"}
+func refusal(message string) horizontal.Refusal {
+	return horizontal.Refusal{Reason: statusreport.InvalidSpec, Message: message, Summary: "the spec is invalid"}
 }
 
 func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {
@@ -129,8 +129,8 @@ var fallbackPolicies = []plimsollv1alpha1.FallbackPolicy{
 }
 
 // ShownOf are the conditions of a WorkloadAutoscaler that are True in its status.
-func ShownOf(hpa *autoscalingv2.HorizontalPodAutoscaler) statusreport.Shown {
-	shown := statusreport.Shown{
+func ShownOf(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.Shown {
+	shown := horizontal.Shown{
 		ScheduleActive: shows(hpa, statusreport.ScheduleActive), FallbackActive: shows(hpa, statusreport.FallbackActive),
 	}
 	for i := range hpa.Status.Conditions {

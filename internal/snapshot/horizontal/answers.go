@@ -19,7 +19,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -40,7 +39,7 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 		o.StartUp = s.Snapshot.StartUp.Duration
 	}
 	if message := s.Snapshot.VerticalConflict; message != nil {
-		o.Conflict = statusreport.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
+		o.Conflict = horizontal.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
 	}
 	state := s.Snapshot.State
 	if state == nil {

@@ -9,7 +9,6 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -39,14 +38,14 @@ func observeWorkload(s *Step, o *horizontal.Observation) {
 	}
 	o.Shown, o.CreatedAt = observehorizontal.ShownOf(s.HPA), s.HPA.CreationTimestamp.Time
 	if saved := s.Snapshot.Refusal; saved != nil {
-		o.Refusal = statusreport.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}
+		o.Refusal = horizontal.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}
 		return
 	}
 	_, o.Refusal = observehorizontal.PolicyOf(s.Autoscaler(), observehorizontal.DefaultOptions())
 }
 
 // refusalOf is the refusal as snapshots have it.
-func refusalOf(r statusreport.Refusal) *Refusal {
+func refusalOf(r horizontal.Refusal) *Refusal {
 	if r.Reason == "" {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -156,7 +157,7 @@ func TestMetricsInAnotherPlace(t *testing.T) {
 		"the scale cannot be read": {Target: horizontal.Target{Error: "no such Deployment"}},
 	} {
 		d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
-		report := d.Report(horizontal.Outcome{})
+		report := statusreport.Of(&d, horizontal.Outcome{})
 		common := observehorizontal.Status(a, &d, &report, noon)
 		got := (&Decided{Status: &common, Policy: &policy, Decision: &d}).metrics(a)
 		want := []plimsollv1alpha1.MetricStatus{shows("orders", 20), {Name: "new", Type: "External"}, shows("jobs", 10)}

@@ -14,7 +14,7 @@ import (
 
 // why is what the column WHY prints, in a few words: why the object does not act, or what made the count what it is.
 func (w *Decided) why() string {
-	refusal, m := w.Decision.Refusal(), w.mode()
+	refusal, m := w.Decision.Refusal, w.mode()
 	isPreviewBeside := m == mode.Preview && refusal.Reason == statusreport.AnotherAutoscaler
 	switch {
 	case refusal.Reason != "" && !isPreviewBeside:

@@ -74,12 +74,12 @@ func (r *Object) read(ctx context.Context, reader *explainer.ClusterReader, last
 
 // typed is the object with its kind and version, which clients leave out.
 func typed(a observehorizontal.Autoscaler) any {
-	if a.Workload != nil {
+	if a.IsWorkload() {
 		own := a.Workload.DeepCopy()
 		own.APIVersion, own.Kind = plimsollv1alpha1.SchemeGroupVersion.String(), plimsollv1alpha1.Kind
 		return own
 	}
-	own := a.HorizontalPodAutoscaler.DeepCopy()
+	own := a.HPA.DeepCopy()
 	own.APIVersion, own.Kind = autoscalingv2.SchemeGroupVersion.String(), manifest.HPAKind
 	return own
 }

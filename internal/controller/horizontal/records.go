@@ -64,18 +64,15 @@ type owned struct {
 // policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be
 // parsed and searched again with each status write.
 func (o *owned) policyOf(
-	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
+	autoscaler observehorizontal.Autoscaler, options observehorizontal.Options,
 ) (horizontal.Policy, horizontal.Refusal) {
-	isMade := o.from.HorizontalPodAutoscaler != nil
-	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
-		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
-		if o.options, o.ownSpecs = options, readings.SpecsOf(hpa); o.refusal.Reason != "" {
-			// Among what is refused are metrics that cost too much to read.
-			o.ownSpecs = nil
-		}
+	isMade := o.from.ObjectMeta != nil
+	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, autoscaler) {
+		o.policy, o.ownSpecs, o.refusal = observehorizontal.PolicyOf(autoscaler, options)
+		o.options = options
 		shareTimeZones(&o.policy)
 	}
-	o.from = hpa
+	o.from = autoscaler
 	return o.policy, o.refusal
 }
 

@@ -26,11 +26,12 @@ func scales(kind observe.Kind, name, deployment string, created int64) observeho
 			APIVersion: "apps/v1", Kind: "Deployment", Name: deployment,
 		}},
 	}
-	a := observehorizontal.HPA(hpa)
-	if kind == observe.WorkloadAutoscaler {
-		a.Workload = &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: hpa.ObjectMeta}
+	if kind == observe.HorizontalPodAutoscaler {
+		return observehorizontal.HPA(hpa)
 	}
-	return a
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: hpa.ObjectMeta}
+	wla.Spec.ScaleTargetRef = plimsollv1alpha1.CrossVersionObjectReference(hpa.Spec.ScaleTargetRef)
+	return observehorizontal.WorkloadAutoscaler(wla)
 }
 
 // A WorkloadAutoscaler must not act while its target has an HPA or an older WorkloadAutoscaler. The one that may act

@@ -8,25 +8,94 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// Status is the object's status after the decision. The object is only read,
-// and the status shares nothing with it. At is when the decision is reported:
+// Status is a status in one form for both kinds. Those who write it add what only their kind has.
+type Status struct {
+	Counts
+	// Conditions are in the order in which they were first set. Those of a WorkloadAutoscaler that sum up others are
+	// not among them: they follow from these.
+	Conditions []condition.Condition
+	Metrics    []MetricValue
+}
+
+// MetricValue is the value of a metric in a status. Of a metric without a value all of it is empty.
+type MetricValue struct {
+	Type                source.Type
+	Value, AverageValue *resource.Quantity
+	AverageUtilization  *int32
+	// isKept says that it is the value that the status shows, and not of the decision.
+	isKept bool
+}
+
+// Status is the object's status.
+func (a Autoscaler) Status() Status {
+	s := Status{Counts: a.Counts()}
+	if a.IsWorkload() {
+		s.Conditions = make([]condition.Condition, 0, len(a.Workload.Status.Conditions))
+		for i := range a.Workload.Status.Conditions {
+			if c := &a.Workload.Status.Conditions[i]; !statusreport.IsOverall(c.Type) {
+				s.Conditions = append(s.Conditions, conditionOfWorkload(c))
+			}
+		}
+	} else {
+		s.Conditions = make([]condition.Condition, len(a.HPA.Status.Conditions))
+		for i := range s.Conditions {
+			s.Conditions[i] = conditionOfHPA(&a.HPA.Status.Conditions[i])
+		}
+	}
+	if n := a.numShown(); n > 0 {
+		s.Metrics = make([]MetricValue, n)
+	}
+	for i := range s.Metrics {
+		s.Metrics[i] = a.shown(i)
+	}
+	return s
+}
+
+// numShown is how many metrics the status shows.
+func (a Autoscaler) numShown() int {
+	if a.IsWorkload() {
+		return len(a.Workload.Status.Metrics)
+	}
+	return len(a.HPA.Status.CurrentMetrics)
+}
+
+// shown is metric i of the status.
+func (a Autoscaler) shown(i int) MetricValue {
+	if a.IsWorkload() {
+		return valueOfWorkload(&a.Workload.Status.Metrics[i])
+	}
+	m := &a.HPA.Status.CurrentMetrics[i]
+	v := ValueOf(m)
+	return MetricValue{source.Type(m.Type), v.Value, v.AverageValue, v.AverageUtilization, true}
+}
+
+// valueOfWorkload is empty where there is no value, as in the status of an HPA.
+func valueOfWorkload(m *plimsollv1alpha1.MetricStatus) MetricValue {
+	if m.Value == nil && m.AverageValue == nil && m.AverageUtilization == nil {
+		return MetricValue{isKept: true}
+	}
+	return MetricValue{source.Type(m.Type), m.Value, m.AverageValue, m.AverageUtilization, true}
+}
+
+// StatusAfter is the object's status after the decision. The object is only read. At is when the decision is reported:
 // the time of conditions that change and of a scale write.
-func Status(old Autoscaler, d *horizontal.Decision, r *statusreport.Report, at time.Time,
-) autoscalingv2.HorizontalPodAutoscalerStatus {
-	status := *old.Status.DeepCopy()
+func StatusAfter(a Autoscaler, d *horizontal.Decision, r *statusreport.Report, at time.Time) Status {
+	status := a.Status()
 	for _, c := range r.Conditions {
 		c.Since = at
-		status.Conditions, _ = conditions.Set(status.Conditions, c)
+		status.Conditions, _ = condition.Unsorted.Set(status.Conditions, c)
 	}
-	generation := old.Generation
-	if r.Counts || old.Workload != nil {
+	if r.Counts || a.IsWorkload() {
 		// An HPA whose target cannot be read is not observed, as upstream has it.
+		generation := a.Generation
 		status.ObservedGeneration = &generation
 	}
 	if !r.Counts {
@@ -40,109 +109,101 @@ func Status(old Autoscaler, d *horizontal.Decision, r *statusreport.Report, at t
 		now := metav1.NewTime(at)
 		status.LastScaleTime = &now
 	}
-	status.CurrentMetrics = nil
+	shown := status.Metrics
+	status.Metrics = nil
 	if r.ShowMetrics {
-		status.CurrentMetrics = currentMetrics(old, d.Metrics)
+		status.Metrics = metricsAfter(a, shown, d.Metrics)
 	}
 	return status
 }
 
-// conditions are a status's, in the order in which they were first set.
-var conditions = condition.List[autoscalingv2.HorizontalPodAutoscalerCondition]{
-	Type: func(c *autoscalingv2.HorizontalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition,
-	Write: writeCondition,
-}
-
-func readCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.Condition {
-	return condition.Condition{
-		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
-		Since: c.LastTransitionTime.Time,
-	}
-}
-
-func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscalerCondition {
-	return autoscalingv2.HorizontalPodAutoscalerCondition{
-		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
-		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
-	}
-}
-
-// currentMetrics has one entry for each metric of the spec; that of a metric
+// metricsAfter has one entry for each metric of the spec; that of a metric
 // that could not be computed is empty, as upstream's. One without values yet keeps its own.
-func currentMetrics(old Autoscaler, results []metric.Result) []autoscalingv2.MetricStatus {
-	specs, shown := old.Spec.Metrics, old.Status.CurrentMetrics
-	statuses := make([]autoscalingv2.MetricStatus, min(len(specs), len(results)))
-	for i := range statuses {
+func metricsAfter(a Autoscaler, shown []MetricValue, results []metric.Result) []MetricValue {
+	values := make([]MetricValue, min(a.NumMetrics(), len(results)))
+	for i := range values {
+		m := a.Metric(i)
 		switch {
 		case results[i].Failure != nil:
-		case results[i].Pending && i < len(shown) && shown[i].Type == specs[i].Type:
-			statuses[i] = shown[i]
+		case results[i].Pending && i < len(shown) && shown[i].Type == m.Type:
+			values[i] = shown[i]
 		case results[i].Pending:
-		case IsOwn(old, i):
-			statuses[i] = ownStatus(&old.Workload.Spec.Metrics[i], &results[i])
 		default:
-			statuses[i] = metricStatus(&specs[i], &results[i])
+			values[i] = valueAfter(&m, &results[i])
 		}
 	}
-	return statuses
+	return values
 }
 
-func metricStatus(m *autoscalingv2.MetricSpec, r *metric.Result) autoscalingv2.MetricStatus {
+func valueAfter(m *Metric, r *metric.Result) MetricValue {
+	v := MetricValue{Type: m.Type}
+	isResource := m.Type == source.Resource || m.Type == source.ContainerResource
+	switch {
+	case isResource && m.Name == string(corev1.ResourceMemory):
+		// In powers of two, as metrics-server prints it.
+		v.AverageValue = resource.NewMilliQuantity(r.Milli, resource.BinarySI)
+	case m.IsTotal:
+		v.Value = resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
+	default:
+		v.AverageValue = resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
+	}
+	if isResource && m.Target.AverageValue == nil {
+		percent := r.Percent
+		v.AverageUtilization = &percent
+	}
+	return v
+}
+
+// StatusOfHPA is a status that StatusAfter returned for the HPA, as the API has it. It shares nothing with the HPA.
+func StatusOfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler, s *Status) autoscalingv2.HorizontalPodAutoscalerStatus {
+	status := *hpa.Status.DeepCopy()
+	shown := status.CurrentMetrics
+	status.ObservedGeneration, status.LastScaleTime = s.ObservedGeneration, s.LastScaleTime
+	status.CurrentReplicas, status.DesiredReplicas = s.CurrentReplicas, s.DesiredReplicas
+	status.Conditions, status.CurrentMetrics = status.Conditions[:0], nil
+	for _, c := range s.Conditions {
+		status.Conditions = append(status.Conditions, writeCondition(c))
+	}
+	if s.Metrics != nil {
+		// An empty list where the spec has no metrics, as upstream's.
+		status.CurrentMetrics = make([]autoscalingv2.MetricStatus, len(s.Metrics))
+	}
+	for i := range s.Metrics {
+		switch v := &s.Metrics[i]; {
+		case v.isKept:
+			status.CurrentMetrics[i] = shown[i]
+		case v.Type != "":
+			status.CurrentMetrics[i] = metricStatus(&hpa.Spec.Metrics[i], v)
+		}
+	}
+	return status
+}
+
+func metricStatus(m *autoscalingv2.MetricSpec, v *MetricValue) autoscalingv2.MetricStatus {
 	s := autoscalingv2.MetricStatus{Type: m.Type}
-	value := resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
+	current := autoscalingv2.MetricValueStatus{
+		Value: v.Value, AverageValue: v.AverageValue, AverageUtilization: v.AverageUtilization,
+	}
 	switch m.Type {
 	case autoscalingv2.ResourceMetricSourceType:
-		s.Resource = &autoscalingv2.ResourceMetricStatus{
-			Name: m.Resource.Name, Current: resourceCurrent(m.Resource.Name, &m.Resource.Target, r),
-		}
+		s.Resource = &autoscalingv2.ResourceMetricStatus{Name: m.Resource.Name, Current: current}
 	case autoscalingv2.ContainerResourceMetricSourceType:
-		c := m.ContainerResource
 		s.ContainerResource = &autoscalingv2.ContainerResourceMetricStatus{
-			Name: c.Name, Container: c.Container, Current: resourceCurrent(c.Name, &c.Target, r),
+			Name: m.ContainerResource.Name, Container: m.ContainerResource.Container, Current: current,
 		}
 	case autoscalingv2.PodsMetricSourceType:
-		s.Pods = &autoscalingv2.PodsMetricStatus{
-			Metric:  *m.Pods.Metric.DeepCopy(),
-			Current: autoscalingv2.MetricValueStatus{AverageValue: value},
-		}
+		s.Pods = &autoscalingv2.PodsMetricStatus{Metric: *m.Pods.Metric.DeepCopy(), Current: current}
 	case autoscalingv2.ObjectMetricSourceType:
 		s.Object = &autoscalingv2.ObjectMetricStatus{
-			DescribedObject: m.Object.DescribedObject,
-			Metric:          *m.Object.Metric.DeepCopy(),
-			Current:         wholeCurrent(value, m.Object.Target.Type == autoscalingv2.AverageValueMetricType),
+			DescribedObject: m.Object.DescribedObject, Metric: *m.Object.Metric.DeepCopy(), Current: current,
 		}
 	case autoscalingv2.ExternalMetricSourceType:
-		s.External = &autoscalingv2.ExternalMetricStatus{
-			Metric:  *m.External.Metric.DeepCopy(),
-			Current: wholeCurrent(value, m.External.Target.AverageValue != nil),
-		}
+		s.External = &autoscalingv2.ExternalMetricStatus{Metric: *m.External.Metric.DeepCopy(), Current: current}
 	}
 	return s
 }
 
-func wholeCurrent(value *resource.Quantity, average bool) autoscalingv2.MetricValueStatus {
-	if average {
-		return autoscalingv2.MetricValueStatus{AverageValue: value}
-	}
-	return autoscalingv2.MetricValueStatus{Value: value}
-}
-
-// resourceCurrent prints memory in powers of two, as metrics-server does.
-func resourceCurrent(name corev1.ResourceName, t *autoscalingv2.MetricTarget, r *metric.Result,
-) autoscalingv2.MetricValueStatus {
-	format := resource.DecimalSI
-	if name == corev1.ResourceMemory {
-		format = resource.BinarySI
-	}
-	current := autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(r.Milli, format)}
-	if t.AverageValue == nil {
-		percent := r.Percent
-		current.AverageUtilization = &percent
-	}
-	return current
-}
-
-// ValueOf is the value of a metric in a status.
+// ValueOf is the value of a metric in the status of an HPA.
 func ValueOf(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 	switch {
 	case m.Resource != nil:

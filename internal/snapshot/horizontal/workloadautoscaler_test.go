@@ -67,7 +67,7 @@ func TestNoMetrics(t *testing.T) {
 	from, to := strings.Index(wlaDocument, "    metrics:"), strings.Index(wlaDocument, "    schedules:")
 	for _, metrics := range []string{"    metrics: []\n", "    metrics:\n", ""} {
 		step := again(t, stepOf(t, wlaDocument[:from]+metrics+wlaDocument[to:]))
-		if got := len(step.HPA.Spec.Metrics); got != 0 || len(step.Workload.Spec.Metrics) != 0 {
+		if got := step.Autoscaler().NumMetrics(); got != 0 || len(step.Workload.Spec.Metrics) != 0 {
 			t.Errorf("%q: %d metrics", metrics, got)
 		}
 	}

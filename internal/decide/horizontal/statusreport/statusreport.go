@@ -72,17 +72,17 @@ func (r *Report) Show(kind string, isTrue, isShown bool, reason, message string)
 	}
 }
 
-// rename puts another kind in place of the HPA in what is reported.
-func (r *Report) rename(kind string) {
+// Rename puts another kind in place of the HPA in what is reported.
+func (r *Report) Rename(kind string) {
 	for i := range r.Conditions {
-		renameIn(&r.Conditions[i].Message, kind)
+		rename(&r.Conditions[i].Message, kind)
 	}
 	for i := range r.Events {
-		renameIn(&r.Events[i].Message, kind)
+		rename(&r.Events[i].Message, kind)
 	}
 }
 
-func renameIn(message *string, kind string) {
+func rename(message *string, kind string) {
 	if rest, isOne := strings.CutPrefix(*message, "the HPA "); isOne {
 		*message = "the " + kind + " " + rest
 	}

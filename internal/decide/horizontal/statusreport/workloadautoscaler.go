@@ -18,7 +18,7 @@ const (
 
 // extend adds to an HPA's report what a WorkloadAutoscaler has beyond it.
 func (d reported) extend(r *Report) {
-	r.rename("WorkloadAutoscaler")
+	r.Rename("WorkloadAutoscaler")
 	if d.Branch != horizontal.BranchNoScale {
 		d.extendDecided(r)
 	}

@@ -45,7 +45,7 @@ func Forecast(
 	if err != nil {
 		return nil, err
 	}
-	policy, refusal := observehorizontal.PolicyOf(autoscaler, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(autoscaler, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		return nil, fmt.Errorf("%s %s: %s", object.Kind, object.NamespacedName, refusal.Message)
 	}

@@ -35,7 +35,7 @@ func onCPU(t *testing.T, r metric.Result) (observehorizontal.Autoscaler, *Decide
 			Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 		},
 	})
-	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		t.Fatal(refusal)
 	}
@@ -146,7 +146,7 @@ func TestMetricsInAnotherPlace(t *testing.T) {
 		Status: plimsollv1alpha1.WorkloadAutoscalerStatus{
 			Metrics: []plimsollv1alpha1.MetricStatus{shows("jobs", 10), shows("orders", 20)}},
 	})
-	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		t.Fatal(refusal)
 	}
@@ -158,7 +158,7 @@ func TestMetricsInAnotherPlace(t *testing.T) {
 	} {
 		d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
 		report := statusreport.Of(&d, horizontal.Outcome{})
-		common := observehorizontal.Status(a, &d, &report, noon)
+		common := observehorizontal.StatusAfter(a, &d, &report, noon)
 		got := (&Decided{Status: &common, Policy: &policy, Decision: &d}).metrics(a)
 		want := []plimsollv1alpha1.MetricStatus{shows("orders", 20), {Name: "new", Type: "External"}, shows("jobs", 10)}
 		if diff := cmp.Diff(want, got); diff != "" {

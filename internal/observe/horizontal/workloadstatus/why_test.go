@@ -31,7 +31,7 @@ func statusOf(
 	}}
 	change(&object.Spec)
 	a := observehorizontal.WorkloadAutoscaler(object)
-	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 	o := horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: 3, StatusReplicas: 3},
 		Readings: []metric.Reading{jobs}, Refusal: refusal,
@@ -39,7 +39,7 @@ func statusOf(
 	see(&o)
 	d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
 	report := statusreport.Of(&d, horizontal.Outcome{At: noon})
-	common := observehorizontal.Status(a, &d, &report, noon)
+	common := observehorizontal.StatusAfter(a, &d, &report, noon)
 	return Of(a, &Decided{Status: &common, Policy: &policy, Decision: &d})
 }
 

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -62,7 +63,7 @@ func (r *Object) read(ctx context.Context, reader *explainer.ClusterReader, last
 		return err
 	}
 	r.Manifests = []manifest.Object{own}
-	target, err := reader.ScaleTarget(ctx, r.Key.Namespace, r.Autoscaler.Spec.ScaleTargetRef)
+	target, err := reader.ScaleTarget(ctx, r.Key.Namespace, r.Autoscaler.Target())
 	if err != nil {
 		r.note("the pods' requests are not known exactly: %v", err)
 		return nil
@@ -115,9 +116,10 @@ func (r *Object) note(format string, values ...any) {
 // known.
 func (r *Object) Request(w *simulate.Workload) (isKnown bool) {
 	percent := int32(0)
-	if metrics := r.Autoscaler.Spec.Metrics; len(metrics) == 1 && metrics[0].Resource != nil &&
-		metrics[0].Resource.Name == corev1.ResourceCPU && metrics[0].Resource.Target.AverageUtilization != nil {
-		percent = *metrics[0].Resource.Target.AverageUtilization
+	if r.Autoscaler.NumMetrics() == 1 {
+		if m := r.Autoscaler.Metric(0); m.Type == source.Resource && m.Name == source.CPU {
+			percent = ptr.Deref(m.Target.AverageUtilization, 0)
+		}
 	}
 	if percent <= 0 || r.perPodMilli <= 0 {
 		r.note("a pod is taken to request %.0fm of CPU", w.CPURequestMilli)

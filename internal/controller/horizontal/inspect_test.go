@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -237,7 +238,7 @@ func TestEveryWayReplays(t *testing.T) {
 		},
 		"a vertical autoscaler": {
 			change: func(c *Config) {
-				c.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) string { return "it sets the requests" }
+				c.Conflict = func(observehorizontal.Autoscaler) string { return "it sets the requests" }
 			},
 			is: branch(horizontal.BranchMetrics),
 		},

@@ -266,9 +266,8 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
 	p.update = status.Update{
-		Next: p.update.Next, Policy: &p.policy, Autoscaler: p.autoscaler, Record: &p.record.status, Contest: &p.record.contest, Decision: d,
-		Report: statusreport.Of(d, outcome),
-		Start:  p.start, IsRepeatedSoon: p.result.IsDirect,
+		Autoscaler: p.autoscaler, Record: &p.record.status, Contest: &p.record.contest, Policy: &p.policy, Decision: d,
+		Next: p.update.Next, Report: statusreport.Of(d, outcome), Start: p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
 	r.reportOverrides(p)
 	err := r.status.Write(ctx, &p.update)
@@ -306,8 +305,8 @@ func (r *reconciler) reportOverrides(p *pass) {
 // rescale writes the replica count that was decided on, and returns when that began.
 func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) (began time.Time, err error) {
 	change := &scaling.Change{
-		Autoscaler: p.autoscaler, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target, Desired: d.Desired,
-		Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.SyncPeriod),
+		Autoscaler: p.autoscaler, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target,
+		Desired: d.Desired, Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.SyncPeriod),
 	}
 	began, err = r.observer.scaler.Write(ctx, change)
 	switch {
@@ -335,7 +334,9 @@ func (r *reconciler) compare(p *pass) {
 	p.record.loads.Add(&p.policy, &p.observation, &d)
 	p.update.Report = statusreport.Of(&d, horizontal.Outcome{At: now})
 	report := &p.update.Report
-	compared := takeover.Compared{Autoscaler: p.autoscaler, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report}
+	compared := takeover.Compared{
+		Autoscaler: p.autoscaler, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report,
+	}
 	if !isBetween {
 		p.record.state = p.record.comparison.Record(now, &compared, state)
 	}

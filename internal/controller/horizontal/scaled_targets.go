@@ -94,10 +94,13 @@ func (s *scaledTargets) appendFirst(dst []observe.Key, id targets.ID) []observe.
 // rivalOf is the autoscaler that a WorkloadAutoscaler's target has instead of it: an HPA, or else the
 // WorkloadAutoscaler that was created first. An HPA has none.
 func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere bool) {
+	if key.Kind != observe.WorkloadAutoscaler {
+		return observe.Key{}, false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own, ok := s.byKey[key]
-	if !ok || key.Kind != observe.WorkloadAutoscaler || s.byTarget[own.id][0] == key {
+	if !ok || s.byTarget[own.id][0] == key {
 		return observe.Key{}, false
 	}
 	return s.byTarget[own.id][0], true

@@ -102,7 +102,8 @@ func TestTurned(t *testing.T) {
 					Reason: reason}}}
 			}
 			before, after := status(tt.before, "Before"), status(tt.after, tt.reason)
-			if urgent, turned := Urgent(of(before), of(after)), Turned(of(before), of(after)); urgent != tt.urgent || turned != tt.turned {
+			urgent, turned := Urgent(of(before), of(after)), Turned(of(before), of(after))
+			if urgent != tt.urgent || turned != tt.turned {
 				t.Errorf("urgent %v, turned %v, want %v, %v", urgent, turned, tt.urgent, tt.turned)
 			}
 		})

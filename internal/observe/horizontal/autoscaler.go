@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -16,19 +17,55 @@ import (
 // is only read. Two are equal if they are the same state of the same object in the cache.
 type Autoscaler struct {
 	*metav1.ObjectMeta
+	adapter
 	// HPA is the object if it is an HPA, and Workload if it is a WorkloadAutoscaler. The other one is nil.
 	HPA      *autoscalingv2.HorizontalPodAutoscaler
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
 }
 
+// adapter has the object's spec and status in one form for both kinds. There is one for each kind. It shares the
+// object's memory, and makes nothing that costs: each decision asks it.
+type adapter interface {
+	Kind() observe.Kind
+	// Object is the API's object, for events.
+	Object() runtime.Object
+	// Target names what the object scales.
+	Target() autoscalingv2.CrossVersionObjectReference
+	// MinReplicas are those of the spec; nil if it names none. MaxReplicas are those of the spec.
+	MinReplicas() *int32
+	MaxReplicas() int32
+	// NumMetrics is how many metrics the spec has, and Metric is the one at this place.
+	NumMetrics() int
+	Metric(i int) Metric
+	// Counts are those of the status.
+	Counts() Counts
+	// Condition is the condition of a type in the status; one without a status if there is none.
+	Condition(kind string) condition.Condition
+
+	// behavior is the spec's; nil if it has none. extras has what the spec has beyond that of an HPA.
+	behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior
+	extras() *plimsollv1alpha1.WorkloadAutoscalerSpec
+	// spec, metrics and status point to these parts of the object, to compare two objects of one kind. besides is what
+	// the object asks for elsewhere.
+	spec() any
+	metrics() any
+	status() any
+	besides() string
+	// conditions are all but those that sum up others.
+	conditions() []condition.Condition
+	// numShown is how many metrics the status shows, and shown is the one at this place.
+	numShown() int
+	shown(i int) MetricValue
+}
+
 // HPA is a HorizontalPodAutoscaler in that form.
 func HPA(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
-	return Autoscaler{ObjectMeta: &hpa.ObjectMeta, HPA: hpa}
+	return Autoscaler{ObjectMeta: &hpa.ObjectMeta, adapter: (*hpaAdapter)(hpa), HPA: hpa}
 }
 
 // WorkloadAutoscaler is a WorkloadAutoscaler in that form.
 func WorkloadAutoscaler(wla *plimsollv1alpha1.WorkloadAutoscaler) Autoscaler {
-	return Autoscaler{ObjectMeta: &wla.ObjectMeta, Workload: wla}
+	return Autoscaler{ObjectMeta: &wla.ObjectMeta, adapter: (*workloadAdapter)(wla), Workload: wla}
 }
 
 // Either is the object that is not nil in that form.
@@ -42,36 +79,9 @@ func Either(hpa *autoscalingv2.HorizontalPodAutoscaler, wla *plimsollv1alpha1.Wo
 // IsWorkload reports whether the object is a WorkloadAutoscaler.
 func (a Autoscaler) IsWorkload() bool { return a.Workload != nil }
 
-// Kind is the object's kind.
-func (a Autoscaler) Kind() observe.Kind {
-	if a.IsWorkload() {
-		return observe.WorkloadAutoscaler
-	}
-	return observe.HorizontalPodAutoscaler
-}
-
-// Object is the API's object, for events.
-func (a Autoscaler) Object() runtime.Object {
-	if a.IsWorkload() {
-		return a.Workload
-	}
-	return a.HPA
-}
-
 // Key names the object.
 func (a Autoscaler) Key() observe.Key {
 	return observe.Key{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, Kind: a.Kind()}
-}
-
-// noExtras is what an HPA's spec has beyond that of an HPA.
-var noExtras plimsollv1alpha1.WorkloadAutoscalerSpec
-
-// extras has what the object's spec has beyond that of an HPA.
-func (a Autoscaler) extras() *plimsollv1alpha1.WorkloadAutoscalerSpec {
-	if a.IsWorkload() {
-		return &a.Workload.Spec
-	}
-	return &noExtras
 }
 
 // SelectsByOwner reports whether only those of the selected pods count that the target owns.
@@ -93,62 +103,11 @@ func (a Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
 // HasSchedules reports whether what the object asks for depends on the time of day.
 func (a Autoscaler) HasSchedules() bool { return len(a.extras().Schedules) > 0 }
 
-// Target names what the object scales.
-func (a Autoscaler) Target() autoscalingv2.CrossVersionObjectReference {
-	if a.IsWorkload() {
-		return autoscalingv2.CrossVersionObjectReference(a.Workload.Spec.ScaleTargetRef)
-	}
-	return a.HPA.Spec.ScaleTargetRef
-}
-
 // TargetName is the target as upstream's messages name it.
 func (a Autoscaler) TargetName() string {
 	ref := a.Target()
 	return ref.Kind + "/" + a.Namespace + "/" + ref.Name
 }
 
-// MinReplicas are those of the spec; nil if it names none.
-func (a Autoscaler) MinReplicas() *int32 {
-	if a.IsWorkload() {
-		return a.Workload.Spec.MinReplicas
-	}
-	return a.HPA.Spec.MinReplicas
-}
-
-// MaxReplicas are those of the spec.
-func (a Autoscaler) MaxReplicas() int32 {
-	if a.IsWorkload() {
-		return a.Workload.Spec.MaxReplicas
-	}
-	return a.HPA.Spec.MaxReplicas
-}
-
-// behavior is the spec's; nil if it has none.
-func (a Autoscaler) behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
-	if !a.IsWorkload() {
-		return a.HPA.Spec.Behavior
-	}
-	b := a.Workload.Spec.Behavior
-	if b == nil {
-		return nil
-	}
-	return &autoscalingv2.HorizontalPodAutoscalerBehavior{
-		ScaleUp: scalingRulesOf(b.ScaleUp), ScaleDown: scalingRulesOf((*plimsollv1alpha1.ScaleUpRules)(b.ScaleDown)),
-	}
-}
-
-func scalingRulesOf(r *plimsollv1alpha1.ScaleUpRules) *autoscalingv2.HPAScalingRules {
-	if r == nil {
-		return nil
-	}
-	rules := &autoscalingv2.HPAScalingRules{
-		StabilizationWindowSeconds: r.StabilizationWindowSeconds,
-		SelectPolicy:               (*autoscalingv2.ScalingPolicySelect)(r.SelectPolicy), Tolerance: r.Tolerance,
-	}
-	for _, p := range r.Policies {
-		rules.Policies = append(rules.Policies, autoscalingv2.HPAScalingPolicy{
-			Type: autoscalingv2.HPAScalingPolicyType(p.Type), Value: p.Value, PeriodSeconds: p.PeriodSeconds,
-		})
-	}
-	return rules
-}
+// IsOwn reports whether metric i of the object is one that Plimsoll reads itself.
+func (a Autoscaler) IsOwn(i int) bool { return i < a.NumMetrics() && a.Metric(i).IsOwn }

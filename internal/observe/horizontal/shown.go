@@ -1,8 +1,6 @@
 package horizontal
 
 import (
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
@@ -21,60 +19,10 @@ type Counts struct {
 	CurrentReplicas, DesiredReplicas int32
 }
 
-// Counts are those of the object's status.
-func (a Autoscaler) Counts() Counts {
-	if a.IsWorkload() {
-		s := &a.Workload.Status
-		return Counts{s.ObservedGeneration, s.LastScaleTime, s.CurrentReplicas, s.DesiredReplicas}
-	}
-	s := &a.HPA.Status
-	return Counts{s.ObservedGeneration, s.LastScaleTime, s.CurrentReplicas, s.DesiredReplicas}
-}
-
 // IsObserved reports whether the object's status is about the object as it is.
 func (a Autoscaler) IsObserved() bool {
 	observed := a.Counts().ObservedGeneration
 	return observed != nil && *observed == a.Generation
-}
-
-// Condition is the condition of a type in the object's status; one without a status if there is none. It makes nothing,
-// as each decision asks for some.
-func (a Autoscaler) Condition(kind string) condition.Condition {
-	if a.IsWorkload() {
-		for i := range a.Workload.Status.Conditions {
-			if c := &a.Workload.Status.Conditions[i]; c.Type == kind {
-				return conditionOfWorkload(c)
-			}
-		}
-		return condition.Condition{}
-	}
-	for i := range a.HPA.Status.Conditions {
-		if c := &a.HPA.Status.Conditions[i]; string(c.Type) == kind {
-			return conditionOfHPA(c)
-		}
-	}
-	return condition.Condition{}
-}
-
-func conditionOfHPA(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.Condition {
-	return condition.Condition{
-		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
-		Since: c.LastTransitionTime.Time,
-	}
-}
-
-func conditionOfWorkload(c *metav1.Condition) condition.Condition {
-	return condition.Condition{
-		Type: c.Type, Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
-		Since: c.LastTransitionTime.Time,
-	}
-}
-
-func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscalerCondition {
-	return autoscalingv2.HorizontalPodAutoscalerCondition{
-		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
-		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
-	}
 }
 
 func (a Autoscaler) shows(kind string) bool { return a.Condition(kind).Status == condition.True }

@@ -32,6 +32,9 @@ func (s *Step) Policy(o observehorizontal.Options) horizontal.Policy {
 // observeWorkload adds what matters to decisions on WorkloadAutoscalers alone.
 func observeWorkload(s *Step, o *horizontal.Observation) {
 	a := s.Autoscaler()
+	if !a.IsWorkload() {
+		return
+	}
 	o.Shown, o.CreatedAt = a.Shown(), a.CreationTimestamp.Time
 	if saved := s.Snapshot.Refusal; saved != nil {
 		o.Refusal = horizontal.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}

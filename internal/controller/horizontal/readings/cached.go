@@ -21,7 +21,9 @@ func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
 		arrived: make(chan struct{}, 1), pending: make([]bool, n), came: map[int]answer{},
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
-	*k = cachedAnswers{of: d.Autoscaler, selector: selector, answers: make([]answer, n), unused: make([]bool, n), requests: r}
+	*k = cachedAnswers{
+		of: d.Autoscaler, selector: selector, answers: make([]answer, n), unused: make([]bool, n), requests: r,
+	}
 	return k
 }
 

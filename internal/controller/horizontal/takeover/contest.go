@@ -251,7 +251,8 @@ func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasConte
 		d.Log.Info("no other controller writes the statuses of HorizontalPodAutoscalers: plimsoll acts on them",
 			"object", nameOf(autoscaler))
 	default:
-		d.Log.V(1).Info("no other controller writes the status of this object: plimsoll acts on it", "object", nameOf(autoscaler))
+		d.Log.V(1).Info("no other controller writes the status of this object: plimsoll acts on it", "object",
+			nameOf(autoscaler))
 	}
 }
 

@@ -90,7 +90,7 @@ type loadOf struct {
 }
 
 func loadFromPrometheus(ctx context.Context, past *forecastreport.Past, from PastLoad, of loadOf) error {
-	ref := of.autoscaler.Spec.ScaleTargetRef
+	ref := of.autoscaler.Target()
 	q := prometheushistory.Query{
 		Namespace: past.Object.Namespace, Kind: ref.Kind, Name: ref.Name, From: of.now.Add(-from.Lasts), To: of.now,
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -117,7 +117,8 @@ func (r *Object) note(format string, values ...any) {
 func (r *Object) Request(w *simulate.Workload) (isKnown bool) {
 	percent := int32(0)
 	if r.Autoscaler.NumMetrics() == 1 {
-		if m := r.Autoscaler.Metric(0); m.Type == source.Resource && m.Name == source.CPU {
+		m := r.Autoscaler.Metric(0)
+		if string(m.Type) == string(autoscalingv2.ResourceMetricSourceType) && m.Name == string(corev1.ResourceCPU) {
 			percent = ptr.Deref(m.Target.AverageUtilization, 0)
 		}
 	}

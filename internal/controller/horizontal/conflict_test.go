@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )

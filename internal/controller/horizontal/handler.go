@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"sync"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -29,6 +30,11 @@ type hpaHandler struct {
 
 	divergences divergence.Set
 	mode        takeover.Mode
+
+	// mu guards what follows, and keeps what is set by it in order.
+	mu sync.Mutex
+	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
+	hpas, workloads int
 }
 
 // OnAdd implements cache.ResourceEventHandler.
@@ -82,10 +88,15 @@ func autoscalerOf(object any) (observehorizontal.Autoscaler, bool) {
 }
 
 func (h *hpaHandler) count(kind observe.Kind, change int) {
-	h.records.add(kind, change, func(hpas, workloads int) {
-		h.series.Objects.Set(float64(hpas + workloads))
-		h.status.SetCount(hpas, workloads)
-	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if kind == observe.WorkloadAutoscaler {
+		h.workloads += change
+	} else {
+		h.hpas += change
+	}
+	h.series.Objects.Set(float64(h.hpas + h.workloads))
+	h.status.SetCount(h.hpas, h.workloads)
 }
 
 func (h *hpaHandler) added(autoscaler observehorizontal.Autoscaler) {

@@ -113,6 +113,7 @@ func (r *reconciler) begin(autoscaler observehorizontal.Autoscaler) *hpaRecord {
 		state = observehorizontal.FirstState(autoscaler)
 	}
 	record.owned = owned{uid: autoscaler.UID, state: state}
+	record.isRestored.Store(false)
 	record.scaling.Begin()
 	record.readings.Begin(now)
 	record.comparison.Reset()
@@ -129,12 +130,14 @@ func (r *reconciler) reconcile(
 ) (due time.Time) {
 	now := time.Now()
 	p := &pass{autoscaler: autoscaler, record: r.begin(autoscaler), began: now, start: now}
-	r.restore(autoscaler, p.record)
 	p.observation.Trigger = item.Trigger()
 	due = item.Full
 	if p.isFull() {
 		due = schedule.Following(autoscaler.UID, p.start, r.periodOf(autoscaler))
 	}
+	// Who writes checkpoints and statuses controls what is decoded from here on.
+	defer r.survive(p)
+	r.restore(autoscaler, p.record)
 	if r.status.IsBehind(&p.record.status, autoscaler, p.start, p.observation.Trigger) {
 		r.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
 		if r.status.CheckVersion(ctx, &p.record.status, autoscaler, p.start) {
@@ -153,7 +156,6 @@ func (r *reconciler) reconcile(
 		// Another controller decides by its sync period alone.
 		return due
 	}
-	defer r.survive(p)
 	due = r.following(p, r.decide(ctx, p), due)
 	return p.record.followed.Due(p.start, due)
 }

@@ -24,6 +24,9 @@ import (
 type hpaRecord struct {
 	owned
 	shared
+	// isRestored says that nothing more will be found that was saved of the object before. The worker sets it, and
+	// whoever exports the history reads it.
+	isRestored atomic.Bool
 
 	// Their types document which part the worker owns and which has a lock.
 	scaling    scaling.Record
@@ -55,8 +58,6 @@ type owned struct {
 	// isReleased says that the pods and metrics of an object that is left to another controller
 	// are not watched.
 	isReleased bool
-	// isRestored says that nothing more will be found that was saved of the object before.
-	isRestored atomic.Bool
 	// past is what was asked about the time before.
 	past checkpoints.AskedPast
 }
@@ -118,8 +119,6 @@ type hpaRecords struct {
 	targets *scaledTargets
 	// roundLasts is how long a round of scrapes lasts at most.
 	roundLasts time.Duration
-	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
-	hpas, workloads int
 }
 
 func newHPARecords(scrapeInterval time.Duration) *hpaRecords {
@@ -179,18 +178,6 @@ func (s *hpaRecords) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.records)
-}
-
-// add changes how many objects of a kind there are, and passes the numbers on under the lock.
-func (s *hpaRecords) add(kind observe.Kind, change int, then func(hpas, workloads int)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if kind == observe.WorkloadAutoscaler {
-		s.workloads += change
-	} else {
-		s.hpas += change
-	}
-	then(s.hpas, s.workloads)
 }
 
 // hpaUse is what a pod of an HPA uses by new samples.

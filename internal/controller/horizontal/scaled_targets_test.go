@@ -127,7 +127,12 @@ func TestRivalsByAKindInLowerCase(t *testing.T) {
 			s := newScaledTargets()
 			other := scales(kind, "other", "web", 1)
 			own := scales(observe.WorkloadAutoscaler, "own", "web", 2)
-			other.Spec.ScaleTargetRef.Kind, own.Spec.ScaleTargetRef.Kind = kinds[0], kinds[1]
+			own.Workload.Spec.ScaleTargetRef.Kind = kinds[1]
+			if other.IsWorkload() {
+				other.Workload.Spec.ScaleTargetRef.Kind = kinds[0]
+			} else {
+				other.HPA.Spec.ScaleTargetRef.Kind = kinds[0]
+			}
 			s.set(own)
 			s.set(other)
 			if rival, isThere := s.rivalOf(own.Key()); !isThere || rival != other.Key() {

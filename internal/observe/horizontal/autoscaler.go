@@ -10,6 +10,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -24,7 +25,7 @@ type Autoscaler struct {
 }
 
 // adapter has the object's spec and status in one form for both kinds. There is one for each kind. It shares the
-// object's memory, and makes nothing that costs: each decision asks it.
+// object's memory.
 type adapter interface {
 	Kind() observe.Kind
 	// Object is the API's object, for events.
@@ -53,6 +54,8 @@ type adapter interface {
 	besides() string
 	// conditions are all but those that sum up others.
 	conditions() []condition.Condition
+	// typeOf is the type of metric i of the spec.
+	typeOf(i int) source.Type
 	// numShown is how many metrics the status shows, and shown is the one at this place.
 	numShown() int
 	shown(i int) MetricValue

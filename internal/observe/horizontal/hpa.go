@@ -46,6 +46,8 @@ func (h *hpaAdapter) besides() string { return h.Annotations[ForecastAnnotation]
 
 func (h *hpaAdapter) NumMetrics() int { return len(h.Spec.Metrics) }
 
+func (h *hpaAdapter) typeOf(i int) source.Type { return source.Type(h.Spec.Metrics[i].Type) }
+
 func (h *hpaAdapter) Metric(i int) Metric {
 	m := &h.Spec.Metrics[i]
 	of := Metric{Type: source.Type(m.Type), HasSource: true}

@@ -90,7 +90,7 @@ func (a Autoscaler) showsCounts(d *horizontal.Decision, r *statusreport.Report) 
 		}
 		var kind source.Type
 		if d.Metrics[i].Failure == nil {
-			kind = a.Metric(i).Type
+			kind = a.typeOf(i)
 		}
 		if a.shown(i).Type != kind {
 			return false

@@ -68,6 +68,8 @@ func (w *workloadAdapter) besides() string { return w.Unreadable }
 
 func (w *workloadAdapter) NumMetrics() int { return len(w.Spec.Metrics) }
 
+func (w *workloadAdapter) typeOf(i int) source.Type { return source.Type(w.Spec.Metrics[i].Type) }
+
 func (w *workloadAdapter) Metric(i int) Metric {
 	m := &w.Spec.Metrics[i]
 	of := Metric{Type: source.Type(m.Type), HasSource: true}

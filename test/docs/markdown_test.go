@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // atRoot are the pages outside of docs/.
@@ -44,7 +42,7 @@ func (p page) isOnSite() bool {
 
 func repository(t testing.TB) string {
 	t.Helper()
-	root, err := build.Root()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -298,7 +298,7 @@ func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err erro
 // again.
 func (p *plan[T]) following(now time.Time, e *entry[T]) time.Time {
 	phase, period := p.grid(e)
-	return timing.Next(later(now, e.state.Started.Add(period/2)), phase, period)
+	return timing.Next(timing.Later(now, e.state.Started.Add(period/2)), phase, period)
 }
 
 // grid is how often a target is scraped, and its own moment in that time.
@@ -311,7 +311,7 @@ func (p *plan[T]) grid(e *entry[T]) (phase, period time.Duration) {
 }
 
 func (p *plan[T]) schedule(e *entry[T], now time.Time, q *queue[T], due time.Time) {
-	e.due = later(now, due)
+	e.due = timing.Later(now, due)
 	q.add(e)
 }
 
@@ -329,11 +329,4 @@ func (p *plan[T]) backoff(e *entry[T]) time.Duration {
 		wait = min(2*wait, p.config.MaxBackoff)
 	}
 	return wait - wait/10 + e.state.Target.Phase(wait/5)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -139,8 +138,7 @@ func (p *player) controller(c loop.Config) loop.Loop {
 		return loop.NewUpstream(c, p.scene.Timing.Upstream)
 	}
 	timing := p.scene.Timing.Plimsoll
-	a := observehorizontal.Autoscaler{Workload: p.run.Setting.Workload}
-	timing.Sync, timing.StandIn = a.SyncPeriod(timing.Sync), p.scene.Timing.Upstream.MetricsServerTiming
+	timing.Sync, timing.StandIn = p.run.Setting.Autoscaler().SyncPeriod(timing.Sync), p.scene.Timing.Upstream.MetricsServerTiming
 	return loop.NewPlimsoll(c, timing)
 }
 
@@ -174,7 +172,6 @@ func (s *Setting) floor() func(at time.Duration) int32 {
 	}
 }
 
-// decided is called after every decision.
 func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	at := p.world.Now() - warmUp
 	if p.watch.Decision != nil {
@@ -208,7 +205,6 @@ func (p *player) limit(now Limit) {
 	p.run.Limits = append(p.run.Limits, now)
 }
 
-// second is called after every second.
 func (p *player) second() {
 	stats := p.world.Stats()
 	offered, dropped := stats.OfferedTotal-p.offered, stats.DroppedTotal-p.dropped

@@ -186,9 +186,13 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 	if err := workloads[0].autoscaler.create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want, got := autoscalerSpec(plan), observehorizontal.WorkloadAutoscaler(stored).Spec
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stored.ObjectMeta, Spec: autoscalerSpec(plan)}
+	want, _, _ := observehorizontal.PolicyOf(observehorizontal.HPA(hpa), observehorizontal.DefaultOptions())
+	got, _, refusal := observehorizontal.PolicyOf(observehorizontal.WorkloadAutoscaler(stored),
+		observehorizontal.DefaultOptions())
+	got.WorkloadAutoscaler, got.Metrics[0].GivenName = nil, ""
+	if diff := cmp.Diff(want, got); diff != "" || refusal.Reason != "" {
+		t.Errorf("%s, policy (-want +got):\n%s", refusal.Message, diff)
 	}
 	if err := o.awaitMetrics(t.Context(), workloads[:1]); err != nil {
 		t.Error(err)

@@ -94,7 +94,6 @@ func (h *housekeeping) taken(s *sampling) {
 	s.next += s.interval + time.Duration(s.random.Int64N(int64(s.interval)))
 }
 
-// sample takes the samples that are due.
 func (h *housekeeping) sample(pods []*Pod, now time.Duration) {
 	if h.next > now {
 		return

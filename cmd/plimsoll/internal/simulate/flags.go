@@ -91,7 +91,6 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	f.recordedFlags.add(fs)
 }
 
-// addModel adds the flags that describe the world.
 func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.Int32Var(&f.replicas, "replicas", 0,
 		"The replicas at the beginning; by default as many as the load asks for then.")
@@ -203,7 +202,6 @@ func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) 
 	return all, hpas, nil
 }
 
-// append adds an object's settings.
 func (f *simulateFlags) append(
 	settings []simulate.Setting, n *named, combinations [][]manifest.Assignment,
 ) ([]simulate.Setting, error) {
@@ -225,12 +223,12 @@ func (f *simulateFlags) append(
 			if err != nil {
 				return nil, cmderror.Usagef("--as: %w", err)
 			}
-			if a.Workload != nil && as == simulate.Upstream && len(f.sides) > 1 {
+			if a.IsWorkload() && as == simulate.Upstream && len(f.sides) > 1 {
 				continue
 			}
 			settings = append(settings, simulate.Setting{
 				Name: f.nameOf(n.name, names, side, len(combinations)), Side: as,
-				HPA: a.HorizontalPodAutoscaler, Workload: a.Workload,
+				HPA: a.HPA, Workload: a.Workload,
 			})
 		}
 	}
@@ -282,7 +280,6 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 	return combinations, nil
 }
 
-// scene is the world of the settings.
 func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Object) (*simulate.Scene, error) {
 	l, err := f.whole()
 	if err != nil {
@@ -291,7 +288,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
 		return nil, cmderror.Usagef("--speed-up: %v, want more than 0", f.speedUp)
 	}
-	w, err := f.pod(settings[0].HPA.Spec.ScaleTargetRef, objects)
+	w, err := f.pod(settings[0].Autoscaler().Target(), objects)
 	if err != nil {
 		return nil, err
 	}

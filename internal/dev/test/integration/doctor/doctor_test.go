@@ -25,10 +25,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/judge"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/read"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
 )
 
 var shared = devclustertest.Shared{Config: devcluster.Config{MetricsServer: true}}
@@ -300,7 +298,7 @@ func (p *patient) findings(ctx context.Context) (found []string, printed string,
 
 func examine(ctx context.Context, config *rest.Config) (found []string, printed string, err error) {
 	known, err := read.Read(ctx, read.Config{REST: config, Timeout: 10 * time.Second,
-		Program: facts.Program{Namespace: "plimsoll-system", Lease: "plimsoll-controller"}})
+		Program: doctor.Program{Namespace: "plimsoll-system", Lease: "plimsoll-controller"}})
 	if err != nil {
 		return nil, "", err
 	}
@@ -312,7 +310,7 @@ func examine(ctx context.Context, config *rest.Config) (found []string, printed 
 	}
 	slices.Sort(found)
 	var text strings.Builder
-	err = show.Text(&text, &report)
+	err = doctor.WriteText(&text, &report)
 	return found, text.String(), err
 }
 

@@ -147,6 +147,8 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"externalScaler", `{"scalerMetadata":{"a":"` + strings.Repeat("x", 4097) + `"}}`, ".scalerMetadata", "values of at most 4096"},
 		{"externalScaler", `{"tlsConfig":{"cert":{"secret":` + secret + `}}}`, ".tlsConfig.cert", "must be set together with key"},
 		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","ca":{"secret":` + secret + `}}}`, ".tlsConfig.ca", "may not be set beside caBundle"},
+		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","insecureSkipVerify":true}}`, ".tlsConfig.insecureSkipVerify",
+			"may not be true beside ca or caBundle"},
 		{"externalScaler", `{"tlsConfig":{"serverName":"a b"}}`, ".tlsConfig.serverName", "should match"},
 	} {
 		_, err := objects.dryRun(t, workloadAutoscaler, with(t, patched(t, c.source, c.patch)))

@@ -21,7 +21,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podchange"
 )
 
 // world is a namespace with a Deployment "web" of pods that are ready.
@@ -231,7 +231,7 @@ func TestInPlaceOrRecreateOnEachVersion(t *testing.T) {
 	before := w.ready(t.Context())
 	start(t, w.Namespace)
 	w.recommend("InPlaceOrRecreate", "150m", "")
-	if podresize.NewSupport(w.Client.Discovery()).Supported() {
+	if podchange.NewSupport(w.Client.Discovery()).Supported() {
 		w.awaitResized("150m", before)
 	} else {
 		w.awaitEvicted(before)

@@ -69,7 +69,6 @@ const (
 	otherGroup   = "other"
 )
 
-// rootCommand is the whole program.
 func rootCommand() *cobra.Command { return programCommand(os.Args[0]) }
 
 // programCommand is the whole program, under the name by which it was started.

@@ -70,7 +70,6 @@ func newSamples(tree *cgroup.Tree, log logr.Logger) *samples {
 	return &samples{tree: tree, log: log, containers: map[cgroup.Name]*counted{}}
 }
 
-// usages appends what each container uses.
 func (s *samples) usages(wanted []selection.Container, dst []usage) []usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -359,8 +359,7 @@ func lasting(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
 		}
 		for i := range pod.Spec.InitContainers {
 			c := &pod.Spec.InitContainers[i]
-			restarts := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-			if restarts && !yield(c) {
+			if isSidecar(c) && !yield(c) {
 				return
 			}
 		}

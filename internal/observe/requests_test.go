@@ -230,6 +230,16 @@ func TestClaimedRequests(t *testing.T) {
 			claim(p, "cpu", "b")
 			p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("700m")}
 		}, "", metric.Request{Milli: 700}},
+		"an init container's": {"it has ended before the containers work", func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Name: "setup"}}
+			claim(p, "cpu", "setup")
+		}, "", metric.Request{Milli: 300}},
+		"a sidecar's": {"it works beside the containers", func(p *corev1.Pod) {
+			always := corev1.ContainerRestartPolicyAlways
+			p.Spec.InitContainers = []corev1.Container{containerOf("proxy", "50m")}
+			p.Spec.InitContainers[0].RestartPolicy = &always
+			claim(p, "cpu", "proxy")
+		}, "", metric.Request{Missing: metric.RequestInClaim, Container: "proxy", Claim: "cores"}},
 		"an overhead": {"what a device needs is not for the containers' work", func(p *corev1.Pod) {
 			claim(p, "memory", "b")
 			p.Status.NodeAllocatableResourceClaimStatuses[0].Overhead =

@@ -85,7 +85,6 @@ func typed(a observehorizontal.Autoscaler) any {
 	return own
 }
 
-// take has the load of a report.
 func (r *Object) take(report *loadreport.Report) error {
 	line := &report.Timeline
 	name := strings.ToLower(r.Key.Kind.String()) + "/" + r.Key.Name

@@ -172,7 +172,6 @@ func (s *Setting) floor() func(at time.Duration) int32 {
 	}
 }
 
-// decided is called after every decision.
 func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	at := p.world.Now() - warmUp
 	if p.watch.Decision != nil {
@@ -206,7 +205,6 @@ func (p *player) limit(now Limit) {
 	p.run.Limits = append(p.run.Limits, now)
 }
 
-// second is called after every second.
 func (p *player) second() {
 	stats := p.world.Stats()
 	offered, dropped := stats.OfferedTotal-p.offered, stats.DroppedTotal-p.dropped

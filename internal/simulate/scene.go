@@ -335,7 +335,6 @@ func (s *Scene) requestsPerUnit() float64 {
 	return s.Workload.CPURequestMilli / s.Workload.Profile.CPUPerRequestMilliCoreSeconds / s.PodCapacity
 }
 
-// replicas are those at the beginning.
 func (s *Scene) replicas(p *horizontal.Policy) int32 {
 	if s.Replicas > 0 {
 		return s.Replicas

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // atRoot are the pages outside of docs/.
@@ -33,7 +31,7 @@ type link struct {
 
 func repository(t testing.TB) string {
 	t.Helper()
-	root, err := build.Root()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,6 @@ type candidate struct {
 	firstTried, behindTried int
 }
 
-// skip marks the minutes of the jump.
 func (c *candidate) skip(isTried []bool) {
 	for i := c.firstTried; i < c.behindTried; i++ {
 		for other := i % c.every; other < minutesOfDay; other += c.every {
@@ -353,7 +352,6 @@ func (s *search) apply(c *candidate) {
 	s.playback.compare()
 }
 
-// quantile is that of some values.
 func quantile(values []float64, part float64) float64 {
 	slices.Sort(values)
 	return values[int(math.Round(part*float64(len(values)-1)))]

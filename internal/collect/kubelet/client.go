@@ -14,8 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -175,7 +175,7 @@ func (c *Client) fetch(
 	if err == nil {
 		defer response.Body.Close()
 		buffer := take()
-		cpu = cputime.Spend(func() { answer, err = c.answer(ctx, response, families, buffer) })
+		cpu = timing.CPUOf(func() { answer, err = c.answer(ctx, response, families, buffer) })
 		if err != nil {
 			answer = buffer
 		}
@@ -206,7 +206,6 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 	return c.http.Do(request)
 }
 
-// answer reads it.
 func (c *Client) answer(
 	ctx context.Context, response *http.Response, families text.Families, dst []byte,
 ) ([]byte, error) {

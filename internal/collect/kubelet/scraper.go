@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // keptBytes is how large a buffer may be to be used again.
@@ -41,7 +41,7 @@ func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error)
 		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
 	var round rate.Round
-	parsing := cputime.Spend(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
+	parsing := timing.CPUOf(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
 	s.giveBack(answer)
 	round.CPU = reading + parsing
 	return round, err

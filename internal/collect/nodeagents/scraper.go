@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // keptBytes is how large a buffer may be to be used again.
@@ -39,7 +39,7 @@ func (s *Scraper) Scrape(ctx context.Context, target kubelet.Target, wanted *sel
 		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
 	var round rate.Round
-	parsing := cputime.Spend(func() { round, err = s.store.IngestOf(target.Node, time.Now(), answer, wanted.Has()) })
+	parsing := timing.CPUOf(func() { round, err = s.store.IngestOf(target.Node, time.Now(), answer, wanted.Has()) })
 	s.giveBack(answer)
 	round.CPU = reading + parsing
 	return round, err

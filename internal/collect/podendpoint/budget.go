@@ -146,7 +146,6 @@ func (s *Source) plan(ctx context.Context) {
 	}
 }
 
-// pages are those of all objects.
 func (s *Source) pages() []*podPage {
 	s.mu.Lock()
 	objects := slices.Collect(maps.Values(s.objects))
@@ -160,7 +159,6 @@ func (s *Source) pages() []*podPage {
 	return pages
 }
 
-// share gives each page its part of the budget.
 func (s *Source) share(pages []*podPage) {
 	var d demand
 	var c counts

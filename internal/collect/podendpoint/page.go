@@ -232,7 +232,6 @@ func (p *podPage) choose(now time.Time, pods []*observe.Pod, size int) {
 	}
 }
 
-// count counts the targets that report.
 func (p *podPage) count() {
 	p.reporting = 0
 	for _, t := range p.targets {
@@ -282,7 +281,6 @@ func (p *podPage) add(now time.Time, pod *observe.Pod) *target {
 	return t
 }
 
-// end ends the scraping.
 func (p *podPage) end() {
 	removed := make([]*target, 0, len(p.targets))
 	for _, t := range p.targets {

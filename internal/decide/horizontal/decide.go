@@ -92,7 +92,6 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	return d, s
 }
 
-// bounds are those of the spec.
 func (p *Policy) bounds() schedules.Bounds {
 	return schedules.Bounds{MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas}
 }
@@ -228,7 +227,6 @@ func (d *Decision) withoutProposal() {
 	}
 }
 
-// context is what all metrics of the decision share.
 func (d *Decision) context(o *Observation) metric.Context {
 	p := d.Policy
 	return metric.Context{

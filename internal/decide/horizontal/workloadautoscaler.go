@@ -114,7 +114,6 @@ func (d *Decision) setAtOnce(replicas int32) {
 	d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
 }
 
-// applyMode changes the decision as the mode says.
 func (d *Decision) applyMode(s *State) {
 	d.ActiveDesired = d.Desired
 	switch d.Mode() {

@@ -264,11 +264,29 @@ func TestScreenShowsEverything(t *testing.T) {
 		{Name: "api", Wanted: 2, Ready: 2, Metric: "9.5/s of 10/s", Status: []string{"limit: ScaleUpRate"}},
 	}})
 	r.scaled(ScaleEvent{Workload: "api", From: 1, To: 5, Reason: "because"})
-	got := screen{record: r, total: time.Minute}.View().Content
+	got := screen{total: time.Minute}.draw(r)
 	for _, want := range []string{"75 requests/s each", "web   5 wanted,  4 ready", "████·", "api  1 -> 5  because", "ValidMetricFound",
 		"limit: ScaleUpRate", "9.5/s of 10/s", "api wanted"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, got)
 		}
+	}
+}
+
+// A line more than the terminal has would scroll, and what is drawn next would begin in the middle.
+func TestFrameFitsTheTerminal(t *testing.T) {
+	for height, want := range map[int]string{
+		0: "\x1b[Ha\x1b[K\r\nb\x1b[K\r\nc\x1b[K\r\n\x1b[0J",
+		3: "\x1b[Ha\x1b[K\r\nb\x1b[K\r\n\x1b[0J",
+	} {
+		if got := frame("a\nb\nc\n", height); got != want {
+			t.Errorf("%d lines: %q, want %q", height, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if err := (screen{out: &out}).run(ctx, &record{}); err != nil || !strings.HasSuffix(out.String(), wrapLines+showCursor) {
+		t.Errorf("the terminal is left as it was: %q, %v", out.String(), err)
 	}
 }

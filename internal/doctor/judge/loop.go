@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 const (
@@ -45,7 +44,7 @@ func isPlimsoll(manager string) bool {
 }
 
 // recentWrites are those of Plimsoll and of others in the last minutes.
-func recentWrites(f *facts.Facts) (own, other writes) {
+func recentWrites(f *doctor.Facts) (own, other writes) {
 	for i := range f.HPAs.Value {
 		for _, w := range f.HPAs.Value[i].Writes {
 			if f.ServerNow().Sub(w.At) > recentWrite {
@@ -62,7 +61,7 @@ func recentWrites(f *facts.Facts) (own, other writes) {
 }
 
 // mode is --horizontal-pod-autoscalers of the installation.
-func mode(f *facts.Facts) string {
+func mode(f *doctor.Facts) string {
 	for _, d := range f.Expected() {
 		if value := d.Flag(modeFlag); value != "" {
 			return value
@@ -73,7 +72,7 @@ func mode(f *facts.Facts) string {
 
 // loop finds out who acts on HPAs. kube-controller-manager writes a status only if it changes, so only writes prove
 // something, and silence proves nothing.
-func loop(f *facts.Facts) []doctor.Finding {
+func loop(f *doctor.Facts) []doctor.Finding {
 	if f.HPAs.Unread != nil {
 		return unknown("who acts on HPAs", f.HPAs.Unread)
 	}
@@ -108,7 +107,7 @@ func loop(f *facts.Facts) []doctor.Finding {
 }
 
 // both is the finding that two controllers have written statuses within some minutes.
-func both(f *facts.Facts, own, other *writes) doctor.Finding {
+func both(f *doctor.Facts, own, other *writes) doctor.Finding {
 	found := doctor.Finding{
 		Level: doctor.Problem,
 		What: fmt.Sprintf("%s and %s both act on HPAs: they wrote statuses %s and %s ago", own.by, other.by,
@@ -131,7 +130,7 @@ func both(f *facts.Facts, own, other *writes) doctor.Finding {
 }
 
 // takenOver is the finding that one controller has followed the other.
-func takenOver(f *facts.Facts, found *doctor.Finding, now, before *writes) {
+func takenOver(f *doctor.Facts, found *doctor.Finding, now, before *writes) {
 	found.Level = doctor.Warning
 	found.What = fmt.Sprintf("%s has taken HPAs over from %s, which last wrote a status %s ago", now.by, before.by,
 		short(f.ServerNow().Sub(before.newest)))
@@ -150,7 +149,7 @@ func bothConfigured() doctor.Finding {
 }
 
 // unattendedHPAs are those whose status no controller has ever written.
-func unattendedHPAs(f *facts.Facts) []doctor.Finding {
+func unattendedHPAs(f *doctor.Facts) []doctor.Finding {
 	var names []string
 	for i := range f.HPAs.Value {
 		if h := &f.HPAs.Value[i]; !h.HasStatus && f.ServerNow().Sub(h.Created) > unattended {
@@ -170,15 +169,14 @@ func unattendedHPAs(f *facts.Facts) []doctor.Finding {
 	}}
 }
 
-// lastWriter says who wrote a status last.
-func lastWriter(f *facts.Facts) string {
-	var all []facts.Write
+func lastWriter(f *doctor.Facts) string {
+	var all []doctor.Write
 	for i := range f.HPAs.Value {
 		all = append(all, f.HPAs.Value[i].Writes...)
 	}
 	if len(all) == 0 {
 		return "who acts on them is not known"
 	}
-	last := slices.MaxFunc(all, func(a, b facts.Write) int { return a.At.Compare(b.At) })
+	last := slices.MaxFunc(all, func(a, b doctor.Write) int { return a.At.Compare(b.At) })
 	return fmt.Sprintf("%s wrote the last, %s ago", last.By, short(f.ServerNow().Sub(last.At)))
 }

@@ -1,5 +1,6 @@
 // Package explainer explains one autoscaler, of a cluster as it is now or of a saved step. It
-// finds out which controller decides, and where that controller's history is.
+// finds out which controller decides, and where that controller's history is, and reads the inputs of a decision with
+// the permissions of the user who runs explain.
 package explainer
 
 import (

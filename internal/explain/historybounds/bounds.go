@@ -140,7 +140,6 @@ func (k *Known) first() (at time.Time, wasScaled bool) {
 	return time.Time{}, false
 }
 
-// state is a history with these recommendations.
 func (k *Known) state(made []history.Recommendation) horizontal.State {
 	s := observehorizontal.FirstState(k.Autoscaler)
 	for _, r := range made {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
@@ -101,7 +101,6 @@ func (t *Turns) text(zone *time.Location) string {
 	return text
 }
 
-// lasts is how long so many cells last.
 func (r *Report) lasts(cells int) string { return ago(time.Duration(cells) * r.Timeline.Step) }
 
 func (r *Report) unknown(s *summary) string {
@@ -155,7 +154,7 @@ func (r *Report) table(zone *time.Location) string {
 }
 
 // topOf is the largest count and load.
-func topOf(cells []timeline.Cell) float64 {
+func topOf(cells []loadhistory.Cell) float64 {
 	top := 1.0
 	for i := range cells {
 		c := &cells[i]

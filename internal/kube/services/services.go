@@ -117,7 +117,6 @@ func (r *Resolver) addressesOf(service *corev1.ServiceSpec, namespace string, po
 	}
 }
 
-// targetOf is the port of the pods.
 func targetOf(service *corev1.ServiceSpec, port uint16) (intstr.IntOrString, error) {
 	switch {
 	case service.Type == corev1.ServiceTypeExternalName:
@@ -177,7 +176,6 @@ func bytes(service *corev1.ServiceSpec) int {
 	return n
 }
 
-// read is what is needed of the Service.
 func read(ctx context.Context, client corev1client.ServicesGetter, key getcache.Key) (*corev1.ServiceSpec, error) {
 	service, err := client.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {

@@ -37,7 +37,6 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
-	"github.com/plimsoll-dev/plimsoll/internal/process/ownobjects"
 	"github.com/plimsoll-dev/plimsoll/internal/process/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical"
 )
@@ -163,7 +162,7 @@ var (
 // setPast has what is learnt kept, and what is not known of the time before read, if the flags say so.
 func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) error {
 	if c.Checkpoints {
-		client, err := ownobjects.Checkpoints(config)
+		client, err := newCheckpoints(config)
 		if err != nil {
 			return err
 		}
@@ -207,7 +206,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, err
 	}
-	objects, err := ownobjects.WorkloadAutoscalers(config, log.WithName("horizontal"))
+	objects, err := newWorkloadAutoscalers(config, log.WithName("horizontal"))
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,6 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
-	processrecommender "github.com/plimsoll-dev/plimsoll/internal/process/vertical/recommender"
-	processupdater "github.com/plimsoll-dev/plimsoll/internal/process/vertical/updater"
 )
 
 // Config is what a Loop is made of.
@@ -125,11 +123,11 @@ func (l *Loop) Start(ctx context.Context) error {
 }
 
 // newRecommender makes the recommender over the caches, where it is to run, and its samples of what pods use.
-func (l *Loop) newRecommender(shared *caches.Caches) (*processrecommender.Process, currentusage.Kubelets, error) {
+func (l *Loop) newRecommender(shared *caches.Caches) (*recommenderProcess, currentusage.Kubelets, error) {
 	if !l.cfg.Recommends {
 		return nil, nil, nil
 	}
-	r, err := processrecommender.New(&processrecommender.ProcessConfig{
+	r, err := newRecommenderProcess(&recommenderConfig{
 		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
 	})
 	if err != nil {
@@ -139,11 +137,11 @@ func (l *Loop) newRecommender(shared *caches.Caches) (*processrecommender.Proces
 }
 
 // newUpdater makes the updater for the same caches, where it is to run.
-func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) (*processupdater.Loop, error) {
+func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) (*updaterLoop, error) {
 	if l.cfg.Updater == nil {
 		return nil, nil
 	}
-	return processupdater.New(processupdater.LoopConfig{
+	return newUpdaterLoop(updaterConfig{
 		Caches: shared, Controller: *l.cfg.Updater, Divergences: l.cfg.Conflict.Divergences(l.cfg.Divergences),
 		Ignored: l.cfg.Recommender.Ignored, Kubelets: samples,
 	})

@@ -104,7 +104,6 @@ func (w *World) settle(p *Pod, n *node) {
 	w.starting = append(w.starting, p)
 }
 
-// vacate takes a pod off its node.
 func (w *World) vacate(p *Pod) {
 	if p.node == nil {
 		return
@@ -115,7 +114,6 @@ func (w *World) vacate(p *Pod) {
 	p.node = nil
 }
 
-// addNode brings a node.
 func (w *World) addNode() {
 	name := fmt.Sprintf("node-%d", w.nodesBorn)
 	w.nodesBorn++

@@ -150,7 +150,6 @@ func (a *answers) ownReading(i int) metric.Reading {
 	return read
 }
 
-// addPods adds the samples of the decision's pods.
 func (a *answers) addPods(r *SourceReading, read *metric.Reading, mode arithmetic.Mode) {
 	byName := map[string]*PodReading{}
 	for i := range r.Pods {

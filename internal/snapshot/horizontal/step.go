@@ -261,7 +261,6 @@ func (o *Options) Flags() observehorizontal.Options {
 	return flags
 }
 
-// into replaces what is set.
 func (o *SurgeOptions) into(flags *surge.Settings) {
 	if o.Window != nil {
 		flags.Window = o.Window.Duration

@@ -150,7 +150,6 @@ func isSame(a, b *view.Count) bool {
 		(a.Ratio == nil || *a.Ratio == *b.Ratio)
 }
 
-// remove takes out a row.
 func (r *rows) remove(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

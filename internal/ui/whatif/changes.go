@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
@@ -42,7 +42,6 @@ type change struct {
 	value any
 }
 
-// assignment is the change as manifests take it.
 func (c *change) assignment() (manifest.Assignment, error) {
 	text, err := json.Marshal(c.value)
 	if err != nil {
@@ -159,7 +158,7 @@ func patchOf(kind, namespace, name string, changes []change) (patch, command str
 	}
 	words := []string{"kubectl", "patch", strings.ToLower(kind), name, "-n", namespace, "--type=json", "-p", string(text)}
 	for i, word := range words {
-		words[i] = shell.Quote(word)
+		words[i] = output.ShellQuote(word)
 	}
 	return string(text), strings.Join(words, " "), nil
 }

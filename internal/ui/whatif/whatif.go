@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
@@ -41,9 +41,10 @@ func Play(
 	}
 	last := defaultLast
 	if asked.LastSeconds != 0 {
-		if asked.LastSeconds < int64(shortestLast.Seconds()) || asked.LastSeconds > int64(timeline.Longest.Seconds()) {
+		if asked.LastSeconds < int64(shortestLast.Seconds()) ||
+			asked.LastSeconds > int64(loadhistory.LongestTimeline.Seconds()) {
 			return nil, invalid("lastSeconds: %d, want %v to %v", asked.LastSeconds, shortestLast.Seconds(),
-				timeline.Longest.Seconds())
+				loadhistory.LongestTimeline.Seconds())
 		}
 		last = time.Duration(asked.LastSeconds) * time.Second
 	}
@@ -55,11 +56,10 @@ func Play(
 	if err != nil {
 		return nil, err
 	}
-	played.Command = shell.ToCluster(played.Command, clusterFlags)
+	played.Command = output.CommandToCluster(played.Command, clusterFlags)
 	return played, nil
 }
 
-// play plays the load of an object.
 func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfRequest) (*view.WhatIf, error) {
 	changes, err := changesOf(object.Autoscaler, &asked.Changes)
 	if err != nil {

@@ -214,7 +214,6 @@ func (f *Flags) names() []string {
 	return []string{f.service + "." + f.namespace + ".svc", f.service + "." + f.namespace + ".svc.cluster.local"}
 }
 
-// ignoredNamespaces are those of the flag.
 func (f *Flags) ignoredNamespaces() []string {
 	return strings.FieldsFunc(f.ignored, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -82,7 +82,6 @@ func (h *historyOptions) validate() error {
 	return errs.Join()
 }
 
-// readFiles reads the loads in files.
 func (h *historyOptions) readFiles(c *objects.Collection) error {
 	for _, text := range h.files {
 		name, file, isNamed := strings.Cut(text, "=")
@@ -102,7 +101,6 @@ func (h *historyOptions) readFiles(c *objects.Collection) error {
 	return nil
 }
 
-// remember keeps an autoscaler's load.
 func remember(c *objects.Collection, a *objects.Horizontal, l *objects.Load) {
 	if c.Loads == nil {
 		c.Loads = map[string]*objects.Load{}

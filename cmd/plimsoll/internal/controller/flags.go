@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
-	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	horizontaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -27,8 +26,8 @@ type Flags struct {
 	divergences string
 	forecast    string
 	past        pastFlags
-	recommender vertical.RecommenderFlags
-	updater     vertical.UpdaterFlags
+	recommender recommenderFlags
+	updater     updaterFlags
 }
 
 // Add adds them, in the groups of help.
@@ -127,7 +126,7 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
 			"(docs/compatibility.md).")
-	flags.AddDivergences(fs, "divergences", divergence.All())
+	flags.AddDivergences(fs, "divergences", horizontaldivergence.All())
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
 		"What becomes of HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on all, "+
 			"and pauses where another controller writes the status. shadow decides, compares with the other controller "+
@@ -184,7 +183,7 @@ func (f *Flags) Validate() error {
 	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress),
 		"pprof-bind-address", f.config.PprofAddress,
 		"must be a loopback address: whoever reaches it can slow the program down")
-	set, err := divergence.Parse(f.divergences)
+	set, err := horizontaldivergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
 	f.config.Options.Divergences = set
 	f.config.Options.Forecast, err = observehorizontal.ParseForecastMode(f.forecast)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
-	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/backfill"
 	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
@@ -34,7 +33,7 @@ func (f *pastFlags) add(fs *pflag.FlagSet) {
 }
 
 // validate makes the client, if one is asked for. It has the recommender's flags of Prometheus.
-func (f *pastFlags) validate(check flags.Check, recommender *vertical.RecommenderFlags) {
+func (f *pastFlags) validate(check flags.Check, recommender *recommenderFlags) {
 	if !f.isRead {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 )
 
-// addSurge adds the flags of the surge window.
 func (f *Flags) addSurge(fs *pflag.FlagSet) {
 	s := &f.config.Options.Surge
 	fs.DurationVar(&s.Window, "surge-window", s.Window,
@@ -28,7 +27,6 @@ func (f *Flags) addSurge(fs *pflag.FlagSet) {
 		"How long pods must have been ready before the samples that count for a surge begin: starting costs CPU, too.")
 }
 
-// validateSurge checks the flags of the surge window.
 func (f *Flags) validateSurge(check flags.Check) {
 	s := &f.config.Options.Surge
 	check(s.Window >= 0, "surge-window", s.Window, "must not be negative")

@@ -201,7 +201,6 @@ func (o *explainOptions) explainer() explainer.Options {
 	return explainer.Options{Controller: explainhorizontal.Controller(o.decider), Period: o.period}
 }
 
-// explain explains an object as it is now.
 func (o *explainOptions) explain(
 	ctx context.Context, reader *explainer.ClusterReader, object observe.Key,
 ) error {

@@ -61,7 +61,6 @@ func ValidateSources(c *sources.Config, check Check) {
 	check(c.PodMaxConcurrent > 0, "pod-endpoint-max-concurrent", c.PodMaxConcurrent, "must be greater than 0")
 }
 
-// parseCIDR reads a range of addresses.
 func parseCIDR(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {

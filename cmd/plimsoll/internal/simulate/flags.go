@@ -91,7 +91,6 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	f.recordedFlags.add(fs)
 }
 
-// addModel adds the flags that describe the world.
 func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.Int32Var(&f.replicas, "replicas", 0,
 		"The replicas at the beginning; by default as many as the load asks for then.")
@@ -203,7 +202,6 @@ func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) 
 	return all, hpas, nil
 }
 
-// append adds an object's settings.
 func (f *simulateFlags) append(
 	settings []simulate.Setting, n *named, combinations [][]manifest.Assignment,
 ) ([]simulate.Setting, error) {
@@ -282,7 +280,6 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 	return combinations, nil
 }
 
-// scene is the world of the settings.
 func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Object) (*simulate.Scene, error) {
 	l, err := f.whole()
 	if err != nil {

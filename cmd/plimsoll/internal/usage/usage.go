@@ -76,7 +76,6 @@ func Finish(cmd *cobra.Command, err error) error {
 // unknownCommand is how cobra begins its error about a name that is no command's.
 const unknownCommand = "unknown command "
 
-// unknownName is the name that is no command's.
 func unknownName(err error) (name string, isUnknown bool) {
 	rest, isUnknown := strings.CutPrefix(err.Error(), unknownCommand)
 	if !isUnknown {
@@ -90,7 +89,6 @@ func unknownName(err error) (name string, isUnknown bool) {
 	return name, quoteErr == nil
 }
 
-// names are those of the commands below one.
 func names(cmd *cobra.Command) []string {
 	var all []string
 	for _, each := range cmd.Commands() {

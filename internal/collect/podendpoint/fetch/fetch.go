@@ -207,7 +207,6 @@ func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadlin
 	return explainTLS(secure.HandshakeContext(ctx))
 }
 
-// exchange writes the request and reads the response.
 func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Response) (isReusable bool, err error) {
 	from.begin(conn)
 	defer func() {
@@ -230,7 +229,6 @@ func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Res
 	return !head.isLast && from.buffered.Buffered() == 0, nil
 }
 
-// read reads the body.
 func (c *Client) read(from *reader, head *head, r *Request, response *Response) error {
 	switch {
 	case head.status != http.StatusOK:

@@ -129,7 +129,6 @@ func Suspects(s *Settings, in *Input, dst []int) []int {
 	return dst
 }
 
-// suspects are those of metric i.
 func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	before, counted, showing := len(dst), 0, 0
 	for pod := range in.Context.Pods {
@@ -160,7 +159,6 @@ func (in *Input) isSeen(i int) bool {
 		!in.Results[i].Pending
 }
 
-// wanted is what the pod is to use.
 func (in *Input) wanted(i, pod int) float64 {
 	target := &in.Specs[i].Target
 	switch {

@@ -80,7 +80,6 @@ func Needed() time.Duration {
 	return Play(&nothing, &Config{Settings: forecast.Settings{Mode: forecast.Active}, MaxReplicas: 1}).Last.Needed
 }
 
-// input is a minute's.
 func (c *Config) input(load *Load, i int) *forecast.Input {
 	pods := load.Pods[i]
 	in := &forecast.Input{

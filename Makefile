@@ -234,7 +234,7 @@ e2e-upstream: ## run Kubernetes' own end-to-end tests of HPAs, unmodified, on a 
 
 .PHONY: e2e-vpa
 e2e-vpa: ## run the end-to-end tests of upstream's vertical autoscaler, unmodified, on a real node (TESTS=file with them compiled; root; hours; SUBJECT=upstream for its own programs, FOCUS, RUNS, OUT, FLAGS as above)
-	@test -x '$(TESTS)' || { echo "TESTS=file: the compiled tests of upstream's repository; docs/real-node.md says where they are."; exit 1; }
+	@test -x '$(TESTS)' || { echo "TESTS=file: the compiled tests of upstream's repository; docs/contributing/real-node.md says where they are."; exit 1; }
 	@echo "Compiling the runner; it takes a while the first time. It then says what this machine lacks, or builds the rest."
 	@$(GO_DEV) run ./internal/dev/cmd/bench e2e --vertical-tests='$(abspath $(TESTS))' --logs=dist/e2e-vpa $(if $(SUBJECT),--subjects='$(SUBJECT)') \
 		$(if $(FOCUS),--focus='$(FOCUS)') $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)

@@ -3,7 +3,7 @@
 //
 // The head and the body of a response are read by net/http's own functions, unless the head is as
 // almost all are. The connections are not: a [http.Transport] keeps two goroutines and two buffers
-// for each, and wakes two goroutines for each response (docs/performance.md). Here a connection that
+// for each, and wakes two goroutines for each response (docs/contributing/performance.md). Here a connection that
 // waits for its next request is a socket and nothing else.
 //
 // There are no redirects, proxies, cookies or compression: a response that is compressed

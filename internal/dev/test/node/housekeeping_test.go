@@ -31,9 +31,10 @@ const (
 	late, precision = 2 * time.Second, time.Millisecond
 )
 
-// TestHousekeeping records when a kubelet has new samples of containers, and checks the model of docs/kubelets.md: at
-// each request until cAdvisor has two samples, then after one to two housekeeping intervals. The interval doubles for
-// containers that do nothing, and falls back after the longest. internal/simulate/world plays that model.
+// TestHousekeeping records when a kubelet has new samples of containers, and checks the model of
+// docs/contributing/kubelets.md: at each request until cAdvisor has two samples, then after one to two housekeeping
+// intervals. The interval doubles for containers that do nothing, and falls back after the longest.
+// internal/simulate/world plays that model.
 // -housekeeping=1s is for a kubelet with another interval.
 func TestHousekeeping(t *testing.T) {
 	t.Parallel()

@@ -126,6 +126,9 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	if p.record.ownSpecs.HasPods() {
 		o.reader.Own.Follow(p.hpa.Key(), p.pods)
 	}
+	if o.readsNodes(p) {
+		o.reader.SetPods(p.hpa.Key(), p.pods)
+	}
 	p.metrics = readings.Decision{
 		HPA: p.hpa, Policy: &p.policy, Own: p.record.ownSpecs, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
@@ -142,8 +145,12 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 }
 
 // subscribe has what the object's metrics need collected from now on, if they are needed: that of an edited object
-// in place of what it had.
+// in place of what it had. The pods follow once they are known.
 func (o *observer) subscribe(p *pass, isNeeded bool) {
+	p.record.isSubscribed = isNeeded
+	if !isNeeded || !o.readsNodes(p) {
+		o.reader.SetPods(p.hpa.Key(), nil)
+	}
 	if p.hpa.Workload == nil {
 		return
 	}
@@ -152,7 +159,11 @@ func (o *observer) subscribe(p *pass, isNeeded bool) {
 		specs = nil
 	}
 	o.reader.Own.Set(p.hpa.Key(), specs)
-	p.record.isSubscribed = isNeeded
+}
+
+// readsNodes reports whether the decision is made on samples of the nodes.
+func (o *observer) readsNodes(p *pass) bool {
+	return p.purpose == toAct && o.reader.ReadsKubelets(&p.policy)
 }
 
 func (o *observer) observeTarget(p *pass) {
@@ -167,7 +178,7 @@ func (o *observer) observeTarget(p *pass) {
 		return
 	}
 	var follower any
-	if p.purpose == toAct && o.reader.ReadsKubelets(&p.policy) {
+	if o.readsNodes(p) {
 		follower = p.record
 	}
 	both := ""

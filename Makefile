@@ -10,6 +10,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 DEMO_SECONDS ?= 180
 KEEP ?=
 MANAGED ?=
+# What only a person in front of the cluster uses.
+DEMO_WITHOUT := kubectl,metrics-server
 
 # One set of flags for everything that is built, so that Plimsoll, the control plane's parts, the unit tests and the linter's
 # type checking share each compiled package; a test of internal/dev/devcluster/build compares them. -race needs cgo, therefore
@@ -98,7 +100,7 @@ help: ## list the targets
 
 .PHONY: demo
 demo: ## watch Plimsoll scale two Deployments, by CPU and by requests per second, on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up, MANAGED=1 by a WorkloadAutoscaler)
-	@$(DEVBUILD) $(if $(KEEP),,-without=kubectl)
+	@$(DEVBUILD) $(if $(KEEP),,-without=$(DEMO_WITHOUT))
 	@bin/devcluster demo --began=$(BEGAN) --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep) \
 		$(if $(MANAGED),--managed)
 

@@ -24,15 +24,9 @@ type claim struct {
 // for the containers' work. Neither is what init containers alone have, which end before that work begins.
 func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 	for _, status := range slices.Backward(pod.Status.NodeAllocatableResourceClaimStatuses) {
-		containers := status.Containers
-		if len(containers) == 0 {
-			containers = []string{""}
-		}
+		containers := working(pod, status.Containers)
 		for _, mapped := range slices.Backward(status.Mapping) {
 			for _, name := range slices.Backward(containers) {
-				if endsBeforeWork(pod, name) {
-					continue
-				}
 				list = unique.Make(claim{
 					name: status.ResourceClaimName, container: name, resource: mapped.Name, next: list,
 				})
@@ -40,6 +34,14 @@ func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 		}
 	}
 	return list
+}
+
+// working are the names of those containers that work; a claim for none by name has the empty one.
+func working(pod *corev1.Pod, names []string) []string {
+	if len(names) == 0 {
+		return []string{""}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return endsBeforeWork(pod, name) })
 }
 
 // endsBeforeWork reports whether the container is an init container and no sidecar.

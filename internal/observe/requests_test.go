@@ -137,6 +137,12 @@ func TestActuatedRequests(t *testing.T) {
 			p.Status.AllocatedResources = cpu("405m")
 			p.Status.Resources = &corev1.ResourceRequirements{Requests: cpu("399m")}
 		}, "", 700, 400, 705},
+		"less than the overhead": {"no container could have got anything of it", func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("700m")}
+			p.Spec.Overhead = cpu("5m")
+			p.Status.AllocatedResources = cpu("4m")
+			p.Status.Resources = &corev1.ResourceRequirements{Requests: cpu("399m")}
+		}, "", 700, 700, 705},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podOf("p", "100m", "200m")

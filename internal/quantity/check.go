@@ -74,8 +74,10 @@ func lengthOfString(text []byte) int {
 // characters than ASCII too, and with escapes.
 func isSuspect(value []byte) bool {
 	begin := bytes.TrimLeft(value, " ")
-	if len(begin) == 0 || !isOfNumber(begin[0]) && begin[0] != '\\' && begin[0] < utf8.RuneSelf ||
-		begin[0] == 'e' || begin[0] == 'E' {
+	if len(begin) > 1 && (begin[0] == 'e' || begin[0] == 'E') {
+		begin = begin[1:] // an exponent alone is read as 0e..., and a name goes on with a letter
+	}
+	if len(begin) == 0 || !isOfNumber(begin[0]) && begin[0] != '\\' && begin[0] < utf8.RuneSelf {
 		return false
 	}
 	return len(value) > MaxLength || hasLongExponent(value) || bytes.IndexByte(value, '\\') >= 0

@@ -172,6 +172,13 @@ func (s *Source) Latest(key string) int {
 }
 
 func (s *Source) Other() { s.reads++ }
+
+func (r *reader) Agent(i int) bool {
+	r.source.want(i)
+	r.source.ReportMissing(i)
+	r.wanted[i] = true
+	return true
+}
 `
 	wantFound(t, readBreaches(tree(t, map[string]string{
 		"internal/collect/a/a.go":      reads,
@@ -179,7 +186,8 @@ func (s *Source) Other() { s.reads++ }
 		"internal/collect/a/b.go":      "package a\n\nfunc (s *Page) Latest() { s.n++ }\n",
 		"internal/collect/b/b.go":      "package b\n\nfunc (s *Source) Latest() { s.n++ }\n",
 	})),
-		"a/a.go:8", "a/a.go:9", "a/a.go:10", "a/a.go:11", "a/a.go:13", "a/a.go:14", "a/a.go:15", "a/b.go:3")
+		"a/a.go:8", "a/a.go:9", "a/a.go:10", "a/a.go:11", "a/a.go:13", "a/a.go:14", "a/a.go:15",
+		"a/a.go:23", "a/a.go:24", "a/b.go:3")
 }
 
 func TestWaiverBreaches(t *testing.T) {

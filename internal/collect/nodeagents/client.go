@@ -137,6 +137,8 @@ type request struct {
 	target kubelet.Target
 	path   string
 	wanted *selection.Prepared
+	// take has a buffer for the response.
+	take func() []byte
 }
 
 // fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
@@ -178,7 +180,7 @@ func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.D
 	if response.StatusCode != http.StatusOK {
 		return nil, 0, own(fmt.Sprintf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	}
-	buffer := r.by.take()
+	buffer := r.take()
 	cpu = timing.CPUOf(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
 	if err != nil {
 		return answer, cpu, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
 // wait is a server's time to compute.
@@ -140,4 +142,26 @@ func TestMuchReceived(t *testing.T) {
 			t.Errorf("%d queues of namespaces are left", len(s.queues.namespaces))
 		}
 	})
+}
+
+// TestNamespacesLeaveRoom: four namespaces with many queries leave places to the next one.
+func TestNamespacesLeaveRoom(t *testing.T) {
+	q, now := newQueues(), time.Unix(1_800_000_000, 0)
+	push := func(name string) {
+		n := q.namespace(name)
+		for range 2 * maxPerServer {
+			p := &poll{server: &server{namespace: n, queue: fairqueue.New(n.queue, maxPerServer)}}
+			p.place.Of = p
+			p.server.queue.Push(&p.place, 0)
+		}
+	}
+	for i := range 4 {
+		push(fmt.Sprint("team-", i))
+	}
+	for p := q.take(now); p != nil; p = q.take(now) {
+		p.displace = nil
+	}
+	if push("shop"); q.take(now) == nil {
+		t.Errorf("%d requests of four namespaces leave none to another one", q.all.Running())
+	}
 }

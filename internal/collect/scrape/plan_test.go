@@ -200,6 +200,29 @@ func (p *plan[T]) checkSlots(t *rapid.T, running, failing int) {
 	}
 }
 
+// TestRetriesOfManyTenants: where each tenant has a target that failed, they have no more places than there are for
+// retries.
+func TestRetriesOfManyTenants(t *testing.T) {
+	p := newPlan(Config[kubelet.Target]{
+		MaxConcurrent: 8, Group: func(target kubelet.Target) string { return target.Node },
+	}.withDefaults())
+	p.set(noon, some(0, 1, 2, 3, 4, 5, 6, 7))
+	now := noon.Add(time.Second)
+	start := func() (started []*entry[kubelet.Target]) {
+		for e, _, _ := p.next(now); e != nil; e, _, _ = p.next(now) {
+			started = append(started, e)
+		}
+		return started
+	}
+	for _, e := range start() {
+		p.done(now, e, 0, errors.New("no"))
+	}
+	now = now.Add(time.Minute)
+	if n := len(start()); n != 2 {
+		t.Errorf("%d of 8 are tried again at a time, want a quarter", n)
+	}
+}
+
 // BenchmarkPlan is what one scrape costs the schedule, among 1000 nodes.
 func BenchmarkPlan(b *testing.B) {
 	p := newPlan(Config[kubelet.Target]{}.withDefaults())

@@ -127,7 +127,7 @@ func ready(
 		}
 		hpa := observehorizontal.HPA(stored)
 		found := c.pods.Pods(hpa.Key())
-		isRead := c.config.Direct.Look(time.Now(), found, &podusage.View{}) == nil
+		isRead := c.config.Direct.Latest(time.Now(), found, &podusage.View{}) == nil
 		if isRead && len(found) == pods && len(hpa.HPA.Status.Conditions) > 0 {
 			dst = append(dst, hpa)
 		}

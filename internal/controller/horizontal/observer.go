@@ -121,6 +121,9 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	if p.record.ownSpecs.HasPods() {
 		o.reader.Own.Follow(p.autoscaler.Key(), p.pods)
 	}
+	if o.readsNodes(p) {
+		o.reader.SetPods(p.autoscaler.Key(), p.pods)
+	}
 	p.metrics = readings.Decision{
 		Autoscaler: p.autoscaler, Policy: &p.policy, Own: p.record.ownSpecs,
 		Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
@@ -138,8 +141,12 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 }
 
 // subscribe has what the object's metrics need collected from now on, if they are needed: that of an edited object
-// in place of what it had.
+// in place of what it had. The pods follow once they are known.
 func (o *observer) subscribe(p *pass, isNeeded bool) {
+	p.record.isSubscribed = isNeeded
+	if !isNeeded || !o.readsNodes(p) {
+		o.reader.SetPods(p.autoscaler.Key(), nil)
+	}
 	if !p.autoscaler.IsWorkload() {
 		return
 	}
@@ -148,7 +155,11 @@ func (o *observer) subscribe(p *pass, isNeeded bool) {
 		specs = nil
 	}
 	o.reader.Own.Set(p.autoscaler.Key(), specs)
-	p.record.isSubscribed = isNeeded
+}
+
+// readsNodes reports whether the decision is made on samples of the nodes.
+func (o *observer) readsNodes(p *pass) bool {
+	return p.purpose == toAct && o.reader.ReadsKubelets(&p.policy)
 }
 
 func (o *observer) observeTarget(p *pass) {
@@ -163,7 +174,7 @@ func (o *observer) observeTarget(p *pass) {
 		return
 	}
 	var follower any
-	if p.purpose == toAct && o.reader.ReadsKubelets(&p.policy) {
+	if o.readsNodes(p) {
 		follower = p.record
 	}
 	both := ""

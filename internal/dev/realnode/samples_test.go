@@ -16,7 +16,7 @@ func TestSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.Open(filepath.Join(root, "internal/collect/kubelet/text/testdata/kubelet-v1.37.1.txt"))
+	text, err := os.Open(filepath.Join(root, "internal", "collect", "kubelet", "text", "testdata", "kubelet-v1.37.1.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,10 @@ func (s scales) Get(
 	fail, selector, hangs := s.fail, s.selector, s.hangs != nil && s.hangs(resource.Resource, name)
 	s.mu.Unlock()
 	if strings.HasPrefix(resource.Resource, "busy") {
-		time.Sleep(s.busy) //nolint:forbidigo // virtual time: the server needs it
+		select {
+		case <-time.After(s.busy):
+		case <-ctx.Done():
+		}
 	}
 	switch {
 	case hangs:

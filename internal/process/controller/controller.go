@@ -187,9 +187,6 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	if err := c.Kubelets.Share(client, log.WithName("node-agents")); err != nil {
-		return nil, err
-	}
 	scales, err := scale.NewAccess(config)
 	if err != nil {
 		return nil, err
@@ -210,7 +207,12 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, err
 	}
+	samples, verticalSamples, err := c.nodeSamples(config, client, log)
+	if err != nil {
+		return nil, err
+	}
 	beside := c.verticalConfig(config, client, scales, log)
+	beside.Samples = verticalSamples
 	beside.Informers, beside.Pods, beside.Metrics, beside.Workloads = all.informers, all.whole, source, objects
 	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(beside)}
 	cfg := controllerhorizontal.Config{
@@ -233,10 +235,8 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if cfg.Events, err = l.startEvents(); err != nil {
 		return nil, err
 	}
-	if c.Kubelets.Reads() {
-		if cfg.Direct, err = c.Kubelets.NewSource(config, client, ctrlmetrics.Registry, cfg.Log); err != nil {
-			return nil, err
-		}
+	if samples != nil {
+		cfg.Direct = samples
 	}
 	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -13,6 +12,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
@@ -23,10 +23,10 @@ import (
 const (
 	// component is the source of the recommender's events, upstream's.
 	component = "vpa-recommender"
-	// scrapeInterval is how often kubelets are asked for the recommender: often enough for
+	// scrapeInterval is how often kubelets are scraped for the recommender: often enough for
 	// the windows that it averages over.
 	scrapeInterval = 10 * time.Second
-	// agentPeriod is how often agents of nodes are asked for it: as often as they read memory, whose peaks it is after.
+	// agentPeriod is how often agents are scraped for it: as often as they read memory, whose peaks it needs.
 	agentPeriod = time.Second
 )
 
@@ -36,7 +36,14 @@ type recommenderConfig struct {
 	// Recommender has what flags say.
 	Recommender recommender.Config
 	Metrics     sampling.Metrics
-	Kubelets    *kubelets.Config
+	// Samples are those of the kubelets; nil where kubelets are not read.
+	Samples  *podusage.Subscription
+	Kubelets *kubelets.Config
+}
+
+// Cadence is how often the recommender needs samples of the nodes.
+func Cadence(of *kubelets.Config, interval time.Duration) podusage.Cadence {
+	return podusage.Cadence{Kubelets: max(of.Interval, min(scrapeInterval, interval)), Agents: agentPeriod}
 }
 
 // recommenderProcess is the recommender with what runs beside it.
@@ -61,18 +68,10 @@ func newRecommenderProcess(c *recommenderConfig) (*recommenderProcess, error) {
 	cfg.Pods, cfg.Evictions = c.Caches.Pods, r.Evictions
 	cfg.Conflicts, cfg.Registerer, cfg.Log = c.Caches.Conflicts.OfVertical, ctrlmetrics.Registry,
 		c.Caches.Log.WithName("recommender")
-	if c.Kubelets.Reads() {
-		// A source of its own: the horizontal side's scrapes every second.
-		slow := *c.Kubelets
-		slow.Agents.Period = agentPeriod
-		slow.Interval = max(slow.Interval, min(scrapeInterval, c.Recommender.Interval))
-		source, err := slow.NewSource(c.Caches.REST, c.Caches.Client,
-			prometheus.WrapRegistererWithPrefix("vertical_", ctrlmetrics.Registry), cfg.Log)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Direct, r.Samples = source, source
-		if cfg.Contention, err = slow.NewContention(c.Caches.REST, source, cfg.Log); err != nil {
+	var err error
+	if c.Samples != nil {
+		cfg.Direct, r.Samples = c.Samples, c.Samples
+		if cfg.Contention, err = c.Kubelets.NewContention(c.Caches.REST, c.Samples, cfg.Log); err != nil {
 			return nil, err
 		}
 	}

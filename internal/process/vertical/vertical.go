@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
@@ -47,7 +48,9 @@ type Config struct {
 	Conflict    conflict.Mode
 	// Workloads is the cache of WorkloadAutoscalers of the horizontal side; nil if that does not run here.
 	Workloads *workloads.Cache
-	Kubelets  *kubelets.Config
+	// Samples are the recommender's of the kubelets; nil where it does not run, or does not read them.
+	Samples  *podusage.Subscription
+	Kubelets *kubelets.Config
 	// FindsConflicts says that Conflict is asked: the horizontal side runs in the same process.
 	FindsConflicts bool
 	Log            logr.Logger
@@ -128,7 +131,8 @@ func (l *Loop) newRecommender(shared *caches.Caches) (*recommenderProcess, curre
 		return nil, nil, nil
 	}
 	r, err := newRecommenderProcess(&recommenderConfig{
-		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
+		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Samples: l.cfg.Samples,
+		Kubelets: l.cfg.Kubelets,
 	})
 	if err != nil {
 		return nil, nil, err

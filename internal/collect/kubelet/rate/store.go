@@ -191,7 +191,11 @@ func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
 		n.mu.Unlock()
 		return nil, 0
 	}
-	return n, now - s.config.MaxSampleAge.Milliseconds()
+	maxAge := s.config.MaxSampleAge
+	if q.MaxSampleAge > 0 {
+		maxAge = q.MaxSampleAge
+	}
+	return n, now - maxAge.Milliseconds()
 }
 
 // of is the first container of the query's pod.

@@ -49,6 +49,14 @@ func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 	return collecting.Wait
 }
 
+// SetPods has these pods of the object scraped from now on, and no others of it; none if the decisions do not need
+// them.
+func (r *Reader) SetPods(key observe.Key, pods []*observe.Pod) {
+	if r.Direct != nil {
+		r.Direct.Set(key, pods)
+	}
+}
+
 // Wait waits for the requests that are under way.
 func (r *Reader) Wait() { r.requests.Wait() }
 
@@ -57,6 +65,7 @@ func (r *Reader) Forget(key observe.Key, of *Record) {
 	if key.Kind == observe.WorkloadAutoscaler {
 		r.Own.Set(key, nil)
 	}
+	r.SetPods(key, nil)
 	of.cached.end()
 	r.setFallback(of, fallbackUnknown)
 	r.setUnreadable(of, 0)

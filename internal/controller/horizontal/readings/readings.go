@@ -31,15 +31,19 @@ import (
 type Direct interface {
 	// Run collects until ctx ends.
 	Run(ctx context.Context, watch podusage.Watch)
-	// Look finds what is known of the pods now; an error says why that is not enough
+	// Set collects these pods of the object from now on, and no others of it.
+	Set(key observe.Key, pods []*observe.Pod)
+	// Latest reads what is known of the pods now; an error says why that is not enough
 	// to decide on.
-	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	// ReportMissing tells which of the pods of the last Latest their agents do not know.
+	ReportMissing(now time.Time, pods []*observe.Pod, v *podusage.View)
 	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
 	// for some seconds where the budget is too short for all.
 	Prefer(atOnce bool, nodes ...string)
 }
 
-var _ Direct = (*podusage.Source)(nil)
+var _ Direct = (*podusage.Subscription)(nil)
 
 type (
 	// Sources are those of the metrics that Plimsoll reads itself.

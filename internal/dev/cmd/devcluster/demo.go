@@ -60,7 +60,7 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	}
 	fmt.Fprintln(out, "Starting a control plane on this machine ...")
 	cluster, err := devcluster.Start(ctx, devcluster.Config{
-		BinDir: built.BinDir, MetricsServer: true, HPAController: o.managed,
+		BinDir: built.BinDir, Kubelets: true, MetricsServer: o.keep, HPAController: o.managed,
 		Log: func(format string, args ...any) { fmt.Fprintf(out, "  "+format+"\n", args...) },
 	})
 	if err != nil {
@@ -84,12 +84,12 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	return err
 }
 
-// without are the parts that the demo can do without.
+// without are the parts that the demo can do without: Plimsoll reads the kubelets and the pods themselves.
 func (o demoOptions) without() []string {
 	if o.keep {
 		return nil
 	}
-	return []string{"kubectl"}
+	return []string{"kubectl", "metrics-server"}
 }
 
 // kind is which object scales.

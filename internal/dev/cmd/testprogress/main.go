@@ -1,6 +1,7 @@
 // Command testprogress shows what `go test -json` reports: a line for each test as it ends, and the whole output of
 // those that fail. The output of all tests goes to a file, one package after the other. Packages may run at the
-// same time.
+// same time. gotestsum has a line for each package, so that minutes pass without one, or for each subtest, and its file
+// is the JSON itself.
 package main
 
 import (

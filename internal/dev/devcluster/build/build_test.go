@@ -57,8 +57,11 @@ func TestModuleGraphsAgree(t *testing.T) {
 	for dir, least := range map[string]int{"": 50, "internal/dev": 80, "tools/autoscaler": 30, "tools/e2e": 100} {
 		agree(t, requirements(t, filepath.Join(root, dir)), theirs, least)
 	}
-	// The workspace of both builds the newer one of two versions, and a release what the product's go.mod names.
-	agree(t, requirements(t, root), requirements(t, filepath.Join(root, "internal", "dev")), 60)
+	// The workspace of internal/dev builds the newer one of two versions, and a release what the product's go.mod names.
+	product := requirements(t, root)
+	for _, dir := range []string{"internal/dev", "test/oracle", "test/chart", "test/ui"} {
+		agree(t, requirements(t, filepath.Join(root, dir)), product, 60)
+	}
 }
 
 // agree wants the same version of each module that both require, and at least so many of those.

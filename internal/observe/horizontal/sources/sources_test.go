@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -109,9 +109,9 @@ func specsOf(t *testing.T, spec *plimsollv1alpha1.WorkloadAutoscalerSpec) []sour
 	return specs
 }
 
-func policyOf(metrics []plimsollv1alpha1.MetricSpec) (decide.Policy, []sources.Spec, decide.Refusal) {
+func policyOf(metrics []plimsollv1alpha1.MetricSpec) (horizontal.Policy, []sources.Spec, horizontal.Refusal) {
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{Metrics: metrics}}
-	return horizontal.PolicyOf(horizontal.WorkloadAutoscaler(wla), horizontal.DefaultOptions())
+	return observehorizontal.PolicyOf(observehorizontal.WorkloadAutoscaler(wla), observehorizontal.DefaultOptions())
 }
 
 func TestSelector(t *testing.T) {

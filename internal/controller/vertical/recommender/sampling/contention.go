@@ -37,7 +37,7 @@ func (c *contended) run(ctx context.Context, interval time.Duration) {
 	for {
 		seen, err := c.read(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			c.log.Info("throttling and pressure of CPU are not seen everywhere", "why", err.Error())
+			c.log.Info("CPU throttling and pressure unavailable on some nodes", "err", err.Error())
 		}
 		failed = err != nil
 		c.mu.Lock()

@@ -39,7 +39,8 @@ func ImportLoad(ctx context.Context, node *realnode.Node) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "load")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/plimsoll-dev/plimsoll/internal/dev/test/node/load")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path,
+		"github.com/plimsoll-dev/plimsoll/internal/dev/test/node/load")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the load: %w\n%s", err, out)

@@ -153,29 +153,28 @@ func (l *Lines) fail(err error) {
 
 // toWanted goes to what is behind the name on the next line of a wanted sample.
 func (l *Lines) toWanted() bool {
-	text := l.text
+	text, isStrict := l.text, l.config.IsStrict
 	for i := l.pos; i < len(text); {
-		l.start = i
+		start := i
 		if c := text[i]; c == ' ' || c == '\t' {
 			i = endOfBlanks(text, i)
 		}
-		var err error
 		if l.begins[text[i]] {
 			n := l.readName(text[i:])
 			if n > 0 && l.isWanted {
-				l.pos = i + n
+				l.start, l.pos = start, i+n
 				return true
 			}
-			if n == 0 && l.config.IsStrict {
-				err = nameError(text[i:])
+			if n == 0 && isStrict {
+				l.start = start
+				l.fail(nameError(text[i:]))
+				return false
 			}
 		}
 		end := i + bytes.IndexByte(text[i:], '\n')
-		if err == nil && l.config.IsStrict {
-			err = l.checkLength(end)
-		}
-		if err != nil {
-			l.fail(err)
+		if isStrict && end-start > l.config.MaxLineBytes {
+			l.start = start
+			l.fail(l.checkLength(end))
 			return false
 		}
 		i = end + 1

@@ -50,7 +50,7 @@ cluster and with your own permissions; the commands for files to try settings wi
 cluster. What runs in a cluster is started by the manifests in config/, not by hand.
 
 The exit status is 0 if all went well, 1 if the answer of a command is no or it failed, and
-2 if the command line cannot work. docs/cli.md has the details, and shell completion.`
+2 if the command line cannot work. docs/reference/flags.md has the details, and shell completion.`
 
 const rootExample = `  # Is the cluster fit for Plimsoll?
   plimsoll doctor

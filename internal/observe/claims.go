@@ -21,7 +21,7 @@ type claim struct {
 }
 
 // claimsOf are the resources that claims give to the pod. What a device needs beside them, its overhead, is no request
-// for the containers' work.
+// for the containers' work. Neither is what init containers alone have, which end before that work begins.
 func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 	for _, status := range slices.Backward(pod.Status.NodeAllocatableResourceClaimStatuses) {
 		containers := status.Containers
@@ -30,6 +30,9 @@ func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 		}
 		for _, mapped := range slices.Backward(status.Mapping) {
 			for _, name := range slices.Backward(containers) {
+				if endsBeforeWork(pod, name) {
+					continue
+				}
 				list = unique.Make(claim{
 					name: status.ResourceClaimName, container: name, resource: mapped.Name, next: list,
 				})
@@ -37,6 +40,18 @@ func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 		}
 	}
 	return list
+}
+
+// endsBeforeWork reports whether the container is an init container and no sidecar.
+func endsBeforeWork(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && !isSidecar(&c)
+	})
+}
+
+// isSidecar reports whether the init container lives as long as the pod.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // claimed reports whether a claim adds to the request, which then is a part of what the pod, or the named container,

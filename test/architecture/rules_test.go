@@ -203,19 +203,29 @@ func a() {
 }
 `
 	wantFound(t, sleepBreaches(tree(t, map[string]string{
-		"internal/kube/a.go":                 sleeps,
-		"internal/kube/a_test.go":            sleeps,
-		"internal/kube/said_test.go":         virtual, // said, but real: no synctest here
-		"internal/controller/a_test.go":      virtual,
-		"internal/controller/world.go":       "package a\n\nimport _ \"testing/synctest\"\n",
-		"internal/kube/kubetest/kubetest.go": sleeps,
-		"test/integration/wait.go":           sleeps,
-		"test/integration/other.go":          "package a\n\nfunc a(time interface{ Sleep() }) { time.Sleep() }\n",
-		"test/integration/second.go":         "package a\n\nimport \"time\"\n\nfunc b() { time.NewTimer(1) }\n",
+		"internal/kube/a.go":                      sleeps,
+		"internal/kube/a_test.go":                 sleeps,
+		"internal/kube/said_test.go":              virtual, // said, but real: no synctest here
+		"internal/controller/a_test.go":           virtual,
+		"internal/controller/world.go":            "package a\n\nimport _ \"testing/synctest\"\n",
+		"internal/kube/kubetest/kubetest.go":      sleeps,
+		"internal/dev/test/integration/wait.go":   sleeps,
+		"internal/dev/test/integration/other.go":  "package a\n\nfunc a(time interface{ Sleep() }) { time.Sleep() }\n",
+		"internal/dev/test/integration/second.go": "package a\n\nimport \"time\"\n\nfunc b() { time.NewTimer(1) }\n",
 	})),
-		"internal/controller/a_test.go:7", "internal/kube/a_test.go:5",
+		"internal/controller/a_test.go:7", "internal/dev/test/integration/wait.go:5", "internal/kube/a_test.go:5",
 		"internal/kube/kubetest/kubetest.go:5", "internal/kube/said_test.go:6",
-		"internal/kube/said_test.go:7", "test/integration/wait.go:5")
+		"internal/kube/said_test.go:7")
+}
+
+func TestOutsideBreaches(t *testing.T) {
+	const reads = "package a\n\nvar a, b = \"../b/testdata/x\", \"../../../config\" // line 3\n"
+	wantFound(t, outsideBreaches(tree(t, map[string]string{
+		"internal/dev/a/a_test.go":      reads,
+		"internal/dev/a/a.go":           reads,
+		"internal/dev/test/a/a_test.go": reads,
+		"internal/kube/a_test.go":       reads,
+	})), "internal/dev/a/a_test.go:3 names config")
 }
 
 func TestSkipBreaches(t *testing.T) {

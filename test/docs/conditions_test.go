@@ -35,8 +35,8 @@ var forwards = map[string]bool{
 // statement whose reason is no constant needs its values below.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	b := generated("Conditions and events", "service owners who read `kubectl describe`, and for programs that read "+
-		"statuses: each type of condition with its reasons, and each event.", "the code that sets them")
+	b := generated("Conditions and events", "What `kubectl describe` and statuses show: each type of condition with its "+
+		"reasons, and each event.", "the code that sets them")
 	b.WriteString("\n`…` stands for a part of a message that names what it is about. Programs go by types and reasons: " +
 		"messages may change.\n")
 	code := newCodeBase(t)

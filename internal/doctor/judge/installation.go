@@ -60,7 +60,7 @@ func twice(all []doctor.Deployment) doctor.Finding {
 	return doctor.Finding{
 		Level: doctor.Warning, What: "Plimsoll is installed more than once: " + listed(names),
 		Why: "each object is left to the first installation, so that the others do nothing and cost the same",
-		Do:  "delete all but one, or give each namespaces of its own (docs/acting.md)",
+		Do:  "delete all but one, or give each namespaces of its own (docs/install.md)",
 	}
 }
 

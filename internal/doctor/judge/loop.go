@@ -114,7 +114,7 @@ func both(f *doctor.Facts, own, other *writes) doctor.Finding {
 			short(f.ServerNow().Sub(own.newest)), short(f.ServerNow().Sub(other.newest))),
 		Why: "two controllers that scale the same workloads undo each other's decisions",
 		Do: "start kube-controller-manager with " + loopOffFlag + ", or Plimsoll with --" + modeFlag +
-			"=auto, which leaves HPAs to it (docs/acting.md)",
+			"=auto, which leaves HPAs to it (docs/install.md)",
 	}
 	if len(f.Controllers()) == 0 || mode(f) != "auto" {
 		return found
@@ -144,7 +144,7 @@ func bothConfigured() doctor.Finding {
 		What:  "the loop of kube-controller-manager is on, and Plimsoll runs with --" + modeFlag + "=act",
 		Why:   "two controllers that scale the same workloads undo each other's decisions",
 		Do: "start kube-controller-manager with " + loopOffFlag + ", or Plimsoll with --" + modeFlag +
-			"=auto (docs/acting.md)",
+			"=auto (docs/install.md)",
 	}
 }
 

@@ -109,7 +109,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	}
 	e, err := r.horizontal(ctx, object, autoscaler, controller)
 	if err == nil && object.Kind == observe.HorizontalPodAutoscaler {
-		e.AddOlder(autoscaler.HorizontalPodAutoscaler, r.kubernetes)
+		e.AddOlder(autoscaler.HPA, r.kubernetes)
 	}
 	return e, err
 }
@@ -127,7 +127,7 @@ func (r *ClusterReader) horizontal(
 	ctx context.Context, object observe.Key, autoscaler observehorizontal.Autoscaler,
 	controller explainhorizontal.Controller,
 ) (*explainhorizontal.Explanation, error) {
-	why := explainhorizontal.NotExposed(autoscaler.HorizontalPodAutoscaler)
+	why := explainhorizontal.NotExposed(autoscaler)
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {
@@ -170,8 +170,9 @@ func (r *ClusterReader) autoscaler(
 	if err != nil {
 		return observehorizontal.Autoscaler{}, explainhorizontal.Undecided, err
 	}
+	autoscaler := observehorizontal.HPA(hpa)
 	if r.options.Controller != Auto {
-		return observehorizontal.HPA(hpa), r.options.Controller, nil
+		return autoscaler, r.options.Controller, nil
 	}
-	return observehorizontal.HPA(hpa), explainhorizontal.ControllerOf(hpa), nil
+	return autoscaler, explainhorizontal.ControllerOf(autoscaler), nil
 }

@@ -73,19 +73,19 @@ func (r *inputReader) Workload(ctx context.Context, name types.NamespacedName) (
 func (r *inputReader) Read(
 	ctx context.Context, autoscaler observehorizontal.Autoscaler, now time.Time,
 ) (*snapshothorizontal.Step, error) {
-	hpa := autoscaler.HorizontalPodAutoscaler
+	namespace, ref := autoscaler.Namespace, autoscaler.Target()
 	step := &snapshothorizontal.Step{
 		Snapshot: &snapshothorizontal.Snapshot{
-			ObjectMeta: metav1.ObjectMeta{Namespace: hpa.Namespace, Name: hpa.Name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: autoscaler.Name},
 			Time:       now, Options: snapshothorizontal.OptionsOf(r.Options),
 		},
-		HPA: hpa, Workload: autoscaler.Workload,
+		HPA: autoscaler.HPA, Workload: autoscaler.Workload,
 	}
-	target, err := r.Scales.Get(ctx, hpa.Namespace, hpa.Spec.ScaleTargetRef)
+	target, err := r.Scales.Get(ctx, namespace, ref)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, apierror.Request{Verb: "get", Resource: "scale of " +
-			hpa.Spec.ScaleTargetRef.Kind + " " + hpa.Spec.ScaleTargetRef.Name, Namespace: hpa.Namespace}.Sentence(err)
+		return nil, apierror.Request{Verb: "get", Resource: "scale of " + ref.Kind + " " + ref.Name,
+			Namespace: namespace}.Sentence(err)
 	case err != nil:
 		step.Snapshot.ScaleError = err.Error()
 		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
@@ -93,7 +93,7 @@ func (r *inputReader) Read(
 	step.Scale = target.Scale
 	policy := step.Policy(r.Options)
 	seen, selector := observehorizontal.Target(target.Scale)
-	observation := horizontal.Observation{Target: seen, ScaledToZero: observehorizontal.ScaledToZero(hpa)}
+	observation := horizontal.Observation{Target: seen, ScaledToZero: autoscaler.ScaledToZero()}
 	if seen.Selector.Problem != podselector.Fine || !horizontal.NeedsReadings(&policy, &horizontal.State{}, &observation) {
 		return step, nil
 	}
@@ -105,13 +105,12 @@ func (r *inputReader) Read(
 
 // Pods are those of the target; none where its scale has no selector.
 func (r *inputReader) Pods(ctx context.Context, autoscaler observehorizontal.Autoscaler) ([]*corev1.Pod, error) {
-	hpa := autoscaler.HorizontalPodAutoscaler
-	ref := hpa.Spec.ScaleTargetRef
-	target, err := r.Scales.Get(ctx, hpa.Namespace, ref)
+	namespace, ref := autoscaler.Namespace, autoscaler.Target()
+	target, err := r.Scales.Get(ctx, namespace, ref)
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, apierror.Request{Verb: "get", Resource: "scale of " + ref.Kind + " " + ref.Name,
-			Namespace: hpa.Namespace}.Sentence(err)
+			Namespace: namespace}.Sentence(err)
 	case err != nil:
 		return nil, fmt.Errorf("reading the scale of %s %s: %w", ref.Kind, ref.Name, err)
 	}
@@ -169,13 +168,15 @@ func isControlledBy(object metav1.Object, is func(types.UID) bool) bool {
 
 // ask asks for all metrics side by side.
 func (r *inputReader) ask(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
-	questions := query.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
+	autoscaler := step.Autoscaler()
+	questions := query.Questions{
+		Source: r.Metrics, Autoscaler: autoscaler, Policy: policy, Selector: step.Scale.Status.Selector,
+	}
 	answers := make([]observehorizontal.Response, len(policy.Metrics))
 	var asking sync.WaitGroup
 	asked := time.Now()
-	autoscaler := step.Autoscaler()
 	for i := range answers {
-		if observehorizontal.IsOwn(autoscaler, i) {
+		if autoscaler.IsOwn(i) {
 			// Only the controller has a way to the pods and servers.
 			step.Snapshot.Awaited = append(step.Snapshot.Awaited, i)
 			continue
@@ -184,13 +185,13 @@ func (r *inputReader) ask(ctx context.Context, step *snapshothorizontal.Step, po
 	}
 	asking.Wait()
 	for i := range answers {
-		if observehorizontal.IsOwn(autoscaler, i) {
+		if autoscaler.IsOwn(i) {
 			continue
 		}
 		if err := answers[i].Err; apierrors.IsForbidden(err) {
 			return apierror.Request{
 				Verb: "list", Resource: "the values of " + policy.Metrics[i].Describe(policy.Divergences),
-				Namespace: step.HPA.Namespace,
+				Namespace: autoscaler.Namespace,
 			}.Sentence(err)
 		}
 		step.AddAnswer(i, &answers[i])

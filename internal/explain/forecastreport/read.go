@@ -42,7 +42,7 @@ func Read(
 	if err != nil {
 		return nil, err
 	}
-	policy, refusal := observehorizontal.PolicyOf(autoscaler, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(autoscaler, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		return nil, fmt.Errorf("%s %s: %s", object.Kind, object.NamespacedName, refusal.Message)
 	}
@@ -87,7 +87,7 @@ type loadOf struct {
 }
 
 func loadFromPrometheus(ctx context.Context, past *Past, from PastLoad, of loadOf) error {
-	ref := of.autoscaler.Spec.ScaleTargetRef
+	ref := of.autoscaler.Target()
 	q := prometheushistory.Query{
 		Namespace: past.Object.Namespace, Kind: ref.Kind, Name: ref.Name, From: of.now.Add(-from.Lasts), To: of.now,
 	}

@@ -58,7 +58,7 @@ func (r *Result) writeDivergences(p *output.Page) {
 
 // writeDetails prints how the decision came about, and its report.
 func (r *Result) writeDetails(p *output.Page, allPods bool) {
-	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
+	d, ref := &r.Decision, r.Step.Autoscaler().Target()
 	p.Add("target", "%s: %s; minReplicas %d, maxReplicas %d", strings.Trim(ref.Kind+"/"+ref.Name, "/"), r.countsText(),
 		d.Bounds.MinReplicas, d.Bounds.MaxReplicas)
 	workload{r}.writeOwn(p)
@@ -76,7 +76,7 @@ func (r *Result) writeDetails(p *output.Page, allPods bool) {
 	r.writeLimits(p)
 	var rows [][]string
 	for _, c := range r.Status.Conditions {
-		rows = append(rows, []string{string(c.Type), string(c.Status), c.Reason, c.Message})
+		rows = append(rows, []string{c.Type, string(c.Status), c.Reason, c.Message})
 	}
 	p.Table("conditions", rows)
 	rows = nil

@@ -6,7 +6,6 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
@@ -16,7 +15,7 @@ type ownMetric struct {
 	i int
 }
 
-func (m ownMetric) isOwn() bool { return observehorizontal.IsOwn(m.Step.Autoscaler(), m.i) }
+func (m ownMetric) isOwn() bool { return m.Step.Autoscaler().IsOwn(m.i) }
 
 // write prints what the metric is read from, and what its server says beside its values.
 func (m ownMetric) write(p *output.Page) {

@@ -134,7 +134,7 @@ func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []con
 	var others []conflict.Horizontal
 	for _, hpa := range step.Horizontals {
 		if to := hpa.Spec.ScaleTargetRef; isSame(ref, to.APIVersion, to.Kind, to.Name) {
-			others = append(others, observevertical.HorizontalOf(hpa))
+			others = append(others, observevertical.HorizontalOf(observehorizontal.HPA(hpa)))
 		}
 	}
 	for _, wla := range step.Workloads {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -25,6 +24,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 )
@@ -149,9 +149,9 @@ func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) 
 
 // OfHorizontal says how a vertical autoscaler conflicts with this object, as far as that is
 // known; empty if none does.
-func (l *Loop) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+func (l *Loop) OfHorizontal(a observehorizontal.Autoscaler) string {
 	if finder := l.finder.Load(); finder != nil {
-		return finder.OfHorizontal(hpa)
+		return finder.OfHorizontal(a)
 	}
 	return ""
 }

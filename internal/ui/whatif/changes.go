@@ -84,7 +84,7 @@ func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if field == "schedules" && autoscaler.Workload == nil {
+		if field == "schedules" && !autoscaler.IsWorkload() {
 			return nil, invalid("schedules: only a WorkloadAutoscaler has them")
 		}
 		var value any
@@ -132,9 +132,11 @@ func targetChange(autoscaler observehorizontal.Autoscaler, asked *view.TargetCha
 
 // metricsOf are the object's, as its manifest has them.
 func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]any, err error) {
-	var own any = autoscaler.Spec.Metrics
-	if autoscaler.Workload != nil {
+	var own any
+	if autoscaler.IsWorkload() {
 		own = autoscaler.Workload.Spec.Metrics
+	} else {
+		own = autoscaler.HPA.Spec.Metrics
 	}
 	text, err := json.Marshal(own)
 	if err != nil {

@@ -115,7 +115,7 @@ func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, 
 			return nil, invalid("%s: %v", one.name, err)
 		}
 		settings = append(settings, simulate.Setting{
-			Name: one.name, Side: simulate.Plimsoll, HPA: autoscaler.HorizontalPodAutoscaler, Workload: autoscaler.Workload,
+			Name: one.name, Side: simulate.Plimsoll, HPA: autoscaler.HPA, Workload: autoscaler.Workload,
 		})
 	}
 	return settings, nil
@@ -124,7 +124,7 @@ func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, 
 // sceneOf is the world in which both are played: the pods are those of the object's target.
 func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Scene, error) {
 	pods := simulate.DefaultWorkload()
-	if target := manifest.Target(object.Manifests, settings[0].HPA.Spec.ScaleTargetRef); target != nil {
+	if target := manifest.Target(object.Manifests, settings[0].Autoscaler().Target()); target != nil {
 		if err := target.Fill(&pods); err != nil {
 			return nil, fmt.Errorf("the target: %w", err)
 		}

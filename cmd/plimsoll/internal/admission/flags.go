@@ -99,7 +99,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 			"=false. All are off by default.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
-			"between (docs/compatibility.md).")
+			"between (docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "divergences", divergence.All())
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a "+

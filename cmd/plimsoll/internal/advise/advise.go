@@ -39,7 +39,7 @@ their targets for problems that autoscaling guides warn about, and for what the 
 server refuses. Argo's Rollouts are targets too, and KEDA's ScaledObjects are HPAs.
 What it does not examine it names. Each finding has an
 object, a field, a reason and, where there is one, the patch that fixes it. What a rule
-says of HPAs it says of WorkloadAutoscalers. docs/advice.md explains every rule.
+says of HPAs it says of WorkloadAutoscalers. docs/reference/advice.md explains every rule.
 
 An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
 cluster it reads with your rights; rules that need what you may not read are left
@@ -240,7 +240,7 @@ func choose(all []*rules.Rule, names []string) ([]*rules.Rule, error) {
 	for _, name := range names {
 		bare, isLeft := strings.CutPrefix(name, "-")
 		if !slices.ContainsFunc(all, func(r *rules.Rule) bool { return r.Name == bare }) {
-			return nil, fmt.Errorf("there is no rule %q; docs/advice.md lists them", bare)
+			return nil, fmt.Errorf("there is no rule %q; docs/reference/advice.md lists them", bare)
 		}
 		if isLeft {
 			left[bare] = true

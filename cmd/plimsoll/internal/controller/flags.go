@@ -125,7 +125,7 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		"How long a warning that says the same about an object is not repeated. 0 repeats each.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
-			"(docs/compatibility.md).")
+			"(docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "divergences", horizontaldivergence.All())
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
 		"What becomes of HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on all, "+

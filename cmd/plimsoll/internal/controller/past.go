@@ -28,7 +28,7 @@ func (f *pastFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.isRead, pastPrefix+"from-prometheus", false,
 		"Begin the history and the forecast of an HPA or WorkloadAutoscaler with the CPU load that Prometheus knows of the "+
 			"time before, where no checkpoint has the 30 hours that a forecast needs. --prometheus-address and the flags "+
-			"with it say where (docs/history.md).")
+			"with it say where (docs/forecast.md).")
 	fs.StringVar(&f.length, pastPrefix+"length", "14d", "How far back Prometheus is asked for that.")
 }
 

@@ -85,7 +85,7 @@ func (f *recommenderFlags) AddShared(fs *pflag.FlagSet) {
 			"=false. All are off by default.")
 	fs.StringVar(&f.divergences, "vertical-divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
-			"between (docs/compatibility.md).")
+			"between (docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "vertical-divergences", verticaldivergence.All())
 	fs.StringVar((*string)(&f.Conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves "+

@@ -223,12 +223,12 @@ func (f *simulateFlags) append(
 			if err != nil {
 				return nil, cmderror.Usagef("--as: %w", err)
 			}
-			if a.Workload != nil && as == simulate.Upstream && len(f.sides) > 1 {
+			if a.IsWorkload() && as == simulate.Upstream && len(f.sides) > 1 {
 				continue
 			}
 			settings = append(settings, simulate.Setting{
 				Name: f.nameOf(n.name, names, side, len(combinations)), Side: as,
-				HPA: a.HorizontalPodAutoscaler, Workload: a.Workload,
+				HPA: a.HPA, Workload: a.Workload,
 			})
 		}
 	}
@@ -288,7 +288,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
 		return nil, cmderror.Usagef("--speed-up: %v, want more than 0", f.speedUp)
 	}
-	w, err := f.pod(settings[0].HPA.Spec.ScaleTargetRef, objects)
+	w, err := f.pod(settings[0].Autoscaler().Target(), objects)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ they are compared.
 With --forecast each setting is played without a forecast and with one, and a table says
 what the forecast avoids and wastes on each day.
 
-docs/simulate.md explains the model and each line of the score. The exit status is 0 if it was
+docs/reference/simulation.md explains the model and each line of the score. The exit status is 0 if it was
 played, 1 if something could not be read, 2 if the command line cannot work.`
 
 const simulateExample = `  # Yesterday's load under both controllers, with a picture

@@ -101,7 +101,7 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	}
 	translate, readings := &d.Scratch.answers, d.Scratch.readings[:0]
 	translate.Reset(d.Policy, d.Pods)
-	translate.LeaveOutOthers(d.HPA.SelectsByOwner())
+	translate.LeaveOutOthers(d.Autoscaler.SelectsByOwner())
 	for i := range q.answers {
 		if d.Own.Has(i) {
 			readings = append(readings, d.Scratch.own.Reading(i, translate))
@@ -119,7 +119,7 @@ func (r *Reader) readOwn(d *Decision, q *collection) {
 	if d.Own == nil {
 		return
 	}
-	r.Own.Latest(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
+	r.Own.Latest(time.Now(), &own.Query{Key: d.Autoscaler.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
 	for i := range d.Own {
 		q.known[i] = q.known[i] || d.Own.Has(i)
 	}

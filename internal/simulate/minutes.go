@@ -37,7 +37,6 @@ func (m *minutes) add(moment *Moment) {
 	minute.Needed += second * float32(moment.Need)
 }
 
-// decided adds a decision.
 func (m *minutes) decided(at time.Duration, r *forecast.Result) {
 	minute := m.at(at)
 	minute.Forecast, minute.Reason = max(minute.Forecast, r.Replicas), r.Reason

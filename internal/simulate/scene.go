@@ -58,7 +58,7 @@ type Setting struct {
 	Floor func(at time.Duration) int32
 	// Without are divergences that are switched off, of Plimsoll's loop.
 	Without divergence.Set
-	// Forecast is what becomes of the forecast, whatever the object says; nil leaves it as the object says.
+	// Forecast overrides the object's forecast mode; nil keeps it.
 	Forecast *forecast.Mode
 }
 
@@ -153,7 +153,7 @@ type Scene struct {
 	maxReplicas int32
 }
 
-// Timing is when the two controllers look, and how old what they see is.
+// Timing is when the two controllers decide, and how old their metrics are.
 type Timing struct {
 	Upstream loop.UpstreamTiming
 	Plimsoll loop.PlimsollTiming
@@ -324,7 +324,6 @@ func (t *Timing) validate() error {
 	return nil
 }
 
-// options are the flags with which a side decides.
 func (s Side) options() observehorizontal.Options {
 	o := observehorizontal.DefaultOptions()
 	if s == Upstream {
@@ -339,7 +338,6 @@ func (s *Scene) requestsPerUnit() float64 {
 	return s.Workload.CPURequestMilli / s.Workload.Profile.CPUPerRequestMilliCoreSeconds / s.PodCapacity
 }
 
-// replicas are those at the beginning.
 func (s *Scene) replicas(p *horizontal.Policy) int32 {
 	if s.Replicas > 0 {
 		return s.Replicas
@@ -358,7 +356,6 @@ func (s *Scene) loopSeed() uint64 {
 	return h.Sum64()
 }
 
-// world is the scene's with what is the setting's.
 func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	arrivals, err := load.NewArrivals(load.ArrivalsConfig{
 		Load: s.Load, PerUnit: s.requestsPerUnit(), Burstiness: s.Burstiness, Before: warmUp, Seed: s.Seed,

@@ -38,7 +38,6 @@ func (s *Series) add(m *Moment) {
 	}
 }
 
-// finish ends a point.
 func (s *Series) finish() {
 	if s.n == 0 {
 		return

@@ -22,7 +22,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 		MayBeZero:  p.WorkloadAutoscaler != nil || p.MinReplicas == 0 && zero.IsSeen(p.Metrics),
 		ScaleError: d.target.Error, Selector: d.target.Selector.Report(),
 		Current: &d.Current, Desired: &d.Desired, ActiveDesired: &d.ActiveDesired, Rescale: d.Rescale, Proposed: d.Proposed,
-		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, Ahead: d.Ahead,
+		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, Ahead: d.ForecastReplicas,
 		RaisedToMin: d.RaisedToMin,
 		Schedules:   &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, Refusal: d.refusal,
 		IsScaledToZero: d.isScaledToZero, IsOwnZero: d.isOwnZero, WriteError: outcome.Error,

@@ -135,7 +135,7 @@ func (r *Result) branchText() string {
 		}
 		return "metrics: none may scale down before all have a value newer than the last scale-up"
 	default:
-		if r.Decision.Ahead > 0 {
+		if r.Decision.ForecastReplicas > 0 {
 			return "metrics, and a forecast of more"
 		}
 		return "metrics"
@@ -353,8 +353,8 @@ func (r *Result) writeLimits(p *lines.Page) {
 	}
 	p.Add("proposed", "%d, by %s", d.Proposed.Replicas, sourceText(d.Proposed))
 	p.Add("stabilized", "%s", stabilizedText(&d.Stabilized))
-	if d.Ahead > 0 {
-		p.Add("raised", "to %d, by the forecast", d.Ahead)
+	if d.ForecastReplicas > 0 {
+		p.Add("raised", "to %d, by the forecast", d.ForecastReplicas)
 	}
 	p.Add("limits", "%s", limitedText(d))
 	if d.RaisedToMin {
@@ -384,7 +384,6 @@ func limitedText(d *horizontal.Decision) string {
 	return text
 }
 
-// resultText is what becomes of the replica count.
 func (r *Result) resultText() string {
 	d := &r.Decision
 	if text := (workload{r}).heldText(); text != "" {

@@ -8,7 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// sourceText is what a proposal comes from.
 func sourceText(proposed proposal.Proposal) string {
 	switch proposed.Source {
 	case proposal.Schedule:

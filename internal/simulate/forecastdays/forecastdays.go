@@ -84,7 +84,6 @@ func days(start time.Time, without, with []simulate.Minute) (days []replay.Day) 
 	return slices.Clip(days)
 }
 
-// add adds a minute.
 func add(day *replay.Day, without, with *simulate.Minute) {
 	day.Add(&without.Tally, &with.Tally)
 	if with.Forecast > 0 && float32(with.Forecast) > with.Needed {

@@ -45,7 +45,6 @@ type node struct {
 	emptySince time.Duration
 }
 
-// slots are how many pods fit on a node.
 func (w *World) slots() int {
 	request := w.config.Resources.CPURequestMilli
 	for i := range w.config.Sidecars {
@@ -115,7 +114,6 @@ func (w *World) vacate(p *Pod) {
 	p.node = nil
 }
 
-// addNode brings a node.
 func (w *World) addNode() {
 	name := fmt.Sprintf("node-%d", w.nodesBorn)
 	w.nodesBorn++

@@ -37,7 +37,6 @@ func (r *rollout) count(pods []*Pod) (c counts) {
 	return c
 }
 
-// isOld reports whether a pod is replaced.
 func (r *rollout) isOld(p *Pod) bool { return p.Number < r.before }
 
 // surge is how many pods more than wanted there may be now.

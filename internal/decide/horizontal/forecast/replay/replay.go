@@ -1,5 +1,5 @@
-// Package replay has a forecast learn a load of the past, and shows what the forecast would have done on each day.
-// It walks forward: what is asked for in a minute follows from the minutes before it.
+// Package replay feeds a past load to a forecast, and shows what the forecast would have done on each day. It walks
+// forward: what is asked for in a minute follows from the minutes before it.
 package replay
 
 import (
@@ -80,7 +80,6 @@ func Needed() time.Duration {
 	return Play(&nothing, &Config{Settings: forecast.Settings{Mode: forecast.Active}, MaxReplicas: 1}).Last.Needed
 }
 
-// input is a minute's.
 func (c *Config) input(load *Load, i int) *forecast.Input {
 	pods := load.Pods[i]
 	in := &forecast.Input{

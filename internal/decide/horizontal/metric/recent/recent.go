@@ -1,4 +1,4 @@
-// Package recent limits what pods count for that have become ready a short while ago.
+// Package recent limits the effect of pods that have just become ready.
 //
 // A pod that starts uses CPU for itself: classes are loaded, code is compiled, caches
 // are filled, for some seconds after it is ready, too. If that counted as load, each
@@ -10,7 +10,7 @@
 // Where no other pods are there, as at the first start of a target or in a rollout, those
 // that have been ready for a whole window of metrics-server stand in for them: they are
 // what upstream's controller, too, would decide on. After a rise of the count they do so
-// only as often as that decides: whoever looks each second would follow each rise by the
+// only as often as that decides: deciding each second would follow each rise by the
 // next one for the start of the same pods. Otherwise load cannot be distinguished
 // from a start yet, and the pods count with at most their target, which neither raises the
 // count nor keeps it from falling.
@@ -43,7 +43,7 @@ type Total struct {
 // Pods are those that are not warm: for less than a window, and for longer.
 type Pods struct{ newest, newer Total }
 
-// Add takes in a pod that has been ready for so long when its sample was taken.
+// Add adds a pod that has been ready for so long when its sample was taken.
 func (p *Pods) Add(readyFor time.Duration, used, wanted int64) {
 	switch {
 	case readyFor < window:

@@ -1,4 +1,4 @@
-// Package verdict says how a metric came to the replica count that it proposes.
+// Package verdict names how a metric came to the replica count that it proposes.
 package verdict
 
 // Verdict says how a metric came to its proposal.

@@ -101,7 +101,6 @@ func complete(o *Objects, cmd *cobra.Command, kinds []Kind, typed string) ([]str
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// names are those of the objects of a kind.
 func (o *Objects) names(cmd *cobra.Command, kind, typed string) []string {
 	of := o.kind(kind)
 	if of == nil {

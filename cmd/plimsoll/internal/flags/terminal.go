@@ -19,7 +19,6 @@ func IsTerminal(out io.Writer) bool {
 	return ok
 }
 
-// descriptor is that of a terminal.
 func descriptor(out io.Writer) (fd int, isTerminal bool) {
 	file, ok := out.(interface{ Fd() uintptr })
 	if !ok {

@@ -90,7 +90,6 @@ func unknownName(err error) (name string, isUnknown bool) {
 	return name, quoteErr == nil
 }
 
-// names are those of the commands below one.
 func names(cmd *cobra.Command) []string {
 	var all []string
 	for _, each := range cmd.Commands() {

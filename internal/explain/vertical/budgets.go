@@ -43,7 +43,6 @@ func newBudgets(objects []*policyv1.PodDisruptionBudget) budgets {
 	return all
 }
 
-// evict is what becomes of an eviction.
 func (all budgets) evict(pods []*corev1.Pod, uid string) update.Outcome {
 	at := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return string(p.UID) == uid })
 	if at < 0 {

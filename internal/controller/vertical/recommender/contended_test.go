@@ -73,7 +73,7 @@ func TestContentionIsSaid(t *testing.T) {
 		if c := w.condition("web", finding.CPUContended.String()); c != nil {
 			t.Errorf("when it is over the condition is still there: %+v", c)
 		}
-		if n := strings.Count(strings.Join(w.logs, "\n"), "not seen everywhere"); n != 1 {
+		if n := strings.Count(strings.Join(w.logs, "\n"), "unavailable on some nodes"); n != 1 {
 			t.Errorf("a node that does not answer is told %d times, want once", n)
 		}
 	})

@@ -335,7 +335,7 @@ func TestBadObjects(t *testing.T) {
 			"gone":    {"ConfigUnsupported", "Deployment shop/gone does not exist"},
 			"strange": {"ConfigUnsupported", "unhandled targetRef"},
 			"crash":   {"ConfigUnsupported", "Cannot read targetRef"},
-			"twin":    {finding.TargetShared.String(), "Deployment twin has several: twin, twin2; pods get what twin says"},
+			"twin":    {finding.TargetShared.String(), "Deployment twin has several: twin, twin2; twin applies to its pods"},
 			"twin2":   {finding.TargetShared.String(), "pods get what twin says"},
 			"narrow":  {finding.ConfigInvalid.String(), "max"},
 		} {
@@ -380,7 +380,7 @@ func TestOthersConditionsStay(t *testing.T) {
 	})
 }
 
-func TestCheckpointsThatNobodyNeedsAreDeleted(t *testing.T) {
+func TestOrphanedCheckpointsAreDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		checkpoint := func(owner, container string) {
 			w.checkpoints[owner+"-"+container] = &vpav1.VerticalPodAutoscalerCheckpoint{

@@ -1,5 +1,4 @@
-// Package history gives new VerticalPodAutoscalers what their workloads' pods used before the recommender started, from
-// Prometheus.
+// Package history loads the past usage of the workloads of new VerticalPodAutoscalers from Prometheus.
 package history
 
 import (
@@ -47,14 +46,14 @@ func (h *History) Read(ctx context.Context, namespaces []string) bool {
 			for _, pod := range pods {
 				h.pods[pod.Namespace] = append(h.pods[pod.Namespace], pod)
 			}
-			h.Log.Info("history was read from Prometheus", "namespaces", len(namespaces), "pods", len(pods))
+			h.Log.Info("history loaded from Prometheus", "namespaces", len(namespaces), "pods", len(pods))
 			return true
 		}
 		if attempt == attempts {
-			h.Log.Error(err, "the history cannot be read from Prometheus; it begins now, with low confidence")
+			h.Log.Error(err, "no history from Prometheus: recommendations start with low confidence")
 			return true
 		}
-		h.Log.Info("the history cannot be read from Prometheus; it is asked for again", "why", err.Error())
+		h.Log.Info("reading the history from Prometheus failed; retrying", "err", err.Error())
 		select {
 		case <-ctx.Done():
 			return false

@@ -1,5 +1,5 @@
-// Package actions does to a pod what the updater's core decided: it evicts it, or changes
-// its resources in place. It calls the API server and says what became of it.
+// Package actions carries out the updater's decisions on pods: it evicts it, or changes its resources in place. It
+// calls the API server and says what became of it.
 package actions
 
 import (
@@ -71,7 +71,7 @@ func resizePod(
 	}
 	if err := podresize.Annotate(ctx, client, pod, annotations); err != nil {
 		// The resize is done; upstream goes on as well.
-		log.Info("resized, but not annotated", "pod", a.Pod.Name, "error", err.Error())
+		log.Info("pod resized, but annotating it failed", "pod", a.Pod.Name, "err", err.Error())
 	}
 	return update.Done, nil
 }

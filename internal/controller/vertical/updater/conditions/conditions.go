@@ -197,7 +197,7 @@ func (w *Writer) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, up
 		return len(changed) > 0
 	})
 	if err != nil {
-		w.log.V(1).Info("a condition could not be written", "vpa", vpa.Namespace+"/"+vpa.Name, "error", err.Error())
+		w.log.V(1).Info("writing a condition failed", "vpa", vpa.Namespace+"/"+vpa.Name, "err", err.Error())
 		return
 	}
 	for _, written := range changed {

@@ -29,12 +29,10 @@ func patterns() []Weekdays {
 // Has reports whether a day of the week is one of them.
 func (w Weekdays) Has(day time.Weekday) bool { return w&(1<<day) != 0 }
 
-// before are the days before each of them.
 func (w Weekdays) before() Weekdays { return (w>>1 | w<<6) & EveryDay }
 
 var dayNames = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// cron is the field of a cron expression.
 func (w Weekdays) cron() string {
 	if w == EveryDay {
 		return "*"

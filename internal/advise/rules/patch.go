@@ -87,7 +87,6 @@ func (p *Patch) set(field objects.Field, value any) *Patch {
 	return p
 }
 
-// remove takes a field away.
 func (p *Patch) remove(field objects.Field) *Patch {
 	if field = p.own(field); !p.isImpossible && p.Object.Has(field) {
 		p.Operations = append(p.Operations, Operation{Op: "remove", Path: field.Pointer()})

@@ -50,7 +50,7 @@ func definitions(f *facts.Facts) []doctor.Finding {
 	case there == 0:
 		return ok("there are none yet; an installation brings them")
 	}
-	return ok("%s of %d are there, and serve what this program reads", count(there, "definition"),
+	return ok("%s of %d are installed and serve the versions that this program reads", count(there, "definition"),
 		len(f.Definitions.Value))
 }
 
@@ -86,7 +86,7 @@ func definition(f *facts.Facts, d *facts.Definition) []doctor.Finding {
 	case !d.HasOwnSchema && !d.IsVertical:
 		found.Level = doctor.Warning
 		found.What = "its schema is that of another version of Plimsoll"
-		found.Why = "the API server drops fields that it does not know, and takes values that the controller refuses"
+		found.Why = "the API server drops unknown fields, and accepts values that the controller refuses"
 	default:
 		return nil
 	}

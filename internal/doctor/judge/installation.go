@@ -65,7 +65,7 @@ func twice(all []facts.Deployment) doctor.Finding {
 	}
 }
 
-// unready is what becomes of objects while no pod of a component is ready.
+// unready is the effect on objects while no pod of a component is ready.
 var unready = map[facts.Component]string{
 	facts.Controller:          "nothing is scaled",
 	facts.Recommender:         "recommendations stay as they are",
@@ -143,7 +143,7 @@ func expired(f *facts.Facts, l *facts.Lease) []doctor.Finding {
 		Command: fmt.Sprintf("kubectl logs -n %s -l %s=%s", l.Namespace, facts.NameLabel, facts.Controller),
 	}
 	if l.Holder == "" {
-		found.What = "no replica leads: nobody holds the Lease"
+		found.What = "no leader: the Lease has no holder"
 	}
 	return []doctor.Finding{found}
 }

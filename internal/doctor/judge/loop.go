@@ -71,8 +71,8 @@ func mode(f *facts.Facts) string {
 	return "auto"
 }
 
-// loop finds out who acts on HPAs. kube-controller-manager writes a status only if it changes, so only writes prove
-// something, and silence proves nothing.
+// loop determines which controller acts on HPAs. kube-controller-manager writes a status only if it changes, so only
+// writes prove something, and silence proves nothing.
 func loop(f *facts.Facts) []doctor.Finding {
 	if f.HPAs.Unread != nil {
 		return unknown("who acts on HPAs", f.HPAs.Unread)
@@ -135,7 +135,7 @@ func takenOver(f *facts.Facts, found *doctor.Finding, now, before *writes) {
 	found.Level = doctor.Warning
 	found.What = fmt.Sprintf("%s has taken HPAs over from %s, which last wrote a status %s ago", now.by, before.by,
 		short(f.ServerNow().Sub(before.newest)))
-	found.Why = "until some minutes have passed it cannot be told whether both act"
+	found.Why = "it takes some minutes to see whether both act"
 	found.Do = "examine the cluster again in " + short(recentWrite)
 }
 
@@ -170,7 +170,7 @@ func unattendedHPAs(f *facts.Facts) []doctor.Finding {
 	}}
 }
 
-// lastWriter says who wrote a status last.
+// lastWriter is the last writer of a status.
 func lastWriter(f *facts.Facts) string {
 	var all []facts.Write
 	for i := range f.HPAs.Value {

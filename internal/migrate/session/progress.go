@@ -26,7 +26,6 @@ type progress struct {
 	printed time.Time // guarded by mu
 }
 
-// add counts an object that is done.
 func (p *progress) add(name types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -127,7 +127,6 @@ func (c *coder) code(s *stream, step int64, to *values) {
 	c.next++
 }
 
-// changed is what changes.
 func (c *coder) changed(step int64, to *values) (changes uint8) {
 	if step != c.next {
 		changes |= isAfterGap

@@ -25,7 +25,6 @@ func (s *slot) append(c *coder, step int64, v *values) bool {
 	return true
 }
 
-// bytes are how many are used.
 func (s *slot) bytes() int { return (int(s.used) + 7) / 8 }
 
 // reader decodes a slot. It trusts nothing: isBroken says that the bits are none of append's.

@@ -49,7 +49,6 @@ const (
 	pressureFamily  = "container_pressure_cpu_waiting_seconds_total"
 )
 
-// usages writes what containers use.
 func (p *page) usages(labels []string, all []usage) {
 	p.family(cpuFamily, "counter", "[STABLE] Cumulative cpu time consumed by the container in core-seconds")
 	for i := range all {

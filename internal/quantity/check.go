@@ -188,7 +188,6 @@ func (w *walk) next() byte {
 	return 0
 }
 
-// stop ends the walk.
 func (w *walk) stop() { w.at = len(w.text) }
 
 // skip goes to the end of a value, whatever is in it.

@@ -68,9 +68,9 @@ func hashOf(labels []label) uint64 {
 	return sum
 }
 
-// hand gives out a sample of the labels read last to all who want it. First is the first
+// deliver passes the sample to every Want that matches the labels read last. First is the first
 // wanted metric with its name.
-func (p *Parser) hand(first int, value float64) error {
+func (p *Parser) deliver(first int, value float64) error {
 	var series uint64
 	isHashed := false
 	name := p.want[first].Name

@@ -15,7 +15,7 @@ import (
 // The numbers of fields here are those of io/prometheus/client/metrics.proto (client_model
 // v0.6.2).
 
-var errLabel = errors.New("a label is no UTF-8 or has no name")
+var errLabel = errors.New("a label is not UTF-8 or has no name")
 
 // The samples of a family, by what its name has behind it in text.
 const (
@@ -146,7 +146,7 @@ func (p *Parser) readMetric(one *family, message []byte) error {
 	if !v.isPresent {
 		return nil
 	}
-	return p.handValues(one, &v)
+	return p.deliverValues(one, &v)
 }
 
 // readLabels makes the metric's labels, and its time, those of the next samples.
@@ -222,7 +222,7 @@ func (p *Parser) readSummary(one *family, v *values, message []byte) error {
 		if q.err != nil {
 			return q.err
 		}
-		if err := p.handWith(one, plain, quantileLabel, quantile, value); err != nil {
+		if err := p.deliverWith(one, plain, quantileLabel, quantile, value); err != nil {
 			return err
 		}
 	}
@@ -252,16 +252,16 @@ func (p *Parser) readHistogram(one *family, v *values, message []byte) error {
 			cumulative = cumulativeFloat
 		}
 		v.hasInfinite = v.hasInfinite || math.IsInf(upper, 1)
-		if err := p.handWith(one, bucket, boundLabel, upper, cumulative); err != nil {
+		if err := p.deliverWith(one, bucket, boundLabel, upper, cumulative); err != nil {
 			return err
 		}
 	}
 	return f.err
 }
 
-// handValues hands out what a metric has once. The bucket of all values, which text always
+// deliverValues hands out what a metric has once. The bucket of all values, which text always
 // has, may be missing in protobuf.
-func (p *Parser) handValues(one *family, v *values) error {
+func (p *Parser) deliverValues(one *family, v *values) error {
 	if v.countFloat > 0 {
 		v.count = v.countFloat
 	}
@@ -270,26 +270,26 @@ func (p *Parser) handValues(one *family, v *values) error {
 		if !one.isWanted[plain] {
 			return nil
 		}
-		return p.hand(one.first[plain], v.plain)
+		return p.deliver(one.first[plain], v.plain)
 	}
 	if one.metricField == metricFields[histogramType] && !v.hasInfinite {
-		if err := p.handWith(one, bucket, boundLabel, math.Inf(1), v.count); err != nil {
+		if err := p.deliverWith(one, bucket, boundLabel, math.Inf(1), v.count); err != nil {
 			return err
 		}
 	}
 	if one.isWanted[count] {
-		if err := p.hand(one.first[count], v.count); err != nil {
+		if err := p.deliver(one.first[count], v.count); err != nil {
 			return err
 		}
 	}
 	if one.isWanted[sum] {
-		return p.hand(one.first[sum], v.sum)
+		return p.deliver(one.first[sum], v.sum)
 	}
 	return nil
 }
 
-// handWith hands out a sample that has one label more: a bound or a quantile.
-func (p *Parser) handWith(one *family, kind int, extra label, bound, value float64) error {
+// deliverWith hands out a sample that has one label more: a bound or a quantile.
+func (p *Parser) deliverWith(one *family, kind int, extra label, bound, value float64) error {
 	if !one.isWanted[kind] {
 		return nil
 	}
@@ -297,5 +297,5 @@ func (p *Parser) handWith(one *family, kind int, extra label, bound, value float
 	extra.value = p.unescaped
 	p.labels = append(p.labels, extra)
 	defer func() { p.labels = p.labels[:len(p.labels)-1] }()
-	return p.hand(one.first[kind], value)
+	return p.deliver(one.first[kind], value)
 }

@@ -121,7 +121,7 @@ func (p *Parser) readSample(text []byte, i, want int, isOpenMetrics bool) (end i
 		return end, err
 	}
 	p.keep(labels)
-	return end, p.hand(want, value)
+	return end, p.deliver(want, value)
 }
 
 // readEnd reads what is at i, behind the value: a timestamp, in milliseconds, or in
@@ -148,4 +148,4 @@ func (p *Parser) readEnd(text []byte, i int, isOpenMetrics bool) (end int, err e
 	return i + bytes.IndexByte(text[i:], '\n'), nil
 }
 
-var errTimestamp = errors.New("expected a timestamp, an exemplar or the line's end behind the value")
+var errTimestamp = errors.New("expected a timestamp, an exemplar or the end of the line after the value")

@@ -146,7 +146,6 @@ func (s *Source) plan(ctx context.Context) {
 	}
 }
 
-// pages are those of all objects.
 func (s *Source) pages() []*podPage {
 	s.mu.Lock()
 	objects := slices.Collect(maps.Values(s.objects))

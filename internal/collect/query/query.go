@@ -1,5 +1,4 @@
-// Package query puts the questions of a HorizontalPodAutoscaler's metrics to the
-// metrics APIs.
+// Package query requests the metrics of a HorizontalPodAutoscaler from the metrics APIs.
 package query
 
 import (

@@ -101,7 +101,6 @@ func (t *Turns) text(zone *time.Location) string {
 	return text
 }
 
-// lasts is how long so many cells last.
 func (r *Report) lasts(cells int) string { return ago(time.Duration(cells) * r.Timeline.Step) }
 
 func (r *Report) unknown(s *summary) string {
@@ -154,7 +153,6 @@ func (r *Report) table(zone *time.Location) string {
 	return heading + output.Columns(rows)
 }
 
-// topOf is the largest count and load.
 func topOf(cells []timeline.Cell) float64 {
 	top := 1.0
 	for i := range cells {

@@ -142,7 +142,6 @@ func permits(hosts []string, to Peer) error {
 	return nil
 }
 
-// hostsOf are the hosts of an annotation.
 func hostsOf(annotation string) []string {
 	var hosts []string
 	for host := range strings.SplitSeq(annotation, ",") {

@@ -177,7 +177,6 @@ func bytes(service *corev1.ServiceSpec) int {
 	return n
 }
 
-// read is what is needed of the Service.
 func read(ctx context.Context, client corev1client.ServicesGetter, key getcache.Key) (*corev1.ServiceSpec, error) {
 	service, err := client.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {

@@ -179,7 +179,7 @@ const (
 )
 
 // holdsFor is how long a point may hold until the next one: twice the usual time between two. After a longer time
-// nothing is known: nobody decided.
+// the load is unknown: no decision was made.
 func holdsFor(points []loadhistory.Point) time.Duration {
 	if len(points) < 2 {
 		return shortestHold

@@ -13,10 +13,10 @@ var begin = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 func after(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
 
 // recorded is a history of a point every so many seconds, of which some are left out.
-func recorded(seconds, every int, of func(second int) (p loadhistory.Point, isThere bool)) *loadhistory.History {
+func recorded(seconds, every int, of func(second int) (p loadhistory.Point, ok bool)) *loadhistory.History {
 	h := &loadhistory.History{}
 	for second := 0; second < seconds; second += every {
-		if p, isThere := of(second); isThere {
+		if p, ok := of(second); ok {
 			h.Add(after(second), p)
 		}
 	}

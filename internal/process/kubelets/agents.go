@@ -78,14 +78,13 @@ func (a *Agents) Validate() error {
 	case a.Namespace == "":
 		return nil
 	case a.Port < 1 || a.Port > 65535:
-		return fmt.Errorf("--node-agent-port=%d is no port", a.Port)
+		return fmt.Errorf("--node-agent-port=%d is not a port", a.Port)
 	case err != nil:
 		return fmt.Errorf("--node-agent-authority=%s %w", a.Authority, err)
 	}
 	return nil
 }
 
-// namespacedName is a namespace and a name.
 func namespacedName(text string) (parts [2]string, err error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -139,7 +138,7 @@ func newAgents(c *Agents, client kubernetes.Interface, log logr.Logger) (*agents
 func (c *Config) ofAgents() (*podusage.Agents, error) {
 	shared := c.Agents.shared
 	if shared == nil {
-		return nil, errors.New("agents of nodes are asked with a client that all share")
+		return nil, errors.New("node agents need a shared client")
 	}
 	return &podusage.Agents{
 		Scraper: func(store *rate.Store) (podusage.AgentScraper, error) {
@@ -166,7 +165,7 @@ func (a *agents) join(ctx context.Context) {
 	if a.users > 1 {
 		return
 	}
-	// It does not end with who began it.
+	// It outlives the component that started it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -179,7 +178,7 @@ func (a *agents) join(ctx context.Context) {
 	}
 }
 
-// leave waits for the end of what nobody needs any more; who joins meanwhile waits too.
+// leave stops the client once no component uses it, and waits for its end. A component that joins meanwhile waits too.
 func (a *agents) leave() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -221,7 +220,7 @@ func (a *agents) run(ctx context.Context) {
 			wait, wrong = upkeepRetry, err.Error()
 		}
 		if wrong != complaint && wrong != "" {
-			a.log.Info("agents of nodes cannot be asked, or not for long", "why", wrong)
+			a.log.Info("node agents cannot be reached, or their client certificate expires soon", "err", wrong)
 		}
 		complaint = wrong
 		select {
@@ -353,7 +352,7 @@ const (
 	podUIDClaim  = "authentication.kubernetes.io/pod-uid"
 )
 
-var errNoAgent = errors.New("it is not the token of an agent's pod")
+var errNoAgent = errors.New("the token is not of an agent's pod")
 
 // review is the name of the node that a token's pod is on. The token must be for this purpose alone, and of the pod of
 // an agent that there is now.

@@ -1,4 +1,4 @@
-// Package kubelets makes what reads the kubelets, for whichever process reads them.
+// Package kubelets wires the readers of kubelets and of node agents.
 package kubelets
 
 import (
@@ -71,8 +71,8 @@ func (c *Config) Reader() (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// Share lets all sources that are made afterwards share one token for kubelets and one client of agents: each agent
-// gets one connection and one certificate, whoever asks it. It starts nothing.
+// Share makes all sources that are created afterwards share one token for kubelets and one client of agents, so each
+// agent gets one connection and one certificate. It starts nothing.
 func (c *Config) Share(client kubernetes.Interface, log logr.Logger) (err error) {
 	if c.ReadsAgents() {
 		if c.Agents.shared, err = newAgents(&c.Agents, client, log); err != nil {
@@ -114,8 +114,8 @@ func (c *Config) access(config *rest.Config, client kubernetes.Interface) func(c
 	})
 }
 
-// readerReviews asks as whom the kubelets see. An API server that does not know the token
-// knows another one, where the account was made anew under its name.
+// readerReviews reviews the permissions of the account that kubelets see. If the API server does not accept the
+// token, the account may have been created again under its name, and another token is valid.
 type readerReviews struct {
 	podusage.Reviews
 	refused func()

@@ -1,4 +1,4 @@
-// Package ownobjects makes what reads and writes Plimsoll's own objects.
+// Package ownobjects wires the clients of Plimsoll's own objects.
 package ownobjects
 
 import (

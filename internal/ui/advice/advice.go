@@ -126,7 +126,6 @@ func (a *Advice) of(ctx context.Context, namespace string) advised {
 	return *known
 }
 
-// read reads a namespace.
 func (a *Advice) read(ctx context.Context, namespace string, into *advised) {
 	ctx, cancel := context.WithTimeout(ctx, adviceTimeout)
 	defer cancel()

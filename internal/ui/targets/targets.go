@@ -19,7 +19,7 @@ const (
 	StatefulSet = "StatefulSet"
 )
 
-// Set takes in how many pods of a target are ready; nil if it is gone.
+// Set sets how many pods of a target are ready; nil if it is gone.
 type Set func(namespace, name string, ready *int32)
 
 // Informer watches a kind in a namespace, or in all. It keeps nothing of an object but its name and that count.

@@ -59,7 +59,6 @@ func Play(
 	return played, nil
 }
 
-// play plays the load of an object.
 func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfRequest) (*view.WhatIf, error) {
 	changes, err := changesOf(object.Autoscaler, &asked.Changes)
 	if err != nil {

@@ -68,7 +68,6 @@ func Fill(directory, text string, pods, containers int) error {
 	return nil
 }
 
-// writeAll writes files into a folder.
 func writeAll(directory string, files map[string]string) error {
 	for name, content := range files {
 		if err := WriteFile(filepath.Join(directory, name), content); err != nil {

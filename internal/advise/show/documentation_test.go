@@ -46,7 +46,7 @@ guides warn about. This page lists its rules. A test generates it from the rules
   examined.
 - **Kinds.** Targets are Deployments, StatefulSets, ReplicaSets, DaemonSets, Jobs, CronJobs, Argo's Rollouts (also with a
   ` + "`workloadRef`" + `), and objects of any other kind with a template of pods. Autoscalers are also KEDA's ScaledObjects, as the
-  HPA that KEDA makes of one; findings name the ScaledObject's own fields. Of other kinds with a ` + "`scaleTargetRef`" + ` only the
+  HPA that KEDA makes of one; findings name the ScaledObject's own fields. For other kinds with a ` + "`scaleTargetRef`" + `, only the
   target is known. Versions that are not served any more are errors, and are checked as today's version.
 - **Not examined.** Autoscalers of kinds whose settings are not known, and autoscalers whose target was not read, are
   named at the end: "Nothing found" is about everything else.

@@ -246,7 +246,7 @@ func TestEachPod(t *testing.T) {
 					}},
 				}}
 			}, [3]string{evicted, held("CircuitOpen"), held("CircuitOpen")},
-			"pods that were changed before do not come up: web-1",
+			"pods that were changed earlier do not become ready: web-1",
 		},
 		"in place": {
 			func(s *snapshotvertical.Step) { inPlace(s, vpav1.UpdateModeInPlaceOrRecreate) },

@@ -37,7 +37,7 @@ and VerticalPodAutoscalers in the namespace of -n or of the kubeconfig, namespac
 and the values of flags. It reads the cluster with your permissions, for at most two seconds.
 
 For kubectl plimsoll, kubectl runs a program kubectl_complete-plimsoll: link that name to this
-program, in a folder of PATH. docs/cli.md has the commands.`
+program, in a folder of PATH. docs/reference/flags.md has the commands.`
 
 const completionExample = `  # For bash, in this session
   source <(plimsoll completion bash)

@@ -50,7 +50,7 @@ cluster and with your own permissions; use the commands for files to try setting
 cluster. The manifests in config/ start the commands that run in a cluster.
 
 The exit status is 0 for success, 1 if the command failed or its answer is no, and 2 if the
-command line is invalid. docs/cli.md has the details, and shell completion.`
+command line is invalid. docs/reference/flags.md has the details, and shell completion.`
 
 const rootExample = `  # Is the cluster ready for Plimsoll?
   plimsoll doctor

@@ -19,16 +19,15 @@ import (
 
 var update = flag.Bool("update", false, "write docs/reference/flags.md")
 
-// TestReference: docs/reference/flags.md has every command, with each flag, its default and its meaning.
+// TestReference: docs/reference/flags.md has what testdata/commands.md says of all commands, and every command,
+// with each flag, its default and its meaning.
 func TestReference(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`<!-- Generated from cmd/plimsoll by make reference. -->
-
-# Commands and flags
-
-This page is for operators who run Plimsoll, and for everyone who uses its command line: each command, and each of its
-flags with its default, if that is not empty, 0 or false. ` + "`plimsoll COMMAND --help`" + ` has examples too.
-`)
+	introduction, err := os.ReadFile(filepath.Join("testdata", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("<!-- Generated from cmd/plimsoll by make reference. -->\n\n" + string(introduction))
 	kubectl := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(kubectl)
 	for _, command := range commandsOf(rootCommand()) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The exit statuses of commands. docs/cli.md has them for each command.
+// The exit statuses of commands. docs/reference/flags.md has them for each command.
 const (
 	// Failed is the exit status of a command whose answer is no, or that could not do what it should.
 	Failed = 1

@@ -1,5 +1,6 @@
-// Package doctor has the findings of `plimsoll doctor`, which examines a cluster before and after an installation.
-// Package read collects facts, package judge makes findings of them, and package show prints these.
+// Package doctor has the facts about a cluster that `plimsoll doctor` examines before and after an installation, the
+// findings, and how these are printed: as text, as JSON and as YAML. Package read collects the facts, and package judge
+// makes findings of them.
 package doctor
 
 import "fmt"

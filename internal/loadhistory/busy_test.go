@@ -75,7 +75,7 @@ func (b *busy) scale(second int, load float64) (limit Limit) {
 	return limit
 }
 
-// TestReachOfBusyLoads: what docs/history.md says is kept, is kept of loads and counts that change all the time.
+// TestReachOfBusyLoads: what docs/forecast.md says is kept, is kept of loads and counts that change all the time.
 func TestReachOfBusyLoads(t *testing.T) {
 	const hour, days = 3600, 17
 	for _, c := range []struct {

@@ -1,6 +1,7 @@
-// Package loadhistory keeps the load of an autoscaler, and the replica counts that followed: how many replicas were
-// wanted and ready, and what limited them. Recent time is kept finely and older time coarsely, in at most 12 kB for
-// an object. It is pure: it neither reads a clock nor locks.
+// Package loadhistory keeps the load of an autoscaler, and the replica counts that followed: how many replicas were wanted
+// and ready, and what limited them. Recent time is kept finely and older time coarsely, in at most 12 kB for an object.
+// A [Timeline] has it at one resolution, for plots, programs and simulations. The package is pure: it neither reads a
+// clock nor locks.
 package loadhistory
 
 import (
@@ -62,7 +63,6 @@ type grain struct {
 // step is the one that a moment is in, since the Unix epoch.
 func (g *grain) step(at time.Time) int64 { return at.Unix() / int64(g.every/time.Second) }
 
-// start is when a step begins.
 func (g *grain) start(step int64) time.Time {
 	return time.Unix(step*int64(g.every/time.Second), 0).UTC()
 }

@@ -144,7 +144,7 @@ func TestMinutes(t *testing.T) {
 	}
 }
 
-// TestReachThroughRestarts: what docs/history.md says is kept of busy loads, is kept if the controller starts anew all the
+// TestReachThroughRestarts: what docs/forecast.md says is kept of busy loads, is kept if the controller starts anew all the
 // time, and each time has what was saved only after it has decided for a while.
 func TestReachThroughRestarts(t *testing.T) {
 	const hour, every, unread = 3600, 17 * 60, 40

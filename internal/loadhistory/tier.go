@@ -80,7 +80,6 @@ func (t *tier) flush(g *grain, before *moment) {
 	*n = present{}
 }
 
-// append stores a point after all others.
 func (t *tier) append(g *grain, step int64, v *values) {
 	n := len(t.slots)
 	if n > 0 && t.slots[n-1].append(&t.end, step, v) {
@@ -130,7 +129,6 @@ func (t *tier) merge(g *grain, earlier *tier) {
 	}
 }
 
-// first is when the oldest point begins.
 func (t *tier) first(g *grain) (at time.Time, found bool) {
 	if len(t.slots) == 0 {
 		return at, false

@@ -21,13 +21,10 @@ type claim struct {
 }
 
 // claimsOf are the resources that claims give to the pod. What a device needs beside them, its overhead, is no request
-// for the containers' work.
+// for the containers' work. Neither is what init containers alone have, which end before that work begins.
 func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 	for _, status := range slices.Backward(pod.Status.NodeAllocatableResourceClaimStatuses) {
-		containers := status.Containers
-		if len(containers) == 0 {
-			containers = []string{""}
-		}
+		containers := working(pod, status.Containers)
 		for _, mapped := range slices.Backward(status.Mapping) {
 			for _, name := range slices.Backward(containers) {
 				list = unique.Make(claim{
@@ -37,6 +34,26 @@ func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 		}
 	}
 	return list
+}
+
+// working are the names of those containers that work; a claim for none by name has the empty one.
+func working(pod *corev1.Pod, names []string) []string {
+	if len(names) == 0 {
+		return []string{""}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return endsBeforeWork(pod, name) })
+}
+
+// endsBeforeWork reports whether the container is an init container and no sidecar.
+func endsBeforeWork(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && !isSidecar(&c)
+	})
+}
+
+// isSidecar reports whether the init container lives as long as the pod.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // claimed reports whether a claim adds to the request, which then is a part of what the pod, or the named container,

@@ -136,7 +136,8 @@ func wholeOf(pod *corev1.Pod) corev1.ResourceList {
 }
 
 // allocatedOf are the requests that the kubelet has allocated to the pod as a whole, which it reports with the pod's
-// overhead. What it reads back from the pod's cgroup, status.resources, has the overhead too, and is rounded.
+// overhead. What it reads back from the pod's cgroup, status.resources, has the overhead too, and is rounded. Less than
+// the overhead is no allocation.
 func allocatedOf(pod *corev1.Pod) corev1.ResourceList {
 	if len(pod.Spec.Overhead) == 0 {
 		return pod.Status.AllocatedResources
@@ -145,7 +146,9 @@ func allocatedOf(pod *corev1.Pod) corev1.ResourceList {
 	for name, q := range allocated {
 		q = q.DeepCopy()
 		q.Sub(pod.Spec.Overhead[name])
-		allocated[name] = q
+		if allocated[name] = q; q.Sign() < 0 {
+			delete(allocated, name)
+		}
 	}
 	return allocated
 }
@@ -354,8 +357,7 @@ func lasting(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
 		}
 		for i := range pod.Spec.InitContainers {
 			c := &pod.Spec.InitContainers[i]
-			restarts := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-			if restarts && !yield(c) {
+			if isSidecar(c) && !yield(c) {
 				return
 			}
 		}

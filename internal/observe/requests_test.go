@@ -137,6 +137,12 @@ func TestActuatedRequests(t *testing.T) {
 			p.Status.AllocatedResources = cpu("405m")
 			p.Status.Resources = &corev1.ResourceRequirements{Requests: cpu("399m")}
 		}, "", 700, 400, 705},
+		"less than the overhead": {"no container could have got anything of it", func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("700m")}
+			p.Spec.Overhead = cpu("5m")
+			p.Status.AllocatedResources = cpu("4m")
+			p.Status.Resources = &corev1.ResourceRequirements{Requests: cpu("399m")}
+		}, "", 700, 700, 705},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podOf("p", "100m", "200m")
@@ -230,6 +236,16 @@ func TestClaimedRequests(t *testing.T) {
 			claim(p, "cpu", "b")
 			p.Spec.Resources = &corev1.ResourceRequirements{Requests: cpu("700m")}
 		}, "", metric.Request{Milli: 700}},
+		"an init container's": {"it has ended before the containers work", func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Name: "setup"}}
+			claim(p, "cpu", "setup")
+		}, "", metric.Request{Milli: 300}},
+		"a sidecar's": {"it works beside the containers", func(p *corev1.Pod) {
+			always := corev1.ContainerRestartPolicyAlways
+			p.Spec.InitContainers = []corev1.Container{containerOf("proxy", "50m")}
+			p.Spec.InitContainers[0].RestartPolicy = &always
+			claim(p, "cpu", "proxy")
+		}, "", metric.Request{Missing: metric.RequestInClaim, Container: "proxy", Claim: "cores"}},
 		"an overhead": {"what a device needs is not for the containers' work", func(p *corev1.Pod) {
 			claim(p, "memory", "b")
 			p.Status.NodeAllocatableResourceClaimStatuses[0].Overhead =

@@ -1,4 +1,5 @@
-// Package output writes what commands print: columns for people, documents for programs.
+// Package output writes what commands print: columns and lines with labels for people, documents for programs, commands
+// to paste into a shell, and what a forecast would have done on each day.
 package output
 
 import (

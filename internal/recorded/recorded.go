@@ -11,6 +11,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
@@ -62,7 +63,7 @@ func (r *Object) read(ctx context.Context, reader *explainer.ClusterReader, last
 		return err
 	}
 	r.Manifests = []manifest.Object{own}
-	target, err := reader.ScaleTarget(ctx, r.Key.Namespace, r.Autoscaler.Spec.ScaleTargetRef)
+	target, err := reader.ScaleTarget(ctx, r.Key.Namespace, r.Autoscaler.Target())
 	if err != nil {
 		r.note("the pods' requests are not known exactly: %v", err)
 		return nil
@@ -74,17 +75,16 @@ func (r *Object) read(ctx context.Context, reader *explainer.ClusterReader, last
 
 // typed is the object with its kind and version, which clients leave out.
 func typed(a observehorizontal.Autoscaler) any {
-	if a.Workload != nil {
+	if a.IsWorkload() {
 		own := a.Workload.DeepCopy()
 		own.APIVersion, own.Kind = plimsollv1alpha1.SchemeGroupVersion.String(), plimsollv1alpha1.Kind
 		return own
 	}
-	own := a.HorizontalPodAutoscaler.DeepCopy()
+	own := a.HPA.DeepCopy()
 	own.APIVersion, own.Kind = autoscalingv2.SchemeGroupVersion.String(), manifest.HPAKind
 	return own
 }
 
-// take has the load of a report.
 func (r *Object) take(report *loadreport.Report) error {
 	line := &report.Timeline
 	name := strings.ToLower(r.Key.Kind.String()) + "/" + r.Key.Name
@@ -115,9 +115,11 @@ func (r *Object) note(format string, values ...any) {
 // known.
 func (r *Object) Request(w *simulate.Workload) (ok bool) {
 	percent := int32(0)
-	if metrics := r.Autoscaler.Spec.Metrics; len(metrics) == 1 && metrics[0].Resource != nil &&
-		metrics[0].Resource.Name == corev1.ResourceCPU && metrics[0].Resource.Target.AverageUtilization != nil {
-		percent = *metrics[0].Resource.Target.AverageUtilization
+	if r.Autoscaler.NumMetrics() == 1 {
+		m := r.Autoscaler.Metric(0)
+		if string(m.Type) == string(autoscalingv2.ResourceMetricSourceType) && m.Name == string(corev1.ResourceCPU) {
+			percent = ptr.Deref(m.Target.AverageUtilization, 0)
+		}
 	}
 	if percent <= 0 || r.perPodMilli <= 0 {
 		r.note("a pod is taken to request %.0fm of CPU", w.CPURequestMilli)

@@ -242,7 +242,7 @@ func (d *draft) finish() (*scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.setting.HPA, d.setting.Workload = a.HorizontalPodAutoscaler, a.Workload
+	d.setting.HPA, d.setting.Workload = a.HPA, a.Workload
 	d.setting.Name = string(d.setting.Side)
 	d.pods.Complete()
 	if d.scene, err = simulate.NewScene(d.load, d.pods, d.setting.Autoscaler()); err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -139,8 +138,7 @@ func (p *player) controller(c loop.Config) loop.Loop {
 		return loop.NewUpstream(c, p.scene.Timing.Upstream)
 	}
 	timing := p.scene.Timing.Plimsoll
-	a := observehorizontal.Autoscaler{Workload: p.run.Setting.Workload}
-	timing.Sync, timing.StandIn = a.SyncPeriod(timing.Sync), p.scene.Timing.Upstream.MetricsServerTiming
+	timing.Sync, timing.StandIn = p.run.Setting.Autoscaler().SyncPeriod(timing.Sync), p.scene.Timing.Upstream.MetricsServerTiming
 	return loop.NewPlimsoll(c, timing)
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -49,8 +48,8 @@ func ParseSide(text string) (Side, error) {
 type Setting struct {
 	Name string
 	Side Side
-	HPA  *autoscalingv2.HorizontalPodAutoscaler
-	// Workload is set for a WorkloadAutoscaler, which HPA is a translation of then.
+	// HPA or Workload is the object. The other one is nil.
+	HPA      *autoscalingv2.HorizontalPodAutoscaler
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
 	// Floor raises minReplicas, up to maxReplicas, from minute to minute. It is called once at each whole minute of
 	// the load, in order, and may keep a state: a setting with a floor is played once. It may be nil; upstream's loop
@@ -64,14 +63,14 @@ type Setting struct {
 
 // Autoscaler is the setting's object.
 func (s *Setting) Autoscaler() observehorizontal.Autoscaler {
-	return observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
+	return observehorizontal.Either(s.HPA, s.Workload)
 }
 
 // policy is what the setting's object asks for. A mode is for a cluster: here it is Active.
 func (s *Setting) policy() (horizontal.Policy, error) {
 	options := s.Side.options()
 	options.Divergences &^= s.Without
-	p, refusal := observehorizontal.PolicyOf(s.Autoscaler(), options)
+	p, _, refusal := observehorizontal.PolicyOf(s.Autoscaler(), options)
 	switch {
 	case refusal.Reason != "":
 		return p, fmt.Errorf("%s: %s", s.Name, refusal.Message)
@@ -99,10 +98,7 @@ func (s *Setting) policy() (horizontal.Policy, error) {
 
 // asks are how the metrics are asked for that Plimsoll reads itself.
 func (s *Setting) asks() []loop.Ask {
-	if s.Workload == nil {
-		return nil
-	}
-	specs := sources.Of(s.Workload.Spec.Metrics)
+	_, specs, _ := observehorizontal.PolicyOf(s.Autoscaler(), s.Side.options())
 	asks := make([]loop.Ask, len(specs))
 	for i := range specs {
 		switch spec := &specs[i]; {
@@ -116,7 +112,7 @@ func (s *Setting) asks() []loop.Ask {
 }
 
 // hasSchedules reports whether the time of day matters.
-func (s *Setting) hasSchedules() bool { return s.Workload != nil && len(s.Workload.Spec.Schedules) > 0 }
+func (s *Setting) hasSchedules() bool { return s.Autoscaler().HasSchedules() }
 
 // Scene is what is the same for all settings.
 type Scene struct {
@@ -192,7 +188,7 @@ const (
 // settings.
 func NewScene(l *load.Load, w Workload, first observehorizontal.Autoscaler) (*Scene, error) {
 	// What is wrong with it is reported when it is played.
-	policy, _ := observehorizontal.PolicyOf(first, observehorizontal.DefaultOptions())
+	policy, _, _ := observehorizontal.PolicyOf(first, observehorizontal.DefaultOptions())
 	s := &Scene{
 		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, &w),
 		MinReplicas: policy.MinReplicas, maxReplicas: policy.MaxReplicas,

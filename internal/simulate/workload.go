@@ -105,7 +105,6 @@ func (w *Workload) sidecars(m *source.Spec) (requestMilli, usedMilli float64) {
 	return requestMilli, usedMilli
 }
 
-// requestMilli is the CPU request of all containers.
 func (w *Workload) requestMilli() float64 {
 	sidecars, _ := w.sidecars(&source.Spec{})
 	return w.CPURequestMilli + sidecars

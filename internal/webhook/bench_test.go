@@ -13,7 +13,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/match"
 )
 
 // replicaSets are the owners of each ReplicaSet's pods, by its name.
@@ -31,7 +30,7 @@ func (replicaSets) SelectorKnown(ownership.Owner) (labels.Selector, error) {
 // BenchmarkReview: one pod among 2,000 objects, from the bytes that the API server
 // sends to those that it gets.
 func BenchmarkReview(b *testing.B) {
-	indexers := match.Indexers()
+	indexers := MatchIndexers()
 	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
 	all, known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers), replicaSets{}
 	for i := range 2000 {
@@ -43,7 +42,7 @@ func BenchmarkReview(b *testing.B) {
 		}
 		known[vpa.Name+"-abc"] = ownership.Owner{Kind: "Deployment", Namespace: "default", Name: vpa.Name}
 	}
-	h := newHandler(b, match.New(all, known), func(cfg *Config) {
+	h := newHandler(b, NewMatcher(all, known), func(cfg *Config) {
 		cfg.Ranges = func(string) *bounds.Ranges { return &bounds.Ranges{HasPod: true} }
 	})
 	body := review(pods, podOf(b, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -13,8 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
 )
 
 // costly are pods or VerticalPodAutoscalers of a mebibyte.
@@ -135,7 +133,7 @@ func TestWhatASmallRequestAllocates(t *testing.T) {
 			repeat(maxEntries, `{"name":"web","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}`)+`]}}`),
 		"policies": reviewOf(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+repeat(maxValues/2-5, `{}`)+`]}}}`),
 	} {
-		if got := allocated(t, h, body); len(body) > guard.LeastBytes || got > 24*guard.LeastBytes {
+		if got := allocated(t, h, body); len(body) > LeastBytes || got > 24*LeastBytes {
 			t.Errorf("%s: %d bytes of text allocate %d, more than 24 times what they count for", what, len(body), got)
 		}
 	}

@@ -27,7 +27,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
 )
 
 // matchFunc is a Matcher.
@@ -216,7 +215,7 @@ func TestPodsAreNeverLost(t *testing.T) {
 		// The API server takes no answer for an answer: the configuration says Ignore.
 		"no review":  {matcher: always(shop()), body: []byte("{"), reason: Unreadable, code: http.StatusBadRequest},
 		"no request": {matcher: always(shop()), body: []byte("{}"), reason: Unreadable, code: http.StatusBadRequest},
-		"far too much": {matcher: always(shop()), body: bytes.Repeat([]byte(" "), guard.MaxBodyBytes+1), reason: Unreadable,
+		"far too much": {matcher: always(shop()), body: bytes.Repeat([]byte(" "), MaxBodyBytes+1), reason: Unreadable,
 			code: http.StatusRequestEntityTooLarge},
 		"nothing at all": {matcher: always(shop()), body: []byte{}, reason: Unreadable, code: http.StatusBadRequest},
 	} {

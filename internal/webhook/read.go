@@ -18,7 +18,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
 )
 
 // maxEntries is how many containers, init containers, labels or owners of a pod are read. No
@@ -30,9 +29,9 @@ const maxEntries = 250
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
-		body.Grow(int(min(r.ContentLength, guard.MaxBodyBytes)) + bytes.MinRead)
+		body.Grow(int(min(r.ContentLength, MaxBodyBytes)) + bytes.MinRead)
 	}
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, guard.MaxBodyBytes))
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
 	return body.Bytes(), err
 }
 

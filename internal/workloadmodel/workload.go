@@ -79,7 +79,6 @@ func (w *Workload) drop(requests float64) {
 	w.stepDropped += requests
 }
 
-// finish sums up the step.
 func (w *Workload) finish(seconds float64) {
 	s := WorkloadStats{Pods: len(w.pods), QueueLength: w.backlog}
 	for _, p := range w.pods {

@@ -1,14 +1,13 @@
 package architecture
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
-
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 const root = "../.."
@@ -20,9 +19,24 @@ func report(t *testing.T, found []string) {
 	}
 }
 
+// What all tests look at is read once: to parse every file of the repository is most of what they cost.
+var (
+	readRepository = sync.OnceValues(func() ([]file, error) { return readSource(os.DirFS(root)) })
+	listRepository = sync.OnceValues(func() ([]Package, error) { return allPackages(context.Background(), root) })
+)
+
+func packages(t *testing.T) []Package {
+	t.Helper()
+	all, err := listRepository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func source(t *testing.T) []file {
 	t.Helper()
-	files, err := readSource(os.DirFS(root))
+	files, err := readRepository()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,15 +54,11 @@ func source(t *testing.T) []file {
 }
 
 func TestImportsPointInwards(t *testing.T) {
-	packages, err := listPackages(t.Context(), root, "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
-	report(t, allBreaches(layers, packages))
-	report(t, homeless(layers, packages))
+	report(t, allBreaches(layers, packages(t)))
+	report(t, homeless(layers, packages(t)))
 
 	// Upstream's code stays out of the tests of this module too.
-	for _, p := range packages {
+	for _, p := range packages(t) {
 		for _, imported := range append(p.TestImports, p.XTestImports...) {
 			if covers([]string{"k8s.io/kubernetes", "k8s.io/autoscaler"}, imported) {
 				t.Errorf("a test of %s imports %s: comparing with upstream is test/oracle's", p.ImportPath, imported)
@@ -59,13 +69,9 @@ func TestImportsPointInwards(t *testing.T) {
 
 // The walls name packages; a renamed package would leave its wall standing around nothing.
 func TestWallsStandAroundSomething(t *testing.T) {
-	packages, err := listPackages(t.Context(), root, "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, w := range layers {
 		seen := false
-		for _, p := range packages {
+		for _, p := range packages(t) {
 			path, isOurs := local(p.ImportPath)
 			seen = seen || isOurs && covers([]string{w.within}, path)
 		}
@@ -75,53 +81,28 @@ func TestWallsStandAroundSomething(t *testing.T) {
 	}
 }
 
-func TestModulesOfUpstreamAreNotRequired(t *testing.T) {
-	versions, err := listRequirements(t.Context(), filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if versions["k8s.io/api"] == "" {
-		t.Fatal("go.mod was not read: it names no k8s.io/api")
-	}
-	for module, why := range neverRequired {
-		if version, isRequired := versions[module]; isRequired {
-			t.Errorf("go.mod names %s %s: %s", module, version, why)
-		}
-	}
-}
-
-// Plimsoll and the control plane's parts share compiled packages only while they build the same versions.
-func TestControlPlaneBuildsTheSameVersions(t *testing.T) {
+func TestModulesRequireOnlyWhatIsTheirs(t *testing.T) {
 	product, err := listRequirements(t.Context(), filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	controlPlane, err := listRequirements(t.Context(), filepath.Join(root, "tools", "controlplane", "go.mod"))
+	developing, err := listRequirements(t.Context(), filepath.Join(root, development, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, isShared := controlPlane["k8s.io/apimachinery"]; !isShared {
-		t.Fatal("tools/controlplane/go.mod was not read: it names no k8s.io/apimachinery")
+	if product["k8s.io/api"] == "" {
+		t.Fatal("go.mod was not read: it names no k8s.io/api")
 	}
-	report(t, versionBreaches(product, controlPlane))
-}
-
-// The same applies to flags: the Makefile repeats those that decide whether a compiled package can be shared.
-func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(makefile), "\nBUILD_FLAGS := ")
-	line, _, _ := strings.Cut(rest, "\n")
-	repeated := strings.Fields(line)
-	for _, flag := range build.Flags() {
-		if !strings.HasPrefix(flag, "-ldflags=") && !slices.Contains(repeated, flag) {
-			t.Errorf("BUILD_FLAGS in the Makefile is %q, without %s", line, flag)
+	for module, why := range neverRequired {
+		if version := product[module] + developing[module]; version != "" {
+			t.Errorf("a go.mod names %s %s: %s", module, version, why)
 		}
 	}
-	if len(repeated) >= len(build.Flags()) {
-		t.Errorf("BUILD_FLAGS in the Makefile is %q, more than %q", line, build.Flags())
+	for _, module := range requiredToDevelop {
+		if developing[module] == "" || product[module] != "" {
+			t.Errorf("%s is %q in %s/go.mod, and %q in the product's: only what develops needs it", module,
+				developing[module], development, product[module])
+		}
 	}
 }
 
@@ -138,11 +119,7 @@ func TestImportNamesMeanOnePackage(t *testing.T) {
 
 // TestLargest prints what is largest: make lint shows it.
 func TestLargest(t *testing.T) {
-	packages, err := listPackages(t.Context(), root, "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := measures(packages, source(t))
+	all := measures(packages(t), source(t))
 	for _, m := range all {
 		if len(m.counts) == 0 {
 			t.Errorf("nothing was counted: %s", m.title)
@@ -153,6 +130,7 @@ func TestLargest(t *testing.T) {
 
 func TestNoWaiversInCore(t *testing.T) { report(t, waiverBreaches(source(t))) }
 func TestNoTestSleeps(t *testing.T)    { report(t, sleepBreaches(source(t))) }
+func TestNoUnseenReads(t *testing.T)   { report(t, outsideBreaches(source(t))) }
 func TestNoTestSkips(t *testing.T)     { report(t, skipBreaches(source(t), maySkip)) }
 
 // maySkip has the files whose tests may skip, and why. It is empty, and an entry is a thing to discuss.
@@ -162,7 +140,8 @@ var maySkip = map[string]string{}
 func TestLayersNameExistingPackages(t *testing.T) {
 	for _, w := range layers {
 		for _, path := range w.ours {
-			if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(path))); err != nil || !info.IsDir() {
+			folder := filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(path, "$")))
+			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 				t.Errorf("%s may import %s, which is no folder", w.within, path)
 			}
 		}

@@ -130,8 +130,12 @@ func linesSaying(f file, words string) []string {
 // sourceOfMetrics is the package by which a source knows what it is to read.
 const sourceOfMetrics = modulePath + "/internal/collect/subscriptions"
 
-// readBreaches finds what makes a read change its source, as far as the method Latest itself shows it: that writes to
-// its receiver, begins a goroutine, sends, or subscribes.
+// reads are the methods by which a source is read: Latest and, where it reads single pods and nodes, those of a
+// podload.Reader.
+var reads = []string{"Latest", "latest", "Agent", "Kubelet", "Health"}
+
+// readBreaches finds what makes a read change its source, as far as these methods themselves show it: that writes to
+// their receiver, begins a goroutine, sends, or subscribes.
 func readBreaches(files []file) []string {
 	isSource := map[string]bool{}
 	for _, f := range files {
@@ -145,7 +149,7 @@ func readBreaches(files []file) []string {
 			continue
 		}
 		for _, declaration := range f.syntax.Decls {
-			if m, isFunc := declaration.(*ast.FuncDecl); isFunc && m.Name.Name == "Latest" && m.Recv != nil {
+			if m, isFunc := declaration.(*ast.FuncDecl); isFunc && m.Recv != nil && slices.Contains(reads, m.Name.Name) {
 				found = append(found, writesIn(f, m)...)
 			}
 		}
@@ -193,10 +197,16 @@ func writeTo(receiver string, node ast.Node) string {
 	return ""
 }
 
+// subscribing are the methods by which a source is told what to read.
+var subscribing = []string{
+	"Set", "SetAll", "Forget", "Follow", "Urgent", "Prefer", "ReportMissing", "reportMissingPod", "setMissing",
+	"subscribe", "unsubscribe",
+}
+
 func subscribes(receiver string, call *ast.CallExpr) string {
 	switch called := call.Fun.(type) {
 	case *ast.SelectorExpr:
-		if slices.Contains([]string{"Set", "Follow", "Urgent", "subscribe", "unsubscribe"}, called.Sel.Name) {
+		if slices.Contains(subscribing, called.Sel.Name) {
 			return "calls " + called.Sel.Name
 		}
 	case *ast.Ident:

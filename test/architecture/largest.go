@@ -61,7 +61,7 @@ func measures(packages []Package, files []file) []measure {
 
 func isProduct(f file) bool {
 	ours := f.isBelow("internal") || f.isBelow("cmd/plimsoll") || f.isBelow("api")
-	return ours && !f.isForTests() && !f.isBelow("internal/dev") && !ast.IsGenerated(f.syntax)
+	return ours && !f.isForTests() && !f.isBelow(development) && !ast.IsGenerated(f.syntax)
 }
 
 // typeMeasures counts the methods of each type, and the fields of each struct with a lock.

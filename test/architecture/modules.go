@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"slices"
 )
 
 // listRequirements returns the modules that a go.mod file names, with the version that is built, replacements applied.
@@ -30,17 +29,4 @@ func listRequirements(ctx context.Context, path string) (map[string]string, erro
 		versions[replaced.Old.Path] = replaced.New.Version
 	}
 	return versions, nil
-}
-
-// versionBreaches finds modules that two go.mod files build in different versions: what is compiled from them is then
-// compiled twice.
-func versionBreaches(one, other map[string]string) []string {
-	var found []string
-	for module, version := range one {
-		if second, isShared := other[module]; isShared && second != version {
-			found = append(found, fmt.Sprintf("%s: %s here, %s there", module, version, second))
-		}
-	}
-	slices.Sort(found)
-	return found
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -32,12 +34,26 @@ func local(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, modulePath+"/")
 }
 
+// development is the folder of the module of what only develops. It is in a workspace with the product's.
+const development = "internal/dev"
+
+// allPackages are those of the product, and those that only develop it.
+func allPackages(ctx context.Context, root string) ([]Package, error) {
+	product, err := listPackages(ctx, root, "./...")
+	if err != nil {
+		return nil, err
+	}
+	developing, err := listPackages(ctx, filepath.Join(root, development), "./...")
+	return append(product, developing...), err
+}
+
 // listPackages asks the go command for the packages that the patterns name.
 func listPackages(ctx context.Context, root string, patterns ...string) ([]Package, error) {
 	arguments := append([]string{"list", "-json=ImportPath,Name,Imports,TestImports,XTestImports,Deps"}, patterns...)
 	var stderr bytes.Buffer
 	command := exec.CommandContext(ctx, "go", arguments...)
-	command.Dir = root
+	// Without GOWORK the folder alone decides in which module or workspace packages are found.
+	command.Dir, command.Env = root, append(os.Environ(), "GOWORK=")
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {

@@ -172,6 +172,13 @@ func (s *Source) Latest(key string) int {
 }
 
 func (s *Source) Other() { s.reads++ }
+
+func (r *reader) Agent(i int) bool {
+	r.source.want(i)
+	r.source.ReportMissing(i)
+	r.wanted[i] = true
+	return true
+}
 `
 	wantFound(t, readBreaches(tree(t, map[string]string{
 		"internal/collect/a/a.go":      reads,
@@ -179,7 +186,8 @@ func (s *Source) Other() { s.reads++ }
 		"internal/collect/a/b.go":      "package a\n\nfunc (s *Page) Latest() { s.n++ }\n",
 		"internal/collect/b/b.go":      "package b\n\nfunc (s *Source) Latest() { s.n++ }\n",
 	})),
-		"a/a.go:8", "a/a.go:9", "a/a.go:10", "a/a.go:11", "a/a.go:13", "a/a.go:14", "a/a.go:15", "a/b.go:3")
+		"a/a.go:8", "a/a.go:9", "a/a.go:10", "a/a.go:11", "a/a.go:13", "a/a.go:14", "a/a.go:15",
+		"a/a.go:23", "a/a.go:24", "a/b.go:3")
 }
 
 func TestWaiverBreaches(t *testing.T) {
@@ -203,19 +211,29 @@ func a() {
 }
 `
 	wantFound(t, sleepBreaches(tree(t, map[string]string{
-		"internal/kube/a.go":                 sleeps,
-		"internal/kube/a_test.go":            sleeps,
-		"internal/kube/said_test.go":         virtual, // said, but real: no synctest here
-		"internal/controller/a_test.go":      virtual,
-		"internal/controller/world.go":       "package a\n\nimport _ \"testing/synctest\"\n",
-		"internal/kube/kubetest/kubetest.go": sleeps,
-		"test/integration/wait.go":           sleeps,
-		"test/integration/other.go":          "package a\n\nfunc a(time interface{ Sleep() }) { time.Sleep() }\n",
-		"test/integration/second.go":         "package a\n\nimport \"time\"\n\nfunc b() { time.NewTimer(1) }\n",
+		"internal/kube/a.go":                      sleeps,
+		"internal/kube/a_test.go":                 sleeps,
+		"internal/kube/said_test.go":              virtual, // said, but real: no synctest here
+		"internal/controller/a_test.go":           virtual,
+		"internal/controller/world.go":            "package a\n\nimport _ \"testing/synctest\"\n",
+		"internal/kube/kubetest/kubetest.go":      sleeps,
+		"internal/dev/test/integration/wait.go":   sleeps,
+		"internal/dev/test/integration/other.go":  "package a\n\nfunc a(time interface{ Sleep() }) { time.Sleep() }\n",
+		"internal/dev/test/integration/second.go": "package a\n\nimport \"time\"\n\nfunc b() { time.NewTimer(1) }\n",
 	})),
-		"internal/controller/a_test.go:7", "internal/kube/a_test.go:5",
+		"internal/controller/a_test.go:7", "internal/dev/test/integration/wait.go:5", "internal/kube/a_test.go:5",
 		"internal/kube/kubetest/kubetest.go:5", "internal/kube/said_test.go:6",
-		"internal/kube/said_test.go:7", "test/integration/wait.go:5")
+		"internal/kube/said_test.go:7")
+}
+
+func TestOutsideBreaches(t *testing.T) {
+	const reads = "package a\n\nvar a, b = \"../b/testdata/x\", \"../../../config\" // line 3\n"
+	wantFound(t, outsideBreaches(tree(t, map[string]string{
+		"internal/dev/a/a_test.go":      reads,
+		"internal/dev/a/a.go":           reads,
+		"internal/dev/test/a/a_test.go": reads,
+		"internal/kube/a_test.go":       reads,
+	})), "internal/dev/a/a_test.go:3 names config")
 }
 
 func TestSkipBreaches(t *testing.T) {

@@ -22,10 +22,10 @@ type file struct {
 
 func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-// isForTests reports whether the file is a test, or only there for tests: below test, or in a package like
+// isForTests reports whether the file is a test, or only there for tests: below a folder test, or in a package like
 // net/http/httptest.
 func (f file) isForTests() bool {
-	return f.isTest() || f.isBelow("test") || strings.HasSuffix(path.Dir(f.path), "test")
+	return f.isTest() || f.isBelow("test") || f.isBelow(development+"/test") || strings.HasSuffix(path.Dir(f.path), "test")
 }
 
 func (f file) isBelow(dir string) bool { return strings.HasPrefix(f.path, dir+"/") }

@@ -4,14 +4,14 @@ import "slices"
 
 // Import paths below this module, as they stand in never.
 const (
-	development = modulePath + "/internal/dev"
-	simulator   = modulePath + "/internal/workloadmodel"
-	tests       = modulePath + "/test"
+	developer = modulePath + "/" + development
+	simulator = modulePath + "/internal/workloadmodel"
+	tests     = modulePath + "/test"
 )
 
 // elsewhere is where other people's packages come from.
 var elsewhere = []string{
-	"charm.land", "github.com", "go.uber.org", "go.yaml.in", "golang.org", "google.golang.org", "gopkg.in", "k8s.io",
+	"github.com", "go.uber.org", "go.yaml.in", "golang.org", "google.golang.org", "gopkg.in", "k8s.io",
 	"pgregory.net", "sigs.k8s.io",
 }
 
@@ -118,7 +118,14 @@ var layers = []wall{
 		why:    "it has the parts of schedules, for every layer that has a clock",
 		ours:   []string{"internal/timing"},
 		never:  append(slices.Clone(elsewhere), "log", "net", "os", "testing"),
-		except: []string{modulePath},
+		except: []string{modulePath, "golang.org/x/sys/unix"}, // the clock of a thread
+	},
+	{
+		within: "internal/fairqueue",
+		why:    "whose turn it is, is a value that every layer with callers may keep",
+		ours:   []string{"internal/fairqueue", "internal/timing"},
+		never:  append(slices.Clone(elsewhere), "log", "net", "os", "sync", "testing"),
+		except: []string{modulePath, "golang.org/x/sys/unix"}, // as internal/timing
 	},
 	{
 		within: "internal/panics",
@@ -130,7 +137,7 @@ var layers = []wall{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither its callers nor what is written",
 		ours: []string{"internal/collect", "internal/nodeagent/selection", "internal/series", "internal/timing",
-			"internal/observe", "internal/decide", "internal/quantity"},
+			"internal/fairqueue", "internal/panics", "internal/observe", "internal/decide", "internal/quantity"},
 		never: []string{"testing"},
 	},
 	{
@@ -142,19 +149,20 @@ var layers = []wall{
 	{
 		within: "internal/kube",
 		why:    "it reads and writes the API without any policy",
-		ours:   []string{"internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"testing"},
+		ours: []string{"internal/kube", "internal/fairqueue", "internal/observe", "internal/decide", "api",
+			"internal/quantity"},
+		never: []string{"testing"},
 	},
 	{
 		within: "internal/controller",
 		why:    "the loop ties the parts together and knows nothing of the clusters that it is tested in",
 		ours: []string{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/timing",
-			"internal/loadhistory", "internal/observe", "internal/decide",
+			"internal/fairqueue", "internal/loadhistory", "internal/observe", "internal/decide",
 			"internal/snapshot", "internal/panics",
 			"api", "internal/quantity",
 		},
-		never: []string{"testing", development, simulator, tests},
+		never: []string{"testing", developer, simulator, tests},
 	},
 	{
 		within: "internal/explain",
@@ -193,7 +201,7 @@ var layers = []wall{
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage",
 			"internal/advise/recurring", "internal/observe/horizontal/scheduled", "internal/observe/horizontal/validation",
 			"internal/observe/vertical", "internal/decide/horizontal/schedules", "internal/crdschema", "api",
-			"internal/quantity", "internal/output/shell"},
+			"internal/quantity", "internal/output"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
@@ -207,14 +215,14 @@ var layers = []wall{
 	{
 		within: "internal/doctor",
 		why:    "it reads with the permissions of its user, and writes nothing to a cluster",
-		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/cmderror", "internal/output/shell",
+		ours: []string{"internal/doctor", "internal/explain/apierror", "internal/cmderror", "internal/output",
 			"internal/collect/kubelet/text", "internal/collect/page", "config"},
-		never: []string{"testing", development, simulator, tests},
+		never: []string{"testing", developer, simulator, tests},
 	},
 	{
 		within: "internal/doctor/judge",
 		why:    "a check is a function of facts: it calls no API, and reads no clock",
-		ours:   []string{"internal/doctor", "internal/doctor/facts", "internal/output/shell"},
+		ours:   []string{"internal/doctor$", "internal/doctor/judge", "internal/output"},
 		never:  []string{"k8s.io/client-go", "context", "log", "net", "os", "sync", "testing"},
 	},
 	{
@@ -223,7 +231,7 @@ var layers = []wall{
 		ours: []string{"internal/cmderror", "internal/migrate", "internal/crdschema", "internal/advise/objects",
 			"internal/advise/read", "internal/advise/containerusage", "internal/scaledobject", "internal/typed",
 			"internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never: []string{"testing", development, simulator, tests},
+		never: []string{"testing", developer, simulator, tests},
 	},
 	{
 		within: "internal/migrate/convert",
@@ -236,7 +244,7 @@ var layers = []wall{
 		why:    "it reads with the permissions of its user, and plays nothing",
 		ours: []string{"internal/recorded", "internal/explain", "internal/simulate", "internal/observe", "api",
 			"internal/quantity"},
-		never: []string{"testing", development, tests},
+		never: []string{"testing", developer, tests},
 	},
 	{
 		within: "internal/ui",
@@ -246,14 +254,14 @@ var layers = []wall{
 			"internal/loadhistory", "internal/snapshot", "internal/observe", "internal/decide", "internal/cmderror",
 			"internal/output", "api", "internal/quantity",
 		},
-		never: []string{"testing", development, tests},
+		never: []string{"testing", developer, tests},
 	},
 	{
 		within: "internal/webhook",
 		why:    "it answers from the caches of its Config, and knows no loop",
 		ours: []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api",
 			"internal/panics", "internal/quantity"},
-		never: []string{"testing", development, simulator, tests},
+		never: []string{"testing", developer, simulator, tests},
 	},
 	{
 		within: "internal/process",
@@ -264,7 +272,7 @@ var layers = []wall{
 			"internal/nodeagent", "internal/series", "internal/observe", "internal/buildinfo",
 			"internal/decide", "internal/snapshot", "api",
 		},
-		never: []string{"testing", "github.com/spf13/cobra", development, simulator, tests},
+		never: []string{"testing", "github.com/spf13/cobra", developer, simulator, tests},
 	},
 	{
 		within: "internal/dev/image",
@@ -292,7 +300,7 @@ var layers = []wall{
 		except: []string{modulePath},
 	},
 	{
-		within: "cmd/devbuild",
+		within: "internal/dev/cmd/devbuild",
 		why:    "the program that shows the progress of a long build must itself be built within seconds",
 		ours:   []string{"internal/dev/devcluster/build"},
 		never:  elsewhere,
@@ -325,7 +333,7 @@ var layers = []wall{
 			"internal/dev/bench", "internal/dev/deployed", "internal/dev/devcluster", "internal/dev/realnode",
 			"internal/dev/image", "internal/workloadmodel", "internal/decide", "internal/observe", "internal/loadhistory",
 			"internal/kube/checkpoints", "internal/snapshot", "internal/simulate", "internal/timing", "api",
-			"internal/nodeagent", "internal/collect/cputime",
+			"internal/nodeagent",
 		},
 		never: []string{"testing"},
 	},
@@ -333,7 +341,7 @@ var layers = []wall{
 		within: "cmd/plimsoll",
 		why:    "what is shipped carries neither the development cluster nor the server side of Kubernetes",
 		never: []string{
-			development, tests, modulePath + "/cmd/devcluster",
+			developer, tests,
 			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver$",
 			"go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
@@ -357,8 +365,14 @@ var layers = []wall{
 	},
 }
 
-// neverRequired are modules that the product's go.mod does not name, not even indirectly.
+// neverRequired are modules that neither the product's go.mod nor that of internal/dev names, not even indirectly.
 var neverRequired = map[string]string{
 	"k8s.io/kubernetes": "only tools/controlplane and tools/e2e build it and only test/oracle compares with it",
 	"k8s.io/autoscaler": "only test/oracle compares with it",
+}
+
+// requiredToDevelop are modules that internal/dev's go.mod names, and the product's does not.
+var requiredToDevelop = []string{
+	"github.com/google/go-containerregistry", "github.com/package-url/packageurl-go",
+	"github.com/spdx/tools-golang", "k8s.io/kube-aggregator", "k8s.io/kubelet", "sigs.k8s.io/custom-metrics-apiserver",
 }

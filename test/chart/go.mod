@@ -2,7 +2,10 @@ module github.com/plimsoll-dev/plimsoll/test/chart
 
 go 1.26.4
 
-replace github.com/plimsoll-dev/plimsoll => ../..
+replace (
+	github.com/plimsoll-dev/plimsoll => ../..
+	github.com/plimsoll-dev/plimsoll/internal/dev => ../../internal/dev
+)
 
 // The product's versions, so that what both use is compiled once. Helm asks for newer ones.
 replace (
@@ -21,6 +24,7 @@ require (
 	github.com/fluxcd/cli-utils v1.2.2
 	github.com/google/go-cmp v0.7.0
 	github.com/plimsoll-dev/plimsoll v0.0.0-00010101000000-000000000000
+	github.com/plimsoll-dev/plimsoll/internal/dev v0.0.0-00010101000000-000000000000
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
 	go.yaml.in/yaml/v3 v3.0.5
 	helm.sh/helm/v4 v4.3.1

@@ -109,7 +109,7 @@ func TestSameAsKustomize(t *testing.T) {
 		"default":         {"", []string{""}, nil},
 		"horizontal only": {"vertical: {enabled: false}", []string{"horizontal"}, nil},
 		"node agent": {"nodeAgent: {enabled: true}", []string{"", "node-agent"}, []any{
-			"--node-agent-namespace=plimsoll-node-agent",                            // as docs/node-agent.md says
+			"--node-agent-namespace=plimsoll-node-agent",                            // as docs/metrics-sources.md says
 			"--node-agent-authority=$(POD_NAMESPACE)/plimsoll-node-agent-authority", // its default
 		}},
 		"sources": {"sources: {services: true, secrets: true}", []string{"", "sources", "sources/secrets"}, []any{

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
 // The loads, in requests per second. A pod bears ten at the target of the HPAs. The loads are between two multiples of

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
-	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/parts"
 )
 
 // The pods of the development cluster are simulated. A process stands for the container of each pod that is followed:

@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/parts"
 )
 
 const (

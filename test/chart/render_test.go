@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 const (
@@ -111,6 +113,10 @@ func key(o *unstructured.Unstructured) string {
 	}
 	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }
+
+// TestReadsOutside reads the variable that make sets to a sum over charts, config and docs. The go command remembers the
+// results of this module's tests, and does not see those files change.
+func TestReadsOutside(*testing.T) { _ = os.Getenv(build.OutsideEnv) }
 
 // read is a file of the repository.
 func read(t testing.TB, path string) string {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/parts"
 )
 
 // TestServerTakesEachSet: helm lints each set, prints what the library renders, and the API server takes all of it,

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
@@ -24,19 +24,19 @@ type row struct{ kind, status, reason, message string }
 // forwards are statements that pass on what another one of the page has made, by the source of the reason and the folder
 // of the package.
 var forwards = map[string]bool{
-	"internal/decide/horizontal/statusreport reason":           true,
-	"internal/controller/horizontal/status e.Reason":           true,
-	"internal/controller/horizontal/status event.Reason":       true,
-	"internal/controller/horizontal/status reason":             true,
-	"internal/controller/vertical/recommender/status e.Reason": true,
+	"internal/decide/horizontal/statusreport reason":     true,
+	"internal/controller/horizontal/status e.Reason":     true,
+	"internal/controller/horizontal/status event.Reason": true,
+	"internal/controller/horizontal/status reason":       true,
+	"internal/controller/vertical/recommender e.Reason":  true,
 }
 
 // TestConditions: docs/reference/conditions.md has each condition that the code sets and each event that it makes. A
 // statement whose reason is no constant needs its values below.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	b := generated("Conditions and events", "service owners who read `kubectl describe`, and for programs that read "+
-		"statuses: each type of condition with its reasons, and each event.", "the code that sets them")
+	b := generated("Conditions and events", "What `kubectl describe` and statuses show: each type of condition with its "+
+		"reasons, and each event.", "the code that sets them")
 	b.WriteString("\n`…` stands for a part of a message that names what it is about. Programs go by types and reasons: " +
 		"messages may change.\n")
 	code := newCodeBase(t)
@@ -215,7 +215,7 @@ func selectorReasons() (conditions, events []row) {
 // verticalValues are the same of vertical autoscaling.
 func verticalValues() map[string][]row {
 	var findings []row
-	for kind := range finding.Kinds {
+	for kind := range status.FindingKinds {
 		findings = append(findings, row{kind: kind.String(), reason: kind.Reason()})
 	}
 	upstream := []string{recommend.RecommendationProvided, recommend.NoPodsMatched, recommend.ConfigDeprecated,

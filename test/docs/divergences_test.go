@@ -16,8 +16,8 @@ import (
 // TestDivergences: the list of divergences has those of the program, with the sentence that the code has of each.
 func TestDivergences(t *testing.T) {
 	t.Parallel()
-	b := generated("Divergences", "operators who switch a divergence on or off: the names, each with one sentence. "+
-		"[Compatibility](../compatibility.md) has what upstream does instead, and the tests.",
+	b := generated("Divergences", "A divergence is a deliberate difference from upstream, with a name. Each links to what upstream does "+
+		"instead, and to the tests.",
 		"internal/decide/{horizontal,vertical}/divergence")
 	b.WriteString("\nAll are on by default. Each command that decides has a flag for them ([commands and flags](flags.md)): `none` turns " +
 		"all off, a list of names turns on those alone.\n")
@@ -42,7 +42,7 @@ func writeDivergences(t *testing.T, b *strings.Builder, direction string, names 
 	}
 	fmt.Fprintf(b, "\n## %s\n\n| name | what it does |\n|---|---|\n", direction)
 	for i, name := range names {
-		fmt.Fprintf(b, "| [%s](../compatibility.md#%s) | %s |\n", code(name), name, cell(sentences[i]))
+		fmt.Fprintf(b, "| [%s](../contributing/compatibility.md#%s) | %s |\n", code(name), name, cell(sentences[i]))
 	}
 }
 

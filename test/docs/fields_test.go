@@ -17,28 +17,27 @@ import (
 // TestFields: the pages of the fields are those of the CustomResourceDefinitions in config/crd.
 func TestFields(t *testing.T) {
 	t.Parallel()
-	const autoscalers = "platform engineers and service owners who "
 	for name, of := range map[string]struct {
-		title, readers string
+		title, opening string
 		files          []string
 	}{
 		"workloadautoscaler.md": {
-			"Fields of the WorkloadAutoscaler", autoscalers + "write WorkloadAutoscalers: each field, as `kubectl explain wla` " +
-				"shows it. [The WorkloadAutoscaler](../workloadautoscaler.md) says how a replica count follows from them.",
+			"Fields of the WorkloadAutoscaler", "Each field, as `kubectl explain wla` shows it. " +
+				"[The WorkloadAutoscaler](../workloadautoscaler.md) says how a replica count follows from them.",
 			[]string{"plimsoll/plimsoll.dev_workloadautoscalers.yaml"},
 		},
 		"verticalpodautoscaler.md": {
-			"Fields of the VerticalPodAutoscaler", autoscalers + "write VerticalPodAutoscalers: each field. The API is upstream's.",
+			"Fields of the VerticalPodAutoscaler", "Each field. The API is upstream's.",
 			[]string{"autoscaling.k8s.io_verticalpodautoscalers.yaml"},
 		},
-		"checkpoints.md": {
-			"Fields of checkpoints", "operators who back up a cluster or examine what Plimsoll has learnt. Plimsoll writes these " +
-				"objects itself. [History](../history.md#where-it-is-kept) says what is in an AutoscalerCheckpoint, and for how long.",
+		"../contributing/checkpoints.md": {
+			"Fields of checkpoints", "Plimsoll writes these objects itself, to keep what it has learnt over restarts. " +
+				"[History](../forecast.md#where-it-is-kept) says what is in an AutoscalerCheckpoint, and for how long.",
 			[]string{"plimsoll/plimsoll.dev_autoscalercheckpoints.yaml",
 				"autoscaling.k8s.io_verticalpodautoscalercheckpoints.yaml"},
 		},
 	} {
-		b := generated(of.title, of.readers, "the definitions in config/crd")
+		b := generated(of.title, of.opening, "the definitions in config/crd")
 		b.WriteString("\nIn a path `[]` stands for each element of a list, and `{}` for each value of a map. Fields of " +
 			"`metadata` are those of all objects.\n")
 		for _, file := range of.files {

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,12 +10,13 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // atRoot are the pages outside of docs/.
 var atRoot = []string{"README.md", "CONTRIBUTING.md", "SCOPE.md"}
+
+// forContributors are the pages in docs/ and docs/reference that the site does not have. It has none of other folders.
+var forContributors = []string{"docs/ARCHITECTURE.md", "docs/licences.md"}
 
 // A page is a Markdown file of the documentation.
 type page struct {
@@ -31,9 +33,16 @@ type link struct {
 	target string
 }
 
+// isOnSite reports whether the page is one for users: README.md, or in docs/ or docs/reference.
+func (p page) isOnSite() bool {
+	folder := path.Dir(p.path)
+	return p.path == "README.md" ||
+		(folder == "docs" || folder == "docs/reference") && !slices.Contains(forContributors, p.path)
+}
+
 func repository(t testing.TB) string {
 	t.Helper()
-	root, err := build.Root()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +54,10 @@ func pages(t testing.TB) map[string]page {
 	t.Helper()
 	root := repository(t)
 	paths := slices.Clone(atRoot)
-	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".md") {
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(file string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(file, ".md") {
 			var relative string
-			relative, err = filepath.Rel(root, path)
+			relative, err = filepath.Rel(root, file)
 			paths = append(paths, filepath.ToSlash(relative))
 		}
 		return err
@@ -57,12 +66,12 @@ func pages(t testing.TB) map[string]page {
 		t.Fatal(err)
 	}
 	all := map[string]page{}
-	for _, path := range paths {
-		text, err := os.ReadFile(filepath.Join(root, path))
+	for _, file := range paths {
+		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[path] = parse(path, string(text))
+		all[file] = parse(file, string(text))
 	}
 	return all
 }
@@ -78,8 +87,8 @@ var (
 )
 
 // parse reads what the tests compare, and no more of Markdown than the pages have.
-func parse(path, text string) page {
-	p := page{path: path, anchors: map[string]bool{}}
+func parse(file, text string) page {
+	p := page{path: file, anchors: map[string]bool{}}
 	counts := map[string]int{}
 	fence, before := "", ""
 	for i, line := range strings.Split(text, "\n") {

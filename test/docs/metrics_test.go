@@ -127,8 +127,8 @@ func kindOfMetric(t *testing.T, m prometheus.Metric) string {
 // TestMetrics: docs/reference/metrics.md has what the parts of the program register.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	b := generated("Metrics", "operators who query, record or alert on Plimsoll's metrics: each series, as the program "+
-		"registers it. [Monitoring](../monitoring.md) says what they mean and what to do about them.",
+	b := generated("Metrics", "Each series, as the program registers it. [Monitoring](../monitoring.md) says which of them "+
+		"to watch, and what to do about alerts.",
 		"the series that the program registers")
 	b.WriteString("\nNames that begin with `plimsoll_` are Plimsoll's own, the others are upstream's. A histogram has the " +
 		"series `_bucket`, `_sum` and `_count`. All processes have the series of Go's runtime (`go_…`) and of the process " +

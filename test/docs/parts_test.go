@@ -30,10 +30,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/backfill"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
 	horizontalmonitor "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
-	recommendermonitor "github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
@@ -41,16 +40,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
 )
 
 // sources are the packages whose series parts has.
 var sources = []string{
 	"internal/collect/metricsapi", "internal/collect/podendpoint", "internal/collect/podusage", "internal/collect/polls",
 	"internal/controller/horizontal/backfill", "internal/controller/horizontal/checkpoints",
-	"internal/controller/horizontal/monitor", "internal/controller/vertical/recommender/monitor",
+	"internal/controller/horizontal/monitor", "internal/controller/vertical/recommender",
 	"internal/controller/vertical/updater", "internal/process", "internal/process/vertical/caches", "internal/webhook",
-	"internal/webhook/guard",
 }
 
 // A part of the program, where its series are, and what it registers.
@@ -142,7 +139,7 @@ func registerRecommender(_ *testing.T, r prometheus.Registerer) error {
 	if err := caches.ReportUnreadable(verticalAutoscalers(), r, logr.Discard()); err != nil {
 		return err
 	}
-	_, err := recommendermonitor.New(r)
+	_, err := recommender.NewSeries(r)
 	return err
 }
 
@@ -156,7 +153,7 @@ func registerUpdater(_ *testing.T, r prometheus.Registerer) error {
 		return err
 	}
 	_, err = updater.New(updater.Config{
-		Client: client, Statuses: struct{ conditions.Statuses }{}, Events: record.NewFakeRecorder(1), Registerer: r,
+		Client: client, Statuses: struct{ updater.StatusClient }{}, Events: record.NewFakeRecorder(1), Registerer: r,
 		Sources: workloads.Sources{
 			Informers: factory, Pods: podcache.FromInformer(factory.Core().V1().Pods().Informer()), Owners: owners,
 			Autoscalers: verticalAutoscalers(),
@@ -170,6 +167,6 @@ func registerAdmission(_ *testing.T, r prometheus.Registerer) error {
 	if _, err := webhook.NewMetrics(r); err != nil {
 		return err
 	}
-	_, err := guard.New(http.NotFoundHandler(), time.Second, r)
+	_, err := webhook.NewGuard(http.NotFoundHandler(), time.Second, r)
 	return err
 }

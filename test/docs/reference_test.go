@@ -34,9 +34,9 @@ func compare(t *testing.T, name, text string) {
 }
 
 // generated is the beginning of each page of the reference.
-func generated(title, readers, from string) *strings.Builder {
+func generated(title, opening, from string) *strings.Builder {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- Generated from %s by make reference. -->\n\n# %s\n\nThis page is for %s\n", from, title, readers)
+	fmt.Fprintf(&b, "<!-- Generated from %s by make reference. -->\n\n# %s\n\n%s\n", from, title, opening)
 	return &b
 }
 

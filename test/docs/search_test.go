@@ -18,15 +18,15 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	const first = 5
 	wanted := map[string]string{
-		"uninstall":                           "install.html#removing",
+		"uninstall":                           "install.html#remove",
 		"EKS":                                 "managed-clusters.html#on-eks-gke-and-aks",
 		"TargetHasAnotherAutoscaler":          "reference/conditions.html#conditions",
-		"plimsoll_kubelet_held_scrapes_total": "kubelets.html#the-budget-is-too-small",
+		"plimsoll_kubelet_held_scrapes_total": "metrics-sources.html#the-budget-is-too-small",
 		"--fail-on":                           "reference/flags.html#plimsoll-doctor",
-		"no-readiness-probe":                  "advice.html#no-readiness-probe",
+		"no-readiness-probe":                  "reference/advice.html#no-readiness-probe",
 		"averageUtil":                         "reference/workloadautoscaler.html#spec-of-workloadautoscaler",
 		"kustomise":                           "install.html#with-kustomize",
-		"exit status":                         "cli.html#exit-statuses",
+		"exit status":                         "reference/flags.html#exit-statuses",
 		"qwertyuiop":                          "",
 	}
 	root := repository(t)
@@ -81,7 +81,7 @@ func testParts(t *testing.T, root string, parts []string) {
 			t.Error(err)
 		}
 	}
-	if want := len(pages(t)); len(documents) != want {
+	if want := pagesOnSite(t); len(documents) != want {
 		t.Errorf("%d pages are searched, want %d", len(documents), want)
 	}
 }

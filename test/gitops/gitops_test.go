@@ -148,6 +148,7 @@ func health(t *testing.T, objects map[string]plimsollv1alpha1.WorkloadAutoscaler
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../../tools/lua/go.mod", "glua", script)
+	cmd.Env = append(os.Environ(), "GOWORK=off") // which -modfile excludes
 	// On a new machine the go command writes there what it downloads.
 	var messages strings.Builder
 	cmd.Stderr = &messages

@@ -107,7 +107,8 @@ func newField(pods int) *field {
 	for i := range pods {
 		f.set(i, requestMilli/2)
 	}
-	f.policy = observehorizontal.Policy(utilization(int32(pods)), observehorizontal.DefaultOptions())
+	f.policy, _, _ = observehorizontal.PolicyOf(observehorizontal.HPA(utilization(int32(pods))),
+		observehorizontal.DefaultOptions())
 	f.policy.Tolerance = metric.Tolerance{}
 	f.answers.Reset(&f.policy, f.pods)
 	f.observation = horizontal.Observation{

@@ -80,8 +80,8 @@ func (f *foretold) step(t *testing.T, l *Timeline, i int, events []corev1.Event)
 	s := l.Situations[i]
 	step := s.snapshot(&l.Upstream[i-1].Status)
 	known := historybounds.Known{
-		HPA: step.HPA, Current: s.Scale.Spec, Rescales: historybounds.Rescales(events), Period: s.At - l.Situations[i-1].At,
-		Divergences: divergence.None,
+		Autoscaler: step.Autoscaler(), Current: s.Scale.Spec, Rescales: historybounds.Rescales(events),
+		Period: s.At - l.Situations[i-1].At, Divergences: divergence.None,
 	}
 	forecast, err := explainhorizontal.ForecastOf(step, &known)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 var reasonOf = regexp.MustCompile(`^\S+ (?:Normal|Warning) (\w+):`)
@@ -84,7 +85,8 @@ func (t *Tally) branches(l *Timeline) error {
 		}
 		if complete {
 			t.Replayed++
-			if text := replayed(&l.Upstream[i].Status, &result.Status); text != "" {
+			own := observehorizontal.StatusOfHPA(result.Step.HPA, &result.Status)
+			if text := replayed(&l.Upstream[i].Status, &own); text != "" {
 				return fmt.Errorf("step %d replays otherwise (- upstream, + snapshot):\n%s", i, text)
 			}
 		}

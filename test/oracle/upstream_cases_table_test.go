@@ -56,17 +56,17 @@ func (b *book) where(names []string) string {
 func (p *place) words() string {
 	switch {
 	case p.scenario != "":
-		return fmt.Sprintf("[%s](../%s/%s)", strings.TrimSuffix(p.scenario, ".txt"), scenarios, p.scenario)
+		return fmt.Sprintf("[%s](../../%s/%s)", strings.TrimSuffix(p.scenario, ".txt"), scenarios, p.scenario)
 	case p.test != "":
 		folder, name, _ := strings.Cut(p.test, " ")
 		test, _, _ := strings.Cut(name, "/")
-		return fmt.Sprintf("%#q in [%s](../%s)", test, strings.TrimPrefix(folder, "./"), strings.TrimPrefix(folder, "./"))
+		return fmt.Sprintf("%#q in [%s](../../%s)", test, strings.TrimPrefix(folder, "./"), strings.TrimPrefix(folder, "./"))
 	default:
 		return "none: " + p.reason
 	}
 }
 
-// compareTable compares the table with the one in docs/compatibility.md, or
+// compareTable compares the table with the one in docs/contributing/compatibility.md, or
 // writes it there.
 func compareTable(t *testing.T, table string) {
 	t.Helper()

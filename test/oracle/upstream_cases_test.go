@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of upstream's cases into docs/compatibility.md")
+var update = flag.Bool("update", false, "write the table of upstream's cases into docs/contributing/compatibility.md")
 
 const (
 	// root is the repository's root, seen from here.
 	root          = "../.."
 	scenarios     = "internal/decide/horizontal/testdata/upstream"
 	ledger        = "testdata/upstream-cases.txt"
-	compatibility = "docs/compatibility.md"
+	compatibility = "docs/contributing/compatibility.md"
 )
 
 // place is where one of upstream's cases is to be found, or why it is not.

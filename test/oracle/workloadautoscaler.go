@@ -14,6 +14,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -96,7 +97,7 @@ func (r *replay) step(i int) (difference string, why purpose) {
 	snapshot := s.snapshot(&r.status)
 	snapshot.Snapshot.ScaleError = s.Scale.GetError
 	if r.state == nil {
-		first := observehorizontal.FirstState(snapshot.HPA)
+		first := observehorizontal.FirstState(snapshot.Autoscaler())
 		r.state = &first
 	}
 	mine := r.state.Clone()
@@ -125,12 +126,10 @@ func (r *replay) decide(
 ) (decided, horizontal.State) {
 	s, upstream := r.line.Situations[i], &r.line.Upstream[i]
 	of := *snapshot
-	of.HPA = a.HorizontalPodAutoscaler
-	// A WorkloadAutoscaler's status has metrics of another shape.
-	of.HPA.Status.CurrentMetrics = snapshot.HPA.Status.CurrentMetrics
+	of.HPA, of.Workload = a.HPA, a.Workload
 	options := observehorizontal.DefaultOptions()
 	options.Divergences = divergence.None
-	policy, refusal := observehorizontal.PolicyOf(a, options)
+	policy, _, refusal := observehorizontal.PolicyOf(a, options)
 	observation, err := of.Observe(&policy)
 	must(err)
 	observation.Refusal = refusal
@@ -150,10 +149,11 @@ func (r *replay) decide(
 		}
 		state = horizontal.Settle(state, outcome)
 	}
-	report := d.Report(outcome)
-	result.Status = a.Status
+	report := statusreport.Of(&d, outcome)
+	result.Status = snapshot.HPA.Status
 	if s.StatusError == "" {
-		result.Status = observehorizontal.Status(a, &d, &report, now)
+		after := observehorizontal.StatusAfter(a, &d, &report, now)
+		result.Status = observehorizontal.StatusOfHPA(snapshot.HPA, &after)
 	}
 	// The snapshot's object has no generation.
 	result.Status.ObservedGeneration = nil
@@ -202,7 +202,7 @@ func (r *replay) purposeOf(s *Situation, hpa, wla *decided) purpose {
 		return firstReplicaComes
 	case mayBeZero && (hpa.asksForNone || wla.asksForNone || wla.isIdle):
 		return lastReplicaGoes
-	case isZero && observehorizontal.ScaledToZero(&autoscalingv2.HorizontalPodAutoscaler{Status: r.status}):
+	case isZero && observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: r.status}).ScaledToZero():
 		return belowMin
 	}
 	return ""
@@ -217,6 +217,15 @@ func pasted(hpa *autoscalingv2.HorizontalPodAutoscaler) *plimsollv1alpha1.Worklo
 	text, err := json.Marshal(&hpa.Status)
 	must(err)
 	must(json.Unmarshal(text, &wla.Status))
+	// A WorkloadAutoscaler's status has metrics of another shape.
+	for i := range hpa.Status.CurrentMetrics {
+		m := &hpa.Status.CurrentMetrics[i]
+		v := observehorizontal.ValueOf(m)
+		wla.Status.Metrics = append(wla.Status.Metrics, plimsollv1alpha1.MetricStatus{
+			Type: plimsollv1alpha1.MetricSourceType(m.Type), Value: v.Value, AverageValue: v.AverageValue,
+			AverageUtilization: v.AverageUtilization,
+		})
+	}
 	return wla
 }
 

@@ -120,7 +120,7 @@ type (
 )
 
 // Scrape implements podusage.Scraper.
-func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target, _ *selection.Prepared) (rate.Round, error) {
 	return f.answer(target.Node, f.store, func(string, string) bool { return true })
 }
 
@@ -148,7 +148,7 @@ func (f fromAgents) Contention(context.Context, kubelet.Target, *selection.Prepa
 func (f fromAgents) Forget(string) {}
 
 // start runs a source that reads the nodes until the test ends, agents so often if there are any.
-func (n *nodes) start(t *testing.T, agents time.Duration) *podusage.Source {
+func (n *nodes) start(t *testing.T, agents time.Duration) *podusage.Subscription {
 	t.Helper()
 	client := fake.NewSimpleClientset()
 	for _, name := range nodeNames {
@@ -175,18 +175,18 @@ func (n *nodes) start(t *testing.T, agents time.Duration) *podusage.Source {
 			Rounds:  scrape.Config[kubelet.Target]{Period: agents},
 		}
 	}
-	s, err := podusage.New(config)
+	service, err := podusage.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := service.Subscribe(podusage.Cadence{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		s.Run(ctx, podusage.Watch{
-			Nodes:   func(dst []string) []string { return append(dst, nodeNames...) },
-			Moved:   make(chan struct{}),
-			Sampled: func(podusage.Sampled) {},
+			Nodes: func(dst []string) []string { return append(dst, nodeNames...) },
+			Moved: make(chan struct{}),
 		})
 	}()
 	t.Cleanup(func() {
@@ -197,7 +197,7 @@ func (n *nodes) start(t *testing.T, agents time.Duration) *podusage.Source {
 }
 
 // await has the first pods asked for before anything is known of them: agents answer only what they are asked for.
-func (n *nodes) await(s *podusage.Source) {
+func (n *nodes) await(s *podusage.Subscription) {
 	var pods []*observe.Pod
 	for i := range firstReplicas {
 		name := fmt.Sprintf("workload-%d", i)
@@ -208,8 +208,19 @@ func (n *nodes) await(s *podusage.Source) {
 	for range 20 {
 		<-time.After(100 * time.Millisecond)
 		var v podusage.View
-		_ = s.Look(time.Now(), pods, &v) // nothing is known
+		_ = look(s, pods, &v) // nothing is known
 	}
+}
+
+// look reads what is known of the pods, as a loop does. None are those of no decision, which changes nothing.
+func look(s *podusage.Subscription, pods []*observe.Pod, v *podusage.View) error {
+	now := time.Now()
+	if pods != nil {
+		s.Set(observe.HPA(namespace, "workload"), pods)
+	}
+	err := s.Latest(now, pods, v)
+	s.ReportMissing(now, pods, v)
+	return err
 }
 
 // apiPod is a pod whose containers run.

@@ -85,7 +85,7 @@ type run struct {
 	world      *world.World
 	controller *loop.Plimsoll
 	nodes      *nodes
-	source     *podusage.Source
+	source     *podusage.Subscription
 	// pods are those of the last decision.
 	pods []metric.Pod
 
@@ -128,7 +128,7 @@ func (r *run) play() {
 		isSame := r.isCurrent()
 		pods := r.nodes.podsOf(r.world, r.pods, isSame)
 		var v podusage.View
-		err := r.source.Look(time.Now(), pods, &v)
+		err := look(r.source, pods, &v)
 		if next == compare {
 			compare += time.Second
 			if isSame && !isBetween(next) {

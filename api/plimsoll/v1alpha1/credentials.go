@@ -47,6 +47,7 @@ type SecretKeySelector struct {
 // TLSConfig is how a server's certificate is checked, and which certificate it gets.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.ca) || !has(self.caBundle)`,message="may not be set beside caBundle",fieldPath=".ca",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.insecureSkipVerify) || !self.insecureSkipVerify || (!has(self.ca) && !has(self.caBundle))`,message="may not be true beside ca or caBundle, which would check nothing",fieldPath=".insecureSkipVerify",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`has(self.cert) == has(self.key)`,message="must be set together with key, and not without it",fieldPath=".cert"
 type TLSConfig struct {
 	// The certificates of the authorities that are trusted, in PEM, encoded in base64.
@@ -75,7 +76,7 @@ type TLSConfig struct {
 	ServerName string `json:"serverName,omitempty"`
 
 	// Whether any certificate is accepted. The default is false. With true the values may
-	// be anyone's.
+	// be anyone's. It may not be true beside ca or caBundle.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }

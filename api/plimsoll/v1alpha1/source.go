@@ -6,7 +6,7 @@ import (
 )
 
 // PodEndpointMetricSource is a metric that each of the pods exposes itself, as
-// Prometheus text, OpenMetrics or protobuf.
+// Prometheus text or OpenMetrics.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'https')`,message="may be set only where scheme is https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"

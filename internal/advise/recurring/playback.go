@@ -40,7 +40,6 @@ func newPlayback(h *History, c *Config) *playback {
 	return p
 }
 
-// follow fills in the counts.
 func (p *playback) follow(c *Config) {
 	count := max(1, c.MinReplicas)
 	for _, pods := range p.history.Pods {
@@ -90,7 +89,6 @@ func (p *playback) lack(i int, ready int32) float64 {
 	return max(0, min(pods*p.utilization, float64(p.maxReplicas))-float64(ready))
 }
 
-// compare fills in what lacks.
 func (p *playback) compare() {
 	ready := p.ready()
 	for i, count := range p.counts {
@@ -106,7 +104,6 @@ func (p *playback) ready() *extreme {
 // span is one time of a schedule: the steps from start until before end.
 type span struct{ start, end int }
 
-// gain is what a schedule does at one time.
 func (p *playback) gain(s span, replicas int32) Gain {
 	var g Gain
 	ready := p.ready()

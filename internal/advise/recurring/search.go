@@ -60,7 +60,6 @@ type candidate struct {
 	firstTried, behindTried int
 }
 
-// skip marks the minutes of the jump.
 func (c *candidate) skip(isTried []bool) {
 	for i := c.firstTried; i < c.behindTried; i++ {
 		for other := i % c.every; other < minutesOfDay; other += c.every {

@@ -96,7 +96,6 @@ type day struct {
 	weekday time.Weekday
 }
 
-// calendar are the days that a history touches.
 func calendar(h *History, location *time.Location) []day {
 	if len(h.Pods) == 0 {
 		return nil

@@ -132,7 +132,7 @@ func checkIgnores(c *objects.Collection) []Finding {
 			if name = strings.TrimSpace(name); name != "" && !known[name] {
 				found = append(found, Finding{
 					Object: o, Field: objects.Field{"metadata", "annotations", objects.IgnoreAnnotation},
-					Why: fmt.Sprintf("There is no rule %q.", name), Remedy: "docs/advice.md lists the rules.",
+					Why: fmt.Sprintf("There is no rule %q.", name), Remedy: "docs/reference/advice.md lists the rules.",
 				})
 			}
 		}

@@ -251,7 +251,6 @@ func checkNoTarget(c *objects.Collection) []Finding {
 	return found
 }
 
-// eachPolicy visits the policies of VPAs.
 func eachPolicy(c *objects.Collection, visit func(*objects.Vertical, objects.Field, *vpav1.ContainerResourcePolicy)) {
 	for _, v := range c.Verticals {
 		if v.Spec.ResourcePolicy == nil {

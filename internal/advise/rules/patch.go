@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Operation is one of a JSON patch.
@@ -34,16 +34,16 @@ type Patch struct {
 // Command is what to give the patch to.
 func (p *Patch) Command() string {
 	if p.Create != nil {
-		return shell.ToCluster("kubectl create -f FILE", p.ClusterFlags)
+		return output.CommandToCluster("kubectl create -f FILE", p.ClusterFlags)
 	}
 	if p.IsLocal {
 		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
 	}
-	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + shell.Quote(p.Object.Name)
+	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + output.ShellQuote(p.Object.Name)
 	if namespace := p.Object.NamedNamespace(); namespace != "" {
-		command += " -n " + shell.Quote(namespace)
+		command += " -n " + output.ShellQuote(namespace)
 	}
-	return shell.ToCluster(command+" --type=json --patch-file FILE", p.ClusterFlags)
+	return output.CommandToCluster(command+" --type=json --patch-file FILE", p.ClusterFlags)
 }
 
 // YAML is the patch as it goes into that file.
@@ -60,7 +60,6 @@ func (p *Patch) YAML() string {
 	return string(text)
 }
 
-// patch begins one of an object.
 func patch(o *objects.Object) *Patch { return &Patch{Object: o} }
 
 // local says that the patch is for a manifest alone.

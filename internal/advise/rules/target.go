@@ -81,7 +81,6 @@ func targetRules() []*Rule {
 
 var workloadKinds = []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}
 
-// isWorkload reports whether this is one of these kinds.
 func isWorkload(version, kind string) bool {
 	return objects.IsBuiltIn(version) && slices.Contains(workloadKinds, kind)
 }

@@ -17,9 +17,9 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Kubelets answers from samples that were taken before; podusage.Source does.
+// Kubelets has samples that were taken before; podusage.Subscription does.
 type Kubelets interface {
-	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
 }
 
 // Metrics is metrics.k8s.io; metricsapi.Client is one.
@@ -83,7 +83,7 @@ func (r *Reader) sampled(namespace string, pods []string) map[string]map[string]
 	var view podusage.View
 	for _, name := range pods {
 		pod := r.cfg.Pod(namespace, name)
-		if pod == nil || r.cfg.Kubelets.Look(time.Now(), []*observe.Pod{pod}, &view) != nil {
+		if pod == nil || r.cfg.Kubelets.Latest(time.Now(), []*observe.Pod{pod}, &view) != nil {
 			continue
 		}
 		for _, c := range view.Containers(0) {

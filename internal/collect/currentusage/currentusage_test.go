@@ -40,7 +40,7 @@ func (m *metrics) Resource(context.Context, string, string) (*metricsv1beta1.Pod
 // silent are kubelets without samples.
 type silent struct{ asked int }
 
-func (s *silent) Look(time.Time, []*observe.Pod, *podusage.View) error {
+func (s *silent) Latest(time.Time, []*observe.Pod, *podusage.View) error {
 	s.asked++
 	return errors.New("no samples")
 }

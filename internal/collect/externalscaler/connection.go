@@ -40,6 +40,7 @@ const (
 
 // connection is one connection to a scaler, which is made again when it is lost.
 type connection struct {
+	target clientauth.Target
 	dial   func(ctx context.Context) (net.Conn, error)
 	auth   *clientauth.Client
 	isTLS  bool
@@ -77,7 +78,8 @@ func newConnection(config *Config, t *clientauth.Target) (*connection, error) {
 		return nil, errors.New("scalerAddress: the port must be 1 to 65535")
 	}
 	c := &connection{
-		auth: clientauth.New(config.Lookup, *t), isTLS: t.IsTLS, dials: rate.NewLimiter(dialsPerSecond, dialBurst),
+		target: *t, auth: clientauth.New(config.Lookup, *t), isTLS: t.IsTLS,
+		dials: rate.NewLimiter(dialsPerSecond, dialBurst),
 		dial: func(ctx context.Context) (net.Conn, error) {
 			return config.Dial(ctx, t.Namespace, host, uint16(port)) //nolint:gosec // it has 16 bits
 		},

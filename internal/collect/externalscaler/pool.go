@@ -52,71 +52,64 @@ func newPool(config *Config) *pool {
 	}
 }
 
-// lease is the use of a connection.
-type lease struct {
-	*connection
-
-	target clientauth.Target
-}
-
 func targetFor(key observe.Key, spec *sources.ExternalScaler) clientauth.Target {
 	return clientauth.Target{Namespace: key.Namespace, Host: spec.Address, IsTLS: spec.IsTLS, TLS: spec.TLS}
 }
 
 // acquire is a connection with room for one more.
-func (p *pool) acquire(target clientauth.Target) (lease, error) {
+func (p *pool) acquire(target clientauth.Target) (*connection, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.connections[target] {
 		if c.users < maxUsers {
 			c.users++
-			return lease{c, target}, nil
+			return c, nil
 		}
 	}
 	switch count := p.counts[target.Namespace]; {
 	case count >= maxConnections:
-		return lease{}, errTooManyOwn
+		return nil, errTooManyOwn
 	case count >= guaranteed && p.shared >= maxShared:
-		return lease{}, errTooManyAll
+		return nil, errTooManyAll
 	}
 	c, err := newConnection(p.config, &target)
 	if err != nil {
-		return lease{}, err
+		return nil, err
 	}
 	c.users, c.limits = 1, p.limits.acquire(target)
 	p.connections[target] = append(p.connections[target], c)
 	if p.counts[target.Namespace]++; p.counts[target.Namespace] > guaranteed {
 		p.shared++
 	}
-	return lease{c, target}, nil
+	return c, nil
 }
 
 // release closes the connection if it was the last that used it.
-func (p *pool) release(l lease) {
-	if p.remove(l) {
-		l.close()
+func (p *pool) release(c *connection) {
+	if p.remove(c) {
+		c.close()
 	}
 }
 
 // remove reports whether no metric uses the connection any more.
-func (p *pool) remove(l lease) bool {
+func (p *pool) remove(c *connection) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.users--; l.users > 0 {
+	if c.users--; c.users > 0 {
 		return false
 	}
-	for _, limit := range l.limits {
+	for _, limit := range c.limits {
 		limit.users--
 	}
-	left := slices.DeleteFunc(p.connections[l.target], func(c *connection) bool { return c == l.connection })
-	if p.connections[l.target] = left; len(left) == 0 {
-		delete(p.connections, l.target)
+	left := slices.DeleteFunc(p.connections[c.target], func(other *connection) bool { return other == c })
+	if p.connections[c.target] = left; len(left) == 0 {
+		delete(p.connections, c.target)
 	}
-	if p.counts[l.target.Namespace] > guaranteed {
+	if p.counts[c.target.Namespace] > guaranteed {
 		p.shared--
 	}
-	if p.counts[l.target.Namespace]--; p.counts[l.target.Namespace] == 0 {
-		delete(p.counts, l.target.Namespace)
+	if p.counts[c.target.Namespace]--; p.counts[c.target.Namespace] == 0 {
+		delete(p.counts, c.target.Namespace)
 	}
 	return true
 }

@@ -54,10 +54,10 @@ type Source struct {
 
 // running is one Run.
 type running struct {
-	ctx             context.Context //nolint:containedctx // of the goroutines that Set begins
+	// poll begins to ask for a metric, until the function that it returns is called, or Run ends.
+	poll            func(*subscription, *connection) context.CancelFunc
 	pool            *pool
 	sampled, pushed func(observe.Key)
-	wg              sync.WaitGroup
 	// waiting are the metrics without a connection, the longest waiting first. The source's lock guards it.
 	waiting []*subscription
 }
@@ -86,8 +86,12 @@ func New(config Config) (*Source, error) {
 func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &running{
-		ctx: ctx, sampled: sampled, pushed: pushed, pool: newPool(&s.config),
+	r := &running{sampled: sampled, pushed: pushed, pool: newPool(&s.config)}
+	var asking sync.WaitGroup
+	r.poll = func(m *subscription, c *connection) context.CancelFunc {
+		own, cancel := context.WithCancel(ctx)
+		asking.Go(func() { m.run(own, r.pool, c) })
+		return cancel
 	}
 	s.begin(r)
 	ticker := time.NewTicker(countPeriod)
@@ -105,7 +109,7 @@ func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	}
 	s.end()
 	s.series.Metrics(polls.Counts{})
-	r.wg.Wait()
+	asking.Wait()
 }
 
 func (s *Source) begin(r *running) {
@@ -114,7 +118,7 @@ func (s *Source) begin(r *running) {
 	s.mu.Unlock()
 	for m := range s.metrics.All() {
 		s.mu.Lock()
-		s.start(m)
+		s.startLocked(m)
 		s.mu.Unlock()
 	}
 }
@@ -131,13 +135,13 @@ func (s *Source) end() {
 	}
 }
 
-// start needs the lock. While nothing runs, it does nothing, and for a metric that has begun or is over.
-func (s *Source) start(m *subscription) {
+// startLocked does nothing while nothing runs, and for a metric that has begun or is over.
+func (s *Source) startLocked(m *subscription) {
 	r := s.running
 	if r == nil || m.cancel != nil || m.isOver {
 		return
 	}
-	l, err := r.pool.acquire(targetFor(m.key, &m.spec))
+	c, err := r.pool.acquire(targetFor(m.key, &m.spec))
 	if err != nil {
 		m.answer = sources.Answer{Err: err, Asked: time.Now()}
 		if errors.Is(err, errTooMany) {
@@ -145,9 +149,7 @@ func (s *Source) start(m *subscription) {
 		}
 		return
 	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	m.cancel = cancel
-	r.wg.Go(func() { m.run(ctx, r.pool, l) })
+	m.cancel = r.poll(m, c)
 }
 
 // retry starts the metrics that wait for a connection, as far as there may be more.
@@ -157,7 +159,7 @@ func (s *Source) retry(r *running) {
 	waiting := r.waiting
 	r.waiting = nil
 	for _, m := range waiting {
-		s.start(m)
+		s.startLocked(m)
 	}
 }
 
@@ -172,14 +174,14 @@ func (s *Source) Latest(now time.Time, key observe.Key, spec *sources.ExternalSc
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return m.answerAt(now)
+	return m.answerLocked(now)
 }
 
 func (s *Source) subscribe(key observe.Key, spec *sources.ExternalScaler) *subscription {
 	m := newSubscription(s, key, spec)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.start(m)
+	s.startLocked(m)
 	return m
 }
 
@@ -208,8 +210,8 @@ func (s *Source) count(now time.Time) {
 	maps.DeleteFunc(s.pushed, func(_ observe.Key, at time.Time) bool { return now.Sub(at) >= pushGap })
 }
 
-// isCurrent reports whether answers to the metric count. It needs the lock.
-func (s *Source) isCurrent(m *subscription) bool { return !m.isOver && s.running != nil }
+// isCurrentLocked reports whether answers to the metric count.
+func (s *Source) isCurrentLocked(m *subscription) bool { return !m.isOver && s.running != nil }
 
 // polled counts a poll.
 func (s *Source) polled(took time.Duration, answer *sources.Answer) {
@@ -224,7 +226,7 @@ func (s *Source) polled(took time.Duration, answer *sources.Answer) {
 func (s *Source) store(m *subscription, answer sources.Answer) {
 	s.mu.Lock()
 	r := s.running
-	if !s.isCurrent(m) {
+	if !s.isCurrentLocked(m) {
 		s.mu.Unlock()
 		return
 	}
@@ -241,7 +243,7 @@ func (s *Source) push(m *subscription) {
 	now := time.Now()
 	s.mu.Lock()
 	r := s.running
-	if !s.isCurrent(m) {
+	if !s.isCurrentLocked(m) {
 		s.mu.Unlock()
 		return
 	}

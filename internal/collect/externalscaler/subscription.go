@@ -68,8 +68,8 @@ func newSubscription(s *Source, key observe.Key, spec *sources.ExternalScaler) *
 	}
 }
 
-// answerAt needs the source's lock.
-func (m *subscription) answerAt(now time.Time) sources.Answer {
+// answerLocked is called with the source's lock.
+func (m *subscription) answerLocked(now time.Time) sources.Answer {
 	answer := m.answer
 	if now.Before(m.held) {
 		answer.Activity = metric.Active
@@ -79,14 +79,14 @@ func (m *subscription) answerAt(now time.Time) sources.Answer {
 
 func (m *subscription) hold() time.Duration { return max(m.spec.Interval, minHold) }
 
-// run polls, and follows the scaler's stream, until ctx ends. It releases the lease.
-func (m *subscription) run(ctx context.Context, p *pool, l lease) {
-	defer p.release(l)
+// run polls, and follows the scaler's stream, until ctx ends. It releases the connection.
+func (m *subscription) run(ctx context.Context, p *pool, c *connection) {
+	defer p.release(c)
 	var wg sync.WaitGroup
 	if m.spec.IsPushed {
-		wg.Go(func() { m.follow(ctx, l.connection) })
+		wg.Go(func() { m.follow(ctx, c) })
 	}
-	m.poll(ctx, l.connection)
+	m.poll(ctx, c)
 	wg.Wait()
 }
 

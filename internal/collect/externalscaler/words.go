@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
-// describe is the error of a call, without the words of the scaler: whoever writes them chooses what messages, logs
-// and the object's status would have. failure is why there is no connection, if that is known.
+// describe is the error of a call. The scaler's text is dropped: its author is untrusted, and it would get into
+// messages, logs and the object's status. failure is why there is no connection, if that is known.
 func describe(call string, err, failure error) error {
 	switch code := status.Code(err); {
 	case code == codes.Unavailable && failure != nil:

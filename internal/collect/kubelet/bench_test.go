@@ -49,7 +49,7 @@ func BenchmarkScrape(b *testing.B) {
 			b.ReportAllocs()
 			var cpu time.Duration
 			for b.Loop() {
-				round, err := scraper.Scrape(b.Context(), target)
+				round, err := scraper.Scrape(b.Context(), target, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -14,8 +14,10 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -32,8 +34,7 @@ const (
 	readBufferBytes  = 1 << 10
 
 	maxHeaderBytes = 64 << 10
-	// drainBytes of an answer that nobody wants are read so that its connection
-	// can be used again.
+	// drainBytes: read this much of an unwanted body so that the connection is used again.
 	drainBytes = 4 << 10
 
 	bearer = "Bearer "
@@ -161,11 +162,15 @@ func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, er
 	return answer, nil
 }
 
-// fetch is Get for who wants these families alone: what stands behind the last of them
-// may be missing from the answer. The buffer is taken once the kubelet answers, and is
-// returned with an error too if it was taken. fetch tells how much CPU reading cost:
-// deciphering and decompressing. Asking, and shaking hands where there is no connection
-// yet, does not count.
+// Fetch implements Fetcher. A kubelet has all containers of its node: it does not select.
+func (c *Client) Fetch(
+	ctx context.Context, target Target, _ *selection.Prepared, take func() []byte,
+) (response []byte, cpu time.Duration, err error) {
+	return c.fetch(ctx, target, rate.Families(), take)
+}
+
+// fetch requests only these families: what stands behind the last of them may be missing from the response. The CPU is
+// that of deciphering and decompressing. The request, and the handshake of a new connection, do not count.
 func (c *Client) fetch(
 	ctx context.Context, target Target, families text.Families, take func() []byte,
 ) (answer []byte, cpu time.Duration, err error) {
@@ -175,7 +180,7 @@ func (c *Client) fetch(
 	if err == nil {
 		defer response.Body.Close()
 		buffer := take()
-		cpu = cputime.Spend(func() { answer, err = c.answer(ctx, response, families, buffer) })
+		cpu = timing.CPUOf(func() { answer, err = c.answer(ctx, response, families, buffer) })
 		if err != nil {
 			answer = buffer
 		}
@@ -206,7 +211,6 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 	return c.http.Do(request)
 }
 
-// answer reads it.
 func (c *Client) answer(
 	ctx context.Context, response *http.Response, families text.Families, dst []byte,
 ) ([]byte, error) {

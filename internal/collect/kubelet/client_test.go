@@ -388,8 +388,8 @@ func TestScrape(t *testing.T) {
 	for range 3 {
 		node.Burn(5e8)
 		now = now.Add(time.Second)
-		if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 || round.Fresh != 6 ||
-			round.CPU <= 0 {
+		round, err := scraper.Scrape(t.Context(), s.target(), nil)
+		if err != nil || round.Containers != 6 || round.Fresh != 6 || round.CPU <= 0 {
 			t.Fatalf("%+v, %v", round, err)
 		}
 	}
@@ -400,7 +400,7 @@ func TestScrape(t *testing.T) {
 		t.Errorf("%+v, %v", usages, ok)
 	}
 	broken = true
-	if _, err := scraper.Scrape(t.Context(), s.target()); err == nil || !strings.Contains(err.Error(), "node-1") {
+	if _, err := scraper.Scrape(t.Context(), s.target(), nil); err == nil || !strings.Contains(err.Error(), "node-1") {
 		t.Errorf("a text cut short: %v", err)
 	}
 	if n := s.connections.Load(); n != 1 {
@@ -416,7 +416,7 @@ func TestScrapeReadsNoFurther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 {
+	if round, err := scraper.Scrape(t.Context(), s.target(), nil); err != nil || round.Containers != 6 {
 		t.Errorf("%+v, %v", round, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/transport"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 // Options are the flags about kubelets. Names and meaning are metrics-server's,
@@ -103,7 +103,7 @@ func DefaultOptions() Options {
 		UseNodeStatusPort: true,
 		Port:              10250,
 		RequestTimeout:    5 * time.Second,
-		MaxResponseBytes:  text.DefaultMaxBytes,
+		MaxResponseBytes:  page.DefaultMaxBytes,
 	}
 }
 

@@ -6,43 +6,58 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // keptBytes is how large a buffer may be to be used again.
 const keptBytes = 1 << 20
 
-// Scraper asks kubelets and puts their answers into a store. It may be used by
-// many goroutines.
+// Fetcher requests what the containers of a node use, from its kubelet or its agent.
+type Fetcher interface {
+	// Fetch requests the selected containers; nil selects all of the node. It takes the buffer for the response once
+	// there is one, and returns that buffer with an error too. The CPU is what reading the response cost.
+	Fetch(
+		ctx context.Context, target Target, selected *selection.Prepared, take func() []byte,
+	) (response []byte, cpu time.Duration, err error)
+}
+
+var _ Fetcher = (*Client)(nil)
+
+// Scraper puts what nodes respond into a store. It may be used by many goroutines.
 type Scraper struct {
-	client *Client
-	store  *rate.Store
+	fetcher Fetcher
+	store   *rate.Store
 	// buffers are those not in use; reading and parsing keep a core busy, so that
 	// more than the cores are seldom needed.
 	buffers chan []byte
 }
 
 // NewScraper makes one.
-func NewScraper(client *Client, store *rate.Store) (*Scraper, error) {
-	if client == nil || store == nil {
-		return nil, errors.New("a scraper of kubelets needs a client and a store")
+func NewScraper(fetcher Fetcher, store *rate.Store) (*Scraper, error) {
+	if fetcher == nil || store == nil {
+		return nil, errors.New("a scraper of nodes needs a client and a store")
 	}
-	return &Scraper{client: client, store: store, buffers: make(chan []byte, 2*runtime.NumCPU())}, nil
+	return &Scraper{fetcher: fetcher, store: store, buffers: make(chan []byte, 2*runtime.NumCPU())}, nil
 }
 
-// Scrape asks one kubelet. After an error the store is as it was, and the round says
-// what that cost, and no more.
-func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error) {
-	// Who waits for an answer needs no buffer: many do at a time, and they are large.
-	answer, reading, err := s.client.fetch(ctx, target, rate.Families(), s.take)
+// Scrape scrapes the selected containers of one node; nil selects all. After an error the store is as it was, and the
+// round has nothing but the CPU that was spent.
+func (s *Scraper) Scrape(ctx context.Context, target Target, selected *selection.Prepared) (rate.Round, error) {
+	// Many scrapes wait for a response at a time, and buffers are large: none is taken before there is a response.
+	response, reading, err := s.fetcher.Fetch(ctx, target, selected, s.take)
 	if err != nil {
-		s.giveBack(answer)
+		s.giveBack(response)
 		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
+	var wanted rate.Wanted
+	if selected != nil {
+		wanted = selected.Has()
+	}
 	var round rate.Round
-	parsing := cputime.Spend(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
-	s.giveBack(answer)
+	parsing := timing.CPUOf(func() { round, err = s.store.IngestOf(target.Node, time.Now(), response, wanted) })
+	s.giveBack(response)
 	round.CPU = reading + parsing
 	return round, err
 }

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Call says for which object metrics APIs are asked, and learns when the call began. It
-// goes along in the context, as what is asked for does not depend on it. Objects take
-// turns in waiting for a slot; whoever names none is taken for one object.
+// Call names the object that a metrics API is asked for, and records when the call began. It
+// is in the context, as what is asked for does not depend on it. Objects take
+// turns in waiting for a slot; calls without an object share one queue.
 type Call struct {
 	Object types.NamespacedName
 	// Began is set to when the call got its slot.

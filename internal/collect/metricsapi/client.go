@@ -2,8 +2,8 @@
 // custom.metrics.k8s.io and external.metrics.k8s.io, for the values that a
 // HorizontalPodAutoscaler names. Every call has a deadline, every answer a
 // largest size, and each API its own slots, for which namespaces and objects take
-// turns: an adapter that is slow is asked less often and fails nobody, a metric that
-// hangs and an object with very many metrics cost others next to nothing.
+// turns: an adapter that is slow gets fewer requests and no call fails for that, a metric
+// that hangs and an object with very many metrics cost others next to nothing.
 package metricsapi
 
 import (
@@ -65,7 +65,7 @@ type Client struct {
 	mapper                           meta.RESTMapper
 }
 
-// New checks the configuration and makes a client. It calls nobody.
+// New checks the configuration and makes a client. It makes no request.
 func New(cfg Config) (*Client, error) {
 	if cfg.Rest == nil || cfg.Mapper == nil {
 		return nil, errors.New("metrics API client: a REST config and a RESTMapper are needed")

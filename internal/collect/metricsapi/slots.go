@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
 const (
@@ -32,22 +35,24 @@ var ErrQueueFull = errors.New("too many calls wait for the metrics API")
 // errPreempted is why a call is cancelled that is to be made again as a slow one.
 var errPreempted = errors.New("the call takes far longer than those that wait for its slot")
 
-// slots bound the calls to one metrics API that are under way. Those who wait for one
-// take turns: namespaces, in each its objects, and the calls of an object in order.
+// slots bound how many calls to one metrics API run at a time. Namespaces take turns, in each its objects, and the
+// calls of an object go in order.
 //
-// Calls that were slow the last time get a quarter of the slots at most. One that is
-// slow for the first time, while that quarter is taken and others wait, is cancelled
-// and made again as a slow one, with its whole timeout. Its object does not learn of it.
+// Calls that were slow the last time get a quarter of the slots at most. One that is slow for the first time, while
+// that quarter is taken and others wait, is cancelled and made again as a slow one, with its whole timeout. Its caller
+// does not notice.
 type slots struct {
 	timeout time.Duration
 	load    *load
 	// seed is of the hashes of calls.
 	seed maphash.Seed
 
-	// mu guards what follows.
-	mu             sync.Mutex
-	free, freeSlow int
-	regular, slow  turns
+	// mu guards the following.
+	mu sync.Mutex
+	// all has the regular and the slow calls below it, these the namespaces, and these the objects.
+	all, regular, slow *queue
+	namespaces         fairqueue.Keyed[queueKey, *slot]
+	objects            fairqueue.Keyed[queueKey, *slot]
 	// preempted calls are being cancelled for those that wait.
 	preempted int
 	// slowSince holds the calls that were slow the last time, by their hashes: the texts
@@ -57,26 +62,35 @@ type slots struct {
 	average time.Duration
 }
 
-// slot is the place of one call: first in the queue, then under way.
+type queue = fairqueue.Queue[*slot]
+
+// queueKey is a namespace or an object, with its slow or its regular calls.
+type queueKey struct {
+	types.NamespacedName
+	isSlow bool
+}
+
+// slot is the place of one call: first in the queue, then running.
 type slot struct {
-	object types.NamespacedName
-	// call is the hash of what is asked for.
+	// call is the hash of what is requested.
 	call                uint64
 	isSlow, isPreempted bool
+	place               fairqueue.Item[*slot]
+	// queue is the one that the call waits in or takes its slot from.
+	queue *queue
 	// ready is closed when the call may begin.
 	ready         chan struct{}
 	queued, began time.Time
-	// turn is where it waits; nil when it does not.
-	turn *turn
-	// cancel ends the call; watch looks whether it is slow, nil if that is known.
+	// cancel ends the call; watch checks whether it is slow, nil if that is known.
 	cancel context.CancelCauseFunc
 	watch  *time.Timer
 }
 
 func newSlots(n int, timeout time.Duration, load *load) *slots {
+	all := fairqueue.New[*slot](nil, n)
 	return &slots{
-		timeout: timeout, load: load, free: n, freeSlow: max(1, n/slowShare), slowSince: map[uint64]time.Time{},
-		seed: maphash.MakeSeed(),
+		timeout: timeout, load: load, all: all, regular: fairqueue.New(all, n),
+		slow: fairqueue.New(all, max(1, n/slowShare)), slowSince: map[uint64]time.Time{}, seed: maphash.MakeSeed(),
 	}
 }
 
@@ -118,7 +132,7 @@ func (s *slots) runIn(ctx context.Context, held *slot, do func(context.Context) 
 	return err
 }
 
-// acquire waits for a slot. Whoever gives up waiting leaves the queue at once.
+// acquire waits for a slot. A caller that gives up leaves the queue at once.
 func (s *slots) acquire(ctx context.Context, call string) (*slot, error) {
 	held, err := s.enqueue(CallOf(ctx).Object, call)
 	if err != nil {
@@ -130,14 +144,10 @@ func (s *slots) acquire(ctx context.Context, call string) (*slot, error) {
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
-	isWaiting := held.turn != nil
-	if isWaiting {
-		held.turn.leave()
-		held.turn = nil
-		s.load.waiting.Set(float64(s.waiting()))
-	}
+	wasWaiting := held.place.Remove()
+	s.load.waiting.Set(float64(s.all.Waiting()))
 	s.mu.Unlock()
-	if !isWaiting {
+	if !wasWaiting {
 		// It was granted at the same moment.
 		s.release(held, false)
 	}
@@ -147,40 +157,43 @@ func (s *slots) acquire(ctx context.Context, call string) (*slot, error) {
 func (s *slots) enqueue(object types.NamespacedName, call string) (*slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting() >= maxWaiting {
+	if s.all.Waiting() >= maxWaiting {
 		return nil, ErrQueueFull
 	}
-	held := &slot{object: object, call: maphash.String(s.seed, call), ready: make(chan struct{}), queued: time.Now()}
-	queue := &s.regular
-	if _, held.isSlow = s.slowSince[held.call]; held.isSlow {
-		queue = &s.slow
-	}
-	held.turn = queue.add(held)
-	s.grant()
+	held := &slot{call: maphash.String(s.seed, call), ready: make(chan struct{}), queued: time.Now()}
+	held.place.Of = held
+	_, held.isSlow = s.slowSince[held.call]
+	held.queue = s.queueLocked(object, held.isSlow)
+	held.queue.Push(&held.place, 0)
+	s.grantLocked()
 	return held, nil
 }
 
-// waiting is how many wait. It needs the lock.
-func (s *slots) waiting() int { return s.regular.waiting + s.slow.waiting }
+// queueLocked is the queue of an object. Only those above it have limits.
+func (s *slots) queueLocked(object types.NamespacedName, isSlow bool) *queue {
+	above := s.regular
+	if isSlow {
+		above = s.slow
+	}
+	namespace := queueKey{types.NamespacedName{Namespace: object.Namespace}, isSlow}
+	return s.objects.Of(queueKey{object, isSlow}, s.namespaces.Of(namespace, above, math.MaxInt), math.MaxInt)
+}
 
-// grant lets those begin whose turn it is. It needs the lock.
-func (s *slots) grant() {
-	defer func() { s.load.waiting.Set(float64(s.waiting())) }()
-	for s.free > 0 {
-		var held *slot
-		if s.freeSlow > 0 {
-			held = s.slow.next()
+// grantLocked lets the calls begin whose turn it is.
+func (s *slots) grantLocked() {
+	for {
+		held, ok := s.slow.Next()
+		if !ok {
+			held, ok = s.regular.Next()
 		}
-		if held != nil {
-			s.freeSlow--
-		} else if held = s.regular.next(); held == nil {
-			return
+		if !ok {
+			break
 		}
-		s.free--
-		held.turn, held.began = nil, time.Now()
+		held.began = time.Now()
 		s.load.note(held.began, held.began.Sub(held.queued), held.isSlow)
 		close(held.ready)
 	}
+	s.load.waiting.Set(float64(s.all.Waiting()))
 }
 
 // begin watches a call for being slow.
@@ -189,24 +202,25 @@ func (s *slots) begin(held *slot, cancel context.CancelCauseFunc) {
 	defer s.mu.Unlock()
 	held.cancel = cancel
 	if !held.isSlow {
-		held.watch = time.AfterFunc(slowAfter, func() { s.look(held) })
+		held.watch = time.AfterFunc(slowAfter, func() { s.checkSlow(held) })
 	}
 }
 
-// look looks at a call that has been under way for a while. A slow one takes one of the
-// slow calls' slots; if there is none, it is cancelled as soon as others wait.
-func (s *slots) look(held *slot) {
+// checkSlow has a slow call take one of the slow calls' slots. If there is none, it cancels the call as soon as others
+// wait.
+func (s *slots) checkSlow(held *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch isSlow := s.average > 0 && time.Since(held.began) >= s.patience(); {
+	switch isSlow := s.average > 0 && time.Since(held.began) >= s.patienceLocked(); {
 	case held.watch == nil:
 		return // it has ended
-	case isSlow && s.freeSlow > 0:
-		held.isSlow = true
-		s.freeSlow--
+	case isSlow && s.slow.Running() < s.slow.Limit:
+		held.queue.Done()
+		held.isSlow, held.queue = true, s.slow
+		s.slow.TryStart()
 		return
-	case isSlow && s.preempted < s.regular.waiting:
-		s.remember(held.call)
+	case isSlow && s.preempted < s.regular.Waiting():
+		s.rememberLocked(held.call)
 		s.preempted++
 		held.isPreempted = true
 		held.cancel(errPreempted)
@@ -215,8 +229,8 @@ func (s *slots) look(held *slot) {
 	held.watch.Reset(slowAfter / 4)
 }
 
-// patience is how long a call may take before it is slow. It needs the lock.
-func (s *slots) patience() time.Duration { return max(slowAfter, slowFactor*s.average) }
+// patienceLocked is how long a call may take before it is slow.
+func (s *slots) patienceLocked() time.Duration { return max(slowAfter, slowFactor*s.average) }
 
 // release gives a slot back.
 func (s *slots) release(held *slot, isAnswered bool) {
@@ -226,23 +240,20 @@ func (s *slots) release(held *slot, isAnswered bool) {
 		held.watch.Stop()
 		held.watch = nil
 	}
-	s.free++
-	if held.isSlow {
-		s.freeSlow++
-	}
+	held.queue.Done()
 	if held.isPreempted {
 		s.preempted--
 	}
-	s.learn(held, isAnswered)
-	s.grant()
+	s.learnLocked(held, isAnswered)
+	s.grantLocked()
 }
 
-// learn takes in how long a call took. It needs the lock.
-func (s *slots) learn(held *slot, isAnswered bool) {
+// learnLocked learns from how long a call took.
+func (s *slots) learnLocked(held *slot, isAnswered bool) {
 	took := time.Since(held.began)
 	switch {
-	case took >= s.patience() && (isAnswered || took >= s.timeout):
-		s.remember(held.call)
+	case took >= s.patienceLocked() && (isAnswered || took >= s.timeout):
+		s.rememberLocked(held.call)
 	case isAnswered:
 		delete(s.slowSince, held.call)
 	}
@@ -255,8 +266,7 @@ func (s *slots) learn(held *slot, isAnswered bool) {
 	}
 }
 
-// remember notes a slow call. It needs the lock.
-func (s *slots) remember(call uint64) {
+func (s *slots) rememberLocked(call uint64) {
 	now := time.Now()
 	if len(s.slowSince) >= maxSlow {
 		for known, since := range s.slowSince {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
 func slotsForTest(t *testing.T, n int) *slots {
@@ -47,9 +49,9 @@ func (s *slots) check(t *testing.T, n int) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free != n || s.freeSlow != max(1, n/slowShare) || s.waiting() != 0 || s.preempted != 0 ||
-		len(s.regular.root.below) != 0 {
-		t.Errorf("%d of %d slots are free, %d for slow calls; %d wait", s.free, n, s.freeSlow, s.waiting())
+	if !s.all.IsIdle() || !s.slow.IsIdle() || !s.regular.IsIdle() || s.preempted != 0 {
+		t.Errorf("%d of %d slots are taken, %d of slow calls; %d wait", s.all.Running(), n, s.slow.Running(),
+			s.all.Waiting())
 	}
 }
 
@@ -174,7 +176,9 @@ func TestSlowAPIKeepsItsSlots(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	s := slotsForTest(t, 1)
-	s.slow.waiting = maxWaiting
+	for range maxWaiting {
+		s.slow.Push(&fairqueue.Item[*slot]{}, 0)
+	}
 	if err := s.run(t.Context(), "call", sleep(0)); !errors.Is(err, ErrQueueFull) {
 		t.Errorf("got %v", err)
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -137,6 +137,8 @@ type request struct {
 	target kubelet.Target
 	path   string
 	wanted *selection.Prepared
+	// take has a buffer for the response.
+	take func() []byte
 }
 
 // fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
@@ -178,8 +180,8 @@ func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.D
 	if response.StatusCode != http.StatusOK {
 		return nil, 0, own(fmt.Sprintf("it answered %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	}
-	buffer := r.by.take()
-	cpu = cputime.Spend(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
+	buffer := r.take()
+	cpu = timing.CPUOf(func() { answer, err = read(buffer, response, r.wanted.MaxAnswerBytes()) })
 	if err != nil {
 		return answer, cpu, err
 	}
@@ -310,7 +312,7 @@ func read(dst []byte, response *http.Response, maxBytes int) ([]byte, error) {
 		body = z
 	}
 	into := bytes.NewBuffer(dst)
-	limit := int64(min(maxBytes, text.DefaultMaxBytes))
+	limit := int64(min(maxBytes, page.DefaultMaxBytes))
 	n, err := io.CopyN(into, body, limit+1)
 	switch {
 	case n > limit:

@@ -44,9 +44,9 @@ func BenchmarkRead(b *testing.B) {
 		many = append(many, page.Want{Name: fmt.Sprintf("http_client_%d_duration_seconds_count", i)})
 	}
 	formats := map[page.Format][]byte{
-		page.Text: []byte(text), page.OpenMetrics: []byte(text + "# EOF\n"), page.Protobuf: encoded(b, text),
+		page.Text: []byte(text), page.OpenMetrics: []byte(text + "# EOF\n"),
 	}
-	for _, format := range []page.Format{page.Text, page.OpenMetrics, page.Protobuf} {
+	for _, format := range []page.Format{page.Text, page.OpenMetrics} {
 		for _, run := range []struct {
 			name string
 			want []page.Want
@@ -84,7 +84,7 @@ func BenchmarkRead(b *testing.B) {
 // TestNoAllocations: a page is read without allocating, in each format.
 func TestNoAllocations(t *testing.T) {
 	for format, body := range map[page.Format][]byte{
-		page.Text: []byte(goPage), page.OpenMetrics: []byte(openPage), page.Protobuf: encoded(t, typedPage),
+		page.Text: []byte(goPage), page.OpenMetrics: []byte(openPage),
 	} {
 		p, n := page.New(page.Config{}), 0
 		want, each := named("http_requests_total", "http_seconds_bucket", "x", "h_bucket", "h_count"),

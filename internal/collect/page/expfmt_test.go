@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -13,12 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
 
 // The Prometheus library's parser says what is right, in the words of the package comment.
@@ -94,7 +91,7 @@ func checkText(t *testing.T, input []byte) {
 		if diff := cmp.Diff(want, got, sameBits); diff != "" {
 			t.Errorf("other values than expfmt (-expfmt +got):\n%s\n%q", diff, input)
 		}
-	case wantErr == nil && !errors.Is(err, syntax.ErrQuotedName) && !errors.Is(err, page.ErrTooLarge):
+	case wantErr == nil && !errors.Is(err, page.ErrQuotedName) && !errors.Is(err, page.ErrTooLarge):
 		if _, wholeErr := library(ended(input)); wholeErr == nil {
 			t.Errorf("expfmt accepts it: %v\n%q", err, input)
 		}
@@ -220,7 +217,7 @@ func checkOpen(t *testing.T, input []byte) {
 
 // refusedMore is what the patterns know nothing of; nor do they of labels that are there
 // twice, and of UTF-8.
-var refusedMore = []error{page.ErrTooLarge, syntax.ErrQuotedName}
+var refusedMore = []error{page.ErrTooLarge, page.ErrQuotedName}
 
 func validLines(input []byte) bool { return strings.ToValidUTF8(string(input), "") == string(input) }
 
@@ -243,202 +240,4 @@ func TestLikePatterns(t *testing.T) {
 			checkOpen(t, append(input, "\n# EOF\n"...))
 		}
 	})
-}
-
-// families decodes with the library; those that nothing is wanted of may be anything.
-func families(input []byte, isReduced bool) ([]*dto.MetricFamily, error) {
-	var all []*dto.MetricFamily
-	for len(input) > 0 {
-		// The library allocates whatever length a message says that it has.
-		length, n := binary.Uvarint(input)
-		if n <= 0 || length > uint64(len(input)-n) {
-			return nil, errors.New("truncated")
-		}
-		message := input[:n+int(length)]
-		input = input[len(message):]
-		var one dto.MetricFamily
-		format := expfmt.NewFormat(expfmt.TypeProtoDelim).WithEscapingScheme(model.NoEscaping)
-		decoder := expfmt.NewDecoder(bytes.NewReader(message), format)
-		switch err := decoder.Decode(&one); {
-		case err == nil:
-			all = append(all, &one)
-		case !isReduced || one.GetName() == "x" || one.GetName() == "x_total" || one.GetName() == "h":
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func add(all map[string][]float64, name string, value float64) {
-	if slices.ContainsFunc(fuzzed, func(w page.Want) bool { return w.Name == name }) {
-		all[name] = append(all[name], value)
-	}
-}
-
-// floatOr is the float of a histogram's count if there is one.
-func floatOr(float float64, count uint64) float64 {
-	if float > 0 {
-		return float
-	}
-	return float64(count)
-}
-
-// samples are a metric's as text has them.
-func samples(all map[string][]float64, name string, kind dto.MetricType, m *dto.Metric) {
-	switch {
-	case kind == dto.MetricType_COUNTER && m.Counter != nil:
-		add(all, name, m.GetCounter().GetValue())
-	case kind == dto.MetricType_GAUGE && m.Gauge != nil:
-		add(all, name, m.GetGauge().GetValue())
-	case kind == dto.MetricType_UNTYPED && m.Untyped != nil:
-		add(all, name, m.GetUntyped().GetValue())
-	case kind == dto.MetricType_SUMMARY && m.Summary != nil:
-		for _, q := range m.GetSummary().GetQuantile() {
-			add(all, name, q.GetValue())
-		}
-		add(all, name+"_count", float64(m.GetSummary().GetSampleCount()))
-		add(all, name+"_sum", m.GetSummary().GetSampleSum())
-	case (kind == dto.MetricType_HISTOGRAM || kind == dto.MetricType_GAUGE_HISTOGRAM) && m.Histogram != nil:
-		histogram(all, name, m.GetHistogram())
-	}
-}
-
-func histogram(all map[string][]float64, name string, h *dto.Histogram) {
-	count, isInfinite := floatOr(h.GetSampleCountFloat(), h.GetSampleCount()), false
-	for _, b := range h.GetBucket() {
-		add(all, name+"_bucket", floatOr(b.GetCumulativeCountFloat(), b.GetCumulativeCount()))
-		isInfinite = isInfinite || math.IsInf(b.GetUpperBound(), 1)
-	}
-	if !isInfinite {
-		add(all, name+"_bucket", count)
-	}
-	add(all, name+"_count", count)
-	add(all, name+"_sum", h.GetSampleSum())
-}
-
-func checkProtobuf(t *testing.T, input []byte) {
-	t.Helper()
-	got, err := byName(page.Protobuf, input)
-	if err != nil {
-		if _, wholeErr := families(input, false); wholeErr == nil && !errors.Is(err, page.ErrTooLarge) {
-			t.Errorf("expfmt accepts it: %v\n%q", err, input)
-		}
-		return
-	}
-	parsed, err := families(input, true)
-	switch {
-	case err != nil && strings.HasPrefix(err.Error(), "proto:"):
-		// Damaged where nothing is read, as in an exemplar.
-		return
-	case err != nil:
-		t.Errorf("accepted, but expfmt says of the wanted families: %v\n%q", err, input)
-	}
-	want := map[string][]float64{}
-	for _, family := range parsed {
-		for _, m := range family.GetMetric() {
-			samples(want, family.GetName(), family.GetType(), m)
-		}
-	}
-	if diff := cmp.Diff(want, got, sameBits); diff != "" {
-		t.Errorf("other values than expfmt (-expfmt +got):\n%s\n%q", diff, input)
-	}
-}
-
-// encoded is a page of text in protobuf.
-func encoded(t testing.TB, text string) []byte {
-	t.Helper()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	parsed, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all bytes.Buffer
-	encoder := expfmt.NewEncoder(&all, expfmt.NewFormat(expfmt.TypeProtoDelim))
-	for _, name := range slices.Sorted(keys(parsed)) {
-		if err := encoder.Encode(parsed[name]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all.Bytes()
-}
-
-func keys(m map[string]*dto.MetricFamily) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
-const typedPage = `# TYPE x counter
-x{a="b"} 1
-x{a="c",d=""} 2.5
-# TYPE h histogram
-h_bucket{a="b",le="0.1"} 1
-h_bucket{a="b",le="2"} 2
-h_bucket{a="b",le="+Inf"} 3
-h_sum{a="b"} 4.5
-h_count{a="b"} 3
-# TYPE x_total summary
-x_total{quantile="0.5"} 7
-x_total_sum 8
-x_total_count 9
-# TYPE y gauge
-y 1
-# TYPE z untyped
-z 5
-`
-
-// FuzzProtobuf compares with the library's decoder.
-func FuzzProtobuf(f *testing.F) {
-	page := encoded(f, typedPage)
-	f.Add(page)
-	f.Add(page[:len(page)-3])
-	f.Add([]byte{})
-	f.Add([]byte("\x0b\x0a\x01x\x22\x06\x1a\x04\x0b\x0c\x10\x01"))
-	f.Fuzz(checkProtobuf)
-}
-
-// TestLikeText: a page has the same values and series in protobuf as in text.
-func TestLikeText(t *testing.T) {
-	wants := named("x", "h_bucket", "h_sum", "h_count", "x_total", "x_total_sum", "x_total_count", "y", "z", "h")
-	type series struct {
-		want int
-		hash uint64
-	}
-	of := func(format page.Format, body []byte) map[series]float64 {
-		all := map[series]float64{}
-		p := page.New(page.Config{})
-		if err := p.Read(format, body, wants, func(want int, s page.Sample) {
-			all[series{want, s.Series}] = s.Value
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return all
-	}
-	text, protobuf := of(page.Text, []byte(typedPage)), of(page.Protobuf, encoded(t, typedPage))
-	if diff := cmp.Diff(text, protobuf, cmp.AllowUnexported(series{})); diff != "" || len(text) != 12 {
-		t.Errorf("%d series (-text +protobuf):\n%s", len(text), diff)
-	}
-}
-
-// TestDamagedProtobuf changes single bytes of a page.
-func TestDamagedProtobuf(t *testing.T) {
-	whole := encoded(t, typedPage)
-	checkProtobuf(t, whole)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
-		input := bytes.Clone(whole)
-		for range 1 + rng.IntN(3) {
-			input[rng.IntN(len(input))] = byte(rng.IntN(256))
-		}
-		if rng.IntN(4) == 0 {
-			input = input[:rng.IntN(len(input))]
-		}
-		if checkProtobuf(t, input); t.Failed() {
-			return
-		}
-	}
 }

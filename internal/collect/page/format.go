@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Accept is the header that asks for a page. Text takes the least time to search.
-const Accept = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.8, " +
-	"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.5"
+// Accept is the header that asks for a page.
+const Accept = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.8"
 
 // The versions that are read; a page may leave its version out.
 var (
@@ -27,7 +26,6 @@ const (
 	Unknown Format = iota
 	Text
 	OpenMetrics
-	Protobuf
 )
 
 // String is the format's name.
@@ -37,8 +35,6 @@ func (f Format) String() string {
 		return "text"
 	case OpenMetrics:
 		return "OpenMetrics"
-	case Protobuf:
-		return "protobuf"
 	case Unknown:
 	}
 	return "unknown"
@@ -56,15 +52,11 @@ func FormatOf(contentType string) (Format, error) {
 		return Unknown, errFormat
 	}
 	version := parameters["version"]
-	isProtobuf := media == "application/vnd.google.protobuf" && parameters["encoding"] == "delimited" &&
-		parameters["proto"] == "io.prometheus.client.MetricFamily"
 	switch {
 	case media == "text/plain" && slices.Contains(textVersions, version):
 		return Text, nil
 	case media == "application/openmetrics-text" && slices.Contains(openMetricsVersions, version):
 		return OpenMetrics, nil
-	case isProtobuf:
-		return Protobuf, nil
 	}
 	return Unknown, errFormat
 }

@@ -5,8 +5,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
-
-	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
 
 // Operator is that of a requirement, as in a Kubernetes label selector.
@@ -68,13 +66,12 @@ func hashOf(labels []label) uint64 {
 	return sum
 }
 
-// deliver passes the sample to every Want that matches the labels read last. First is the first
-// wanted metric with its name.
-func (p *Parser) deliver(first int, value float64) error {
+// deliver passes the sample to every Want that matches the labels read last.
+func (p *Parser) deliver(line *Line) error {
 	var series uint64
 	isHashed := false
-	name := p.want[first].Name
-	for w := first; w < len(p.want); w++ {
+	name := p.want[line.Name].Name
+	for w := line.Name; w < len(p.want); w++ {
 		if want := &p.want[w]; want.Name != name || !matchesAll(want.Selector, p.labels) {
 			continue
 		}
@@ -85,7 +82,7 @@ func (p *Parser) deliver(first int, value float64) error {
 		if !isHashed {
 			series, isHashed = hashOf(p.labels), true
 		}
-		p.each(w, Sample{Series: series, Value: value, Time: p.time})
+		p.each(w, Sample{Series: series, Value: line.Value, Time: line.Time})
 	}
 	return nil
 }
@@ -100,7 +97,7 @@ func matchesAll(selector []Requirement, labels []label) bool {
 }
 
 // keep makes the labels of a line those of the next sample.
-func (p *Parser) keep(labels syntax.Labels) {
+func (p *Parser) keep(labels Labels) {
 	p.labels, p.unescaped = p.labels[:0], p.unescaped[:0]
 	for {
 		l, rest, ok := labels.Cut()

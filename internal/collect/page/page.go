@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
 
 // The bounds that Config has by default.
@@ -85,92 +83,73 @@ type Want struct {
 // errors, for numbers of unusual length and until its buffers are as long as needed.
 type Parser struct {
 	config Config
+	lines  Lines
 
-	want []Want
-	each func(want int, s Sample)
-	// begins has the bytes that a wanted name begins with.
-	begins [256]bool
-	// byName has the first wanted metric of each name if they are not few. Last is the name
-	// that was looked up last.
-	byName       map[string]int
-	last         []byte
-	lastWant     int
-	isLastWanted bool
-	series       int
+	want   []Want
+	names  []string
+	each   func(want int, s Sample)
+	series int
 
 	// Of the sample that is read.
 	labels    []label
 	unescaped []byte
-	time      Time
-	// tail is the last line of a page, with a line end.
-	tail []byte
 }
 
 // New makes a parser.
 func New(config Config) Parser {
-	if config.MaxBytes <= 0 {
-		config.MaxBytes = DefaultMaxBytes
-	}
-	if config.MaxLineBytes <= 0 {
-		config.MaxLineBytes = DefaultMaxLineBytes
-	}
 	if config.MaxSeries <= 0 {
 		config.MaxSeries = DefaultMaxSeries
 	}
-	return Parser{config: config, byName: map[string]int{}}
+	lines := LinesConfig{MaxBytes: config.MaxBytes, MaxLineBytes: config.MaxLineBytes}
+	return Parser{config: config, lines: NewLines(lines)}
 }
 
 // Read calls each for every series of the page that is wanted, with the index of the wanted metric.
 func (p *Parser) Read(format Format, body []byte, want []Want, each func(want int, s Sample)) error {
-	if len(body) > p.config.MaxBytes {
-		return fmt.Errorf("page of %d bytes, at most %d: %w", len(body), p.config.MaxBytes, ErrTooLarge)
-	}
 	if err := p.begin(want); err != nil {
 		return err
 	}
 	p.each = each
 	// The page is the caller's again when this returns.
 	defer p.end()
-	switch format {
-	case Text, OpenMetrics:
-		return p.readText(body, format == OpenMetrics)
-	case Protobuf:
-		return p.readProtobuf(body)
-	case Unknown:
+	for p.lines.Reset(format, body); p.lines.Next(""); {
+		line := p.lines.Line()
+		p.keep(line.Labels)
+		if err := p.deliver(line); err != nil {
+			p.lines.fail(err)
+		}
 	}
-	return errFormat
+	return p.lines.Err()
 }
 
 func (p *Parser) begin(want []Want) error {
 	if len(want) > MaxWants {
 		return fmt.Errorf("%d wanted metrics, at most %d: %w", len(want), MaxWants, ErrTooLarge)
 	}
-	clear(p.begins[:])
+	p.names = p.names[:0]
 	for i := range want {
 		if !isName(want[i].Name) {
 			return errName
 		}
-		p.begins[want[i].Name[0]] = true
+		p.names = append(p.names, want[i].Name)
 	}
-	p.want, p.series, p.last = want, 0, nil
-	clear(p.byName)
-	for i := len(want) - 1; i >= 0 && len(want) > few; i-- {
-		p.byName[want[i].Name] = i
-	}
+	p.lines.want(p.names)
+	p.want, p.series = want, 0
 	return nil
 }
 
 func (p *Parser) end() {
 	clear(p.labels[:cap(p.labels)])
-	p.want, p.each, p.last = nil, nil, nil
+	p.lines.Reset(Text, nil)
+	p.want, p.each = nil, nil
 }
 
 func isName(name string) bool {
-	if name == "" || name[0] >= '0' && name[0] <= '9' {
+	if name == "" || isDigit(name[0]) {
 		return false
 	}
 	for i := range len(name) {
-		if !syntax.IsNameByte(name[i]) {
+		if !isNameByte(name[i]) {
 			return false
 		}
 	}

@@ -227,14 +227,14 @@ func BenchmarkScrapes(b *testing.B) {
 	b.ReportMetric(float64(lags[len(lags)/2].Nanoseconds())/1000, "us/look")
 }
 
-// BenchmarkRequests compares requests over 10,000 connections with those of net/http: 64 at a time,
+// BenchmarkRequests compares requests over 1,000 and 10,000 connections with those of net/http: 64 at a time,
 // each connection in turn. It prints the CPU of a request and the memory of a connection.
 func BenchmarkRequests(b *testing.B) {
-	const pods, atATime = 10_000, 64
+	const most = 10_000
 	port := startPods(b)
 	dialer := &net.Dialer{}
-	own := fetch.New(fetch.Config{Timeout: 10 * time.Second, MaxBytes: 1 << 20, MaxLargeBytes: 1 << 20, MaxOpen: pods})
-	connections := make([]fetch.Connection, pods)
+	own := fetch.New(fetch.Config{Timeout: 10 * time.Second, MaxBytes: 1 << 20, MaxLargeBytes: 1 << 20, MaxOpen: most})
+	connections := make([]fetch.Connection, most)
 	address := func(i int) string { return fmt.Sprintf("127.2.%d.%d:%d", i>>8, i&255, port) }
 	transport := &http.Transport{MaxIdleConnsPerHost: 1, DisableCompression: true, WriteBufferSize: 1 << 10,
 		ReadBufferSize: 1 << 10, DialContext: dialer.DialContext}
@@ -270,25 +270,33 @@ func BenchmarkRequests(b *testing.B) {
 			return err
 		},
 	} {
-		b.Run(name, func(b *testing.B) {
-			before := heap()
-			all(b, pods, atATime, request)
-			bytes := float64(heap()-before) / pods
-			b.ResetTimer()
-			cpu, n := processCPU(), 0
-			for b.Loop() {
-				all(b, pods, atATime, request)
-				n += pods
-			}
-			b.ReportMetric(float64((processCPU()-cpu).Nanoseconds())/1000/float64(n), "us-CPU/request")
-			b.ReportMetric(bytes, "B/connection")
-			// A process may have 20,000 descriptors here.
-			for i := range connections {
-				own.Close(&connections[i])
-			}
-			transport.CloseIdleConnections()
-		})
+		for _, pods := range []int{1_000, most} {
+			b.Run(fmt.Sprintf("%s/%d", name, pods), func(b *testing.B) {
+				benchRequests(b, pods, request)
+				// A process may have 20,000 descriptors here.
+				for i := range connections {
+					own.Close(&connections[i])
+				}
+				transport.CloseIdleConnections()
+			})
+		}
 	}
+}
+
+func benchRequests(b *testing.B, pods int, request func(i int) error) {
+	b.Helper()
+	const atATime = 64
+	before := heap()
+	all(b, pods, atATime, request)
+	bytes := float64(heap()-before) / float64(pods)
+	b.ResetTimer()
+	cpu, n := processCPU(), 0
+	for b.Loop() {
+		all(b, pods, atATime, request)
+		n += pods
+	}
+	b.ReportMetric(float64((processCPU()-cpu).Nanoseconds())/1000/float64(n), "us-CPU/request")
+	b.ReportMetric(bytes, "B/connection")
 }
 
 // all makes one request to each of the pods.

@@ -159,7 +159,6 @@ func (s *Source) pages() []*podPage {
 	return pages
 }
 
-// share gives each page its part of the budget.
 func (s *Source) share(pages []*podPage) {
 	var d demand
 	var c counts

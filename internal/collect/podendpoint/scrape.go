@@ -8,14 +8,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"runtime/debug"
 	"slices"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/counter"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/fetch"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -174,8 +174,8 @@ func (c *call) read(ctx context.Context, w *wants) (cpu time.Duration, err error
 	t := c.target
 	defer func() {
 		if r := recover(); r != nil {
-			c.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a pod's page failed", "pod", t.name,
-				"namespace", t.namespace, "stack", string(debug.Stack()))
+			// It is counted as a scrape that failed.
+			panics.Report(r, c.source.config.Log, nil, "reading a pod's page failed", "pod", t.name, "namespace", t.namespace)
 			c.scratch, err = nil, fmt.Errorf("%s: reading its page failed", t)
 		}
 	}()
@@ -201,7 +201,7 @@ func (t *target) measure(bytes int, read func()) time.Duration {
 		read()
 		return t.parsing
 	}
-	t.parsing, t.isMeasured = cputime.Spend(read), true
+	t.parsing, t.isMeasured = timing.CPUOf(read), true
 	return t.parsing
 }
 

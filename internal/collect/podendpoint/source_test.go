@@ -15,10 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // Every pod is scraped each second, at about the same time, over one connection.
@@ -571,7 +571,7 @@ func TestMeasure(t *testing.T) {
 				if reads%2 == 0 {
 					return // no page costs as much as the one before
 				}
-				spent += cputime.Spend(func() {
+				spent += timing.CPUOf(func() {
 					for end := time.Now().Add(50 * time.Microsecond); time.Now().Before(end); {
 						continue
 					}

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -77,7 +78,6 @@ func (v *View) Recent(pod int, _ *source.Spec, _ arithmetic.Mode) metric.Recent 
 // same moment.
 func (v *View) Earlier(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
 
-// err is why there are no values.
 func (f *found) err(isBeginning bool) error {
 	switch {
 	case f.starting > 0 && (f.sampled == 0 || isBeginning):
@@ -101,7 +101,7 @@ func (p *podPage) isNew(now time.Time, t *target, m *wanted) bool {
 	if t.scrapes == 0 && t.failing == nil {
 		warmUp += p.timeout()
 	}
-	return now.Sub(later(t.added, m.since)) < warmUp
+	return now.Sub(timing.Later(t.added, m.since)) < warmUp
 }
 
 func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
@@ -212,11 +212,4 @@ func (f *found) fail(err error) {
 		f.failure = err
 	}
 	f.failing++
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

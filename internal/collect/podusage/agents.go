@@ -2,10 +2,8 @@ package podusage
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,99 +12,77 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
-	// AgentPeriod is how often each agent is asked, unless something else is configured.
+	// AgentPeriod is how often each agent is scraped, unless something else is configured.
 	AgentPeriod = 250 * time.Millisecond
 	// agentGrace is for how long an agent may be silent before its node's kubelet stands in, gracePeriods how many periods
 	// that is at least.
 	agentGrace   = 1500 * time.Millisecond
 	gracePeriods = 3
-	// agentWait is for how long an agent is waited for that is not asked, as the budget has no room for it. With a
+	// agentWait is the same for an agent that is not scraped because the budget has no room for it. With a
 	// kubelet's defaults its own samples are older.
 	agentWait = 5 * time.Second
-	// agentBackoff is how long an agent that fails is left alone at most. Where the pods of a node take all of its CPU,
-	// an agent may miss an answer or two: left alone for longer, it would miss the load itself.
+	// agentBackoff is the longest pause before an agent that fails is scraped again. Where the pods of a node take all of
+	// its CPU, an agent may miss a response or two: after a longer pause, it would miss the load itself.
 	agentBackoff = time.Second
-	// agentsPeriod is how often it is looked at which nodes have agents.
-	agentsPeriod = time.Second
-	// agentStretch is how many times less often a kubelet is asked while the agent of its node answers.
+	// agentsPeriod is how often the agents of the nodes are found again, and their health is updated.
+	agentsPeriod = 250 * time.Millisecond
+	// agentStretch is how many times less often a kubelet is scraped while the agent of its node responds.
 	// Its samples are kept, so that it can stand in at once, and are seldom newer than this.
 	agentStretch = 5
-	// forgetAfter is for how long the containers of a pod are asked for that nobody has looked at.
-	forgetAfter = time.Minute
+	// missingFor is for how long a kubelet is scraped as often as without an agent after a ready pod was missing from the
+	// agent. An object whose kubelets are scraped every second is decided as often.
+	missingFor = 5 * time.Second
 )
 
-// Agents are asked before kubelets. A kubelet stands in where its node has no agent, where the agent
-// does not answer, and for pods of which it does not know all containers.
+// Agents are scraped before kubelets. A kubelet stands in where its node has no agent, where the agent
+// does not respond, and for pods of which it does not know all containers.
 type Agents struct {
-	// Scraper makes what asks agents and puts their answers into the store.
+	// Scraper makes the scraper of agents for one subscription, which fills the store.
 	Scraper func(store *rate.Store) (AgentScraper, error)
 	// Find is where a node's agent listens; false if it has none.
 	Find func(node string) (address string, found bool)
 	// Run, if it is not nil, does what the others need until ctx ends.
 	Run func(ctx context.Context)
-	// Rounds has the budget, and the period if it is not AgentPeriod.
+	// Rounds has the budget of a subscription, and the period of those that name none, if it is not AgentPeriod.
 	Rounds scrape.Config[kubelet.Target]
 }
 
-// AgentScraper asks one agent for the selected containers.
+// AgentScraper scrapes agents.
 type AgentScraper interface {
-	Scrape(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) (rate.Round, error)
-	// Contention is the answer about CPU that they did not get, as a kubelet's /metrics/cadvisor has it.
-	Contention(ctx context.Context, target kubelet.Target, wanted *selection.Prepared) ([]byte, error)
+	Scraper
+	// Contention is the response about CPU that the containers did not get, as a kubelet's /metrics/cadvisor has it.
+	Contention(ctx context.Context, target kubelet.Target, selected *selection.Prepared) ([]byte, error)
 	Forget(node string)
 }
 
-// agents are the agents of a session's nodes.
+// agents are scraped for one subscription while a session lasts.
 type agents struct {
-	config  *Agents
-	session *session
-	store   *rate.Store
-	scraper AgentScraper
-	rounds  *scrape.Rounds[kubelet.Target]
+	origin
+	config       *Agents
+	session      *session
+	subscription *Subscription
+	contentions  AgentScraper
 	// grace is for how long an agent may be silent.
 	grace time.Duration
-
-	// mu guards the following.
-	mu sync.Mutex
-	// wanted are the pods of each node with an agent that somebody has looked at.
-	wanted map[string]*wantedPods
-	// heard is when each agent last answered with something new, asked when it was asked for the first time since, answers
-	// whether its samples are used.
-	heard, asked map[string]time.Time
-	answers      map[string]bool
 }
 
-// wantedPods are those of one node.
-type wantedPods struct {
-	pods map[podName]*wantedPod
-	// prepared is the selection of their containers; nil if it is another one by now.
-	prepared *selection.Prepared
-	// lacked is when somebody looked last at a ready pod that the agent does not know.
-	lacked time.Time
-}
-
-type podName struct{ namespace, name string }
-
-// wantedPod is one, and when it was last looked at.
-type wantedPod struct {
-	running *observe.Running
-	looked  time.Time
-}
-
-func newAgents(config *Agents, s *session) (*agents, error) {
-	a := &agents{
-		config: config, session: s,
-		store:  rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
-		wanted: map[string]*wantedPods{}, heard: map[string]time.Time{}, asked: map[string]time.Time{},
-		answers: map[string]bool{},
-	}
+func newAgents(config *Agents, s *session, of *Subscription) (*agents, error) {
+	only := []*Subscription{of}
+	a := &agents{config: config, session: s, subscription: of, origin: origin{
+		name: "agent", log: s.service.config.Log,
+		store:    rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
+		selected: of.wanted.selected, subscribers: func(string) []*Subscription { return only },
+		count: s.service.metrics.agentScraped,
+	}}
 	rounds := config.Rounds
-	rounds.Scrape, rounds.Forget, rounds.Changed = a.scrape, a.forget, a.changed
+	rounds.Forget = a.forget
+	if of.cadence.Agents > 0 {
+		rounds.Period = of.cadence.Agents
+	}
 	if rounds.Period == 0 {
 		rounds.Period = AgentPeriod
 	}
@@ -114,242 +90,158 @@ func newAgents(config *Agents, s *session) (*agents, error) {
 		rounds.MaxBackoff = max(agentBackoff, rounds.Period)
 	}
 	a.grace = max(agentGrace, gracePeriods*rounds.Period)
+	if err := a.begin(rounds); err != nil {
+		return nil, fmt.Errorf("agents of nodes: %w", err)
+	}
 	var err error
-	if a.rounds, err = scrape.New(rounds); err != nil {
+	if a.contentions, err = config.Scraper(a.store); err != nil {
 		return nil, fmt.Errorf("agents of nodes: %w", err)
 	}
-	if a.scraper, err = config.Scraper(a.store); err != nil {
-		return nil, fmt.Errorf("agents of nodes: %w", err)
-	}
+	a.scraper = a.contentions
 	return a, nil
 }
 
-// run asks agents until ctx ends.
+// run scrapes agents until ctx ends.
 func (a *agents) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer func() {
 		running.Wait()
-		a.end()
+		// The client of agents outlives the session, and would keep its samples.
+		a.rounds.Set(nil)
 	}()
 	running.Go(func() { a.rounds.Run(ctx) })
-	if a.config.Run != nil {
-		running.Go(func() { a.config.Run(ctx) })
-	}
 	for ctx.Err() == nil {
 		a.choose()
-		a.judge(time.Now())
-		_ = timing.Pause(ctx, agentsPeriod/4) // The loop's condition ends it.
+		a.updateHealth(time.Now())
+		_ = timing.Pause(ctx, agentsPeriod) // The loop's condition ends it.
 	}
 }
 
-// end forgets all agents. Others have the same connections, and would keep this session's samples with them.
-func (a *agents) end() {
-	a.mu.Lock()
-	nodes := slices.Collect(maps.Keys(a.wanted))
-	a.mu.Unlock()
-	for _, node := range nodes {
-		a.scraper.Forget(node)
-	}
-}
-
-// choose makes the agents of the nodes that are wanted now those that are asked.
+// choose makes the agents of the nodes that are wanted now those that are scraped.
 func (a *agents) choose() {
 	var targets []kubelet.Target
-	for _, node := range a.session.watch.Nodes(nil) {
+	for _, node := range a.subscription.appendNodes(nil) {
 		if address, found := a.config.Find(node); found {
 			targets = append(targets, kubelet.Target{Node: node, Address: address})
 		}
 	}
-	a.mu.Lock()
-	before := a.wanted
-	a.wanted = make(map[string]*wantedPods, len(targets))
-	for i := range targets {
-		node := targets[i].Node
-		if a.wanted[node] = before[node]; a.wanted[node] == nil {
-			a.wanted[node] = &wantedPods{pods: map[podName]*wantedPod{}}
-		}
-	}
-	a.mu.Unlock()
 	a.rounds.Set(targets)
 }
 
-// judge notes which agents answer. Where one ceases to, its node's kubelet is asked at once.
-func (a *agents) judge(now time.Time) {
+// forget leaves it to updateHealth to notice that the agent does not respond any more.
+func (a *agents) forget(target kubelet.Target) {
+	a.contentions.Forget(target.Node)
+	a.store.Forget(target.Node)
+}
+
+// updateHealth notes whose samples are used. Where those of an agent no longer are, its node's kubelet is scraped at
+// once.
+func (a *agents) updateHealth(now time.Time) {
 	var began, ended []string
 	a.mu.Lock()
-	for node := range a.heard {
-		answers := a.isHeard(node, now)
+	for node, f := range a.fresh {
+		responds := a.isFresh(&f, now)
 		switch {
-		case answers && !a.answers[node]:
+		case !responds:
+			if f.isUsed {
+				ended = append(ended, node)
+			}
+			delete(a.fresh, node)
+		case !f.isUsed:
 			began = append(began, node)
-		case !answers && a.answers[node]:
-			ended = append(ended, node)
+			f.isUsed = true
+			a.fresh[node] = f
 		}
-		if !answers {
-			delete(a.heard, node)
-			delete(a.asked, node)
-			delete(a.answers, node)
-			continue
-		}
-		a.answers[node] = true
 	}
-	count := len(a.answers)
 	a.mu.Unlock()
-	log := a.session.source.config.Log
-	a.session.source.metrics.agents.Set(float64(count))
 	for _, node := range began {
-		log.Info("resource metrics of a node come from its agent", "node", node)
+		a.log.Info("resource metrics of a node come from its agent", "node", node)
 	}
 	for _, node := range ended {
-		why := "it is not asked any more"
-		if state, isAsked := a.rounds.State(node); isAsked && state.LastError != nil {
-			why = state.LastError.Error()
+		err := errNotScraped
+		if state, isTarget := a.rounds.State(node); isTarget && state.LastError != nil {
+			err = state.LastError
 		}
-		log.Info("resource metrics of a node come from its kubelet: the agent does not answer", "node", node, "why", why)
+		a.log.Info("resource metrics of a node come from its kubelet: its agent does not respond", "node", node, "err",
+			err.Error())
 	}
-	a.session.rounds.Urgent(ended...)
+	if len(began)+len(ended) > 0 {
+		a.session.countAgents()
+	}
+	a.session.kubelets.rounds.Urgent(ended...)
 }
 
-// changed says when a node's agent begins or ceases to fail.
-func (a *agents) changed(state scrape.State[kubelet.Target]) {
-	log := a.session.source.config.Log.WithValues("node", state.Target.Node)
-	if state.IsFailing() {
-		log.Info("the agent of a node cannot be asked", "why", state.LastError.Error())
-		return
+var (
+	errNotScraped = errors.New("it is not scraped any more")
+	// errNotYet is the reason of an agent that has not been scraped yet.
+	errNotYet = errors.New("it has not answered yet")
+)
+
+// countAgents counts the nodes whose agents' samples a subscription uses.
+func (s *session) countAgents() {
+	nodes := map[string]struct{}{}
+	for _, a := range s.agents {
+		a.mu.Lock()
+		for node, f := range a.fresh {
+			if f.isUsed {
+				nodes[node] = struct{}{}
+			}
+		}
+		a.mu.Unlock()
 	}
-	log.Info("the agent of a node can be asked again")
+	s.service.metrics.agents.Set(float64(len(nodes)))
 }
 
-// isAnswering reports whether the agent's samples may be used.
-func (a *agents) isAnswering(node string, now time.Time) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.isHeard(node, now)
+// isFresh reports whether an agent's samples may be used. An agent that is not scraped, because the budget has no room
+// for it, is not silent.
+func (a *agents) isFresh(f *freshness, now time.Time) bool {
+	if f.requested.After(f.last) {
+		return now.Sub(f.requested) <= a.grace && now.Sub(f.last) <= a.grace+agentWait
+	}
+	return now.Sub(f.last) <= max(a.grace, agentWait)
 }
 
-// isHeard needs the lock. An agent that is not asked, as the budget has no room for it, is not silent.
-func (a *agents) isHeard(node string, now time.Time) bool {
-	last, isHeard := a.heard[node]
-	if asked := a.asked[node]; asked.After(last) {
-		return isHeard && now.Sub(asked) <= a.grace && now.Sub(last) <= a.grace+agentWait
-	}
-	return isHeard && now.Sub(last) <= max(a.grace, agentWait)
+// isHealthy is isFresh of a node's agent.
+func (a *agents) isHealthy(node string, now time.Time) bool {
+	f, ok := a.freshness(node)
+	return ok && a.isFresh(&f, now)
 }
 
-// want has a pod's containers asked for, and reports whether the agent of its node answers.
-func (a *agents) want(now time.Time, pod *observe.Pod) (answers bool) {
-	node := pod.Node()
-	name := podName{pod.Namespace(), pod.Name}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	of := a.wanted[node]
-	if of == nil || pod.Running == nil {
-		return of != nil && a.isHeard(node, now)
-	}
-	known := of.pods[name]
-	if known == nil {
-		known = &wantedPod{}
-		of.pods[name] = known
-	}
-	known.looked = now
-	if known.running != pod.Running && !known.running.Equal(pod.Running) {
-		of.prepared = nil
-	}
-	known.running = pod.Running
-	return a.isHeard(node, now)
-}
-
-// selected is what the agent of a node is to be asked for; nil for nothing.
-func (a *agents) selected(node string, now time.Time) *selection.Prepared {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	of := a.wanted[node]
-	if of == nil {
+// silence is why an agent does not respond; nil if it does, or if the node has none.
+func (a *agents) silence(node string, now time.Time) error {
+	state, isTarget := a.rounds.State(node)
+	switch {
+	case !isTarget || a.isHealthy(node, now):
 		return nil
+	case state.LastError != nil:
+		return state.LastError
 	}
-	for name, pod := range of.pods {
-		if now.Sub(pod.looked) > forgetAfter {
-			delete(of.pods, name)
-			of.prepared = nil
+	return errNotYet
+}
+
+// coversNode reports whether the agent's samples are used, and no ready pod needs the node's kubelet.
+func (a *agents) coversNode(node string, now time.Time) bool {
+	return a != nil && a.isHealthy(node, now) && now.Sub(a.subscription.wanted.lastMissing(node)) > missingFor
+}
+
+// uncovered are the nodes for which agents are not enough.
+func (a *agents) uncovered(nodes []string, now time.Time) []string {
+	if a == nil {
+		return nodes
+	}
+	var left []string
+	for _, node := range nodes {
+		if !a.coversNode(node, now) {
+			left = append(left, node)
 		}
 	}
-	if len(of.pods) == 0 {
-		return nil
-	}
-	if of.prepared == nil {
-		of.prepared = selection.Prepare(of.containers())
-	}
-	return of.prepared
+	return left
 }
 
-// containers are those of all pods, as many as an agent takes.
-func (w *wantedPods) containers() []selection.Container {
-	var all []selection.Container
-	left := selection.MaxBytes
-	for name, pod := range w.pods {
-		for _, c := range pod.running.Containers {
-			wanted := selection.Container{
-				PodUID: pod.running.PodUID, ID: c.ID, Namespace: name.namespace, Pod: name.name, Name: c.Name,
-			}
-			if left -= wanted.Bytes(); len(all) == selection.MaxContainers || left < 0 {
-				return all
-			}
-			if wanted.IsValid() {
-				all = append(all, wanted)
-			}
-		}
+// reportMissingPod notes that an agent that responds does not know a pod. The kubelet is due if this is the first for a
+// while.
+func (a *agents) reportMissingPod(now time.Time, node string) {
+	if before, ok := a.subscription.wanted.setMissing(node, now); ok && now.Sub(before) > missingFor {
+		a.session.kubelets.rounds.Urgent(node)
 	}
-	return all
-}
-
-// scrape asks one agent, if there is something to ask it for.
-func (a *agents) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
-	wanted := a.selected(target.Node, time.Now())
-	if wanted == nil {
-		return 0, nil
-	}
-	a.asks(target.Node, time.Now())
-	round, err := a.ask(ctx, target, wanted)
-	if ctx.Err() != nil {
-		return round.CPU, err
-	}
-	a.session.source.metrics.agentScraped(err)
-	if err != nil || round.Fresh == 0 {
-		return round.CPU, err
-	}
-	now := time.Now()
-	a.mu.Lock()
-	told := Sampled{Node: target.Node, At: now, Before: a.heard[target.Node]}
-	a.heard[target.Node] = now
-	a.mu.Unlock()
-	a.session.sampled(told, a.store)
-	return round.CPU, nil
-}
-
-// asks notes that an agent is asked.
-func (a *agents) asks(node string, now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if last, isHeard := a.heard[node]; isHeard && !a.asked[node].After(last) {
-		a.asked[node] = now
-	}
-}
-
-// ask asks one agent. Reading what a stranger sent must not end the process.
-func (a *agents) ask(
-	ctx context.Context, target kubelet.Target, wanted *selection.Prepared,
-) (round rate.Round, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			a.session.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading an agent failed", "node", target.Node,
-				"stack", string(debug.Stack()))
-			round, err = rate.Round{}, fmt.Errorf("agent of node %s: reading its answer failed: %v", target.Node, r)
-		}
-	}()
-	return a.scraper.Scrape(ctx, target, wanted)
-}
-
-func (a *agents) forget(target kubelet.Target) {
-	a.scraper.Forget(target.Node)
-	a.store.Forget(target.Node)
 }

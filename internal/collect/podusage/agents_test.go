@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
@@ -47,6 +47,8 @@ type cluster struct {
 	unknown string
 	// housekeeping is how often kubelets have samples; 0 for 10 s.
 	housekeeping time.Duration
+	// requests is how often agents were asked for as many containers.
+	requests map[int]int
 	// forgotten are the nodes whose agents need no connection any more.
 	forgotten []string
 }
@@ -83,7 +85,7 @@ type (
 )
 
 // Scrape implements Scraper.
-func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (f fromKubelets) Scrape(_ context.Context, target kubelet.Target, _ *selection.Prepared) (rate.Round, error) {
 	f.mu.Lock()
 	f.kubelets++
 	failure, period := f.kubeletFailure, f.housekeeping
@@ -107,6 +109,7 @@ func (f fromAgents) Scrape(
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked[target.Node] = string(wanted.Text)
+	f.requests[bytes.Count(wanted.Text, []byte("\n"))]++
 	if err := f.agents[target.Node]; err != nil {
 		if errors.Is(err, errMad) {
 			panic(err)
@@ -139,12 +142,17 @@ func (c *cluster) set(change func()) {
 	change()
 }
 
-// running is a source that reads a cluster with node a, where there is an agent, and the pod web-0 on it.
-func running(t *testing.T, change ...func(*Agents)) (c *cluster, s *Source, pods []*observe.Pod) {
-	c = &cluster{began: time.Now(), agents: map[string]error{"a": nil}, asked: map[string]string{}, world: newWorld(t),
-		registry: prometheus.NewRegistry()}
+// newCluster has node a, where there is an agent.
+func newCluster(t *testing.T) *cluster {
+	c := &cluster{began: time.Now(), agents: map[string]error{"a": nil}, asked: map[string]string{}, world: newWorld(t),
+		registry: prometheus.NewRegistry(), requests: map[int]int{}}
 	c.world.node("a", 0)
-	s = c.world.start(func(config *Config) {
+	return c
+}
+
+// configure has a service read the cluster.
+func (c *cluster) configure(change ...func(*Agents)) func(*Config) {
+	return func(config *Config) {
 		config.Registerer = c.registry
 		config.Scraper = func(store *rate.Store) (Scraper, error) { return fromKubelets{c, store}, nil }
 		config.Agents = &Agents{
@@ -159,24 +167,35 @@ func running(t *testing.T, change ...func(*Agents)) (c *cluster, s *Source, pods
 		for _, apply := range change {
 			apply(config.Agents)
 		}
-	})
-	c.world.want("a")
-	p := pod("web-0", "a")
-	p.UID = "u-0"
+	}
+}
+
+// podOf is a pod of the containers app and proxy on node a.
+func podOf(name string) *observe.Pod {
+	p := pod(name, "a")
+	p.UID = types.UID("u-" + name[len(name)-1:])
 	for _, name := range []string{"app", "proxy"} {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: name,
 			ContainerID: "containerd://" + name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
 	}
-	pods = observe.PodsOf([]*corev1.Pod{p})
-	pods[0].Running = observe.RunningOf(p)
-	return c, s, pods
+	translated := observe.PodOf(p)
+	translated.Running = observe.RunningOf(p)
+	return translated
+}
+
+// running reads a cluster with the pod web-0.
+func running(t *testing.T, change ...func(*Agents)) (c *cluster, s *Subscription, pods []*observe.Pod) {
+	c = newCluster(t)
+	s = c.world.start(c.configure(change...))
+	c.world.want("a")
+	return c, s, []*observe.Pod{podOf("web-0")}
 }
 
 // age is how old the pod's sample is. It wants one, of all containers.
-func age(t *testing.T, s *Source, pods []*observe.Pod) time.Duration {
+func age(t *testing.T, s *Subscription, pods []*observe.Pod) time.Duration {
 	t.Helper()
 	var v View
-	if err := s.Look(time.Now(), pods, &v); err != nil {
+	if err := s.look(time.Now(), pods, &v); err != nil {
 		t.Fatalf("%v", err)
 	}
 	got := v.Sample(0, cpuOfPod, arithmetic.Saturate)
@@ -187,7 +206,7 @@ func age(t *testing.T, s *Source, pods []*observe.Pod) time.Duration {
 }
 
 // settled waits until the agent's samples span an average.
-func settled(t *testing.T, s *Source, pods []*observe.Pod) {
+func settled(t *testing.T, s *Subscription, pods []*observe.Pod) {
 	t.Helper()
 	pass(25 * time.Second)
 	for range 40 {
@@ -228,10 +247,10 @@ func TestAgentBeforeKubelet(t *testing.T) {
 }
 
 // wantIntervals wants single intervals of a quarter of a second, a second and another quarter.
-func wantIntervals(t *testing.T, s *Source, pods []*observe.Pod) {
+func wantIntervals(t *testing.T, s *Subscription, pods []*observe.Pod) {
 	t.Helper()
 	var v View
-	if err := s.Look(time.Now(), pods, &v); err != nil {
+	if err := s.look(time.Now(), pods, &v); err != nil {
 		t.Fatal(err)
 	}
 	for k, r := range v.Recent(0, cpuOfPod, arithmetic.Saturate) {
@@ -339,10 +358,10 @@ func TestBudgetForAgents(t *testing.T) {
 }
 
 // originsOf says where what is known of the pods is from.
-func originsOf(t *testing.T, s *Source, pods []*observe.Pod) Origins {
+func originsOf(t *testing.T, s *Subscription, pods []*observe.Pod) Origins {
 	t.Helper()
 	var v View
-	if err := s.Look(time.Now(), pods, &v); err != nil {
+	if err := s.look(time.Now(), pods, &v); err != nil {
 		t.Fatal(err)
 	}
 	o := v.Origins(time.Now(), pods)
@@ -353,7 +372,7 @@ func originsOf(t *testing.T, s *Source, pods []*observe.Pod) Origins {
 }
 
 // wantSilent wants the pod's samples to be the kubelet's, and to be told why the agent's are not.
-func wantSilent(t *testing.T, s *Source, pods []*observe.Pod, failure error) {
+func wantSilent(t *testing.T, s *Subscription, pods []*observe.Pod, failure error) {
 	t.Helper()
 	o := originsOf(t, s, pods)
 	if o.AgentPods != 0 || o.KubeletPods != 1 || len(o.Silent) != 1 || o.Silent[0].Node != "a" ||
@@ -370,7 +389,7 @@ func TestNeitherAnswers(t *testing.T) {
 		c.set(func() { c.agents["a"], c.kubeletFailure = errors.New("agent is gone"), errors.New("kubelet is gone") })
 		pass(time.Minute)
 		var v View
-		err := s.Look(time.Now(), pods, &v)
+		err := s.look(time.Now(), pods, &v)
 		if err == nil || !strings.Contains(err.Error(), "agent is gone") || !strings.Contains(err.Error(), "kubelet is gone") {
 			t.Errorf("neither answers: %v", err)
 		}
@@ -378,15 +397,15 @@ func TestNeitherAnswers(t *testing.T) {
 }
 
 // TestNotFromAgent: where the agent does not know all of a pod, or the IDs of the pod's containers are not known, or
-// nobody looks at the pod any more, the kubelet is who knows it.
+// the agent is gone, samples come from the kubelet.
 func TestNotFromAgent(t *testing.T) {
 	for name, change := range map[string]func(c *cluster, pods []*observe.Pod){
 		"a container is not found": func(c *cluster, _ []*observe.Pod) { c.set(func() { c.unknown = "proxy" }) },
-		"no IDs are known":         func(_ *cluster, pods []*observe.Pod) { pods[0].Running = nil },
+		"no IDs are known":         func(_ *cluster, pods []*observe.Pod) { setRunning(pods, nil) },
 		"an ID is none": func(_ *cluster, pods []*observe.Pod) {
-			pods[0].Running = &observe.Running{PodUID: "u-0", Containers: []observe.RunningContainer{
+			setRunning(pods, &observe.Running{PodUID: "u-0", Containers: []observe.RunningContainer{
 				{Name: "app", ID: "app"}, {Name: "proxy", ID: "x shop web-0 proxy\nu-0 y"},
-			}}
+			}})
 		},
 		"the agent goes": func(c *cluster, _ []*observe.Pod) { c.set(func() { delete(c.agents, "a") }) },
 	} {
@@ -406,17 +425,47 @@ func TestNotFromAgent(t *testing.T) {
 			})
 		})
 	}
-	t.Run("nobody looks at it", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c, s, pods := running(t)
-			settled(t, s, pods)
-			pass(forgetAfter + 3*time.Second)
+}
+
+// setRunning replaces the pod by one of which other containers run, as its cache does.
+func setRunning(pods []*observe.Pod, running *observe.Running) {
+	pod := *pods[0]
+	pod.Running = running
+	pods[0] = &pod
+}
+
+// TestReadsSubscribeToNothing: an agent is asked for the pods that were set, from then on and at once no more when the
+// object is forgotten. That they are read changes nothing.
+func TestReadsSubscribeToNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		isAsked := func() bool {
 			c.set(func() { clear(c.asked) })
-			pass(10 * time.Second)
-			if len(c.asked) != 0 {
-				t.Errorf("asked for %v", slices.Collect(maps.Keys(c.asked)))
+			for range 40 {
+				var v View
+				_ = s.Latest(time.Now(), pods, &v) // what is known does not matter
+				pass(250 * time.Millisecond)
 			}
-		})
+			return len(c.asked) > 0
+		}
+		if isAsked() {
+			t.Error("the agent is asked for pods that are only read")
+		}
+		other := observe.VPA(web.NamespacedName)
+		s.Set(web, pods)
+		s.Set(other, pods)
+		pass(time.Minute)
+		if !isAsked() {
+			t.Error("the agent is not asked for pods that nobody read for a while")
+		}
+		s.Forget(web)
+		if !isAsked() {
+			t.Error("the agent is not asked for pods that another object has too")
+		}
+		s.Forget(other)
+		if isAsked() || len(s.wanted.nodes) > 0 {
+			t.Error("the agent is asked for pods that no object has")
+		}
 	})
 }
 
@@ -479,7 +528,7 @@ func TestAgentsAreForgotten(t *testing.T) {
 // TestLongSelection: pods with names as long as they may be do not have the agent refuse all of the node's pods.
 func TestLongSelection(t *testing.T) {
 	long := func(n int, suffix string) string { return strings.Repeat("x", n-len(suffix)) + suffix }
-	of := &wantedPods{pods: map[podName]*wantedPod{}}
+	of := &wantedNode{pods: map[podName]*wantedPod{}}
 	for pod := range 110 {
 		running := &observe.Running{PodUID: long(36, strconv.Itoa(pod))}
 		for container := range 30 {
@@ -500,9 +549,9 @@ func TestContainerStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
 		settled(t, s, pods)
-		pods[0].Running = &observe.Running{PodUID: "u-0", Containers: []observe.RunningContainer{
+		setRunning(pods, &observe.Running{PodUID: "u-0", Containers: []observe.RunningContainer{
 			{Name: "app", ID: "second"}, {Name: "proxy", ID: "proxy"},
-		}}
+		}})
 		age(t, s, pods)
 		pass(300 * time.Millisecond)
 		if asked := c.asked["a"]; !strings.Contains(asked, "u-0 second shop web-0 app\n") ||
@@ -524,7 +573,7 @@ func TestContentionOfAgent(t *testing.T) {
 				t.Errorf("%s: %q, all of it: %t, %v", what, answer, isWhole, err)
 			}
 		}
-		want("before any pod was looked at", "", false)
+		want("before any pod was set", "", false)
 		settled(t, s, pods)
 		want("while it answers", "u-0 proxy shop web-0 proxy\n", true)
 		c.set(func() { c.unknown = "proxy" })
@@ -556,7 +605,7 @@ func TestShortPeak(t *testing.T) {
 				for range 8 {
 					pass(15 * time.Second)
 					var v View
-					if err := s.Look(time.Now(), pods, &v); err != nil || len(v.Containers(0)) != 2 {
+					if err := s.look(time.Now(), pods, &v); err != nil || len(v.Containers(0)) != 2 {
 						t.Fatalf("%d containers: %v", len(v.Containers(0)), err)
 					}
 					most := v.Containers(0)[0]

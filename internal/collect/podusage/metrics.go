@@ -83,7 +83,9 @@ func (m *metrics) scraped(took, cpu time.Duration, err error) {
 }
 
 // agentScraped counts a scrape of an agent.
-func (m *metrics) agentScraped(err error) { m.agentScrapes.WithLabelValues(resultOf(err)).Inc() }
+func (m *metrics) agentScraped(_, _ time.Duration, err error) {
+	m.agentScrapes.WithLabelValues(resultOf(err)).Inc()
+}
 
 func resultOf(err error) string {
 	if err != nil {
@@ -92,8 +94,8 @@ func resultOf(err error) string {
 	return "success"
 }
 
-// heldBack adds what the budget held back since before.
-func (m *metrics) heldBack(before, now *scrape.Totals) {
+// countDelayed adds the scrapes that the budget delayed since before.
+func (m *metrics) countDelayed(before, now *scrape.Totals) {
 	for bound := scrape.ByScrapes; bound < scrape.Bounds; bound++ {
 		m.held.WithLabelValues(bound.String()).Add(float64(now.Held[bound] - before.Held[bound]))
 	}

@@ -1,76 +1,200 @@
 package podusage
 
 import (
-	"errors"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// Origins say where what a Look found comes from.
-type Origins struct {
-	// AgentPods and KubeletPods are how many pods are known from one or the other.
-	AgentPods, KubeletPods int
-	// Silent are the agents that do not answer, of nodes with pods that are not known from them.
-	Silent []SilentAgent
+// origin scrapes one kind of server on the nodes: their kubelets, or their agents.
+type origin struct {
+	// name is "kubelet" or "agent".
+	name    string
+	log     logr.Logger
+	scraper Scraper
+	store   *rate.Store
+	rounds  *scrape.Rounds[kubelet.Target]
+	// selected is what a node is asked for, nothing if that is nil; a nil function selects everything.
+	selected func(node string) *selection.Prepared
+	// subscribers are those of a node.
+	subscribers func(node string) []*Subscription
+	// count counts a scrape; failures, if it is not nil, is how many nodes fail.
+	count    func(took, cpu time.Duration, err error)
+	failures prometheus.Gauge
+
+	// mu guards the following.
+	mu sync.Mutex
+	// fresh is when each node had new samples.
+	fresh map[string]freshness
+	// failing are the nodes whose last scrape failed.
+	failing map[string]struct{}
 }
 
-// SilentAgent is an agent that does not answer.
-type SilentAgent struct {
-	Node string
-	Err  error
+// freshness is when a node had new samples: for the first time since it was last silent for too long, the last time,
+// and how long after the ones before.
+type freshness struct {
+	first, last time.Time
+	gap         time.Duration
+	// requested is when the node was first scraped since then.
+	requested time.Time
+	// isUsed says that samples of the node's agent are used.
+	isUsed bool
 }
 
-// errNotAsked is why an agent is silent that has not been asked yet.
-var errNotAsked = errors.New("it has not answered yet")
-
-// IsFromAgents reports whether agents know all pods of which the last Look found something.
-func (v *View) IsFromAgents() bool {
-	isAny := false
-	for _, from := range v.View.Origins() {
-		if from == podload.FromKubelet {
-			return false
-		}
-		isAny = isAny || from == podload.FromAgent
+// add records a scrape with new samples.
+func (f *freshness) add(now time.Time) {
+	if !f.last.IsZero() {
+		f.gap = now.Sub(f.last)
 	}
-	return isAny
+	if f.first.IsZero() || f.gap > maxAge {
+		f.first = now
+	}
+	f.last = now
 }
 
-// Origins say where the last Look found what. The pods are those that it looked at.
-func (v *View) Origins(now time.Time, pods []*observe.Pod) Origins {
-	var o Origins
-	isNoted := map[string]bool{}
-	for i, from := range v.View.Origins() {
-		switch from {
-		case podload.FromAgent:
-			o.AgentPods++
+// silence is how old the newest samples are, or were when these came.
+func (f *freshness) silence(now time.Time) time.Duration { return max(f.gap, now.Sub(f.last)) }
+
+// begin makes the rounds, which scrape nothing yet.
+func (o *origin) begin(config scrape.Config[kubelet.Target]) (err error) {
+	o.fresh, o.failing = map[string]freshness{}, map[string]struct{}{}
+	config.Scrape, config.Changed = o.scrape, o.changed
+	o.rounds, err = scrape.New(config)
+	return err
+}
+
+// scrape scrapes one node, if there is something to ask it for, and reports new samples.
+func (o *origin) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
+	var selected *selection.Prepared
+	if o.selected != nil {
+		if selected = o.selected(target.Node); selected == nil {
+			return 0, nil
+		}
+	}
+	began := time.Now()
+	o.request(target.Node, began)
+	round, err := o.read(ctx, target, selected)
+	if ctx.Err() != nil {
+		return round.CPU, err
+	}
+	now := time.Now()
+	o.count(now.Sub(began), round.CPU, err)
+	if err != nil || round.Fresh == 0 {
+		return round.CPU, err
+	}
+	o.mu.Lock()
+	f := o.fresh[target.Node]
+	sampled := Sampled{Node: target.Node, At: now, Before: f.last}
+	f.add(now)
+	o.fresh[target.Node] = f
+	o.mu.Unlock()
+	o.report(sampled)
+	return round.CPU, nil
+}
+
+// freshness is that of a node; ok is false if it has had no samples.
+func (o *origin) freshness(node string) (f freshness, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f, ok = o.fresh[node]
+	return f, ok
+}
+
+// request notes that a node is scraped.
+func (o *origin) request(node string, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if f, ok := o.fresh[node]; ok && !f.requested.After(f.last) {
+		f.requested = now
+		o.fresh[node] = f
+	}
+}
+
+// read scrapes one node. A response that the parser panics over must not end the process.
+func (o *origin) read(
+	ctx context.Context, target kubelet.Target, selected *selection.Prepared,
+) (round rate.Round, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			o.log.Error(fmt.Errorf("panic: %v", r), "reading a node failed", "node", target.Node, "from", o.name,
+				"stack", string(debug.Stack()))
+			round, err = rate.Round{}, fmt.Errorf("%s of node %s at %s: reading its response failed: %v", o.name, target.Node,
+				target.Address, r)
+		}
+	}()
+	return o.scraper.Scrape(ctx, target, selected)
+}
+
+// uses are lists of what pods use, to be used again.
+var uses sync.Pool
+
+// report calls the subscribers of a node.
+func (o *origin) report(of Sampled) {
+	var buffer *[]rate.PodUse
+	for _, subscriber := range o.subscribers(of.Node) {
+		watch := subscriber.watch.Load()
+		if watch == nil || watch.Sampled == nil {
 			continue
-		case podload.FromKubelet:
-			o.KubeletPods++
 		}
-		node := pods[i].Node()
-		if v.agents == nil || node == "" || isNoted[node] {
-			continue
+		if buffer == nil {
+			if buffer, _ = uses.Get().(*[]rate.PodUse); buffer == nil {
+				buffer = new([]rate.PodUse)
+			}
+			of.Use = o.store.Newest(of.Node, (*buffer)[:0])
 		}
-		isNoted[node] = true
-		if err := v.agents.silence(node, now); err != nil {
-			o.Silent = append(o.Silent, SilentAgent{Node: node, Err: err})
-		}
+		watch.Sampled(of)
 	}
-	return o
+	if buffer != nil {
+		// What the buffer holds would keep the names of pods alive that are gone.
+		clear(of.Use)
+		*buffer = of.Use
+		uses.Put(buffer)
+	}
 }
 
-// silence is why an agent does not answer; nil if it does, or if the node has none.
-func (a *agents) silence(node string, now time.Time) error {
-	a.mu.Lock()
-	isThere, answers := a.wanted[node] != nil, a.isHeard(node, now)
-	a.mu.Unlock()
-	if !isThere || answers {
-		return nil
+// forget drops what is known of a node.
+func (o *origin) forget(node string) {
+	o.mu.Lock()
+	delete(o.fresh, node)
+	o.setFailingLocked(node, false)
+	o.mu.Unlock()
+	o.store.Forget(node)
+}
+
+// changed logs that a node begins or ceases to fail.
+func (o *origin) changed(state scrape.State[kubelet.Target]) {
+	node := state.Target.Node
+	if _, isTarget := o.rounds.State(node); !isTarget {
+		return // The call came late: the node is no target any more.
 	}
-	if state, isAsked := a.rounds.State(node); isAsked && state.LastError != nil {
-		return state.LastError
+	o.mu.Lock()
+	o.setFailingLocked(node, state.IsFailing())
+	o.mu.Unlock()
+	if state.IsFailing() {
+		o.log.Info("a node cannot be read", "node", node, "from", o.name, "err", state.LastError.Error())
+		return
 	}
-	return errNotAsked
+	o.log.Info("a node can be read again", "node", node, "from", o.name)
+}
+
+// setFailingLocked notes whether a node fails, and counts those that do.
+func (o *origin) setFailingLocked(node string, isFailing bool) {
+	if isFailing {
+		o.failing[node] = struct{}{}
+	} else {
+		delete(o.failing, node)
+	}
+	if o.failures != nil {
+		o.failures.Set(float64(len(o.failing)))
+	}
 }

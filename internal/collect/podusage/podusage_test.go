@@ -25,6 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -40,11 +41,13 @@ type world struct {
 	mu       sync.Mutex
 	kubelets map[string]*kubelettest.Node
 	// milli is what each container uses on a node.
-	milli   map[string]int64
-	burnt   map[string]time.Time
-	broken  map[string]error
-	wanted  []string
-	asked   map[string]string
+	milli  map[string]int64
+	burnt  map[string]time.Time
+	broken map[string]error
+	wanted []string
+	asked  map[string]string
+	// scrapes are how many scrapes of each node there were.
+	scrapes map[string]int
 	sampled []Sampled
 	missing string
 	logs    []string
@@ -56,12 +59,12 @@ func newWorld(t *testing.T) *world {
 	return &world{
 		t: t, client: fake.NewSimpleClientset(), moved: make(chan struct{}, 1), kubelets: map[string]*kubelettest.Node{},
 		milli: map[string]int64{},
-		burnt: map[string]time.Time{}, broken: map[string]error{}, asked: map[string]string{},
+		burnt: map[string]time.Time{}, broken: map[string]error{}, asked: map[string]string{}, scrapes: map[string]int{},
 	}
 }
 
-// start runs a source until the test ends.
-func (w *world) start(change ...func(*Config)) *Source {
+// service makes a service of the world's nodes.
+func (w *world) service(change ...func(*Config)) *Service {
 	w.t.Helper()
 	options := kubelet.DefaultOptions()
 	config := Config{
@@ -75,30 +78,45 @@ func (w *world) start(change ...func(*Config)) *Source {
 	for _, f := range change {
 		f(&config)
 	}
-	s, err := New(config)
+	nodes, err := New(config)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(w.t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.Run(ctx, Watch{
-			Nodes: func(dst []string) []string {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				return append(dst, w.wanted...)
-			},
-			Moved:   w.moved,
-			Sampled: func(told Sampled) { w.set(func() { w.sampled = append(w.sampled, told) }) },
-		})
-	}()
-	w.stop = func() {
-		cancel()
-		<-done
-	}
-	w.t.Cleanup(w.stop)
+	return nodes
+}
+
+// start runs a subscription until the test ends.
+func (w *world) start(change ...func(*Config)) *Subscription {
+	w.t.Helper()
+	s := w.service(change...).Subscribe(Cadence{})
+	w.stop = w.run(s, Watch{
+		Nodes: func(dst []string) []string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return append(dst, w.wanted...)
+		},
+		Moved:   w.moved,
+		Sampled: func(of Sampled) { w.set(func() { w.sampled = append(w.sampled, of) }) },
+	})
 	return s
+}
+
+// run runs a subscription until stop is called, or the test ends.
+func (w *world) run(s *Subscription, watch Watch) (stop func()) {
+	stop = begin(w.t.Context(), func(ctx context.Context) { s.Run(ctx, watch) })
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// web is the object whose pods are read.
+var web = observe.HPA("shop", "web")
+
+// look reads what is known of the object's pods, as a loop does.
+func (s *Subscription) look(now time.Time, pods []*observe.Pod, v *View) error {
+	s.Set(web, pods)
+	err := s.Latest(now, pods, v)
+	s.ReportMissing(now, pods, v)
+	return err
 }
 
 // scraper asks the world's kubelets.
@@ -108,10 +126,11 @@ type scraper struct {
 }
 
 // Scrape implements Scraper.
-func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (w *scraper) Scrape(_ context.Context, target kubelet.Target, _ *selection.Prepared) (rate.Round, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked[target.Node] = target.Address
+	w.scrapes[target.Node]++
 	if err := w.broken[target.Node]; err != nil {
 		if errors.Is(err, errMad) {
 			panic(err)
@@ -208,7 +227,7 @@ func TestSamplesAreLikeMetricsServers(t *testing.T) {
 		pass(40 * time.Second)
 		var v View
 		pods := []*corev1.Pod{pod("web-0", "a"), pod("web-1", "a")}
-		if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+		if err := s.look(time.Now(), observe.PodsOf(pods), &v); err != nil {
 			t.Fatal(err)
 		}
 		got := v.Sample(0, cpuOfPod, arithmetic.Saturate)
@@ -265,7 +284,7 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 					unready(p)
 				}
 				var v View
-				if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v); err != nil {
+				if err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v); err != nil {
 					t.Fatal(err)
 				}
 				if got := v.Sample(0, cpuOfPod, arithmetic.Saturate); got.Window != tt.want || got.Milli != 200 {
@@ -328,7 +347,7 @@ func TestWindowOfANewPodIsItsOwn(t *testing.T) {
 				}
 				tt.change(pods[tt.old], w.burnt["a"])
 				var v View
-				if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+				if err := s.look(time.Now(), observe.PodsOf(pods), &v); err != nil {
 					t.Fatal(err)
 				}
 				for i := range tt.old {
@@ -397,7 +416,7 @@ func TestTooLittleIsKnown(t *testing.T) {
 					tt.change(p)
 				}
 				var v View
-				err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v)
+				err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{p}), &v)
 				if !errors.Is(err, tt.want) || (err != nil) != (tt.want != nil) {
 					t.Fatalf("got %v, want %v", err, tt.want)
 				}
@@ -429,7 +448,7 @@ func TestNewcomersDoNotHideTheOthers(t *testing.T) {
 		var v View
 		look := func() (known, knownToo bool) {
 			t.Helper()
-			if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+			if err := s.look(time.Now(), observe.PodsOf(pods), &v); err != nil {
 				t.Fatal(err)
 			}
 			return v.Sample(0, cpuOfPod, arithmetic.Saturate).Present, v.Sample(1, cpuOfPod, arithmetic.Saturate).Present
@@ -461,7 +480,7 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 		pass(20 * time.Second)
 		var v View
 		look := func(pods ...*corev1.Pod) error {
-			return s.Look(time.Now(), observe.PodsOf(pods), &v)
+			return s.look(time.Now(), observe.PodsOf(pods), &v)
 		}
 		if err := look(pod("web-0", "a"), pod("web-1", "b")); err != nil {
 			t.Fatal(err)
@@ -494,7 +513,7 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 		if v.Sample(1, cpuOfPod, arithmetic.Saturate).Present {
 			t.Error("there is a sample of a pod on a node that cannot be read")
 		}
-		if n := testutil.ToFloat64(s.metrics.failing); n != 1 {
+		if n := testutil.ToFloat64(s.service.metrics.failing); n != 1 {
 			t.Errorf("%v nodes fail", n)
 		}
 		w.set(func() { w.broken = map[string]error{} })
@@ -505,7 +524,7 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 		if n := w.logged("cannot be read") + w.logged("can be read again"); n != 2 {
 			t.Errorf("%d log lines about the failure and its end", n)
 		}
-		if n := testutil.ToFloat64(s.metrics.failing); n != 0 {
+		if n := testutil.ToFloat64(s.service.metrics.failing); n != 0 {
 			t.Errorf("%v nodes fail", n)
 		}
 	})
@@ -548,7 +567,7 @@ func TestNodesFollowTheTargets(t *testing.T) {
 			t.Errorf("asked %v, want b", w.asked)
 		}
 		var v View
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); !errors.Is(err, ErrStarting) {
+		if err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); !errors.Is(err, ErrStarting) {
 			t.Errorf("of a node that is not scraped any more: %v", err)
 		}
 	})
@@ -594,11 +613,11 @@ func TestAccess(t *testing.T) {
 		w.want("a")
 		var v View
 		look := func() error {
-			return s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v)
+			return s.look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v)
 		}
 		source := func() string {
-			return fmt.Sprintf("kubelet %v, api %v", testutil.ToFloat64(s.metrics.source.WithLabelValues("kubelet")),
-				testutil.ToFloat64(s.metrics.source.WithLabelValues("api")))
+			return fmt.Sprintf("kubelet %v, api %v", testutil.ToFloat64(s.service.metrics.source.WithLabelValues("kubelet")),
+				testutil.ToFloat64(s.service.metrics.source.WithLabelValues("api")))
 		}
 		pass(time.Second)
 		if err := look(); !errors.Is(err, ErrStarting) {
@@ -609,7 +628,7 @@ func TestAccess(t *testing.T) {
 		if err := look(); !errors.Is(err, ErrNotGranted) || len(w.asked) > 0 {
 			t.Errorf("without the right: %v, asked %v", err, w.asked)
 		}
-		if n := w.logged("kubelets may not be asked"); n != 1 || source() != "kubelet 0, api 1" {
+		if n := w.logged("no permission to read kubelets"); n != 1 || source() != "kubelet 0, api 1" {
 			t.Errorf("%d log lines, %s", n, source())
 		}
 		w.set(func() { w.missing = "" })
@@ -647,14 +666,15 @@ func TestBudgetIsTold(t *testing.T) {
 		s := w.start(func(c *Config) { c.Rounds.MaxCPU = 0.05 })
 		w.want(nodes...)
 		pass(20 * time.Second)
-		spent, scrapes := testutil.ToFloat64(s.metrics.cpu), testutil.ToFloat64(s.metrics.scrapes.WithLabelValues("success"))
+		series := s.service.metrics
+		spent, scrapes := testutil.ToFloat64(series.cpu), testutil.ToFloat64(series.scrapes.WithLabelValues("success"))
 		if spent < 0.9 || spent > 1.1 || math.Abs(spent-scrapes*0.01) > 1e-6 {
 			t.Errorf("%v s of CPU for %v scrapes in 20 s, want 1 s", spent, scrapes)
 		}
-		if held := testutil.ToFloat64(s.metrics.held.WithLabelValues("cpu")); held < 50 || held > scrapes {
+		if held := testutil.ToFloat64(s.service.metrics.held.WithLabelValues("cpu")); held < 50 || held > scrapes {
 			t.Errorf("%v of %v scrapes held back", held, scrapes)
 		}
-		if held := testutil.ToFloat64(s.metrics.held.WithLabelValues("scrapes")); held > 0 {
+		if held := testutil.ToFloat64(s.service.metrics.held.WithLabelValues("scrapes")); held > 0 {
 			t.Errorf("%v scrapes held back by their number", held)
 		}
 		w.set(func() { w.sampled = nil })

@@ -8,11 +8,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// preference is how long a node goes before others after it was asked for.
+// preference is how long a node goes before others after Prefer.
 const preference = 5 * time.Second
 
 // prefer keeps nodes before others for a while.
-func (s *session) prefer(now time.Time, nodes []string) {
+func (s *Subscription) prefer(now time.Time, nodes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, node := range nodes {
@@ -20,29 +20,8 @@ func (s *session) prefer(now time.Time, nodes []string) {
 	}
 }
 
-// hurry makes preferred nodes urgent that have not had their turn for longer than
-// a period: where the budget has room for all, none. And it tells what the budget does.
-func (s *session) hurry(ctx context.Context) {
-	var late []string
-	var before scrape.Totals
-	for timing.Pause(ctx, s.period/2) == nil {
-		late = late[:0]
-		now := time.Now()
-		for _, node := range s.stillPreferred(now) {
-			if state, isAsked := s.rounds.State(node); isAsked && now.Sub(state.Started) >= s.period+s.period/4 {
-				late = append(late, node)
-			}
-		}
-		if late = s.agents.without(late, now); len(late) > 0 {
-			s.rounds.Urgent(late...)
-		}
-		totals := s.rounds.Totals()
-		s.source.metrics.heldBack(&before, &totals)
-		before = totals
-	}
-}
-
-func (s *session) stillPreferred(now time.Time) []string {
+// stillPreferred are the nodes whose preference is not over.
+func (s *Subscription) stillPreferred(now time.Time) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	nodes := make([]string, 0, len(s.preferred))
@@ -54,4 +33,34 @@ func (s *session) stillPreferred(now time.Time) []string {
 		nodes = append(nodes, node)
 	}
 	return nodes
+}
+
+// promotePreferred makes preferred nodes urgent that are late, and counts the scrapes that the budget delayed.
+func (s *session) promotePreferred(ctx context.Context) {
+	var before scrape.Totals
+	rounds := s.kubelets.rounds
+	for timing.Pause(ctx, s.period/2) == nil {
+		now := time.Now()
+		for _, of := range s.subscriptions {
+			if late := s.agentsOf(of).uncovered(s.late(of, now), now); len(late) > 0 {
+				rounds.Urgent(late...)
+			}
+		}
+		totals := rounds.Totals()
+		s.service.metrics.countDelayed(&before, &totals)
+		before = totals
+	}
+}
+
+// late are the preferred nodes whose last scrape began longer than a period ago: none where the budget has room for
+// all.
+func (s *session) late(of *Subscription, now time.Time) (late []string) {
+	period := of.cadence.Kubelets
+	for _, node := range of.stillPreferred(now) {
+		state, isTarget := s.kubelets.rounds.State(node)
+		if isTarget && now.Sub(state.Started) >= period+period/4 {
+			late = append(late, node)
+		}
+	}
+	return late
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,93 +13,72 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// settle is how long changes of the nodes are gathered before the rounds learn of
+// nodeDebounce is how long changes of the nodes are gathered before the rounds get
 // them.
-const settle = 100 * time.Millisecond
+const nodeDebounce = 100 * time.Millisecond
 
 // listingTime is how long listing the nodes takes at most, if it works.
 const listingTime = 10 * time.Second
 
-// session is a time in which kubelets are scraped.
+// session is a time in which nodes may be scraped.
 type session struct {
-	source *Source
-	watch  Watch
-	store  *rate.Store
-	rounds *scrape.Rounds[kubelet.Target]
-	nodes  cache.SharedIndexInformer
-	// kubelets are asked for what goes into store.
-	kubelets Scraper
-	// agents are asked before them; nil for none.
-	agents *agents
-	// readdressed has an element when a node's kubelet may be elsewhere.
-	readdressed chan struct{}
-	period      time.Duration
-	began       time.Time
+	service       *Service
+	subscriptions []*Subscription
+	nodes         cache.SharedIndexInformer
+	// kubelets are scraped once for all subscriptions.
+	kubelets *origin
+	// agents are scraped for each subscription, by its index: each asks for its own pods as often as it needs them. None
+	// where there are no agents.
+	agents []*agents
+	// period is the shortest of the subscriptions.
+	period time.Duration
+	began  time.Time
 
 	// mu guards the following.
 	mu sync.RWMutex
-	// heard is when each node that is scraped brought something new.
-	heard map[string]hearing
-	// unfound says why nodes that are to be scraped are not.
-	unfound map[string]error
-	// failing are the nodes of which the last scrape failed.
-	failing map[string]struct{}
-	// preferred is until when nodes go before others.
-	preferred map[string]time.Time
+	// wanted are the subscriptions that want each node. The lists do not change.
+	wanted map[string][]*Subscription
+	// unresolved has why wanted nodes are not scraped.
+	unresolved map[string]error
 }
 
-// hearing is when a node brought something new: for the first time since it was last
-// silent for too long, and the last time, and how long after the one before that was.
-type hearing struct {
-	first, last time.Time
-	gap         time.Duration
-}
-
-// add takes in that the node brought something new.
-func (h *hearing) add(now time.Time) {
-	if !h.last.IsZero() {
-		h.gap = now.Sub(h.last)
-	}
-	if h.first.IsZero() || h.gap > maxAge {
-		h.first = now
-	}
-	h.last = now
-}
-
-// silence is how old the newest samples are, or were when these came.
-func (h *hearing) silence(now time.Time) time.Duration { return max(h.gap, now.Sub(h.last)) }
-
-func newSession(source *Source, watch Watch) (*session, error) {
+func newSession(service *Service, subscriptions []*Subscription) (*session, error) {
+	config := &service.config
 	s := &session{
-		source: source, watch: watch, nodes: source.config.Nodes(),
-		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
-		failing: map[string]struct{}{}, preferred: map[string]time.Time{}, began: time.Now(),
+		service: service, subscriptions: subscriptions, nodes: config.Nodes(), period: config.Rounds.Period,
+		began: time.Now(), wanted: map[string][]*Subscription{}, unresolved: map[string]error{},
 	}
-	config := source.config.Rounds
-	config.Scrape, config.Forget, config.Changed = s.scrape, s.forget, s.changed
-	if config.Period == 0 {
-		config.Period = scrape.DefaultPeriod
-	}
-	s.period = config.Period
-	s.store = rate.New(rate.Config{
-		Span: averaging.Reach, MaxAge: s.maxSilence(), MaxSampleAge: podload.MaxSampleAge(s.longestPeriod()),
-	})
-	var err error
-	if source.config.Agents != nil {
-		if s.agents, err = newAgents(source.config.Agents, s); err != nil {
-			return nil, err
+	kept := maxAge
+	for i, of := range subscriptions {
+		if i == 0 || of.cadence.Kubelets < s.period {
+			s.period = of.cadence.Kubelets
 		}
-		config.Stretch = s.agents.stretch
+		kept = max(kept, of.maxSilence())
+		if config.Agents != nil {
+			a, err := newAgents(config.Agents, s, of)
+			if err != nil {
+				return nil, err
+			}
+			s.agents = append(s.agents, a)
+		}
 	}
-	if s.rounds, err = scrape.New(config); err == nil {
-		s.kubelets, err = source.config.Scraper(s.store)
+	s.kubelets = &origin{
+		name: "kubelet", log: config.Log, store: rate.New(rate.Config{Span: averaging.Reach, MaxAge: kept}),
+		subscribers: s.subscribersOf, count: service.metrics.scraped, failures: service.metrics.failing,
 	}
+	rounds := config.Rounds
+	rounds.Period, rounds.Stretch = s.period, s.stretch
+	rounds.Forget = func(target kubelet.Target) { s.kubelets.forget(target.Node) }
+	if err := s.kubelets.begin(rounds); err != nil {
+		return nil, err
+	}
+	var err error
+	s.kubelets.scraper, err = config.Scraper(s.kubelets.store)
 	return s, err
 }
 
@@ -108,87 +86,110 @@ func newSession(source *Source, watch Watch) (*session, error) {
 func (s *session) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer s.source.metrics.reset()
+	defer s.service.metrics.reset()
+	changed := s.service.notifyNodesChanged
 	_, err := s.nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { s.poke() },
-		UpdateFunc: func(before, after any) { s.updated(before, after) },
-		DeleteFunc: func(any) { s.poke() },
+		AddFunc: func(any) { changed() },
+		UpdateFunc: func(before, after any) {
+			if hasMoved(before, after) {
+				changed()
+			}
+		},
+		DeleteFunc: func(any) { changed() },
 	})
 	if err != nil {
-		s.source.config.Log.Error(err, "watching nodes")
+		s.service.config.Log.Error(err, "watching nodes")
 		return
 	}
 	running.Go(func() { s.nodes.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), s.nodes.HasSynced) {
 		return
 	}
-	running.Go(func() { s.rounds.Run(ctx) })
-	running.Go(func() { s.hurry(ctx) })
-	if s.agents != nil {
-		running.Go(func() { s.agents.run(ctx) })
+	running.Go(func() { s.kubelets.rounds.Run(ctx) })
+	running.Go(func() { s.promotePreferred(ctx) })
+	if of := s.service.config.Agents; of != nil && of.Run != nil {
+		running.Go(func() { of.Run(ctx) })
+	}
+	for _, a := range s.agents {
+		running.Go(func() { a.run(ctx) })
 	}
 	for ctx.Err() == nil {
 		s.choose()
-		if timing.Pause(ctx, settle) != nil {
+		if timing.Pause(ctx, nodeDebounce) != nil {
 			return
 		}
 		select {
-		case <-s.watch.Moved:
-		case <-s.readdressed:
+		case <-s.service.nodesChanged:
 		case <-ctx.Done():
 		}
 	}
 }
 
-func (s *session) updated(before, after any) {
+// hasMoved reports whether a node's kubelet may be at another address.
+func hasMoved(before, after any) bool {
 	old, ok := before.(*corev1.Node)
 	node, alsoOK := after.(*corev1.Node)
-	if !ok || !alsoOK || !equality.Semantic.DeepEqual(old.Status.Addresses, node.Status.Addresses) ||
-		old.Status.DaemonEndpoints != node.Status.DaemonEndpoints {
-		s.poke()
-	}
-}
-
-func (s *session) poke() {
-	select {
-	case s.readdressed <- struct{}{}:
-	default:
-	}
+	return !ok || !alsoOK || !equality.Semantic.DeepEqual(old.Status.Addresses, node.Status.Addresses) ||
+		old.Status.DaemonEndpoints != node.Status.DaemonEndpoints
 }
 
 // choose makes the nodes that are wanted now those that are scraped.
 func (s *session) choose() {
-	targets, unfound := s.targets()
-	s.mu.Lock()
-	before := s.unfound
-	s.unfound = unfound
-	s.mu.Unlock()
-	for name, err := range unfound {
-		if before[name] == nil {
-			s.source.config.Log.Info("a kubelet cannot be asked", "node", name, "why", err.Error())
+	wanted, unresolved := map[string][]*Subscription{}, map[string]error{}
+	var names []string
+	for _, of := range s.subscriptions {
+		names = of.appendNodes(names[:0])
+		for _, name := range names {
+			wanted[name] = append(wanted[name], of)
 		}
 	}
-	s.source.metrics.nodes.Set(float64(len(targets) + len(unfound)))
-	s.source.metrics.unfound.Set(float64(len(unfound)))
-	s.rounds.Set(targets)
-}
-
-// targets are the kubelets of the nodes that are wanted, and what is wrong with those
-// that cannot be asked.
-func (s *session) targets() (targets []kubelet.Target, unfound map[string]error) {
-	unfound = map[string]error{}
-	for _, name := range s.watch.Nodes(nil) {
-		target, err := s.find(name)
+	var targets []kubelet.Target
+	for name := range wanted {
+		target, err := s.resolve(name)
 		if err != nil {
-			unfound[name] = err
+			unresolved[name] = err
 			continue
 		}
 		targets = append(targets, target)
 	}
-	return targets, unfound
+	s.mu.Lock()
+	before, beforeUnresolved := s.wanted, s.unresolved
+	s.wanted, s.unresolved = wanted, unresolved
+	s.mu.Unlock()
+	for name, err := range unresolved {
+		if beforeUnresolved[name] == nil {
+			s.service.config.Log.Info("a node cannot be scraped", "node", name, "err", err.Error())
+		}
+	}
+	s.service.metrics.nodes.Set(float64(len(wanted)))
+	s.service.metrics.unfound.Set(float64(len(unresolved)))
+	s.kubelets.rounds.Set(targets)
+	s.hasten(before, wanted)
 }
 
-func (s *session) find(name string) (kubelet.Target, error) {
+// hasten scrapes nodes soon that are wanted more often than before, instead of when the longer period is over.
+func (s *session) hasten(before, wanted map[string][]*Subscription) {
+	var hastened []string
+	for node, of := range wanted {
+		if former := before[node]; len(former) > 0 && shortest(of) < shortest(former) {
+			hastened = append(hastened, node)
+		}
+	}
+	s.kubelets.rounds.Urgent(hastened...)
+	s.kubelets.rounds.Retry(hastened...)
+}
+
+// shortest is the period of the subscription that needs samples most often.
+func shortest(of []*Subscription) time.Duration {
+	period := of[0].cadence.Kubelets
+	for _, other := range of[1:] {
+		period = min(period, other.cadence.Kubelets)
+	}
+	return period
+}
+
+// resolve finds a node's kubelet.
+func (s *session) resolve(name string) (kubelet.Target, error) {
 	object, exists, err := s.nodes.GetStore().GetByKey(name)
 	if err != nil {
 		return kubelet.Target{}, fmt.Errorf("node %s: %w", name, err)
@@ -197,149 +198,101 @@ func (s *session) find(name string) (kubelet.Target, error) {
 	if !exists || !ok {
 		return kubelet.Target{}, fmt.Errorf("there is no node %s", name)
 	}
-	return s.source.config.Target(node)
+	return s.service.config.Target(node)
 }
 
-// scrape asks one kubelet and tells of what is new, and what that cost.
-func (s *session) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
-	began := time.Now()
-	round, err := s.ask(ctx, target)
-	if ctx.Err() != nil {
-		return round.CPU, err
-	}
-	now := time.Now()
-	s.source.metrics.scraped(now.Sub(began), round.CPU, err)
-	if err != nil || round.Fresh == 0 {
-		return round.CPU, err
-	}
-	s.mu.Lock()
-	h := s.heard[target.Node]
-	told := Sampled{Node: target.Node, At: now, Before: h.last}
-	h.add(now)
-	s.heard[target.Node] = h
-	s.mu.Unlock()
-	s.sampled(told, s.store)
-	return round.CPU, nil
+func (s *session) subscribersOf(node string) []*Subscription {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.wanted[node]
 }
 
-// uses are lists of what pods use, to be used again.
-var uses = sync.Pool{New: func() any { return new([]rate.PodUse) }}
-
-// sampled reports new samples, which are in a store.
-func (s *session) sampled(of Sampled, store *rate.Store) {
-	buffer, isList := uses.Get().(*[]rate.PodUse)
-	if !isList {
-		buffer = new([]rate.PodUse)
+// agentsOf are those of a subscription; nil without agents.
+func (s *session) agentsOf(of *Subscription) *agents {
+	if of.index >= len(s.agents) {
+		return nil
 	}
-	of.Use = store.Newest(of.Node, (*buffer)[:0])
-	s.watch.Sampled(of)
-	// What the buffer holds would keep the names of pods alive that are gone.
-	clear(of.Use)
-	*buffer = of.Use
-	uses.Put(buffer)
+	return s.agents[of.index]
 }
 
-// ask asks one kubelet. Reading what a stranger sent must not end the process.
-func (s *session) ask(ctx context.Context, target kubelet.Target) (round rate.Round, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a kubelet failed", "node", target.Node,
-				"stack", string(debug.Stack()))
-			round, err = rate.Round{}, fmt.Errorf("kubelet of node %s at %s: reading its answer failed: %v",
-				target.Node, target.Address, r)
+// stretch is how many times less often a kubelet is scraped than the period says.
+func (s *session) stretch(target kubelet.Target) float64 {
+	now, period := time.Now(), time.Duration(0)
+	for _, of := range s.subscribersOf(target.Node) {
+		needed := of.cadence.Kubelets
+		if s.agentsOf(of).coversNode(target.Node, now) {
+			needed *= agentStretch
 		}
-	}()
-	return s.kubelets.Scrape(ctx, target)
+		if period == 0 || needed < period {
+			period = needed
+		}
+	}
+	return max(1, float64(period)/float64(s.period))
 }
 
-func (s *session) forget(target kubelet.Target) {
-	node := target.Node
-	s.mu.Lock()
-	delete(s.heard, node)
-	delete(s.failing, node)
-	s.source.metrics.failing.Set(float64(len(s.failing)))
-	s.mu.Unlock()
-	s.store.Forget(node)
+// longestPeriod is how often a kubelet is scraped at least where the budget allows it.
+func (s *Subscription) longestPeriod() time.Duration {
+	if s.wanted != nil {
+		return agentStretch * s.cadence.Kubelets
+	}
+	return s.cadence.Kubelets
 }
 
-// changed tells when a node begins or ceases to fail.
-func (s *session) changed(state scrape.State[kubelet.Target]) {
-	node, log := state.Target.Node, s.source.config.Log
-	if _, isAsked := s.rounds.State(node); !isAsked {
-		return // told late: it is gone
-	}
-	s.mu.Lock()
-	if state.IsFailing() {
-		s.failing[node] = struct{}{}
-	} else {
-		delete(s.failing, node)
-	}
-	s.source.metrics.failing.Set(float64(len(s.failing)))
-	s.mu.Unlock()
-	if state.IsFailing() {
-		log.Info("a kubelet cannot be read", "node", node, "why", state.LastError.Error())
-		return
-	}
-	log.Info("a kubelet can be read again", "node", node)
+// maxSilence is maxAge, and what scraping less often adds to it.
+func (s *Subscription) maxSilence() time.Duration {
+	return maxAge + s.longestPeriod() - s.cadence.Kubelets
 }
 
-// longestPeriod is how often a kubelet is asked at least where the budget allows it.
-func (s *session) longestPeriod() time.Duration {
-	if s.source.config.Agents != nil {
-		return agentStretch * s.period
-	}
-	return s.period
-}
-
-// maxSilence is maxAge, and what is added to it by asking less often.
-func (s *session) maxSilence() time.Duration { return maxAge + s.longestPeriod() - s.period }
+// maxSampleAge is how long ago the newest sample of a container may have arrived.
+func (s *Subscription) maxSampleAge() time.Duration { return podload.MaxSampleAge(s.longestPeriod()) }
 
 // grace is how long a node may fail before its samples are too old.
-func (s *session) grace() time.Duration { return max(3*s.period, 3*time.Second) }
+func (s *Subscription) grace() time.Duration { return max(3*s.cadence.Kubelets, 3*time.Second) }
 
-// health says since when a node has brought something, or why what it brought does not hold any
-// more: neither its kubelet nor, if it has one, its agent answers.
-func (s *session) health(node string, now time.Time) (hearing, error) {
-	h, err := s.kubeletHealth(node, now)
-	if err == nil || s.agents == nil || errors.Is(err, ErrStarting) {
-		return h, err
+// health is since when a node has had samples, or why those that it had are too old for a subscription: neither its
+// kubelet nor, if it has one, its agent responds.
+func (s *session) health(of *Subscription, node string, now time.Time) (freshness, error) {
+	f, err := s.kubeletHealth(of, node, now)
+	a := s.agentsOf(of)
+	if err == nil || a == nil || errors.Is(err, ErrStarting) {
+		return f, err
 	}
-	if silence := s.agents.silence(node, now); silence != nil {
+	if silence := a.silence(node, now); silence != nil {
 		err = fmt.Errorf("%w; and its agent does not answer: %w", err, silence)
 	}
-	return h, err
+	return f, err
 }
 
-// kubeletHealth says since when a kubelet has brought something, or why what it brought
-// does not hold any more.
-func (s *session) kubeletHealth(node string, now time.Time) (hearing, error) {
-	state, isAsked := s.rounds.State(node)
+// kubeletHealth is since when a kubelet has had samples, or why those that it had are too old.
+func (s *session) kubeletHealth(of *Subscription, node string, now time.Time) (freshness, error) {
+	state, isTarget := s.kubelets.rounds.State(node)
 	s.mu.RLock()
-	h, err := s.heard[node], s.unfound[node]
+	err := s.unresolved[node]
 	s.mu.RUnlock()
+	f, _ := s.kubelets.freshness(node)
 	switch {
 	case err != nil:
-		return h, err
+		return f, err
 	case !s.nodes.HasSynced() && now.Sub(s.began) > listingTime:
-		return h, errNoNodes
-	case !isAsked:
-		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
-	case state.IsFailing() && now.Sub(state.Succeeded) > s.grace():
-		return h, state.LastError
-	case state.Started.After(state.Succeeded) && now.Sub(state.Started) > s.grace():
-		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errNoAnswer)
-	case h.first.IsZero():
-		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
-	case h.silence(now) > s.maxSilence():
-		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errTooOld)
+		return f, errNoNodes
+	case !isTarget:
+		return f, fmt.Errorf("node %s: %w", node, ErrStarting)
+	case state.IsFailing() && now.Sub(state.Succeeded) > of.grace():
+		return f, state.LastError
+	case state.Started.After(state.Succeeded) && now.Sub(state.Started) > of.grace():
+		return f, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errNoAnswer)
+	case f.first.IsZero():
+		return f, fmt.Errorf("node %s: %w", node, ErrStarting)
+	case f.silence(now) > of.maxSilence():
+		return f, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errTooOld)
 	}
-	return h, nil
+	return f, nil
 }
 
 var (
 	errNoAnswer = errors.New("no answer yet")
-	// errTooOld is also what becomes of nodes that a short budget leaves to themselves
-	// for too long: now and then a sample between two that are too old helps nobody.
-	errTooOld  = fmt.Errorf("its samples are more than %s old before there are newer ones", maxAge)
+	// errTooOld also covers nodes that a short budget scrapes too rarely: a sample now and then, between two that are too
+	// old, is of no use.
+	errTooOld  = fmt.Errorf("its newest samples are older than %s", maxAge)
 	errNoNodes = errors.New("the nodes' addresses are not known: the API server has not listed them")
 )

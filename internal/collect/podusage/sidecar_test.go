@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -46,7 +47,7 @@ func newHousekept(store *rate.Store, seed uint64) *housekept {
 }
 
 // Scrape implements Scraper.
-func (h *housekept) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (h *housekept) Scrape(_ context.Context, target kubelet.Target, _ *selection.Prepared) (rate.Round, error) {
 	now := time.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,7 +87,7 @@ func TestIdleSidecar(t *testing.T) {
 			pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a")})
 			for second := range 600 {
 				pass(time.Second)
-				err := s.Look(time.Now(), pods, &v)
+				err := s.look(time.Now(), pods, &v)
 				if second < 32 && errors.Is(err, ErrStarting) {
 					continue
 				}
@@ -128,7 +129,7 @@ func TestSamplesStop(t *testing.T) {
 				var v View
 				pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a")})
 				look := func() (bool, error) {
-					err := s.Look(time.Now(), pods, &v)
+					err := s.look(time.Now(), pods, &v)
 					return err == nil && v.Sample(0, cpuOfPod, arithmetic.Saturate).Present, err
 				}
 				pass(tt.isKnown)

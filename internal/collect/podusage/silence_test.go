@@ -38,7 +38,7 @@ func TestBudgetTooShort(t *testing.T) {
 				var v View
 				for range 120 {
 					pass(time.Second)
-					if err := s.Look(time.Now(), observe.PodsOf(pods), &v); !errors.Is(err, tt.want) {
+					if err := s.look(time.Now(), observe.PodsOf(pods), &v); !errors.Is(err, tt.want) {
 						t.Fatalf("got %v, want %v", err, tt.want)
 					}
 					if tt.want != nil {
@@ -73,7 +73,7 @@ func TestBackAfterSilence(t *testing.T) {
 				isBack := false
 				for range 400 {
 					pass(100 * time.Millisecond)
-					err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v)
+					err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v)
 					if err == nil && !v.Sample(0, cpuOfPod, arithmetic.Saturate).Present {
 						t.Fatal("nothing is known of the pod, and nothing is wrong")
 					}
@@ -99,16 +99,16 @@ func TestMadAnswer(t *testing.T) {
 		w.set(func() { w.broken["b"] = errMad })
 		pass(10 * time.Second)
 		var v View
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); err != nil {
+		if err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); err != nil {
 			t.Errorf("the other node: %v", err)
 		}
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err == nil ||
+		if err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err == nil ||
 			!strings.Contains(err.Error(), "node b") {
 			t.Errorf("the mad one: %v", err)
 		}
 		w.set(func() { clear(w.broken) })
 		pass(40 * time.Second)
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err != nil {
+		if err := s.look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err != nil {
 			t.Errorf("healed: %v", err)
 		}
 	})
@@ -126,7 +126,7 @@ func TestRefused(t *testing.T) {
 		pass(2 * time.Second)
 		var v View
 		pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a"), pod("web-1", "a")})
-		if err := s.Look(time.Now(), pods, &v); err != nil {
+		if err := s.look(time.Now(), pods, &v); err != nil {
 			t.Fatal(err)
 		}
 		if sound, lying := len(v.Containers(0)), len(v.Containers(1)); sound != 2 || lying != 0 {
@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 		}
 		w.set(func() { w.kubelets["a"].Pods[1].Containers[1].MemoryBytes = 1 << 20 })
 		pass(2 * time.Second)
-		if err := s.Look(time.Now(), pods, &v); err != nil || len(v.Refused()) != 0 || len(v.Containers(1)) != 2 {
+		if err := s.look(time.Now(), pods, &v); err != nil || len(v.Refused()) != 0 || len(v.Containers(1)) != 2 {
 			t.Errorf("healed: %v, refused %+v", err, v.Refused())
 		}
 	})

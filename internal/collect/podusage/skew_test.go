@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -41,7 +42,7 @@ type slowPod struct {
 
 const freshFor = 18 * time.Second
 
-func (k *slowKubelet) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (k *slowKubelet) Scrape(_ context.Context, target kubelet.Target, _ *selection.Prepared) (rate.Round, error) {
 	now := time.Now()
 	node := kubelettest.Node{}
 	for i, p := range k.pods {
@@ -114,7 +115,7 @@ func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, s
 		}
 		var v View
 		observed := observe.PodsOf(there)
-		if err := s.Look(time.Now(), observed, &v); err != nil {
+		if err := s.look(time.Now(), observed, &v); err != nil {
 			t.Fatalf("%s: %v", at, err)
 		}
 		see(at, observed, &v)

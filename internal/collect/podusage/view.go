@@ -10,7 +10,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// ErrStarting says that too little is known yet.
+// ErrStarting is returned while samples are seconds away.
 var ErrStarting = podload.ErrStarting
 
 // View is what was known of some pods at one moment. It may be used again.
@@ -23,23 +23,22 @@ type View struct {
 
 var _ observehorizontal.PodUsage = (*View)(nil)
 
-// look finds what is known of the pods.
-func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
-	v.agents, v.Period = s.agents, s.period
-	v.reader = reader{session: s, now: now, pods: pods}
+// latest reads what is known of the pods for a subscription.
+func (s *session) latest(of *Subscription, now time.Time, pods []*observe.Pod, v *View) error {
+	v.agents, v.Period = s.agentsOf(of), of.cadence.Kubelets
+	v.reader = reader{session: s, subscription: of, agents: v.agents, now: now, pods: pods}
 	err := v.Look(now, len(pods), &v.reader)
 	v.reader = reader{}
-	for _, i := range v.Lacking() {
-		s.agents.lacks(now, pods[i])
-	}
 	return err
 }
 
 // reader has what the session knows at a moment.
 type reader struct {
-	session *session
-	now     time.Time
-	pods    []*observe.Pod
+	session      *session
+	subscription *Subscription
+	agents       *agents
+	now          time.Time
+	pods         []*observe.Pod
 }
 
 var _ podload.Reader = (*reader)(nil)
@@ -49,12 +48,12 @@ func (r *reader) Pod(i int) (pod *metric.Pod, node string) { return &r.pods[i].P
 
 // Agent implements podload.Reader.
 func (r *reader) Agent(i int, dst []podload.Container) (containers []podload.Container, answers bool) {
-	a, pod := r.session.agents, r.pods[i]
-	if a == nil || !a.want(r.now, pod) {
+	pod := r.pods[i]
+	if r.agents == nil || !r.agents.isHealthy(pod.Node(), r.now) {
 		return dst, false
 	}
 	from := len(dst)
-	dst = a.store.Containers(r.query(pod), dst)
+	dst = r.agents.store.Containers(r.query(pod), dst)
 	if pod.Running == nil || len(dst)-from != len(pod.Running.Containers) {
 		return dst[:from], true
 	}
@@ -63,7 +62,9 @@ func (r *reader) Agent(i int, dst []podload.Container) (containers []podload.Con
 
 // Kubelet implements podload.Reader.
 func (r *reader) Kubelet(i int, dst []podload.Container) []podload.Container {
-	return r.session.store.Containers(r.query(r.pods[i]), dst)
+	query := r.query(r.pods[i])
+	query.MaxSampleAge = r.subscription.maxSampleAge()
+	return r.session.kubelets.store.Containers(query, dst)
 }
 
 func (r *reader) query(pod *observe.Pod) rate.Query {
@@ -72,6 +73,6 @@ func (r *reader) query(pod *observe.Pod) rate.Query {
 
 // Health implements podload.Reader.
 func (r *reader) Health(node string) podload.Health {
-	h, err := r.session.health(node, r.now)
-	return podload.Health{Since: h.first, Err: err}
+	f, err := r.session.health(r.subscription, node, r.now)
+	return podload.Health{Since: f.first, Err: err}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
 // wait is a server's time to compute.
@@ -93,10 +95,10 @@ func TestManySlowNamespaces(t *testing.T) {
 		}
 		n.wantRequests("2 minutes", "prometheus:9090", 8*145, 8*155)
 		s.mu.Lock()
-		now := s.queues.places(time.Now())
+		slow := s.queues.slow.Running()
 		s.mu.Unlock()
-		if _, most := n.times(""); now.slow > maxInAll || most > maxInAll+maxUnderWay {
-			t.Errorf("%d slow requests, at most %d of all at once", now.slow, most)
+		if _, most := n.times(""); slow > maxInAll || most > maxInAll+maxQuick {
+			t.Errorf("%d slow requests, at most %d of all at once", slow, most)
 		}
 	})
 }
@@ -136,8 +138,30 @@ func TestMuchReceived(t *testing.T) {
 		sleep(syncPeriod)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(s.queues.waiting) > 1 || len(s.queues.turns) > 1 {
-			t.Errorf("%d queues of namespaces are left", len(s.queues.waiting))
+		if len(s.queues.namespaces) > 1 {
+			t.Errorf("%d queues of namespaces are left", len(s.queues.namespaces))
 		}
 	})
+}
+
+// TestNamespacesLeaveRoom: four namespaces with many queries leave places to the next one.
+func TestNamespacesLeaveRoom(t *testing.T) {
+	q, now := newQueues(), time.Unix(1_800_000_000, 0)
+	push := func(name string) {
+		n := q.namespace(name)
+		for range 2 * maxPerServer {
+			p := &poll{server: &server{namespace: n, queue: fairqueue.New(n.queue, maxPerServer)}}
+			p.place.Of = p
+			p.server.queue.Push(&p.place, 0)
+		}
+	}
+	for i := range 4 {
+		push(fmt.Sprint("team-", i))
+	}
+	for p := q.take(now); p != nil; p = q.take(now) {
+		p.displace = nil
+	}
+	if push("shop"); q.take(now) == nil {
+		t.Errorf("%d requests of four namespaces leave none to another one", q.all.Running())
+	}
 }

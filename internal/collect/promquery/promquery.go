@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/subscriptions"
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
@@ -87,7 +88,7 @@ func New(config Config) (*Source, error) {
 	}
 	s := &Source{
 		config: config, series: series, wake: make(chan struct{}, 1), polls: map[request]*poll{},
-		servers: map[clientauth.Target]*server{}, queues: queues{waiting: map[string]*queue{}},
+		servers: map[clientauth.Target]*server{}, queues: newQueues(),
 	}
 	s.metrics = subscriptions.New(subscriptions.Config[sources.Prometheus, *subscription]{
 		Of: func(spec *sources.Spec) *sources.Prometheus { return spec.Prometheus }, Begin: s.subscribe, End: s.unsubscribe,
@@ -122,13 +123,14 @@ func (s *Source) subscribe(key observe.Key, spec *sources.Prometheus) *subscript
 	defer s.mu.Unlock()
 	p := s.polls[r]
 	if p == nil {
-		p = &poll{request: r, server: s.server(&r), subscribers: map[*subscription]struct{}{}, due: now}
+		p = &poll{request: r, server: s.serverLocked(&r), subscribers: map[*subscription]struct{}{}, due: now}
+		p.place.Of = p
 		s.polls[r] = p
 		s.schedule.add(p)
 	}
 	subscribed.poll = p
 	p.subscribers[subscribed] = struct{}{}
-	s.refit(p)
+	s.updateIntervalLocked(p)
 	return subscribed
 }
 
@@ -142,32 +144,36 @@ func (s *Source) unsubscribe(subscribed *subscription) {
 	defer s.mu.Unlock()
 	delete(p.subscribers, subscribed)
 	if len(p.subscribers) > 0 {
-		s.refit(p)
+		s.updateIntervalLocked(p)
 		return
 	}
 	delete(s.polls, p.request)
 	s.schedule.remove(p)
-	s.queues.remove(p)
+	p.place.Remove()
 	if p.server.polls--; p.server.polls == 0 {
 		delete(s.servers, p.server.target)
+		p.server.namespace.servers--
 		p.server.close()
 	}
 }
 
-// server is the one that the request is for. It needs the lock.
-func (s *Source) server(r *request) *server {
+// serverLocked is the one that the request is for.
+func (s *Source) serverLocked(r *request) *server {
 	v := s.servers[r.target]
 	if v == nil {
 		v = newServer(&s.config, r)
+		v.namespace = s.queues.namespace(r.target.Namespace)
+		v.namespace.servers++
+		v.queue = fairqueue.New(v.namespace.queue, maxPerServer)
 		s.servers[r.target] = v
 	}
 	v.polls++
 	return v
 }
 
-// refit adapts the poll to its subscribers. It needs the lock.
-func (s *Source) refit(p *poll) {
-	p.fit()
+// updateIntervalLocked adapts the poll to its subscribers.
+func (s *Source) updateIntervalLocked(p *poll) {
+	p.updateInterval()
 	if p.isScheduled && !p.asked.IsZero() {
 		p.due = p.asked.Add(p.interval)
 		s.schedule.Fix(p)
@@ -191,7 +197,7 @@ func (u *subscription) answer(now time.Time) sources.Answer {
 	p := u.poll
 	waited := p.waited(now)
 	switch {
-	case p.result == nil && now.Sub(u.since) < patience+waited && !p.server.isAvoided():
+	case p.result == nil && now.Sub(u.since) < patience+waited && !p.server.isBackedOff():
 		return sources.Answer{IsPending: true}
 	case p.result == nil:
 		return sources.Answer{Asked: now, Err: p.failure(waited, fmt.Errorf("no answer within %s", patience))}
@@ -205,7 +211,7 @@ func (u *subscription) answer(now time.Time) sources.Answer {
 // failure is why there is no value: the reason given, or that of the server, or that the query waits for its turn.
 func (p *poll) failure(waited time.Duration, err error) error {
 	if waited > p.interval {
-		err = p.queue.crowded()
+		err = p.server.namespace.crowded()
 	}
 	return p.server.failure(err)
 }

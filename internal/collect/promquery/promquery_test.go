@@ -245,7 +245,7 @@ func wantValue(t *testing.T, name string, a sources.Answer, value float64) {
 func (s *Source) sizes() (polls, servers int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if rest := s.schedule.Len() + len(s.queues.turns); len(s.polls) == 0 && rest > 0 {
+	if rest := s.schedule.Len() + s.queues.all.Waiting(); len(s.polls) == 0 && rest > 0 {
 		return rest, len(s.servers)
 	}
 	return len(s.polls), len(s.servers)
@@ -574,7 +574,7 @@ func TestBounds(t *testing.T) {
 		}
 		sleep(time.Second)
 		// Each namespace has 8 at least, half of the 16 that there is room for then.
-		if _, most := n.times(""); most < 6*8 || most > maxUnderWay {
+		if _, most := n.times(""); most < 6*8 || most > maxQuick {
 			t.Errorf("%d requests at once", most)
 		}
 		for namespace := range 6 {

@@ -29,38 +29,31 @@ func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 		}
 		now := time.Now()
 		s.count(now)
-		started, next := s.start(ctx, now)
-		for _, p := range started {
-			running.Go(func() { s.ask(ctx, p, sampled) })
+		requests, next := s.start(ctx, now, sampled)
+		for _, request := range requests {
+			running.Go(request)
 		}
 		timer.Reset(time.Until(next))
 	}
 }
 
-// started is a poll that is to be asked, with what may change meanwhile.
-type started struct {
-	poll    *poll
-	timeout time.Duration
-	ctx     context.Context //nolint:containedctx // of the one request
-	cancel  context.CancelCauseFunc
-}
-
-// start are the polls that are to be asked now, and when to look again.
-func (s *Source) start(ctx context.Context, now time.Time) (begun []started, next time.Time) {
+// start returns what makes the requests that begin now, and when to check again.
+func (s *Source) start(
+	ctx context.Context, now time.Time, sampled func(observe.Key),
+) (requests []func(), next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := s.schedule.take(now); p != nil; p = s.schedule.take(now) {
-		if p.server.avoidUntil.After(now) {
-			p.due = p.server.avoidUntil
+		if p.server.backoffUntil.After(now) {
+			p.due = p.server.backoffUntil
 			s.schedule.add(p)
 			continue
 		}
-		s.queues.add(p)
+		p.server.queue.Push(&p.place, 0)
 	}
+	s.queues.update(now)
 	for p := s.queues.take(now); p != nil; p = s.queues.take(now) {
-		own, cancel := context.WithCancelCause(ctx)
-		p.displace = func() { cancel(errDisplaced) }
-		begun = append(begun, started{p, p.timeout, own, cancel})
+		requests = append(requests, s.requestLocked(ctx, p, sampled))
 	}
 	next = s.counted.Add(countPeriod)
 	if s.schedule.Len() > 0 && s.schedule.First().due.Before(next) {
@@ -69,24 +62,29 @@ func (s *Source) start(ctx context.Context, now time.Time) (begun []started, nex
 	if at := s.queues.resumes(now); !at.IsZero() && at.Before(next) {
 		next = at
 	}
-	return begun, next
+	return requests, next
 }
 
-// ask asks once.
-func (s *Source) ask(ctx context.Context, p started, sampled func(observe.Key)) {
-	asked := time.Now()
-	defer p.cancel(nil)
-	r := p.poll.server.ask(p.ctx, &p.poll.request, p.timeout)
-	r.asked = asked
-	if ctx.Err() != nil {
-		return
+// requestLocked returns what makes one request. It may be displaced from now on.
+func (s *Source) requestLocked(ctx context.Context, p *poll, sampled func(observe.Key)) func() {
+	own, cancel := context.WithCancelCause(ctx)
+	p.displace = func() { cancel(errDisplaced) }
+	timeout := p.timeout // it may change meanwhile
+	return func() {
+		defer cancel(nil)
+		asked := time.Now()
+		r := p.server.ask(own, &p.request, timeout)
+		r.asked = asked
+		if ctx.Err() != nil {
+			return
+		}
+		now := time.Now()
+		s.series.Polled(now.Sub(asked), r.outcome())
+		for _, key := range s.finish(p, r, now) {
+			sampled(key)
+		}
+		s.wakeUp()
 	}
-	now := time.Now()
-	s.series.Polled(now.Sub(asked), r.outcome())
-	for _, key := range s.finish(p.poll, r, now) {
-		sampled(key)
-	}
-	s.wakeUp()
 }
 
 // finish takes a result. It returns the objects for which it is another than the last.
@@ -95,8 +93,8 @@ func (s *Source) finish(p *poll, r *result, now time.Time) []observe.Key {
 	defer s.mu.Unlock()
 	s.queues.done(p, now)
 	if p.server.judge(r, now) {
-		for _, waiting := range s.queues.withdraw(p.server) {
-			waiting.due = p.server.avoidUntil
+		for _, waiting := range p.server.queue.Drain() {
+			waiting.due = p.server.backoffUntil
 			s.schedule.add(waiting)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/polls"
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -18,19 +19,19 @@ type poll struct {
 	// due is when it is asked next, if it is in the schedule.
 	due         time.Time
 	isScheduled bool
-	place       int
+	index       int
 	// asked is when it was asked last; zero before.
 	asked time.Time
-	// queue is the one in which it waits or waited.
-	queue *queue
-	// displace ends the request that is under way.
+	// place is where it waits for its turn when it is due.
+	place fairqueue.Item[*poll]
+	// displace ends the request that runs.
 	displace func()
 	// result is the last one; nil before the first.
 	result *result
 }
 
-// fit adapts the poll to its subscribers.
-func (p *poll) fit() {
+// updateInterval adapts the poll to its subscribers.
+func (p *poll) updateInterval() {
 	p.interval, p.timeout = 0, 0
 	for subscribed := range p.subscribers {
 		if p.interval == 0 || subscribed.spec.Interval < p.interval {
@@ -87,7 +88,7 @@ var zero = []float64{0}
 func (p *poll) Before(other *poll) bool { return p.due.Before(other.due) }
 
 // Place is for timing.Queue.
-func (p *poll) Place() *int { return &p.place }
+func (p *poll) Place() *int { return &p.index }
 
 // schedule has the polls that wait for their time, the next one first.
 type schedule struct{ timing.Queue[*poll] }

@@ -38,13 +38,15 @@ type server struct {
 	resolve func(ctx context.Context) (connect func(context.Context) (net.Conn, error), err error)
 	auth    *clientauth.Client
 
-	// The Source's lock guards the following. Polls counts those of the server, underWay the requests.
-	polls, underWay int
+	// The Source's lock guards the following. Polls counts those of the server; in queue those wait that are due.
+	polls     int
+	namespace *namespace
+	queue     *queue
 	// timeouts counts answers that came too late, in a row; the last was counted at judged.
 	timeouts int
 	judged   time.Time
-	// avoidUntil is when it may be asked again.
-	avoidUntil time.Time
+	// backoffUntil is when it may be asked again.
+	backoffUntil time.Time
 	// isLimited reports that its namespace may not ask for now.
 	isLimited bool
 
@@ -135,46 +137,39 @@ func hostAndPort(address string) (host string, port uint16, err error) {
 	return host, uint16(number), err
 }
 
-// isBusy reports whether no other request may be under way to it.
-func (v *server) isBusy() bool {
-	if v.isAvoided() {
-		return v.underWay > 0
-	}
-	return v.underWay >= maxPerServer
-}
-
-// isAvoided reports whether it is asked less often.
-func (v *server) isAvoided() bool { return v.timeouts >= toleratedTimeouts }
+// isBackedOff reports whether it is asked less often, and one request at a time.
+func (v *server) isBackedOff() bool { return v.timeouts >= toleratedTimeouts }
 
 // judge counts answers that come too late. It reports whether the server may not be asked before
-// avoidUntil. Requests that were under way together count once.
+// backoffUntil. Requests that ran together count once.
 func (v *server) judge(r *result, now time.Time) bool {
 	switch {
 	case !r.isTimeout:
-		v.timeouts, v.avoidUntil = 0, time.Time{}
+		v.timeouts, v.backoffUntil, v.queue.Limit = 0, time.Time{}, maxPerServer
 		return false
 	case r.asked.Before(v.judged):
 		return false
 	}
 	v.timeouts++
 	v.judged = now
-	if !v.isAvoided() {
+	if !v.isBackedOff() {
 		return false
 	}
+	v.queue.Limit = 1
 	pause := shortestPause
 	for n := toleratedTimeouts; n < v.timeouts && pause < longestPause; n++ {
 		pause *= 2
 	}
-	v.avoidUntil = now.Add(min(pause, longestPause))
+	v.backoffUntil = now.Add(min(pause, longestPause))
 	return true
 }
 
-// failure is the error, or that the server is avoided.
+// failure is the error, or that the server is asked less often.
 func (v *server) failure(err error) error {
 	switch {
 	case v.isLimited:
 		err = fmt.Errorf("the servers of the namespace send more than %d bytes per second", bytesPerSecond)
-	case v.isAvoided():
+	case v.isBackedOff():
 		// The text stays the same from one time to the next, so that events are counted together.
 		err = errors.New("no answer in time, several times in a row: it is asked less often")
 	}
@@ -184,7 +179,6 @@ func (v *server) failure(err error) error {
 // failed names the server.
 func (v *server) failed(err error) error { return fmt.Errorf("serverAddress %s: %w", v.address, err) }
 
-// close closes idle connections.
 func (v *server) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package query requests the metrics of a HorizontalPodAutoscaler from the metrics APIs.
+// Package query requests the metrics of an autoscaler from the metrics APIs.
 package query
 
 import (
@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
@@ -35,9 +33,9 @@ var _ Source = (*metricsapi.Client)(nil)
 // Questions are those of one object, at one moment. They may be asked side by
 // side.
 type Questions struct {
-	Source Source
-	HPA    *autoscalingv2.HorizontalPodAutoscaler
-	Policy *horizontal.Policy
+	Source     Source
+	Autoscaler observehorizontal.Autoscaler
+	Policy     *horizontal.Policy
 	// Selector is the scale's.
 	Selector string
 
@@ -50,7 +48,7 @@ type Questions struct {
 // Ask puts the question of metric i. What the core finds wrong with the spec
 // by itself is not asked. Asked is when the API was, after any waiting for a slot.
 func (q *Questions) Ask(ctx context.Context, i int) (r observehorizontal.Response, asked time.Time) {
-	call := &metricsapi.Call{Object: types.NamespacedName{Namespace: q.HPA.Namespace, Name: q.HPA.Name}, Began: time.Now()}
+	call := &metricsapi.Call{Object: q.Autoscaler.Key().NamespacedName, Began: time.Now()}
 	r = q.ask(metricsapi.WithCall(ctx, call), i)
 	return r, call.Began
 }
@@ -62,62 +60,39 @@ func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Respons
 			r = observehorizontal.Response{Err: fmt.Errorf("reading the answer failed: %v", cause)}
 		}
 	}()
-	spec, known := &q.HPA.Spec.Metrics[i], &q.Policy.Metrics[i]
+	m, known := q.Autoscaler.Metric(i), &q.Policy.Metrics[i]
 	if known.Target.Type == "" || known.SelectorError != "" {
 		return observehorizontal.Response{}
 	}
-	switch known.Type {
+	namespace := q.Autoscaler.Namespace
+	switch m.Type {
 	case source.Resource, source.ContainerResource:
 		q.once.Do(func() {
-			q.resource.Resource, q.resource.Err = q.Source.Resource(ctx, q.HPA.Namespace, q.Selector)
+			q.resource.Resource, q.resource.Err = q.Source.Resource(ctx, namespace, q.Selector)
 			q.resourceAsked = metricsapi.CallOf(ctx).Began
 		})
 		metricsapi.CallOf(ctx).Began = q.resourceAsked
 		return q.resource
-	case source.Pods:
-		return q.askPods(ctx, spec.Pods)
-	case source.Object:
-		return q.askObject(ctx, spec.Object)
-	case source.External:
-		selector, err := selectorText(spec.External.Metric.Selector)
-		if err == nil {
-			r.External, err = q.Source.External(ctx, q.HPA.Namespace, spec.External.Metric.Name, selector)
-		}
-		r.Err = err
-		return r
+	case source.Pods, source.Object, source.External:
 	default:
-		return observehorizontal.Response{
-			Err: fmt.Errorf("no metrics API has metrics of type %s", known.Type),
-		}
+		return observehorizontal.Response{Err: fmt.Errorf("no metrics API has metrics of type %s", m.Type)}
 	}
-}
-
-func (q *Questions) askPods(
-	ctx context.Context, source *autoscalingv2.PodsMetricSource,
-) (r observehorizontal.Response) {
-	selector, err := selectorText(source.Metric.Selector)
+	selector, err := selectorText(m.Selector)
 	if err != nil {
 		return observehorizontal.Response{Err: err}
 	}
-	r.Custom, r.Err = q.Source.Custom(ctx, metricsapi.CustomQuery{
-		Namespace: q.HPA.Namespace, Kind: schema.GroupKind{Kind: "Pod"}, Name: metricsapi.AllObjects,
-		Selector: q.Selector, Metric: source.Metric.Name, MetricSelector: selector,
-	})
-	return r
-}
-
-func (q *Questions) askObject(
-	ctx context.Context, source *autoscalingv2.ObjectMetricSource,
-) (r observehorizontal.Response) {
-	selector, err := selectorText(source.Metric.Selector)
-	if err != nil {
-		return observehorizontal.Response{Err: err}
+	custom := metricsapi.CustomQuery{Namespace: namespace, Metric: m.Name, MetricSelector: selector}
+	switch m.Type {
+	case source.Pods:
+		custom.Kind, custom.Name, custom.Selector = schema.GroupKind{Kind: "Pod"}, metricsapi.AllObjects, q.Selector
+		r.Custom, r.Err = q.Source.Custom(ctx, custom)
+	case source.Object:
+		custom.Kind = schema.FromAPIVersionAndKind(m.Object.APIVersion, m.Object.Kind).GroupKind()
+		custom.Name = m.Object.Name
+		r.Custom, r.Err = q.Source.Custom(ctx, custom)
+	default:
+		r.External, r.Err = q.Source.External(ctx, namespace, m.Name, selector)
 	}
-	described := source.DescribedObject
-	r.Custom, r.Err = q.Source.Custom(ctx, metricsapi.CustomQuery{
-		Namespace: q.HPA.Namespace, Kind: schema.FromAPIVersionAndKind(described.APIVersion, described.Kind).GroupKind(),
-		Name: described.Name, Metric: source.Metric.Name, MetricSelector: selector,
-	})
 	return r
 }
 

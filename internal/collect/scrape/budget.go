@@ -82,8 +82,8 @@ func (b *budget) take(cost time.Duration) {
 	b.cpuSeconds -= cost.Seconds()
 }
 
-// settle takes in what a scrape cost that was taken to cost something else.
-func (b *budget) settle(taken, spent time.Duration) {
+// refund gives back what a scrape cost less than was taken for it, or takes what it cost more.
+func (b *budget) refund(taken, spent time.Duration) {
 	b.cpuSeconds = min(b.mostCPU(), b.cpuSeconds+(taken-spent).Seconds())
 	if spent > 0 {
 		b.typical += (spent - b.typical) / 64

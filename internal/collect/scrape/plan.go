@@ -31,40 +31,41 @@ type entry[T Target] struct {
 	cost, taken time.Duration
 	// lasted is how long the last scrape took that succeeded, 0 before the first.
 	lasted time.Duration
-	// failed are those of its group that failed, if it is one of them.
-	failed *failed[T]
+	tenant *tenant[T]
 	// isGone marks a target that left the set while it was scraped.
 	isGone bool
 	// scraped is the target as of when its scrape began, which reads it without the lock.
 	scraped T
-	// context is that of the scrape that is under way; it is Rounds'.
-	context *scrapeContext
+	// worker makes the scrape that is under way; it is Rounds'.
+	worker *worker[T]
 }
 
-// plan knows who is due.
+// plan decides which target is scraped next.
 type plan[T Target] struct {
 	config  Config[T]
 	targets map[string]*entry[T]
-	// Every target that is not being scraped is in one of these.
-	regular, urgent queue[T]
-	failing         retries[T]
+	// Every target that is not being scraped is in one of these, or parked at its tenant.
+	regular, urgent, failing queue[T]
+	tenants                  tenants[T]
 
 	slots  slots[T]
 	budget budget
-	// heldBy is what the first that is due waits for; held counts those that began late
+	// delayedBy is what the first that is due waits for; delayed counts those that began late
 	// because of it.
-	heldBy Bound
-	held   [Bounds]uint64
+	delayedBy Bound
+	delayed   [Bounds]uint64
 	// wasUrgent tells that the last to start was urgent.
 	wasUrgent bool
 }
 
 func newPlan[T Target](config Config[T]) *plan[T] {
-	slots := slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter, groupOf: config.Group}
-	return &plan[T]{
+	p := &plan[T]{
 		config: config, targets: map[string]*entry[T]{}, budget: newBudget(config.MaxPerSecond, config.MaxCPU),
-		slots: slots, failing: retries[T]{most: slots.maxRetries(), groups: map[string]*failed[T]{}},
+		slots: slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter},
 	}
+	p.tenants.byName = map[string]*tenant[T]{}
+	p.slots.tenants = &p.tenants
+	return p
 }
 
 // set makes these the targets, and returns those that are to be forgotten now.
@@ -92,9 +93,23 @@ func (p *plan[T]) add(target T) *entry[T] {
 		e.isGone, e.state.Target = false, target
 		return nil
 	}
-	e := &entry[T]{phase: target.Phase(p.config.Period), state: State[T]{Target: target}}
+	name := ""
+	if p.config.Group != nil {
+		name = p.config.Group(target)
+	}
+	e := &entry[T]{
+		phase: target.Phase(p.config.Period), state: State[T]{Target: target}, tenant: p.tenants.join(name),
+	}
 	p.targets[key] = e
 	return e
+}
+
+func (p *plan[T]) forget(e *entry[T]) {
+	delete(p.targets, e.state.Target.Key())
+	if e.state.IsFailing() {
+		p.tenants.addFailing(e.tenant, -1)
+	}
+	p.tenants.leave(e.tenant)
 }
 
 // remove makes one no target any more, and tells whether it is to be forgotten now.
@@ -103,22 +118,22 @@ func (p *plan[T]) remove(e *entry[T]) bool {
 		e.isGone = true
 		return false
 	}
-	p.leave(e)
-	delete(p.targets, e.state.Target.Key())
+	e.leave()
+	p.forget(e)
 	return true
 }
 
 // mark makes a target urgent. One that fails keeps waiting.
 func (p *plan[T]) mark(now time.Time, key string) {
 	e := p.targets[key]
-	if e == nil || e.isUrgent || e.queue != nil && e.failed != nil {
+	if e == nil || e.isUrgent || e.queue != nil && e.state.IsFailing() {
 		return
 	}
 	e.isUrgent = true
 	if e.queue == nil {
 		return // when it is done
 	}
-	p.leave(e)
+	e.leave()
 	p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 }
 
@@ -128,17 +143,9 @@ func (p *plan[T]) retry(now time.Time, key string) {
 	case e == nil:
 	case e.queue == nil:
 		e.mustRetry = true
-	case e.failed != nil:
-		p.leave(e)
-		p.failing.add(e, p.slots.groupName(e), now)
-	}
-}
-
-// leave takes a target out of the queue that it is in.
-func (p *plan[T]) leave(e *entry[T]) {
-	e.leave()
-	if e.failed != nil {
-		p.failing.changed(e.failed)
+	case e.state.IsFailing():
+		e.leave()
+		p.schedule(e, now, &p.failing, now)
 	}
 }
 
@@ -149,17 +156,17 @@ func (p *plan[T]) next(now time.Time) (start *entry[T], cancelled []*entry[T], w
 	cancelled = p.slots.release(now)
 	q := p.first(now)
 	if q == nil {
-		p.heldBy = Unbound
+		p.delayedBy = Unbound
 		return nil, cancelled, p.untilDue(now)
 	}
 	if p.slots.isFull() {
-		p.heldBy = ByConcurrency
+		p.delayedBy = ByConcurrency
 		return nil, cancelled, p.slots.untilRelease(now)
 	}
 	p.budget.fill(now)
 	cost := q.First().likelyCost(p.budget.typical)
 	if wait, bound := p.budget.wait(cost); wait > 0 {
-		p.heldBy = bound
+		p.delayedBy = bound
 		return nil, cancelled, wait
 	}
 	return p.begin(now, q, cost), cancelled, 0
@@ -169,14 +176,14 @@ func (p *plan[T]) next(now time.Time) (start *entry[T], cancelled []*entry[T], w
 func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T] {
 	p.budget.take(cost)
 	e := q.take()
-	if e.failed != nil {
-		p.failing.begin(e.failed)
+	if e.state.IsFailing() {
+		e.tenant.retries++
 	}
 	p.wasUrgent, e.isUrgent, e.mustRetry = q == &p.urgent, false, false
 	e.state.Started, e.taken, e.scraped = now, cost, e.state.Target
 	p.slots.begin(e)
-	if p.heldBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
-		p.held[p.heldBy]++
+	if p.delayedBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
+		p.delayed[p.delayedBy]++
 	}
 	return e
 }
@@ -184,9 +191,8 @@ func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T
 // first is the queue whose first target is to be scraped now, nil if none is due.
 func (p *plan[T]) first(now time.Time) *queue[T] {
 	others := &p.regular
-	if failing := p.firstFailing(); failing != nil && failing.isDue(now) &&
-		(!p.regular.isDue(now) || failing.due().Before(p.regular.due())) {
-		others = failing
+	if p.mayRetry(now) && (!p.regular.isDue(now) || p.failing.due().Before(p.regular.due())) {
+		others = &p.failing
 	}
 	othersAreDue := others.isDue(now)
 	areStarving := othersAreDue && now.Sub(others.due()) > starvingPeriods*p.config.Period
@@ -199,12 +205,29 @@ func (p *plan[T]) first(now time.Time) *queue[T] {
 	return nil
 }
 
-// firstFailing is the queue with the target that is retried next, nil if none may be.
-func (p *plan[T]) firstFailing() *queue[T] {
-	if !p.slots.mayRetry() {
-		return nil
+// mayRetry reports whether the first target that fails may be scraped now. Tenants have equal parts of the places for
+// that: silent targets take a place for their whole timeout, and those of one would delay the others' for minutes.
+func (p *plan[T]) mayRetry(now time.Time) bool {
+	for p.slots.mayRetry() && p.failing.isDue(now) {
+		e := p.failing.First()
+		if e.tenant.retries < p.retriesEach() {
+			return true
+		}
+		p.failing.take()
+		e.tenant.parked.add(e)
 	}
-	return p.failing.first()
+	return false
+}
+
+// retriesEach is a tenant's part of the places for retries.
+func (p *plan[T]) retriesEach() int { return max(1, p.slots.maxRetries()/max(1, p.tenants.failing)) }
+
+// endRetry ends the scrape of a target that had failed. Parked ones may be next.
+func (p *plan[T]) endRetry(t *tenant[T]) {
+	t.retries--
+	for n := t.retries; n < p.retriesEach() && t.parked.Len() > 0; n++ {
+		p.failing.add(t.parked.take())
+	}
 }
 
 func (p *plan[T]) untilDue(now time.Time) time.Duration {
@@ -216,8 +239,8 @@ func (p *plan[T]) untilDue(now time.Time) time.Duration {
 
 // due is when the first target is due, zero if none is.
 func (p *plan[T]) due() (first time.Time) {
-	for _, q := range [...]*queue[T]{&p.regular, &p.urgent, p.firstFailing()} {
-		if q == nil || q.Len() == 0 {
+	for _, q := range [...]*queue[T]{&p.regular, &p.urgent, &p.failing} {
+		if q.Len() == 0 || q == &p.failing && !p.slots.mayRetry() {
 			continue
 		}
 		if first.IsZero() || q.due().Before(first) {
@@ -230,7 +253,7 @@ func (p *plan[T]) due() (first time.Time) {
 // isDueBefore reports whether a scrape may begin before the given time, or at any time if that is zero, by which next
 // said that nothing changes as long as nothing else does.
 func (p *plan[T]) isDueBefore(until time.Time) bool {
-	if p.heldBy != Unbound {
+	if p.delayedBy != Unbound {
 		return true // what it waits for may be there now
 	}
 	due := p.due()
@@ -241,23 +264,28 @@ func (p *plan[T]) isDueBefore(until time.Time) bool {
 // whether it began or ceased to fail.
 func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err error) (isGone, isChanged bool) {
 	p.slots.end(now, e, err)
-	if e.failed != nil {
-		p.failing.end(e.failed)
-		e.failed = nil
+	if e.state.IsFailing() {
+		p.endRetry(e.tenant)
 	}
 	p.budget.fill(now)
-	p.budget.settle(e.taken, spent)
+	p.budget.refund(e.taken, spent)
 	e.learn(spent)
 	if e.isGone {
-		delete(p.targets, e.state.Target.Key())
+		p.forget(e)
 		return true, false
 	}
-	isChanged = e.state.settle(now, err)
+	if isChanged = e.state.record(now, err); isChanged {
+		n := -1
+		if err != nil {
+			n = 1
+		}
+		p.tenants.addFailing(e.tenant, n)
+	}
 	switch {
 	case err != nil && e.mustRetry:
-		p.failing.add(e, p.slots.groupName(e), now)
+		p.schedule(e, now, &p.failing, now)
 	case err != nil:
-		p.failing.add(e, p.slots.groupName(e), now.Add(p.backoff(e)))
+		p.schedule(e, now, &p.failing, now.Add(p.backoff(e)))
 	case e.isUrgent:
 		p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 	default:
@@ -270,7 +298,7 @@ func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err erro
 // again.
 func (p *plan[T]) following(now time.Time, e *entry[T]) time.Time {
 	phase, period := p.grid(e)
-	return timing.Next(later(now, e.state.Started.Add(period/2)), phase, period)
+	return timing.Next(timing.Later(now, e.state.Started.Add(period/2)), phase, period)
 }
 
 // grid is how often a target is scraped, and its own moment in that time.
@@ -283,7 +311,7 @@ func (p *plan[T]) grid(e *entry[T]) (phase, period time.Duration) {
 }
 
 func (p *plan[T]) schedule(e *entry[T], now time.Time, q *queue[T], due time.Time) {
-	e.due = later(now, due)
+	e.due = timing.Later(now, due)
 	q.add(e)
 }
 
@@ -301,11 +329,4 @@ func (p *plan[T]) backoff(e *entry[T]) time.Duration {
 		wait = min(2*wait, p.config.MaxBackoff)
 	}
 	return wait - wait/10 + e.state.Target.Phase(wait/5)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

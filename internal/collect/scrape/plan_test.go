@@ -145,12 +145,12 @@ func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
 		if e.queue == nil {
 			continue
 		}
-		if (e.failed != nil) != e.state.IsFailing() || e.failed != nil && e.queue != &e.failed.waiting {
+		if e.state.IsFailing() != (e.queue == &p.failing || e.queue == &e.tenant.parked) {
 			t.Fatalf("%+v is not where it should be", e)
 		}
 		in[e.queue]++
 	}
-	queues := []*queue[T]{&p.regular, &p.urgent}
+	queues := []*queue[T]{&p.regular, &p.urgent, &p.failing}
 	queues = append(queues, p.checkRetries(t, failing)...)
 	for _, q := range queues {
 		if q.Len() != in[q] || q.Len() > 0 && p.targets[q.First().state.Target.Key()] != q.First() {
@@ -165,15 +165,27 @@ func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
 
 // checkRetries returns the queues of what failed.
 func (p *plan[T]) checkRetries(t *rapid.T, underWay int) (queues []*queue[T]) {
-	for _, f := range p.failing.groups {
-		queues = append(queues, &f.waiting)
-		if f.underWay == 0 && (f.waiting.Len() == 0 || !f.isEligible) {
-			t.Fatalf("of group %q %d wait and none is scraped: it is eligible is %t", f.name, f.waiting.Len(), f.isEligible)
+	count := map[*tenant[T]]int{}
+	for _, e := range p.targets {
+		if e.state.IsFailing() {
+			count[e.tenant]++
 		}
-		underWay -= f.underWay
 	}
-	if underWay != 0 {
-		t.Fatalf("%d that failed are scraped and count in no group", underWay)
+	targets := 0
+	for _, one := range p.tenants.byName {
+		queues = append(queues, &one.parked)
+		if one.retries == 0 && one.parked.Len() > 0 {
+			t.Fatalf("of tenant %q %d are parked and none is scraped", one.name, one.parked.Len())
+		}
+		if one.failing != count[one] {
+			t.Fatalf("of tenant %q %d fail, not %d", one.name, count[one], one.failing)
+		}
+		underWay -= one.retries
+		targets += one.targets
+	}
+	if underWay != 0 || len(count) != p.tenants.failing || targets != len(p.targets) {
+		t.Fatalf("%d that failed are scraped and count for no tenant; %d tenants fail, not %d; they have %d targets, not %d",
+			underWay, len(count), p.tenants.failing, targets, len(p.targets))
 	}
 	return queues
 }
@@ -185,6 +197,29 @@ func (p *plan[T]) checkSlots(t *rapid.T, running, failing int) {
 	}
 	if p.slots.retries != failing || failing > max(1, p.config.MaxConcurrent/4) {
 		t.Fatalf("%d that failed run, the plan says %d, of %d", failing, p.slots.retries, p.config.MaxConcurrent)
+	}
+}
+
+// TestRetriesOfManyTenants: where each tenant has a target that failed, they have no more places than there are for
+// retries.
+func TestRetriesOfManyTenants(t *testing.T) {
+	p := newPlan(Config[kubelet.Target]{
+		MaxConcurrent: 8, Group: func(target kubelet.Target) string { return target.Node },
+	}.withDefaults())
+	p.set(noon, some(0, 1, 2, 3, 4, 5, 6, 7))
+	now := noon.Add(time.Second)
+	start := func() (started []*entry[kubelet.Target]) {
+		for e, _, _ := p.next(now); e != nil; e, _, _ = p.next(now) {
+			started = append(started, e)
+		}
+		return started
+	}
+	for _, e := range start() {
+		p.done(now, e, 0, errors.New("no"))
+	}
+	now = now.Add(time.Minute)
+	if n := len(start()); n != 2 {
+		t.Errorf("%d of 8 are tried again at a time, want a quarter", n)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -33,20 +32,20 @@ type Target interface {
 	String() string
 }
 
-// Config says whom to scrape how, and how often. What is zero becomes the default.
+// Config of Rounds. Zero values mean the defaults.
 type Config[T Target] struct {
 	// Scrape asks one target, and ends with ctx. It is called by many goroutines,
 	// for each target by one at a time. It says how much CPU that cost, 0 if none worth
 	// counting.
 	Scrape func(ctx context.Context, target T) (cpu time.Duration, err error)
-	// Forget, if it is not nil, is told of targets that have left the set and are not
+	// Forget, if it is not nil, is called for targets that have left the set and are not
 	// being scraped any more.
 	Forget func(target T)
-	// Changed, if it is not nil, is told when a target begins or ceases to fail. It
-	// may be told late; what holds is what State says.
+	// Changed, if it is not nil, is called when a target begins or ceases to fail. Calls
+	// may be late; State is authoritative.
 	Changed func(State[T])
-	// Group, if it is not nil, is the name of those that a target belongs to. A group whose scrapes take long gives
-	// way to others.
+	// Group, if it is not nil, is a name that a target shares with others, such as its namespace. A group whose scrapes
+	// take long gives way to others. It is the same as long as the target is in the set.
 	Group func(target T) string
 	// Stretch is by how much a target's period is longer than the others', at least 1. Nil is 1 for all. It must take
 	// no lock under which Rounds is called.
@@ -79,13 +78,11 @@ type Totals struct {
 	Held [Bounds]uint64
 }
 
-// Rounds scrapes a set of targets while Run runs.
+// Rounds scrapes a set of targets while Run runs, which is once.
 type Rounds[T Target] struct {
 	config Config[T]
 	// wake has an element when there may be something to start.
 	wake chan struct{}
-	// idle is how many goroutines wait for a scrape.
-	idle atomic.Int64
 
 	// mu guards the following.
 	mu     sync.Mutex
@@ -94,17 +91,20 @@ type Rounds[T Target] struct {
 	// isWaiting says that Run waits, until the given time or, if that is zero, until it is woken.
 	isWaiting bool
 	until     time.Time
-	// contexts are those of scrapes that have ended, to be used again.
-	contexts []*scrapeContext
+	// idle are the workers without a scrape. There are none after isOver, which the end of Run sets.
+	idle   []*worker[T]
+	isOver bool
 }
 
-// scrapeContext is what scrapes end with, one after the other: making one for each took a thirtieth of their CPU.
-type scrapeContext struct {
-	context.Context //nolint:containedctx // it is handed to one scrape after the other
-	cancel          context.CancelCauseFunc
+// worker makes one scrape after the other, all with one context as long as none is cancelled. A context for each took a
+// thirtieth of the CPU of scrapes, and the stack of a new goroutine has to grow for each.
+type worker[T Target] struct {
+	// next has the entry to scrape. It is closed when there will be none.
+	next   chan *entry[T]
+	cancel context.CancelCauseFunc
 }
 
-// New checks the configuration. It starts nothing.
+// New checks the configuration. It makes no request.
 func New[T Target](config Config[T]) (*Rounds[T], error) {
 	if config.Scrape == nil {
 		return nil, errors.New("rounds of scrapes need a way to scrape")
@@ -233,25 +233,34 @@ func (r *Rounds[T]) Totals() Totals {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	totals := r.totals
-	totals.Held = r.plan.held
+	totals.Held = r.plan.delayed
 	return totals
 }
 
-// Run scrapes until ctx ends, and returns when no scrape is under way any more.
+// Run scrapes until ctx ends, and returns when no scrape is under way any more. It forgets the targets that were being
+// scraped then. It runs once: to scrape again takes other Rounds.
 func (r *Rounds[T]) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	work := make(chan *entry[T])
+	defer r.finish()
+	r.mu.Lock()
+	isOver := r.isOver
+	r.mu.Unlock()
+	if isOver {
+		panic("scrape: Rounds run a second time")
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		e, wait := r.start(ctx)
+		e, wait := r.start()
 		if e != nil {
-			select {
-			case work <- e:
-			default:
-				running.Go(func() { r.work(ctx, e, work) })
+			if e.worker == nil {
+				own, cancel := context.WithCancelCause(ctx)
+				w := &worker[T]{make(chan *entry[T], 1), cancel}
+				running.Go(func() { r.work(own, w) })
+				e.worker = w
 			}
+			e.worker.next <- e
 			continue
 		}
 		var due <-chan time.Time
@@ -267,33 +276,35 @@ func (r *Rounds[T]) Run(ctx context.Context) {
 	}
 }
 
-// work scrapes, and is then there for other scrapes if not too many others are: the stack of a new
-// goroutine has to grow for each.
-func (r *Rounds[T]) work(ctx context.Context, e *entry[T], work <-chan *entry[T]) {
-	for {
-		r.scrape(ctx, e)
-		if r.idle.Add(1) > int64(r.config.MaxConcurrent) {
-			r.idle.Add(-1)
-			return
-		}
-		select {
-		case e = <-work:
-			r.idle.Add(-1)
-		case <-ctx.Done():
-			r.idle.Add(-1)
+// finish ends the workers without a scrape. The others end after theirs.
+func (r *Rounds[T]) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.idle {
+		close(w.next)
+	}
+	r.idle, r.isOver = nil, true
+}
+
+// work scrapes until there is nothing more to do for the worker.
+func (r *Rounds[T]) work(ctx context.Context, w *worker[T]) {
+	defer w.cancel(nil)
+	for e := range w.next {
+		if !r.scrape(ctx, w, e) {
 			return
 		}
 	}
 }
 
-// start is the target whose scrape begins now. Otherwise it says how long to wait, as plan does.
-func (r *Rounds[T]) start(ctx context.Context) (e *entry[T], wait time.Duration) {
+// start is the target whose scrape begins now, with an idle worker if there is one. Otherwise it returns how long to
+// wait, as plan does.
+func (r *Rounds[T]) start() (e *entry[T], wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	e, cancelled, wait := r.plan.next(now)
 	for _, other := range cancelled {
-		other.context.cancel(errCancelled)
+		other.worker.cancel(errCancelled)
 	}
 	if e == nil {
 		r.isWaiting, r.until = true, time.Time{}
@@ -303,44 +314,44 @@ func (r *Rounds[T]) start(ctx context.Context) (e *entry[T], wait time.Duration)
 		return nil, wait
 	}
 	r.isWaiting = false
-	if last := len(r.contexts) - 1; last >= 0 {
-		e.context, r.contexts = r.contexts[last], r.contexts[:last]
-		return e, 0
+	e.worker = nil
+	if last := len(r.idle) - 1; last >= 0 {
+		e.worker, r.idle = r.idle[last], r.idle[:last]
 	}
-	own, cancel := context.WithCancelCause(ctx)
-	e.context = &scrapeContext{own, cancel}
 	return e, 0
 }
 
-// scrape scrapes a target that was started.
-func (r *Rounds[T]) scrape(ctx context.Context, e *entry[T]) {
-	own := e.context
-	spent, err := r.config.Scrape(own, e.scraped)
-	if ctx.Err() != nil {
-		own.cancel(nil)
+// scrape scrapes a target that was started. It returns whether the worker is to wait for another one.
+func (r *Rounds[T]) scrape(ctx context.Context, w *worker[T], e *entry[T]) (mayWait bool) {
+	spent, err := r.config.Scrape(ctx, e.scraped)
+	isCancelled := errors.Is(context.Cause(ctx), errCancelled)
+	if ctx.Err() != nil && !isCancelled {
 		r.abandon(e) // nothing starts any more, and the target did not fail
-		return
+		return false
 	}
-	if err != nil && errors.Is(context.Cause(own), errCancelled) {
+	if err != nil && isCancelled {
 		err = fmt.Errorf("%s: %w", e.scraped.String(), errCancelled)
 	}
-	r.end(e, spent, err)
+	if isCancelled {
+		w = nil // its context has ended
+	}
+	return r.end(w, e, spent, err)
 }
 
 // abandon lets go of a target whose scrape was under way when all scraping ended: Remove leaves those to the scrape.
 func (r *Rounds[T]) abandon(e *entry[T]) {
 	r.mu.Lock()
-	target := e.state.Target
-	delete(r.plan.targets, target.Key())
+	r.plan.forget(e)
 	r.mu.Unlock()
-	r.forget(target)
+	r.forget(e.state.Target)
 }
 
 // errCancelled is why a scrape that was cancelled failed.
 var errCancelled = errors.New("no answer yet, and too many others that do not answer")
 
-// end takes in how a scrape ended.
-func (r *Rounds[T]) end(e *entry[T], spent time.Duration, err error) {
+// end takes in how a scrape ended. It returns whether the worker, which is nil if it has to end, waits for another one.
+// A worker that calls Forget or Changed does not: that may take time.
+func (r *Rounds[T]) end(w *worker[T], e *entry[T], spent time.Duration, err error) (mayWait bool) {
 	r.mu.Lock()
 	r.totals.Scrapes++
 	r.totals.CPU += spent
@@ -348,26 +359,20 @@ func (r *Rounds[T]) end(e *entry[T], spent time.Duration, err error) {
 		r.totals.Failures++
 	}
 	isGone, isChanged := r.plan.done(time.Now(), e, spent, err)
-	r.release(e)
+	isChanged = isChanged && r.config.Changed != nil
+	mayWait = w != nil && !isGone && !isChanged && !r.isOver && len(r.idle) < r.config.MaxConcurrent
+	if mayWait {
+		r.idle = append(r.idle, w)
+	}
 	state := e.state
 	r.unlock()
 	if isGone {
 		r.forget(state.Target)
 	}
-	if isChanged && r.config.Changed != nil {
+	if isChanged {
 		r.config.Changed(state)
 	}
-}
-
-// release takes back the context of a scrape that is not under way any more, so that nothing cancels it.
-func (r *Rounds[T]) release(e *entry[T]) {
-	own := e.context
-	e.context = nil
-	if own.Err() == nil && len(r.contexts) < r.config.MaxConcurrent {
-		r.contexts = append(r.contexts, own)
-		return
-	}
-	own.cancel(nil)
+	return mayWait
 }
 
 func (r *Rounds[T]) forget(target T) {

@@ -663,6 +663,23 @@ func TestForgetsAfterTheEnd(t *testing.T) {
 	})
 }
 
+// TestRunsOnce: the scrapes of a second Run would begin with contexts that have ended.
+func TestRunsOnce(t *testing.T) {
+	r, err := scrape.New(scrape.Config[kubelet.Target]{Scrape: newFleet(0).scrape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.Run(ctx)
+	defer func() {
+		if recover() == nil {
+			t.Error("it runs a second time")
+		}
+	}()
+	r.Run(t.Context())
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	scrapeOne := newFleet(0).scrape
 	for name, config := range map[string]scrape.Config[kubelet.Target]{
@@ -786,5 +803,36 @@ func TestAddressChangesDuringScrapes(t *testing.T) {
 	running.Wait()
 	if scrapes.Load() == 0 || torn.Load() > 0 {
 		t.Errorf("%d of %d scrapes had an address that is none", torn.Load(), scrapes.Load())
+	}
+}
+
+// BenchmarkRounds is what one scrape costs besides the request, among 1000 nodes that are all due.
+func BenchmarkRounds(b *testing.B) {
+	scraped := make(chan struct{}, 1024)
+	r, err := scrape.New(scrape.Config[kubelet.Target]{
+		Period: time.Millisecond, MaxPerSecond: 1e9, MaxCPU: 1e3, MaxBackoff: time.Second,
+		Scrape: func(ctx context.Context, _ kubelet.Target) (time.Duration, error) {
+			select {
+			case scraped <- struct{}{}:
+			case <-ctx.Done():
+			}
+			return 0, nil
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	r.Add(targets(1000)...)
+	running.Go(func() { r.Run(ctx) })
+	for range 2000 {
+		<-scraped
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		<-scraped
 	}
 }

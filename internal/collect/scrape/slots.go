@@ -24,31 +24,13 @@ type slots[T Target] struct {
 	running, slow []*entry[T]
 	// retries are those, slow or not, of targets whose last scrape failed.
 	retries int
-	// groupOf is the name of a target's group; nil if all are of one.
-	groupOf func(T) string
-	groups  groups
+	tenants *tenants[T]
 }
 
-// group is that of a target.
-func (s *slots[T]) group(now time.Time, e *entry[T]) *group {
-	if s.groups == nil {
-		s.groups = groups{}
-	}
-	return s.groups.of(now, s.groupName(e))
-}
-
-// groupName is that of a target's group.
-func (s *slots[T]) groupName(e *entry[T]) string {
-	if s.groupOf == nil {
-		return ""
-	}
-	return s.groupOf(e.state.Target)
-}
-
-// isFull tells that no scrape may begin.
+// isFull reports whether no scrape may begin.
 func (s *slots[T]) isFull() bool { return len(s.running) >= s.maxRunning }
 
-// mayRetry tells whether one more target that failed may be scraped.
+// mayRetry reports whether one more target that failed may be scraped.
 func (s *slots[T]) mayRetry() bool { return s.retries < s.maxRetries() }
 
 func (s *slots[T]) maxRetries() int { return max(1, s.maxRunning/4) }
@@ -63,7 +45,7 @@ func (s *slots[T]) begin(e *entry[T]) {
 // end takes out a scrape that has ended.
 func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 	s.running = without(s.running, e)
-	s.leaveSlow(now, e)
+	s.leaveSlow(e)
 	if e.state.IsFailing() {
 		s.retries--
 	}
@@ -71,14 +53,14 @@ func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 		return
 	}
 	e.lasted = now.Sub(e.state.Started)
-	s.group(now, e).succeed(now, e.lasted >= s.slowAfter)
+	e.tenant.succeed(now, e.lasted >= s.slowAfter)
 }
 
 // leaveSlow takes a scrape out of the slow ones, if it is one of them.
-func (s *slots[T]) leaveSlow(now time.Time, e *entry[T]) {
+func (s *slots[T]) leaveSlow(e *entry[T]) {
 	if at := slices.Index(s.slow, e); at >= 0 {
 		s.slow = slices.Delete(s.slow, at, at+1)
-		s.group(now, e).slow--
+		e.tenant.slow--
 	}
 }
 
@@ -96,9 +78,9 @@ func (s *slots[T]) release(now time.Time) (cancelled []*entry[T]) {
 		e := s.running[0]
 		s.running = slices.Delete(s.running, 0, 1)
 		s.slow = append(s.slow, e)
-		s.group(now, e).slow++
+		e.tenant.slow++
 		if isFull {
-			s.leaveSlow(now, cancel)
+			s.leaveSlow(cancel)
 			cancelled = append(cancelled, cancel)
 		}
 	}
@@ -126,11 +108,11 @@ func (s *slots[T]) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRu
 // toCancel is the scrape that gives way to another; without one it is how long until
 // there is one, 0 if none does. Retries have their whole timeout, so that a target that
 // needs it is read at last, and those that took long the last time have as long again,
-// unless their group takes more places than others.
-// Where most scrapes are slow, of most groups, the reason is not in the targets, and
+// unless their tenant takes more places than others.
+// Where most scrapes are slow, of most tenants, the reason is not in the targets, and
 // cancelling them would let none succeed.
 func (s *slots[T]) toCancel(now time.Time) (cancel *entry[T], until time.Duration) {
-	all, slow := s.groups.count(now)
+	all, slow := s.tenants.count(now)
 	if all == 0 || 2*slow > all {
 		return nil, 0
 	}
@@ -147,25 +129,25 @@ func (s *slots[T]) toCancel(now time.Time) (cancel *entry[T], until time.Duratio
 		}
 	}
 	if all > 1 {
-		if newest := s.newestOfLargest(now); newest != nil {
+		if newest := s.newestOfSlowest(); newest != nil {
 			return newest, 0
 		}
 	}
 	return nil, until
 }
 
-// newestOfLargest is the scrape that began last of the group with the most slow ones: others of it will soon have
+// newestOfSlowest is the scrape that began last of the tenant with the most slow ones: others of it will soon have
 // succeeded. It may be the one that becomes slow now.
-func (s *slots[T]) newestOfLargest(now time.Time) *entry[T] {
+func (s *slots[T]) newestOfSlowest() *entry[T] {
 	next := s.running[0]
-	s.group(now, next).slow++
-	largest := s.groups.largest()
-	s.group(now, next).slow--
-	if !next.state.IsFailing() && s.group(now, next) == largest {
+	next.tenant.slow++
+	slowest := s.tenants.slowest()
+	next.tenant.slow--
+	if !next.state.IsFailing() && next.tenant == slowest {
 		return next
 	}
 	for _, e := range slices.Backward(s.slow) {
-		if !e.state.IsFailing() && s.group(now, e) == largest {
+		if !e.state.IsFailing() && e.tenant == slowest {
 			return e
 		}
 	}

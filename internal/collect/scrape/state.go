@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// State is how a target's scrapes go.
+// State is the state of a target's scrapes.
 type State[T Target] struct {
 	Target T
 	// Started is when the last scrape began, Succeeded when the last one that
@@ -17,12 +17,12 @@ type State[T Target] struct {
 	FailingSince time.Time
 }
 
-// IsFailing tells that the last scrape failed.
+// IsFailing reports whether the last scrape failed.
 func (s *State[T]) IsFailing() bool { return s.Failures > 0 }
 
-// settle takes in how a scrape ended, and tells whether the target began or ceased
+// record takes in how a scrape ended, and reports whether the target began or ceased
 // to fail.
-func (s *State[T]) settle(now time.Time, err error) (isChanged bool) {
+func (s *State[T]) record(now time.Time, err error) (isChanged bool) {
 	was := s.IsFailing()
 	if err == nil {
 		s.Succeeded, s.Failures, s.LastError, s.FailingSince = now, 0, nil, time.Time{}

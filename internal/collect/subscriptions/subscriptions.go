@@ -1,5 +1,5 @@
-// Package subscriptions has the metrics of objects that a source reads: those that were set last, and no
-// others. To read a value is no subscription.
+// Package subscriptions has what a source reads for objects, metrics or pods: what was set last, and nothing
+// else. To read a value is no subscription.
 package subscriptions
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Config is what a source does with the metrics of objects. Begin and End must not use the table.
 type Config[S comparable, M any] struct {
-	// Of is what the source reads for a metric; nil if it is another source's.
+	// Of is what the source reads for a metric; nil if it is another source's. SetAll does not need it.
 	Of func(*sources.Spec) *S
 	// Begin is called when an object has a metric that it did not have before, End when it no longer has it.
 	Begin func(key observe.Key, spec *S) M
@@ -44,15 +44,32 @@ func New[S comparable, M any](config Config[S, M]) *Table[S, M] {
 // Set makes these the metrics of the object; nil if there are none, or if the object is gone. Equal ones are one
 // metric.
 func (t *Table[S, M]) Set(key observe.Key, specs []sources.Spec) {
+	t.set(key, func(yield func(*S) bool) {
+		for i := range specs {
+			if spec := t.config.Of(&specs[i]); spec != nil && !yield(spec) {
+				return
+			}
+		}
+	})
+}
+
+// SetAll is Set where all specs are the source's.
+func (t *Table[S, M]) SetAll(key observe.Key, specs []S) {
+	t.set(key, func(yield func(*S) bool) {
+		for i := range specs {
+			if !yield(&specs[i]) {
+				return
+			}
+		}
+	})
+}
+
+func (t *Table[S, M]) set(key observe.Key, specs iter.Seq[*S]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sets++
 	metrics := t.objects[key]
-	for i := range specs {
-		spec := t.config.Of(&specs[i])
-		if spec == nil {
-			continue
-		}
+	for spec := range specs {
 		if metrics == nil {
 			metrics = map[S]*entry[M]{}
 			t.objects[key] = metrics

@@ -78,3 +78,23 @@ func TestAll(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestSetAll: what is set needs no translation.
+func TestSetAll(t *testing.T) {
+	var calls []string
+	table := New(Config[string, string]{
+		Begin: func(_ observe.Key, name *string) string {
+			calls = append(calls, "begin "+*name)
+			return *name
+		},
+		End: func(name string) { calls = append(calls, "end "+name) },
+	})
+	key := observe.HPA("shop", "web")
+	for _, names := range [][]string{{"a", "b"}, {"b", "c"}, {"c"}, nil} {
+		table.SetAll(key, names)
+	}
+	want := []string{"begin a", "begin b", "begin c", "end a", "end b", "end c"}
+	if !slices.Equal(calls, want) || len(table.objects) > 0 {
+		t.Errorf("%q, want %q", calls, want)
+	}
+}

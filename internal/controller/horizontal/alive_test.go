@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // TestHungLoopIsNotAlive: when the workers never come back, the health check fails after five minutes, and not
@@ -28,7 +27,7 @@ func TestHungLoopIsNotAlive(t *testing.T) {
 		}
 		w.start(func(cfg *Config) {
 			cfg.Workers = 1
-			cfg.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) string {
+			cfg.Conflict = func(observehorizontal.Autoscaler) string {
 				if hangs.Load() {
 					<-hung
 				}
@@ -78,7 +77,7 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 		w.start(func(cfg *Config) {
 			cfg.Workers = 1
 			// With each turn as long, some objects are due for many minutes.
-			cfg.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) string {
+			cfg.Conflict = func(observehorizontal.Autoscaler) string {
 				<-time.After(15 * time.Second)
 				return ""
 			}

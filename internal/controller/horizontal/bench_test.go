@@ -104,7 +104,7 @@ func settled(
 		c.reconciler.reconcile(b.Context(), hpa, item)
 		c.workers.Release()
 		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil && now == hpa &&
-			!isBehind(c, hpa.HorizontalPodAutoscaler) {
+			!isBehind(c, hpa.HPA) {
 			return hpa
 		}
 		<-time.After(10 * time.Millisecond)
@@ -127,8 +127,8 @@ func ready(
 		}
 		hpa := observehorizontal.HPA(stored)
 		found := c.pods.Pods(hpa.Key())
-		isRead := c.config.Direct.Look(time.Now(), found, &podusage.View{}) == nil
-		if isRead && len(found) == pods && len(hpa.Status.Conditions) > 0 {
+		isRead := c.config.Direct.Latest(time.Now(), found, &podusage.View{}) == nil
+		if isRead && len(found) == pods && len(hpa.HPA.Status.Conditions) > 0 {
 			dst = append(dst, hpa)
 		}
 	}

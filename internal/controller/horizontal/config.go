@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
@@ -63,7 +62,7 @@ type Config struct {
 	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is
 	// empty if none does. Every decision calls it, from several goroutines, so it reads caches alone.
 	// It may be nil.
-	Conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
+	Conflict func(observehorizontal.Autoscaler) string
 	// Checkpoints keep what was learnt over restarts; it may be nil. MayWriteAtEnd reports, when the context of Run has
 	// ended, whether the process leads until Run returns.
 	Checkpoints   checkpoints.Client

@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // TestConflictIsShownAsLongAsItLasts: an owner who looks at the horizontal object
@@ -18,7 +17,7 @@ func TestConflictIsShownAsLongAsItLasts(t *testing.T) {
 		w.addHPA(w.web("web", 2))
 		words := ""
 		w.start(func(cfg *Config) {
-			cfg.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) (said string) {
+			cfg.Conflict = func(observehorizontal.Autoscaler) (said string) {
 				w.set(func() { said = words })
 				return said
 			}

@@ -123,7 +123,10 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 				return cfg.WorkloadAutoscalers.Get(key)
 			}
 			hpa, err := hpas.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
-			return observehorizontal.HPA(hpa), err
+			if err != nil {
+				return observehorizontal.Autoscaler{}, err
+			}
+			return observehorizontal.HPA(hpa), nil
 		},
 		pods: c.pods, records: c.records, conflict: cfg.Conflict, options: cfg.Options,
 		startUp: c.series.Startup.StartUp,

@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"sync"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -29,22 +30,27 @@ type hpaHandler struct {
 
 	divergences divergence.Set
 	mode        takeover.Mode
+
+	// mu guards what follows, and keeps what is set by it in order.
+	mu sync.Mutex
+	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
+	hpas, workloads int
 }
 
 // OnAdd implements cache.ResourceEventHandler.
 func (h *hpaHandler) OnAdd(object any, isInitial bool) {
-	hpa, ok := autoscalerOf(object)
+	autoscaler, ok := autoscalerOf(object)
 	if !ok {
 		return
 	}
-	h.count(hpa.Kind(), +1)
-	if isInitial && hpa.Workload != nil {
+	h.count(autoscaler.Kind(), +1)
+	if isInitial && autoscaler.IsWorkload() {
 		// Another one of the same target may come before it.
-		h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
-		h.records.targets.set(hpa)
+		h.contests.Added(&h.records.of(autoscaler.Key()).contest, autoscaler)
+		h.records.targets.set(autoscaler)
 		return
 	}
-	h.added(hpa)
+	h.added(autoscaler)
 }
 
 // workloadsListed has the WorkloadAutoscalers decided that were there at the start.
@@ -53,9 +59,9 @@ func (h *hpaHandler) workloadsListed(keys []observe.Key) { h.decideAgain(keys) }
 // OnUpdate implements cache.ResourceEventHandler.
 func (h *hpaHandler) OnUpdate(before, after any) {
 	old, ok := autoscalerOf(before)
-	hpa, alsoOK := autoscalerOf(after)
+	autoscaler, alsoOK := autoscalerOf(after)
 	if ok && alsoOK {
-		h.updated(old, hpa)
+		h.updated(old, autoscaler)
 	}
 }
 
@@ -64,9 +70,9 @@ func (h *hpaHandler) OnDelete(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
-	if hpa, ok := autoscalerOf(object); ok {
-		h.count(hpa.Kind(), -1)
-		h.deleted(hpa.Key())
+	if autoscaler, ok := autoscalerOf(object); ok {
+		h.count(autoscaler.Kind(), -1)
+		h.deleted(autoscaler.Key())
 	}
 }
 
@@ -82,46 +88,51 @@ func autoscalerOf(object any) (observehorizontal.Autoscaler, bool) {
 }
 
 func (h *hpaHandler) count(kind observe.Kind, change int) {
-	h.records.add(kind, change, func(hpas, workloads int) {
-		h.series.Objects.Set(float64(hpas + workloads))
-		h.status.SetCount(hpas, workloads)
-	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if kind == observe.WorkloadAutoscaler {
+		h.workloads += change
+	} else {
+		h.hpas += change
+	}
+	h.series.Objects.Set(float64(h.hpas + h.workloads))
+	h.status.SetCount(h.hpas, h.workloads)
 }
 
-func (h *hpaHandler) added(hpa observehorizontal.Autoscaler) {
-	if h.mode.Ignores(hpa.Kind()) {
-		h.decideAgain(h.records.targets.set(hpa))
+func (h *hpaHandler) added(autoscaler observehorizontal.Autoscaler) {
+	if h.mode.Ignores(autoscaler.Kind()) {
+		h.decideAgain(h.records.targets.set(autoscaler))
 		return
 	}
-	if !h.mode.Compares(hpa.Kind()) {
-		h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
+	if !h.mode.Compares(autoscaler.Kind()) {
+		h.contests.Added(&h.records.of(autoscaler.Key()).contest, autoscaler)
 	}
-	h.specChanged(hpa)
+	h.specChanged(autoscaler)
 }
 
-func (h *hpaHandler) updated(old, hpa observehorizontal.Autoscaler) {
-	if old.UID != hpa.UID {
+func (h *hpaHandler) updated(old, autoscaler observehorizontal.Autoscaler) {
+	if old.UID != autoscaler.UID {
 		// The informer has missed the deletion.
-		h.added(hpa)
+		h.added(autoscaler)
 		return
 	}
-	if h.mode.Ignores(hpa.Kind()) {
-		h.decideAgain(h.records.targets.set(hpa))
+	if h.mode.Ignores(autoscaler.Kind()) {
+		h.decideAgain(h.records.targets.set(autoscaler))
 		return
 	}
-	record := h.records.of(hpa.Key())
+	record := h.records.of(autoscaler.Key())
 	switch {
-	case !h.mode.Compares(hpa.Kind()):
-		h.contests.Updated(&record.contest, old, hpa)
-	case observehorizontal.StatusChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
+	case !h.mode.Compares(autoscaler.Kind()):
+		h.contests.Updated(&record.contest, old, autoscaler)
+	case observehorizontal.StatusChanged(old, autoscaler):
 		record.comparison.StatusWritten()
-		h.queue.AddFull(hpa.Key(), time.Now())
+		h.queue.AddFull(autoscaler.Key(), time.Now())
 	}
 	switch {
-	case observehorizontal.SpecChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
-		h.specChanged(hpa)
+	case observehorizontal.SpecChanged(old, autoscaler):
+		h.specChanged(autoscaler)
 	default:
-		h.triggers.cacheChanged(hpa.Key(), record)
+		h.triggers.cacheChanged(autoscaler.Key(), record)
 	}
 }
 
@@ -133,9 +144,9 @@ func (h *hpaHandler) decideAgain(keys []observe.Key) {
 }
 
 // specChanged has the HPA decided at once.
-func (h *hpaHandler) specChanged(hpa observehorizontal.Autoscaler) {
-	h.decideAgain(h.records.targets.set(hpa))
-	h.queue.AddFull(hpa.Key(), time.Now())
+func (h *hpaHandler) specChanged(autoscaler observehorizontal.Autoscaler) {
+	h.decideAgain(h.records.targets.set(autoscaler))
+	h.queue.AddFull(autoscaler.Key(), time.Now())
 }
 
 // deleted drops what is known of the HPA. With history by name, as upstream, its record is kept

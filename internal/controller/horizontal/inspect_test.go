@@ -17,8 +17,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -65,7 +67,7 @@ func (r *replayer) decided(step *snapshothorizontal.Step, d *horizontal.Decision
 	if diff := cmp.Diff(*d, result.Decision, options); diff != "" {
 		r.t.Errorf("decision %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}
-	report := d.Report(horizontal.Outcome{At: d.At})
+	report := statusreport.Of(d, horizontal.Outcome{At: d.At})
 	if diff := cmp.Diff(report, result.Report, options); diff != "" {
 		r.t.Errorf("report %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}
@@ -236,7 +238,7 @@ func TestEveryWayReplays(t *testing.T) {
 		},
 		"a vertical autoscaler": {
 			change: func(c *Config) {
-				c.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) string { return "it sets the requests" }
+				c.Conflict = func(observehorizontal.Autoscaler) string { return "it sets the requests" }
 			},
 			is: branch(horizontal.BranchMetrics),
 		},

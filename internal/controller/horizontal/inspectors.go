@@ -68,11 +68,11 @@ func (s *inspectors) of(key observe.Key) []*Inspector {
 // prepare makes what the inspectors of the decision will receive, before the state goes into it;
 // nil if there are none.
 func (s *inspectors) prepare(p *pass) *snapshothorizontal.Step {
-	if s.count.Load() == 0 || len(s.of(p.hpa.Key())) == 0 {
+	if s.count.Load() == 0 || len(s.of(p.autoscaler.Key())) == 0 {
 		return nil
 	}
 	step := snapshothorizontal.Of(&snapshothorizontal.Live{
-		Autoscaler: p.hpa, Scale: p.scale.Target.Scale, Pods: observe.APIPods(p.pods), Options: s.options,
+		Autoscaler: p.autoscaler, Scale: p.scale.Target.Scale, Pods: observe.APIPods(p.pods), Options: s.options,
 		State:       &p.record.state,
 		Observation: &p.observation, LooksForConflicts: s.looksForConflicts,
 	})
@@ -91,7 +91,7 @@ func (s *inspectors) send(p *pass, step *snapshothorizontal.Step, d *horizontal.
 		return
 	}
 	step.Snapshot.Time = d.At
-	for _, inspector := range s.of(p.hpa.Key()) {
+	for _, inspector := range s.of(p.autoscaler.Key()) {
 		(*inspector)(step, d)
 	}
 }

@@ -32,15 +32,15 @@ func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
 
 // restore has what was saved of an object go into what was learnt since, once it is read. A worker has the object, and
 // its decisions do not wait for that.
-func (r *reconciler) restore(hpa observehorizontal.Autoscaler, record *hpaRecord) {
+func (r *reconciler) restore(autoscaler observehorizontal.Autoscaler, record *hpaRecord) {
 	if r.keeper == nil || record.isRestored.Load() {
 		return
 	}
-	saved, isFound, isFinal := r.keeper.Take(hpa.Key(), hpa.UID)
+	saved, isFound, isFinal := r.keeper.Take(autoscaler.Key(), autoscaler.UID)
 	if isFound {
 		err := errors.Join(record.mergeHistory(saved.History), record.mergeForecast(saved.Forecast))
 		if err != nil {
-			r.keeper.Damaged(hpa.Key(), err)
+			r.keeper.Damaged(autoscaler.Key(), err)
 		}
 	}
 	record.isRestored.Store(isFinal)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -167,17 +169,8 @@ func TestWhatIsLearntOutlivesTheProcess(t *testing.T) {
 // TestDamagedForecastIsNotUsed, and is replaced by what is learnt since.
 func TestDamagedForecastIsNotUsed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 		hpa := w.web("web", 3)
-		damaged := plimsollv1alpha1.AutoscalerCheckpoint{}
-		damaged.Namespace, damaged.Name = "shop", "hpa-web"
-		damaged.Spec.Autoscaler = plimsollv1alpha1.CheckpointedAutoscaler{
-			Kind: "HorizontalPodAutoscaler", Name: "web", UID: hpa.UID,
-		}
-		damaged.Status.Forecast = []byte("damaged")
-		if _, err := saved.Replace(t.Context(), &damaged); err != nil {
-			t.Fatal(err)
-		}
+		saved := damagedOf(t, hpa)
 		controller := w.learning(saved)
 		w.addHPA(hpa)
 		w.pass(90 * time.Minute)
@@ -186,6 +179,47 @@ func TestDamagedForecastIsNotUsed(t *testing.T) {
 		}
 		if again := forecast.New(); controller.learnt("web") == nil || again.UnmarshalBinary(saved.of(t, "web").Forecast) != nil {
 			t.Error("it is not replaced")
+		}
+	})
+}
+
+// damagedOf are the checkpoints of an API server that has one of this HPA, which cannot be decoded.
+func damagedOf(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) *savedCheckpoints {
+	t.Helper()
+	saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
+	damaged := plimsollv1alpha1.AutoscalerCheckpoint{}
+	damaged.Namespace, damaged.Name = "shop", "hpa-"+hpa.Name
+	damaged.Spec.Autoscaler = plimsollv1alpha1.CheckpointedAutoscaler{
+		Kind: "HorizontalPodAutoscaler", Name: hpa.Name, UID: hpa.UID,
+	}
+	damaged.Status.Forecast = []byte("damaged")
+	if _, err := saved.Replace(t.Context(), &damaged); err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+// TestPanicOverACheckpoint: whoever may write checkpoints controls what is decoded. A panic over one must not end the
+// process at each start.
+func TestPanicOverACheckpoint(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 3)
+		w.addHPA(hpa)
+		w.set(func() { w.usage = 400 })
+		w.start(func(c *Config) {
+			c.Checkpoints, c.MayWriteAtEnd = damagedOf(t, hpa), func() bool { return true }
+			c.Log = funcr.New(func(_, args string) {
+				if strings.Contains(args, "cannot be decoded") {
+					panic("a defect")
+				}
+			}, funcr.Options{})
+		})
+		w.pass(5 * time.Minute)
+		if got := w.metric("plimsoll_horizontal_panics_total"); got != 1 {
+			t.Errorf("%v panics are counted, want 1", got)
+		}
+		if got := w.replicas("web"); got <= 3 {
+			t.Errorf("%d replicas: it is not decided any more", got)
 		}
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -26,7 +24,7 @@ type observer struct {
 	scaler  *scaling.Scaler
 	reader  *readings.Reader
 	// conflict may be nil.
-	conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
+	conflict func(observehorizontal.Autoscaler) string
 	// startUp is how long the target's pods took to be ready that scale-ups have created; 0 if none has.
 	startUp func(key observe.Key, now time.Time) time.Duration
 	options observehorizontal.Options
@@ -35,21 +33,18 @@ type observer struct {
 // observe reads the target, its pods and the metrics.
 func (o *observer) observe(ctx context.Context, p *pass) error {
 	options := o.options
-	if p.purpose == toFindOut && p.hpa.Workload == nil {
+	if p.purpose == toFindOut && !p.autoscaler.IsWorkload() {
 		// As kube-controller-manager decides.
 		options.Divergences = divergence.None
 	}
-	p.policy, p.observation.Refusal = p.record.policyOf(p.hpa, options)
-	if p.hpa.Workload != nil {
-		o.observeWorkload(p)
-	}
-	p.observation.ScaledToZero = observehorizontal.ScaledToZero(p.hpa.HorizontalPodAutoscaler)
+	p.policy, p.observation.Refusal = p.record.policyOf(p.autoscaler, options)
+	o.observeWorkload(p)
+	p.observation.ScaledToZero = p.autoscaler.ScaledToZero()
 	if o.conflict != nil {
-		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.hpa.HorizontalPodAutoscaler),
-			observehorizontal.InConflict(p.hpa.HorizontalPodAutoscaler)
+		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.autoscaler), p.autoscaler.InConflict()
 	}
 	var err error
-	if p.scale, err = o.scaler.Observe(ctx, &p.record.scaling, p.hpa, p.start, p.isFull()); err != nil {
+	if p.scale, err = o.scaler.Observe(ctx, &p.record.scaling, p.autoscaler, p.start, p.isFull()); err != nil {
 		return err
 	}
 	p.start = p.scale.At
@@ -60,7 +55,7 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 		// Without a target it has no pods, and another HPA may scale them. Upstream keeps what
 		// was once claimed.
 		if p.scale.IsNotFound() && p.policy.Divergences.Has(divergence.OutOfRange) {
-			o.pods.Delete(p.hpa.Key())
+			o.pods.Delete(p.autoscaler.Key())
 		}
 		// A target that cannot be read for a moment is no reason to lose what is known of its pods.
 		o.subscribe(p, p.record.isSubscribed && !p.scale.IsNotFound() && !p.scale.IsReferenceInvalid())
@@ -69,28 +64,28 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 	return o.observeMetrics(ctx, p)
 }
 
-// observeWorkload adds what is observed of a WorkloadAutoscaler alone.
+// observeWorkload adds what matters to a WorkloadAutoscaler alone.
 func (o *observer) observeWorkload(p *pass) {
-	p.observation.CreatedAt = p.hpa.CreationTimestamp.Time
-	p.observation.Shown = observehorizontal.ShownOf(p.hpa.HorizontalPodAutoscaler)
+	p.observation.CreatedAt = p.autoscaler.CreationTimestamp.Time
+	p.observation.Shown = p.autoscaler.Shown()
 	if p.observation.Refusal.Reason != "" {
 		return
 	}
-	var other statusreport.Refusal
-	rival, isThere := o.records.targets.rivalOf(p.hpa.Key())
+	var other horizontal.Refusal
+	rival, isThere := o.records.targets.rivalOf(p.autoscaler.Key())
 	if isThere {
-		other = refusalBecauseOf(rival, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler))
+		other = refusalBecauseOf(rival, p.autoscaler.TargetName())
 	}
 	p.observation.Refusal = p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
 }
 
 // refusalBecauseOf is why a WorkloadAutoscaler does not act while a rival has the target.
-func refusalBecauseOf(rival observe.Key, target string) statusreport.Refusal {
+func refusalBecauseOf(rival observe.Key, target string) horizontal.Refusal {
 	shortly := "HPA"
 	if rival.Kind == observe.WorkloadAutoscaler {
 		shortly = "WLA"
 	}
-	return statusreport.Refusal{
+	return horizontal.Refusal{
 		Reason: statusreport.AnotherAutoscaler,
 		Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
 			rival.Kind, rival.NamespacedName, target),
@@ -102,7 +97,7 @@ func refusalBecauseOf(rival observe.Key, target string) statusreport.Refusal {
 func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	o.observeTarget(p)
 	if p.purpose == toCompare {
-		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
+		p.actual = p.record.comparison.Follow(p.autoscaler.HPA, p.scale.Err == nil, &p.observation)
 	}
 	isNeeded := p.observation.Target.Selector.IsFine() &&
 		horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation)
@@ -111,23 +106,27 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
 	}
-	if o.pods.IsUndetermined(p.hpa.Key(), p.start) {
+	if o.pods.IsUndetermined(p.autoscaler.Key(), p.start) {
 		p.observation.Readings = readings.Awaited(&p.policy)
 		return nil
 	}
-	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], p.hpa.Key())
-	p.pods = p.actual.Pods(p.hpa, p.scratch.pods)
+	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], p.autoscaler.Key())
+	p.pods = p.actual.Pods(p.scratch.pods)
 	p.observation.Pods = p.scratch.readings.Pods(p.pods)
 	if p.policy.Forecast.Learns() {
-		if p.observation.StartUp = o.startUp(p.hpa.Key(), p.start); p.observation.StartUp == 0 {
+		if p.observation.StartUp = o.startUp(p.autoscaler.Key(), p.start); p.observation.StartUp == 0 {
 			p.observation.StartUp = observe.StartUpOf(p.pods, p.start)
 		}
 	}
 	if p.record.ownSpecs.HasPods() {
-		o.reader.Own.Follow(p.hpa.Key(), p.pods)
+		o.reader.Own.Follow(p.autoscaler.Key(), p.pods)
+	}
+	if o.readsNodes(p) {
+		o.reader.SetPods(p.autoscaler.Key(), p.pods)
 	}
 	p.metrics = readings.Decision{
-		HPA: p.hpa, Policy: &p.policy, Own: p.record.ownSpecs, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
+		Autoscaler: p.autoscaler, Policy: &p.policy, Own: p.record.ownSpecs,
+		Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
 		AsUpstream: p.purpose != toAct,
 	}
@@ -138,51 +137,59 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return o.unchanged(p.hpa)
+	return o.unchanged(p.autoscaler)
 }
 
 // subscribe has what the object's metrics need collected from now on, if they are needed: that of an edited object
-// in place of what it had.
+// in place of what it had. The pods follow once they are known.
 func (o *observer) subscribe(p *pass, isNeeded bool) {
-	if p.hpa.Workload == nil {
+	p.record.isSubscribed = isNeeded
+	if !isNeeded || !o.readsNodes(p) {
+		o.reader.SetPods(p.autoscaler.Key(), nil)
+	}
+	if !p.autoscaler.IsWorkload() {
 		return
 	}
 	specs := p.record.ownSpecs
 	if !isNeeded {
 		specs = nil
 	}
-	o.reader.Own.Set(p.hpa.Key(), specs)
-	p.record.isSubscribed = isNeeded
+	o.reader.Own.Set(p.autoscaler.Key(), specs)
+}
+
+// readsNodes reports whether the decision is made on samples of the nodes.
+func (o *observer) readsNodes(p *pass) bool {
+	return p.purpose == toAct && o.reader.ReadsKubelets(&p.policy)
 }
 
 func (o *observer) observeTarget(p *pass) {
-	target, selector := p.scale.Translate(&p.record.scaling, p.hpa.SelectsByOwner())
+	target, selector := p.scale.Translate(&p.record.scaling, p.autoscaler.SelectsByOwner())
 	p.observation.Target = target
 	if !horizontal.NeedsReadings(&p.policy, &p.record.state, &p.observation) {
 		// Another HPA may scale the pods of one that is switched off, or whose selector cannot
 		// be used. Upstream keeps what was once claimed.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {
-			o.pods.Delete(p.hpa.Key())
+			o.pods.Delete(p.autoscaler.Key())
 		}
 		return
 	}
 	var follower any
-	if p.purpose == toAct && o.reader.ReadsKubelets(&p.policy) {
+	if o.readsNodes(p) {
 		follower = p.record
 	}
 	both := ""
 	switch {
 	case p.observation.Refusal.Reason != "":
 		// The pods are the rival's.
-		o.pods.Watch(p.hpa.Key(), selector, follower)
+		o.pods.Watch(p.autoscaler.Key(), selector, follower)
 	case p.purpose == toFindOut:
 		// Another controller may act on them. What this one would write is compared as if it had them alone.
-		o.pods.Claim(p.hpa.Key(), selector, follower)
-	case p.hpa.IsPreview():
-		o.pods.Watch(p.hpa.Key(), selector, follower)
-		both = o.pods.Overlap(p.hpa.Key())
+		o.pods.Claim(p.autoscaler.Key(), selector, follower)
+	case p.autoscaler.IsPreview():
+		o.pods.Watch(p.autoscaler.Key(), selector, follower)
+		both = o.pods.Overlap(p.autoscaler.Key())
 	default:
-		both = o.pods.Claim(p.hpa.Key(), selector, follower)
+		both = o.pods.Claim(p.autoscaler.Key(), selector, follower)
 	}
 	if both != "" {
 		p.observation.Target.Selector.SetAmbiguous(
@@ -194,22 +201,22 @@ func (o *observer) observeTarget(p *pass) {
 // claimKnown claims the pods of an HPA that another controller scales, if an informer has its target: another
 // autoscaler of these pods must stop all the same.
 func (o *observer) claimKnown(p *pass) {
-	if observed, isKnown := o.scaler.Known(p.hpa); isKnown {
-		target, selector := observed.Translate(&p.record.scaling, p.hpa.SelectsByOwner())
+	if observed, isKnown := o.scaler.Known(p.autoscaler); isKnown {
+		target, selector := observed.Translate(&p.record.scaling, p.autoscaler.SelectsByOwner())
 		if target.Selector.IsFine() && target.SpecReplicas > 0 {
-			o.pods.Claim(p.hpa.Key(), selector, nil)
+			o.pods.Claim(p.autoscaler.Key(), selector, nil)
 			return
 		}
 	}
-	o.pods.Delete(p.hpa.Key())
+	o.pods.Delete(p.autoscaler.Key())
 }
 
 // unchanged is an error if the HPA is no longer the one that was observed: the metrics APIs may
 // have taken seconds to answer.
-func (o *observer) unchanged(hpa observehorizontal.Autoscaler) error {
-	now, err := o.get(hpa.Key())
-	if err != nil || now.UID != hpa.UID ||
-		observehorizontal.SpecChanged(hpa.HorizontalPodAutoscaler, now.HorizontalPodAutoscaler) {
+func (o *observer) unchanged(autoscaler observehorizontal.Autoscaler) error {
+	now, err := o.get(autoscaler.Key())
+	if err != nil || now.UID != autoscaler.UID ||
+		observehorizontal.SpecChanged(autoscaler, now) {
 		return scaling.ErrSuperseded
 	}
 	return nil
@@ -217,17 +224,15 @@ func (o *observer) unchanged(hpa observehorizontal.Autoscaler) error {
 
 // mayScale is an error if the object is no longer the one that was observed, or if its target has got another
 // autoscaler: it must not be scaled on what was decided without that one.
-func (o *observer) mayScale(hpa observehorizontal.Autoscaler) error {
-	if hpa.Workload != nil {
-		if _, isThere := o.records.targets.rivalOf(hpa.Key()); isThere {
-			return scaling.ErrSuperseded
-		}
+func (o *observer) mayScale(autoscaler observehorizontal.Autoscaler) error {
+	if _, isThere := o.records.targets.rivalOf(autoscaler.Key()); isThere {
+		return scaling.ErrSuperseded
 	}
-	return o.unchanged(hpa)
+	return o.unchanged(autoscaler)
 }
 
 // isCached reports whether the cache still has this very HPA.
-func (o *observer) isCached(hpa observehorizontal.Autoscaler) bool {
-	now, err := o.get(hpa.Key())
-	return err == nil && now == hpa
+func (o *observer) isCached(autoscaler observehorizontal.Autoscaler) bool {
+	now, err := o.get(autoscaler.Key())
+	return err == nil && now == autoscaler
 }

@@ -16,9 +16,9 @@ import (
 
 // pass is one decision on one HPA, from its observation to its outcome.
 type pass struct {
-	hpa    observehorizontal.Autoscaler
-	record *hpaRecord
-	policy horizontal.Policy
+	autoscaler observehorizontal.Autoscaler
+	record     *hpaRecord
+	policy     horizontal.Policy
 	// began is when the worker began with the HPA; start when it began to observe, which is
 	// later where the target's scale had to be asked for; decided when the decision was made.
 	began, start, decided time.Time

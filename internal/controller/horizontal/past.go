@@ -36,15 +36,15 @@ func (r *reconciler) fillPast(p *pass) {
 	if asked.Begin(settings) {
 		since, _ := record.loads.Since()
 		asked.IsOver = !checkpoints.LacksPast(record.state.Forecast, settings, since, p.start) ||
-			!r.Past.Ask(p.hpa, &p.policy, p.pods, p.observation.StartUp)
+			!r.Past.Ask(p.autoscaler, &p.policy, p.pods, p.observation.StartUp)
 		return
 	}
 	if asked.IsOver {
 		return
 	}
-	data, isOver := r.Past.Take(p.hpa.Key(), p.hpa.UID)
+	data, isOver := r.Past.Take(p.autoscaler.Key(), p.autoscaler.UID)
 	asked.IsOver = isOver
 	if err := errors.Join(record.mergeHistory(data.History), record.mergeForecast(data.Forecast)); err != nil {
-		r.Log.Error(err, "the past of an autoscaler is not used", "object", p.hpa.Key().String())
+		r.Log.Error(err, "the past of an autoscaler is not used", "object", p.autoscaler.Key().String())
 	}
 }

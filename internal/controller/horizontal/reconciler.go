@@ -66,7 +66,7 @@ func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 	r.series.Lateness.Observe(time.Since(item.Due).Seconds())
 	full := time.Now().Add(r.SyncPeriod)
 	defer func() { r.queue.Done(item.Key, full) }()
-	hpa, err := r.observer.get(item.Key)
+	autoscaler, err := r.observer.get(item.Key)
 	if apierrors.IsNotFound(err) {
 		r.forget(item.Key)
 		return
@@ -75,7 +75,7 @@ func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 		r.Log.Error(err, "reading the cache", "object", item.Key.String())
 		return
 	}
-	full = r.reconcile(ctx, hpa, item)
+	full = r.reconcile(ctx, autoscaler, item)
 }
 
 // forget drops an HPA that is gone. A worker has it.
@@ -102,47 +102,50 @@ func (r *reconciler) forget(key observe.Key) {
 
 // begin is the HPA's record for a decision, with the history of another HPA of the same name
 // left behind.
-func (r *reconciler) begin(hpa observehorizontal.Autoscaler) *hpaRecord {
+func (r *reconciler) begin(autoscaler observehorizontal.Autoscaler) *hpaRecord {
 	now := time.Now()
-	record := r.records.begin(hpa.Key(), now)
-	if record.uid == hpa.UID {
+	record := r.records.begin(autoscaler.Key(), now)
+	if record.uid == autoscaler.UID {
 		return record
 	}
 	state := record.state
 	if record.uid == "" || r.Options.Divergences.Has(divergence.HistoryByUID) {
-		state = observehorizontal.FirstState(hpa.HorizontalPodAutoscaler)
+		state = observehorizontal.FirstState(autoscaler)
 	}
-	record.owned = owned{uid: hpa.UID, state: state}
+	record.owned = owned{uid: autoscaler.UID, state: state}
+	record.isRestored.Store(false)
 	record.scaling.Begin()
 	record.readings.Begin(now)
 	record.comparison.Reset()
 	record.loads.Reset()
-	r.status.Begin(&record.status, hpa, now)
-	r.series.Startup.Forget(hpa.Key())
+	r.status.Begin(&record.status, autoscaler, now)
+	r.series.Startup.Forget(autoscaler.Key())
 	return record
 }
 
 // reconcile decides on the HPA, unless it has to wait, and says when it is to be decided in full
 // again.
 func (r *reconciler) reconcile(
-	ctx context.Context, hpa observehorizontal.Autoscaler, item schedule.Item,
+	ctx context.Context, autoscaler observehorizontal.Autoscaler, item schedule.Item,
 ) (due time.Time) {
 	now := time.Now()
-	p := &pass{hpa: hpa, record: r.begin(hpa), began: now, start: now}
-	r.restore(hpa, p.record)
+	p := &pass{autoscaler: autoscaler, record: r.begin(autoscaler), began: now, start: now}
 	p.observation.Trigger = item.Trigger()
 	due = item.Full
 	if p.isFull() {
-		due = schedule.Following(hpa.UID, p.start, r.periodOf(hpa))
+		due = schedule.Following(autoscaler.UID, p.start, r.periodOf(autoscaler))
 	}
-	if r.status.IsBehind(&p.record.status, hpa, p.start, p.observation.Trigger) {
+	// Who writes checkpoints and statuses controls what is decoded from here on.
+	defer r.survive(p)
+	r.restore(autoscaler, p.record)
+	if r.status.IsBehind(&p.record.status, autoscaler, p.start, p.observation.Trigger) {
 		r.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
-		if r.status.CheckVersion(ctx, &p.record.status, hpa, p.start) {
+		if r.status.CheckVersion(ctx, &p.record.status, autoscaler, p.start) {
 			return time.Now()
 		}
-		if !r.observer.isCached(hpa) {
+		if !r.observer.isCached(autoscaler) {
 			// The cache has caught up in the meantime.
-			r.triggers.cacheChanged(hpa.Key(), p.record)
+			r.triggers.cacheChanged(autoscaler.Key(), p.record)
 		}
 		return due
 	}
@@ -153,24 +156,25 @@ func (r *reconciler) reconcile(
 		// Another controller decides by its sync period alone.
 		return due
 	}
-	defer r.survive(p)
 	due = r.following(p, r.decide(ctx, p), due)
 	return p.record.followed.Due(p.start, due)
 }
 
 // periodOf is how often the object is decided, at least.
-func (r *reconciler) periodOf(hpa observehorizontal.Autoscaler) time.Duration {
-	return hpa.SyncPeriod(r.SyncPeriod)
+func (r *reconciler) periodOf(autoscaler observehorizontal.Autoscaler) time.Duration {
+	return autoscaler.SyncPeriod(r.SyncPeriod)
 }
 
 // following is when the HPA is decided in full again after a decision; due is when it would be
 // without a reason to do so earlier or later.
 func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
-	log := func(message string) { r.Log.V(1).Info(message, "object", p.hpa.Key().String(), "why", err.Error()) }
+	log := func(message string) {
+		r.Log.V(1).Info(message, "object", p.autoscaler.Key().String(), "why", err.Error())
+	}
 	switch {
 	case err == nil && p.result.IsDirect && !p.isByEventAlone():
 		// The sync period is the longest time without a decision, and this was one.
-		return schedule.Following(p.hpa.UID, p.start, r.periodOf(p.hpa))
+		return schedule.Following(p.autoscaler.UID, p.start, r.periodOf(p.autoscaler))
 	case err == nil:
 		return due
 	case scaling.IsLate(err):
@@ -200,7 +204,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	err := r.observer.observe(ctx, p)
 	if p.purpose == toAct {
 		for _, warning := range p.result.Warnings {
-			r.status.Warn(p.hpa, &p.record.status, "FailedReadKubelet", warning)
+			r.status.Warn(p.autoscaler, &p.record.status, "FailedReadKubelet", warning)
 		}
 	}
 	if err != nil {
@@ -226,10 +230,10 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	// The state that went in is used up, whatever happens next.
 	p.record.state = state
 	if decision.Branch == horizontal.BranchAwaiting {
-		if p.hpa.Workload != nil {
+		if p.autoscaler.IsWorkload() {
 			r.triggers.followUp(p, &decision)
 		}
-		r.Log.V(1).Info("left to newer samples", "object", p.hpa.Key().String(), "trigger", decision.Trigger.String(),
+		r.Log.V(1).Info("left to newer samples", "object", p.autoscaler.Key().String(), "trigger", decision.Trigger.String(),
 			"current", decision.Current, "proposed", decision.Proposed.Replicas, "pending", decision.Pending,
 			"outdated", decision.Outdated)
 		return nil
@@ -264,9 +268,8 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
 	p.update = status.Update{
-		Next: p.update.Next, Policy: &p.policy, HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d,
-		Report: d.Report(outcome),
-		Start:  p.start, IsRepeatedSoon: p.result.IsDirect,
+		Autoscaler: p.autoscaler, Record: &p.record.status, Contest: &p.record.contest, Policy: &p.policy, Decision: d,
+		Next: p.update.Next, Report: statusreport.Of(d, outcome), Start: p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
 	r.reportOverrides(p)
 	err := r.status.Write(ctx, &p.update)
@@ -284,8 +287,8 @@ func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 		r.observer.scaler.ReadOtherWriter(ctx, &p.record.scaling, p.scale.Target)
 	}
 	if next.IsNew {
-		r.status.Warn(p.hpa, &p.record.status, statusreport.ReplicasOverridden,
-			r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa))
+		r.status.Warn(p.autoscaler, &p.record.status, statusreport.ReplicasOverridden,
+			r.observer.scaler.OverriddenBy(&p.record.scaling, p.autoscaler))
 	}
 }
 
@@ -293,27 +296,27 @@ func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 func (r *reconciler) reportOverrides(p *pass) {
 	if p.record.state.Overrides.IsContested(p.decided, r.SyncPeriod) {
 		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter",
-			r.observer.scaler.OverriddenBy(&p.record.scaling, p.hpa))
+			r.observer.scaler.OverriddenBy(&p.record.scaling, p.autoscaler))
 		return
 	}
 	p.update.Report.Show(statusreport.ReplicasOverridden, false,
-		observehorizontal.IsOverridden(p.hpa.HorizontalPodAutoscaler), "NoOtherWriter",
+		p.autoscaler.IsOverridden(), "NoOtherWriter",
 		"no other writer has set the replica count lately")
 }
 
 // rescale writes the replica count that was decided on, and returns when that began.
 func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) (began time.Time, err error) {
 	change := &scaling.Change{
-		HPA: p.hpa, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target, Desired: d.Desired,
-		Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.SyncPeriod),
+		Autoscaler: p.autoscaler, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target,
+		Desired: d.Desired, Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.SyncPeriod),
 	}
 	began, err = r.observer.scaler.Write(ctx, change)
 	switch {
 	case err == nil:
-		r.series.Startup.Scaled(p.hpa.Key(), began, d.Desired-d.Current)
+		r.series.Startup.Scaled(p.autoscaler.Key(), began, d.Desired-d.Current)
 	case scaling.IsHeld(err):
 		// Nothing else may happen before the next sync period.
-		r.queue.AddEarly(p.hpa.Key(), change.HeldUntil(), p.mayLower())
+		r.queue.AddEarly(p.autoscaler.Key(), change.HeldUntil(), p.mayLower())
 	}
 	return began, err
 }
@@ -331,9 +334,11 @@ func (r *reconciler) compare(p *pass) {
 	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
 	r.inspectors.send(p, step, &d)
 	p.record.loads.Add(&p.policy, &p.observation, &d)
-	p.update.Report = d.Report(horizontal.Outcome{At: now})
+	p.update.Report = statusreport.Of(&d, horizontal.Outcome{At: now})
 	report := &p.update.Report
-	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report}
+	compared := takeover.Compared{
+		Autoscaler: p.autoscaler, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report,
+	}
 	if !isBetween {
 		p.record.state = p.record.comparison.Record(now, &compared, state)
 	}
@@ -343,7 +348,7 @@ func (r *reconciler) compare(p *pass) {
 
 // count counts the decision in the loop's series.
 func (r *reconciler) count(p *pass, o *monitor.Outcome) {
-	o.HPA, o.Metrics, o.Began, o.Answers = p.hpa, p.policy.Metrics, p.began, &p.result
+	o.Autoscaler, o.Metrics, o.Began, o.Answers = p.autoscaler, p.policy.Metrics, p.began, &p.result
 	o.Observation = &p.observation
 	o.IsReferenceInvalid = p.scale.IsReferenceInvalid()
 	r.series.Decided(o)
@@ -356,5 +361,5 @@ func (r *reconciler) survive(p *pass) {
 		return
 	}
 	p.record.reset()
-	r.status.Panicked(p.hpa, cause, p.purpose != toAct)
+	r.status.Panicked(p.autoscaler, cause, p.purpose != toAct)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -25,6 +24,9 @@ import (
 type hpaRecord struct {
 	owned
 	shared
+	// isRestored says that nothing more will be found that was saved of the object before. The worker sets it, and
+	// whoever exports the history reads it.
+	isRestored atomic.Bool
 
 	// Their types document which part the worker owns and which has a lock.
 	scaling    scaling.Record
@@ -46,7 +48,7 @@ type owned struct {
 	// policy is what the object asks for, made of from's spec with these options; refusal is why a
 	// WorkloadAutoscaler's spec is not acted on.
 	policy  horizontal.Policy
-	refusal statusreport.Refusal
+	refusal horizontal.Refusal
 	// ownSpecs are what the policy's metrics need that Plimsoll reads itself; isSubscribed says that they
 	// are read.
 	ownSpecs     readings.Specs
@@ -56,8 +58,6 @@ type owned struct {
 	// isReleased says that the pods and metrics of an object that is left to another controller
 	// are not watched.
 	isReleased bool
-	// isRestored says that nothing more will be found that was saved of the object before.
-	isRestored atomic.Bool
 	// past is what was asked about the time before.
 	past checkpoints.AskedPast
 }
@@ -65,18 +65,15 @@ type owned struct {
 // policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be
 // parsed and searched again with each status write.
 func (o *owned) policyOf(
-	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
-) (horizontal.Policy, statusreport.Refusal) {
-	isMade := o.from.HorizontalPodAutoscaler != nil
-	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
-		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
-		if o.options, o.ownSpecs = options, readings.SpecsOf(hpa); o.refusal.Reason != "" {
-			// Among what is refused are metrics that cost too much to read.
-			o.ownSpecs = nil
-		}
+	autoscaler observehorizontal.Autoscaler, options observehorizontal.Options,
+) (horizontal.Policy, horizontal.Refusal) {
+	isMade := o.from.ObjectMeta != nil
+	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, autoscaler) {
+		o.policy, o.ownSpecs, o.refusal = observehorizontal.PolicyOf(autoscaler, options)
+		o.options = options
 		shareTimeZones(&o.policy)
 	}
-	o.from = hpa
+	o.from = autoscaler
 	return o.policy, o.refusal
 }
 
@@ -122,8 +119,6 @@ type hpaRecords struct {
 	targets *scaledTargets
 	// roundLasts is how long a round of scrapes lasts at most.
 	roundLasts time.Duration
-	// hpas and workloads count the objects in the cache; the record of a deleted one may outlive it.
-	hpas, workloads int
 }
 
 func newHPARecords(scrapeInterval time.Duration) *hpaRecords {
@@ -183,18 +178,6 @@ func (s *hpaRecords) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.records)
-}
-
-// add changes how many objects of a kind there are, and passes the numbers on under the lock.
-func (s *hpaRecords) add(kind observe.Kind, change int, then func(hpas, workloads int)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if kind == observe.WorkloadAutoscaler {
-		s.workloads += change
-	} else {
-		s.hpas += change
-	}
-	then(s.hpas, s.workloads)
 }
 
 // hpaUse is what a pod of an HPA uses by new samples.

@@ -40,12 +40,12 @@ func (s *scaledTargets) of(id targets.ID) []observe.Key {
 
 // set notes what an autoscaler scales. The WorkloadAutoscalers are returned that act on its old or its new target, or
 // did so before. The others do as little as before; which one they wait for, they find out within a sync period.
-func (s *scaledTargets) set(hpa observehorizontal.Autoscaler) (affected []observe.Key) {
-	key := hpa.Key()
-	id, isValid := scaling.TargetOf(hpa)
+func (s *scaledTargets) set(autoscaler observehorizontal.Autoscaler) (affected []observe.Key) {
+	key := autoscaler.Key()
+	id, isValid := scaling.TargetOf(autoscaler)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	created := hpa.CreationTimestamp.Time
+	created := autoscaler.CreationTimestamp.Time
 	if old, isThere := s.byKey[key]; isThere && isValid && old.id == id && old.created.Equal(created) {
 		return nil
 	}
@@ -92,12 +92,15 @@ func (s *scaledTargets) appendFirst(dst []observe.Key, id targets.ID) []observe.
 }
 
 // rivalOf is the autoscaler that a WorkloadAutoscaler's target has instead of it: an HPA, or else the
-// WorkloadAutoscaler that was created first.
+// WorkloadAutoscaler that was created first. An HPA has none.
 func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere bool) {
+	if key.Kind != observe.WorkloadAutoscaler {
+		return observe.Key{}, false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own, isKnown := s.byKey[key]
-	if !isKnown || s.byTarget[own.id][0] == key {
+	own, ok := s.byKey[key]
+	if !ok || s.byTarget[own.id][0] == key {
 		return observe.Key{}, false
 	}
 	return s.byTarget[own.id][0], true

@@ -26,11 +26,12 @@ func scales(kind observe.Kind, name, deployment string, created int64) observeho
 			APIVersion: "apps/v1", Kind: "Deployment", Name: deployment,
 		}},
 	}
-	a := observehorizontal.HPA(hpa)
-	if kind == observe.WorkloadAutoscaler {
-		a.Workload = &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: hpa.ObjectMeta}
+	if kind == observe.HorizontalPodAutoscaler {
+		return observehorizontal.HPA(hpa)
 	}
-	return a
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: hpa.ObjectMeta}
+	wla.Spec.ScaleTargetRef = plimsollv1alpha1.CrossVersionObjectReference(hpa.Spec.ScaleTargetRef)
+	return observehorizontal.WorkloadAutoscaler(wla)
 }
 
 // A WorkloadAutoscaler must not act while its target has an HPA or an older WorkloadAutoscaler. The one that may act
@@ -126,7 +127,12 @@ func TestRivalsByAKindInLowerCase(t *testing.T) {
 			s := newScaledTargets()
 			other := scales(kind, "other", "web", 1)
 			own := scales(observe.WorkloadAutoscaler, "own", "web", 2)
-			other.Spec.ScaleTargetRef.Kind, own.Spec.ScaleTargetRef.Kind = kinds[0], kinds[1]
+			own.Workload.Spec.ScaleTargetRef.Kind = kinds[1]
+			if other.IsWorkload() {
+				other.Workload.Spec.ScaleTargetRef.Kind = kinds[0]
+			} else {
+				other.HPA.Spec.ScaleTargetRef.Kind = kinds[0]
+			}
 			s.set(own)
 			s.set(other)
 			if rival, isThere := s.rivalOf(own.Key()); !isThere || rival != other.Key() {

@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
 // podCounters count what each pod uses, as a kubelet's cAdvisor does each so often, and
@@ -88,7 +89,9 @@ type countedScraper struct {
 	store *kubeletrate.Store
 }
 
-func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.Round, error) {
+func (s *countedScraper) Scrape(
+	_ context.Context, target kubelet.Target, _ *selection.Prepared,
+) (kubeletrate.Round, error) {
 	pods := s.w.pods("shop")
 	s.w.mu.Lock()
 	node := &kubelettest.Node{}
@@ -112,7 +115,7 @@ func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (kubel
 
 func (f *podCounters) direct(c *Config) {
 	options := kubelet.DefaultOptions()
-	source, err := podusage.New(podusage.Config{
+	nodes, err := podusage.New(podusage.Config{
 		Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &countedScraper{f, store}, nil },
 		Target:  options.Target, Registerer: f.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
@@ -123,7 +126,7 @@ func (f *podCounters) direct(c *Config) {
 	if err != nil {
 		f.w.t.Fatal(err)
 	}
-	c.Direct, c.Triggers, c.SyncPeriod = source, true, period
+	c.Direct, c.Triggers, c.SyncPeriod = nodes.Subscribe(podusage.Cadence{}), true, period
 }
 
 // scrapedMetrics is metrics-server.

@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
 // periodicKubelet is a kubelet whose samples are renewed each so often, however often it is
@@ -29,7 +30,9 @@ type periodicKubelet struct {
 	at    *time.Time
 }
 
-func (h *periodicKubelet) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.Round, error) {
+func (h *periodicKubelet) Scrape(
+	_ context.Context, target kubelet.Target, _ *selection.Prepared,
+) (kubeletrate.Round, error) {
 	pods := h.w.pods("shop")
 	h.w.mu.Lock()
 	node := &kubelettest.Node{}
@@ -70,7 +73,7 @@ func (w *world) periodicKubelets(k *kubelets, every time.Duration) func(*Config)
 	}()
 	return func(c *Config) {
 		options := kubelet.DefaultOptions()
-		source, err := podusage.New(podusage.Config{
+		nodes, err := podusage.New(podusage.Config{
 			Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) {
 				return &periodicKubelet{k, store, at},
 					nil
@@ -84,7 +87,7 @@ func (w *world) periodicKubelets(k *kubelets, every time.Duration) func(*Config)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		c.Direct = source
+		c.Direct = nodes.Subscribe(podusage.Cadence{})
 		k.prompt(c)
 		c.SyncPeriod = period
 	}

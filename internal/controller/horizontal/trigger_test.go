@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
 // kubelets answer for the pods of the world's nodes.
@@ -77,7 +78,7 @@ type scraper struct {
 }
 
 // Scrape implements resource.Scraper.
-func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.Round, error) {
+func (k *scraper) Scrape(_ context.Context, target kubelet.Target, _ *selection.Prepared) (kubeletrate.Round, error) {
 	w, now := k.w, time.Now()
 	pods := w.pods("shop")
 	w.mu.Lock()
@@ -119,7 +120,7 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.
 // a decision is otherwise no silence.
 func (k *kubelets) direct(c *Config) {
 	options := kubelet.DefaultOptions()
-	source, err := podusage.New(podusage.Config{
+	nodes, err := podusage.New(podusage.Config{
 		Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &scraper{k, store}, nil },
 		Target:  options.Target, Rounds: k.rounds, Registerer: k.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
@@ -130,9 +131,9 @@ func (k *kubelets) direct(c *Config) {
 	if err != nil {
 		k.w.t.Fatal(err)
 	}
-	c.Direct = source
+	c.Direct = nodes.Subscribe(podusage.Cadence{})
 	if k.isPatient {
-		c.Direct = patient{source}
+		c.Direct = patient{c.Direct}
 	}
 	k.prompt(c)
 }
@@ -337,7 +338,7 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 		if n := w.metric("plimsoll_resource_stand_ins"); n != 1 {
 			t.Errorf("it stands in for %v objects", n)
 		}
-		if n := w.logged("come from metrics.k8s.io meanwhile"); n != 1 {
+		if n := w.logged("falling back to metrics.k8s.io"); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
 		if !w.hasEvent("web Warning FailedReadKubelet: metrics.k8s.io stands in meanwhile: connection refused") ||

@@ -140,7 +140,7 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	next := d.FollowUp(&p.record.state, &p.observation, nil)
 	t.records.calm(p.record, next.Calm)
 	t.learn(p, &next)
-	if !p.result.HasSamples && p.hpa.Workload == nil {
+	if !p.result.HasSamples && !p.autoscaler.IsWorkload() {
 		return
 	}
 	p.update.Next = next
@@ -148,9 +148,9 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	case next.DecideAt.IsZero():
 	case !p.result.HasSamples:
 		// What the decision waits for is the clock alone.
-		t.queue.AddFull(p.hpa.Key(), next.DecideAt)
+		t.queue.AddFull(p.autoscaler.Key(), next.DecideAt)
 	case t.isOn:
-		t.queue.AddEarly(p.hpa.Key(), next.DecideAt, true)
+		t.queue.AddEarly(p.autoscaler.Key(), next.DecideAt, true)
 	}
 	t.prefer(p, &next)
 }
@@ -170,10 +170,10 @@ func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 		return
 	}
 	if !next.Forecast.IsZero() {
-		t.queue.AddEarly(p.hpa.Key(), schedule.Following(p.hpa.UID, next.Forecast, renewalSpread), true)
+		t.queue.AddEarly(p.autoscaler.Key(), schedule.Following(p.autoscaler.UID, next.Forecast, renewalSpread), true)
 	}
-	if p.hpa.SyncPeriod(t.syncPeriod) > learnPeriod && p.hpa.AsksForForecast() && p.policy.Forecast.Acts() {
-		t.queue.AddEarly(p.hpa.Key(), p.start.Add(learnPeriod), true)
+	if p.autoscaler.SyncPeriod(t.syncPeriod) > learnPeriod && p.autoscaler.AsksForForecast() && p.policy.Forecast.Acts() {
+		t.queue.AddEarly(p.autoscaler.Key(), p.start.Add(learnPeriod), true)
 	}
 }
 
@@ -199,7 +199,7 @@ func (t *triggers) prefer(p *pass, next *horizontal.FollowUp) {
 		t.direct.Prefer(true, nodes...)
 	}
 	if next.NearThreshold {
-		t.direct.Prefer(false, t.pods.NodesOf(p.hpa.Key(), nil)...)
+		t.direct.Prefer(false, t.pods.NodesOf(p.autoscaler.Key(), nil)...)
 	}
 }
 
@@ -214,7 +214,7 @@ func (t *triggers) repeat(p *pass, full time.Time) time.Time {
 		// Each decision asks metrics.k8s.io, and nothing else has happened.
 		now = next
 	}
-	t.queue.AddEarly(p.hpa.Key(), now, p.mayLower())
+	t.queue.AddEarly(p.autoscaler.Key(), now, p.mayLower())
 	return full
 }
 
@@ -229,7 +229,7 @@ func (t *triggers) overtaken(p *pass, full time.Time) time.Time {
 		return now
 	}
 	if t.isOn {
-		t.changed([]observe.Key{p.hpa.Key()})
+		t.changed([]observe.Key{p.autoscaler.Key()})
 	}
 	return full
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // contested is until when the object is left to another controller; zero if it is decided, and then
 // the decision's purpose is set.
 func (r *reconciler) contested(p *pass) (until time.Time) {
-	if r.HPAs.Compares(p.hpa.Kind()) {
+	if r.HPAs.Compares(p.autoscaler.Kind()) {
 		p.purpose = toCompare
 		return time.Time{}
 	}
-	state, until, hasBegun := r.contests.State(&p.record.contest, p.hpa)
+	state, until, hasBegun := r.contests.State(&p.record.contest, p.autoscaler)
 	if hasBegun {
 		p.record.reset()
 	}
@@ -35,11 +36,11 @@ func (r *reconciler) contested(p *pass) (until time.Time) {
 // controller may act on it for good: then nothing is read for it. Its pods stay claimed where that takes no request.
 func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	r.observer.subscribe(p, false)
-	if r.HPAs != takeover.Auto || p.hpa.Workload != nil {
+	if r.HPAs != takeover.Auto || p.autoscaler.IsWorkload() {
 		return until
 	}
 	if !p.record.isReleased {
-		key := p.hpa.Key()
+		key := p.autoscaler.Key()
 		r.observer.pods.Delete(key)
 		r.observer.reader.Forget(key, &p.record.readings)
 		r.series.Forget(key)
@@ -47,7 +48,7 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 		p.record.isReleased = true
 	}
 	r.observer.claimKnown(p)
-	return schedule.Following(p.hpa.UID, until, r.SyncPeriod)
+	return schedule.Following(p.autoscaler.UID, until, r.SyncPeriod)
 }
 
 // findOut decides as a controller that acts on the object would. Where its status has differed from that
@@ -60,16 +61,16 @@ func (r *reconciler) findOut(ctx context.Context, p *pass) {
 	// It is decided without a forecast, as another controller does. What was learnt stays.
 	state.Pending, state.Forecast = nil, learnt
 	p.record.state = state
-	report := d.Report(horizontal.Outcome{At: now})
-	after := observehorizontal.Status(p.hpa, &d, &report, now)
-	differs := takeover.Differs(p.hpa, &report, &after)
-	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.hpa, now) {
+	report := statusreport.Of(&d, horizontal.Outcome{At: now})
+	after := observehorizontal.StatusAfter(p.autoscaler, &d, &report, now)
+	differs := takeover.Differs(p.autoscaler, &report, &after)
+	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.autoscaler, now) {
 		// The cache may not have what another controller writes.
-		r.Log.V(1).Info("left alone: the cache is behind what is stored", "object", p.hpa.Key().String())
+		r.Log.V(1).Info("left alone: the cache is behind what is stored", "object", p.autoscaler.Key().String())
 		return
 	}
-	if r.contests.Compared(&p.record.contest, p.hpa, differs) {
+	if r.contests.Compared(&p.record.contest, p.autoscaler, differs) {
 		p.record.reset()
-		r.queue.AddFull(p.hpa.Key(), now)
+		r.queue.AddFull(p.autoscaler.Key(), now)
 	}
 }

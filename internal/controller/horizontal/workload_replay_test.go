@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -127,7 +128,7 @@ var workloadReplays = map[string]workloadReplay{
 		},
 		external: func(time.Duration) (int64, error) { return 500, nil },
 		is: []func(*horizontal.Decision) bool{func(d *horizontal.Decision) bool {
-			return d.Report(horizontal.Outcome{At: d.At}).DesiredReplicas != nil && !d.Rescale && d.ActiveDesired > 2
+			return statusreport.Of(d, horizontal.Outcome{At: d.At}).DesiredReplicas != nil && !d.Rescale && d.ActiveDesired > 2
 		}},
 	},
 	"own pods": {

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -172,7 +173,7 @@ func TestBuffersCarryNothing(t *testing.T) {
 			if diff := cmp.Diff(want.Metrics, got.Metrics, cmpopts.EquateNaNs()); diff != "" {
 				t.Fatalf("other metrics (-new buffers +used):\n%s", diff)
 			}
-			if diff := cmp.Diff(want.Report(horizontal.Outcome{}), got.Report(horizontal.Outcome{})); diff != "" {
+			if diff := cmp.Diff(statusreport.Of(&want, horizontal.Outcome{}), statusreport.Of(&got, horizontal.Outcome{})); diff != "" {
 				t.Fatalf("another report (-new buffers +used):\n%s", diff)
 			}
 			if fmt.Sprint(want.Proposed, want.Surge, want.Limited) != fmt.Sprint(got.Proposed, got.Surge, got.Limited) {

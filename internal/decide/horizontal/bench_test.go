@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -144,7 +145,7 @@ func BenchmarkReport(b *testing.B) {
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Report(horizontal.Outcome{})
+		statusreport.Of(&d, horizontal.Outcome{})
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *State) History() behavior.History {
 
 // bound takes the proposal through the windows, the rates, min and max.
 func (d *Decision) bound(s *State, proposed int32) {
-	limits, past := d.policy.Limits(d), s.History()
+	limits, past := d.Policy.Limits(d), s.History()
 	// Fallbacks and schedules have no samples that pass.
 	others := d.Proposed.OfOthers(d.Fallbacks.Active)
 	lasting := max(others, proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without))
@@ -42,9 +42,9 @@ func (d *Decision) bound(s *State, proposed int32) {
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
 	w.Replicas = d.Stabilized.Replicas
-	if d.policy.Forecast.Mode == forecast.Active && d.Failed-d.Fallbacks.Failed+d.Pending == 0 {
+	if d.Policy.Forecast.Mode == forecast.Active && d.Failed-d.Fallbacks.Failed+d.Pending == 0 {
 		// By itself it is remembered as no recommendation: once it has passed, what the metrics asked for counts.
-		d.ForecastReplicas = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.policy.Tolerance.Down)
+		d.ForecastReplicas = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.Policy.Tolerance.Down)
 		w.Replicas, w.Fresh = max(w.Replicas, d.ForecastReplicas), max(w.Fresh, d.ForecastReplicas)
 		lasting = max(lasting, d.ForecastReplicas)
 	}
@@ -53,14 +53,14 @@ func (d *Decision) bound(s *State, proposed int32) {
 	if d.Limited.Reason == behavior.ScaleDownLimit || d.Limited.Reason == behavior.ScaleUpLimit {
 		s.Unreached = d.Stabilized.Replicas
 	}
-	if d.mode() == mode.Active {
+	if d.Mode() == mode.Active {
 		s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Proposed.Source == proposal.Surge)
 	}
 }
 
 // learn feeds the load to the forecast and stores its result.
 func (d *Decision) learn(s *State, o *Observation) {
-	p := d.policy
+	p := d.Policy
 	in := load.Input{
 		Now: d.At, MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas, StartUp: o.StartUp,
 		Tolerance: p.Tolerance.Up, Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Pods: o.Pods,

@@ -48,12 +48,12 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d := Decision{
 		At: now, Trigger: o.Trigger, Current: o.Target.SpecReplicas, Desired: o.Target.SpecReplicas, Bounds: p.bounds(),
-		Tolerance: p.Tolerance, policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown, refusal: o.Refusal,
-		isScaledToZero: o.ScaledToZero,
+		Tolerance: p.Tolerance, Policy: p, Target: o.Target, Conflict: o.Conflict, Shown: o.Shown, Refusal: o.Refusal,
+		IsScaledToZero: o.ScaledToZero,
 	}
 	d.schedule(s.work)
 	s.ScaledToZero = isOwnZero(p, &s, o)
-	d.isOwnZero = s.ScaledToZero
+	d.IsOwnZero = s.ScaledToZero
 	d.Branch = branch(p, d.Bounds, o, o.ScaledToZero || s.ScaledToZero)
 	if d.Branch == BranchNoScale {
 		return d, s
@@ -139,7 +139,7 @@ func isOwnZero(p *Policy, s *State, o *Observation) bool {
 // metrics. Upstream evaluates nothing else. Plimsoll shows the metrics all the same, and
 // does not write if the target has two autoscalers.
 func (d *Decision) correct(bound int32, s *State, o *Observation) {
-	if d.policy.Divergences.Has(divergence.OutOfRange) {
+	if d.Policy.Divergences.Has(divergence.OutOfRange) {
 		if o.Target.Selector.Problem == podselector.Ambiguous {
 			d.Branch = BranchFailed
 			return
@@ -153,7 +153,7 @@ func (d *Decision) correct(bound int32, s *State, o *Observation) {
 }
 
 func (d *Decision) fromMetrics(s *State, o *Observation) {
-	p := d.policy
+	p := d.Policy
 	if o.Target.Selector.Problem != podselector.Fine {
 		d.Branch = BranchFailed
 		return
@@ -220,7 +220,7 @@ func (d *Decision) withoutProposal() {
 	switch {
 	case d.Pending > 0 || d.Outdated > 0 && d.Failed == 0:
 		d.Branch = BranchAwaiting
-	case d.Current == 0 && d.Bounds.MinReplicas > 0 && d.policy.Divergences.Has(divergence.ZeroBelowMin):
+	case d.Current == 0 && d.Bounds.MinReplicas > 0 && d.Policy.Divergences.Has(divergence.ZeroBelowMin):
 		d.Branch, d.Desired, d.Rescale = BranchBelowMin, d.Bounds.MinReplicas, true
 	default:
 		d.Branch = BranchFailed
@@ -228,7 +228,7 @@ func (d *Decision) withoutProposal() {
 }
 
 func (d *Decision) context(o *Observation) metric.Context {
-	p := d.policy
+	p := d.Policy
 	return metric.Context{
 		Now: d.At, SpecReplicas: o.Target.SpecReplicas, StatusReplicas: o.Target.StatusReplicas,
 		Pods: o.Pods, Tolerance: p.Tolerance, Namespace: p.Namespace,
@@ -241,7 +241,7 @@ func (d *Decision) context(o *Observation) metric.Context {
 var unread = metric.Reading{Error: "the metric was not read"}
 
 func (d *Decision) evaluate(s *State, o *Observation) {
-	p, c := d.policy, &s.work.context
+	p, c := d.Policy, &s.work.context
 	ready, since := metric.ReadyPods(o.Pods, d.At.Add(-p.CPUInitializationPeriod))
 	s.Ready = s.Ready.Observe(d.At, ready, since)
 	room := c.Room

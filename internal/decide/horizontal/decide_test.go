@@ -237,7 +237,7 @@ func TestZeroAndBack(t *testing.T) {
 	// The seed is as old as the first decision, which a window of 0 still covers.
 	_, s = horizontal.Decide(noon, &p, s, &o)
 	d, s = horizontal.Decide(noon.Add(time.Second), &p, s, &o)
-	if r := d.Report(horizontal.Outcome{}); d.Desired != 0 || !hasCondition(r, "ScaledToZero", true) {
+	if r := statusreport.Of(&d, horizontal.Outcome{}); d.Desired != 0 || !hasCondition(r, "ScaledToZero", true) {
 		t.Fatalf("an empty queue needs no replicas: %d, %+v", d.Desired, r.Conditions)
 	}
 	o = scaledToZero(see(0, length(0)))
@@ -247,7 +247,7 @@ func TestZeroAndBack(t *testing.T) {
 	}
 	o = scaledToZero(see(0, length(9)))
 	d, _ = horizontal.Decide(noon.Add(3*time.Second), &p, s, &o)
-	if r := d.Report(horizontal.Outcome{}); d.Desired != 4 || !hasCondition(r, "ScaledToZero", false) {
+	if r := statusreport.Of(&d, horizontal.Outcome{}); d.Desired != 4 || !hasCondition(r, "ScaledToZero", false) {
 		t.Errorf("the queue fills: 4 at first, and not scaled to zero any more: %d, %+v", d.Desired, r.Conditions)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
@@ -62,18 +61,16 @@ type Decision struct {
 	Fallbacks fallback.Result
 	Zero      zero.Result
 
-	policy   *Policy
-	target   Target
-	conflict statusreport.Conflict
-	shown    statusreport.Shown
-	refusal  statusreport.Refusal
-	// isScaledToZero is the status of the condition before the decision, and isOwnZero says that it is to be True as long
+	// Policy, Target, Conflict, Shown and Refusal are those that it was made of.
+	Policy   *Policy
+	Target   Target
+	Conflict Conflict
+	Shown    Shown
+	Refusal  Refusal
+	// IsScaledToZero is the status of the condition before the decision, and IsOwnZero says that it is to be True as long
 	// as there are no replicas.
-	isScaledToZero, isOwnZero bool
+	IsScaledToZero, IsOwnZero bool
 }
-
-// Refusal is why the decision of a WorkloadAutoscaler is not carried out whatever its mode; the zero value is nothing.
-func (d *Decision) Refusal() statusreport.Refusal { return d.refusal }
 
 // Branch is the way that a decision took.
 type Branch uint8

@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // answer is a queue of that length by an answer that was asked for so long before noon.
@@ -82,7 +83,7 @@ func TestOneDoubling(t *testing.T) {
 			if d.Desired != tt.want || d.Limited.IsDoublingHeld != tt.isHeld {
 				t.Errorf("%s: got %d, held: %t; want %d, %t", tt.reason, d.Desired, d.Limited.IsDoublingHeld, tt.want, tt.isHeld)
 			}
-			r := d.Report(horizontal.Outcome{At: noon})
+			r := statusreport.Of(&d, horizontal.Outcome{At: noon})
 			if tt.isHeld && (d.Limited.Reason != behavior.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
 				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // A shell observes, decides, writes the scale, settles what became of the
@@ -36,7 +37,7 @@ func ExampleDecide() {
 	outcome := horizontal.Outcome{At: now} // the write went well
 	state = horizontal.Settle(state, outcome)
 	fmt.Println("remembered recommendations:", state.Recommendations.Highs[0].Replicas)
-	for _, event := range decision.Report(outcome).Events {
+	for _, event := range statusreport.Of(&decision, outcome).Events {
 		fmt.Println(event.Reason+":", event.Message)
 	}
 

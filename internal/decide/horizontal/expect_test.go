@@ -211,7 +211,7 @@ func list(all []string) string { return onlyIf(len(all) > 0, strings.Join(all, "
 func TestExpectNotices(t *testing.T) {
 	p, o := policy(1, 3), see(2, length(5))
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-	s := seen{decision: d, report: d.Report(horizontal.Outcome{At: noon}), specs: p.Metrics}
+	s := seen{decision: d, report: statusreport.Of(&d, horizontal.Outcome{At: noon}), specs: p.Metrics}
 	for _, text := range []string{
 		"desired=3 rescale=yes shown=3 proposed=5 stabilized=5 limited=3 usage=2500m/1000m milli=2500",
 		"counted=0 unready=0 missing=0 ignored=0 failed=- turned=- events=SuccessfulRescale",

@@ -33,17 +33,17 @@ type FollowUp struct {
 // the one that came with it, and the suspects are appended to dst.
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
 	again, c := d.again(), d.context(o)
-	in := surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}
+	in := surge.Input{Specs: d.Policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}
 	next := surge.FollowUp{Suspects: dst}
 	if d.Branch == BranchMetrics {
-		next = in.FollowUp(&d.policy.Surge, &d.Surge, surge.Change{
+		next = in.FollowUp(&d.Policy.Surge, &d.Surge, surge.Change{
 			IsMost: d.Desired >= d.Bounds.MaxReplicas, IsRaised: d.Desired > d.Current,
 		}, dst)
 	}
 	return FollowUp{
-		Forecast: forecast.Renewal(d.At, &d.policy.Forecast, &d.Forecast), DecideAt: again.At, Reason: again.Reason,
+		Forecast: forecast.Renewal(d.At, &d.Policy.Forecast, &d.Forecast), DecideAt: again.At, Reason: again.Reason,
 		Schedule: again.Schedule, Metric: again.Metric, Suspects: next.Suspects, Calm: next.Calm,
-		NearThreshold: surge.IsNear(d.policy.Metrics, d.Metrics, d.policy.Tolerance),
+		NearThreshold: surge.IsNear(d.Policy.Metrics, d.Metrics, d.Policy.Tolerance),
 	}
 }
 

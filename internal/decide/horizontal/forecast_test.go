@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // jumping is a queue of 2, and of 10 from noon to one. A pod that works serves one.
@@ -204,8 +205,8 @@ func TestPreviewDecidesAlike(t *testing.T) {
 			outcomes[mode], histories[mode] = d.Clone(), after.Clone()
 		}
 		off, preview := outcomes[forecast.Off], outcomes[forecast.Preview]
-		report := off.Report(horizontal.Outcome{At: s.now})
-		if diff := cmp.Diff(report, preview.Report(horizontal.Outcome{At: s.now})); diff != "" {
+		report := statusreport.Of(&off, horizontal.Outcome{At: s.now})
+		if diff := cmp.Diff(report, statusreport.Of(&preview, horizontal.Outcome{At: s.now})); diff != "" {
 			t.Fatalf("reports (-off +preview):\n%s", diff)
 		}
 		if off.Desired != preview.Desired || preview.ForecastReplicas != 0 ||
@@ -264,7 +265,7 @@ func TestForecastReason(t *testing.T) {
 			t.Fatal("nothing was raised before noon")
 		}
 	}
-	report := p.last.Report(horizontal.Outcome{At: p.now})
+	report := statusreport.Of(&p.last, horizontal.Outcome{At: p.now})
 	if report.Reason != "forecast of the load of earlier days" {
 		t.Errorf("the reason is %q", report.Reason)
 	}
@@ -274,7 +275,7 @@ func TestForecastReason(t *testing.T) {
 	}
 	p.policy.ForecastProblem = "no such mode"
 	p.until(p.now.Add(time.Second))
-	report = p.last.Report(horizontal.Outcome{At: p.now})
+	report = statusreport.Of(&p.last, horizontal.Outcome{At: p.now})
 	if e := report.Events[len(report.Events)-1]; e.Reason != "InvalidForecast" || e.Message != "no such mode" {
 		t.Errorf("the events are %+v", report.Events)
 	}

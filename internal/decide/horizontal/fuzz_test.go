@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // numbers reads a situation's numbers from bytes: one byte where the range is
@@ -47,7 +48,7 @@ func FuzzDecide(f *testing.F) {
 		horizontal.NeedsReadings(&s.policy, &horizontal.State{}, &s.observation)
 		d, state := s.decide()
 		for _, outcome := range []horizontal.Outcome{{At: s.now}, {At: s.now, Error: "conflict"}} {
-			if r := d.Report(outcome); len(r.Conditions) == 0 {
+			if r := statusreport.Of(&d, outcome); len(r.Conditions) == 0 {
 				t.Errorf("a decision on %v without a condition", d.Branch)
 			}
 			ordered(t, horizontal.Settle(state.Clone(), outcome))

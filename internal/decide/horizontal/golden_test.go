@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
@@ -244,7 +244,7 @@ func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string,
 	}
 	if p.WorkloadAutoscaler != nil {
 		o.CreatedAt, o.ScaledToZero = s.created, o.ScaledToZero || of.shown[statusreport.ScaledToZero]
-		o.Shown = statusreport.Shown{
+		o.Shown = horizontal.Shown{
 			ScheduleActive: of.shown[statusreport.ScheduleActive], FallbackActive: of.shown[statusreport.FallbackActive],
 		}
 	}
@@ -255,7 +255,7 @@ func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string,
 	if d.Rescale && outcome.Error == "" {
 		of.current = d.Desired
 	}
-	seen := &seen{decision: d.Clone(), report: d.Report(outcome), next: next, specs: p.Metrics}
+	seen := &seen{decision: d.Clone(), report: statusreport.Of(&d, outcome), next: next, specs: p.Metrics}
 	for _, c := range seen.report.Conditions {
 		if of.shown == nil {
 			of.shown = map[string]bool{}
@@ -323,7 +323,7 @@ func why(of *seen) string {
 		all = append(all, d.Stabilized.Reason.String())
 	}
 	for _, m := range d.Metrics {
-		if m.Verdict > verdict.Scaled {
+		if m.Verdict > metric.Scaled {
 			all = append(all, m.Verdict.String())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 func making(t *rapid.T) maker {
@@ -171,7 +172,7 @@ func TestIdempotent(t *testing.T) {
 		if s.policy.Divergences.Has(divergence.WindowHistory) && diff != "" {
 			t.Fatalf("the second remembers otherwise (-first +second):\n%s", diff)
 		}
-		if diff := cmp.Diff(first.Report(horizontal.Outcome{}), second.Report(horizontal.Outcome{})); diff != "" {
+		if diff := cmp.Diff(statusreport.Of(&first, horizontal.Outcome{}), statusreport.Of(&second, horizontal.Outcome{})); diff != "" {
 			t.Fatalf("the second says otherwise (-first +second):\n%s", diff)
 		}
 	})

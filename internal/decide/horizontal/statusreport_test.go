@@ -402,7 +402,7 @@ func TestReport(t *testing.T) {
 			report := func(set divergence.Set) statusreport.Report {
 				p.Divergences = set
 				d, _ := horizontal.Decide(noon, &p, tt.state.Clone(), &tt.observation)
-				return d.Report(tt.outcome)
+				return statusreport.Of(&d, tt.outcome)
 			}
 			if diff := cmp.Diff(tt.truth, report(divergence.Default)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
@@ -430,7 +430,7 @@ func TestHistoryReasonOfUpstream(t *testing.T) {
 	p, o := policy(1, 10), see(3, length(3))
 	p.Divergences = divergence.None
 	d, _ := horizontal.Decide(noon, &p, remembering(past{time.Minute, 5}), &o)
-	r := d.Report(horizontal.Outcome{})
+	r := statusreport.Of(&d, horizontal.Outcome{})
 	want := []statusreport.Event{rescaled("New size: 5; reason: ")}
 	if diff := cmp.Diff(want, r.Events); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -127,7 +128,7 @@ func TestSurgeIsNotChased(t *testing.T) {
 func TestSurgeReason(t *testing.T) {
 	p, o := surging(), busy(4, 10, 10, 1)
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-	r := d.Report(horizontal.Outcome{At: noon})
+	r := statusreport.Of(&d, horizontal.Outcome{At: noon})
 	if want := "cpu resource utilization (percentage of request) above target in the last 2 s"; r.Reason != want {
 		t.Errorf("got %q, want %q", r.Reason, want)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/otherwriter"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
@@ -55,12 +54,12 @@ type Observation struct {
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
 	// Conflict is with a vertical autoscaler.
-	Conflict statusreport.Conflict
+	Conflict Conflict
 	// Shown are the conditions of a WorkloadAutoscaler that are True in its status, and CreatedAt is when it was created.
-	Shown     statusreport.Shown
+	Shown     Shown
 	CreatedAt time.Time
 	// Refusal is why a WorkloadAutoscaler may not write the scale.
-	Refusal statusreport.Refusal
+	Refusal Refusal
 	// StartUp is how long pods of the target take from their creation until they are ready; 0 if it is not known.
 	StartUp time.Duration
 	// Pods are the pods that the scale's selector selects.
@@ -71,6 +70,27 @@ type Observation struct {
 
 // defersLowering reports whether a lower count is left to a later decision.
 func (o *Observation) defersLowering() bool { return o.Trigger == trigger.Event || o.NewerAwaited }
+
+// Conflict is that of the object's Utilization targets with a vertical autoscaler that changes what they divide by.
+type Conflict struct {
+	// Message says which; empty when there is none.
+	Message string
+	// Shown is the status of the object's condition about it.
+	Shown bool
+}
+
+// Shown are the conditions of a WorkloadAutoscaler that are True in its status.
+type Shown struct {
+	ScheduleActive, FallbackActive bool
+	// LimitedByPause says that ScalingLimited is True because of the mode Paused.
+	LimitedByPause bool
+}
+
+// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode; the zero value is nothing.
+type Refusal struct {
+	// Reason and Message are the condition's and the event's. Summary says it in a few words.
+	Reason, Message, Summary string
+}
 
 // Target is the scale of the target.
 type Target struct {

@@ -23,7 +23,7 @@ type WorkloadAutoscaler struct {
 
 // schedule tightens the bounds by the schedules in force.
 func (d *Decision) schedule(work *workspace) {
-	if w := d.policy.WorkloadAutoscaler; w != nil && len(w.Schedules) > 0 {
+	if w := d.Policy.WorkloadAutoscaler; w != nil && len(w.Schedules) > 0 {
 		d.Schedules = work.schedules.At(d.At, w.Schedules, d.Bounds)
 		d.Bounds = d.Schedules.Bounds
 	}
@@ -33,7 +33,7 @@ func (d *Decision) schedule(work *workspace) {
 // from there to that of a schedule as fast as the policies permit. No window delays it: it protects from metrics that
 // come and go, and a schedule's time is known.
 func (d *Decision) lowered(s *State) int32 {
-	p, bound := d.policy, d.Bounds.MaxReplicas
+	p, bound := d.Policy, d.Bounds.MaxReplicas
 	if p.Behavior == nil || bound == p.MaxReplicas {
 		return bound
 	}
@@ -45,9 +45,10 @@ func (d *Decision) lowered(s *State) int32 {
 	return min(p.MaxReplicas, limited.Replicas)
 }
 
-func (d *Decision) mode() mode.Mode {
-	switch w := d.policy.WorkloadAutoscaler; {
-	case d.refusal.Reason != "":
+// Mode is the object's mode; Preview where the decision may not be carried out.
+func (d *Decision) Mode() mode.Mode {
+	switch w := d.Policy.WorkloadAutoscaler; {
+	case d.Refusal.Reason != "":
 		return mode.Preview
 	case w != nil:
 		return w.Mode
@@ -60,7 +61,7 @@ var noPods = metric.Reading{Pending: true}
 
 // evaluateOwn finds the active fallbacks and whether the target may go to zero.
 func (d *Decision) evaluateOwn(s *State, o *Observation) {
-	p := d.policy
+	p := d.Policy
 	if p.WorkloadAutoscaler == nil {
 		return
 	}
@@ -83,7 +84,7 @@ func (d *Decision) mayLower() bool {
 
 // ofMetrics is the largest proposal of the metrics, their fallbacks included.
 func (d *Decision) ofMetrics() (best proposal.Proposal) {
-	p, mayLower := d.policy, d.mayLower()
+	p, mayLower := d.Policy, d.mayLower()
 	if best = proposal.OfMetrics(d.Metrics, mayLower); d.Zero.IsIdle {
 		best = zero.Inactive(p.Metrics, d.Metrics, mayLower)
 	}
@@ -101,7 +102,7 @@ func (d *Decision) ofMetrics() (best proposal.Proposal) {
 // scalesToZero reports whether the last replica goes: no metric has been active for the cooldown. Windows and rates do
 // not hold it, but bring the count down to one.
 func (d *Decision) scalesToZero(o *Observation) bool {
-	p := d.policy
+	p := d.Policy
 	return d.Zero.IsCooledDown && d.Current == 1 && d.Limited.Replicas <= 1 && d.Proposed.Replicas <= 1 &&
 		d.Proposed.MayLower && !o.defersLowering() && zero.MayBe(p.Metrics, p.MinReplicas) &&
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
@@ -113,17 +114,16 @@ func (d *Decision) setAtOnce(replicas int32) {
 	d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
 }
 
-// applyMode changes the decision as the mode says.
 func (d *Decision) applyMode(s *State) {
 	d.ActiveDesired = d.Desired
-	switch d.mode() {
+	switch d.Mode() {
 	case mode.Preview:
 		d.Rescale = false
 	case mode.Paused:
 		d.Desired = d.Current
-		if held := d.policy.WorkloadAutoscaler.PausedReplicas; held != nil &&
-			d.target.Selector.Problem != podselector.Ambiguous {
-			d.Desired = min(*held, d.policy.MaxReplicas)
+		if held := d.Policy.WorkloadAutoscaler.PausedReplicas; held != nil &&
+			d.Target.Selector.Problem != podselector.Ambiguous {
+			d.Desired = min(*held, d.Policy.MaxReplicas)
 		}
 		if d.Rescale = d.Desired != d.Current; d.Rescale || d.Branch != BranchAwaiting {
 			d.Branch = BranchPaused
@@ -137,9 +137,9 @@ func (d *Decision) applyMode(s *State) {
 // Proposals appends what each source asks for: metrics, the surge window, fallbacks, schedules and the forecast.
 func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	return (&proposal.Sources{
-		Specs: d.policy.Metrics, Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active,
+		Specs: d.Policy.Metrics, Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active,
 		Schedules: d.Schedules.InForce, IsIdle: d.Zero.IsIdle, Forecast: &d.Forecast,
-		ForecastMode: d.policy.Forecast.Mode, Ahead: d.ForecastReplicas,
+		ForecastMode: d.Policy.Forecast.Mode, Ahead: d.ForecastReplicas,
 	}).Append(dst)
 }
 

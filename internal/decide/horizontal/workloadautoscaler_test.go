@@ -337,7 +337,7 @@ func TestPlainWorkloadAutoscaler(t *testing.T) {
 		if diff := cmp.Diff(before, after, remembered); diff != "" {
 			t.Fatalf("remembers otherwise (-HPA +WorkloadAutoscaler):\n%s", diff)
 		}
-		a, b := want.Report(horizontal.Outcome{}), got.Report(horizontal.Outcome{})
+		a, b := statusreport.Of(&want, horizontal.Outcome{}), statusreport.Of(&got, horizontal.Outcome{})
 		a.Rename("WorkloadAutoscaler")
 		if diff := cmp.Diff(a, b); diff != "" {
 			t.Fatalf("reports otherwise (-HPA +WorkloadAutoscaler):\n%s", diff)
@@ -359,7 +359,7 @@ func TestUsedBuffersOfWorkloadAutoscaler(t *testing.T) {
 			for name, of := range map[string][2]any{
 				"schedules": {want.Schedules, got.Schedules}, "fallbacks": {want.Fallbacks, got.Fallbacks},
 				"zero": {want.Zero, got.Zero}, "desired": {want.Desired, got.Desired},
-				"report": {want.Report(horizontal.Outcome{}), got.Report(horizontal.Outcome{})},
+				"report": {statusreport.Of(&want, horizontal.Outcome{}), statusreport.Of(&got, horizontal.Outcome{})},
 			} {
 				if diff := cmp.Diff(of[0], of[1], cmpopts.EquateEmpty(), cmp.Comparer(sameSchedule)); diff != "" {
 					t.Fatalf("other %s (-new buffers +used):\n%s", name, diff)
@@ -398,7 +398,7 @@ func TestStateOfFallbacksIsKept(t *testing.T) {
 	if d.Desired != 6 || d.Proposed.Source != proposal.Fallback {
 		t.Errorf("%+v leads to %d, want 6 of 7 by the doubling of 3", d.Proposed, d.Desired)
 	}
-	if r := d.Report(horizontal.Outcome{}); !hasEvent(r.Events, "FallbackActivated") {
+	if r := statusreport.Of(&d, horizontal.Outcome{}); !hasEvent(r.Events, "FallbackActivated") {
 		t.Errorf("no event: %+v", r.Events)
 	}
 	// Without the fallback nothing is remembered.
@@ -437,7 +437,7 @@ func TestEventsOfFallbacksWait(t *testing.T) {
 		if d.Branch == horizontal.BranchAwaiting {
 			continue
 		}
-		events := d.Report(horizontal.Outcome{}).Events
+		events := statusreport.Of(&d, horizontal.Outcome{}).Events
 		for _, name := range []string{"FallbackActivated", "FallbackDeactivated"} {
 			if hasEvent(events, name) != (name == step.event) {
 				t.Errorf("step %d: want the event %q, got %+v", i, step.event, events)

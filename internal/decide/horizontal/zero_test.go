@@ -72,7 +72,7 @@ func TestZeroCondition(t *testing.T) {
 			s := remembering(past{time.Hour, tt.current})
 			d, _ := horizontal.Decide(noon, &p, s, &o)
 			var got condition.Status
-			for _, c := range d.Report(horizontal.Outcome{At: noon, Error: tt.error}).Conditions {
+			for _, c := range statusreport.Of(&d, horizontal.Outcome{At: noon, Error: tt.error}).Conditions {
 				if c.Type == statusreport.ScaledToZero {
 					got = c.Status
 				}
@@ -204,7 +204,7 @@ func TestLostZeroCondition(t *testing.T) {
 			o.ScaledToZero = false
 			d, s := horizontal.Decide(noon, &p, tt.state, &o)
 			got := false
-			for _, c := range d.Report(horizontal.Outcome{At: noon}).Conditions {
+			for _, c := range statusreport.Of(&d, horizontal.Outcome{At: noon}).Conditions {
 				got = got || c.Type == statusreport.ScaledToZero && c.Status == condition.True
 			}
 			if got != tt.want {

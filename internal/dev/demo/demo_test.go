@@ -186,9 +186,13 @@ func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
 	if err := workloads[0].autoscaler.create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want, got := autoscalerSpec(plan), observehorizontal.WorkloadAutoscaler(stored).Spec
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stored.ObjectMeta, Spec: autoscalerSpec(plan)}
+	want, _, _ := observehorizontal.PolicyOf(observehorizontal.HPA(hpa), observehorizontal.DefaultOptions())
+	got, _, refusal := observehorizontal.PolicyOf(observehorizontal.WorkloadAutoscaler(stored),
+		observehorizontal.DefaultOptions())
+	got.WorkloadAutoscaler, got.Metrics[0].GivenName = nil, ""
+	if diff := cmp.Diff(want, got); diff != "" || refusal.Reason != "" {
+		t.Errorf("%s, policy (-want +got):\n%s", refusal.Message, diff)
 	}
 	if err := o.awaitMetrics(t.Context(), workloads[:1]); err != nil {
 		t.Error(err)
@@ -260,11 +264,29 @@ func TestScreenShowsEverything(t *testing.T) {
 		{Name: "api", Wanted: 2, Ready: 2, Metric: "9.5/s of 10/s", Status: []string{"limit: ScaleUpRate"}},
 	}})
 	r.scaled(ScaleEvent{Workload: "api", From: 1, To: 5, Reason: "because"})
-	got := screen{record: r, total: time.Minute}.View().Content
+	got := screen{total: time.Minute}.draw(r)
 	for _, want := range []string{"75 requests/s each", "web   5 wanted,  4 ready", "████·", "api  1 -> 5  because", "ValidMetricFound",
 		"limit: ScaleUpRate", "9.5/s of 10/s", "api wanted"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, got)
 		}
+	}
+}
+
+// A line more than the terminal has would scroll, and what is drawn next would begin in the middle.
+func TestFrameFitsTheTerminal(t *testing.T) {
+	for height, want := range map[int]string{
+		0: "\x1b[Ha\x1b[K\r\nb\x1b[K\r\nc\x1b[K\r\n\x1b[0J",
+		3: "\x1b[Ha\x1b[K\r\nb\x1b[K\r\n\x1b[0J",
+	} {
+		if got := frame("a\nb\nc\n", height); got != want {
+			t.Errorf("%d lines: %q, want %q", height, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if err := (screen{out: &out}).run(ctx, &record{}); err != nil || !strings.HasSuffix(out.String(), wrapLines+showCursor) {
+		t.Errorf("the terminal is left as it was: %q, %v", out.String(), err)
 	}
 }

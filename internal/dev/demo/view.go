@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/guptarohit/asciigraph"
+	"golang.org/x/term"
 )
 
 // A view shows the record until the context ends.
@@ -67,44 +68,65 @@ func (s Sample) line() string {
 
 // screen is the live view of a terminal.
 type screen struct {
-	record *record
-	total  time.Duration
-	out    io.Writer
+	total time.Duration
+	out   io.Writer
 }
 
-type tick struct{}
-
-func again() tea.Cmd {
-	return tea.Tick(refresh, func(time.Time) tea.Msg { return tick{} })
-}
+// What a terminal does when it reads these.
+const (
+	hideCursor = "\x1b[?25l"
+	showCursor = "\x1b[?25h"
+	cutLines   = "\x1b[?7l" // at the right border, instead of going on below
+	wrapLines  = "\x1b[?7h"
+	toTopLeft  = "\x1b[H"
+	clearLine  = "\x1b[K"  // from the cursor on
+	clearBelow = "\x1b[0J" // and right of it
+	clearAll   = "\x1b[2J"
+)
 
 func (s screen) run(ctx context.Context, r *record) error {
-	s.record = r
-	// Ctrl-C is the caller's: it ends the cluster too.
-	_, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithOutput(s.out), tea.WithInput(nil),
-		tea.WithoutSignalHandler()).Run()
-	if err != nil && ctx.Err() == nil {
+	ticker := time.NewTicker(refresh)
+	defer ticker.Stop()
+	if _, err := io.WriteString(s.out, hideCursor+cutLines+clearAll); err != nil {
 		return fmt.Errorf("live view: %w", err)
 	}
-	return nil
-}
-
-// Init starts the refresh.
-func (s screen) Init() tea.Cmd { return again() }
-
-// Update refreshes; there are no keys.
-func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(tick); ok {
-		return s, again()
+	for {
+		if _, err := io.WriteString(s.out, frame(s.draw(r), height(s.out))); err != nil {
+			return fmt.Errorf("live view: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			_, err := io.WriteString(s.out, wrapLines+showCursor)
+			return err
+		case <-ticker.C:
+		}
 	}
-	return s, nil
 }
 
-// View draws the record.
-func (s screen) View() tea.View {
-	samples, scales := s.record.snapshot()
+// height is how many lines the terminal has; 0 is unknown.
+func height(out io.Writer) int {
+	if f, isFile := out.(*os.File); isFile {
+		if _, lines, err := term.GetSize(int(f.Fd())); err == nil {
+			return lines
+		}
+	}
+	return 0
+}
+
+// frame replaces what a terminal of that many lines shows. A line more would move all of them up.
+func frame(text string, height int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if height > 0 {
+		lines = lines[:min(len(lines), height-1)]
+	}
+	return toTopLeft + strings.Join(lines, clearLine+"\r\n") + clearLine + "\r\n" + clearBelow
+}
+
+// draw draws the record.
+func (s screen) draw(r *record) string {
+	samples, scales := r.snapshot()
 	if len(samples) == 0 {
-		return tea.NewView("waiting for the first sample ...\n")
+		return "waiting for the first sample ...\n"
 	}
 	last := samples[len(samples)-1]
 	var b strings.Builder
@@ -128,7 +150,7 @@ func (s screen) View() tea.View {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	return tea.NewView(b.String())
+	return b.String()
 }
 
 // bar draws a block for each ready replica and a dot for each that is awaited.

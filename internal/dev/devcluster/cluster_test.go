@@ -334,8 +334,9 @@ func TestControlPlaneAloneLeavesNodesAndPodsToTheCaller(t *testing.T) {
 
 func TestControlPlaneAloneHasNoSimulation(t *testing.T) {
 	for name, config := range map[string]devcluster.Config{
-		"nodes":   {BinDir: t.TempDir(), ControlPlaneOnly: true, Nodes: 1},
-		"metrics": {BinDir: t.TempDir(), ControlPlaneOnly: true, MetricsServer: true},
+		"nodes":    {BinDir: t.TempDir(), ControlPlaneOnly: true, Nodes: 1},
+		"kubelets": {BinDir: t.TempDir(), ControlPlaneOnly: true, Kubelets: true},
+		"metrics":  {BinDir: t.TempDir(), ControlPlaneOnly: true, MetricsServer: true},
 	} {
 		if _, err := devcluster.Start(t.Context(), config); err == nil ||
 			!strings.Contains(err.Error(), "control plane alone") {

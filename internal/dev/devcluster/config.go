@@ -32,7 +32,7 @@ type Config struct {
 	// BinDir is the folder of the parts' binaries, as Build returns it.
 	BinDir string
 	// ControlPlaneOnly leaves out the nodes, the scheduler and KWOK: nodes and pods are then the caller's alone, and
-	// can be many more than the simulation carries. It excludes Nodes and MetricsServer.
+	// can be many more than the simulation carries. It excludes Nodes, Kubelets and MetricsServer.
 	ControlPlaneOnly bool
 	// Scheduler runs kube-scheduler although ControlPlaneOnly leaves it out: for nodes that are real.
 	Scheduler bool
@@ -43,7 +43,9 @@ type Config struct {
 	// StartupDelay is the time from a pod's start to its readiness unless the pod's annotation says otherwise;
 	// 0 means DefaultStartupDelay.
 	StartupDelay time.Duration
-	// MetricsServer runs metrics-server, the simulated kubelets that it scrapes, and the metrics adapter.
+	// Kubelets serves what simulated kubelets say about pods, and what pods say about themselves.
+	Kubelets bool
+	// MetricsServer runs metrics-server and the metrics adapter, with the Kubelets that they need.
 	MetricsServer bool
 	// MetricResolution is metrics-server's scrape interval; 0 means DefaultMetricResolution, its least.
 	MetricResolution time.Duration
@@ -67,7 +69,8 @@ func (c Config) completed() (Config, error) {
 	if c.Nodes < 0 || c.Nodes > maxNodes {
 		return c, fmt.Errorf("devcluster: %d nodes asked for, 0 to %d are possible", c.Nodes, maxNodes)
 	}
-	if c.ControlPlaneOnly && (c.Nodes != 0 || c.MetricsServer) {
+	c.Kubelets = c.Kubelets || c.MetricsServer
+	if c.ControlPlaneOnly && (c.Nodes != 0 || c.Kubelets) {
 		return c, errors.New("devcluster: a control plane alone has no simulated nodes and no metrics-server")
 	}
 	if c.Nodes == 0 && !c.ControlPlaneOnly {

@@ -103,7 +103,7 @@ func (c *components) startControllerManager(ctx context.Context, extra []string)
 	if !c.config.HPAController {
 		controllers += ",-horizontal-pod-autoscaler-controller"
 	}
-	if c.config.MetricsServer {
+	if c.config.Kubelets {
 		controllers += withoutEndpoints
 	}
 	flags := withFlags([]string{

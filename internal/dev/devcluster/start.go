@@ -83,10 +83,12 @@ func (c *Cluster) start(ctx context.Context) error {
 	if !c.config.ControlPlaneOnly {
 		steps["nodes and "+partKWOK] = func() error { return errors.Join(c.createNodes(ctx), c.startKWOK(ctx)) }
 	}
-	if c.config.MetricsServer {
+	if c.config.Kubelets {
 		if err := c.startSimulation(ctx); err != nil {
 			return err
 		}
+	}
+	if c.config.MetricsServer {
 		steps[partMetricsServer] = func() error { return c.startFirstMetricsServer(ctx) }
 		steps["metrics adapter"] = func() error { return c.startAdapter(ctx, c.simulation.world) }
 	}

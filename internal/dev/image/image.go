@@ -1,6 +1,10 @@
 // Package image assembles container images: no registry, no container engine, no
 // base image. The same files give the same image, byte for byte. Plimsoll's own has
 // the static program alone.
+//
+// ko compiles what it packs, and puts it on a base image from a registry. A release's
+// image has the very program of its archives, and images of a real node's pods have
+// programs that are not Go's.
 package image
 
 import (

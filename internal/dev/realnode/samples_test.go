@@ -2,14 +2,21 @@ package realnode
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // TestSamples reads what a real kubelet answered.
 func TestSamples(t *testing.T) {
-	text, err := os.Open("../../collect/kubelet/text/testdata/kubelet-v1.37.1.txt")
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.Open(filepath.Join(root, "internal", "collect", "kubelet", "text", "testdata", "kubelet-v1.37.1.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ var installations = []struct{ name, folder, what string }{
 func (r *run) manifests(context.Context) error {
 	config := filepath.Join(r.config.Root, "config")
 	comment := func(what string) string {
-		return fmt.Sprintf("Plimsoll %s: %s. docs/upgrade.md says what to apply first.", r.config.Version, what)
+		return fmt.Sprintf("Plimsoll %s: %s. docs/install.md says what to apply first.", r.config.Version, what)
 	}
 	repository, _, _ := strings.Cut(image.DefaultTag, ":")
 	for _, i := range installations {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // How far two clocks may differ. Schedules, stabilization windows and samples count in seconds.
@@ -16,13 +15,13 @@ const (
 
 const clockRemedy = "synchronize the clock: check chrony, systemd-timesyncd or the time source of the virtual machine"
 
-func clock(f *facts.Facts) []doctor.Finding {
+func clock(f *doctor.Facts) []doctor.Finding {
 	server := &f.Server
 	if server.Unread != nil {
 		return unknown("the API server's clock", server.Unread)
 	}
 	if !server.Value.HasClock {
-		return unknown("the API server's clock", &facts.Unread{Why: "its answers have no Date"})
+		return unknown("the API server's clock", &doctor.Unread{Why: "its answers have no Date"})
 	}
 	var found []doctor.Finding
 	off := certain(server.Value.Ahead, server.Value.Uncertainty)
@@ -63,12 +62,12 @@ func clock(f *facts.Facts) []doctor.Finding {
 }
 
 // kubeletAhead is how far a node's clock is ahead of the API server's.
-func kubeletAhead(f *facts.Facts, k *facts.Kubelet) time.Duration {
+func kubeletAhead(f *doctor.Facts, k *doctor.Kubelet) time.Duration {
 	return k.Date.Sub(k.ReadAt.Add(f.Server.Value.Ahead))
 }
 
 // nodesAgree says on whose side the nodes are, where that is known.
-func nodesAgree(f *facts.Facts) string {
+func nodesAgree(f *doctor.Facts) string {
 	compared, withServer := 0, 0
 	for i := range f.Kubelets {
 		k := &f.Kubelets[i]
@@ -106,7 +105,7 @@ func disagree(n int) string {
 }
 
 // leaseClocks finds holders of leases that renew them in the future.
-func leaseClocks(f *facts.Facts) []doctor.Finding {
+func leaseClocks(f *doctor.Facts) []doctor.Finding {
 	leases := f.Leases.Value
 	if own := f.ControllerManager.Value.Lease; own != nil {
 		leases = append(leases[:len(leases):len(leases)], *own)

@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // install is the command that installs what this version has, or installs it again: as it was installed before.
-func install(f *facts.Facts) string {
+func install(f *doctor.Facts) string {
 	if release, isOne := f.Release(); isOne {
 		return fmt.Sprintf("helm upgrade %s charts/plimsoll --namespace %s --reset-then-reuse-values", release.Name,
 			release.Namespace)
@@ -27,7 +26,7 @@ func install(f *facts.Facts) string {
 	return "helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace"
 }
 
-func definitions(f *facts.Facts) []doctor.Finding {
+func definitions(f *doctor.Facts) []doctor.Finding {
 	if f.Definitions.Unread != nil {
 		return unknown("the CustomResourceDefinitions", f.Definitions.Unread)
 	}
@@ -54,7 +53,7 @@ func definitions(f *facts.Facts) []doctor.Finding {
 		len(f.Definitions.Value))
 }
 
-func definition(f *facts.Facts, d *facts.Definition) []doctor.Finding {
+func definition(f *doctor.Facts, d *doctor.Definition) []doctor.Finding {
 	found := doctor.Finding{
 		Level: doctor.Problem, Object: "CustomResourceDefinition " + d.Name,
 		Why:     "the controller cannot read these objects",

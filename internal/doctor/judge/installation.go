@@ -9,14 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // leaseGrace is how long after its end a Lease may wait for the next leader. firstLeaderGrace is how long pods may be
 // ready before one of them leads: the first pods of an installation, or after the Lease's last holder was killed.
 const leaseGrace, firstLeaderGrace = 15 * time.Second, time.Minute
 
-func installation(f *facts.Facts) []doctor.Finding {
+func installation(f *doctor.Facts) []doctor.Finding {
 	if f.Deployments.Unread != nil {
 		return unknown("whether Plimsoll is installed", f.Deployments.Unread)
 	}
@@ -39,12 +38,12 @@ func installation(f *facts.Facts) []doctor.Finding {
 
 // deployed is what is wrong with a Deployment. One elsewhere than where Plimsoll runs may be anybody's, and is no
 // problem of Plimsoll's.
-func deployed(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+func deployed(f *doctor.Facts, d *doctor.Deployment) []doctor.Finding {
 	found := append(notReady(d), skew(f, d)...)
-	if d.Component == facts.Controller {
+	if d.Component == doctor.Controller {
 		found = append(found, leader(f, d)...)
 	}
-	runsHere := func(c facts.Deployment) bool { return c.Namespace == d.Namespace }
+	runsHere := func(c doctor.Deployment) bool { return c.Namespace == d.Namespace }
 	if !slices.ContainsFunc(f.Expected(), runsHere) {
 		for i := range found {
 			found[i].Level = min(found[i].Level, doctor.Warning)
@@ -53,7 +52,7 @@ func deployed(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	return found
 }
 
-func twice(all []facts.Deployment) doctor.Finding {
+func twice(all []doctor.Deployment) doctor.Finding {
 	var names []string
 	for i := range all {
 		names = append(names, all[i].Namespace+"/"+all[i].Name)
@@ -61,19 +60,19 @@ func twice(all []facts.Deployment) doctor.Finding {
 	return doctor.Finding{
 		Level: doctor.Warning, What: "Plimsoll is installed more than once: " + listed(names),
 		Why: "each object is left to the first installation, so that the others do nothing and cost the same",
-		Do:  "delete all but one, or give each namespaces of its own (docs/acting.md)",
+		Do:  "delete all but one, or give each namespaces of its own (docs/install.md)",
 	}
 }
 
 // unready is the effect on objects while no pod of a component is ready.
-var unready = map[facts.Component]string{
-	facts.Controller:          "nothing is scaled",
-	facts.Recommender:         "recommendations stay as they are",
-	facts.Updater:             "pods keep the requests that they have",
-	facts.AdmissionController: "new pods start without their recommended requests",
+var unready = map[doctor.Component]string{
+	doctor.Controller:          "nothing is scaled",
+	doctor.Recommender:         "recommendations stay as they are",
+	doctor.Updater:             "pods keep the requests that they have",
+	doctor.AdmissionController: "new pods start without their recommended requests",
 }
 
-func notReady(d *facts.Deployment) []doctor.Finding {
+func notReady(d *doctor.Deployment) []doctor.Finding {
 	if d.Ready >= d.Wanted && d.Wanted > 0 {
 		return nil
 	}
@@ -82,7 +81,7 @@ func notReady(d *facts.Deployment) []doctor.Finding {
 		What:    fmt.Sprintf("%d of %d pods are ready", d.Ready, d.Wanted),
 		Why:     "the other pods cannot stand in for one that ends",
 		Do:      "see why pods do not start or are not ready",
-		Command: fmt.Sprintf("kubectl describe pods -n %s -l %s=%s", d.Namespace, facts.NameLabel, d.Component),
+		Command: fmt.Sprintf("kubectl describe pods -n %s -l %s=%s", d.Namespace, doctor.NameLabel, d.Component),
 	}
 	if d.Ready == 0 {
 		found.Level, found.Why = doctor.Problem, unready[d.Component]
@@ -95,8 +94,7 @@ func notReady(d *facts.Deployment) []doctor.Finding {
 	return []doctor.Finding{found}
 }
 
-// leader says whether some replica leads.
-func leader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+func leader(f *doctor.Facts, d *doctor.Deployment) []doctor.Finding {
 	if d.Ready == 0 || d.Flag("leader-elect") == "false" {
 		return nil
 	}
@@ -113,7 +111,7 @@ func leader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	return found
 }
 
-func noLeader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+func noLeader(f *doctor.Facts, d *doctor.Deployment) []doctor.Finding {
 	namespace, name := f.LeaseOf(d)
 	for i := range f.Leases.Value {
 		if l := &f.Leases.Value[i]; l.Namespace == namespace && l.Name == name {
@@ -129,7 +127,7 @@ func noLeader(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
 	}}
 }
 
-func expired(f *facts.Facts, l *facts.Lease) []doctor.Finding {
+func expired(f *doctor.Facts, l *doctor.Lease) []doctor.Finding {
 	silent := l.ReadAt.Add(f.Server.Value.Ahead).Sub(l.Renewed) - f.Server.Value.Uncertainty
 	if l.Holder != "" && silent <= l.Duration+leaseGrace {
 		return nil
@@ -140,7 +138,7 @@ func expired(f *facts.Facts, l *facts.Lease) []doctor.Finding {
 			short(l.Duration)),
 		Why:     "nothing is decided while no replica leads",
 		Do:      "read the controller's log, and check that its pods reach the API server",
-		Command: fmt.Sprintf("kubectl logs -n %s -l %s=%s", l.Namespace, facts.NameLabel, facts.Controller),
+		Command: fmt.Sprintf("kubectl logs -n %s -l %s=%s", l.Namespace, doctor.NameLabel, doctor.Controller),
 	}
 	if l.Holder == "" {
 		found.What = "no leader: the Lease has no holder"
@@ -149,7 +147,7 @@ func expired(f *facts.Facts, l *facts.Lease) []doctor.Finding {
 }
 
 // skew compares the version of an image with this program's, where both have one.
-func skew(f *facts.Facts, d *facts.Deployment) []doctor.Finding {
+func skew(f *doctor.Facts, d *doctor.Deployment) []doctor.Finding {
 	image, _, _ := strings.Cut(d.Image, "@")
 	_, tag, hasTag := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	there, err := version.ParseSemantic(tag)

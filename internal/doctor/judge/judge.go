@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Check is one of them.
@@ -17,7 +16,7 @@ type Check struct {
 	Name string
 	// About says what it examines.
 	About string
-	run   func(*facts.Facts) []doctor.Finding
+	run   func(*doctor.Facts) []doctor.Finding
 }
 
 // All are the checks, in the order in which their findings are shown.
@@ -41,12 +40,12 @@ func All() []Check {
 }
 
 // Judge makes the findings of all checks.
-func Judge(f *facts.Facts) doctor.Report {
+func Judge(f *doctor.Facts) doctor.Report {
 	var report doctor.Report
 	for _, check := range All() {
 		for _, finding := range check.run(f) {
 			finding.Check = check.Name
-			finding.Command = shell.ToCluster(finding.Command, f.Program.ClusterFlags)
+			finding.Command = output.CommandToCluster(finding.Command, f.Program.ClusterFlags)
 			report.Findings = append(report.Findings, finding)
 		}
 	}
@@ -58,7 +57,7 @@ func ok(format string, args ...any) []doctor.Finding {
 }
 
 // unread is the finding about something that is not known.
-func unread(what string, why *facts.Unread) doctor.Finding {
+func unread(what string, why *doctor.Unread) doctor.Finding {
 	found := doctor.Finding{Level: doctor.Unknown, What: what + ": " + why.Why}
 	if why.Right != "" {
 		found.What = fmt.Sprintf("%s: you may not %s", what, why.Right)
@@ -67,7 +66,7 @@ func unread(what string, why *facts.Unread) doctor.Finding {
 	return found
 }
 
-func unknown(what string, why *facts.Unread) []doctor.Finding {
+func unknown(what string, why *doctor.Unread) []doctor.Finding {
 	return []doctor.Finding{unread(what, why)}
 }
 

@@ -10,102 +10,101 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-func hpa(name string, writes ...facts.Write) facts.Autoscaler {
-	return facts.Autoscaler{
-		Object:    facts.Object{Kind: hpaKind, Namespace: "shop", Name: name},
-		Target:    facts.Target{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: name},
+func hpa(name string, writes ...doctor.Write) doctor.Autoscaler {
+	return doctor.Autoscaler{
+		Object:    doctor.Object{Kind: hpaKind, Namespace: "shop", Name: name},
+		Target:    doctor.Target{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: name},
 		Resources: []string{"cpu"}, UsesResources: true, HasStatus: true, Created: ago(time.Hour), Writes: writes,
 	}
 }
 
 // good is a cluster with Plimsoll in which nothing is wrong.
-func good() *facts.Facts {
-	f := &facts.Facts{Now: now, Program: facts.Program{
+func good() *doctor.Facts {
+	f := &doctor.Facts{Now: now, Program: doctor.Program{
 		Version: "v1.2.0", Namespace: "plimsoll-system", Lease: "plimsoll-controller"}}
-	f.Server.Value = facts.Server{Version: "v1.37.1", HasClock: true, Uncertainty: 510 * time.Millisecond}
-	f.HPAs.Value = []facts.Autoscaler{hpa("web", facts.Write{By: "plimsoll", At: ago(time.Minute)})}
-	f.Deployments.Value = []facts.Deployment{{
-		Object:    facts.Object{Kind: "Deployment", Namespace: "plimsoll-system", Name: "plimsoll-controller"},
-		Component: facts.Controller, Wanted: 2, Ready: 2, Account: "plimsoll-controller",
+	f.Server.Value = doctor.Server{Version: "v1.37.1", HasClock: true, Uncertainty: 510 * time.Millisecond}
+	f.HPAs.Value = []doctor.Autoscaler{hpa("web", doctor.Write{By: "plimsoll", At: ago(time.Minute)})}
+	f.Deployments.Value = []doctor.Deployment{{
+		Object:    doctor.Object{Kind: "Deployment", Namespace: "plimsoll-system", Name: "plimsoll-controller"},
+		Component: doctor.Controller, Wanted: 2, Ready: 2, Account: "plimsoll-controller",
 		Image: "ghcr.io/plimsoll-dev/plimsoll:v1.2.3",
 	}}
-	f.Leases.Value = []facts.Lease{{
-		Object: facts.Object{Kind: "Lease", Namespace: "plimsoll-system", Name: "plimsoll-controller"}, Holder: "a",
+	f.Leases.Value = []doctor.Lease{{
+		Object: doctor.Object{Kind: "Lease", Namespace: "plimsoll-system", Name: "plimsoll-controller"}, Holder: "a",
 		Renewed: ago(2 * time.Second), Duration: 15 * time.Second, ReadAt: now,
 	}}
-	f.APIServices.Value = []facts.APIService{{Name: "v1beta1.metrics.k8s.io", Group: "metrics.k8s.io", IsAvailable: true}}
-	f.Samples.Value = facts.Samples{IsServed: true, Version: "v1beta1", ReadAt: now, Pods: 9,
+	f.APIServices.Value = []doctor.APIService{{Name: "v1beta1.metrics.k8s.io", Group: "metrics.k8s.io", IsAvailable: true}}
+	f.Samples.Value = doctor.Samples{IsServed: true, Version: "v1beta1", ReadAt: now, Pods: 9,
 		Newest: ago(15 * time.Second), Oldest: ago(40 * time.Second), OldestPod: "shop/web-1", Window: 15 * time.Second}
-	f.Nodes.Value = []facts.Node{{Name: "a", IsReady: true}}
-	f.Kubelets = []facts.Kubelet{{Node: "a", ReadAt: now, Date: now, Newest: ago(8 * time.Second)}}
-	f.Definitions.Value = []facts.Definition{{
+	f.Nodes.Value = []doctor.Node{{Name: "a", IsReady: true}}
+	f.Kubelets = []doctor.Kubelet{{Node: "a", ReadAt: now, Date: now, Newest: ago(8 * time.Second)}}
+	f.Definitions.Value = []doctor.Definition{{
 		Name: "workloadautoscalers.plimsoll.dev", Exists: true, IsEstablished: true, HasOwnSchema: true,
 		Wanted: []string{"v1alpha1"}, Served: []string{"v1alpha1"}, Stored: []string{"v1alpha1"},
 	}}
 	f.Rights.Value.Checked = 90
-	f.Webhooks.Value = []facts.Webhook{{
-		Configuration: facts.Object{Kind: "MutatingWebhookConfiguration", Name: "inject"}, Name: "inject.example",
+	f.Webhooks.Value = []doctor.Webhook{{
+		Configuration: doctor.Object{Kind: "MutatingWebhookConfiguration", Name: "inject"}, Name: "inject.example",
 		Fails: true, IsAskedAboutPods: true, Service: "mesh/inject", HasService: true, ReadyEndpoints: 1,
-		Authority: facts.Authority{Expires: now.Add(time.Hour)},
+		Authority: doctor.Authority{Expires: now.Add(time.Hour)},
 	}}
 	return f
 }
 
 // TestGood: nothing is wrong on a good cluster, and each check says something.
 func TestGood(t *testing.T) {
-	for name, change := range map[string]func(*facts.Facts){
-		"as it is": func(*facts.Facts) {},
-		"before an installation": func(f *facts.Facts) {
-			f.Deployments.Value, f.Leases.Value, f.Definitions.Value[0] = nil, nil, facts.Definition{Name: "x"}
+	for name, change := range map[string]func(*doctor.Facts){
+		"as it is": func(*doctor.Facts) {},
+		"before an installation": func(f *doctor.Facts) {
+			f.Deployments.Value, f.Leases.Value, f.Definitions.Value[0] = nil, nil, doctor.Definition{Name: "x"}
 			f.Rights.Value.Checked = 0
-			f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
+			f.HPAs.Value[0].Writes = []doctor.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
 		},
-		"HPAs left to kube-controller-manager": func(f *facts.Facts) {
-			f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Hour)}}
+		"HPAs left to kube-controller-manager": func(f *doctor.Facts) {
+			f.HPAs.Value[0].Writes = []doctor.Write{{By: "kube-controller-manager", At: ago(time.Hour)}}
 		},
-		"an HPA that has just been made": func(f *facts.Facts) {
+		"an HPA that has just been made": func(f *doctor.Facts) {
 			f.HPAs.Value[0].HasStatus, f.HPAs.Value[0].Created = false, ago(time.Minute)
 		},
-		"HPAs taken over an hour ago": func(f *facts.Facts) {
+		"HPAs taken over an hour ago": func(f *doctor.Facts) {
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
-				facts.Write{By: "kube-controller-manager", At: ago(time.Hour)})
+				doctor.Write{By: "kube-controller-manager", At: ago(time.Hour)})
 		},
-		"clocks that differ by less than can be measured": func(f *facts.Facts) {
+		"clocks that differ by less than can be measured": func(f *doctor.Facts) {
 			f.Server.Value.Ahead, f.Server.Value.Uncertainty = 11*time.Second, 2*time.Second
 			f.Leases.Value[0].Renewed, f.Kubelets[0].Date = now.Add(9*time.Second), now.Add(11*time.Second)
 			f.Kubelets[0].Newest = now
 		},
-		"a preview beside an HPA": func(f *facts.Facts) {
+		"a preview beside an HPA": func(f *doctor.Facts) {
 			w := hpa("web")
 			w.Kind, w.Mode = wlaKind, "Preview"
-			f.WLAs.Value = []facts.Autoscaler{w}
+			f.WLAs.Value = []doctor.Autoscaler{w}
 		},
-		"a VPA that only recommends": func(f *facts.Facts) {
+		"a VPA that only recommends": func(f *doctor.Facts) {
 			v := hpa("web")
 			v.Kind, v.Mode = "VerticalPodAutoscaler", "Off"
-			f.VPAs.Value = []facts.Autoscaler{v}
+			f.VPAs.Value = []doctor.Autoscaler{v}
 		},
-		"no pod runs yet": func(f *facts.Facts) {
-			f.Samples.Value = facts.Samples{IsServed: true, ReadAt: now, Nodes: 3}
+		"no pod runs yet": func(f *doctor.Facts) {
+			f.Samples.Value = doctor.Samples{IsServed: true, ReadAt: now, Nodes: 3}
 		},
-		"no HPAs": func(f *facts.Facts) { f.HPAs.Value = nil },
-		"a Lease of another name": func(f *facts.Facts) {
+		"no HPAs": func(f *doctor.Facts) { f.HPAs.Value = nil },
+		"a Lease of another name": func(f *doctor.Facts) {
 			f.Deployments.Value[0].Args = []string{
 				"--leader-elect-resource-name=mine", "--leader-elect-resource-namespace=$(POD_NAMESPACE)",
 			}
 			f.Leases.Value[0].Name = "mine"
 		},
-		"kube-controller-manager may not be read": func(f *facts.Facts) {
-			f.ControllerManager.Unread = &facts.Unread{Right: "list pods in namespace kube-system"}
+		"kube-controller-manager may not be read": func(f *doctor.Facts) {
+			f.ControllerManager.Unread = &doctor.Unread{Right: "list pods in namespace kube-system"}
 		},
-		"a development image": func(f *facts.Facts) { f.Deployments.Value[0].Image = "plimsoll:dev" },
+		"a development image": func(f *doctor.Facts) { f.Deployments.Value[0].Image = "plimsoll:dev" },
 	} {
 		f := good()
 		change(f)
@@ -130,78 +129,78 @@ func TestBroken(t *testing.T) {
 		level  doctor.Level
 		object string
 		says   string
-		change func(*facts.Facts)
+		change func(*doctor.Facts)
 	}{
-		"old Kubernetes": {"kubernetes-version", doctor.Problem, "", "v1.29.4-gke.1 is too old", func(f *facts.Facts) {
+		"old Kubernetes": {"kubernetes-version", doctor.Problem, "", "v1.29.4-gke.1 is too old", func(f *doctor.Facts) {
 			f.Server.Value.Version = "v1.29.4-gke.1"
 		}},
-		"new Kubernetes": {"kubernetes-version", doctor.Warning, "", "newer", func(f *facts.Facts) {
+		"new Kubernetes": {"kubernetes-version", doctor.Warning, "", "newer", func(f *doctor.Facts) {
 			f.Server.Value.Version = "v1." + strconv.Itoa(NewestMinor+1) + ".0"
 		}},
-		"no version": {"kubernetes-version", doctor.Unknown, "", "no version", func(f *facts.Facts) {
+		"no version": {"kubernetes-version", doctor.Unknown, "", "no version", func(f *doctor.Facts) {
 			f.Server.Value.Version = "x"
 		}},
-		"this machine's clock": {"clock", doctor.Problem, "", "this machine's is wrong", func(f *facts.Facts) {
+		"this machine's clock": {"clock", doctor.Problem, "", "this machine's is wrong", func(f *doctor.Facts) {
 			f.Server.Value.Ahead = time.Minute
 			f.Leases.Value[0].Renewed, f.Kubelets[0].Date = now.Add(time.Minute), now.Add(time.Minute)
 			f.Kubelets[0].Newest, f.Samples.Value.Newest = now.Add(52*time.Second), now.Add(time.Minute)
 			f.Samples.Value.Oldest = now.Add(time.Minute)
 		}},
-		"a node's clock": {"clock", doctor.Problem, "Node a", "1m0s behind the API server's", func(f *facts.Facts) {
+		"a node's clock": {"clock", doctor.Problem, "Node a", "1m0s behind the API server's", func(f *doctor.Facts) {
 			f.Kubelets[0].Date, f.Kubelets[0].Newest = ago(time.Minute), ago(70*time.Second)
 		}},
 		"a leader's clock": {"clock", doctor.Problem, "Lease plimsoll-system/plimsoll-controller", "in the future",
-			func(f *facts.Facts) { f.Leases.Value[0].Renewed = now.Add(time.Minute) }},
-		"both loops": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
-			f.HPAs.Value = append(f.HPAs.Value, hpa("api", facts.Write{By: "plimsoll", At: ago(10 * time.Second)}))
+			func(f *doctor.Facts) { f.Leases.Value[0].Renewed = now.Add(time.Minute) }},
+		"both loops": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *doctor.Facts) {
+			f.HPAs.Value = append(f.HPAs.Value, hpa("api", doctor.Write{By: "plimsoll", At: ago(10 * time.Second)}))
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
-				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+				doctor.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
 		}},
-		"both loops of one HPA": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
+		"both loops of one HPA": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *doctor.Facts) {
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
-				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+				doctor.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
 			f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
 		}},
 		"both loops where kube-controller-manager is not shown": {"hpa-loop", doctor.Problem, "",
-			"kube-controller-manager writes the statuses of HPAs, and Plimsoll runs with", func(f *facts.Facts) {
-				f.HPAs.Value[0].Writes = []facts.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
+			"kube-controller-manager writes the statuses of HPAs, and Plimsoll runs with", func(f *doctor.Facts) {
+				f.HPAs.Value[0].Writes = []doctor.Write{{By: "kube-controller-manager", At: ago(time.Minute)}}
 				f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
 			}},
-		"both loops, and no Deployment": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *facts.Facts) {
+		"both loops, and no Deployment": {"hpa-loop", doctor.Problem, "", "both act on HPAs", func(f *doctor.Facts) {
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
-				facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+				doctor.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
 			f.Deployments.Value, f.Leases.Value = nil, nil
 		}},
 		"given back": {"hpa-loop", doctor.Warning, "", "kube-controller-manager has taken HPAs over from plimsoll",
-			func(f *facts.Facts) {
+			func(f *doctor.Facts) {
 				f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
-					facts.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
+					doctor.Write{By: "kube-controller-manager", At: ago(20 * time.Second)})
 			}},
-		"a handover": {"hpa-loop", doctor.Warning, "", "has taken HPAs over", func(f *facts.Facts) {
+		"a handover": {"hpa-loop", doctor.Warning, "", "has taken HPAs over", func(f *doctor.Facts) {
 			f.HPAs.Value[0].Writes = append(f.HPAs.Value[0].Writes,
-				facts.Write{By: "kube-controller-manager", At: ago(4 * time.Minute)})
+				doctor.Write{By: "kube-controller-manager", At: ago(4 * time.Minute)})
 		}},
 		"both loops by their flags": {"hpa-loop", doctor.Problem, "", "--horizontal-pod-autoscalers=act",
-			func(f *facts.Facts) {
-				f.ControllerManager.Value = facts.ControllerManager{Pods: 1, IsHPALoopOn: true}
+			func(f *doctor.Facts) {
+				f.ControllerManager.Value = doctor.ControllerManager{Pods: 1, IsHPALoopOn: true}
 				f.Deployments.Value[0].Args = []string{"--horizontal-pod-autoscalers=act"}
 			}},
-		"nobody acts": {"hpa-loop", doctor.Problem, "", "no controller acts on 1 HPA: shop/web", func(f *facts.Facts) {
+		"nobody acts": {"hpa-loop", doctor.Problem, "", "no controller acts on 1 HPA: shop/web", func(f *doctor.Facts) {
 			f.HPAs.Value[0].Writes, f.HPAs.Value[0].HasStatus = nil, false
 		}},
 		"not ready": {"installation", doctor.Warning, "Deployment plimsoll-system/plimsoll-controller", "1 of 2",
-			func(f *facts.Facts) { f.Deployments.Value[0].Ready = 1 }},
+			func(f *doctor.Facts) { f.Deployments.Value[0].Ready = 1 }},
 		"no leader": {"installation", doctor.Problem, "Lease plimsoll-system/plimsoll-controller", "no replica leads",
-			func(f *facts.Facts) { f.Leases.Value[0].Renewed = ago(time.Minute) }},
+			func(f *doctor.Facts) { f.Leases.Value[0].Renewed = ago(time.Minute) }},
 		"no Lease": {"installation", doctor.Problem, "Deployment plimsoll-system/plimsoll-controller", "there is no Lease",
-			func(f *facts.Facts) { f.Leases.Value = nil }},
+			func(f *doctor.Facts) { f.Leases.Value = nil }},
 		"no Lease yet": {"installation", doctor.Warning, "Deployment plimsoll-system/plimsoll-controller", "there is no Lease",
-			func(f *facts.Facts) { f.Leases.Value, f.Deployments.Value[0].AvailableSince = nil, ago(3*time.Second) }},
+			func(f *doctor.Facts) { f.Leases.Value, f.Deployments.Value[0].AvailableSince = nil, ago(3*time.Second) }},
 		"no Lease after a minute": {"installation", doctor.Problem, "Deployment plimsoll-system/plimsoll-controller",
-			"there is no Lease", func(f *facts.Facts) {
+			"there is no Lease", func(f *doctor.Facts) {
 				f.Leases.Value, f.Deployments.Value[0].AvailableSince = nil, ago(61*time.Second)
 			}},
-		"installed twice": {"installation", doctor.Warning, "", "more than once", func(f *facts.Facts) {
+		"installed twice": {"installation", doctor.Warning, "", "more than once", func(f *doctor.Facts) {
 			second := f.Deployments.Value[0]
 			second.Namespace = "other"
 			lease := f.Leases.Value[0]
@@ -209,98 +208,98 @@ func TestBroken(t *testing.T) {
 			f.Deployments.Value, f.Leases.Value = append(f.Deployments.Value, second), append(f.Leases.Value, lease)
 		}},
 		"another version": {"installation", doctor.Warning, "Deployment plimsoll-system/plimsoll-controller",
-			"runs version v1.1.0", func(f *facts.Facts) {
+			"runs version v1.1.0", func(f *doctor.Facts) {
 				f.Deployments.Value[0].Image = "registry:5000/plimsoll:v1.1.0@sha256:00"
 			}},
 		"a right": {"rights", doctor.Problem, "ServiceAccount plimsoll-system/plimsoll-controller",
-			"update horizontalpodautoscalers.autoscaling/status", func(f *facts.Facts) {
-				f.Rights.Value.Denied = []facts.Right{{Account: "plimsoll-system/plimsoll-controller", Role: "ClusterRole x",
+			"update horizontalpodautoscalers.autoscaling/status", func(f *doctor.Facts) {
+				f.Rights.Value.Denied = []doctor.Right{{Account: "plimsoll-system/plimsoll-controller", Role: "ClusterRole x",
 					Verb: "update", Group: "autoscaling", Resource: "horizontalpodautoscalers/status"}}
 			}},
-		"no right to install": {"rights", doctor.Warning, "", "create clusterroles", func(f *facts.Facts) {
+		"no right to install": {"rights", doctor.Warning, "", "create clusterroles", func(f *doctor.Facts) {
 			f.Rights.Value.Checked, f.InstallationRights.Value = 0, []string{"create clusterroles"}
 		}},
 		"no definition": {"definitions", doctor.Problem, "CustomResourceDefinition workloadautoscalers.plimsoll.dev",
-			"missing", func(f *facts.Facts) { f.Definitions.Value[0].Exists = false }},
+			"missing", func(f *doctor.Facts) { f.Definitions.Value[0].Exists = false }},
 		"another version served": {"definitions", doctor.Problem,
 			"CustomResourceDefinition workloadautoscalers.plimsoll.dev", "v1alpha1",
-			func(f *facts.Facts) { f.Definitions.Value[0].Served = []string{"v1"} }},
+			func(f *doctor.Facts) { f.Definitions.Value[0].Served = []string{"v1"} }},
 		"another schema": {"definitions", doctor.Warning, "CustomResourceDefinition workloadautoscalers.plimsoll.dev",
-			"schema", func(f *facts.Facts) { f.Definitions.Value[0].HasOwnSchema = false }},
+			"schema", func(f *doctor.Facts) { f.Definitions.Value[0].HasOwnSchema = false }},
 		"no metrics-server": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io", "not installed",
-			func(f *facts.Facts) { f.APIServices.Value = nil }},
+			func(f *doctor.Facts) { f.APIServices.Value = nil }},
 		"metrics-server is down": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io",
-			"MissingEndpoints", func(f *facts.Facts) {
+			"MissingEndpoints", func(f *doctor.Facts) {
 				f.APIServices.Value[0].IsAvailable, f.APIServices.Value[0].Reason = false, "MissingEndpoints"
 			}},
 		"old samples": {"metrics-api", doctor.Problem, "APIService v1beta1.metrics.k8s.io", "4m0s old",
-			func(f *facts.Facts) {
+			func(f *doctor.Facts) {
 				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
 			}},
 		"old samples of v1": {"metrics-api", doctor.Problem, "APIService v1.metrics.k8s.io", "4m0s old",
-			func(f *facts.Facts) {
+			func(f *doctor.Facts) {
 				f.Samples.Value.Version = "v1"
 				f.Samples.Value.Newest, f.Samples.Value.Oldest = ago(4*time.Minute), ago(4*time.Minute)
 			}},
 		"one version is down": {"metrics-api", doctor.Warning, "APIService v1.metrics.k8s.io", "FailedDiscoveryCheck",
-			func(f *facts.Facts) {
-				f.APIServices.Value = append(f.APIServices.Value, facts.APIService{
+			func(f *doctor.Facts) {
+				f.APIServices.Value = append(f.APIServices.Value, doctor.APIService{
 					Name: "v1.metrics.k8s.io", Group: "metrics.k8s.io", Reason: "FailedDiscoveryCheck",
 				})
 			}},
 		"no adapter": {"metric-adapters", doctor.Problem, "APIService v1beta1.external.metrics.k8s.io", "shop/web",
-			func(f *facts.Facts) { f.HPAs.Value[0].UsesExternal = true }},
+			func(f *doctor.Facts) { f.HPAs.Value[0].UsesExternal = true }},
 		"an adapter that nobody needs": {"metric-adapters", doctor.Warning, "APIService v1beta1.custom.metrics.k8s.io",
-			"not available", func(f *facts.Facts) {
+			"not available", func(f *doctor.Facts) {
 				f.APIServices.Value = append(f.APIServices.Value,
-					facts.APIService{Name: "v1beta1.custom.metrics.k8s.io", Group: customMetrics})
+					doctor.APIService{Name: "v1beta1.custom.metrics.k8s.io", Group: customMetrics})
 			}},
-		"a node": {"nodes", doctor.Warning, "Node b", "KubeletStopped", func(f *facts.Facts) {
-			f.Nodes.Value = append(f.Nodes.Value, facts.Node{Name: "b", Why: "KubeletStopped"})
+		"a node": {"nodes", doctor.Warning, "Node b", "KubeletStopped", func(f *doctor.Facts) {
+			f.Nodes.Value = append(f.Nodes.Value, doctor.Node{Name: "b", Why: "KubeletStopped"})
 		}},
-		"stale kubelet": {"kubelet-samples", doctor.Problem, "Node a", "2m0s old", func(f *facts.Facts) {
+		"stale kubelet": {"kubelet-samples", doctor.Problem, "Node a", "2m0s old", func(f *doctor.Facts) {
 			f.Kubelets[0].Newest = ago(2 * time.Minute)
 		}},
-		"kubelet without the right": {"kubelet-samples", doctor.Unknown, "", "get nodes/proxy", func(f *facts.Facts) {
-			f.Kubelets[0].Unread = &facts.Unread{Right: "get nodes/proxy", Command: "kubectl auth can-i get nodes"}
+		"kubelet without the right": {"kubelet-samples", doctor.Unknown, "", "get nodes/proxy", func(f *doctor.Facts) {
+			f.Kubelets[0].Unread = &doctor.Unread{Right: "get nodes/proxy", Command: "kubectl auth can-i get nodes"}
 		}},
 		"webhook unreachable": {"webhooks", doctor.Problem, "MutatingWebhookConfiguration inject", "no pod behind",
-			func(f *facts.Facts) { f.Webhooks.Value[0].ReadyEndpoints = 0 }},
+			func(f *doctor.Facts) { f.Webhooks.Value[0].ReadyEndpoints = 0 }},
 		"webhook that may fail": {"webhooks", doctor.Warning, "MutatingWebhookConfiguration inject", "there is no Service",
-			func(f *facts.Facts) { f.Webhooks.Value[0].HasService, f.Webhooks.Value[0].Fails = false, false }},
+			func(f *doctor.Facts) { f.Webhooks.Value[0].HasService, f.Webhooks.Value[0].Fails = false, false }},
 		"expired authority": {"webhooks", doctor.Problem, "MutatingWebhookConfiguration inject", "expired on 2026-11-23",
-			func(f *facts.Facts) { f.Webhooks.Value[0].Authority.Expires = ago(24 * time.Hour) }},
+			func(f *doctor.Facts) { f.Webhooks.Value[0].Authority.Expires = ago(24 * time.Hour) }},
 		"two autoscalers": {"targets", doctor.Problem, "Deployment shop/web", "WorkloadAutoscaler shop/web",
-			func(f *facts.Facts) {
+			func(f *doctor.Facts) {
 				w := hpa("web")
 				w.Kind = wlaKind
-				f.WLAs.Value = []facts.Autoscaler{w}
+				f.WLAs.Value = []doctor.Autoscaler{w}
 			}},
 		"two autoscalers, one by a kind in lower case": {"targets", doctor.Problem, "Deployment shop/web",
-			"WorkloadAutoscaler shop/web", func(f *facts.Facts) {
+			"WorkloadAutoscaler shop/web", func(f *doctor.Facts) {
 				w := hpa("web")
 				w.Kind, w.Target.Kind = wlaKind, "deployment"
-				f.WLAs.Value = []facts.Autoscaler{w}
+				f.WLAs.Value = []doctor.Autoscaler{w}
 			}},
 		"another writer": {"targets", doctor.Problem, "HorizontalPodAutoscaler shop/web", "argocd sets the replica count",
-			func(f *facts.Facts) { f.HPAs.Value[0].Overridden = "argocd sets the replica count too" }},
+			func(f *doctor.Facts) { f.HPAs.Value[0].Overridden = "argocd sets the replica count too" }},
 		"a VPA of the same resource": {"targets", doctor.Warning, "VerticalPodAutoscaler shop/web", "cpu",
-			func(f *facts.Facts) {
+			func(f *doctor.Facts) {
 				v := hpa("web")
 				v.Kind, v.Mode = "VerticalPodAutoscaler", "Auto"
-				f.VPAs.Value = []facts.Autoscaler{v}
+				f.VPAs.Value = []doctor.Autoscaler{v}
 			}},
-		"KEDA": {"keda", doctor.Warning, "", "1 ScaledObject", func(f *facts.Facts) {
+		"KEDA": {"keda", doctor.Warning, "", "1 ScaledObject", func(f *doctor.Facts) {
 			// The HPA that KEDA made of it is no second autoscaler.
 			f.HPAs.Value[0].ScaledObject = "web"
 			s := hpa("web")
 			s.Kind = "ScaledObject"
-			f.ScaledObjects.Value = facts.ScaledObjects{IsServed: true, All: []facts.Autoscaler{s}}
+			f.ScaledObjects.Value = doctor.ScaledObjects{IsServed: true, All: []doctor.Autoscaler{s}}
 		}},
 		"upstream's VPA": {"upstream-vpa", doctor.Problem, "Deployment kube-system/vpa-updater", "beside Plimsoll's",
-			func(f *facts.Facts) {
-				f.Others.Value = []facts.Deployment{{Component: facts.VPAUpdater, Wanted: 1,
-					Object: facts.Object{Kind: "Deployment", Namespace: "kube-system", Name: "vpa-updater"}}}
+			func(f *doctor.Facts) {
+				f.Others.Value = []doctor.Deployment{{Component: doctor.VPAUpdater, Wanted: 1,
+					Object: doctor.Object{Kind: "Deployment", Namespace: "kube-system", Name: "vpa-updater"}}}
 			}},
 	} {
 		f := good()
@@ -327,22 +326,22 @@ func TestBroken(t *testing.T) {
 
 // TestInstall: what is missing is installed again as it was installed before.
 func TestInstall(t *testing.T) {
-	release := facts.Release{Namespace: "scaling", Name: "plimsoll"}
-	for want, change := range map[string]func(*facts.Facts){
-		"helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace": func(f *facts.Facts) {
+	release := doctor.Release{Namespace: "scaling", Name: "plimsoll"}
+	for want, change := range map[string]func(*doctor.Facts){
+		"helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace": func(f *doctor.Facts) {
 			f.Deployments.Value = nil
 		},
-		"kubectl apply --server-side -k config/": func(*facts.Facts) {},
-		"kubectl apply --server-side -k config/horizontal": func(f *facts.Facts) {
+		"kubectl apply --server-side -k config/": func(*doctor.Facts) {},
+		"kubectl apply --server-side -k config/horizontal": func(f *doctor.Facts) {
 			f.Deployments.Value[0].Args = []string{"--components=horizontal"}
 		},
-		"kubectl apply --server-side -k config/separate": func(f *facts.Facts) {
+		"kubectl apply --server-side -k config/separate": func(f *doctor.Facts) {
 			f.Deployments.Value[0].Args = []string{"--components=horizontal"}
-			f.Deployments.Value = append(f.Deployments.Value, facts.Deployment{
-				Object: facts.Object{Namespace: "plimsoll-system"}, Component: facts.Recommender,
+			f.Deployments.Value = append(f.Deployments.Value, doctor.Deployment{
+				Object: doctor.Object{Namespace: "plimsoll-system"}, Component: doctor.Recommender,
 			})
 		},
-		"helm upgrade plimsoll charts/plimsoll --namespace scaling --reset-then-reuse-values": func(f *facts.Facts) {
+		"helm upgrade plimsoll charts/plimsoll --namespace scaling --reset-then-reuse-values": func(f *doctor.Facts) {
 			f.Deployments.Value[0].Release = release
 		},
 	} {
@@ -353,7 +352,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	f := good()
-	f.Rights.Value.Denied = []facts.Right{{Account: "a", Role: "r", Verb: "list", Resource: "pods"}}
+	f.Rights.Value.Denied = []doctor.Right{{Account: "a", Role: "r", Verb: "list", Resource: "pods"}}
 	if found := rights(f); len(found) != 1 || !strings.Contains(found[0].Do, "(kubectl apply --server-side -k config/)") {
 		t.Errorf("%+v", found)
 	}
@@ -369,10 +368,10 @@ func TestStranger(t *testing.T) {
 	f := good()
 	stranger := f.Deployments.Value[0]
 	stranger.Namespace, stranger.Ready = "a-tenant", 0
-	stranger.Release = facts.Release{Namespace: "a-tenant", Name: "mine"}
+	stranger.Release = doctor.Release{Namespace: "a-tenant", Name: "mine"}
 	stranger.Args = []string{"--horizontal-pod-autoscalers=act", "--leader-elect-resource-name=x'; id; '", "--components=horizontal"}
-	f.Deployments.Value = append([]facts.Deployment{stranger}, f.Deployments.Value...)
-	f.ControllerManager.Value = facts.ControllerManager{Pods: 1, IsHPALoopOn: true}
+	f.Deployments.Value = append([]doctor.Deployment{stranger}, f.Deployments.Value...)
+	f.ControllerManager.Value = doctor.ControllerManager{Pods: 1, IsHPALoopOn: true}
 	report := Judge(f)
 	if worst := report.Worst(); worst != doctor.Warning {
 		t.Errorf("the worst finding is %s: %+v", worst, report.Findings)
@@ -396,7 +395,7 @@ func TestStranger(t *testing.T) {
 
 // TestUnread: what could not be read is unknown, and named with the right that is missing.
 func TestUnread(t *testing.T) {
-	why := &facts.Unread{Right: "list everything", Command: "kubectl auth can-i list everything"}
+	why := &doctor.Unread{Right: "list everything", Command: "kubectl auth can-i list everything"}
 	f := good()
 	f.Server.Unread, f.HPAs.Unread, f.Deployments.Unread, f.Rights.Unread = why, why, why, why
 	f.Definitions.Unread, f.APIServices.Unread, f.Nodes.Unread, f.Webhooks.Unread = why, why, why, why
@@ -412,7 +411,7 @@ func TestUnread(t *testing.T) {
 func TestBounded(t *testing.T) {
 	f := good()
 	for i := range 30 {
-		f.Kubelets = append(f.Kubelets, facts.Kubelet{Node: "n", ReadAt: now, Date: now, Newest: ago(40 * time.Second)})
+		f.Kubelets = append(f.Kubelets, doctor.Kubelet{Node: "n", ReadAt: now, Date: now, Newest: ago(40 * time.Second)})
 		f.Kubelets[i].Date = now
 	}
 	f.Kubelets[30].Newest = ago(time.Hour)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 const (
@@ -45,7 +44,7 @@ func isPlimsoll(manager string) bool {
 }
 
 // recentWrites are those of Plimsoll and of others in the last minutes.
-func recentWrites(f *facts.Facts) (own, other writes) {
+func recentWrites(f *doctor.Facts) (own, other writes) {
 	for i := range f.HPAs.Value {
 		for _, w := range f.HPAs.Value[i].Writes {
 			if f.ServerNow().Sub(w.At) > recentWrite {
@@ -62,7 +61,7 @@ func recentWrites(f *facts.Facts) (own, other writes) {
 }
 
 // mode is --horizontal-pod-autoscalers of the installation.
-func mode(f *facts.Facts) string {
+func mode(f *doctor.Facts) string {
 	for _, d := range f.Expected() {
 		if value := d.Flag(modeFlag); value != "" {
 			return value
@@ -71,9 +70,9 @@ func mode(f *facts.Facts) string {
 	return "auto"
 }
 
-// loop determines which controller acts on HPAs. kube-controller-manager writes a status only if it changes, so only
-// writes prove something, and silence proves nothing.
-func loop(f *facts.Facts) []doctor.Finding {
+// loop determines which controller acts on HPAs. kube-controller-manager writes a status only if it changes, so only writes prove
+// something, and silence proves nothing.
+func loop(f *doctor.Facts) []doctor.Finding {
 	if f.HPAs.Unread != nil {
 		return unknown("who acts on HPAs", f.HPAs.Unread)
 	}
@@ -108,14 +107,14 @@ func loop(f *facts.Facts) []doctor.Finding {
 }
 
 // both is the finding that two controllers have written statuses within some minutes.
-func both(f *facts.Facts, own, other *writes) doctor.Finding {
+func both(f *doctor.Facts, own, other *writes) doctor.Finding {
 	found := doctor.Finding{
 		Level: doctor.Problem,
 		What: fmt.Sprintf("%s and %s both act on HPAs: they wrote statuses %s and %s ago", own.by, other.by,
 			short(f.ServerNow().Sub(own.newest)), short(f.ServerNow().Sub(other.newest))),
 		Why: "two controllers that scale the same workloads undo each other's decisions",
 		Do: "start kube-controller-manager with " + loopOffFlag + ", or Plimsoll with --" + modeFlag +
-			"=auto, which leaves HPAs to it (docs/acting.md)",
+			"=auto, which leaves HPAs to it (docs/install.md)",
 	}
 	if len(f.Controllers()) == 0 || mode(f) != "auto" {
 		return found
@@ -131,7 +130,7 @@ func both(f *facts.Facts, own, other *writes) doctor.Finding {
 }
 
 // takenOver is the finding that one controller has followed the other.
-func takenOver(f *facts.Facts, found *doctor.Finding, now, before *writes) {
+func takenOver(f *doctor.Facts, found *doctor.Finding, now, before *writes) {
 	found.Level = doctor.Warning
 	found.What = fmt.Sprintf("%s has taken HPAs over from %s, which last wrote a status %s ago", now.by, before.by,
 		short(f.ServerNow().Sub(before.newest)))
@@ -145,12 +144,12 @@ func bothConfigured() doctor.Finding {
 		What:  "the loop of kube-controller-manager is on, and Plimsoll runs with --" + modeFlag + "=act",
 		Why:   "two controllers that scale the same workloads undo each other's decisions",
 		Do: "start kube-controller-manager with " + loopOffFlag + ", or Plimsoll with --" + modeFlag +
-			"=auto (docs/acting.md)",
+			"=auto (docs/install.md)",
 	}
 }
 
 // unattendedHPAs are those whose status no controller has ever written.
-func unattendedHPAs(f *facts.Facts) []doctor.Finding {
+func unattendedHPAs(f *doctor.Facts) []doctor.Finding {
 	var names []string
 	for i := range f.HPAs.Value {
 		if h := &f.HPAs.Value[i]; !h.HasStatus && f.ServerNow().Sub(h.Created) > unattended {
@@ -170,15 +169,14 @@ func unattendedHPAs(f *facts.Facts) []doctor.Finding {
 	}}
 }
 
-// lastWriter is the last writer of a status.
-func lastWriter(f *facts.Facts) string {
-	var all []facts.Write
+func lastWriter(f *doctor.Facts) string {
+	var all []doctor.Write
 	for i := range f.HPAs.Value {
 		all = append(all, f.HPAs.Value[i].Writes...)
 	}
 	if len(all) == 0 {
 		return "who acts on them is not known"
 	}
-	last := slices.MaxFunc(all, func(a, b facts.Write) int { return a.At.Compare(b.At) })
+	last := slices.MaxFunc(all, func(a, b doctor.Write) int { return a.At.Compare(b.At) })
 	return fmt.Sprintf("%s wrote the last, %s ago", last.By, short(f.ServerNow().Sub(last.At)))
 }

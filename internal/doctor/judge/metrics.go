@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // The API groups of metrics.
@@ -29,12 +28,11 @@ const (
 	kubeletSampleProblem = 60 * time.Second
 )
 
-// servicesOf are the APIServices of a group.
-func servicesOf(f *facts.Facts, group string) []facts.APIService {
-	return slices.DeleteFunc(slices.Clone(f.APIServices.Value), func(s facts.APIService) bool { return s.Group != group })
+func servicesOf(f *doctor.Facts, group string) []doctor.APIService {
+	return slices.DeleteFunc(slices.Clone(f.APIServices.Value), func(s doctor.APIService) bool { return s.Group != group })
 }
 
-func metricsAPI(f *facts.Facts) []doctor.Finding {
+func metricsAPI(f *doctor.Facts) []doctor.Finding {
 	if f.APIServices.Unread != nil {
 		return unknown("who serves metrics.k8s.io", f.APIServices.Unread)
 	}
@@ -50,7 +48,7 @@ func metricsAPI(f *facts.Facts) []doctor.Finding {
 				"https://github.com/kubernetes-sigs/metrics-server/releases/latest/download/components.yaml",
 		}}
 	}
-	isAny := slices.ContainsFunc(services, func(s facts.APIService) bool { return s.IsAvailable })
+	isAny := slices.ContainsFunc(services, func(s doctor.APIService) bool { return s.IsAvailable })
 	level, why := doctor.Problem, "it does not serve CPU and memory of pods"
 	if isAny {
 		level, why = doctor.Warning, "discovery fails for kubectl and for controllers; Plimsoll uses the other version"
@@ -67,7 +65,7 @@ func metricsAPI(f *facts.Facts) []doctor.Finding {
 	return append(found, samples(f)...)
 }
 
-func unavailable(s *facts.APIService, level doctor.Level, why string) doctor.Finding {
+func unavailable(s *doctor.APIService, level doctor.Level, why string) doctor.Finding {
 	found := doctor.Finding{
 		Level: level, Object: "APIService " + s.Name, What: "it is not available", Why: why,
 		Do:      "check that the pods behind its Service run, and that the API server reaches them",
@@ -86,7 +84,7 @@ func unavailable(s *facts.APIService, level doctor.Level, why string) doctor.Fin
 	return found
 }
 
-func samples(f *facts.Facts) []doctor.Finding {
+func samples(f *doctor.Facts) []doctor.Finding {
 	if f.Samples.Unread != nil {
 		return unknown("the samples of metrics.k8s.io", f.Samples.Unread)
 	}
@@ -126,7 +124,7 @@ func samples(f *facts.Facts) []doctor.Finding {
 	return []doctor.Finding{found}
 }
 
-func adapters(f *facts.Facts) []doctor.Finding {
+func adapters(f *doctor.Facts) []doctor.Finding {
 	if f.APIServices.Unread != nil {
 		return unknown("who serves custom and external metrics", f.APIServices.Unread)
 	}
@@ -157,7 +155,7 @@ func isOrAre(names []string) string {
 }
 
 // adapter examines the API of custom or of external metrics.
-func adapter(f *facts.Facts, group string) []doctor.Finding {
+func adapter(f *doctor.Facts, group string) []doctor.Finding {
 	users := usersOf(f, group)
 	services := servicesOf(f, group)
 	if len(services) == 0 && len(users) > 0 {
@@ -183,9 +181,9 @@ func adapter(f *facts.Facts, group string) []doctor.Finding {
 }
 
 // usersOf are the autoscalers with metrics of the group.
-func usersOf(f *facts.Facts, group string) []string {
+func usersOf(f *doctor.Facts, group string) []string {
 	var users []string
-	for _, all := range [][]facts.Autoscaler{f.HPAs.Value, f.WLAs.Value} {
+	for _, all := range [][]doctor.Autoscaler{f.HPAs.Value, f.WLAs.Value} {
 		for i := range all {
 			a := &all[i]
 			if group == customMetrics && a.UsesCustom || group == externalMetrics && a.UsesExternal {

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
-func nodes(f *facts.Facts) []doctor.Finding {
+func nodes(f *doctor.Facts) []doctor.Finding {
 	if f.Nodes.Unread != nil {
 		return unknown("the nodes", f.Nodes.Unread)
 	}
@@ -41,7 +40,7 @@ func nodesReady(n int) string {
 	return fmt.Sprintf("%d nodes are", n)
 }
 
-func kubelets(f *facts.Facts) []doctor.Finding {
+func kubelets(f *doctor.Facts) []doctor.Finding {
 	if f.Nodes.Unread != nil {
 		return unknown("the samples of kubelets", f.Nodes.Unread)
 	}
@@ -75,7 +74,7 @@ func kubelets(f *facts.Facts) []doctor.Finding {
 }
 
 // sampleAge is by the kubelet's own clock, which gave the sample its time.
-func sampleAge(f *facts.Facts, k *facts.Kubelet) time.Duration {
+func sampleAge(f *doctor.Facts, k *doctor.Kubelet) time.Duration {
 	date := k.Date
 	if date.IsZero() {
 		date = k.ReadAt.Add(f.Server.Value.Ahead)
@@ -83,7 +82,7 @@ func sampleAge(f *facts.Facts, k *facts.Kubelet) time.Duration {
 	return date.Sub(k.Newest)
 }
 
-func unreadKubelet(k *facts.Kubelet) doctor.Finding {
+func unreadKubelet(k *doctor.Kubelet) doctor.Finding {
 	return doctor.Finding{
 		Level: doctor.Warning, Object: "Node " + k.Node,
 		What:    "its kubelet cannot be read through the API server: " + k.Unread.Why,
@@ -93,7 +92,7 @@ func unreadKubelet(k *facts.Kubelet) doctor.Finding {
 	}
 }
 
-func kubelet(k *facts.Kubelet, age time.Duration) []doctor.Finding {
+func kubelet(k *doctor.Kubelet, age time.Duration) []doctor.Finding {
 	found := doctor.Finding{
 		Level: doctor.Warning, Object: "Node " + k.Node,
 		Why:     "decisions about pods of this node follow the load that late, or leave them out",
@@ -118,6 +117,6 @@ func kubelet(k *facts.Kubelet, age time.Duration) []doctor.Finding {
 	return []doctor.Finding{found}
 }
 
-func readKubelet(k *facts.Kubelet) string {
+func readKubelet(k *doctor.Kubelet) string {
 	return fmt.Sprintf("kubectl get --raw /api/v1/nodes/%s/proxy/metrics/resource", k.Node)
 }

@@ -5,15 +5,14 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
-func keda(f *facts.Facts) []doctor.Finding {
+func keda(f *doctor.Facts) []doctor.Finding {
 	if f.ScaledObjects.Unread != nil {
 		return unknown("whether KEDA is there", f.ScaledObjects.Unread)
 	}
-	operator := slices.IndexFunc(f.Others.Value, func(d facts.Deployment) bool {
-		return d.Component == facts.KEDAOperator && d.Wanted > 0
+	operator := slices.IndexFunc(f.Others.Value, func(d doctor.Deployment) bool {
+		return d.Component == doctor.KEDAOperator && d.Wanted > 0
 	})
 	if !f.ScaledObjects.Value.IsServed && operator < 0 {
 		return ok("KEDA is not installed")
@@ -34,7 +33,7 @@ func keda(f *facts.Facts) []doctor.Finding {
 	return []doctor.Finding{found}
 }
 
-func upstreamVPA(f *facts.Facts) []doctor.Finding {
+func upstreamVPA(f *doctor.Facts) []doctor.Finding {
 	if f.Others.Unread != nil {
 		return unknown("whether upstream's vertical autoscaler is there", f.Others.Unread)
 	}
@@ -42,7 +41,7 @@ func upstreamVPA(f *facts.Facts) []doctor.Finding {
 	idle := 0
 	for i := range f.Others.Value {
 		d := &f.Others.Value[i]
-		if d.Component == facts.KEDAOperator {
+		if d.Component == doctor.KEDAOperator {
 			continue
 		}
 		if d.Wanted == 0 {

@@ -5,11 +5,10 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-func rights(f *facts.Facts) []doctor.Finding {
+func rights(f *doctor.Facts) []doctor.Finding {
 	if f.Rights.Unread != nil {
 		return unknown("the permissions of Plimsoll's accounts", f.Rights.Unread)
 	}
@@ -21,7 +20,7 @@ func rights(f *facts.Facts) []doctor.Finding {
 	}
 	type key struct{ account, role string }
 	var order []key
-	denied := map[key][]facts.Right{}
+	denied := map[key][]doctor.Right{}
 	for _, right := range f.Rights.Value.Denied {
 		k := key{right.Account, right.Role}
 		if denied[k] == nil {
@@ -29,7 +28,7 @@ func rights(f *facts.Facts) []doctor.Finding {
 		}
 		denied[k] = append(denied[k], right)
 	}
-	command := shell.ToCluster(install(f), f.Program.ClusterFlags)
+	command := output.CommandToCluster(install(f), f.Program.ClusterFlags)
 	again := "apply the manifests of this version again (" + command + ")"
 	if _, isOne := f.Release(); isOne {
 		again = "upgrade the release with the chart of this version (" + command + ")"
@@ -52,7 +51,7 @@ func rights(f *facts.Facts) []doctor.Finding {
 }
 
 // rightText is as "list pods" or "update horizontalpodautoscalers.autoscaling/status".
-func rightText(r *facts.Right) string {
+func rightText(r *doctor.Right) string {
 	text := r.Verb + " " + resourceText(r)
 	if r.Name != "" {
 		text += " " + r.Name
@@ -64,7 +63,7 @@ func rightText(r *facts.Right) string {
 }
 
 // resourceText is the resource with its group, as kubectl writes it.
-func resourceText(r *facts.Right) string {
+func resourceText(r *doctor.Right) string {
 	resource, subresource, hasSubresource := strings.Cut(r.Resource, "/")
 	if r.Group != "" {
 		resource += "." + r.Group
@@ -76,7 +75,7 @@ func resourceText(r *facts.Right) string {
 }
 
 // canI is the command that asks for the right.
-func canI(r *facts.Right) string {
+func canI(r *doctor.Right) string {
 	resource, subresource, hasSubresource := strings.Cut(r.Resource, "/")
 	if r.Group != "" {
 		resource += "." + r.Group
@@ -97,7 +96,7 @@ func canI(r *facts.Right) string {
 }
 
 // mayInstall says before an installation whether the caller may make it.
-func mayInstall(f *facts.Facts) []doctor.Finding {
+func mayInstall(f *doctor.Facts) []doctor.Finding {
 	missing := f.InstallationRights
 	if missing.Unread != nil {
 		return unknown("whether you may install Plimsoll", missing.Unread)

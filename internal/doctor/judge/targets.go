@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // Kinds of autoscalers, as they are in the API.
@@ -18,10 +17,10 @@ const (
 
 // horizontal are those that scale replicas, by the key of what they scale. A ScaledObject counts as the HPA that it
 // made.
-func horizontal(f *facts.Facts) map[facts.Target][]facts.Autoscaler {
-	all := map[facts.Target][]facts.Autoscaler{}
+func horizontal(f *doctor.Facts) map[doctor.Target][]doctor.Autoscaler {
+	all := map[doctor.Target][]doctor.Autoscaler{}
 	made := map[string]bool{}
-	add := func(a facts.Autoscaler) { all[a.Target.Key()] = append(all[a.Target.Key()], a) }
+	add := func(a doctor.Autoscaler) { all[a.Target.Key()] = append(all[a.Target.Key()], a) }
 	for _, h := range f.HPAs.Value {
 		add(h)
 		if h.ScaledObject != "" {
@@ -41,7 +40,7 @@ func horizontal(f *facts.Facts) map[facts.Target][]facts.Autoscaler {
 	return all
 }
 
-func targets(f *facts.Facts) []doctor.Finding {
+func targets(f *doctor.Facts) []doctor.Finding {
 	if f.HPAs.Unread != nil {
 		return unknown("whether workloads have several autoscalers", f.HPAs.Unread)
 	}
@@ -63,7 +62,7 @@ func targets(f *facts.Facts) []doctor.Finding {
 	})
 	for _, other := range []struct {
 		kind   string
-		unread *facts.Unread
+		unread *doctor.Unread
 	}{
 		{wlaKind, f.WLAs.Unread}, {"VerticalPodAutoscaler", f.VPAs.Unread}, {"ScaledObject", f.ScaledObjects.Unread},
 	} {
@@ -78,7 +77,7 @@ func targets(f *facts.Facts) []doctor.Finding {
 }
 
 // several is the finding about autoscalers that change the same replica count.
-func several(autoscalers []facts.Autoscaler) doctor.Finding {
+func several(autoscalers []doctor.Autoscaler) doctor.Finding {
 	target := autoscalers[0].Target
 	var names []string
 	kinds := map[string]int{}
@@ -105,7 +104,7 @@ func several(autoscalers []facts.Autoscaler) doctor.Finding {
 }
 
 // overridden finds another writer of the replica count, which the controller has named.
-func overridden(a *facts.Autoscaler) []doctor.Finding {
+func overridden(a *doctor.Autoscaler) []doctor.Finding {
 	if a.Overridden == "" {
 		return nil
 	}
@@ -116,7 +115,7 @@ func overridden(a *facts.Autoscaler) []doctor.Finding {
 }
 
 // sameResource finds a VPA that changes the requests by which an HPA divides.
-func sameResource(v *facts.Autoscaler, all map[facts.Target][]facts.Autoscaler) []doctor.Finding {
+func sameResource(v *doctor.Autoscaler, all map[doctor.Target][]doctor.Autoscaler) []doctor.Finding {
 	if v.Mode == "Off" {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
 // The minor versions of Kubernetes 1 that Plimsoll works with.
@@ -28,7 +27,7 @@ var later = []struct {
 	{37, "an HPA cannot have minReplicas: 0; a WorkloadAutoscaler can"},
 }
 
-func kubernetesVersion(f *facts.Facts) []doctor.Finding {
+func kubernetesVersion(f *doctor.Facts) []doctor.Finding {
 	if f.Server.Unread != nil {
 		return unknown("the version of Kubernetes", f.Server.Unread)
 	}

@@ -4,10 +4,9 @@ import (
 	"fmt"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 )
 
-func webhooks(f *facts.Facts) []doctor.Finding {
+func webhooks(f *doctor.Facts) []doctor.Finding {
 	if f.Webhooks.Unread != nil {
 		return unknown("the webhooks", f.Webhooks.Unread)
 	}
@@ -38,7 +37,7 @@ func webhooks(f *facts.Facts) []doctor.Finding {
 }
 
 // about is what its failure costs.
-func about(w *facts.Webhook) (doctor.Level, string) {
+func about(w *doctor.Webhook) (doctor.Level, string) {
 	what := "autoscalers"
 	if w.IsAskedAboutPods {
 		what = "pods"
@@ -55,7 +54,7 @@ func about(w *facts.Webhook) (doctor.Level, string) {
 	return doctor.Warning, "each request about " + what + " waits until it times out"
 }
 
-func unreachable(w *facts.Webhook) doctor.Finding {
+func unreachable(w *doctor.Webhook) doctor.Finding {
 	level, why := about(w)
 	found := doctor.Finding{
 		Level: level, Object: w.Configuration.String(),
@@ -72,7 +71,7 @@ func unreachable(w *facts.Webhook) doctor.Finding {
 }
 
 // authority is what is wrong with the certificates that the API server trusts.
-func authority(f *facts.Facts, w *facts.Webhook) []doctor.Finding {
+func authority(f *doctor.Facts, w *doctor.Webhook) []doctor.Finding {
 	level, why := about(w)
 	found := doctor.Finding{
 		Level: level, Object: w.Configuration.String(), Why: why,

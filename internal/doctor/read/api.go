@@ -95,7 +95,6 @@ func statusError(code int, body []byte) error {
 	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", text, 0, true)
 }
 
-// get decodes one object.
 func (a *api) get(ctx context.Context, path string, query url.Values, into any) error {
 	read, err := a.do(ctx, http.MethodGet, path, query, nil)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // reference is how an autoscaler names its target.
@@ -15,7 +15,7 @@ type reference struct {
 	Name       string `json:"name"`
 }
 
-func (r *reference) target(namespace string) facts.Target {
+func (r *reference) target(namespace string) doctor.Target {
 	group, _, hasGroup := strings.Cut(r.APIVersion, "/")
 	if !hasGroup {
 		group = ""
@@ -23,7 +23,7 @@ func (r *reference) target(namespace string) facts.Target {
 	if group == "" && !strings.EqualFold(r.Kind, "ReplicationController") {
 		group = "apps" // an HPA without apiVersion, and KEDA's default
 	}
-	return facts.Target{Group: group, Kind: r.Kind, Namespace: namespace, Name: r.Name}
+	return doctor.Target{Group: group, Kind: r.Kind, Namespace: namespace, Name: r.Name}
 }
 
 // resourceSource is a metric of type Resource or ContainerResource.
@@ -61,10 +61,10 @@ func overridden(conditions []condition) string {
 	return ""
 }
 
-func (h *horizontal) autoscaler(kind string) facts.Autoscaler {
+func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
 	m := &h.Metadata
-	a := facts.Autoscaler{
-		Object: facts.Object{Kind: kind, Namespace: m.Namespace, Name: m.Name}, Created: m.CreationTimestamp,
+	a := doctor.Autoscaler{
+		Object: doctor.Object{Kind: kind, Namespace: m.Namespace, Name: m.Name}, Created: m.CreationTimestamp,
 		Target: h.Spec.ScaleTargetRef.target(m.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
 		Overridden: overridden(h.Status.Conditions),
 	}
@@ -87,7 +87,7 @@ func (h *horizontal) autoscaler(kind string) facts.Autoscaler {
 	}
 	for i := range m.ManagedFields {
 		if f := &m.ManagedFields[i]; f.Subresource == "status" && f.Time != nil {
-			a.Writes = append(a.Writes, facts.Write{By: f.Manager, At: *f.Time})
+			a.Writes = append(a.Writes, doctor.Write{By: f.Manager, At: *f.Time})
 		}
 	}
 	for i := range m.OwnerReferences {
@@ -115,10 +115,10 @@ type vertical struct {
 	} `json:"spec"`
 }
 
-func (v *vertical) autoscaler() facts.Autoscaler {
+func (v *vertical) autoscaler() doctor.Autoscaler {
 	m := &v.Metadata
-	a := facts.Autoscaler{
-		Object:  facts.Object{Kind: "VerticalPodAutoscaler", Namespace: m.Namespace, Name: m.Name},
+	a := doctor.Autoscaler{
+		Object:  doctor.Object{Kind: "VerticalPodAutoscaler", Namespace: m.Namespace, Name: m.Name},
 		Created: m.CreationTimestamp, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"),
 	}
 	if v.Spec.TargetRef != nil {
@@ -147,18 +147,18 @@ func (r *reader) autoscalers(ctx context.Context) {
 		func() {
 			r.facts.HPAs = listed(ctx, r, request{verb: "list", group: "autoscaling", resource: "horizontalpodautoscalers"},
 				"/apis/autoscaling/v2/horizontalpodautoscalers",
-				func(h *horizontal) facts.Autoscaler { return h.autoscaler("HorizontalPodAutoscaler") })
+				func(h *horizontal) doctor.Autoscaler { return h.autoscaler("HorizontalPodAutoscaler") })
 		},
 		func() {
 			r.facts.WLAs = listed(ctx, r, request{verb: "list", group: "plimsoll.dev", resource: "workloadautoscalers"},
 				"/apis/plimsoll.dev/v1alpha1/workloadautoscalers",
-				func(h *horizontal) facts.Autoscaler { return h.autoscaler("WorkloadAutoscaler") })
+				func(h *horizontal) doctor.Autoscaler { return h.autoscaler("WorkloadAutoscaler") })
 		},
 		func() {
 			r.facts.VPAs = listed(ctx, r,
 				request{verb: "list", group: "autoscaling.k8s.io", resource: "verticalpodautoscalers"},
 				"/apis/autoscaling.k8s.io/v1/verticalpodautoscalers",
-				func(v *vertical) facts.Autoscaler { return v.autoscaler() })
+				func(v *vertical) doctor.Autoscaler { return v.autoscaler() })
 		},
 	}, func(_ int, read *func()) { (*read)() })
 }
@@ -166,7 +166,7 @@ func (r *reader) autoscalers(ctx context.Context) {
 // listed reads all objects of a kind; there are none of one that is not served.
 func listed[From, To any](
 	ctx context.Context, r *reader, what request, path string, convert func(*From) To,
-) facts.Reading[[]To] {
+) doctor.Reading[[]To] {
 	return reading(ctx, r, what, func(ctx context.Context) ([]To, error) {
 		var all []To
 		err := list(ctx, r.api, path, nil, func(from *From) { all = append(all, convert(from)) })
@@ -187,18 +187,18 @@ type scaledObject struct {
 
 func (r *reader) scaledObjects(ctx context.Context) {
 	what := request{verb: "list", group: "keda.sh", resource: "scaledobjects"}
-	r.facts.ScaledObjects = reading(ctx, r, what, func(ctx context.Context) (facts.ScaledObjects, error) {
-		read := facts.ScaledObjects{IsServed: true}
+	r.facts.ScaledObjects = reading(ctx, r, what, func(ctx context.Context) (doctor.ScaledObjects, error) {
+		read := doctor.ScaledObjects{IsServed: true}
 		err := list(ctx, r.api, "/apis/keda.sh/v1alpha1/scaledobjects", nil, func(s *scaledObject) {
 			ref := s.Spec.ScaleTargetRef
 			ref.Kind = cmp.Or(ref.Kind, "Deployment")
-			read.All = append(read.All, facts.Autoscaler{
-				Object: facts.Object{Kind: "ScaledObject", Namespace: s.Metadata.Namespace, Name: s.Metadata.Name},
+			read.All = append(read.All, doctor.Autoscaler{
+				Object: doctor.Object{Kind: "ScaledObject", Namespace: s.Metadata.Namespace, Name: s.Metadata.Name},
 				Target: ref.target(s.Metadata.Namespace), Created: s.Metadata.CreationTimestamp,
 			})
 		})
 		if isUnserved(err) {
-			return facts.ScaledObjects{}, nil
+			return doctor.ScaledObjects{}, nil
 		}
 		return read, err
 	})

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // definition is what is used of a CustomResourceDefinition.
@@ -60,12 +60,12 @@ func (d *definition) served() []string {
 // definitions compares the definitions of config/ with those of the cluster.
 func (r *reader) definitions(ctx context.Context) {
 	what := request{verb: "get", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", isOfCluster: true}
-	r.facts.Definitions = reading(ctx, r, what, func(ctx context.Context) ([]facts.Definition, error) {
+	r.facts.Definitions = reading(ctx, r, what, func(ctx context.Context) ([]doctor.Definition, error) {
 		all, err := manifests()
 		if err != nil {
 			return nil, err
 		}
-		var read []facts.Definition
+		var read []doctor.Definition
 		for i := range all {
 			if all[i].kind.Kind != "CustomResourceDefinition" {
 				continue
@@ -80,9 +80,9 @@ func (r *reader) definitions(ctx context.Context) {
 	})
 }
 
-func (r *reader) definition(ctx context.Context, m *manifest) (facts.Definition, error) {
+func (r *reader) definition(ctx context.Context, m *manifest) (doctor.Definition, error) {
 	name := m.kind.Metadata.Name
-	read := facts.Definition{Name: name, IsVertical: strings.HasSuffix(name, ".autoscaling.k8s.io")}
+	read := doctor.Definition{Name: name, IsVertical: strings.HasSuffix(name, ".autoscaling.k8s.io")}
 	var own, there definition
 	if err := yaml.Unmarshal(m.text, &own); err != nil {
 		return read, fmt.Errorf("config/%s: %w", m.file, err)

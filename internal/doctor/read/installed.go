@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // lease is one for leader election.
@@ -23,9 +23,9 @@ type lease struct {
 	} `json:"spec"`
 }
 
-func (l *lease) facts() facts.Lease {
-	read := facts.Lease{
-		Object: facts.Object{Kind: "Lease", Namespace: l.Metadata.Namespace, Name: l.Metadata.Name},
+func (l *lease) facts() doctor.Lease {
+	read := doctor.Lease{
+		Object: doctor.Object{Kind: "Lease", Namespace: l.Metadata.Namespace, Name: l.Metadata.Name},
 		Holder: l.Spec.HolderIdentity, Duration: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second,
 		ReadAt: time.Now(),
 	}
@@ -45,8 +45,8 @@ func (r *reader) leases(ctx context.Context) {
 		}
 	}
 	what := request{verb: "list", group: "coordination.k8s.io", resource: "leases"}
-	r.facts.Leases = reading(ctx, r, what, func(ctx context.Context) ([]facts.Lease, error) {
-		var all []facts.Lease
+	r.facts.Leases = reading(ctx, r, what, func(ctx context.Context) ([]doctor.Lease, error) {
+		var all []doctor.Lease
 		for _, name := range wanted {
 			err := list(ctx, r.api, "/apis/coordination.k8s.io/v1/leases", named(name),
 				func(l *lease) { all = append(all, l.facts()) })
@@ -73,8 +73,8 @@ type pod struct {
 // controllerManager reads what kube-controller-manager shows of itself where it runs as a pod, and its Lease.
 func (r *reader) controllerManager(ctx context.Context) {
 	what := request{verb: "list", resource: "pods", namespace: "kube-system"}
-	r.facts.ControllerManager = reading(ctx, r, what, func(ctx context.Context) (facts.ControllerManager, error) {
-		var read facts.ControllerManager
+	r.facts.ControllerManager = reading(ctx, r, what, func(ctx context.Context) (doctor.ControllerManager, error) {
+		var read doctor.ControllerManager
 		err := list(ctx, r.api, "/api/v1/namespaces/kube-system/pods",
 			url.Values{"labelSelector": {"component=kube-controller-manager"}}, func(p *pod) {
 				read.Pods++
@@ -150,9 +150,9 @@ type deployment struct {
 	} `json:"status"`
 }
 
-func (d *deployment) facts(component facts.Component) facts.Deployment {
-	read := facts.Deployment{
-		Object:    facts.Object{Kind: "Deployment", Namespace: d.Metadata.Namespace, Name: d.Metadata.Name},
+func (d *deployment) facts(component doctor.Component) doctor.Deployment {
+	read := doctor.Deployment{
+		Object:    doctor.Object{Kind: "Deployment", Namespace: d.Metadata.Namespace, Name: d.Metadata.Name},
 		Component: component, Wanted: 1, Ready: d.Status.ReadyReplicas,
 		Account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
 		Release: releaseOf(d.Metadata.Annotations),
@@ -180,12 +180,12 @@ func (d *deployment) facts(component facts.Component) facts.Deployment {
 var helmName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 
 // releaseOf is the release that Helm's annotations name.
-func releaseOf(annotations map[string]string) facts.Release {
-	release := facts.Release{
+func releaseOf(annotations map[string]string) doctor.Release {
+	release := doctor.Release{
 		Namespace: annotations["meta.helm.sh/release-namespace"], Name: annotations["meta.helm.sh/release-name"],
 	}
 	if !helmName.MatchString(release.Name) || !helmName.MatchString(release.Namespace) {
-		return facts.Release{}
+		return doctor.Release{}
 	}
 	return release
 }
@@ -196,12 +196,12 @@ const deploymentsPath = "/apis/apps/v1/deployments"
 
 // installation reads Plimsoll's Deployments, then their Leases and the rights of their accounts.
 func (r *reader) installation(ctx context.Context) {
-	selector := fmt.Sprintf("%s in (%s,%s,%s,%s)", facts.NameLabel, facts.Controller, facts.Recommender, facts.Updater,
-		facts.AdmissionController)
-	r.facts.Deployments = reading(ctx, r, listDeployments, func(ctx context.Context) ([]facts.Deployment, error) {
-		var all []facts.Deployment
+	selector := fmt.Sprintf("%s in (%s,%s,%s,%s)", doctor.NameLabel, doctor.Controller, doctor.Recommender, doctor.Updater,
+		doctor.AdmissionController)
+	r.facts.Deployments = reading(ctx, r, listDeployments, func(ctx context.Context) ([]doctor.Deployment, error) {
+		var all []doctor.Deployment
 		err := list(ctx, r.api, deploymentsPath, url.Values{"labelSelector": {selector}}, func(d *deployment) {
-			all = append(all, d.facts(facts.Component(d.Metadata.Labels[facts.NameLabel])))
+			all = append(all, d.facts(doctor.Component(d.Metadata.Labels[doctor.NameLabel])))
 		})
 		return all, err
 	})
@@ -215,11 +215,11 @@ func (r *reader) installation(ctx context.Context) {
 
 // others reads the Deployments of other autoscalers, which have upstream's names.
 func (r *reader) others(ctx context.Context) {
-	components := []facts.Component{
-		facts.KEDAOperator, facts.VPARecommender, facts.VPAUpdater, facts.VPAAdmissionServer,
+	components := []doctor.Component{
+		doctor.KEDAOperator, doctor.VPARecommender, doctor.VPAUpdater, doctor.VPAAdmissionServer,
 	}
-	r.facts.Others = reading(ctx, r, listDeployments, func(ctx context.Context) ([]facts.Deployment, error) {
-		var all []facts.Deployment
+	r.facts.Others = reading(ctx, r, listDeployments, func(ctx context.Context) ([]doctor.Deployment, error) {
+		var all []doctor.Deployment
 		for _, component := range components {
 			err := list(ctx, r.api, deploymentsPath, named(string(component)),
 				func(d *deployment) { all = append(all, d.facts(component)) })

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/config"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // Folders and names in config/.
@@ -100,15 +100,14 @@ func grants(all []manifest) ([]grant, error) {
 
 // grant is a right of an account.
 type grant struct {
-	facts.Right
+	doctor.Right
 	// account is the name that config/ ships.
 	account    string
 	isVertical bool
 }
 
-// rightsOf are the single rights of rules.
-func rightsOf(rules []rbacv1.PolicyRule) []facts.Right {
-	var all []facts.Right
+func rightsOf(rules []rbacv1.PolicyRule) []doctor.Right {
+	var all []doctor.Right
 	for i := range rules {
 		rule := &rules[i]
 		names := rule.ResourceNames
@@ -117,8 +116,8 @@ func rightsOf(rules []rbacv1.PolicyRule) []facts.Right {
 		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				all = append(all, pairs(rule.Verbs, names, func(verb, name string) facts.Right {
-					return facts.Right{Verb: verb, Group: group, Resource: resource, Name: name}
+				all = append(all, pairs(rule.Verbs, names, func(verb, name string) doctor.Right {
+					return doctor.Right{Verb: verb, Group: group, Resource: resource, Name: name}
 				})...)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // apiService is what is used of one.
@@ -33,8 +33,8 @@ var metricsGroups = map[string]bool{
 
 func (r *reader) apiServices(ctx context.Context) {
 	what := request{verb: "list", group: "apiregistration.k8s.io", resource: "apiservices", isOfCluster: true}
-	r.facts.APIServices = reading(ctx, r, what, func(ctx context.Context) ([]facts.APIService, error) {
-		var all []facts.APIService
+	r.facts.APIServices = reading(ctx, r, what, func(ctx context.Context) ([]doctor.APIService, error) {
+		var all []doctor.APIService
 		err := list(ctx, r.api, "/apis/apiregistration.k8s.io/v1/apiservices", nil, func(s *apiService) {
 			if metricsGroups[s.Spec.Group] {
 				all = append(all, s.facts())
@@ -44,8 +44,8 @@ func (r *reader) apiServices(ctx context.Context) {
 	})
 }
 
-func (s *apiService) facts() facts.APIService {
-	read := facts.APIService{Name: s.Metadata.Name, Group: s.Spec.Group, Version: s.Spec.Version}
+func (s *apiService) facts() doctor.APIService {
+	read := doctor.APIService{Name: s.Metadata.Name, Group: s.Spec.Group, Version: s.Spec.Version}
 	if s.Spec.Service != nil {
 		read.Service = s.Spec.Service.Namespace + "/" + s.Spec.Service.Name
 	}
@@ -67,14 +67,14 @@ type podMetrics struct {
 // samples reads the times of all samples of metrics.k8s.io. metrics-server knows no pages.
 func (r *reader) samples(ctx context.Context) {
 	what := request{verb: "list", group: "metrics.k8s.io", resource: "pods"}
-	r.facts.Samples = reading(ctx, r, what, func(ctx context.Context) (read facts.Samples, err error) {
+	r.facts.Samples = reading(ctx, r, what, func(ctx context.Context) (read doctor.Samples, err error) {
 		for _, version := range []string{"v1", "v1beta1"} {
 			if read, err = r.samplesOf(ctx, version); !isUnserved(err) && !apierrors.IsServiceUnavailable(err) {
 				break
 			}
 		}
 		if isUnserved(err) {
-			return facts.Samples{}, nil
+			return doctor.Samples{}, nil
 		}
 		if err == nil && read.Pods == 0 {
 			read.Nodes = r.nodeSamples(ctx, read.Version)
@@ -84,8 +84,8 @@ func (r *reader) samples(ctx context.Context) {
 	})
 }
 
-func (r *reader) samplesOf(ctx context.Context, version string) (facts.Samples, error) {
-	read := facts.Samples{IsServed: true, Version: version}
+func (r *reader) samplesOf(ctx context.Context, version string) (doctor.Samples, error) {
+	read := doctor.Samples{IsServed: true, Version: version}
 	err := list(ctx, r.api, "/apis/metrics.k8s.io/"+version+"/pods", nil, func(m *podMetrics) {
 		read.Pods++
 		read.Window = max(read.Window, m.Window.Duration)

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // maxKubelets is how many kubelets are read.
@@ -23,8 +24,8 @@ type node struct {
 	} `json:"status"`
 }
 
-func (n *node) facts() facts.Node {
-	read := facts.Node{Name: n.Metadata.Name, IsReady: isTrue(n.Status.Conditions, "Ready"), Why: "it reports nothing"}
+func (n *node) facts() doctor.Node {
+	read := doctor.Node{Name: n.Metadata.Name, IsReady: isTrue(n.Status.Conditions, "Ready"), Why: "it reports nothing"}
 	for i := range n.Status.Conditions {
 		if c := &n.Status.Conditions[i]; c.Type == "Ready" {
 			read.Why = cmp.Or(c.Reason, c.Message)
@@ -36,8 +37,8 @@ func (n *node) facts() facts.Node {
 // nodes reads the nodes, then the kubelets of some that are ready.
 func (r *reader) nodes(ctx context.Context) {
 	what := request{verb: "list", resource: "nodes", isOfCluster: true}
-	r.facts.Nodes = reading(ctx, r, what, func(ctx context.Context) ([]facts.Node, error) {
-		var all []facts.Node
+	r.facts.Nodes = reading(ctx, r, what, func(ctx context.Context) ([]doctor.Node, error) {
+		var all []doctor.Node
 		err := list(ctx, r.api, "/api/v1/nodes", nil, func(n *node) { all = append(all, n.facts()) })
 		return all, err
 	})
@@ -49,9 +50,9 @@ func (r *reader) nodes(ctx context.Context) {
 	}
 	slices.Sort(ready)
 	for _, name := range sampled(ready, maxKubelets) {
-		r.facts.Kubelets = append(r.facts.Kubelets, facts.Kubelet{Node: name})
+		r.facts.Kubelets = append(r.facts.Kubelets, doctor.Kubelet{Node: name})
 	}
-	each(r.facts.Kubelets, func(_ int, k *facts.Kubelet) { r.kubelet(ctx, k) })
+	each(r.facts.Kubelets, func(_ int, k *doctor.Kubelet) { r.kubelet(ctx, k) })
 }
 
 // sampled are at most so many of the names, spread over all of them.
@@ -68,7 +69,7 @@ func sampled(names []string, most int) []string {
 
 // kubelet reads the samples of a kubelet through the API server. The Date of the answer is the kubelet's own: the API
 // server passes it on.
-func (r *reader) kubelet(ctx context.Context, k *facts.Kubelet) {
+func (r *reader) kubelet(ctx context.Context, k *doctor.Kubelet) {
 	what := request{verb: "get", resource: "nodes/proxy", name: k.Node, isOfCluster: true}
 	k.Unread = what.unread(r.within(ctx, func(ctx context.Context) error {
 		read, err := r.api.do(ctx, http.MethodGet,
@@ -85,19 +86,18 @@ func (r *reader) kubelet(ctx context.Context, k *facts.Kubelet) {
 }
 
 // newestSample finds the newest sample of CPU use on the kubelet's page.
-func newestSample(page []byte, k *facts.Kubelet) error {
-	parser := text.New(text.Config{MaxBytes: maxBytes})
-	parser.Reset(page)
-	for parser.Next("") {
-		sample := parser.Sample()
-		switch sample.Family {
+func newestSample(body []byte, k *doctor.Kubelet) error {
+	lines := text.Lines(text.All, maxBytes)
+	for lines.Reset(page.Text, body); lines.Next(""); {
+		sample := lines.Line()
+		switch text.FamilyOf(sample) {
 		case text.ScrapeError:
 			k.HasFailed = sample.Value != 0
 		case text.NodeCPU, text.PodCPU, text.ContainerCPU:
-			if at := time.UnixMilli(sample.TimestampMillis); sample.HasTimestamp && at.After(k.Newest) {
+			if at := time.UnixMilli(sample.Time.Millis); sample.Time.IsKnown && at.After(k.Newest) {
 				k.Newest = at
 			}
 		}
 	}
-	return parser.Err()
+	return lines.Err()
 }

@@ -10,13 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // Config says what is read, and how.
 type Config struct {
 	REST    *rest.Config
-	Program facts.Program
+	Program doctor.Program
 	// Timeout is for each thing that is read, from when its reading begins.
 	Timeout time.Duration
 }
@@ -25,17 +25,17 @@ type Config struct {
 type reader struct {
 	api     *api
 	timeout time.Duration
-	facts   *facts.Facts
+	facts   *doctor.Facts
 }
 
 // Read collects the facts. What cannot be read is noted in them; it is an error only if the API server does not answer
 // at all.
-func Read(ctx context.Context, config Config) (*facts.Facts, error) {
+func Read(ctx context.Context, config Config) (*doctor.Facts, error) {
 	api, err := newAPI(config.REST)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{api: api, timeout: config.Timeout, facts: &facts.Facts{Program: config.Program}}
+	r := &reader{api: api, timeout: config.Timeout, facts: &doctor.Facts{Program: config.Program}}
 	if err := r.within(ctx, r.server); err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (r *reader) within(ctx context.Context, call func(context.Context) error) e
 // reading reads one thing within the timeout.
 func reading[T any](
 	ctx context.Context, r *reader, what request, call func(context.Context) (T, error),
-) facts.Reading[T] {
-	var read facts.Reading[T]
+) doctor.Reading[T] {
+	var read doctor.Reading[T]
 	err := r.within(ctx, func(ctx context.Context) (err error) {
 		read.Value, err = call(ctx)
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 const forbidden = `{"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403}`
@@ -119,7 +119,7 @@ func TestSelecting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &reader{api: api, timeout: time.Minute, facts: &facts.Facts{}}
+		r := &reader{api: api, timeout: time.Minute, facts: &doctor.Facts{}}
 		r.webhooks(t.Context())
 		var got []string
 		for i := range r.facts.Webhooks.Value {
@@ -163,7 +163,7 @@ func TestManySamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{api: api, timeout: time.Minute, facts: &facts.Facts{}}
+	r := &reader{api: api, timeout: time.Minute, facts: &doctor.Facts{}}
 	r.samples(t.Context())
 	if got := r.facts.Samples; got.Unread != nil || got.Value.Pods != pods {
 		t.Errorf("%d pods, %+v", got.Value.Pods, got.Unread)
@@ -188,7 +188,7 @@ func TestSamplesOfEitherVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &reader{api: api, timeout: time.Minute, facts: &facts.Facts{}}
+		r := &reader{api: api, timeout: time.Minute, facts: &doctor.Facts{}}
 		r.samples(t.Context())
 		server.Close()
 		if got := r.facts.Samples; got.Unread != nil || got.Value.Version != served[0] || got.Value.Nodes != 1 {
@@ -203,24 +203,25 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployed := func(name, account string, component facts.Component, args ...string) facts.Deployment {
-		return facts.Deployment{Object: facts.Object{Namespace: "autoscaling", Name: name}, Account: account,
+	deployed := func(name, account string, component doctor.Component, args ...string) doctor.Deployment {
+		return doctor.Deployment{Object: doctor.Object{Namespace: "autoscaling", Name: name}, Account: account,
 			Component: component, Args: args}
 	}
-	controller := deployed("c", "robot", facts.Controller,
+	controller := deployed("c", "robot", doctor.Controller,
 		"--kubelet-service-account=$(POD_NAMESPACE)/nobody", "--components=horizontal")
-	r := &reader{facts: &facts.Facts{Program: facts.Program{Lease: "leader"}}}
+	r := &reader{facts: &doctor.Facts{Program: doctor.Program{Lease: "leader"}}}
 	for name, tt := range map[string]struct {
-		deployments []facts.Deployment
+		deployments []doctor.Deployment
 		want        []string
 	}{
 		"nothing installed": {nil, nil},
-		"horizontal":        {[]facts.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
-		"names that are none": {[]facts.Deployment{deployed("c", "robot", facts.Controller,
+		"horizontal":        {[]doctor.Deployment{controller}, []string{"autoscaling/nobody", "autoscaling/robot"}},
+		"names that are none": {[]doctor.Deployment{deployed("c", "robot", doctor.Controller,
 			"--kubelet-service-account=kube-system/x; id", "--leader-elect-resource-name=x'; id; '", "--components=horizontal")},
 			[]string{"autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
-		"both": {[]facts.Deployment{deployed("c", "robot", facts.Controller),
-			deployed("a", "gate", facts.AdmissionController)}, []string{"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
+		"both": {[]doctor.Deployment{deployed("c", "robot", doctor.Controller),
+			deployed("a", "gate", doctor.AdmissionController)}, []string{
+			"autoscaling/gate", "autoscaling/plimsoll-kubelet-reader", "autoscaling/robot"}},
 	} {
 		r.facts.Deployments.Value = tt.deployments
 		needed, err := r.needed(all)
@@ -273,7 +274,7 @@ func TestSampled(t *testing.T) {
 // TestReleaseOf: nothing gets into a command to paste that Helm and Kubernetes would not take as a name.
 func TestReleaseOf(t *testing.T) {
 	const name, namespace = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
-	for text, want := range map[string]facts.Release{
+	for text, want := range map[string]doctor.Release{
 		"plimsoll": {Namespace: "scaling", Name: "plimsoll"},
 		"":         {}, "-f": {}, "a; rm -rf /": {}, "$(id)": {}, "a\nb": {}, "Upper": {},
 	} {
@@ -281,7 +282,7 @@ func TestReleaseOf(t *testing.T) {
 			t.Errorf("release %q: %+v", text, got)
 		}
 	}
-	if got := releaseOf(map[string]string{name: "plimsoll", namespace: "a b"}); got != (facts.Release{}) {
+	if got := releaseOf(map[string]string{name: "plimsoll", namespace: "a b"}); got != (doctor.Release{}) {
 		t.Errorf("a namespace with a blank: %+v", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // rights finds out which rights of config/ the accounts of the installation lack; without an installation, whether the
@@ -17,21 +17,21 @@ import (
 func (r *reader) rights(ctx context.Context) {
 	all, err := manifests()
 	if err != nil {
-		r.facts.Rights.Unread = &facts.Unread{Why: err.Error()}
+		r.facts.Rights.Unread = &doctor.Unread{Why: err.Error()}
 		return
 	}
 	needed, err := r.needed(all)
 	if err != nil {
-		r.facts.Rights.Unread = &facts.Unread{Why: err.Error()}
+		r.facts.Rights.Unread = &doctor.Unread{Why: err.Error()}
 		return
 	}
 	if len(needed) == 0 {
 		r.mayInstall(ctx, all)
 		return
 	}
-	isAllowed, failed := make([]bool, len(needed)), make([]*facts.Unread, len(needed))
+	isAllowed, failed := make([]bool, len(needed)), make([]*doctor.Unread, len(needed))
 	what := request{verb: "create", group: "authorization.k8s.io", resource: "subjectaccessreviews", isOfCluster: true}
-	each(needed, func(i int, right *facts.Right) {
+	each(needed, func(i int, right *doctor.Right) {
 		failed[i] = what.unread(r.within(ctx, func(ctx context.Context) (err error) {
 			isAllowed[i], err = r.isGranted(ctx, right)
 			return err
@@ -49,7 +49,7 @@ func (r *reader) rights(ctx context.Context) {
 }
 
 // needed are the rights of config/ under the names of the installation; none if there is no controller.
-func (r *reader) needed(all []manifest) ([]facts.Right, error) {
+func (r *reader) needed(all []manifest) ([]doctor.Right, error) {
 	controllers := r.facts.Expected()
 	if len(controllers) == 0 {
 		return nil, nil
@@ -64,13 +64,13 @@ func (r *reader) needed(all []manifest) ([]facts.Right, error) {
 		shippedReader:     readerOf(controller),
 	}
 	for i := range r.facts.Deployments.Value {
-		if d := &r.facts.Deployments.Value[i]; d.Component == facts.AdmissionController &&
+		if d := &r.facts.Deployments.Value[i]; d.Component == doctor.AdmissionController &&
 			d.Namespace == controller.Namespace {
 			accounts[shippedAdmission] = d.Namespace + "/" + d.Account
 		}
 	}
 	isVertical := controller.IsVertical()
-	var needed []facts.Right
+	var needed []doctor.Right
 	for _, g := range granted {
 		account := accounts[g.account]
 		if account == "" || g.isVertical && g.account == shippedController && !isVertical {
@@ -92,15 +92,15 @@ func (r *reader) needed(all []manifest) ([]facts.Right, error) {
 }
 
 // readerOf is the account whose token kubelets receive.
-func readerOf(controller *facts.Deployment) string {
+func readerOf(controller *doctor.Deployment) string {
 	account := strings.ReplaceAll(controller.Flag("kubelet-service-account"), "$(POD_NAMESPACE)", controller.Namespace)
-	if namespace, name, _ := strings.Cut(account, "/"); facts.IsName(namespace) && facts.IsName(name) {
+	if namespace, name, _ := strings.Cut(account, "/"); doctor.IsName(namespace) && doctor.IsName(name) {
 		return account
 	}
 	return controller.Namespace + "/" + shippedReader
 }
 
-func attributes(right *facts.Right) *authorizationv1.ResourceAttributes {
+func attributes(right *doctor.Right) *authorizationv1.ResourceAttributes {
 	resource, subresource, _ := strings.Cut(right.Resource, "/")
 	return &authorizationv1.ResourceAttributes{
 		Namespace: right.Namespace, Verb: right.Verb, Group: right.Group, Resource: resource, Subresource: subresource,
@@ -109,7 +109,7 @@ func attributes(right *facts.Right) *authorizationv1.ResourceAttributes {
 }
 
 // isGranted asks the API server whether an account has a right.
-func (r *reader) isGranted(ctx context.Context, right *facts.Right) (bool, error) {
+func (r *reader) isGranted(ctx context.Context, right *doctor.Right) (bool, error) {
 	namespace, name, _ := strings.Cut(right.Account, "/")
 	review := authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		ResourceAttributes: attributes(right), User: "system:serviceaccount:" + namespace + ":" + name,
@@ -130,7 +130,7 @@ func (r *reader) mayInstall(ctx context.Context, all []manifest) {
 			m := &all[i]
 			kind := schema.FromAPIVersionAndKind(m.kind.APIVersion, m.kind.Kind)
 			resource, _ := apimeta.UnsafeGuessKindToResource(kind)
-			right := facts.Right{Verb: "create", Group: resource.Group, Resource: resource.Resource,
+			right := doctor.Right{Verb: "create", Group: resource.Group, Resource: resource.Resource,
 				Namespace: m.kind.Metadata.Namespace}
 			name := "create " + resource.GroupResource().String()
 			if slices.Contains(asked, name) {

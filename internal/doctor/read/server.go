@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // clockReadings is how often the API server's clock is read. The fastest answer says most.
@@ -52,7 +52,7 @@ func (r *reader) server(ctx context.Context) error {
 }
 
 // compareClocks records the Date of an answer, which has whole seconds and was written between the two times here.
-func compareClocks(server *facts.Server, read *answer) {
+func compareClocks(server *doctor.Server, read *answer) {
 	date, err := http.ParseTime(read.header.Get("Date"))
 	if err != nil {
 		return

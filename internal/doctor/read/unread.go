@@ -6,7 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 )
 
@@ -61,16 +61,16 @@ func (r *request) command() string {
 }
 
 // unread says why something was not read; nil for no error.
-func (r *request) unread(err error) *facts.Unread {
+func (r *request) unread(err error) *doctor.Unread {
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return &facts.Unread{Right: r.right(), Command: r.command(), Why: err.Error()}
+		return &doctor.Unread{Right: r.right(), Command: r.command(), Why: err.Error()}
 	case isAnswer(err) && !apierrors.IsTimeout(err):
-		return &facts.Unread{Why: err.Error()}
+		return &doctor.Unread{Why: err.Error()}
 	}
-	return &facts.Unread{Why: r.sentence(err).Error()}
+	return &doctor.Unread{Why: r.sentence(err).Error()}
 }
 
 // sentence is the error in the form of commands' errors.

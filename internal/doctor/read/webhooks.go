@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // ownConfiguration is Plimsoll's, and upstream's.
@@ -61,9 +61,9 @@ func (w *webhook) isAsked(group string, resources ...string) bool {
 	return slices.ContainsFunc(w.Rules, func(r rule) bool { return r.has(group, resources...) })
 }
 
-func (w *webhook) facts(kind, configuration string) facts.Webhook {
-	read := facts.Webhook{
-		Configuration: facts.Object{Kind: kind, Name: configuration}, Name: w.Name,
+func (w *webhook) facts(kind, configuration string) doctor.Webhook {
+	read := doctor.Webhook{
+		Configuration: doctor.Object{Kind: kind, Name: configuration}, Name: w.Name,
 		Fails: w.FailurePolicy != "Ignore", IsOwn: configuration == ownConfiguration,
 		IsAskedAboutPods: w.isAsked("", "pods"),
 		IsAskedAboutAutoscalers: w.isAsked("autoscaling", "horizontalpodautoscalers", "horizontalpodautoscalers/status") ||
@@ -79,11 +79,11 @@ func (w *webhook) facts(kind, configuration string) facts.Webhook {
 }
 
 // authorityOf reads the certificates that the API server trusts.
-func authorityOf(bundle []byte) facts.Authority {
+func authorityOf(bundle []byte) doctor.Authority {
 	if len(bundle) == 0 {
-		return facts.Authority{IsMissing: true}
+		return doctor.Authority{IsMissing: true}
 	}
-	var read facts.Authority
+	var read doctor.Authority
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err == nil && certificate.NotAfter.After(read.Expires) {
@@ -101,8 +101,8 @@ func (r *reader) webhooks(ctx context.Context) {
 		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
 	} {
 		what := request{verb: "list", group: "admissionregistration.k8s.io", resource: kind.resource, isOfCluster: true}
-		read := reading(ctx, r, what, func(ctx context.Context) ([]facts.Webhook, error) {
-			var all []facts.Webhook
+		read := reading(ctx, r, what, func(ctx context.Context) ([]doctor.Webhook, error) {
+			var all []doctor.Webhook
 			err := list(ctx, r.api, "/apis/admissionregistration.k8s.io/v1/"+kind.resource, nil,
 				func(c *webhookConfiguration) {
 					for i := range c.Webhooks {
@@ -120,7 +120,7 @@ func (r *reader) webhooks(ctx context.Context) {
 		}
 	}
 	r.facts.Webhooks.Value = r.selecting(ctx, r.facts.Webhooks.Value)
-	each(r.facts.Webhooks.Value, func(_ int, w *facts.Webhook) {
+	each(r.facts.Webhooks.Value, func(_ int, w *doctor.Webhook) {
 		if w.Service != "" {
 			r.endpoints(ctx, w)
 		}
@@ -134,8 +134,8 @@ type namespace struct {
 
 // selecting are the webhooks that are asked about some namespace that there is. Where namespaces may not be listed, all
 // are taken to be.
-func (r *reader) selecting(ctx context.Context, all []facts.Webhook) []facts.Webhook {
-	if !slices.ContainsFunc(all, func(w facts.Webhook) bool { return w.Namespaces != nil }) {
+func (r *reader) selecting(ctx context.Context, all []doctor.Webhook) []doctor.Webhook {
+	if !slices.ContainsFunc(all, func(w doctor.Webhook) bool { return w.Namespaces != nil }) {
 		return all
 	}
 	what := request{verb: "list", resource: "namespaces", isOfCluster: true}
@@ -146,7 +146,7 @@ func (r *reader) selecting(ctx context.Context, all []facts.Webhook) []facts.Web
 	if read.Unread != nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(w facts.Webhook) bool {
+	return slices.DeleteFunc(all, func(w doctor.Webhook) bool {
 		selector, err := metav1.LabelSelectorAsSelector(w.Namespaces)
 		return err == nil && w.Namespaces != nil &&
 			!slices.ContainsFunc(read.Value, func(of labels.Set) bool { return selector.Matches(of) })
@@ -169,8 +169,7 @@ type endpointSlice struct {
 	} `json:"endpoints"`
 }
 
-// endpoints counts the ready endpoints of the webhook's Service.
-func (r *reader) endpoints(ctx context.Context, w *facts.Webhook) {
+func (r *reader) endpoints(ctx context.Context, w *doctor.Webhook) {
 	namespace, name, _ := strings.Cut(w.Service, "/")
 	what := request{verb: "get", resource: "services", namespace: namespace, name: name}
 	service := reading(ctx, r, what, func(ctx context.Context) (found serviceOf, err error) {

@@ -54,7 +54,6 @@ func (r Request) describe(err error) *cmderror.Error {
 	return &cmderror.Error{What: fmt.Sprintf("%s %s%s: %v", r.Verb, r.Resource, r.place(), err), Cause: err}
 }
 
-// place is where the objects are.
 func (r Request) place() string {
 	if r.Namespace == "" {
 		return ""

@@ -14,7 +14,6 @@ import (
 	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
@@ -28,7 +27,7 @@ import (
 // ClusterReader explains objects of a cluster, with the rights of the user who runs explain.
 type ClusterReader struct {
 	options Options
-	reader  live.Reader
+	reader  inputReader
 	finder  leader.Finder
 	vpas    *vpa.Client
 	// checkpoints have histories where the leader cannot be reached.
@@ -53,24 +52,24 @@ func NewClusterReader(config *rest.Config, finder leader.Finder, options Options
 	return r, err
 }
 
-func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, error) {
+func newReader(config *rest.Config, client kubernetes.Interface) (inputReader, error) {
 	access, err := scale.NewAccess(config)
 	if err != nil {
-		return live.Reader{}, err
+		return inputReader{}, err
 	}
 	scales, err := scale.New(scale.Config{Scales: access.Scales, Mapper: access.Mapper})
 	if err != nil {
-		return live.Reader{}, err
+		return inputReader{}, err
 	}
 	metrics, err := metricsapi.New(metricsapi.Config{Rest: config, Mapper: access.Mapper})
 	if err != nil {
-		return live.Reader{}, err
+		return inputReader{}, err
 	}
 	wlas, err := wla.New(config)
 	if err != nil {
-		return live.Reader{}, err
+		return inputReader{}, err
 	}
-	return live.Reader{
+	return inputReader{
 		Client: client, WLAs: wlas, Scales: scales, Metrics: metrics, Options: observehorizontal.DefaultOptions(),
 	}, nil
 }
@@ -110,7 +109,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	}
 	e, err := r.horizontal(ctx, object, autoscaler, controller)
 	if err == nil && object.Kind == observe.HorizontalPodAutoscaler {
-		e.AddOlder(autoscaler.HorizontalPodAutoscaler, r.kubernetes)
+		e.AddOlder(autoscaler.HPA, r.kubernetes)
 	}
 	return e, err
 }
@@ -128,7 +127,7 @@ func (r *ClusterReader) horizontal(
 	ctx context.Context, object observe.Key, autoscaler observehorizontal.Autoscaler,
 	controller explainhorizontal.Controller,
 ) (*explainhorizontal.Explanation, error) {
-	why := explainhorizontal.NotExposed(autoscaler.HorizontalPodAutoscaler)
+	why := explainhorizontal.NotExposed(autoscaler)
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {
@@ -171,8 +170,9 @@ func (r *ClusterReader) autoscaler(
 	if err != nil {
 		return observehorizontal.Autoscaler{}, explainhorizontal.Undecided, err
 	}
+	autoscaler := observehorizontal.HPA(hpa)
 	if r.options.Controller != Auto {
-		return observehorizontal.HPA(hpa), r.options.Controller, nil
+		return autoscaler, r.options.Controller, nil
 	}
-	return observehorizontal.HPA(hpa), explainhorizontal.ControllerOf(hpa), nil
+	return autoscaler, explainhorizontal.ControllerOf(autoscaler), nil
 }

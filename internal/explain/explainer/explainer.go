@@ -1,5 +1,6 @@
 // Package explainer explains one autoscaler, of a cluster as it is now or of a saved step. It
-// finds out which controller decides, and where that controller's history is.
+// finds out which controller decides, and where that controller's history is, and reads the inputs of a decision with
+// the permissions of the user who runs explain.
 package explainer
 
 import (
@@ -27,17 +28,15 @@ type Options struct {
 
 // periodOf is how often the step's object is decided.
 func (o Options) periodOf(step *snapshothorizontal.Step) time.Duration {
-	autoscaler := step.Autoscaler()
-	return autoscaler.SyncPeriod(o.Period)
+	return step.Autoscaler().SyncPeriod(o.Period)
 }
 
 // SavedHorizontal explains a step of a file. One that Plimsoll's controller did not
 // save has no state.
 func (o Options) SavedHorizontal(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
-	controller := explainhorizontal.ControllerOf(step.HPA)
+	controller := explainhorizontal.ControllerOf(step.Autoscaler())
 	switch {
-	case step.Workload != nil:
-		controller = explainhorizontal.Plimsoll
+	case step.Autoscaler().IsWorkload():
 	case o.Controller != Auto:
 		controller = o.Controller
 	case step.Snapshot.State != nil:
@@ -63,13 +62,12 @@ func (o Options) withoutHistory(
 	step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, why string,
 ) (*explainhorizontal.Explanation, error) {
 	known := &historybounds.Known{
-		HPA: step.HPA, Rescales: rescales, Period: o.periodOf(step), Divergences: controller.Divergences(),
+		Autoscaler: step.Autoscaler(), Rescales: rescales, Period: o.periodOf(step), Divergences: controller.Divergences(),
 	}
 	options := step.Snapshot.Options.Flags()
 	options.Divergences = known.Divergences
-	if policy := step.Policy(options); step.Workload != nil {
-		known.Policy = &policy
-	}
+	policy := step.Policy(options)
+	known.Policy = &policy
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport/read"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -115,8 +115,8 @@ func TestForecastFromPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := readerOf(t, cluster(), nil)
-	from := read.PastLoad{Prometheus: client, Lasts: 5 * 24 * time.Hour}
-	r, err := read.Forecast(t.Context(), reader, observe.HPA("shop", "web"), from, recordedFrom)
+	from := forecastreport.PastLoad{Prometheus: client, Lasts: 5 * 24 * time.Hour}
+	r, err := forecastreport.Read(t.Context(), reader, observe.HPA("shop", "web"), from, recordedFrom)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestForecastFromPrometheus(t *testing.T) {
 		t.Errorf("the last whole day: %+v", last)
 	}
 	from.StartUp = 5 * time.Minute
-	slow, err := read.Forecast(t.Context(), reader, observe.HPA("shop", "web"), from, recordedFrom)
+	slow, err := forecastreport.Read(t.Context(), reader, observe.HPA("shop", "web"), from, recordedFrom)
 	if err != nil || slow.Config.StartUp != from.StartUp || slow.Result.Days[1].Lacking <= r.Result.Days[1].Lacking {
 		t.Errorf("with a start-up of 5 minutes: %v, %+v", err, slow)
 	}
@@ -152,8 +152,8 @@ func TestForecastOfRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := readerOf(t, cluster(), map[string]any{leaderPath: recorded})
-	from := read.PastLoad{Lasts: 21 * 24 * time.Hour}
-	r, err := read.Forecast(t.Context(), reader, observe.HPA("shop", "web"), from, recordedFrom)
+	from := forecastreport.PastLoad{Lasts: 21 * 24 * time.Hour}
+	r, err := forecastreport.Read(t.Context(), reader, observe.HPA("shop", "web"), from, recordedFrom)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,13 +177,13 @@ func TestNoForecast(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		api  map[string]any
-		from read.PastLoad
+		from forecastreport.PastLoad
 	}{
-		"with --prometheus-address, the load is read from Prometheus": {cluster(), read.PastLoad{Lasts: time.Hour}},
-		"it has no CPU metric":        {withoutMetrics, read.PastLoad{Lasts: time.Hour, Prometheus: client}},
-		"the scale of Deployment web": {withoutScale, read.PastLoad{Lasts: time.Hour}},
+		"with --prometheus-address, the load is read from Prometheus": {cluster(), forecastreport.PastLoad{Lasts: time.Hour}},
+		"it has no CPU metric":        {withoutMetrics, forecastreport.PastLoad{Lasts: time.Hour, Prometheus: client}},
+		"the scale of Deployment web": {withoutScale, forecastreport.PastLoad{Lasts: time.Hour}},
 	} {
-		_, err := read.Forecast(t.Context(), readerOf(t, c.api, nil), observe.HPA("shop", "web"), c.from, recordedFrom)
+		_, err := forecastreport.Read(t.Context(), readerOf(t, c.api, nil), observe.HPA("shop", "web"), c.from, recordedFrom)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

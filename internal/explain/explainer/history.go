@@ -133,7 +133,7 @@ func (r *ClusterReader) ReportBetween(
 	case err != nil:
 		return nil, err
 	}
-	if source.NoLeader == "" && len(autoscaler.Spec.Metrics) > 1 {
+	if source.NoLeader == "" && autoscaler.NumMetrics() > 1 {
 		// A controller that cannot say it has the load of all metrics together.
 		if metrics, err := r.finder.MetricHistories(ctx, object); err == nil {
 			err = report.AddMetrics(metrics)

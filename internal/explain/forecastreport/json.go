@@ -6,10 +6,9 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
-	"github.com/plimsoll-dev/plimsoll/internal/output/days"
 )
 
-// Output is the form for programs. docs/explain.md has its fields.
+// Output is the form for programs. docs/reference/json.md has its fields.
 type Output struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
@@ -21,16 +20,16 @@ type Output struct {
 	To           time.Time `json:"to"`
 	KnownMinutes int       `json:"knownMinutes"`
 	// CoarseMinutes are those that are recorded in points of five minutes.
-	CoarseMinutes      int         `json:"coarseMinutes"`
-	OtherMetrics       int         `json:"otherMetrics"`
-	StartUpSeconds     float64     `json:"startUpSeconds"`
-	IsStartUpAssumed   bool        `json:"isStartUpAssumed"`
-	MinReplicas        int32       `json:"minReplicas"`
-	MaxReplicas        int32       `json:"maxReplicas"`
-	ShortageCostFactor float64     `json:"shortageCostFactor"`
-	WasteLimitPercent  float64     `json:"wasteLimitPercent"`
-	Days               []days.Day  `json:"days"`
-	AtEnd              OutputState `json:"atEnd"`
+	CoarseMinutes      int                  `json:"coarseMinutes"`
+	OtherMetrics       int                  `json:"otherMetrics"`
+	StartUpSeconds     float64              `json:"startUpSeconds"`
+	IsStartUpAssumed   bool                 `json:"isStartUpAssumed"`
+	MinReplicas        int32                `json:"minReplicas"`
+	MaxReplicas        int32                `json:"maxReplicas"`
+	ShortageCostFactor float64              `json:"shortageCostFactor"`
+	WasteLimitPercent  float64              `json:"wasteLimitPercent"`
+	Days               []output.ForecastDay `json:"days"`
+	AtEnd              OutputState          `json:"atEnd"`
 	// ToTurnOn is a command; absent where the mode is Active.
 	ToTurnOn string `json:"toTurnOn,omitempty"`
 }
@@ -53,7 +52,7 @@ func (r *Report) Output() *Output {
 		Source: r.Source, From: r.Load.Start.UTC(), To: r.end().UTC(), KnownMinutes: r.Known, CoarseMinutes: r.Coarse,
 		OtherMetrics: r.OtherMetrics, StartUpSeconds: last.StartUp.Seconds(), IsStartUpAssumed: c.StartUp <= 0,
 		MinReplicas: c.MinReplicas, MaxReplicas: c.MaxReplicas, ShortageCostFactor: c.Settings.Price,
-		WasteLimitPercent: c.Settings.WasteLimitPercent, Days: days.Output(r.Result.Days),
+		WasteLimitPercent: c.Settings.WasteLimitPercent, Days: output.ForecastDays(r.Result.Days),
 		AtEnd: OutputState{
 			Reason: last.Reason.String(), Message: last.Text(), Replicas: last.Replicas, ExpectedPods: last.Expected,
 			AvoidedPodMinutesPerDay: last.Day.AvoidedPodMinutes, WastedPodMinutesPerDay: last.Day.WastedPodMinutes,

@@ -1,5 +1,5 @@
-// Package forecastreport prints what a forecast would have done on the past load of an autoscaler, before it is turned
-// on: for people as a table of days, and as JSON.
+// Package forecastreport reads the past load of an autoscaler, and prints what a forecast would have done on it, before
+// it is turned on: for people as a table of days, and as JSON.
 package forecastreport
 
 import (
@@ -96,7 +96,6 @@ func (r *Report) notes() (notes []string) {
 	return notes
 }
 
-// lasts is how long so many minutes are.
 func lasts(minutes int) string {
 	d := time.Duration(minutes) * time.Minute
 	if d >= 48*time.Hour {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
-	"github.com/plimsoll-dev/plimsoll/internal/output/days"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 const layout = "2006-01-02 15:04"
@@ -28,7 +28,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	line("start-up", "%s, %s", r.Result.Last.StartUp, r.startUp())
 	line("costs", "a lacking pod-minute as much as %g wasted ones; %g %% of all may be wasted", c.Settings.Price,
 		c.Settings.WasteLimitPercent)
-	text.WriteString("\n" + days.Table(r.Result.Days) + "\n")
+	text.WriteString("\n" + output.ForecastDaysTable(r.Result.Days) + "\n")
 	text.WriteString("Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +
 		"of all.\nMOST is the most replicas that it asks for.\n")
 	fmt.Fprintf(&text, "At the end: %s.\n", r.atEnd())
@@ -37,7 +37,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// advice is what to do.
 func (r *Report) advice() string {
 	if r.Mode == forecast.Active {
 		return "It is turned on: its mode is Active.\n"

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -21,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -64,10 +64,9 @@ func timeOf(e *corev1.Event) time.Time {
 
 // Known is what can be known of an object from outside.
 type Known struct {
-	// HPA is the object with the status of its last decision.
-	HPA *autoscalingv2.HorizontalPodAutoscaler
-	// Policy is that of a WorkloadAutoscaler; nil for an HPA.
-	Policy *horizontal.Policy
+	// Autoscaler is the object with the status of its last decision, and Policy what it asks for.
+	Autoscaler observehorizontal.Autoscaler
+	Policy     *horizontal.Policy
 	// Current is the target's count.
 	Current int32
 	// Rescales are from events, oldest first.
@@ -84,15 +83,15 @@ const longAgo = 366 * 24 * time.Hour
 // least, the others most, each in another way.
 func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.decided() {
-		return []horizontal.State{observehorizontal.FirstState(k.HPA)}
+		return []horizontal.State{observehorizontal.FirstState(k.Autoscaler)}
 	}
 	bounds := k.ofLimits(now)
-	if k.Policy == nil || k.Policy.WorkloadAutoscaler == nil {
+	if !k.Autoscaler.IsWorkload() {
 		return bounds
 	}
 	// Since when metrics fail, and since when none is active, is in no API either: it may be now, which the states so far
 	// say, or as long as there has been the object.
-	since := k.HPA.CreationTimestamp.Time
+	since := k.Autoscaler.CreationTimestamp.Time
 	if since.IsZero() {
 		since = now.Add(-longAgo)
 	}
@@ -109,7 +108,7 @@ func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	last := now.Add(-k.Period)
 	certain := k.certain(last)
 	possible := slices.Clone(certain)
-	for _, count := range []int32{k.HPA.Status.DesiredReplicas, k.Current} {
+	for _, count := range []int32{k.Autoscaler.Counts().DesiredReplicas, k.Current} {
 		possible = append(possible, history.Recommendation{Time: last, Replicas: count})
 	}
 	// Not empty: a controller without any history keeps the count as it is.
@@ -135,15 +134,14 @@ func (k *Known) first() (at time.Time, wasScaled bool) {
 	if len(k.Rescales) > 0 {
 		return k.Rescales[0].At, true
 	}
-	if scaled := k.HPA.Status.LastScaleTime; scaled != nil {
+	if scaled := k.Autoscaler.Counts().LastScaleTime; scaled != nil {
 		return scaled.Time, true
 	}
 	return time.Time{}, false
 }
 
-// state is a history with these recommendations.
 func (k *Known) state(made []history.Recommendation) horizontal.State {
-	s := observehorizontal.FirstState(k.HPA)
+	s := observehorizontal.FirstState(k.Autoscaler)
 	for _, r := range made {
 		behavior.Remember(&s.Recommendations, k.Divergences, r, time.Time{})
 	}
@@ -155,18 +153,7 @@ func (k *Known) state(made []history.Recommendation) horizontal.State {
 
 // decided reports whether metrics have ever decided on the object.
 func (k *Known) decided() bool {
-	return slices.ContainsFunc(k.HPA.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
-		return c.Type == autoscalingv2.ScalingActive
-	})
-}
-
-func (k *Known) condition(kind autoscalingv2.HorizontalPodAutoscalerConditionType) (reason string) {
-	for i := range k.HPA.Status.Conditions {
-		if k.HPA.Status.Conditions[i].Type == kind {
-			return k.HPA.Status.Conditions[i].Reason
-		}
-	}
-	return ""
+	return k.Autoscaler.Condition(statusreport.ScalingActive).Type != ""
 }
 
 // certain are the recommendations that must have been made. A decision that came to
@@ -182,10 +169,10 @@ func (k *Known) certain(last time.Time) []history.Recommendation {
 		}
 		before = r.To
 	}
-	free := k.condition(autoscalingv2.ScalingLimited) == "DesiredWithinRange"
-	able := k.condition(autoscalingv2.AbleToScale)
+	free := k.Autoscaler.Condition(statusreport.ScalingLimited).Reason == "DesiredWithinRange"
+	able := k.Autoscaler.Condition(statusreport.AbleToScale).Reason
 	if free && (able == "ReadyForNewScale" || able == "SucceededRescale") {
-		made = append(made, history.Recommendation{Time: last, Replicas: k.HPA.Status.DesiredReplicas})
+		made = append(made, history.Recommendation{Time: last, Replicas: k.Autoscaler.Counts().DesiredReplicas})
 	}
 	slices.SortStableFunc(made, func(a, b history.Recommendation) int { return a.Time.Compare(b.Time) })
 	return made
@@ -193,7 +180,7 @@ func (k *Known) certain(last time.Time) []history.Recommendation {
 
 // largest is a change that spends any budget.
 func (k *Known) largest() int32 {
-	return cmp.Or(k.Current, 1) + k.HPA.Spec.MaxReplicas
+	return cmp.Or(k.Current, 1) + k.Autoscaler.MaxReplicas()
 }
 
 func (k *Known) change(s *horizontal.State, at time.Time, by int32) {

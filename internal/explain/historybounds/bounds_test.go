@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -62,31 +63,31 @@ func TestBounds(t *testing.T) {
 		histories    int
 	}{
 		"a decision without any limit recommended what it came to": {
-			Known{HPA: object(4, "ReadyForNewScale", "DesiredWithinRange"), Current: 4}, 4, 4, 2,
+			Known{Autoscaler: observehorizontal.HPA(object(4, "ReadyForNewScale", "DesiredWithinRange")), Current: 4}, 4, 4, 2,
 		},
 		"one that was held may have been held for the last time": {
-			Known{HPA: object(4, "ScaleDownStabilized", "DesiredWithinRange"), Current: 4}, 0, 4, 2,
+			Known{Autoscaler: observehorizontal.HPA(object(4, "ScaleDownStabilized", "DesiredWithinRange")), Current: 4}, 0, 4, 2,
 		},
 		"a scale-up that events report was recommended then": {
 			Known{
-				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
+				Autoscaler: observehorizontal.HPA(object(6, "ScaleDownStabilized", "DesiredWithinRange")), Current: 6,
 				Rescales: []Rescale{{At: noon.Add(-time.Hour), To: 3}, {At: noon.Add(-2 * time.Minute), To: 6}},
 			}, 6, 6, 3,
 		},
 		"so was the only one, if a metric was above its target": {
 			Known{
-				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
+				Autoscaler: observehorizontal.HPA(object(6, "ScaleDownStabilized", "DesiredWithinRange")), Current: 6,
 				Rescales: []Rescale{{At: noon.Add(-2 * time.Minute), To: 6, IsWanted: true}},
 			}, 6, 6, 3,
 		},
 		"which way the only one went is not known otherwise": {
 			Known{
-				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
+				Autoscaler: observehorizontal.HPA(object(6, "ScaleDownStabilized", "DesiredWithinRange")), Current: 6,
 				Rescales: []Rescale{{At: noon.Add(-2 * time.Minute), To: 6}},
 			}, 0, 6, 3,
 		},
 		"an object that metrics never decided on has no history": {
-			Known{HPA: &autoscalingv2.HorizontalPodAutoscaler{}, Current: 6}, 0, 0, 1,
+			Known{Autoscaler: observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{}), Current: 6}, 0, 0, 1,
 		},
 	} {
 		c.known.Period, c.known.Divergences = period, divergence.Default
@@ -112,7 +113,9 @@ func TestABudgetMayBeSpentEitherWay(t *testing.T) {
 	hpa := object(4, "ReadyForNewScale", "DesiredWithinRange")
 	at := metav1.NewTime(noon.Add(-20 * time.Second))
 	hpa.Status.LastScaleTime = &at
-	bounds := Bounds(&Known{HPA: hpa, Current: 4, Period: 15 * time.Second, Divergences: divergence.None}, noon)
+	bounds := Bounds(&Known{
+		Autoscaler: observehorizontal.HPA(hpa), Current: 4, Period: 15 * time.Second, Divergences: divergence.None,
+	}, noon)
 	if len(bounds) != 3 {
 		t.Fatalf("%d histories, want 3", len(bounds))
 	}

@@ -16,11 +16,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -28,14 +27,14 @@ import (
 // WriteText prints the decision for people: the result and the limit that binds first,
 // then the numbers.
 func (r *Result) WriteText(w io.Writer, style Style) error {
-	p := &lines.Page{}
+	p := &output.Page{}
 	r.writeHead(p, r.resultText(), r.limitText())
 	r.writeDetails(p, style.AllPods)
-	return lines.Write(w, p.All(), style.Bold)
+	return output.WriteLines(w, p.All(), style.Bold)
 }
 
 // writeHead prints what the decision is about, and these two lines.
-func (r *Result) writeHead(p *lines.Page, result, limit string) {
+func (r *Result) writeHead(p *output.Page, result, limit string) {
 	key := snapshothorizontal.KeyOf(r.Step)
 	p.Heading("%s  %s %s", r.Decision.At.Format(time.RFC3339Nano), key.Kind, key.NamespacedName)
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
@@ -50,7 +49,7 @@ func (r *Result) writeHead(p *lines.Page, result, limit string) {
 }
 
 // writeDivergences prints that the snapshot was saved with other divergences. The same ones may have another text.
-func (r *Result) writeDivergences(p *lines.Page) {
+func (r *Result) writeDivergences(p *output.Page) {
 	saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], r.Policy.Divergences
 	if set, err := divergence.Parse(saved); saved != "" && (err != nil || set != here) {
 		p.Add("divergences", "%s here; %s when the snapshot was saved", here, saved)
@@ -58,8 +57,8 @@ func (r *Result) writeDivergences(p *lines.Page) {
 }
 
 // writeDetails prints how the decision came about, and its report.
-func (r *Result) writeDetails(p *lines.Page, allPods bool) {
-	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
+func (r *Result) writeDetails(p *output.Page, allPods bool) {
+	d, ref := &r.Decision, r.Step.Autoscaler().Target()
 	p.Add("target", "%s: %s; minReplicas %d, maxReplicas %d", strings.Trim(ref.Kind+"/"+ref.Name, "/"), r.countsText(),
 		d.Bounds.MinReplicas, d.Bounds.MaxReplicas)
 	workload{r}.writeOwn(p)
@@ -77,7 +76,7 @@ func (r *Result) writeDetails(p *lines.Page, allPods bool) {
 	r.writeLimits(p)
 	var rows [][]string
 	for _, c := range r.Status.Conditions {
-		rows = append(rows, []string{string(c.Type), string(c.Status), c.Reason, c.Message})
+		rows = append(rows, []string{c.Type, string(c.Status), c.Reason, c.Message})
 	}
 	p.Table("conditions", rows)
 	rows = nil
@@ -111,7 +110,6 @@ func triggerText(kind trigger.Kind) string {
 	}
 }
 
-// branchText is what the decision is based on.
 func (r *Result) branchText() string {
 	switch r.Decision.Branch {
 	case horizontal.BranchNoScale:
@@ -142,7 +140,7 @@ func (r *Result) branchText() string {
 	}
 }
 
-func (r *Result) writeMetric(p *lines.Page, i int, allPods bool) {
+func (r *Result) writeMetric(p *output.Page, i int, allPods bool) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	p.Add(fmt.Sprintf("metric %d", i+1), "%s", r.metricText(spec))
 	own := ownMetric{r, i}
@@ -297,7 +295,7 @@ func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 const maxNames = 5
 
 // writePods prints how many pods count, and names the others by group.
-func (r *Result) writePods(p *lines.Page, result *metric.Result, allPods bool) {
+func (r *Result) writePods(p *output.Page, result *metric.Result, allPods bool) {
 	if result.Groups == nil {
 		return
 	}
@@ -340,13 +338,13 @@ func proposalText(spec *source.Spec, result *metric.Result) string {
 	switch {
 	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)
-	case result.Verdict == verdict.Scaled && whole && spec.Target.Type == source.AverageValue:
+	case result.Verdict == metric.Scaled && whole && spec.Target.Type == source.AverageValue:
 		return text + " = value ÷ target, rounded up"
 	}
 	return text + " (" + metricVerdict(result.Verdict) + ")"
 }
 
-func (r *Result) writeLimits(p *lines.Page) {
+func (r *Result) writeLimits(p *output.Page) {
 	d := &r.Decision
 	if d.Branch != horizontal.BranchMetrics {
 		return

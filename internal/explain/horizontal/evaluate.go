@@ -3,8 +3,6 @@ package horizontal
 import (
 	"fmt"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
@@ -20,8 +18,8 @@ type Result struct {
 	Observation horizontal.Observation
 	Decision    horizontal.Decision
 	Report      statusreport.Report
-	// Status is the object's after the decision; of a WorkloadAutoscaler the part that an HPA has too.
-	Status autoscalingv2.HorizontalPodAutoscalerStatus
+	// Status is the object's after the decision, as far as both kinds have it.
+	Status observehorizontal.Status
 	Events []observehorizontal.Event
 	// FollowUp is the next moment at which a decision on a WorkloadAutoscaler may come out
 	// otherwise, although the metrics stay as they are.
@@ -51,8 +49,8 @@ func Evaluate(
 	if decision.Rescale {
 		state = horizontal.Settle(state, outcome)
 	}
-	r.Report = decision.Report(outcome)
-	r.Status = observehorizontal.Status(step.Autoscaler(), &decision, &r.Report, now)
+	r.Report = statusreport.Of(&decision, outcome)
+	r.Status = observehorizontal.StatusAfter(step.Autoscaler(), &decision, &r.Report, now)
 	r.Events = observehorizontal.Events(&r.Report)
 	return *r, state, nil
 }
@@ -78,13 +76,14 @@ func NewEvaluator(set divergence.Set) *Evaluator {
 func (e *Evaluator) Next(step *snapshothorizontal.Step) (Result, error) {
 	key := snapshothorizontal.KeyOf(step)
 	before, known := e.states[key]
-	if !known || before.uid != string(step.HPA.UID) && e.divergences.Has(divergence.HistoryByUID) {
-		before.state = observehorizontal.FirstState(step.HPA)
+	a := step.Autoscaler()
+	if !known || before.uid != string(a.UID) && e.divergences.Has(divergence.HistoryByUID) {
+		before.state = observehorizontal.FirstState(a)
 	}
 	result, state, err := Evaluate(step, before.state, e.divergences)
 	if err != nil {
 		return result, fmt.Errorf("%s %s: %w", key.Kind, key.NamespacedName, err)
 	}
-	e.states[key] = carried{uid: string(step.HPA.UID), state: state}
+	e.states[key] = carried{uid: string(a.UID), state: state}
 	return result, nil
 }

@@ -5,13 +5,12 @@ import (
 	"strings"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -45,9 +44,12 @@ const (
 	Undecided Controller = ""
 )
 
-// ControllerOf is the controller that wrote the HPA's status last.
-func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
-	switch by, _ := lastWriter(hpa); {
+// ControllerOf is the controller that decides on the object: of an HPA the one that wrote its status last. Nothing but
+// Plimsoll decides on WorkloadAutoscalers.
+func ControllerOf(a observehorizontal.Autoscaler) Controller {
+	switch by, _ := lastWriter(a); {
+	case a.IsWorkload():
+		return Plimsoll
 	case by == "":
 		return Undecided
 	case by == string(Plimsoll), strings.HasPrefix(by, string(Plimsoll)+"/"):
@@ -57,18 +59,18 @@ func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
 }
 
 // NotExposed says that the HPA is another controller's, whose history cannot be read.
-func NotExposed(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
-	by, at := lastWriter(hpa)
+func NotExposed(a observehorizontal.Autoscaler) string {
+	by, at := lastWriter(a)
 	if by == "" {
 		return string(Upstream) + " does not expose it"
 	}
 	return fmt.Sprintf("%s, which wrote the status at %s, does not expose it", by, at.UTC().Format(time.RFC3339))
 }
 
-// lastWriter is the field manager that wrote the HPA's status last, and when; empty if none has.
-func lastWriter(hpa *autoscalingv2.HorizontalPodAutoscaler) (by string, at time.Time) {
-	for i := range hpa.ManagedFields {
-		f := &hpa.ManagedFields[i]
+// lastWriter is the field manager that wrote the object's status last, and when; empty if none has.
+func lastWriter(a observehorizontal.Autoscaler) (by string, at time.Time) {
+	for i := range a.ManagedFields {
+		f := &a.ManagedFields[i]
 		if f.Subresource == "status" && f.Time != nil && !f.Time.Time.Before(at) {
 			by, at = f.Manager, f.Time.Time
 		}
@@ -124,7 +126,7 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 // project fills in what follows from the decision and the states around it.
 func (e *Explanation) project(before, after horizontal.State) {
 	d := &e.Decision
-	if e.Step.Workload != nil {
+	if e.Step.Autoscaler().IsWorkload() {
 		// Nothing else decides on these.
 		e.Controller = Plimsoll
 	}

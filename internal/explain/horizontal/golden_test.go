@@ -128,7 +128,7 @@ func TestWithoutHistoryOfWorkloads(t *testing.T) {
 					{Type: autoscalingv2.ScalingActive, Status: "True"},
 				}
 				return WithoutHistory(step, &historybounds.Known{
-					HPA: step.HPA, Policy: &policy, Current: step.Scale.Spec.Replicas, Period: 15 * time.Second,
+					Autoscaler: step.Autoscaler(), Policy: &policy, Current: step.Scale.Spec.Replicas, Period: 15 * time.Second,
 					Divergences: divergence.Default,
 				}, "the controller does not answer")
 			}))

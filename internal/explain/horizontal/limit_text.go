@@ -75,7 +75,6 @@ func stabilizationLimit(s *behavior.Stabilized) string {
 		direction, s.By.Time.Add(s.Window).Format(time.TimeOnly))
 }
 
-// rateLimit is what bounds a change in one direction.
 func (r *Result) rateLimit(up bool) string {
 	rules, b := "scaleDown", r.Policy.Behavior
 	if up {

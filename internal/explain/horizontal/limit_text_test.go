@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -64,7 +65,7 @@ func decided(t *rapid.T) *Explanation {
 		Step: &snapshothorizontal.Step{
 			Snapshot: &snapshothorizontal.Snapshot{Time: noon}, HPA: &autoscalingv2.HorizontalPodAutoscaler{},
 		},
-		Policy: p, Observation: o, Decision: d, Report: d.Report(horizontal.Outcome{At: noon}),
+		Policy: p, Observation: o, Decision: d, Report: statusreport.Of(&d, horizontal.Outcome{At: noon}),
 	}}}
 	e.project(horizontal.State{}, after)
 	return e

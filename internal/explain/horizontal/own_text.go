@@ -6,8 +6,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // ownMetric is metric i of a result as far as Plimsoll reads it itself; for other metrics there is nothing to print.
@@ -16,10 +15,10 @@ type ownMetric struct {
 	i int
 }
 
-func (m ownMetric) isOwn() bool { return observehorizontal.IsOwn(m.Step.Autoscaler(), m.i) }
+func (m ownMetric) isOwn() bool { return m.Step.Autoscaler().IsOwn(m.i) }
 
 // write prints what the metric is read from, and what its server says beside its values.
-func (m ownMetric) write(p *lines.Page) {
+func (m ownMetric) write(p *output.Page) {
 	if text := m.readFrom(); text != "" {
 		p.Detail("read from", text)
 	}

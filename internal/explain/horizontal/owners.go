@@ -70,7 +70,7 @@ func (r *Result) podsOfOthers(result *metric.Result) []PodOfOther {
 
 // ownController is the target itself or a ReplicaSet of it, or else the controller of more than half of the pods.
 func (r *Result) ownController(of map[string]controller) (own controller, found bool) {
-	ref := &r.Step.HPA.Spec.ScaleTargetRef
+	ref := r.Step.Autoscaler().Target()
 	pods := map[controller]int{}
 	for i := range r.Observation.Pods {
 		by, known := of[r.Observation.Pods[i].Name]
@@ -96,6 +96,6 @@ var controlling = map[string]string{
 
 // mayControl reports whether the pods of the target may have a controller of this kind.
 func (r *Result) mayControl(kind string) bool {
-	want, known := controlling[strings.ToLower(r.Step.HPA.Spec.ScaleTargetRef.Kind)]
+	want, known := controlling[strings.ToLower(r.Step.Autoscaler().Target().Kind)]
 	return !known || kind == want
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -30,10 +30,10 @@ func TestSamplesText(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &lines.Page{}
+			p := &output.Page{}
 			writeSamples(p, c.samples)
 			var text strings.Builder
-			if err := lines.Write(&text, p.All(), nil); err != nil {
+			if err := output.WriteLines(&text, p.All(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := text.String(); got != c.want {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // writeSamples prints where CPU and memory were from, and which agents of nodes did not answer.
-func writeSamples(p *lines.Page, s *snapshothorizontal.Samples) {
+func writeSamples(p *output.Page, s *snapshothorizontal.Samples) {
 	if s == nil {
 		return
 	}

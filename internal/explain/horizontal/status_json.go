@@ -7,12 +7,13 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
 )
 
 // StatusOutput is the status of the object after the decision, as its kind has it.
 type StatusOutput struct {
-	// HorizontalPodAutoscalerStatus is the part that both kinds have.
+	// HorizontalPodAutoscalerStatus is that of an HPA.
 	autoscalingv2.HorizontalPodAutoscalerStatus
 
 	// LastScaleDecision is the decision as KEP-6107 has it, which the API's HPAs do not show yet.
@@ -41,15 +42,15 @@ func (s StatusOutput) MarshalJSON() ([]byte, error) {
 }
 
 func (r *Result) statusOutput() StatusOutput {
-	out := StatusOutput{
-		HorizontalPodAutoscalerStatus: r.Status,
-		LastScaleDecision:             workloadstatus.DecisionOf(&r.Decision, r.Step.HPA.Generation, nil),
-	}
-	if r.Step.Workload != nil {
-		status := workloadstatus.Of(r.Step.Autoscaler(), &workloadstatus.Decided{
+	a := r.Step.Autoscaler()
+	if a.IsWorkload() {
+		status := workloadstatus.Of(a, &workloadstatus.Decided{
 			Status: &r.Status, Policy: &r.Policy, Decision: &r.Decision, Next: r.FollowUp,
 		})
-		out.workload = &status
+		return StatusOutput{workload: &status}
 	}
-	return out
+	return StatusOutput{
+		HorizontalPodAutoscalerStatus: observehorizontal.StatusOfHPA(a.HPA, &r.Status),
+		LastScaleDecision:             workloadstatus.DecisionOf(&r.Decision, a.Generation, nil),
+	}
 }

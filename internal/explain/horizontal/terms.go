@@ -3,7 +3,7 @@ package horizontal
 import (
 	"fmt"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -23,21 +23,19 @@ func sourceText(proposed proposal.Proposal) string {
 	}
 }
 
-// metricVerdict is what was done with the usage ratio.
-func metricVerdict(v verdict.Verdict) string {
+func metricVerdict(v metric.Verdict) string {
 	switch v {
-	case verdict.Scaled:
+	case metric.Scaled:
 		return "scaled by the usage ratio"
-	case verdict.DirectionKept:
+	case metric.DirectionKept:
 		return "unchanged: counting all pods would reverse the direction"
-	case verdict.NothingReady:
+	case metric.NothingReady:
 		return "unchanged: no pod is ready"
 	default:
 		return v.String()
 	}
 }
 
-// surgeVerdict is what became of a surge.
 func surgeVerdict(v surge.Verdict) string {
 	switch v {
 	case surge.TooFewPods:

@@ -9,17 +9,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // WriteText prints the explanation for people.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
-	return lines.Write(w, e.Lines(style.AllPods), style.Bold)
+	return output.WriteLines(w, e.Lines(style.AllPods), style.Bold)
 }
 
 // Lines are what it says; allPods names all pods that do not count, not the first few of a group.
-func (e *Explanation) Lines(allPods bool) []lines.Line {
-	p := &lines.Page{}
+func (e *Explanation) Lines(allPods bool) []output.Line {
+	p := &output.Page{}
 	if e.IsCertain() {
 		e.writeHead(p, e.resultText(), e.limitText())
 	} else {

@@ -12,13 +12,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // workload is the result of a step, in what only a WorkloadAutoscaler has.
 type workload struct{ *Result }
 
-// isWorkload reports whether the object is a WorkloadAutoscaler.
 func (r workload) isWorkload() bool { return r.Policy.WorkloadAutoscaler != nil }
 
 // heldText says why mode or refusal prevent the write of the replica count; empty if neither does.
@@ -147,7 +146,7 @@ func boundsOf(s *schedules.Schedule) string {
 }
 
 // writeOwn prints what an HPA has not.
-func (r workload) writeOwn(p *lines.Page) {
+func (r workload) writeOwn(p *output.Page) {
 	if !r.isWorkload() {
 		return
 	}
@@ -213,7 +212,7 @@ func rampText(f *schedules.InForce) string {
 	return strings.Join(parts, ", ")
 }
 
-func (r workload) writeFallbacks(p *lines.Page) {
+func (r workload) writeFallbacks(p *output.Page) {
 	d := &r.Decision
 	active := map[int]bool{}
 	for _, f := range d.Fallbacks.Active {
@@ -283,7 +282,6 @@ func (r workload) isActivityUnknown() bool {
 	return false
 }
 
-// hasActivation reports whether a metric can be active.
 func (r workload) hasActivation() bool {
 	for i := range r.Policy.Metrics {
 		if r.Policy.Metrics[i].Type.HasValueWithoutPods() {
@@ -293,7 +291,6 @@ func (r workload) hasActivation() bool {
 	return false
 }
 
-// cooldownLimit is the cooldown as the limit that binds.
 func (r workload) cooldownLimit() string {
 	z := &r.Decision.Zero
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Output is the form for programs. docs/history.md has its fields.
+// Output is the form for programs. docs/reference/json.md has its fields.
 type Output struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`

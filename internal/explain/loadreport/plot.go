@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
 // The plot's measures in characters: its rows, the columns before the axis, and the fewest and the most behind it.
@@ -41,7 +41,7 @@ const plain = "\x1b[0m"
 type column struct{ load, wanted, ready float64 }
 
 // plot draws ready pods as an area, wanted ones as a line and the load as dots.
-func plot(t *timeline.Timeline, style Style, zone *time.Location) string {
+func plot(t *loadhistory.Timeline, style Style, zone *time.Location) string {
 	columns := columnsOf(t.Cells, max(leastWidth, min(style.Width-labelWidth-2, mostColumns)))
 	top := topOf(t.Cells)
 	rows := min(plotRows, int(math.Ceil(top))+1)
@@ -91,7 +91,7 @@ func label(row, rows int, top float64) string {
 	return ""
 }
 
-func columnsOf(cells []timeline.Cell, width int) []column {
+func columnsOf(cells []loadhistory.Cell, width int) []column {
 	width = max(1, min(width, len(cells)))
 	columns := make([]column, width)
 	for i := range columns {
@@ -100,7 +100,7 @@ func columnsOf(cells []timeline.Cell, width int) []column {
 	return columns
 }
 
-func columnOf(cells []timeline.Cell) column {
+func columnOf(cells []loadhistory.Cell) column {
 	c := column{load: math.NaN(), wanted: math.NaN(), ready: math.NaN()}
 	for i := range cells {
 		cell := &cells[i]
@@ -124,7 +124,6 @@ func columnOf(cells []timeline.Cell) column {
 	return c
 }
 
-// markAt is what a row of the column shows.
 func (c *column) markAt(row int, scale float64) mark {
 	height := func(value float64) float64 { return math.Round(value * scale) }
 	at := float64(row)
@@ -140,7 +139,7 @@ func (c *column) markAt(row int, scale float64) mark {
 }
 
 // axis has the times of the first column, the middle and the end.
-func axis(t *timeline.Timeline, width int, zone *time.Location) string {
+func axis(t *loadhistory.Timeline, width int, zone *time.Location) string {
 	layout := "15:04"
 	switch length := t.End().Sub(t.Start); {
 	case length > 20*time.Hour:

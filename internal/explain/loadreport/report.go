@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -31,7 +30,7 @@ type Report struct {
 	Source Source
 	// From and To is the time that was asked about. To is now.
 	From, To time.Time
-	Timeline timeline.Timeline
+	Timeline loadhistory.Timeline
 	// Changes are those of the wanted count, oldest first.
 	Changes []Change
 	// Metrics are the load by each metric where there are several, as far as the controller's leader has recorded it
@@ -77,7 +76,7 @@ type Change struct {
 
 // New makes the report of the time from one moment to another, which is now. It is an error if nothing is recorded.
 func New(object observe.Key, h *loadhistory.History, source Source, from, to time.Time) (*Report, error) {
-	r := &Report{Object: object, Source: source, From: from, To: to, Timeline: timeline.Of(h, from, to)}
+	r := &Report{Object: object, Source: source, From: from, To: to, Timeline: loadhistory.TimelineOf(h, from, to)}
 	if len(r.Timeline.Cells) == 0 {
 		return nil, fmt.Errorf("nothing is recorded of %s %s in the last %v (%s)", object.Kind, object.NamespacedName,
 			to.Sub(from), source.Text(to))
@@ -117,7 +116,7 @@ type summary struct {
 	isAnyUnknown, isAnyNotRecorded bool
 }
 
-func summaryOf(cells []timeline.Cell) summary {
+func summaryOf(cells []loadhistory.Cell) summary {
 	s := summary{leastLoad: math.Inf(1), leastWanted: math.MaxInt32, leastReady: math.MaxInt32}
 	for i := range cells {
 		c := &cells[i]

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
@@ -153,7 +153,7 @@ func (r *Report) table(zone *time.Location) string {
 	return heading + output.Columns(rows)
 }
 
-func topOf(cells []timeline.Cell) float64 {
+func topOf(cells []loadhistory.Cell) float64 {
 	top := 1.0
 	for i := range cells {
 		c := &cells[i]

@@ -55,7 +55,6 @@ func capStep(c bounds.Cap) string {
 	return amount(c.Resource, c.To) + " by " + bounding[c.Action]
 }
 
-// publishedText is a container's published target.
 func (e *Explanation) publishedText(container string, r vertical.Resource) string {
 	if rec, ok := vertical.RecommendationOf(e.Published, container); ok {
 		if target, has := rec.Target.Get(r); has {

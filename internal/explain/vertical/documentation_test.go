@@ -10,20 +10,31 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// TestReasonsAreDocumented: docs/explain.md has every reason that is printed, with the same text.
+// TestReasonsAreDocumented: docs/reference/conditions.md has every reason that is printed, with the same text. In mode
+// Off there is no condition, and docs/explain.md has the text.
 func TestReasonsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/explain.md")
-	if err != nil {
-		t.Fatal(err)
+	conditions, explain := page(t, "reference/conditions.md"), page(t, "explain.md")
+	if !strings.Contains(explain, report.Sentence(reason.ModeOff)) {
+		t.Errorf("explain.md does not have %q", report.Sentence(reason.ModeOff))
 	}
 	speaks := map[reason.Reason]bool{
 		reason.OutsideRange: true, reason.QuickOOM: true, reason.LongLived: true, reason.BoostExpired: true,
-		reason.ResizeFailed:  true,
+		reason.ResizeFailed: true, reason.ModeOff: true,
 		reason.InitContainer: true, reason.FixedHeap: true,
 	}
 	for _, r := range reason.All() {
-		if row := fmt.Sprintf("| %#q | %s |", r, report.Sentence(r)); !speaks[r] && !strings.Contains(string(text), row) {
+		if row := fmt.Sprintf("| %#q | %s |", r, report.Sentence(r)); !speaks[r] && !strings.Contains(conditions, row) {
 			t.Errorf("it lacks the row %s", row)
 		}
 	}
+}
+
+// page is a page below docs, with a space for each space and end of a line.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -75,7 +75,7 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 		Conflicts:  e.Conflicts, SkipsConflicts: divergences.Has(divergence.SkipConflict),
 		Published: observevertical.PublishedOf(&step.Object.Status),
 		// The other findings need samples and other objects: their conditions stay as published.
-		Findings: []finding.Finding{{Kind: finding.ConfigInvalid, Message: validation.Problem(step.Object)}},
+		Findings: []status.Finding{{Kind: status.ConfigInvalid, Message: validation.Problem(step.Object)}},
 	}
 	e.Recommended, _ = recommend.Decide(step.Snapshot.Time, policy, e.restore(&policy), o)
 	e.pass(&settings)
@@ -134,7 +134,7 @@ func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []con
 	var others []conflict.Horizontal
 	for _, hpa := range step.Horizontals {
 		if to := hpa.Spec.ScaleTargetRef; isSame(ref, to.APIVersion, to.Kind, to.Name) {
-			others = append(others, observevertical.HorizontalOf(hpa))
+			others = append(others, observevertical.HorizontalOf(observehorizontal.HPA(hpa)))
 		}
 	}
 	for _, wla := range step.Workloads {

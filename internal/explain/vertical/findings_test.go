@@ -9,7 +9,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
 // TestFindings: what the object alone shows is computed, and what only the recommender
@@ -20,14 +20,14 @@ func TestFindings(t *testing.T) {
 		{Type: "ConfigInvalid", Status: corev1.ConditionTrue, Reason: "Invalid", Message: "mended since"},
 		{Type: "MetricsMissing", Status: corev1.ConditionTrue, Reason: "NoSamples", Message: "pods run"},
 	}
-	is := func(kind finding.Kind) bool {
+	is := func(kind status.FindingKind) bool {
 		return condition.Sorted.IsTrue(explainedBy(t, k, divergence.Default).Recommended.Conditions, kind.String())
 	}
-	if is(finding.ConfigInvalid) || !is(finding.MetricsMissing) {
+	if is(status.ConfigInvalid) || !is(status.MetricsMissing) {
 		t.Error("a valid object is still invalid, or is measured without samples")
 	}
 	k.Object.Spec.Recommenders = slices.Repeat([]vpav1.VerticalPodAutoscalerRecommenderSelector{{Name: "default"}}, 2)
-	if !is(finding.ConfigInvalid) {
+	if !is(status.ConfigInvalid) {
 		t.Error("two recommenders are valid")
 	}
 }

@@ -82,7 +82,6 @@ func (e *Explanation) unboost(policy *update.Policy, state update.State, o *upda
 	})
 }
 
-// observation is what a pass sees.
 func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 	step := e.Step
 	replicas := step.Snapshot.Target.Replicas

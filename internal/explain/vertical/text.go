@@ -17,20 +17,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // WriteText writes the explanation as text.
 func (e *Explanation) WriteText(w io.Writer) error {
-	return lines.Write(w, e.Lines(), nil)
+	return output.WriteLines(w, e.Lines(), nil)
 }
 
 // Lines are what it says.
-func (e *Explanation) Lines() []lines.Line {
-	p := &lines.Page{}
+func (e *Explanation) Lines() []output.Line {
+	p := &output.Page{}
 	k := e.Step
 	p.Heading("%s  VerticalPodAutoscaler %s/%s", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace,
 		k.Object.Name)
@@ -69,7 +69,7 @@ func (e *Explanation) Lines() []lines.Line {
 	return p.All()
 }
 
-func (e *Explanation) explainContainer(p *lines.Page, t *recommend.Trace) {
+func (e *Explanation) explainContainer(p *output.Page, t *recommend.Trace) {
 	p.Add("container", "%s: %d samples of CPU", t.Container, t.Samples)
 	published, isPublished := vertical.RecommendationOf(e.Published, t.Container)
 	for r := range vertical.Resource(vertical.Resources) {
@@ -159,7 +159,7 @@ var done = map[update.Kind]string{
 }
 
 // explainPod says what the updater would do, and why not; and what it did last.
-func (e *Explanation) explainPod(p *lines.Page, v *update.Verdict) {
+func (e *Explanation) explainPod(p *output.Page, v *update.Verdict) {
 	p.Add("pod", "%s requests %s", v.Pod.Name, RequestsText(v))
 	for _, sentence := range e.PodSentences(v) {
 		p.Add("", "%s", sentence)
@@ -246,7 +246,7 @@ func reasonOf(name string) (reason.Reason, bool) {
 }
 
 // explainDivergences says that the file was decided otherwise where it comes from.
-func (e *Explanation) explainDivergences(p *lines.Page) {
+func (e *Explanation) explainDivergences(p *output.Page) {
 	saved := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation]
 	// Compared as sets: an earlier version may have written other names.
 	if set, err := divergence.Parse(saved); saved != "" && (err != nil || set != e.Divergences) {
@@ -255,7 +255,7 @@ func (e *Explanation) explainDivergences(p *lines.Page) {
 }
 
 // explainUpdater prints the updater's history, and when its next pass is.
-func (e *Explanation) explainUpdater(p *lines.Page) {
+func (e *Explanation) explainUpdater(p *output.Page) {
 	label := "updater"
 	for _, sentence := range e.UpdaterSentences() {
 		p.Add(label, "%s", sentence)

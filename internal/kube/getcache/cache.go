@@ -15,6 +15,8 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
 const (
@@ -66,17 +68,17 @@ type Cache[V any] struct {
 	mu         sync.Mutex
 	namespaces map[string]*namespace[V]
 	tidied     time.Time
-	turns      turns[V]
+	// reads has the queues of namespaces below it.
+	reads *queue[V]
 }
 
 // namespace has the objects of one.
 type namespace[V any] struct {
-	reads   *rate.Limiter
+	limiter *rate.Limiter
 	entries map[string]*entry[V]
 	tidied  time.Time
-	// queue are its reads that wait for their turn, the oldest first.
-	queue    []queued[V]
-	underWay int
+	// reads are those that wait for their turn or run.
+	reads *queue[V]
 }
 
 // New makes a Cache. It reads nothing yet.
@@ -84,7 +86,9 @@ func New[V any](config Config[V]) (*Cache[V], error) {
 	if config.Get == nil || config.Age <= 0 || config.FailureAge <= 0 {
 		return nil, errors.New("a cache of objects: Get and ages are needed")
 	}
-	return &Cache[V]{config: config, namespaces: map[string]*namespace[V]{}}, nil
+	return &Cache[V]{
+		config: config, namespaces: map[string]*namespace[V]{}, reads: fairqueue.New[*read[V]](nil, maxReads),
+	}, nil
 }
 
 // Get is the object, from the API server unless it was read before. It is read once for all that wait
@@ -109,14 +113,14 @@ func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	n, e, err := c.entry(key, now)
+	n, e, err := c.entryLocked(key, now)
 	if err != nil {
 		return nil, nil, err
 	}
 	e.used = now
 	e.expire(now)
-	if e.isDue(now, &c.config) && n.reads.AllowN(now, 1) {
-		c.queue(n, queued[V]{key: key, entry: e, at: now})
+	if e.isDue(now, &c.config) && n.limiter.AllowN(now, 1) {
+		c.queueLocked(&read[V]{key: key, entry: e, namespace: n, at: now})
 	}
 	if e.isUsable(now, &c.config) {
 		return e, nil, nil
@@ -144,15 +148,18 @@ func (c *Cache[V]) wait(ctx context.Context, e *entry[V], reading <-chan struct{
 	return nil
 }
 
-// entry finds the entry of an object, or adds one. It needs the lock.
-func (c *Cache[V]) entry(key Key, now time.Time) (*namespace[V], *entry[V], error) {
+// entryLocked finds the entry of an object, or adds one.
+func (c *Cache[V]) entryLocked(key Key, now time.Time) (*namespace[V], *entry[V], error) {
 	if now.Sub(c.tidied) >= tidyEvery {
 		c.tidied = now
-		c.tidy(now)
+		c.tidyLocked(now)
 	}
 	n := c.namespaces[key.Namespace]
 	if n == nil {
-		n = &namespace[V]{reads: rate.NewLimiter(readsPerSecond, readBurst), entries: map[string]*entry[V]{}}
+		n = &namespace[V]{
+			limiter: rate.NewLimiter(readsPerSecond, readBurst), entries: map[string]*entry[V]{},
+			reads: fairqueue.New(c.reads, maxReadsEach),
+		}
 		c.namespaces[key.Namespace] = n
 	}
 	e := n.entries[key.Name]
@@ -172,11 +179,11 @@ func (c *Cache[V]) entry(key Key, now time.Time) (*namespace[V], *entry[V], erro
 	return n, e, nil
 }
 
-// tidy removes what is not used any more. It needs the lock.
-func (c *Cache[V]) tidy(now time.Time) {
+// tidyLocked removes what is not used any more.
+func (c *Cache[V]) tidyLocked(now time.Time) {
 	for name, n := range c.namespaces {
 		n.tidy(now, &c.config)
-		if len(n.entries) == 0 && n.reads.TokensAt(now) >= readBurst {
+		if len(n.entries) == 0 && n.limiter.TokensAt(now) >= readBurst {
 			delete(c.namespaces, name)
 		}
 	}
@@ -191,8 +198,8 @@ func (n *namespace[V]) tidy(now time.Time, config *Config[V]) {
 	}
 }
 
-// hasRoom reports whether the entry may have the value beside what the others of the namespace have. It needs the lock.
-func (c *Cache[V]) hasRoom(n *namespace[V], e *entry[V], value V) bool {
+// hasRoomLocked reports whether the entry may have the value beside what the others of the namespace have.
+func (c *Cache[V]) hasRoomLocked(n *namespace[V], e *entry[V], value V) bool {
 	if c.config.Bytes == nil {
 		return true
 	}

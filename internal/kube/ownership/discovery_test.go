@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
-	"github.com/plimsoll-dev/plimsoll/internal/kube/kinds"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 )
 
 // halfDown is a cluster of which one group cannot be discovered.
@@ -24,7 +24,7 @@ func (halfDown) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIRes
 // TestDiscoveryOutage: a kind whose group cannot be discovered may have a scale another time, and
 // what was learned of its objects stays.
 func TestDiscoveryOutage(t *testing.T) {
-	tree := &Tree{mapper: kinds.New(halfDown{})}
+	tree := &Tree{mapper: scale.NewMapper(halfDown{})}
 	for group, want := range map[string]error{"down.example.com": ErrUnknown, "none.example.com": ErrUnsupported} {
 		_, err := tree.get(t.Context(),
 			key{kind: schema.GroupKind{Group: group, Kind: "Till"}, namespace: "shop", name: "web"})

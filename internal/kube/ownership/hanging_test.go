@@ -58,6 +58,21 @@ func TestHungOwnersDelayNoOthers(t *testing.T) {
 	}
 }
 
+// Ten kinds with very many objects, of which each call takes long, have more calls than all places. They delay an
+// object of another kind by a call.
+func TestBusyKindsDelayNoOthers(t *testing.T) {
+	w := &world{busy: 2 * time.Second}
+	inWorld(t, w, func(t *testing.T) {
+		for i := range 5000 {
+			_, _, _ = w.tree.TopmostKnown(ownedBy("shop", fmt.Sprint("Busy", i%10), fmt.Sprint("object-", i)))
+		}
+		pass(5 * time.Second)
+		if after := w.knownAfter(ownedBy("shop", "Rollout", "roll")); after > w.busy+2*time.Second {
+			t.Errorf("beside ten busy kinds, an owner is known after %s", after)
+		}
+	})
+}
+
 // Objects without an answer are asked for at growing intervals.
 func TestHungOwnersAreAskedForSeldom(t *testing.T) {
 	w := &world{hangs: func(string, string) bool { return true }}
@@ -92,12 +107,12 @@ func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
 			}
 			pass(time.Minute)
 		}
-		if n := w.calls(); n > 10*(askersPerKind+1) {
+		if n := w.calls(); n > 10*(maxCallsPerKind+1) {
 			t.Errorf("1000 owners of a kind without a scale led to %d calls in ten minutes", n)
 		}
 		// The kind is given a scale.
 		w.set(func() { w.fail = errors.New("of another error") })
-		pass(withoutScale + retrial + 2*turn)
+		pass(withoutScale + retryAfter + 2*checkPeriod)
 		if _, _, err := w.tree.TopmostKnown(all[0]); !errors.Is(err, ErrUnknown) {
 			t.Errorf("what the API server says now is not known: %v", err)
 		}

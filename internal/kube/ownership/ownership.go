@@ -2,9 +2,8 @@
 //
 // The well-known kinds are read from informers. For other kinds the scale
 // subresource is read, but only if a VerticalPodAutoscaler could mean what owns the
-// pods. A lookup never calls the API: missing scales are read in the background, by
-// workers of their own for each kind. Their answers are cached and refreshed,
-// errors sooner than others.
+// pods. A lookup never calls the API: missing scales are read in the background, a few
+// at a time of each kind. Their answers are cached and refreshed, errors sooner than others.
 package ownership
 
 import (
@@ -21,6 +20,7 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -84,16 +84,16 @@ type Tree struct {
 	mapper      meta.RESTMapper
 	autoscalers cache.SharedIndexInformer
 	timeout     time.Duration
-	// wake has an element when an object was queued; asking counts the askers that run.
+	// wake has an element when an object was queued; asking counts the calls that run.
 	wake   chan struct{}
 	asking sync.WaitGroup
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// asked has the answers of the scale subresource, kinds the objects that are to be asked for.
-	asked  map[key]*answer
-	kinds  map[schema.GroupKind]*kindQueue
-	askers int
+	// asked has the answers of the scale subresource, kinds what is known of their kinds, whose calls are below calls.
+	asked map[key]*answer
+	kinds map[schema.GroupKind]*kindState
+	calls *fairqueue.Queue[key]
 	// answered is closed, and made anew, with each answer.
 	answered chan struct{}
 }
@@ -124,8 +124,8 @@ func New(cfg Config) (*Tree, error) {
 			"ReplicationController": cfg.Informers.Core().V1().ReplicationControllers().Informer(),
 		},
 		scales: cfg.Scales, mapper: cfg.Mapper, autoscalers: cfg.Autoscalers, timeout: cfg.Timeout,
-		wake: make(chan struct{}, 1), asked: map[key]*answer{}, kinds: map[schema.GroupKind]*kindQueue{},
-		answered: make(chan struct{}),
+		wake: make(chan struct{}, 1), asked: map[key]*answer{}, kinds: map[schema.GroupKind]*kindState{},
+		calls: fairqueue.New[key](nil, maxCalls), answered: make(chan struct{}),
 	}
 	if cfg.Autoscalers != nil {
 		if err := cfg.Autoscalers.AddIndexers(cache.Indexers{byTarget: t.targetKeys}); err != nil {

@@ -3,7 +3,9 @@ package ownership
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,6 +42,8 @@ type world struct {
 	asked int
 	fail  error
 	hangs func(kind, name string) bool
+	// busy is how long calls take for objects of the kinds Busy0 to Busy9.
+	busy time.Duration
 	// selector is the Rollout's.
 	selector string
 }
@@ -61,6 +65,12 @@ func (s scales) Get(
 	s.asked++
 	fail, selector, hangs := s.fail, s.selector, s.hangs != nil && s.hangs(resource.Resource, name)
 	s.mu.Unlock()
+	if strings.HasPrefix(resource.Resource, "busy") {
+		select {
+		case <-time.After(s.busy):
+		case <-ctx.Done():
+		}
+	}
 	switch {
 	case hangs:
 		<-ctx.Done()
@@ -124,6 +134,10 @@ func (w *world) start(ctx context.Context, t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "example.com", Version: "v1"}})
 	for _, kind := range []string{"Rollout", "Recipe"} {
 		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: kind}, meta.RESTScopeNamespace)
+	}
+	for i := range 10 {
+		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: fmt.Sprint("Busy", i)},
+			meta.RESTScopeNamespace)
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(objects...), 0,
 		informers.WithTransform(slim.Transform))
@@ -198,7 +212,7 @@ func TestScalesAreAskedForOnce(t *testing.T) {
 		p := pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2"))
 		for range 3 {
 			_, _, _ = w.tree.TopmostKnown(p)
-			pass(turn)
+			pass(checkPeriod)
 		}
 		if w.calls() != 1 {
 			t.Errorf("three looks led to %d calls, want 1", w.calls())
@@ -227,11 +241,11 @@ func TestTopmostKnownMakesNoCall(t *testing.T) {
 			t.Errorf("before the first call: %v, want %v", err, ErrUnknown)
 		}
 		w.set(func() { w.hangs = nil })
-		pass(DefaultTimeout + retrial + 2*turn)
+		pass(DefaultTimeout + retryAfter + 2*checkPeriod)
 		if top, found, err := w.tree.TopmostKnown(p); !found || err != nil || top.UID != "o1" {
 			t.Errorf("after Run asked: %v, %t, %v", top, found, err)
 		}
-		pass(2*oblivion + 2*turn) // it is not used
+		pass(2*unusedExpiry + 2*checkPeriod) // it is not used
 		if w.tree.mu.Lock(); len(w.tree.asked) != 0 || len(w.tree.kinds) != 0 {
 			t.Errorf("%d answers of %d kinds stay that are not used", len(w.tree.asked), len(w.tree.kinds))
 		}
@@ -320,7 +334,7 @@ func TestSelectorThatComesLate(t *testing.T) {
 			t.Errorf("without a selector: %v", err)
 		}
 		w.set(func() { w.selector = "app=roll" })
-		pass(retrial + turn)
+		pass(retryAfter + checkPeriod)
 		if got, err := w.tree.TargetOf("shop", &roll); err != nil || got.Selector.String() != "app=roll" {
 			t.Errorf("once it has one: %v, %v", got, err)
 		}

@@ -11,24 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/plimsoll-dev/plimsoll/internal/fairqueue"
 )
 
 const (
 	// renewal is after how long an answer is asked for again.
 	renewal = 10 * time.Minute
-	// retrial is after how long an error is asked for again. Without an answer it doubles after each
+	// retryAfter is after how long an error is asked for again. Without an answer it doubles after each
 	// call, up to renewal.
-	retrial = 30 * time.Second
+	retryAfter = 30 * time.Second
 	// withoutScale is how long a kind counts as one without a scale: so often one of its
 	// objects is asked for, however many there are.
 	withoutScale = time.Minute
-	// oblivion is after how long an answer that is not used is dropped.
-	oblivion = time.Hour
-	// turn is how often Run checks what is to be asked again.
-	turn = time.Second
-	// askersPerKind is how many objects of a kind are asked for at a time, one while calls for the
-	// kind get no answer; maxAskers is how many of all kinds are.
-	askersPerKind, maxAskers = 4, 32
+	// unusedExpiry is after how long an answer that is not used is dropped.
+	unusedExpiry = time.Hour
+	// checkPeriod is how often Run checks what is to be asked again.
+	checkPeriod = time.Second
+	// maxCallsPerKind is how many objects of a kind are asked for at a time, one while calls for the
+	// kind get no answer; maxCalls is how many of all kinds are.
+	maxCallsPerKind, maxCalls = 4, 32
 	// patience is how long Await waits.
 	patience = 5 * time.Second
 )
@@ -39,7 +41,8 @@ type answer struct {
 	err   error
 	// at is when it came, zero before the first; used is when it was last read.
 	at, used time.Time
-	// isQueued is set while it waits for an asker or is asked for.
+	// call waits for its turn. isQueued is set until it has ended.
+	call     fairqueue.Item[key]
 	isQueued bool
 	// unanswered counts the last calls without an answer.
 	unanswered int
@@ -51,20 +54,18 @@ func (a *answer) isStale(now time.Time) bool {
 	age := now.Sub(a.at)
 	switch {
 	case a.unanswered > 1:
-		return age >= min(retrial<<min(a.unanswered-1, 10), renewal)
+		return age >= min(retryAfter<<min(a.unanswered-1, 10), renewal)
 	case a.err != nil, a.unanswered > 0, a.scale.Status.Selector == "":
-		return age >= retrial
+		return age >= retryAfter
 	default:
 		return age >= renewal
 	}
 }
 
-// kindQueue is what is known of all objects of a kind.
-type kindQueue struct {
-	// first are to be asked for that never were, the last of them first: a pod that is
-	// admitted now waits for no others. After them, in turn, come those that were.
-	first, again []key
-	askers       int
+// kindState is what is known of all objects of a kind.
+type kindState struct {
+	// calls are those that wait or run.
+	calls *fairqueue.Queue[key]
 	// isSilent is set while calls for the kind get no answer.
 	isSilent bool
 	// unsupported is why no object of the kind has a scale; it holds until then.
@@ -74,8 +75,6 @@ type kindQueue struct {
 	used time.Time
 }
 
-func (q *kindQueue) waiting() int { return len(q.first) + len(q.again) }
-
 // known is the answer that is known already. That it is old does not matter: Run
 // renews it. One that is not known is asked for by Run.
 func (t *Tree) known(k key) *answer {
@@ -84,10 +83,10 @@ func (t *Tree) known(k key) *answer {
 	defer t.mu.Unlock()
 	a, known := t.asked[k]
 	if !known {
-		a = &answer{isQueued: true}
+		a = &answer{}
 		t.asked[k] = a
-		q := t.queue(now, k)
-		q.first = append(q.first, k)
+		// The last one goes first, and before all that are asked for again: a pod that is admitted now waits for no others.
+		t.enqueueLocked(now, k, a, -now.UnixNano())
 		t.wakeUp()
 	}
 	a.used = now
@@ -101,15 +100,16 @@ func (t *Tree) known(k key) *answer {
 	return &answer{err: fmt.Errorf("%s %s/%s: %w", k.kind.Kind, k.namespace, k.name, why)}
 }
 
-// queue is that of an object's kind. The caller holds mu.
-func (t *Tree) queue(now time.Time, k key) *kindQueue {
-	q := t.kinds[k.kind]
-	if q == nil {
-		q = &kindQueue{}
-		t.kinds[k.kind] = q
+// enqueueLocked makes the call wait for its turn. Those of a lower rank go first.
+func (t *Tree) enqueueLocked(now time.Time, k key, a *answer, rank int64) {
+	kind := t.kinds[k.kind]
+	if kind == nil {
+		kind = &kindState{calls: fairqueue.New(t.calls, maxCallsPerKind)}
+		t.kinds[k.kind] = kind
 	}
-	q.used = now
-	return q
+	kind.used = now
+	a.isQueued, a.call.Of = true, k
+	kind.calls.Push(&a.call, rank)
 }
 
 func (t *Tree) wakeUp() {
@@ -120,13 +120,15 @@ func (t *Tree) wakeUp() {
 }
 
 // Run asks for what was read and is not known, renews what is old, and drops what is not used,
-// until ctx ends. Each kind has askers of its own, so that one that hangs delays no other.
+// until ctx ends. Kinds take turns, so that one that hangs delays no other.
 func (t *Tree) Run(ctx context.Context) {
 	defer t.asking.Wait()
-	ticker := time.NewTicker(turn)
+	ticker := time.NewTicker(checkPeriod)
 	defer ticker.Stop()
 	for {
-		t.startAskers(ctx)
+		t.mu.Lock()
+		t.beginLocked(ctx)
+		t.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return
@@ -144,86 +146,51 @@ func (t *Tree) enqueueStale(now time.Time) {
 	for k, a := range t.asked {
 		switch {
 		case a.isQueued:
-		case now.Sub(a.used) > oblivion:
+		case now.Sub(a.used) > unusedExpiry:
 			delete(t.asked, k)
 		case a.isStale(now):
-			a.isQueued = true
-			q := t.queue(now, k)
-			q.again = append(q.again, k)
+			t.enqueueLocked(now, k, a, now.UnixNano())
 		}
 	}
-	for kind, q := range t.kinds {
-		if q.waiting() == 0 && q.askers == 0 && now.Sub(q.used) > oblivion {
+	for kind, state := range t.kinds {
+		if state.calls.IsIdle() && now.Sub(state.used) > unusedExpiry {
 			delete(t.kinds, kind)
 		}
 	}
 }
 
-// startAskers starts as many as may work.
-func (t *Tree) startAskers(ctx context.Context) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, q := range t.kinds {
-		for t.askers < maxAskers && q.askers < q.most() {
-			q.askers++
-			t.askers++
-			t.asking.Go(func() { t.askAll(ctx, q) })
-		}
-	}
-}
-
-// most is how many askers a kind may have now.
-func (q *kindQueue) most() int {
-	if q.isSilent {
-		return min(1, q.waiting())
-	}
-	return min(askersPerKind, q.askers+q.waiting())
-}
-
-// askAll asks for the objects of a kind, one after the other, until none waits.
-func (t *Tree) askAll(ctx context.Context, q *kindQueue) {
-	for {
-		k, unsupported, ok := t.next(ctx, q)
+// beginLocked begins the calls whose turn it is, and ends those at once whose kind has no scales.
+func (t *Tree) beginLocked(ctx context.Context) {
+	for ctx.Err() == nil {
+		k, ok := t.calls.Next()
 		if !ok {
 			return
 		}
-		if unsupported != nil {
-			t.settle(q, k, nil, unsupported)
+		kind := t.kinds[k.kind]
+		if time.Now().Before(kind.until) {
+			t.settleLocked(kind, k, nil, kind.unsupported)
 			continue
 		}
-		scale, err := t.get(ctx, k)
-		t.settle(q, k, scale, err)
+		t.asking.Go(func() {
+			scale, err := t.get(ctx, k)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.settleLocked(kind, k, scale, err)
+			t.beginLocked(ctx)
+		})
 	}
 }
 
-// next takes an object from the queue, with why it need not be asked for; false ends
-// the asker.
-func (t *Tree) next(ctx context.Context, q *kindQueue) (k key, unsupported error, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if q.waiting() == 0 || ctx.Err() != nil || q.isSilent && q.askers > 1 {
-		q.askers--
-		t.askers--
-		return key{}, nil, false
-	}
-	if last := len(q.first) - 1; last >= 0 {
-		k, q.first = q.first[last], q.first[:last]
-	} else {
-		k, q.again = q.again[0], q.again[1:]
-	}
-	if time.Now().Before(q.until) {
-		return k, q.unsupported, true
-	}
-	return k, nil, true
-}
-
-// settle notes an answer. Where there is none, the last one stays.
-func (t *Tree) settle(q *kindQueue, k key, scale *autoscalingv1.Scale, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// settleLocked ends a call and keeps its answer. Where there is none, the last one stays.
+func (t *Tree) settleLocked(kind *kindState, k key, scale *autoscalingv1.Scale, err error) {
 	now, isUnknown := time.Now(), errors.Is(err, ErrUnknown)
-	if q.isSilent = isUnknown; errors.Is(err, ErrUnsupported) && !now.Before(q.until) {
-		q.unsupported, q.until = err, now.Add(withoutScale)
+	kind.calls.Done()
+	kind.calls.Limit = maxCallsPerKind
+	if kind.isSilent = isUnknown; isUnknown {
+		kind.calls.Limit = 1
+	}
+	if errors.Is(err, ErrUnsupported) && !now.Before(kind.until) {
+		kind.unsupported, kind.until = err, now.Add(withoutScale)
 	}
 	a := t.asked[k] // what is queued is not forgotten
 	a.at, a.isQueued = now, false

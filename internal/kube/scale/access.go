@@ -10,8 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/util/flowcontrol"
-
-	"github.com/plimsoll-dev/plimsoll/internal/kube/kinds"
 )
 
 const (
@@ -25,7 +23,7 @@ const (
 type Access struct {
 	// Bounded is the configuration for clients whose calls take no context.
 	Bounded *rest.Config
-	Mapper  *kinds.Mapper
+	Mapper  *Mapper
 	Scales  scaleclient.ScalesGetter
 	// Writes has no limit on this side: a writer waits for Limiter before, which Scales
 	// waits for, too. Limiter is nil without a limit.
@@ -43,7 +41,7 @@ func NewAccess(config *rest.Config) (*Access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a discovery client: %w", err)
 	}
-	a.Mapper = kinds.New(discover)
+	a.Mapper = NewMapper(discover)
 	limited, unlimited := rest.CopyConfig(a.Bounded), rest.CopyConfig(a.Bounded)
 	if config.QPS > 0 {
 		a.Limiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)

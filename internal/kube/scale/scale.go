@@ -1,4 +1,5 @@
-// Package scale reads and writes the scale subresource of any kind that has one.
+// Package scale reads and writes the scale subresource of any kind that has one, and maps kinds to the resources that
+// serve them.
 package scale
 
 import (

@@ -117,7 +117,6 @@ func (r *Resolver) addressesOf(service *corev1.ServiceSpec, namespace string, po
 	}
 }
 
-// targetOf is the port of the pods.
 func targetOf(service *corev1.ServiceSpec, port uint16) (intstr.IntOrString, error) {
 	switch {
 	case service.Type == corev1.ServiceTypeExternalName:

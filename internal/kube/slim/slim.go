@@ -109,7 +109,6 @@ func failures(all []appsv1.ReplicaSetCondition) []appsv1.ReplicaSetCondition {
 	return nil
 }
 
-// ready is whether a node is ready.
 func ready(all []corev1.NodeCondition) []corev1.NodeCondition {
 	for i := range all {
 		if c := &all[i]; c.Type == corev1.NodeReady {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -20,9 +20,9 @@ const meaningful = 0.02
 // Urgent reports whether the statuses differ in what people and programs wait for: counts, the
 // generation, conditions, which metrics there are. Messages and numbers are not, nor is a condition
 // that measurement noise can toggle.
-func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+func Urgent(before, after *observehorizontal.Status) bool {
 	if countsDiffer(before, after) ||
-		len(before.Conditions) != len(after.Conditions) || len(before.CurrentMetrics) != len(after.CurrentMetrics) {
+		len(before.Conditions) != len(after.Conditions) || len(before.Metrics) != len(after.Metrics) {
 		return true
 	}
 	for i := range after.Conditions {
@@ -30,8 +30,8 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 			return true
 		}
 	}
-	for i := range after.CurrentMetrics {
-		if before.CurrentMetrics[i].Type != after.CurrentMetrics[i].Type {
+	for i := range after.Metrics {
+		if before.Metrics[i].Type != after.Metrics[i].Type {
 			return true
 		}
 	}
@@ -40,7 +40,7 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 
 // countsDiffer reports whether the statuses differ in the replica counts, in when they were written, or in what they
 // are about.
-func countsDiffer(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+func countsDiffer(before, after *observehorizontal.Status) bool {
 	return before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
 		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
 		!equality.Semantic.DeepEqual(before.ObservedGeneration, after.ObservedGeneration)
@@ -48,7 +48,7 @@ func countsDiffer(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bo
 
 // Turned reports whether the statuses differ in a condition, or in which metrics have values. If that
 // is not urgent, it is a condition that measurement noise toggles, at the edge of the tolerance or of a limit.
-func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+func Turned(before, after *observehorizontal.Status) bool {
 	if len(before.Conditions) != len(after.Conditions) {
 		return true
 	}
@@ -57,8 +57,8 @@ func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 			return true
 		}
 	}
-	return !slices.EqualFunc(before.CurrentMetrics, after.CurrentMetrics,
-		func(b, a autoscalingv2.MetricStatus) bool { return b.Type == a.Type })
+	return !slices.EqualFunc(before.Metrics, after.Metrics,
+		func(b, a observehorizontal.MetricValue) bool { return b.Type == a.Type })
 }
 
 // Part is a part of a status, with its value: a condition, or a metric that has values or none.
@@ -66,7 +66,7 @@ type Part struct{ Name, Value string }
 
 // Turns are the parts in which two statuses differ urgently, as they are in each of them. It is false if something
 // else differs urgently, such as a replica count, that does not change back and forth with what can be measured.
-func Turns(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) (was, is []Part, areAll bool) {
+func Turns(before, after *observehorizontal.Status) (was, is []Part, areAll bool) {
 	if countsDiffer(before, after) || len(before.Conditions) != len(after.Conditions) {
 		return nil, nil, false
 	}
@@ -79,14 +79,14 @@ func Turns(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) (was, is 
 		if b.Type != a.Type || b.Status == a.Status && b.Reason == a.Reason {
 			return nil, nil, false
 		}
-		add(string(a.Type), string(b.Status)+" "+b.Reason, string(a.Status)+" "+a.Reason)
+		add(a.Type, string(b.Status)+" "+b.Reason, string(a.Status)+" "+a.Reason)
 	}
-	if b, a := len(before.CurrentMetrics), len(after.CurrentMetrics); b != a {
+	if b, a := len(before.Metrics), len(after.Metrics); b != a {
 		add("currentMetrics", strconv.Itoa(b), strconv.Itoa(a))
 		return was, is, true
 	}
-	for i := range after.CurrentMetrics {
-		if b, a := before.CurrentMetrics[i].Type, after.CurrentMetrics[i].Type; b != a {
+	for i := range after.Metrics {
+		if b, a := before.Metrics[i].Type, after.Metrics[i].Type; b != a {
 			add("currentMetrics "+strconv.Itoa(i), string(b), string(a))
 		}
 	}
@@ -94,12 +94,12 @@ func Turns(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) (was, is 
 }
 
 // ValuesDiffer reports whether a number of a metric that both statuses have differs meaningfully.
-func ValuesDiffer(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
-	if len(before.CurrentMetrics) != len(after.CurrentMetrics) {
+func ValuesDiffer(before, after *observehorizontal.Status) bool {
+	if len(before.Metrics) != len(after.Metrics) {
 		return false
 	}
-	for i := range after.CurrentMetrics {
-		b, a := &before.CurrentMetrics[i], &after.CurrentMetrics[i]
+	for i := range after.Metrics {
+		b, a := &before.Metrics[i], &after.Metrics[i]
 		if b.Type == a.Type && hasMoved(b, a) {
 			return true
 		}
@@ -107,41 +107,38 @@ func ValuesDiffer(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bo
 	return false
 }
 
-type condition = autoscalingv2.HorizontalPodAutoscalerCondition
-
-func turns(b, a *condition) bool {
+func turns(b, a *condition.Condition) bool {
 	return b.Type != a.Type || b.Status != a.Status || b.Reason != a.Reason ||
-		!b.LastTransitionTime.Equal(&a.LastTransitionTime)
+		!b.Since.Equal(a.Since)
 }
 
 // isNoise reports whether measurement noise can toggle the condition: whether a limit binds, and
 // why scaling is possible. That scaling is impossible is never noise.
-func isNoise(b, a *condition) bool {
+func isNoise(b, a *condition.Condition) bool {
 	if b.Type != a.Type {
 		return false
 	}
-	isPossible := b.Status == corev1.ConditionTrue && a.Status == corev1.ConditionTrue
-	return a.Type == autoscalingv2.ScalingLimited || a.Type == autoscalingv2.AbleToScale && isPossible
+	isPossible := b.Status == condition.True && a.Status == condition.True
+	return a.Type == statusreport.ScalingLimited || a.Type == statusreport.AbleToScale && isPossible
 }
 
 // Moved reports whether statuses that do not differ urgently differ
 // meaningfully: in a message, or by more than 2 % in a number.
-func Moved(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+func Moved(before, after *observehorizontal.Status) bool {
 	for i := range after.Conditions {
 		if before.Conditions[i].Message != after.Conditions[i].Message {
 			return true
 		}
 	}
-	for i := range after.CurrentMetrics {
-		if hasMoved(&before.CurrentMetrics[i], &after.CurrentMetrics[i]) {
+	for i := range after.Metrics {
+		if hasMoved(&before.Metrics[i], &after.Metrics[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-func hasMoved(before, after *autoscalingv2.MetricStatus) bool {
-	b, a := observehorizontal.ValueOf(before), observehorizontal.ValueOf(after)
+func hasMoved(b, a *observehorizontal.MetricValue) bool {
 	return differs(quantity(b.Value), quantity(a.Value)) || differs(quantity(b.AverageValue), quantity(a.AverageValue)) ||
 		differs(percent(b.AverageUtilization), percent(a.AverageUtilization))
 }

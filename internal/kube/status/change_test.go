@@ -9,9 +9,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 type statusOf = autoscalingv2.HorizontalPodAutoscalerStatus
+
+// of is the status in the form that is compared.
+func of(status *statusOf) *observehorizontal.Status {
+	s := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *status}).Status()
+	return &s
+}
 
 func shown() *statusOf {
 	generation, percent, scaled := int64(3), int32(50), metav1.NewTime(time.Unix(1000, 0))
@@ -58,11 +66,11 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			after := shown()
 			tt.edit(after)
-			urgent := Urgent(shown(), after)
+			urgent := Urgent(of(shown()), of(after))
 			if urgent != tt.urgent {
 				t.Errorf("urgent %v, want %v", urgent, tt.urgent)
 			}
-			if moved := !urgent && Moved(shown(), after); moved != tt.moved {
+			if moved := !urgent && Moved(of(shown()), of(after)); moved != tt.moved {
 				t.Errorf("moved %v, want %v", moved, tt.moved)
 			}
 		})
@@ -94,7 +102,8 @@ func TestTurned(t *testing.T) {
 					Reason: reason}}}
 			}
 			before, after := status(tt.before, "Before"), status(tt.after, tt.reason)
-			if urgent, turned := Urgent(before, after), Turned(before, after); urgent != tt.urgent || turned != tt.turned {
+			urgent, turned := Urgent(of(before), of(after)), Turned(of(before), of(after))
+			if urgent != tt.urgent || turned != tt.turned {
 				t.Errorf("urgent %v, turned %v, want %v, %v", urgent, turned, tt.urgent, tt.turned)
 			}
 		})
@@ -124,7 +133,7 @@ func TestTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			after := shown()
 			tt.edit(after)
-			was, is, areAll := Turns(shown(), after)
+			was, is, areAll := Turns(of(shown()), of(after))
 			if !slices.Equal(was, tt.was) || !slices.Equal(is, tt.is) || areAll != tt.areAll {
 				t.Errorf("%v, %v, all: %v", was, is, areAll)
 			}

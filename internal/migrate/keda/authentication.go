@@ -133,7 +133,7 @@ func (r *reader) credentials(
 	}
 	ca, hasCA := p.first("ca")
 	if hasCA {
-		tlsOf(&to.TLSConfig).CA = &plimsollv1alpha1.SecretSource{Secret: ca}
+		r.trust(tlsOf(&to.TLSConfig), ca)
 	}
 	if to.TLSConfig != nil && server.Scheme != "https" {
 		r.Note(r.at+".authenticationRef", "its certificates have no effect: the server is requested over http")
@@ -176,6 +176,15 @@ func tlsOf(config **plimsollv1alpha1.TLSConfig) *plimsollv1alpha1.TLSConfig {
 	return *config
 }
 
+// trust takes the authorities over, unless any certificate is accepted.
+func (r *reader) trust(config *plimsollv1alpha1.TLSConfig, ca plimsollv1alpha1.SecretKeySelector) {
+	if config.InsecureSkipVerify {
+		r.Note(r.at+".authenticationRef", "the CA in Secret %s is without effect beside unsafeSsl", ca.Name)
+		return
+	}
+	config.CA = &plimsollv1alpha1.SecretSource{Secret: ca}
+}
+
 // scalerTLS reads how the connection to a scaler is encrypted.
 func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
 	p, _ := r.parameters()
@@ -186,7 +195,7 @@ func (r *reader) scalerTLS(address string) *plimsollv1alpha1.TLSConfig {
 	}
 	config := &plimsollv1alpha1.TLSConfig{InsecureSkipVerify: r.isSet("unsafeSsl", false)}
 	if hasCA {
-		config.CA = &plimsollv1alpha1.SecretSource{Secret: ca}
+		r.trust(config, ca)
 	}
 	if hasCert {
 		cert, _ := r.take(p, "tlsClientCert")
@@ -211,7 +220,6 @@ func secretsOfTLS(config *plimsollv1alpha1.TLSConfig) []string {
 	return names
 }
 
-// noteSecrets names the Secrets of a prometheus metric.
 func (r *reader) noteSecrets(p *plimsollv1alpha1.PrometheusMetricSource, server *url.URL) {
 	names := secretsOfTLS(p.TLSConfig)
 	if p.Authorization != nil {

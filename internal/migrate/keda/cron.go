@@ -16,7 +16,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/scaledobject"
 )
 
-// cron makes a schedule of a trigger cron.
 func (c *conversion) cron(at string, i int, t *scaledobject.Trigger) {
 	var replicas int32
 	text := t.Metadata["desiredReplicas"]

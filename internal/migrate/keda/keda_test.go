@@ -309,3 +309,47 @@ spec:
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// With unsafeSsl KEDA checks no certificate, whatever authorities it was given.
+func TestAuthoritiesBesideUnsafeSSL(t *testing.T) {
+	for _, trigger := range []map[string]any{
+		{"type": "prometheus", "authenticationRef": map[string]any{"name": "tls"}, "metadata": map[string]any{
+			"serverAddress": "https://p", "query": "up", "threshold": "5", "authModes": "bearer", "unsafeSsl": "true"}},
+		{"type": "external", "authenticationRef": map[string]any{"name": "tls"}, "metadata": map[string]any{
+			"scalerAddress": "scaler:6000", "unsafeSsl": "true"}},
+	} {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
+			"spec":   map[string]any{"scaleTargetRef": map[string]any{"name": "worker"}, "triggers": []any{trigger}},
+			"status": map[string]any{"externalMetricNames": []any{"s0-length"}},
+		}}
+		parameter := func(name string) map[string]any {
+			return map[string]any{"parameter": name, "name": "tls", "key": "x"}
+		}
+		authentication := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"secretTargetRef": []any{
+			parameter("bearerToken"), parameter("ca"), parameter("caCert")}}}}
+		value := resource.MustParse("5")
+		hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+		hpa.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ExternalMetricSourceType,
+			External: &autoscalingv2.ExternalMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: "s0-length"},
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}}
+		r, err := FromScaledObject(object, Options{IsNative: true, HPA: hpa,
+			Authentications: map[Reference]*unstructured.Unstructured{{Kind: AuthenticationKind, Name: "tls"}: authentication}})
+		if err != nil || r.Losses() != 0 {
+			t.Fatalf("%v: %+v, %v", trigger["type"], r, err)
+		}
+		m := r.WorkloadAutoscaler.Spec.Metrics[0]
+		config := &plimsollv1alpha1.TLSConfig{}
+		if m.Prometheus != nil {
+			config = m.Prometheus.TLSConfig
+		} else {
+			config = m.ExternalScaler.TLSConfig
+		}
+		isSaid := slices.ContainsFunc(r.Findings, func(f convert.Finding) bool {
+			return strings.Contains(f.Message, "without effect beside unsafeSsl")
+		})
+		if !config.InsecureSkipVerify || config.CA != nil || !isSaid {
+			t.Errorf("%v: %+v, %+v", trigger["type"], config, r.Findings)
+		}
+	}
+}

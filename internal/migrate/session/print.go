@@ -1,4 +1,4 @@
-// Package session is one run of plimsoll migrate.
+// Package session is one run of plimsoll migrate, with what it reads from manifests.
 package session
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
-	"github.com/plimsoll-dev/plimsoll/internal/migrate/valid"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
@@ -49,7 +49,7 @@ func (p *Printer) Convert(ctx context.Context, object *unstructured.Unstructured
 		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", p.title(object, at), err)
 		return nil
 	}
-	isAccepted, err := valid.Check(ctx, result)
+	isAccepted, err := steps.CheckResult(ctx, result)
 	if err != nil {
 		return err
 	}

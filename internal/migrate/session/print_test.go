@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
@@ -28,7 +27,7 @@ func TestGolden(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			read, err := input.Read([]string{file}, nil, labels.Everything())
+			read, err := ReadManifests([]string{file}, nil, labels.Everything())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,6 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
-	"github.com/plimsoll-dev/plimsoll/internal/migrate/valid"
 )
 
 // Cluster reads and writes the objects. A write that depends on what was read fails with
@@ -210,7 +209,7 @@ func (r *Runner) runStep(ctx context.Context, name types.NamespacedName, step St
 func (r *Runner) createPreview(ctx context.Context, name types.NamespacedName, s *State) error {
 	result, err := s.convert()
 	if err == nil {
-		_, err = valid.Check(ctx, result)
+		_, err = CheckResult(ctx, result)
 	}
 	if err != nil {
 		return err

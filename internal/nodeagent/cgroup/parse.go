@@ -8,7 +8,6 @@ import (
 	"strconv"
 )
 
-// asNumber reads a file that has one number.
 func asNumber(f *os.File, text []byte) (int64, error) {
 	return number(f, bytes.TrimSuffix(text, []byte{'\n'}))
 }

@@ -4,63 +4,113 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Autoscaler is an object that sets its target's replica count, in the one form that the loop
-// works with. Two are equal if they are the same state of the same object in the cache.
+// Autoscaler is an object that sets its target's replica count, in the one form that the loop works with. The object
+// is only read. Two are equal if they are the same state of the same object in the cache.
 type Autoscaler struct {
-	// HorizontalPodAutoscaler has the object's metadata, and the parts of spec and status that
-	// an HPA has.
-	*autoscalingv2.HorizontalPodAutoscaler
-	// Workload is the object itself if it is a WorkloadAutoscaler; nil for an HPA.
+	*metav1.ObjectMeta
+	adapter
+	// HPA is the object if it is an HPA, and Workload if it is a WorkloadAutoscaler. The other one is nil.
+	HPA      *autoscalingv2.HorizontalPodAutoscaler
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
+}
+
+// adapter has the object's spec and status in one form for both kinds. There is one for each kind. It shares the
+// object's memory.
+type adapter interface {
+	Kind() observe.Kind
+	// Object is the API's object, for events.
+	Object() runtime.Object
+	// Target names what the object scales.
+	Target() autoscalingv2.CrossVersionObjectReference
+	// MinReplicas are those of the spec; nil if it names none. MaxReplicas are those of the spec.
+	MinReplicas() *int32
+	MaxReplicas() int32
+	// NumMetrics is how many metrics the spec has, and Metric is the one at this place.
+	NumMetrics() int
+	Metric(i int) Metric
+	// Counts are those of the status.
+	Counts() Counts
+	// Condition is the condition of a type in the status; one without a status if there is none.
+	Condition(kind string) condition.Condition
+
+	// behavior is the spec's; nil if it has none. extras has what the spec has beyond that of an HPA.
+	behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior
+	extras() *plimsollv1alpha1.WorkloadAutoscalerSpec
+	// spec, metrics and status point to these parts of the object, to compare two objects of one kind. besides is what
+	// the object asks for elsewhere.
+	spec() any
+	metrics() any
+	status() any
+	besides() string
+	// conditions are all but those that sum up others.
+	conditions() []condition.Condition
+	// typeOf is the type of metric i of the spec.
+	typeOf(i int) source.Type
+	// numShown is how many metrics the status shows, and shown is the one at this place.
+	numShown() int
+	shown(i int) MetricValue
 }
 
 // HPA is a HorizontalPodAutoscaler in that form.
 func HPA(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
-	return Autoscaler{HorizontalPodAutoscaler: hpa}
+	return Autoscaler{ObjectMeta: &hpa.ObjectMeta, adapter: (*hpaAdapter)(hpa), HPA: hpa}
 }
 
-// Kind is the object's kind.
-func (a *Autoscaler) Kind() observe.Kind {
-	if a.Workload != nil {
-		return observe.WorkloadAutoscaler
-	}
-	return observe.HorizontalPodAutoscaler
+// WorkloadAutoscaler is a WorkloadAutoscaler in that form.
+func WorkloadAutoscaler(wla *plimsollv1alpha1.WorkloadAutoscaler) Autoscaler {
+	return Autoscaler{ObjectMeta: &wla.ObjectMeta, adapter: (*workloadAdapter)(wla), Workload: wla}
 }
+
+// Either is the object that is not nil in that form.
+func Either(hpa *autoscalingv2.HorizontalPodAutoscaler, wla *plimsollv1alpha1.WorkloadAutoscaler) Autoscaler {
+	if wla != nil {
+		return WorkloadAutoscaler(wla)
+	}
+	return HPA(hpa)
+}
+
+// IsWorkload reports whether the object is a WorkloadAutoscaler.
+func (a Autoscaler) IsWorkload() bool { return a.Workload != nil }
 
 // Key names the object.
-func (a *Autoscaler) Key() observe.Key {
+func (a Autoscaler) Key() observe.Key {
 	return observe.Key{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, Kind: a.Kind()}
 }
 
 // SelectsByOwner reports whether only those of the selected pods count that the target owns.
-func (a *Autoscaler) SelectsByOwner() bool {
-	return a.Workload != nil && a.Workload.Spec.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReference
+func (a Autoscaler) SelectsByOwner() bool {
+	return a.extras().SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReference
 }
 
 // IsPreview reports whether nothing is written of the object's decisions because it asks for that.
-func (a *Autoscaler) IsPreview() bool {
-	return a.Workload != nil && a.Workload.Spec.Mode == plimsollv1alpha1.ModePreview
-}
+func (a Autoscaler) IsPreview() bool { return a.extras().Mode == plimsollv1alpha1.ModePreview }
 
 // SyncPeriod is how often the object is decided, at least: what its spec says, or else the controller's.
-func (a *Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
-	if a.Workload != nil && a.Workload.Spec.SyncPeriodSeconds != nil {
-		return time.Duration(*a.Workload.Spec.SyncPeriodSeconds) * time.Second
+func (a Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
+	if period := a.extras().SyncPeriodSeconds; period != nil {
+		return seconds(*period)
 	}
 	return controllers
 }
 
-// Object is the API's object, for events.
-func (a *Autoscaler) Object() runtime.Object {
-	if a.Workload != nil {
-		return a.Workload
-	}
-	return a.HorizontalPodAutoscaler
+// HasSchedules reports whether what the object asks for depends on the time of day.
+func (a Autoscaler) HasSchedules() bool { return len(a.extras().Schedules) > 0 }
+
+// TargetName is the target as upstream's messages name it.
+func (a Autoscaler) TargetName() string {
+	ref := a.Target()
+	return ref.Kind + "/" + a.Namespace + "/" + ref.Name
 }
+
+// IsOwn reports whether metric i of the object is one that Plimsoll reads itself.
+func (a Autoscaler) IsOwn(i int) bool { return i < a.NumMetrics() && a.Metric(i).IsOwn }

@@ -32,9 +32,12 @@ func ParseForecastMode(text string) (forecast.Mode, error) {
 }
 
 // AsksForForecast reports whether the object itself says what becomes of its forecast.
-func (a *Autoscaler) AsksForForecast() bool {
+func (a Autoscaler) AsksForForecast() bool {
+	if a.IsWorkload() {
+		return a.Workload.Spec.Forecast != nil
+	}
 	_, isAnnotated := a.Annotations[ForecastAnnotation]
-	return a.Workload == nil && isAnnotated || a.Workload != nil && a.Workload.Spec.Forecast != nil
+	return isAnnotated
 }
 
 // setForecast sets what the object and the flags ask for. With all divergences switched off there is no forecast, as
@@ -49,7 +52,7 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 	var errs field.ErrorList
 	text, isAnnotated := a.Annotations[ForecastAnnotation]
 	switch {
-	case a.Workload != nil:
+	case a.IsWorkload():
 		errs = setSpecForecast(&p.Forecast, a.Workload.Spec.Forecast)
 	case isAnnotated:
 		mode, err := ParseForecastMode(text)
@@ -70,7 +73,7 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 
 // identity is that of what the load is of: the target, and the metrics but for their targets' values.
 func identity(p *horizontal.Policy, a Autoscaler) uint64 {
-	target := a.Spec.ScaleTargetRef
+	target := a.Target()
 	parts := []string{target.APIVersion, target.Kind, target.Name}
 	for i := range p.Metrics {
 		m := &p.Metrics[i]

@@ -63,7 +63,7 @@ func TestForecast(t *testing.T) {
 		"an object's own, as upstream": {specified(&plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastActive}), upstream, settings(forecast.Off), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, refusal := PolicyOf(c.object, c.options)
+			p, _, refusal := PolicyOf(c.object, c.options)
 			if p.Forecast.Down == nil || p.Forecast.Down.Stabilization != c.options.DownscaleStabilization {
 				t.Errorf("the playback scales down by %+v", p.Forecast.Down)
 			}
@@ -82,7 +82,7 @@ func TestForecast(t *testing.T) {
 // What was learnt is of one target and its metrics, whatever the metrics' targets are.
 func TestForecastIdentity(t *testing.T) {
 	of := func(target, metric string, percent int32) uint64 {
-		p, _ := PolicyOf(HPA(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		p, _, _ := PolicyOf(HPA(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: target},
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
@@ -105,9 +105,9 @@ func TestForecastIdentity(t *testing.T) {
 // The defaults of the API are those of the forecast.
 func TestForecastDefaults(t *testing.T) {
 	spec := plimsollv1alpha1.WorkloadAutoscalerSpec{Forecast: &plimsollv1alpha1.Forecast{}}
-	before, _ := PolicyOf(specified(spec.Forecast), DefaultOptions())
+	before, _, _ := PolicyOf(specified(spec.Forecast), DefaultOptions())
 	plimsollv1alpha1.SetDefaults(&spec)
-	after, _ := PolicyOf(specified(spec.Forecast), DefaultOptions())
+	after, _, _ := PolicyOf(specified(spec.Forecast), DefaultOptions())
 	before.Forecast.Down, after.Forecast.Down = nil, nil
 	if before.Forecast != after.Forecast {
 		t.Errorf("%+v, with the API's defaults %+v", before.Forecast, after.Forecast)

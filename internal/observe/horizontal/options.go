@@ -1,7 +1,9 @@
 // Package horizontal translates between the API's objects and the values of the
-// decision core, in both directions: HorizontalPodAutoscaler to Policy, pods and
+// decision core, in both directions: autoscalers to Policy, pods and
 // metrics answers to an Observation, and a decision's report back to status and
 // events. It is pure: no client, no clock.
+//
+// HPAs and WorkloadAutoscalers have one form, Autoscaler, with an adapter for each (hpa.go, workload.go).
 //
 // What upstream's controller makes of the same objects is in
 // pkg/controller/podautoscaler (horizontal.go, replica_calculator.go,

@@ -5,28 +5,46 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Policy is what the object and the flags ask for. The object is only read. Its
-// metrics keep their order: Policy.Metrics[i] is spec.metrics[i].
-func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Policy {
+// PolicyOf is what the object and the flags ask for, with what is to be collected for the metrics that Plimsoll reads
+// itself: nil if there are none. The object is only read. Policy.Metrics[i] is spec.metrics[i]. Of a WorkloadAutoscaler
+// whose spec is invalid in a way that the API server did not refuse, the refusal says so; nothing is collected then,
+// and the policy is not to be acted on.
+func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, []sources.Spec, horizontal.Refusal) {
+	p := commonPolicy(a, o)
+	errs := setForecast(&p, a, o)
+	var specs []sources.Spec
+	if a.IsWorkload() {
+		var problems field.ErrorList
+		specs, problems = extend(&p, a.Workload, o)
+		errs = append(errs, problems...)
+	}
+	p.Forecast.Identity = identity(&p, a)
+	if refusal := a.refusal(errs); refusal.Reason != "" {
+		return p, nil, refusal
+	}
+	return p, specs, horizontal.Refusal{}
+}
+
+// commonPolicy is what both kinds can ask for.
+func commonPolicy(a Autoscaler, o Options) horizontal.Policy {
 	p := horizontal.Policy{
-		Namespace:               hpa.Namespace,
-		MinReplicas:             1,
-		MaxReplicas:             hpa.Spec.MaxReplicas,
-		Metrics:                 make([]source.Spec, len(hpa.Spec.Metrics)),
+		Namespace:               a.Namespace,
+		MinReplicas:             ptr.Deref(a.MinReplicas(), 1),
+		MaxReplicas:             a.MaxReplicas(),
+		Metrics:                 make([]source.Spec, a.NumMetrics()),
 		Tolerance:               metric.Tolerance{Up: o.Tolerance, Down: o.Tolerance},
 		DownscaleStabilization:  o.DownscaleStabilization,
 		CPUInitializationPeriod: o.CPUInitializationPeriod,
@@ -34,54 +52,15 @@ func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Po
 		Surge:                   o.Surge,
 		Divergences:             o.Divergences,
 	}
-	if hpa.Spec.MinReplicas != nil {
-		p.MinReplicas = *hpa.Spec.MinReplicas
+	for i := range p.Metrics {
+		p.Metrics[i] = specOf(a.Metric(i), observe.ModeOf(o.Divergences))
 	}
-	for i := range hpa.Spec.Metrics {
-		p.Metrics[i] = specOf(&hpa.Spec.Metrics[i], observe.ModeOf(o.Divergences))
-	}
-	if b := hpa.Spec.Behavior; b != nil {
+	if b := a.behavior(); b != nil {
 		p.Behavior = behaviorOf(b, o)
 		p.Tolerance.Up = toleranceOf(b.ScaleUp, o.Tolerance)
 		p.Tolerance.Down = toleranceOf(b.ScaleDown, o.Tolerance)
 	}
 	return p
-}
-
-// FirstState is what a controller that has just started knows of the object's past. The last scaling may have been a
-// scale-down; to take it for a scale-up only means to wait for a newer sample.
-func FirstState(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.State {
-	s := horizontal.State{Version: horizontal.StateVersion}
-	if at := hpa.Status.LastScaleTime; at != nil {
-		s.Count = history.Count{ChangedAt: at.Time, EffectiveAt: at.Time}
-	}
-	return s
-}
-
-// InConflict reports whether the object's status says that a vertical autoscaler
-// is in its way.
-func InConflict(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	return shows(hpa, conflict.Condition)
-}
-
-// IsOverridden reports whether the object's status says that another writer sets the replica count too.
-func IsOverridden(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	return shows(hpa, statusreport.ReplicasOverridden)
-}
-
-// ScaledToZero reports whether the object's status says that its controller
-// scaled the target to zero.
-func ScaledToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	return shows(hpa, autoscalingv2.ScaledToZero)
-}
-
-func shows(hpa *autoscalingv2.HorizontalPodAutoscaler, kind autoscalingv2.HorizontalPodAutoscalerConditionType) bool {
-	for i := range hpa.Status.Conditions {
-		if hpa.Status.Conditions[i].Type == kind {
-			return hpa.Status.Conditions[i].Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // behaviorOf fills what is missing with the API server's defaults (pkg/apis/
@@ -145,34 +124,43 @@ func toleranceOf(rules *autoscalingv2.HPAScalingRules, flag float64) float64 {
 
 // specOf translates one metric. An unknown type stays as it is, and a
 // source that is not there names no target: both are errors of the metric.
-func specOf(m *autoscalingv2.MetricSpec, mode arithmetic.Mode) source.Spec {
-	spec := source.Spec{Type: source.Type(m.Type)}
-	switch {
-	case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil:
-		spec.Name = string(m.Resource.Name)
-		spec.Target = resourceTarget(&m.Resource.Target, mode)
-	case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil:
-		spec.Name, spec.Container = string(m.ContainerResource.Name), m.ContainerResource.Container
-		spec.Target = resourceTarget(&m.ContainerResource.Target, mode)
-	case m.Type == autoscalingv2.PodsMetricSourceType && m.Pods != nil:
-		identify(&spec, &m.Pods.Metric)
-		spec.Target = averageTarget(&m.Pods.Target, mode)
-	case m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil:
-		identify(&spec, &m.Object.Metric)
-		spec.Object = source.ObjectRef{Kind: m.Object.DescribedObject.Kind, Name: m.Object.DescribedObject.Name}
-		spec.Target = objectTarget(&m.Object.Target, mode)
-	case m.Type == autoscalingv2.ExternalMetricSourceType && m.External != nil:
-		identify(&spec, &m.External.Metric)
-		spec.Target = externalTarget(&m.External.Target, mode)
+func specOf(m Metric, mode arithmetic.Mode) source.Spec {
+	spec := source.Spec{
+		Type: m.Type, Name: m.Name, Container: m.Container, IsOwnTarget: m.IsOwnTarget,
+		Object: source.ObjectRef{Kind: m.Object.Kind, Name: m.Object.Name},
+	}
+	if !m.HasSource {
+		return spec
+	}
+	switch m.Type {
+	case source.Resource, source.ContainerResource:
+		spec.Target = resourceTarget(&m.Target, mode)
+	case source.Pods:
+		identify(&spec, m.Selector)
+		spec.Target = averageTarget(&m.Target, mode)
+	case source.Object:
+		identify(&spec, m.Selector)
+		spec.Target = objectTarget(&m.Target, mode)
+	case source.External:
+		identify(&spec, m.Selector)
+		spec.Target = anyTarget(&m.Target, mode)
+	default:
+		spec.Target = anyTarget(&m.Target, mode)
+		switch {
+		case !m.IsOwnTarget:
+		case m.IsTotal:
+			spec.Target.Type = source.Value
+		default:
+			spec.Target.Type = source.AverageValue
+		}
 	}
 	return spec
 }
 
-func identify(spec *source.Spec, id *autoscalingv2.MetricIdentifier) {
-	spec.Name = id.Name
+func identify(spec *source.Spec, selector *metav1.LabelSelector) {
 	// As upstream's messages print it, nil included.
-	spec.SelectorText = fmt.Sprintf("%+v", id.Selector)
-	if _, err := metav1.LabelSelectorAsSelector(id.Selector); err != nil {
+	spec.SelectorText = fmt.Sprintf("%+v", selector)
+	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
 		spec.SelectorError = err.Error()
 	}
 }
@@ -212,7 +200,7 @@ func objectTarget(t *autoscalingv2.MetricTarget, mode arithmetic.Mode) source.Ta
 	}
 }
 
-func externalTarget(t *autoscalingv2.MetricTarget, mode arithmetic.Mode) source.Target {
+func anyTarget(t *autoscalingv2.MetricTarget, mode arithmetic.Mode) source.Target {
 	if t.AverageValue != nil {
 		return averageTarget(t, mode)
 	}

@@ -118,7 +118,7 @@ func TestPolicy(t *testing.T) {
 				tc.options(&options)
 			}
 			tc.want(&want)
-			if diff := cmp.Diff(want, Policy(hpa, options)); diff != "" {
+			if diff := cmp.Diff(want, commonPolicy(HPA(hpa), options)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(before, hpa); diff != "" {
@@ -257,7 +257,7 @@ func TestSpec(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			hpa := hpaOf(autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: []autoscalingv2.MetricSpec{tc.metric}})
-			got := Policy(hpa, DefaultOptions()).Metrics
+			got := commonPolicy(HPA(hpa), DefaultOptions()).Metrics
 			if diff := cmp.Diff([]source.Spec{tc.want}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -267,12 +267,12 @@ func TestSpec(t *testing.T) {
 
 func TestFirstState(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-	if s := FirstState(hpa); !s.Count.ChangedAt.IsZero() || s.Version != horizontal.StateVersion {
+	if s := FirstState(HPA(hpa)); !s.Count.ChangedAt.IsZero() || s.Version != horizontal.StateVersion {
 		t.Errorf("an object that was never scaled: %+v", s)
 	}
 	at := metav1.NewTime(noon)
 	hpa.Status.LastScaleTime = &at
-	if s := FirstState(hpa); !s.Count.ChangedAt.Equal(noon) {
+	if s := FirstState(HPA(hpa)); !s.Count.ChangedAt.Equal(noon) {
 		t.Errorf("scaled at %v, want what status says", s.Count.ChangedAt)
 	}
 }
@@ -293,7 +293,7 @@ func TestScaledToZero(t *testing.T) {
 	for name, tc := range cases {
 		hpa := hpaOf(autoscalingv2.HorizontalPodAutoscalerSpec{})
 		hpa.Status.Conditions = tc.conditions
-		if got := ScaledToZero(hpa); got != tc.want {
+		if got := HPA(hpa).ScaledToZero(); got != tc.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}

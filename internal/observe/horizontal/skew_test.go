@@ -37,7 +37,7 @@ func TestValuesOfANewerVersion(t *testing.T) {
 	refuses(t, cases)
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
 	wla.Spec.Metrics = []plimsollv1alpha1.MetricSpec{{Name: "cpu", Type: plimsollv1alpha1.ResourceMetricSourceType}}
-	if _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
+	if _, _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
 		t.Errorf("without any of them: %+v", refusal)
 	}
 }
@@ -58,7 +58,7 @@ func TestSchedulesThatCannotBe(t *testing.T) {
 	refuses(t, cases)
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{}
 	wla.Spec.MinReplicas, wla.Spec.Schedules = &most, []plimsollv1alpha1.Schedule{night}
-	if _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
+	if _, _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions()); refusal.Reason != "" {
 		t.Errorf("a maxReplicas that equals minReplicas: %+v", refusal)
 	}
 }
@@ -74,7 +74,7 @@ func refuses(t *testing.T, cases map[string]refused) {
 	for name, tc := range cases {
 		wla := &plimsollv1alpha1.WorkloadAutoscaler{}
 		tc.change(&wla.Spec)
-		_, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions())
+		_, _, refusal := PolicyOf(WorkloadAutoscaler(wla), DefaultOptions())
 		if refusal.Reason != "InvalidSpec" || !strings.Contains(refusal.Message, tc.want) {
 			t.Errorf("%s: %+v, want %s", name, refusal, tc.want)
 		}

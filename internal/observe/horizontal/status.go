@@ -3,7 +3,6 @@ package horizontal
 import (
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,22 +10,51 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// Status is the object's status after the decision. The object is only read,
-// and the status shares nothing with it. At is when the decision is reported:
+// Status is a status in one form for both kinds. Those who write it add what only their kind has.
+type Status struct {
+	Counts
+	// Conditions are in the order in which they were first set. Those of a WorkloadAutoscaler that sum up others are
+	// not among them: they follow from these.
+	Conditions []condition.Condition
+	Metrics    []MetricValue
+}
+
+// MetricValue is the value of a metric in a status. Of a metric without a value all of it is empty.
+type MetricValue struct {
+	Type                source.Type
+	Value, AverageValue *resource.Quantity
+	AverageUtilization  *int32
+	// isKept says that it is the value that the status shows, and not of the decision.
+	isKept bool
+}
+
+// Status is the object's status.
+func (a Autoscaler) Status() Status {
+	s := Status{Counts: a.Counts(), Conditions: a.conditions()}
+	if n := a.numShown(); n > 0 {
+		s.Metrics = make([]MetricValue, n)
+	}
+	for i := range s.Metrics {
+		s.Metrics[i] = a.shown(i)
+	}
+	return s
+}
+
+// StatusAfter is the object's status after the decision. The object is only read. At is when the decision is reported:
 // the time of conditions that change and of a scale write.
-func Status(old Autoscaler, d *horizontal.Decision, r *statusreport.Report, at time.Time,
-) autoscalingv2.HorizontalPodAutoscalerStatus {
-	status := *old.Status.DeepCopy()
+func StatusAfter(a Autoscaler, d *horizontal.Decision, r *statusreport.Report, at time.Time) Status {
+	status := a.Status()
 	for _, c := range r.Conditions {
 		c.Since = at
-		status.Conditions, _ = conditions.Set(status.Conditions, c)
+		status.Conditions, _ = condition.Unsorted.Set(status.Conditions, c)
 	}
-	generation := old.Generation
-	if r.Counts || old.Workload != nil {
+	if r.Counts || a.IsWorkload() {
 		// An HPA whose target cannot be read is not observed, as upstream has it.
+		generation := a.Generation
 		status.ObservedGeneration = &generation
 	}
 	if !r.Counts {
@@ -40,124 +68,49 @@ func Status(old Autoscaler, d *horizontal.Decision, r *statusreport.Report, at t
 		now := metav1.NewTime(at)
 		status.LastScaleTime = &now
 	}
-	status.CurrentMetrics = nil
+	shown := status.Metrics
+	status.Metrics = nil
 	if r.ShowMetrics {
-		status.CurrentMetrics = currentMetrics(old, d.Metrics)
+		status.Metrics = metricsAfter(a, shown, d.Metrics)
 	}
 	return status
 }
 
-// conditions are a status's, in the order in which they were first set.
-var conditions = condition.List[autoscalingv2.HorizontalPodAutoscalerCondition]{
-	Type: func(c *autoscalingv2.HorizontalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition,
-	Write: writeCondition,
-}
-
-func readCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.Condition {
-	return condition.Condition{
-		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
-		Since: c.LastTransitionTime.Time,
-	}
-}
-
-func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscalerCondition {
-	return autoscalingv2.HorizontalPodAutoscalerCondition{
-		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
-		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
-	}
-}
-
-// currentMetrics has one entry for each metric of the spec; that of a metric
+// metricsAfter has one entry for each metric of the spec; that of a metric
 // that could not be computed is empty, as upstream's. One without values yet keeps its own.
-func currentMetrics(old Autoscaler, results []metric.Result) []autoscalingv2.MetricStatus {
-	specs, shown := old.Spec.Metrics, old.Status.CurrentMetrics
-	statuses := make([]autoscalingv2.MetricStatus, min(len(specs), len(results)))
-	for i := range statuses {
+func metricsAfter(a Autoscaler, shown []MetricValue, results []metric.Result) []MetricValue {
+	values := make([]MetricValue, min(a.NumMetrics(), len(results)))
+	for i := range values {
+		m := a.Metric(i)
 		switch {
 		case results[i].Failure != nil:
-		case results[i].Pending && i < len(shown) && shown[i].Type == specs[i].Type:
-			statuses[i] = shown[i]
+		case results[i].Pending && i < len(shown) && shown[i].Type == m.Type:
+			values[i] = shown[i]
 		case results[i].Pending:
-		case IsOwn(old, i):
-			statuses[i] = ownStatus(&old.Workload.Spec.Metrics[i], &results[i])
 		default:
-			statuses[i] = metricStatus(&specs[i], &results[i])
+			values[i] = valueAfter(&m, &results[i])
 		}
 	}
-	return statuses
+	return values
 }
 
-func metricStatus(m *autoscalingv2.MetricSpec, r *metric.Result) autoscalingv2.MetricStatus {
-	s := autoscalingv2.MetricStatus{Type: m.Type}
-	value := resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
-	switch m.Type {
-	case autoscalingv2.ResourceMetricSourceType:
-		s.Resource = &autoscalingv2.ResourceMetricStatus{
-			Name: m.Resource.Name, Current: resourceCurrent(m.Resource.Name, &m.Resource.Target, r),
-		}
-	case autoscalingv2.ContainerResourceMetricSourceType:
-		c := m.ContainerResource
-		s.ContainerResource = &autoscalingv2.ContainerResourceMetricStatus{
-			Name: c.Name, Container: c.Container, Current: resourceCurrent(c.Name, &c.Target, r),
-		}
-	case autoscalingv2.PodsMetricSourceType:
-		s.Pods = &autoscalingv2.PodsMetricStatus{
-			Metric:  *m.Pods.Metric.DeepCopy(),
-			Current: autoscalingv2.MetricValueStatus{AverageValue: value},
-		}
-	case autoscalingv2.ObjectMetricSourceType:
-		s.Object = &autoscalingv2.ObjectMetricStatus{
-			DescribedObject: m.Object.DescribedObject,
-			Metric:          *m.Object.Metric.DeepCopy(),
-			Current:         wholeCurrent(value, m.Object.Target.Type == autoscalingv2.AverageValueMetricType),
-		}
-	case autoscalingv2.ExternalMetricSourceType:
-		s.External = &autoscalingv2.ExternalMetricStatus{
-			Metric:  *m.External.Metric.DeepCopy(),
-			Current: wholeCurrent(value, m.External.Target.AverageValue != nil),
-		}
-	}
-	return s
-}
-
-func wholeCurrent(value *resource.Quantity, average bool) autoscalingv2.MetricValueStatus {
-	if average {
-		return autoscalingv2.MetricValueStatus{AverageValue: value}
-	}
-	return autoscalingv2.MetricValueStatus{Value: value}
-}
-
-// resourceCurrent prints memory in powers of two, as metrics-server does.
-func resourceCurrent(name corev1.ResourceName, t *autoscalingv2.MetricTarget, r *metric.Result,
-) autoscalingv2.MetricValueStatus {
-	format := resource.DecimalSI
-	if name == corev1.ResourceMemory {
-		format = resource.BinarySI
-	}
-	current := autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(r.Milli, format)}
-	if t.AverageValue == nil {
-		percent := r.Percent
-		current.AverageUtilization = &percent
-	}
-	return current
-}
-
-// ValueOf is the value of a metric in a status.
-func ValueOf(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
+func valueAfter(m *Metric, r *metric.Result) MetricValue {
+	v := MetricValue{Type: m.Type}
+	isResource := m.Type == source.Resource || m.Type == source.ContainerResource
 	switch {
-	case m.Resource != nil:
-		return m.Resource.Current
-	case m.ContainerResource != nil:
-		return m.ContainerResource.Current
-	case m.Pods != nil:
-		return m.Pods.Current
-	case m.Object != nil:
-		return m.Object.Current
-	case m.External != nil:
-		return m.External.Current
+	case isResource && m.Name == string(corev1.ResourceMemory):
+		// In powers of two, as metrics-server prints it.
+		v.AverageValue = resource.NewMilliQuantity(r.Milli, resource.BinarySI)
+	case m.IsTotal:
+		v.Value = resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
 	default:
-		return autoscalingv2.MetricValueStatus{}
+		v.AverageValue = resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
 	}
+	if isResource && m.Target.AverageValue == nil {
+		percent := r.Percent
+		v.AverageUtilization = &percent
+	}
+	return v
 }
 
 // Event is an event on the HPA, as the API has it.

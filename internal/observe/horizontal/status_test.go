@@ -27,6 +27,14 @@ func conditionOf(
 	}
 }
 
+// statusAfter is the status of an HPA after a decision, as the API has it.
+func statusAfter(
+	hpa *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report,
+) autoscalingv2.HorizontalPodAutoscalerStatus {
+	after := StatusAfter(HPA(hpa), d, r, noon)
+	return StatusOfHPA(hpa, &after)
+}
+
 func TestStatus(t *testing.T) {
 	before, earlier := noon.Add(-time.Hour), metav1.NewTime(noon.Add(-2*time.Hour))
 	old := autoscalingv2.HorizontalPodAutoscalerStatus{
@@ -87,7 +95,7 @@ func TestStatus(t *testing.T) {
 			hpa := hpaOf(autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: make([]autoscalingv2.MetricSpec, 1)})
 			old.DeepCopyInto(&hpa.Status)
 			decision := &horizontal.Decision{Metrics: []metric.Result{{Failure: &source.Failure{}}}}
-			if diff := cmp.Diff(tc.want, Status(HPA(hpa), decision, &tc.report, noon)); diff != "" {
+			if diff := cmp.Diff(tc.want, statusAfter(hpa, decision, &tc.report)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(old, hpa.Status); diff != "" {
@@ -190,8 +198,9 @@ func TestCurrentMetrics(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := currentMetrics(HPA(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-				Metrics: []autoscalingv2.MetricSpec{tc.spec}}}), []metric.Result{tc.result})
+			hpa := hpaOf(autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: []autoscalingv2.MetricSpec{tc.spec}})
+			got := statusAfter(hpa, &horizontal.Decision{Metrics: []metric.Result{tc.result}},
+				&statusreport.Report{Counts: true, ShowMetrics: true}).CurrentMetrics
 			if diff := cmp.Diff([]autoscalingv2.MetricStatus{tc.want}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -2,7 +2,6 @@ package horizontal
 
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -23,10 +22,4 @@ func Target(scale *autoscalingv1.Scale) (horizontal.Target, labels.Selector) {
 		return t, labels.Nothing()
 	}
 	return t, selector
-}
-
-// TargetName is the target as upstream's messages name it.
-func TargetName(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
-	ref := hpa.Spec.ScaleTargetRef
-	return ref.Kind + "/" + hpa.Namespace + "/" + ref.Name
 }

@@ -39,7 +39,7 @@ func TestUpstreamQuantities(t *testing.T) {
 			}}})
 			decision := &horizontal.Decision{Metrics: []metric.Result{{Milli: tt.milli}}}
 			report := &statusreport.Report{Counts: true, ShowMetrics: true}
-			got := Status(HPA(hpa), decision, report, noon).CurrentMetrics[0].Resource.Current.AverageValue
+			got := statusAfter(hpa, decision, report).CurrentMetrics[0].Resource.Current.AverageValue
 			if !got.Equal(*tt.want) || got.Format != tt.want.Format {
 				t.Errorf("got %s (%s), want %s (%s)", got, got.Format, tt.want, tt.want.Format)
 			}

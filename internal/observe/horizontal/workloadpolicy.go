@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -19,38 +18,41 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// PolicyOf is what the object and the flags ask for. Of a WorkloadAutoscaler whose spec is invalid
-// in a way that the API server did not refuse, the refusal says so, and the policy is not to be
-// acted on.
-func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal) {
-	p := Policy(a.HorizontalPodAutoscaler, o)
-	errs := setForecast(&p, a, o)
-	if a.Workload == nil {
-		p.Forecast.Identity = identity(&p, a)
-		return p, statusreport.Refusal{}
-	}
-	own, problems := workloadPolicyOf(a.Workload)
-	errs = append(errs, problems...)
-	for i := range a.Workload.Spec.Metrics {
-		errs = append(errs, extendSpec(&p.Metrics[i], &a.Workload.Spec.Metrics[i], o, i)...)
-	}
-	if len(a.Workload.Spec.Metrics)+len(a.Workload.Spec.Schedules) == 0 {
-		errs = append(errs, field.Required(field.NewPath("spec", "metrics"), "there are no schedules either"))
-	}
-	errs = append(errs, sources.CheckPages(a.Workload.Spec.Metrics, field.NewPath("spec", "metrics"))...)
+// extend adds to the policy what a WorkloadAutoscaler can ask for and an HPA cannot, and returns what is to be collected
+// for the metrics that Plimsoll reads itself.
+func extend(
+	p *horizontal.Policy, wla *plimsollv1alpha1.WorkloadAutoscaler, o Options,
+) ([]sources.Spec, field.ErrorList) {
+	own, errs := workloadPolicyOf(wla)
 	p.WorkloadAutoscaler = own
-	p.Forecast.Identity = identity(&p, a)
-	switch {
-	case a.Workload.Unreadable != "":
-		return p, refusal("the spec cannot be read: " + a.Workload.Unreadable)
-	case errs != nil:
-		return p, refusal(errs.ToAggregate().Error())
+	metrics, path := wla.Spec.Metrics, field.NewPath("spec", "metrics")
+	specs, isAny := make([]sources.Spec, len(metrics)), false
+	for i := range metrics {
+		spec, problems := sources.Of(&metrics[i], &p.Metrics[i], path.Index(i))
+		specs[i], isAny = spec, isAny || spec != sources.Spec{}
+		errs = append(append(errs, problems...), setExtras(&p.Metrics[i], &metrics[i], o, path.Index(i))...)
 	}
-	return p, statusreport.Refusal{}
+	if len(metrics)+len(wla.Spec.Schedules) == 0 {
+		errs = append(errs, field.Required(path, "there are no schedules either"))
+	}
+	if !isAny {
+		return nil, errs
+	}
+	return specs, append(errs, sources.CheckPages(specs, path)...)
 }
 
-func refusal(message string) statusreport.Refusal {
-	return statusreport.Refusal{Reason: statusreport.InvalidSpec, Message: message, Summary: "the spec is invalid"}
+// refusal is why the spec is not acted on, in which these errors were found.
+func (a Autoscaler) refusal(errs field.ErrorList) horizontal.Refusal {
+	message := ""
+	switch {
+	case a.IsWorkload() && a.Workload.Unreadable != "":
+		message = "the spec cannot be read: " + a.Workload.Unreadable
+	case errs != nil:
+		message = errs.ToAggregate().Error()
+	default:
+		return horizontal.Refusal{}
+	}
+	return horizontal.Refusal{Reason: statusreport.InvalidSpec, Message: message, Summary: "the spec is invalid"}
 }
 
 func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {
@@ -100,18 +102,17 @@ var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
 	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReference,
 }
 
-// extendSpec adds to a metric what an HPA's metric does not have.
-func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) field.ErrorList {
-	path := field.NewPath("spec", "metrics").Index(i)
-	errs := sources.Extend(spec, m, observe.ModeOf(o.Divergences), path)
+// setExtras adds to a metric what an HPA's metric does not have, wherever it is read.
+func setExtras(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, path *field.Path) field.ErrorList {
 	spec.GivenName = m.Name
 	if m.ActivationValue != nil {
 		spec.ActivationMilli = observe.Milli(m.ActivationValue, observe.ModeOf(o.Divergences))
 	}
 	f := m.Fallback
 	if f == nil {
-		return errs
+		return nil
 	}
+	var errs field.ErrorList
 	policy, isKnown := source.ParseFallbackPolicy(string(f.Policy))
 	if !isKnown {
 		errs = append(errs, field.NotSupported(path.Child("fallback", "policy"), f.Policy, fallbackPolicies))
@@ -126,18 +127,4 @@ func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i 
 var fallbackPolicies = []plimsollv1alpha1.FallbackPolicy{
 	plimsollv1alpha1.FallbackStatic, plimsollv1alpha1.FallbackCurrentReplicas,
 	plimsollv1alpha1.FallbackCurrentReplicasIfHigher, plimsollv1alpha1.FallbackCurrentReplicasIfLower,
-}
-
-// ShownOf are the conditions of a WorkloadAutoscaler that are True in its status.
-func ShownOf(hpa *autoscalingv2.HorizontalPodAutoscaler) statusreport.Shown {
-	shown := statusreport.Shown{
-		ScheduleActive: shows(hpa, statusreport.ScheduleActive), FallbackActive: shows(hpa, statusreport.FallbackActive),
-	}
-	for i := range hpa.Status.Conditions {
-		c := &hpa.Status.Conditions[i]
-		if c.Type == autoscalingv2.ScalingLimited && c.Reason == mode.Paused.String() {
-			shown.LimitedByPause = true
-		}
-	}
-	return shown
 }

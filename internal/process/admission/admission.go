@@ -36,8 +36,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook/match"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
@@ -108,7 +106,7 @@ type server struct {
 	scales    *scale.Access
 	tree      *ownership.Tree
 	handler   *webhook.Handler
-	guard     *guard.Guard
+	guard     *webhook.Guard
 	clock     *process.ServerClock
 	upkeep    *upkeep.Runner
 	registry  *prometheus.Registry
@@ -138,7 +136,7 @@ func newServer(config *rest.Config, cfg *Config, log logr.Logger) (*server, erro
 	if err := caches.ReportUnreadable(s.vpas, s.registry, log); err != nil {
 		return nil, err
 	}
-	if err := s.vpas.AddIndexers(match.Indexers()); err != nil {
+	if err := s.vpas.AddIndexers(webhook.MatchIndexers()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}
 	objects, err := wla.New(config)
@@ -156,7 +154,7 @@ func newServer(config *rest.Config, cfg *Config, log logr.Logger) (*server, erro
 	if s.handler, err = s.newHandler(registration.IgnoredNamespaces()); err != nil {
 		return nil, err
 	}
-	if s.guard, err = guard.New(s.handler, time.Duration(cfg.Registration.TimeoutSeconds)*time.Second,
+	if s.guard, err = webhook.NewGuard(s.handler, time.Duration(cfg.Registration.TimeoutSeconds)*time.Second,
 		s.registry); err != nil {
 		return nil, err
 	}
@@ -194,7 +192,7 @@ func (s *server) newHandler(ignored []string) (*webhook.Handler, error) {
 	ranges := s.factory.Core().V1().LimitRanges()
 	s.synced = append(s.synced, ranges.Informer().HasSynced, s.vpas.HasSynced, s.tree.HasSynced)
 	return webhook.NewHandler(webhook.Config{
-		Matcher: match.New(s.vpas.GetIndexer(), s.tree),
+		Matcher: webhook.NewMatcher(s.vpas.GetIndexer(), s.tree),
 		Ranges: func(namespace string) *bounds.Ranges {
 			// A lister's cache has no errors.
 			found, _ := ranges.Lister().LimitRanges(namespace).List(labels.Everything())

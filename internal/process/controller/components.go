@@ -12,7 +12,6 @@ const (
 // Components are all of them, in the order in which they are listed.
 func Components() []string { return []string{Horizontal, Recommender, Updater} }
 
-// runs reports whether the component runs in this process.
 func (c *Config) runs(component string) bool { return slices.Contains(c.Components, component) }
 
 // runsVertical reports whether a component of the vertical side runs in this process.

@@ -37,7 +37,6 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
-	"github.com/plimsoll-dev/plimsoll/internal/process/ownobjects"
 	"github.com/plimsoll-dev/plimsoll/internal/process/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical"
 )
@@ -163,7 +162,7 @@ var (
 // setPast has what is learnt kept, and what is not known of the time before read, if the flags say so.
 func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) error {
 	if c.Checkpoints {
-		client, err := ownobjects.Checkpoints(config)
+		client, err := newCheckpoints(config)
 		if err != nil {
 			return err
 		}
@@ -188,9 +187,6 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	if err := c.Kubelets.Share(client, log.WithName("node-agents")); err != nil {
-		return nil, err
-	}
 	scales, err := scale.NewAccess(config)
 	if err != nil {
 		return nil, err
@@ -207,11 +203,16 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if err != nil {
 		return nil, err
 	}
-	objects, err := ownobjects.WorkloadAutoscalers(config, log.WithName("horizontal"))
+	objects, err := newWorkloadAutoscalers(config, log.WithName("horizontal"))
+	if err != nil {
+		return nil, err
+	}
+	samples, verticalSamples, err := c.nodeSamples(config, client, log)
 	if err != nil {
 		return nil, err
 	}
 	beside := c.verticalConfig(config, client, scales, log)
+	beside.Samples = verticalSamples
 	beside.Informers, beside.Pods, beside.Metrics, beside.Workloads = all.informers, all.whole, source, objects
 	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(beside)}
 	cfg := controllerhorizontal.Config{
@@ -234,10 +235,8 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	if cfg.Events, err = l.startEvents(); err != nil {
 		return nil, err
 	}
-	if c.Kubelets.Reads() {
-		if cfg.Direct, err = c.Kubelets.NewSource(config, client, ctrlmetrics.Registry, cfg.Log); err != nil {
-			return nil, err
-		}
+	if samples != nil {
+		cfg.Direct = samples
 	}
 	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err

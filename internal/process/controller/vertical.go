@@ -34,12 +34,10 @@ func runVertical(ctx context.Context, config *rest.Config, cfg *Config, log logr
 	if err != nil {
 		return err
 	}
-	if cfg.runs(Recommender) { // only it reads kubelets
-		if err := cfg.Kubelets.Share(client, log.WithName("node-agents")); err != nil {
-			return err
-		}
-	}
 	of := cfg.verticalConfig(config, client, scales, log)
+	if _, of.Samples, err = cfg.nodeSamples(config, client, log); err != nil {
+		return err
+	}
 	of.Metrics, err = cfg.Sources.MetricsAPIs(config, scales.Mapper, &sources.Cluster{
 		SyncPeriod: cfg.SyncPeriod, Registerer: ctrlmetrics.Registry, Log: log.WithName("metrics"),
 	})

@@ -64,11 +64,8 @@ type Agents struct {
 	Port      int
 	// Authority is the Secret, as NAMESPACE/NAME, that has their authority.
 	Authority string
-	// Period is how often each is asked; 0 for as often as decisions of the horizontal side need it.
+	// Period is how often each is scraped; 0 for as often as decisions of the horizontal loop need it.
 	Period time.Duration
-
-	// shared is what all sources ask them with; nil before Share.
-	shared *agents
 }
 
 // Validate finds what cannot be meant.
@@ -106,9 +103,6 @@ type agents struct {
 
 	// mu guards the following.
 	mu sync.Mutex
-	// users is how many need what runs, and stop ends that.
-	users int
-	stop  func()
 	// chosen is the pod that each node's agent was found in.
 	chosen map[string]string
 }
@@ -134,56 +128,16 @@ func newAgents(c *Agents, client kubernetes.Interface, log logr.Logger) (*agents
 	return a, err
 }
 
-// ofAgents is what podusage needs to ask agents: the period and the budget are of one source alone.
-func (c *Config) ofAgents() (*podusage.Agents, error) {
-	shared := c.Agents.shared
-	if shared == nil {
-		return nil, errors.New("node agents need a shared client")
-	}
+// samplesFrom is how agents are scraped: the budget is that of each loop alone.
+func (c *Config) samplesFrom(a *agents) *podusage.Agents {
 	return &podusage.Agents{
 		Scraper: func(store *rate.Store) (podusage.AgentScraper, error) {
-			return nodeagents.NewScraper(shared.requests, store)
+			return nodeagents.NewScraper(a.requests, store)
 		},
-		Find: shared.find, Run: shared.use,
+		Find: a.find, Run: a.run,
 		Rounds: scrape.Config[kubelet.Target]{
 			Period: c.Agents.Period, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
 		},
-	}, nil
-}
-
-// use has run running until ctx ends. It runs once, for all users.
-func (a *agents) use(ctx context.Context) {
-	a.join(ctx)
-	<-ctx.Done()
-	a.leave()
-}
-
-func (a *agents) join(ctx context.Context) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.users++
-	if a.users > 1 {
-		return
-	}
-	// It outlives the component that started it.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		a.run(ctx)
-	}()
-	a.stop = func() {
-		cancel()
-		<-done
-	}
-}
-
-// leave stops the client once no component uses it, and waits for its end. A component that joins meanwhile waits too.
-func (a *agents) leave() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.users--; a.users == 0 {
-		a.stop()
 	}
 }
 

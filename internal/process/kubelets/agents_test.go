@@ -38,14 +38,10 @@ func runningAgents(t *testing.T, client *fake.Clientset) (a *agents, logged func
 	t.Helper()
 	var logs []string
 	log := funcr.New(func(_, args string) { logs = append(logs, args) }, funcr.Options{})
-	config := &Config{
-		Source: Auto, MaxPerSecond: 1000, MaxCPU: 1, MaxConcurrent: 8,
-		Agents: Agents{Namespace: "agents", Port: 8443, Authority: DefaultAuthority},
-	}
-	if err := config.Share(client, log); err != nil || !config.ReadsAgents() {
+	a, err := newAgents(&Agents{Namespace: "agents", Port: 8443, Authority: DefaultAuthority}, client, log)
+	if err != nil {
 		t.Fatal(err)
 	}
-	a = config.Agents.shared
 	go a.run(t.Context())
 	synctest.Wait()
 	return a, func(part string) bool {
@@ -85,57 +81,35 @@ func TestAuthority(t *testing.T) {
 	})
 }
 
-// TestUsers: both sides use what follows agents, which runs once, until neither needs it. It begins again with the next.
-func TestUsers(t *testing.T) {
+// TestFollowsAgain: what follows agents ends when a permission is missing, and begins again with the next session.
+func TestFollowsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(published(), agentPod("1", "a", "10.0.0.1"))
-		config := &Config{Source: Auto, Agents: Agents{Namespace: "agents", Port: 8443, Authority: DefaultAuthority}}
-		if _, err := config.ofAgents(); err == nil {
-			t.Error("agents can be asked with no client")
-		}
-		if err := config.Share(client, logr.Discard()); err != nil {
+		client := fake.NewClientset(published())
+		a, err := newAgents(&Agents{Namespace: "agents", Port: 8443, Authority: DefaultAuthority}, client, logr.Discard())
+		if err != nil {
 			t.Fatal(err)
 		}
-		slow := *config
-		horizontal, err1 := config.ofAgents()
-		vertical, err2 := slow.ofAgents()
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
-		watches := func() (count int) {
-			for _, action := range client.Actions() {
-				if action.Matches("watch", "pods") {
-					count++
-				}
-			}
-			return count
-		}
-		for i, want := range []int{1, 2} {
-			first, endFirst := context.WithCancel(t.Context())
-			second, endSecond := context.WithCancel(t.Context())
-			go horizontal.Run(first)
+		pods := client.CoreV1().Pods("agents")
+		for range 2 {
+			ctx, end := context.WithCancel(t.Context())
+			go a.run(ctx)
 			synctest.Wait()
-			go vertical.Run(second)
-			synctest.Wait()
-			endFirst()
-			synctest.Wait()
-			if err := client.CoreV1().Pods("agents").Delete(t.Context(), "1", metav1.DeleteOptions{}); err != nil {
+			if _, err := pods.Create(ctx, agentPod("1", "a", "10.0.0.1"), metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if _, found := vertical.Find("a"); found || watches() != want {
-				t.Errorf("%d: %d watches, an agent that is gone: %t", i, watches(), found)
+			if _, found := a.find("a"); !found {
+				t.Error("the agent is not found")
 			}
-			endSecond()
-			synctest.Wait()
-			if _, err := client.CoreV1().Pods("agents").Create(t.Context(), agentPod("1", "a", "10.0.0.1"),
-				metav1.CreateOptions{}); err != nil {
+			if err := pods.Delete(ctx, "1", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if _, found := vertical.Find("a"); found {
-				t.Errorf("%d: agents are followed although nobody asks them", i)
+			if _, found := a.find("a"); found {
+				t.Error("an agent that is gone is found")
 			}
+			end()
+			synctest.Wait()
 		}
 	})
 }
@@ -193,12 +167,13 @@ func TestTwoInstallations(t *testing.T) {
 		if before.Data[authorityKey] == "" || before.Annotations[authorityOwner] != DefaultAuthority {
 			t.Errorf("%v, %v", before.Annotations, before.Data)
 		}
-		other := &Config{Source: Auto, Agents: Agents{Namespace: "agents", Port: 8443, Authority: "other/authority"}}
-		if err := other.Share(client, logr.Discard()); err != nil {
+		config := &Agents{Namespace: "agents", Port: 8443, Authority: "other/authority"}
+		other, err := newAgents(config, client, logr.Discard())
+		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			err := other.Agents.shared.upkeep(t.Context(), time.Now())
+			err := other.upkeep(t.Context(), time.Now())
 			if err == nil || !strings.Contains(err.Error(), DefaultAuthority) {
 				t.Errorf("%v", err)
 			}

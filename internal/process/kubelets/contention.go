@@ -16,12 +16,12 @@ import (
 // contentionTimeout is how long a kubelet may take: the answer has all of cAdvisor.
 const contentionTimeout = 15 * time.Second
 
-// NewContention makes what asks the agents and the kubelets that the source scrapes what
-// containers did not get of the CPU.
-func (c *Config) NewContention(config *rest.Config, source *podusage.Source, log logr.Logger) (
+// NewContention makes what reads the CPU that containers did not get, from the agents and kubelets of the
+// subscription's nodes. NewService comes first.
+func (c *Config) NewContention(config *rest.Config, samples *podusage.Subscription, log logr.Logger) (
 	func(context.Context) (contention.Seen, error), error,
 ) {
-	if source == nil {
+	if samples == nil {
 		return nil, errors.New("contention is known of nodes that are scraped")
 	}
 	options := c.Options
@@ -31,11 +31,11 @@ func (c *Config) NewContention(config *rest.Config, source *podusage.Source, log
 	if err != nil {
 		return nil, err
 	}
-	reader, err := contention.NewReader(client, source)
+	reader, err := contention.NewReader(client, samples)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) (contention.Seen, error) {
-		return reader.Read(ctx, source.Targets())
+		return reader.Read(ctx, samples.Targets())
 	}, nil
 }

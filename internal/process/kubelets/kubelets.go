@@ -55,7 +55,7 @@ type Config struct {
 	// Account is the service account, as NAMESPACE/NAME, whose token kubelets are sent.
 	Account string
 	Options kubelet.Options
-	// Agents are asked before kubelets.
+	// Agents are scraped before kubelets.
 	Agents Agents
 }
 
@@ -71,17 +71,7 @@ func (c *Config) Reader() (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// Share makes all sources that are created afterwards share one token for kubelets and one client of agents, so each
-// agent gets one connection and one certificate. It starts nothing.
-func (c *Config) Share(client kubernetes.Interface, log logr.Logger) (err error) {
-	if c.ReadsAgents() {
-		if c.Agents.shared, err = newAgents(&c.Agents, client, log); err != nil {
-			return err
-		}
-	}
-	return c.issueTokens(client)
-}
-
+// issueTokens has tokens issued for kubelets, if an account is configured.
 func (c *Config) issueTokens(client kubernetes.Interface) error {
 	namespace, name, err := c.Reader()
 	if err != nil || name == "" {
@@ -135,7 +125,7 @@ func (r *readerReviews) Create(
 // Reads reports whether kubelets may be read at all.
 func (c *Config) Reads() bool { return c.Source != API }
 
-// ReadsAgents reports whether agents of nodes are asked before kubelets.
+// ReadsAgents reports whether agents of nodes are scraped before kubelets.
 func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != "" }
 
 // SampleInterval is how often there can be new samples of a pod: where agents are asked, more often than kubelets are.
@@ -149,11 +139,14 @@ func (c *Config) SampleInterval() time.Duration {
 	return min(c.Interval, c.Agents.Period)
 }
 
-// NewSource makes a source of what pods use that scrapes the kubelets. Where agents are asked before them, Share
-// comes first.
-func (c *Config) NewSource(
+// NewService makes what scrapes the nodes for all loops of a process: they share one client and one token for kubelets,
+// one client and one certificate for agents, and one cache of nodes. It starts nothing.
+func (c *Config) NewService(
 	config *rest.Config, client kubernetes.Interface, registerer prometheus.Registerer, log logr.Logger,
-) (*podusage.Source, error) {
+) (*podusage.Service, error) {
+	if err := c.issueTokens(client); err != nil {
+		return nil, err
+	}
 	kubelets, err := kubelet.NewClient(config, c.Options, log)
 	if err != nil {
 		return nil, err
@@ -172,9 +165,11 @@ func (c *Config) NewSource(
 		Log:        log,
 	}
 	if c.ReadsAgents() {
-		if cfg.Agents, err = c.ofAgents(); err != nil {
+		agents, err := newAgents(&c.Agents, client, log)
+		if err != nil {
 			return nil, err
 		}
+		cfg.Agents = c.samplesFrom(agents)
 	}
 	if c.Source == Auto {
 		cfg.Access = c.access(config, client)

@@ -3,16 +3,26 @@ package kubelets
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 )
 
@@ -57,6 +67,73 @@ func TestTokenThatTheAPIServerRefuses(t *testing.T) {
 		if !slices.Equal(tokens.refused, want) {
 			t.Errorf("%s token: refused %q, want %q", token, tokens.refused, want)
 		}
+	}
+}
+
+// TestOneServiceForBothLoops: a kubelet that both loops need is scraped once, over one connection, as often as the
+// faster one needs it. There is one cache of nodes.
+func TestOneServiceForBothLoops(t *testing.T) {
+	const interval, scrapes = 200 * time.Millisecond, 15
+	var requests, connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		_, _ = w.Write(kubelettest.Filled(3, 2, time.Now()).Text(time.Now()))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	address, ok := server.Listener.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatal(server.Listener.Addr())
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.NodeStatus{
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}},
+	}}
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(address.Port)
+	client := fake.NewClientset(node)
+	c := &Config{Source: Kubelet, Interval: interval, Options: kubelet.DefaultOptions()}
+	c.Options.InsecureTLS = true
+	nodes, err := c.NewService(&rest.Config{Host: server.URL}, client, prometheus.NewRegistry(), logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loops := []*podusage.Subscription{
+		nodes.Subscribe(podusage.Cadence{}), nodes.Subscribe(podusage.Cadence{Kubelets: 2 * interval}),
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	var running sync.WaitGroup
+	sampled := make(chan time.Time, 2*scrapes)
+	for _, l := range loops {
+		running.Go(func() {
+			l.Run(ctx, podusage.Watch{
+				Nodes:   func(dst []string) []string { return append(dst, "a") },
+				Sampled: func(of podusage.Sampled) { sampled <- of.At },
+			})
+		})
+	}
+	// Each scrape is reported to both loops.
+	first, last := <-sampled, time.Time{}
+	for range 2*scrapes - 1 {
+		last = <-sampled
+	}
+	made := requests.Load()
+	cancel()
+	running.Wait()
+	if most := int64(last.Sub(first)/interval) + 3; made < scrapes || made > most || connections.Load() != 1 {
+		t.Errorf("%d requests over %d connections in %s", made, connections.Load(), last.Sub(first))
+	}
+	lists := 0
+	for _, action := range client.Actions() {
+		if action.Matches("list", "nodes") {
+			lists++
+		}
+	}
+	if lists != 1 {
+		t.Errorf("nodes were listed %d times", lists)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// podsOf are the pods behind Services.
 func podsOf(pods *podcache.Cache) services.Pods {
 	return func(namespace string, selector labels.Selector) iter.Seq[services.Pod] {
 		return func(yield func(services.Pod) bool) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
@@ -25,10 +25,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
-	processrecommender "github.com/plimsoll-dev/plimsoll/internal/process/vertical/recommender"
-	processupdater "github.com/plimsoll-dev/plimsoll/internal/process/vertical/updater"
 )
 
 // Config is what a Loop is made of.
@@ -49,7 +48,9 @@ type Config struct {
 	Conflict    conflict.Mode
 	// Workloads is the cache of WorkloadAutoscalers of the horizontal side; nil if that does not run here.
 	Workloads *workloads.Cache
-	Kubelets  *kubelets.Config
+	// Samples are the recommender's of the kubelets; nil where it does not run, or does not read them.
+	Samples  *podusage.Subscription
+	Kubelets *kubelets.Config
 	// FindsConflicts says that Conflict is asked: the horizontal side runs in the same process.
 	FindsConflicts bool
 	Log            logr.Logger
@@ -125,12 +126,13 @@ func (l *Loop) Start(ctx context.Context) error {
 }
 
 // newRecommender makes the recommender over the caches, where it is to run, and its samples of what pods use.
-func (l *Loop) newRecommender(shared *caches.Caches) (*processrecommender.Process, currentusage.Kubelets, error) {
+func (l *Loop) newRecommender(shared *caches.Caches) (*recommenderProcess, currentusage.Kubelets, error) {
 	if !l.cfg.Recommends {
 		return nil, nil, nil
 	}
-	r, err := processrecommender.New(&processrecommender.ProcessConfig{
-		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
+	r, err := newRecommenderProcess(&recommenderConfig{
+		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Samples: l.cfg.Samples,
+		Kubelets: l.cfg.Kubelets,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -139,11 +141,11 @@ func (l *Loop) newRecommender(shared *caches.Caches) (*processrecommender.Proces
 }
 
 // newUpdater makes the updater for the same caches, where it is to run.
-func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) (*processupdater.Loop, error) {
+func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) (*updaterLoop, error) {
 	if l.cfg.Updater == nil {
 		return nil, nil
 	}
-	return processupdater.New(processupdater.LoopConfig{
+	return newUpdaterLoop(updaterConfig{
 		Caches: shared, Controller: *l.cfg.Updater, Divergences: l.cfg.Conflict.Divergences(l.cfg.Divergences),
 		Ignored: l.cfg.Recommender.Ignored, Kubelets: samples,
 	})
@@ -151,9 +153,9 @@ func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) 
 
 // OfHorizontal says how a vertical autoscaler conflicts with this object, as far as that is
 // known; empty if none does.
-func (l *Loop) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+func (l *Loop) OfHorizontal(a observehorizontal.Autoscaler) string {
 	if finder := l.finder.Load(); finder != nil {
-		return finder.OfHorizontal(hpa)
+		return finder.OfHorizontal(a)
 	}
 	return ""
 }

@@ -89,7 +89,6 @@ func (d *decider) whole(at time.Duration) time.Time { return d.World.Time(at).Tr
 // missing is the reading of a metric while the load is not known.
 var missing = metric.Reading{Error: "the trace has no value"}
 
-// isMissing reports whether a metric cannot be read now.
 func (d *decider) isMissing(spec *source.Spec) bool {
 	return d.IsMissing != nil && spec.Fallback.FailureDuration > 0 && d.IsMissing(d.World.Now())
 }

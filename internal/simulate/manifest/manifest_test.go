@@ -187,7 +187,7 @@ prometheus: {serverAddress: "http://prometheus:9090", query: sum(up), target: {t
 	if diff := cmp.Diff(*want, a.Workload.Spec); diff != "" {
 		t.Errorf("defaults are missing (-want +got):\n%s", diff)
 	}
-	if *a.Spec.MinReplicas != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" || a.Namespace != "default" ||
+	if *a.MinReplicas() != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" || a.Namespace != "default" ||
 		a.Workload.Spec.Metrics[0].Prometheus.Target.Value.String() != "5" {
 		t.Errorf("read as %+v", a.Workload.Spec)
 	}

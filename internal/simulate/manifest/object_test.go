@@ -27,7 +27,7 @@ func TestFromValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := o.Autoscaler()
-	if err != nil || !o.IsAutoscaler() || a.Spec.MaxReplicas != 9 || a.Name != "web" {
+	if err != nil || !o.IsAutoscaler() || a.MaxReplicas() != 9 || a.Name != "web" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	deployment := &appsv1.Deployment{

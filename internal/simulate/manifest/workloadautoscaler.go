@@ -24,7 +24,10 @@ func (o *Object) IsAutoscaler() bool {
 func (o *Object) Autoscaler() (observehorizontal.Autoscaler, error) {
 	if o.Kind != plimsollv1alpha1.Kind {
 		hpa, err := o.HPA()
-		return observehorizontal.HPA(hpa), err
+		if err != nil {
+			return observehorizontal.Autoscaler{}, err
+		}
+		return observehorizontal.HPA(hpa), nil
 	}
 	workload, err := o.decodeWorkload()
 	if err != nil {

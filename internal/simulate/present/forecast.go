@@ -4,20 +4,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/output/days"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/forecastdays"
 )
 
 // forecasts are the days of runs with a forecast, for people.
 func forecasts(start time.Time, runs []*simulate.Run) string {
-	compared := forecastdays.Of(start, runs)
+	compared := simulate.ForecastDaysOf(start, runs)
 	if len(compared) == 0 {
 		return ""
 	}
 	var text strings.Builder
 	for _, c := range compared {
-		text.WriteString("\n" + c.Name + "\n" + days.Table(c.Days))
+		text.WriteString("\n" + c.Name + "\n" + output.ForecastDaysTable(c.Days))
 	}
 	text.WriteString("Pod-minutes a day (UTC): lacking without the forecast, avoided by it, wasted by it and in percent " +
 		"of all.\nMOST is the most replicas that it asks for.\n")
@@ -26,13 +25,13 @@ func forecasts(start time.Time, runs []*simulate.Run) string {
 
 // forecast is a run with a forecast in JSON, beside the one before it without.
 type forecast struct {
-	Name string     `json:"name"`
-	Days []days.Day `json:"days"`
+	Name string               `json:"name"`
+	Days []output.ForecastDay `json:"days"`
 }
 
 func forecastsOf(start time.Time, runs []*simulate.Run) (all []forecast) {
-	for _, c := range forecastdays.Of(start, runs) {
-		all = append(all, forecast{Name: c.Name, Days: days.Output(c.Days)})
+	for _, c := range simulate.ForecastDaysOf(start, runs) {
+		all = append(all, forecast{Name: c.Name, Days: output.ForecastDays(c.Days)})
 	}
 	return all
 }

@@ -32,7 +32,7 @@ const (
 
 // housekeeping is what the kubelets' cAdvisors do. They sample every container by itself: soon after it starts, and
 // then between one and two intervals after the sample before (github.com/google/cadvisor/lib v0.60.5,
-// manager/container.go, nextHousekeepingInterval: the timer is reset to jitter(interval, 1.0)). test/node measures it.
+// manager/container.go, nextHousekeepingInterval: the timer is reset to jitter(interval, 1.0)). internal/dev/test/node measures it.
 type housekeeping struct {
 	// interval is --housekeeping-interval; with 0 there is none.
 	interval time.Duration
@@ -94,7 +94,6 @@ func (h *housekeeping) taken(s *sampling) {
 	s.next += s.interval + time.Duration(s.random.Int64N(int64(s.interval)))
 }
 
-// sample takes the samples that are due.
 func (h *housekeeping) sample(pods []*Pod, now time.Duration) {
 	if h.next > now {
 		return

@@ -103,7 +103,6 @@ func (w *World) settle(p *Pod, n *node) {
 	w.starting = append(w.starting, p)
 }
 
-// vacate takes a pod off its node.
 func (w *World) vacate(p *Pod) {
 	if p.node == nil {
 		return

@@ -224,7 +224,6 @@ func (w *World) Scale(replicas int32) {
 	w.place()
 }
 
-// create asks for another pod.
 func create(w *World) {
 	p := &Pod{
 		Name: fmt.Sprintf("workload-%d", w.born), Number: w.born, Group: w.born % w.config.Groups, Created: w.now,
@@ -281,7 +280,6 @@ func (w *World) run(p *Pod) {
 	w.changed = true
 }
 
-// leave takes away the pods that have stopped.
 func (w *World) leave() {
 	if len(w.leaving) == 0 {
 		return

@@ -18,8 +18,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -29,7 +29,8 @@ import (
 // decision does not need them, as the controller does.
 func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
-	o := horizontal.Observation{Target: target, ScaledToZero: observehorizontal.ScaledToZero(s.HPA)}
+	a := s.Autoscaler()
+	o := horizontal.Observation{Target: target, ScaledToZero: a.ScaledToZero()}
 	observeWorkload(s, &o)
 	var known bool
 	if o.Trigger, known = trigger.Parse(s.Snapshot.Trigger); !known {
@@ -40,7 +41,7 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 		o.StartUp = s.Snapshot.StartUp.Duration
 	}
 	if message := s.Snapshot.VerticalConflict; message != nil {
-		o.Conflict = statusreport.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
+		o.Conflict = horizontal.Conflict{Message: *message, Shown: a.InConflict()}
 	}
 	state := s.Snapshot.State
 	if state == nil {
@@ -54,8 +55,7 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	answers := &answers{
 		Answers: observehorizontal.NewAnswers(p, pods), step: s, selector: selector, policy: p, pods: o.Pods,
 	}
-	autoscaler := s.Autoscaler()
-	answers.LeaveOutOthers(autoscaler.SelectsByOwner())
+	answers.LeaveOutOthers(a.SelectsByOwner())
 	o.Readings = make([]metric.Reading, len(p.Metrics))
 	for i := range p.Metrics {
 		var err error
@@ -92,7 +92,7 @@ func (s *Step) target() (horizontal.Target, labels.Selector) {
 // local reports whether an object of that namespace is one of the step's; it may
 // be left out.
 func (s *Step) local(namespace string) bool {
-	return namespace == "" || namespace == s.HPA.Namespace
+	return namespace == "" || namespace == s.Autoscaler().Namespace
 }
 
 func (s *Step) pods(selector labels.Selector) []*corev1.Pod {
@@ -124,24 +124,24 @@ func (a *answers) reading(i int) (metric.Reading, error) {
 			return metric.Reading{Error: e.Message, Activity: activity}, nil
 		}
 	}
-	spec := &a.step.HPA.Spec.Metrics[i]
+	m := a.step.Autoscaler().Metric(i)
 	switch {
-	case spec.Resource != nil || spec.ContainerResource != nil:
-		return a.Resource(i, a.podMetrics()), nil
-	case spec.Pods != nil:
-		return a.Pods(i, a.podValues(&spec.Pods.Metric)), nil
-	case spec.Object != nil:
-		value, err := a.objectValue(spec.Object)
+	case !m.HasSource:
+		return metric.Reading{Empty: true}, nil
+	case m.IsOwn:
+		return a.ownReading(i), nil
+	case m.Type == source.Pods:
+		return a.Pods(i, a.podValues(&m)), nil
+	case m.Type == source.Object:
+		value, err := a.objectValue(&m)
 		if err != nil || value == nil {
 			return metric.Reading{Error: "the snapshot has no value of this metric"}, err
 		}
 		return a.Object(i, value), nil
-	case spec.External != nil:
+	case m.Type == source.External:
 		return a.External(i, a.series(i)), nil
-	case observehorizontal.IsOwn(a.step.Autoscaler(), i):
-		return a.ownReading(i), nil
 	default:
-		return metric.Reading{Empty: true}, nil
+		return a.Resource(i, a.podMetrics()), nil
 	}
 }
 
@@ -155,10 +155,10 @@ func (a *answers) podMetrics() *metricsv1beta1.PodMetricsList {
 	return list
 }
 
-func (a *answers) podValues(id *autoscalingv2.MetricIdentifier) *custommetricsv1beta2.MetricValueList {
+func (a *answers) podValues(asked *observehorizontal.Metric) *custommetricsv1beta2.MetricValueList {
 	list := &custommetricsv1beta2.MetricValueList{}
 	for _, v := range a.step.Custom {
-		if v.DescribedObject.Kind == "Pod" && a.step.local(v.DescribedObject.Namespace) && identifies(id, &v.Metric) {
+		if v.DescribedObject.Kind == "Pod" && a.step.local(v.DescribedObject.Namespace) && identifies(asked, &v.Metric) {
 			list.Items = append(list.Items, v)
 		}
 	}
@@ -168,17 +168,17 @@ func (a *answers) podValues(id *autoscalingv2.MetricIdentifier) *custommetricsv1
 // objectValue is the one value of the object, nil if there is none. The value
 // of a Namespace is that of the HorizontalPodAutoscaler's, whatever name the
 // metric says, and has no namespace.
-func (a *answers) objectValue(source *autoscalingv2.ObjectMetricSource) (*custommetricsv1beta2.MetricValue, error) {
-	name := source.DescribedObject.Name
-	if isNamespace(source.DescribedObject) {
-		name = a.step.HPA.Namespace
+func (a *answers) objectValue(asked *observehorizontal.Metric) (*custommetricsv1beta2.MetricValue, error) {
+	name := asked.Object.Name
+	if isNamespace(asked.Object) {
+		name = a.step.Autoscaler().Namespace
 	}
 	var found *custommetricsv1beta2.MetricValue
 	for i := range a.step.Custom {
 		v := &a.step.Custom[i]
 		object := &v.DescribedObject
-		if object.Kind != source.DescribedObject.Kind || object.Name != name || !a.step.local(object.Namespace) ||
-			!identifies(&source.Metric, &v.Metric) {
+		if object.Kind != asked.Object.Kind || object.Name != name || !a.step.local(object.Namespace) ||
+			!identifies(asked, &v.Metric) {
 			continue
 		}
 		if found != nil {
@@ -198,11 +198,11 @@ func isNamespace(ref autoscalingv2.CrossVersionObjectReference) bool {
 // they have none, labels that it selects.
 func (a *answers) series(i int) *externalmetricsv1beta1.ExternalMetricValueList {
 	list := &externalmetricsv1beta1.ExternalMetricValueList{}
-	id, own := &a.step.HPA.Spec.Metrics[i].External.Metric, strconv.Itoa(i)
-	selector := selectorOf(id)
+	asked, own := a.step.Autoscaler().Metric(i), strconv.Itoa(i)
+	selector := selectorOf(asked.Selector)
 	for _, v := range a.step.External {
 		mark, isMarked := v.MetricLabels[MetricLabel]
-		if v.MetricName == id.Name && (mark == own || !isMarked && selector.Matches(labels.Set(v.MetricLabels))) {
+		if v.MetricName == asked.Name && (mark == own || !isMarked && selector.Matches(labels.Set(v.MetricLabels))) {
 			list.Items = append(list.Items, v)
 		}
 	}
@@ -211,19 +211,19 @@ func (a *answers) series(i int) *externalmetricsv1beta1.ExternalMetricValueList 
 
 // selectorOf selects series of the metric. A selector that is wrong selects none, and
 // the core says what is wrong with it.
-func selectorOf(id *autoscalingv2.MetricIdentifier) labels.Selector {
-	if id.Selector == nil {
+func selectorOf(asked *metav1.LabelSelector) labels.Selector {
+	if asked == nil {
 		return labels.Everything()
 	}
-	selector, err := metav1.LabelSelectorAsSelector(id.Selector)
+	selector, err := metav1.LabelSelectorAsSelector(asked)
 	if err != nil {
 		return labels.Nothing()
 	}
 	return selector
 }
 
-func identifies(id *autoscalingv2.MetricIdentifier, got *custommetricsv1beta2.MetricIdentifier) bool {
-	return id.Name == got.Name && selectorKey(id.Selector) == selectorKey(got.Selector)
+func identifies(asked *observehorizontal.Metric, got *custommetricsv1beta2.MetricIdentifier) bool {
+	return asked.Name == got.Name && selectorKey(asked.Selector) == selectorKey(got.Selector)
 }
 
 // selectorKey is equal for selectors that select the same by the same terms; no

@@ -8,7 +8,9 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -29,11 +31,8 @@ func (s *Step) Complete() error {
 	case s.Scale == nil:
 		s.Scale = &autoscalingv1.Scale{}
 	}
-	if err := translate(s); err != nil {
-		return err
-	}
 	s.setDefaults()
-	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors,
+	for _, check := range []func() error{s.checkRanges, s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors,
 		s.checkWindows} {
 		if err := check(); err != nil {
 			return err
@@ -45,15 +44,20 @@ func (s *Step) Complete() error {
 // setDefaults are the API server's (pkg/apis/autoscaling/v2/defaults.go), and a
 // default namespace. Behavior's defaults are observe's.
 func (s *Step) setDefaults() {
-	if s.HPA.Namespace == "" {
-		s.HPA.Namespace = corev1.NamespaceDefault
+	a := s.Autoscaler()
+	if a.Namespace == "" {
+		a.Namespace = corev1.NamespaceDefault
 	}
 	for _, namespace := range []*string{&s.Scale.Namespace, &s.Snapshot.Namespace} {
 		if *namespace == "" {
-			*namespace = s.HPA.Namespace
+			*namespace = a.Namespace
 		}
 	}
-	if len(s.HPA.Spec.Metrics) > 0 || s.Workload != nil {
+	if a.IsWorkload() {
+		plimsollv1alpha1.SetDefaults(&s.Workload.Spec)
+		return
+	}
+	if a.NumMetrics() > 0 {
 		return
 	}
 	utilization := int32(80)
@@ -67,15 +71,15 @@ func (s *Step) setDefaults() {
 }
 
 func (s *Step) checkNames() error {
-	switch {
-	case s.HPA.Name == "":
+	switch a := s.Autoscaler(); {
+	case a.Name == "":
 		return snapshot.Invalid(kindOf(s), "metadata.name: Required value")
-	case s.Snapshot.Name != s.HPA.Name || s.Snapshot.Namespace != s.HPA.Namespace:
+	case s.Snapshot.Name != a.Name || s.Snapshot.Namespace != a.Namespace:
 		return snapshot.Invalid("Snapshot", "metadata: %s/%s is not the %s's name %s/%s",
-			s.Snapshot.Namespace, s.Snapshot.Name, kindOf(s), s.HPA.Namespace, s.HPA.Name)
-	case s.Scale.Namespace != s.HPA.Namespace:
+			s.Snapshot.Namespace, s.Snapshot.Name, kindOf(s), a.Namespace, a.Name)
+	case s.Scale.Namespace != a.Namespace:
 		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the %s's %s", s.Scale.Namespace, kindOf(s),
-			s.HPA.Namespace)
+			a.Namespace)
 	case s.Snapshot.Time.IsZero():
 		return snapshot.Invalid("Snapshot", "time: Required value")
 	}
@@ -83,18 +87,16 @@ func (s *Step) checkNames() error {
 }
 
 func (s *Step) checkCounts() error {
-	spec := &s.HPA.Spec
+	a := s.Autoscaler()
+	least, most := ptr.Deref(a.MinReplicas(), 1), a.MaxReplicas()
 	switch {
-	case spec.MaxReplicas < 1:
-		return snapshot.Invalid(kindOf(s), "spec.maxReplicas: %d, must be set and greater than 0",
-			spec.MaxReplicas)
-	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
-		return snapshot.Invalid(kindOf(s), "spec.minReplicas: %d, must be greater than or equal to 0",
-			*spec.MinReplicas)
-	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
-		return snapshot.Invalid(kindOf(s),
-			"spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
-			spec.MaxReplicas, *spec.MinReplicas)
+	case most < 1:
+		return snapshot.Invalid(kindOf(s), "spec.maxReplicas: %d, must be set and greater than 0", most)
+	case least < 0:
+		return snapshot.Invalid(kindOf(s), "spec.minReplicas: %d, must be greater than or equal to 0", least)
+	case least > most:
+		return snapshot.Invalid(kindOf(s), "spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d", most,
+			least)
 	case s.Scale.Spec.Replicas < 0:
 		return snapshot.Invalid("Scale", "spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
 	case s.Scale.Status.Replicas < 0:
@@ -193,9 +195,9 @@ func (s *Step) checkErrors() error {
 	seen := map[int]bool{}
 	for i, e := range s.Snapshot.Errors {
 		switch {
-		case e.MetricIndex < 0 || e.MetricIndex >= len(s.HPA.Spec.Metrics):
+		case e.MetricIndex < 0 || e.MetricIndex >= s.Autoscaler().NumMetrics():
 			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: %d, the %s has %d metrics",
-				i, e.MetricIndex, kindOf(s), len(s.HPA.Spec.Metrics))
+				i, e.MetricIndex, kindOf(s), s.Autoscaler().NumMetrics())
 		case seen[e.MetricIndex]:
 			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
 		case e.Message == "":
@@ -204,9 +206,9 @@ func (s *Step) checkErrors() error {
 		seen[e.MetricIndex] = true
 	}
 	for i, a := range s.Snapshot.Asked {
-		if a.MetricIndex < 0 || a.MetricIndex >= len(s.HPA.Spec.Metrics) {
+		if a.MetricIndex < 0 || a.MetricIndex >= s.Autoscaler().NumMetrics() {
 			return snapshot.Invalid("Snapshot", "asked[%d].metricIndex: %d, the %s has %d metrics",
-				i, a.MetricIndex, kindOf(s), len(s.HPA.Spec.Metrics))
+				i, a.MetricIndex, kindOf(s), s.Autoscaler().NumMetrics())
 		}
 	}
 	return nil

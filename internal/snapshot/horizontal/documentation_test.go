@@ -14,7 +14,7 @@ import (
 
 // TestDocumentation: every field and mark is documented, and the example can be read.
 func TestDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/snapshots.md")
+	text, err := os.ReadFile("../../../docs/contributing/snapshots.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -50,7 +51,7 @@ func Of(l *Live) *Step {
 	step := &Step{
 		Snapshot: &Snapshot{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: hpa.Namespace, Name: hpa.Name,
+				Namespace: l.Autoscaler.Namespace, Name: l.Autoscaler.Name,
 				Annotations: map[string]string{snapshot.DivergencesAnnotation: l.Options.Divergences.String()},
 			},
 			Options: OptionsOf(l.Options), State: &state, ScaleError: o.Target.Error,
@@ -90,14 +91,14 @@ func Of(l *Live) *Step {
 func trimmed(
 	a *observehorizontal.Autoscaler,
 ) (*autoscalingv2.HorizontalPodAutoscaler, *plimsollv1alpha1.WorkloadAutoscaler) {
-	hpa := *a.HorizontalPodAutoscaler
-	hpa.ManagedFields = nil
-	if a.Workload == nil {
-		return &hpa, nil
+	if a.IsWorkload() {
+		workload := *a.Workload
+		workload.ManagedFields = nil
+		return nil, &workload
 	}
-	workload := *a.Workload
-	workload.ManagedFields = nil
-	return &hpa, &workload
+	hpa := *a.HPA
+	hpa.ManagedFields = nil
+	return &hpa, nil
 }
 
 // AddAnswer keeps the answer to metric i. One that several metrics are read from is
@@ -114,7 +115,7 @@ func (s *Step) AddAnswer(i int, r *observehorizontal.Response) {
 	case r.External != nil:
 		s.AddSeries(i, r.External)
 	case r.Custom == nil:
-	case s.HPA.Spec.Metrics[i].Pods != nil:
+	case s.Autoscaler().Metric(i).Type == source.Pods:
 		s.AddPodValues(i, r.Custom)
 	case len(r.Custom.Items) > 0:
 		s.AddObjectValue(i, r.Custom.Items[0])
@@ -147,7 +148,7 @@ func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
 // AddPodValues keeps the answer to the Pods metric i of the object. The values
 // get the name and selector that were asked for, as reading finds them by these.
 func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
-	asked := &s.HPA.Spec.Metrics[i].Pods.Metric
+	asked := s.Autoscaler().Metric(i)
 	for _, v := range list.Items {
 		v.DescribedObject.Kind = "Pod"
 		v.Metric = custommetricsv1beta2.MetricIdentifier{Name: asked.Name, Selector: asked.Selector}
@@ -158,15 +159,16 @@ func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
 // AddObjectValue keeps the answer to the Object metric i, unless another metric
 // asked for the same.
 func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
-	source := s.HPA.Spec.Metrics[i].Object
-	v.Metric = custommetricsv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector}
-	v.DescribedObject.Kind, v.DescribedObject.Name = source.DescribedObject.Kind, source.DescribedObject.Name
-	if isNamespace(source.DescribedObject) {
-		v.DescribedObject.Name, v.DescribedObject.Namespace = s.HPA.Namespace, ""
+	a := s.Autoscaler()
+	asked := a.Metric(i)
+	v.Metric = custommetricsv1beta2.MetricIdentifier{Name: asked.Name, Selector: asked.Selector}
+	v.DescribedObject.Kind, v.DescribedObject.Name = asked.Object.Kind, asked.Object.Name
+	if isNamespace(asked.Object) {
+		v.DescribedObject.Name, v.DescribedObject.Namespace = a.Namespace, ""
 	}
 	isThere := slices.ContainsFunc(s.Custom, func(o custommetricsv1beta2.MetricValue) bool {
 		return o.DescribedObject.Kind == v.DescribedObject.Kind && o.DescribedObject.Name == v.DescribedObject.Name &&
-			identifies(&source.Metric, &o.Metric)
+			identifies(&asked, &o.Metric)
 	})
 	if !isThere {
 		s.Custom = append(s.Custom, v)
@@ -176,8 +178,8 @@ func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
 // AddSeries keeps the answer to the External metric i. Series that reading would not
 // find by name and selector, or find for another metric too, say whose they are.
 func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValueList) {
-	asked := &s.HPA.Spec.Metrics[i].External.Metric
-	selector := selectorOf(asked)
+	asked := s.Autoscaler().Metric(i)
+	selector := selectorOf(asked.Selector)
 	for _, v := range list.Items {
 		if v.MetricName = asked.Name; s.isShared(i) || !selector.Matches(labels.Set(v.MetricLabels)) {
 			marked := map[string]string{}
@@ -191,10 +193,9 @@ func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValue
 
 // isShared reports whether the External metric i is one of several of its name.
 func (s *Step) isShared(i int) bool {
-	metrics := s.HPA.Spec.Metrics
-	for other := range metrics {
-		if other != i && metrics[other].External != nil &&
-			metrics[other].External.Metric.Name == metrics[i].External.Metric.Name {
+	a := s.Autoscaler()
+	for other := range a.NumMetrics() {
+		if m := a.Metric(other); other != i && m.Type == source.External && m.HasSource && m.Name == a.Metric(i).Name {
 			return true
 		}
 	}

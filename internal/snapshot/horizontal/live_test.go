@@ -42,7 +42,7 @@ func again(t *testing.T, step *Step) *Step {
 // TestOfSharesNothingThatChanges: the state goes on, the object is the cache's.
 func TestOfSharesNothingThatChanges(t *testing.T) {
 	l := live(t)
-	l.Autoscaler.HorizontalPodAutoscaler.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "another"}}
+	l.Autoscaler.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "another"}}
 	l.Scale = &autoscalingv1.Scale{
 		ObjectMeta: l.Scale.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9}, Status: l.Scale.Status,
 	}
@@ -52,7 +52,7 @@ func TestOfSharesNothingThatChanges(t *testing.T) {
 	if high, _ := step.Snapshot.State.Recommendations.Highest(func(time.Time) bool { return true }); high.Replicas != 4 {
 		t.Errorf("the state has become %+v", high)
 	}
-	if len(l.Autoscaler.HorizontalPodAutoscaler.ManagedFields) != 1 || len(step.HPA.ManagedFields) != 0 {
+	if len(l.Autoscaler.ManagedFields) != 1 || len(step.HPA.ManagedFields) != 0 {
 		t.Error("who wrote what is in the step, or not in the cache any more")
 	}
 	if got, want := step.Scale.Spec.Replicas, l.Observation.Target.SpecReplicas; got != want ||
@@ -64,7 +64,7 @@ func TestOfSharesNothingThatChanges(t *testing.T) {
 // readings are what a decision on the step sees of its metrics.
 func readings(t *testing.T, step *Step) []metric.Reading {
 	t.Helper()
-	policy := observehorizontal.Policy(step.HPA, step.Snapshot.Options.Flags())
+	policy, _, _ := observehorizontal.PolicyOf(step.Autoscaler(), step.Snapshot.Options.Flags())
 	o, err := step.Observe(&policy)
 	if err != nil {
 		t.Fatal(err)

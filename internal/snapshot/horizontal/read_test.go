@@ -194,7 +194,7 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if step.HPA == nil || step.Scale == nil || step.Snapshot == nil {
+			if (step.HPA == nil) == (step.Workload == nil) || step.Scale == nil || step.Snapshot == nil {
 				t.Fatalf("an incomplete step: %+v", step)
 			}
 		}

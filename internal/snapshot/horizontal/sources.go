@@ -57,7 +57,7 @@ type Sample struct {
 // addSources adds to the step what the observation has of the metrics that Plimsoll reads itself.
 func addSources(s *Step, a observehorizontal.Autoscaler, o *horizontal.Observation) {
 	for i := range o.Readings {
-		if !observehorizontal.IsOwn(a, i) {
+		if !a.IsOwn(i) {
 			continue
 		}
 		r := &o.Readings[i]
@@ -150,7 +150,6 @@ func (a *answers) ownReading(i int) metric.Reading {
 	return read
 }
 
-// addPods adds the samples of the decision's pods.
 func (a *answers) addPods(r *SourceReading, read *metric.Reading, mode arithmetic.Mode) {
 	byName := map[string]*PodReading{}
 	for i := range r.Pods {
@@ -205,7 +204,7 @@ func checkSources(s *Step) error {
 	for i := range s.Snapshot.Sources {
 		r := &s.Snapshot.Sources[i]
 		switch {
-		case r.MetricIndex < 0 || !observehorizontal.IsOwn(a, r.MetricIndex):
+		case r.MetricIndex < 0 || !a.IsOwn(r.MetricIndex):
 			return snapshot.Invalid("Snapshot", "sources[%d].metricIndex: %d, is no metric of type PodEndpoint, Prometheus "+
 				"or ExternalScaler", i, r.MetricIndex)
 		case seen[r.MetricIndex]:

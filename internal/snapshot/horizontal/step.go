@@ -35,8 +35,7 @@ const MetricLabel = "plimsoll.dev/metric"
 // Step is one document of a stream: what one decision saw.
 type Step struct {
 	Snapshot *Snapshot
-	// HPA is the object. If that is a WorkloadAutoscaler, it is Workload, and HPA has the
-	// parts of it that an HPA has too.
+	// HPA or Workload is the object. The other one is nil.
 	HPA      *autoscalingv2.HorizontalPodAutoscaler
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
 	Scale    *autoscalingv1.Scale
@@ -262,7 +261,6 @@ func (o *Options) Flags() observehorizontal.Options {
 	return flags
 }
 
-// into replaces what is set.
 func (o *SurgeOptions) into(flags *surge.Settings) {
 	if o.Window != nil {
 		flags.Window = o.Window.Duration

@@ -3,13 +3,11 @@ package horizontal
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -17,36 +15,36 @@ import (
 
 // Autoscaler is the step's object.
 func (s *Step) Autoscaler() observehorizontal.Autoscaler {
-	return observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
+	return observehorizontal.Either(s.HPA, s.Workload)
 }
 
 // KeyOf names the step's object.
 func KeyOf(s *Step) observe.Key {
-	a := s.Autoscaler()
-	return a.Key()
+	return s.Autoscaler().Key()
 }
 
 // Policy is what the step's object and the flags ask for.
 func (s *Step) Policy(o observehorizontal.Options) horizontal.Policy {
-	p, _ := observehorizontal.PolicyOf(s.Autoscaler(), o)
+	p, _, _ := observehorizontal.PolicyOf(s.Autoscaler(), o)
 	return p
 }
 
-// observeWorkload adds what only decisions on WorkloadAutoscalers see.
+// observeWorkload adds what matters to decisions on WorkloadAutoscalers alone.
 func observeWorkload(s *Step, o *horizontal.Observation) {
-	if s.Workload == nil {
+	a := s.Autoscaler()
+	if !a.IsWorkload() {
 		return
 	}
-	o.Shown, o.CreatedAt = observehorizontal.ShownOf(s.HPA), s.HPA.CreationTimestamp.Time
+	o.Shown, o.CreatedAt = a.Shown(), a.CreationTimestamp.Time
 	if saved := s.Snapshot.Refusal; saved != nil {
-		o.Refusal = statusreport.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}
+		o.Refusal = horizontal.Refusal{Reason: saved.Reason, Message: saved.Message, Summary: saved.Summary}
 		return
 	}
-	_, o.Refusal = observehorizontal.PolicyOf(s.Autoscaler(), observehorizontal.DefaultOptions())
+	_, _, o.Refusal = observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 }
 
 // refusalOf is the refusal as snapshots have it.
-func refusalOf(r statusreport.Refusal) *Refusal {
+func refusalOf(r horizontal.Refusal) *Refusal {
 	if r.Reason == "" {
 		return nil
 	}
@@ -55,28 +53,11 @@ func refusalOf(r statusreport.Refusal) *Refusal {
 
 // objectOf is the step's object, as the API has it.
 func objectOf(s *Step) runtime.Object {
-	if s.Workload != nil {
-		return s.Workload
-	}
-	return s.HPA
+	return s.Autoscaler().Object()
 }
 
 func kindOf(s *Step) string {
-	a := s.Autoscaler()
-	return a.Kind().String()
-}
-
-// translate checks a WorkloadAutoscaler that was read, and sets what follows from it.
-func translate(s *Step) error {
-	if s.Workload == nil {
-		return nil
-	}
-	if s.Workload.Namespace == "" {
-		s.Workload.Namespace = corev1.NamespaceDefault
-	}
-	plimsollv1alpha1.SetDefaults(&s.Workload.Spec)
-	s.HPA = observehorizontal.WorkloadAutoscaler(s.Workload).HorizontalPodAutoscaler
-	return checkRanges(&s.Workload.Spec)
+	return s.Autoscaler().Kind().String()
 }
 
 // Bounds of the API, which a file has not passed.
@@ -93,7 +74,12 @@ type numberRange struct {
 	least, most int64
 }
 
-func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
+// checkRanges checks the numbers of a WorkloadAutoscaler.
+func (s *Step) checkRanges() error {
+	if s.Workload == nil {
+		return nil
+	}
+	spec := &s.Workload.Spec
 	const most = 1<<31 - 1
 	zero, paused := plimsollv1alpha1.ScaleToZero{}, plimsollv1alpha1.Paused{}
 	if spec.ScaleToZero != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -42,7 +41,7 @@ var wlaDocument = strings.Replace(document, hpaItem, wlaItem, 1)
 func TestWorkloadAutoscaler(t *testing.T) {
 	step := stepOf(t, wlaDocument)
 	target, _ := observehorizontal.Target(step.Scale)
-	refusal := statusreport.Refusal{Reason: "ManagedByOther", Message: "HorizontalPodAutoscaler web scales the target"}
+	refusal := horizontal.Refusal{Reason: "ManagedByOther", Message: "HorizontalPodAutoscaler web scales the target"}
 	saved := again(t, Of(&Live{
 		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(),
 		State: &horizontal.State{}, Observation: &horizontal.Observation{Target: target, Refusal: refusal},
@@ -68,7 +67,7 @@ func TestNoMetrics(t *testing.T) {
 	from, to := strings.Index(wlaDocument, "    metrics:"), strings.Index(wlaDocument, "    schedules:")
 	for _, metrics := range []string{"    metrics: []\n", "    metrics:\n", ""} {
 		step := again(t, stepOf(t, wlaDocument[:from]+metrics+wlaDocument[to:]))
-		if got := len(step.HPA.Spec.Metrics); got != 0 || len(step.Workload.Spec.Metrics) != 0 {
+		if got := step.Autoscaler().NumMetrics(); got != 0 || len(step.Workload.Spec.Metrics) != 0 {
 			t.Errorf("%q: %d metrics", metrics, got)
 		}
 	}

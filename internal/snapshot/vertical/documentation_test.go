@@ -10,7 +10,7 @@ import (
 
 // TestVerticalDocumentation: the same of the other kind of step. Each flag is one of upstream's recommender or updater.
 func TestVerticalDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/snapshots.md")
+	text, err := os.ReadFile("../../../docs/contributing/snapshots.md")
 	if err != nil {
 		t.Fatal(err)
 	}

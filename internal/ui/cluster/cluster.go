@@ -20,8 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
-	"github.com/plimsoll-dev/plimsoll/internal/ui/advice"
-	"github.com/plimsoll-dev/plimsoll/internal/ui/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -44,7 +42,7 @@ type Reader struct {
 	reader  *explainer.ClusterReader
 	client  kubernetes.Interface
 	rows    *rows
-	advice  *advice.Advice
+	advice  *advice
 	parts   parts
 	watches []*watched
 }
@@ -61,7 +59,7 @@ func New(config Config) (*Reader, error) {
 	if r.client, err = kubernetes.NewForConfig(own); err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	if r.advice, err = advice.New(own, config.ClusterFlags); err != nil {
+	if r.advice, err = newAdvice(own, config.ClusterFlags); err != nil {
 		return nil, err
 	}
 	err = r.watch(own)
@@ -110,10 +108,10 @@ func (r *Reader) watch(config *rest.Config) error {
 // watchTargets makes the informers of what is scaled.
 func (r *Reader) watchTargets(config *rest.Config) (err error) {
 	for kind, resource := range map[string]string{
-		targets.Deployment: "deployments.apps", targets.StatefulSet: "statefulsets.apps",
+		deploymentKind: "deployments.apps", statefulSetKind: "statefulsets.apps",
 	} {
 		w := &watched{kind: kind, resource: resource, namespace: r.config.Namespace}
-		w.informer, err = targets.Informer(kind, w.through(config), w.namespace, func(namespace, name string, ready *int32) {
+		w.informer, err = readyInformer(kind, w.through(config), w.namespace, func(namespace, name string, ready *int32) {
 			r.rows.setReady(target{namespace, kind + "/" + name}, ready)
 		})
 		if err != nil {

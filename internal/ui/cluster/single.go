@@ -65,10 +65,10 @@ func (r *Reader) get(ctx context.Context, key observe.Key) (any, error) {
 func (r *Reader) typed(ctx context.Context, key observe.Key) (any, error) {
 	if key.Kind != observe.VerticalPodAutoscaler {
 		autoscaler, err := r.reader.Autoscaler(ctx, key)
-		if err != nil || autoscaler.Workload == nil {
-			return autoscaler.HorizontalPodAutoscaler, err
+		if err != nil {
+			return nil, err
 		}
-		return autoscaler.Workload, nil
+		return autoscaler.Object(), nil
 	}
 	config := rest.CopyConfig(r.config.REST)
 	config.WarningHandler = rest.NoWarnings{}

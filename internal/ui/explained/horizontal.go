@@ -6,7 +6,6 @@ import (
 	"time"
 
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/outlook"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -28,7 +27,7 @@ func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation, from time.T
 			o.Forecast.Curve = curveOf(e, until)
 		}
 	}
-	for _, b := range outlook.BoundsOver(&e.Policy, from, until) {
+	for _, b := range boundsOver(&e.Policy, from, until) {
 		o.Bounds = append(o.Bounds, view.Bound{
 			At: b.At.UnixMilli(), Min: b.MinReplicas, Max: b.MaxReplicas, Schedules: b.Schedules,
 		})

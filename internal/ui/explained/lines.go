@@ -1,11 +1,11 @@
 package explained
 
 import (
-	"github.com/plimsoll-dev/plimsoll/internal/explain/lines"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
-func linesOf(all []lines.Line) []view.Line {
+func linesOf(all []output.Line) []view.Line {
 	shown := make([]view.Line, len(all))
 	for i := range all {
 		shown[i] = view.Line{

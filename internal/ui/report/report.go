@@ -27,7 +27,7 @@ type Config struct {
 	Secrets []string
 }
 
-// Report is the form for programs, and what the page shows. docs/report.md has its fields.
+// Report is the form for programs, and what the page shows. docs/reference/json.md has its fields.
 type Report struct {
 	Made    time.Time `json:"made"`
 	Program string    `json:"program"`

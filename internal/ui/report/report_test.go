@@ -216,7 +216,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestJSON: the form for programs has the same data as the page, and its fields are those of docs/report.md.
+// TestJSON: the form for programs has the same data as the page, and its fields are those of docs/reference/json.md.
 func TestJSON(t *testing.T) {
 	load := 2.5
 	savedAt := after(30)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
@@ -42,7 +42,6 @@ type change struct {
 	value any
 }
 
-// assignment is the change as manifests take it.
 func (c *change) assignment() (manifest.Assignment, error) {
 	text, err := json.Marshal(c.value)
 	if err != nil {
@@ -85,7 +84,7 @@ func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if field == "schedules" && autoscaler.Workload == nil {
+		if field == "schedules" && !autoscaler.IsWorkload() {
 			return nil, invalid("schedules: only a WorkloadAutoscaler has them")
 		}
 		var value any
@@ -133,9 +132,11 @@ func targetChange(autoscaler observehorizontal.Autoscaler, asked *view.TargetCha
 
 // metricsOf are the object's, as its manifest has them.
 func metricsOf(autoscaler observehorizontal.Autoscaler) (metrics []map[string]any, err error) {
-	var own any = autoscaler.Spec.Metrics
-	if autoscaler.Workload != nil {
+	var own any
+	if autoscaler.IsWorkload() {
 		own = autoscaler.Workload.Spec.Metrics
+	} else {
+		own = autoscaler.HPA.Spec.Metrics
 	}
 	text, err := json.Marshal(own)
 	if err != nil {
@@ -157,7 +158,7 @@ func patchOf(kind, namespace, name string, changes []change) (patch, command str
 	}
 	words := []string{"kubectl", "patch", strings.ToLower(kind), name, "-n", namespace, "--type=json", "-p", string(text)}
 	for i, word := range words {
-		words[i] = shell.Quote(word)
+		words[i] = output.ShellQuote(word)
 	}
 	return string(text), strings.Join(words, " "), nil
 }

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	"github.com/plimsoll-dev/plimsoll/internal/output/shell"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
@@ -41,9 +41,10 @@ func Play(
 	}
 	last := defaultLast
 	if asked.LastSeconds != 0 {
-		if asked.LastSeconds < int64(shortestLast.Seconds()) || asked.LastSeconds > int64(timeline.Longest.Seconds()) {
+		if asked.LastSeconds < int64(shortestLast.Seconds()) ||
+			asked.LastSeconds > int64(loadhistory.LongestTimeline.Seconds()) {
 			return nil, invalid("lastSeconds: %d, want %v to %v", asked.LastSeconds, shortestLast.Seconds(),
-				timeline.Longest.Seconds())
+				loadhistory.LongestTimeline.Seconds())
 		}
 		last = time.Duration(asked.LastSeconds) * time.Second
 	}
@@ -55,7 +56,7 @@ func Play(
 	if err != nil {
 		return nil, err
 	}
-	played.Command = shell.ToCluster(played.Command, clusterFlags)
+	played.Command = output.CommandToCluster(played.Command, clusterFlags)
 	return played, nil
 }
 
@@ -114,7 +115,7 @@ func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, 
 			return nil, invalid("%s: %v", one.name, err)
 		}
 		settings = append(settings, simulate.Setting{
-			Name: one.name, Side: simulate.Plimsoll, HPA: autoscaler.HorizontalPodAutoscaler, Workload: autoscaler.Workload,
+			Name: one.name, Side: simulate.Plimsoll, HPA: autoscaler.HPA, Workload: autoscaler.Workload,
 		})
 	}
 	return settings, nil
@@ -123,7 +124,7 @@ func settingsOf(object *recorded.Object, changes []change) ([]simulate.Setting, 
 // sceneOf is the world in which both are played: the pods are those of the object's target.
 func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Scene, error) {
 	pods := simulate.DefaultWorkload()
-	if target := manifest.Target(object.Manifests, settings[0].HPA.Spec.ScaleTargetRef); target != nil {
+	if target := manifest.Target(object.Manifests, settings[0].Autoscaler().Target()); target != nil {
 		if err := target.Fill(&pods); err != nil {
 			return nil, fmt.Errorf("the target: %w", err)
 		}

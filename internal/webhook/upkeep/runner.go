@@ -131,7 +131,6 @@ func (r *Runner) check(ctx context.Context) bool {
 	return true
 }
 
-// logCertificates logs that other certificates count from now on.
 func (r *Runner) logCertificates(shown *certificate.Shown) {
 	before := r.logged
 	if r.logged = shown; shown == nil || shown == before {

@@ -36,7 +36,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
@@ -314,7 +313,7 @@ func (w *admissionWorld) overflows() bool {
 				continue
 			}
 			for _, amounts := range []vertical.Amounts{rec.Target, rec.Lower, rec.Upper} {
-				limits, _ := proportion.Limits(c.Requests, c.Limits, ranges.Pod.Default, amounts)
+				limits, _ := bounds.ProportionalLimits(c.Requests, c.Limits, ranges.Pod.Default, amounts)
 				if isHuge(limits) {
 					return true
 				}

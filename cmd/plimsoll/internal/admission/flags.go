@@ -98,7 +98,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 			"off by default.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Differences from upstream's vertical autoscaler that are in force: default, none, or comma-separated names "+
-			"(docs/compatibility.md).")
+			"(docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "divergences", divergence.All())
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What the recommender and the updater do with a resource that a HorizontalPodAutoscaler has a Utilization target "+

@@ -23,7 +23,7 @@ func TestAdmissionFlags(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&Flags{}).Add(fs)
 	types := map[string]string{"quantity": "quantity", "float": "float64", "mapStringBool": "stringToString"}
-	// docs/compatibility.md says why.
+	// docs/contributing/compatibility.md says why.
 	others := map[string]string{"webhook-timeout-seconds": "5"}
 	known := map[string]bool{}
 	for line := range strings.Lines(string(facts)) {

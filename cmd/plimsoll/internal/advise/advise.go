@@ -38,7 +38,7 @@ It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers 
 for problems that autoscaling guides warn about, and for errors that the API server would refuse.
 Argo's Rollouts are targets too. KEDA's ScaledObjects and WorkloadAutoscalers are checked like
 HPAs. Each finding has an object, a field, a reason and, if there is one, the patch that fixes
-it. Advise also lists what it does not examine. docs/advice.md explains every rule.
+it. Advise also lists what it does not examine. docs/reference/advice.md explains every rule.
 
 The annotation plimsoll.dev/ignore of an object lists rules to skip. On a cluster advise reads
 with your permissions; rules that need more are skipped and listed. The usage of containers comes
@@ -236,7 +236,7 @@ func choose(all []*rules.Rule, names []string) ([]*rules.Rule, error) {
 	for _, name := range names {
 		bare, isLeft := strings.CutPrefix(name, "-")
 		if !slices.ContainsFunc(all, func(r *rules.Rule) bool { return r.Name == bare }) {
-			return nil, fmt.Errorf("there is no rule %q; docs/advice.md lists them", bare)
+			return nil, fmt.Errorf("there is no rule %q; docs/reference/advice.md lists them", bare)
 		}
 		if isLeft {
 			left[bare] = true

@@ -57,18 +57,21 @@ func adviseWith(t *testing.T, content string, args ...string) (string, error) {
 
 // TestAdviseExamples: the documentation's WorkloadAutoscalers can be checked, with metrics that Plimsoll reads itself too.
 func TestAdviseExamples(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/workloadautoscaler.md")
-	if err != nil {
-		t.Fatal(err)
+	var examples []string
+	for _, page := range []string{"workloadautoscaler.md", "recipes.md"} {
+		text, err := os.ReadFile("../../../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, strings.Split(string(text), "```yaml\n")[1:]...)
 	}
-	examples := strings.Split(string(text), "```yaml\n")[1:]
 	for _, example := range examples {
 		example, _, _ = strings.Cut(example, "```")
 		if out, err := adviseWith(t, example, "--fail-on=never"); err != nil {
 			t.Errorf("%v\n%s%s", err, out, example)
 		}
 	}
-	if len(examples) < 6 {
+	if len(examples) < 12 {
 		t.Errorf("only %d examples were found", len(examples))
 	}
 }

@@ -101,7 +101,6 @@ func (h *historyOptions) readFiles(c *objects.Collection) error {
 	return nil
 }
 
-// remember keeps an autoscaler's load.
 func remember(c *objects.Collection, a *objects.Horizontal, l *objects.Load) {
 	if c.Loads == nil {
 		c.Loads = map[string]*objects.Load{}

@@ -11,7 +11,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -76,7 +75,7 @@ func (o *adviseOptions) readRecording(
 		return err
 	}
 	// Five minutes are the finest that is left of what is older than a day.
-	line, _ := timeline.Minutes(h, now.Add(-timeline.Longest), now)
+	line, _ := loadhistory.MinutesOf(h, now.Add(-loadhistory.LongestTimeline), now)
 	if len(line.Cells) == 0 {
 		return fmt.Errorf("nothing is recorded of %s", a.Describe())
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
-	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	horizontaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -27,8 +26,8 @@ type Flags struct {
 	divergences string
 	forecast    string
 	past        pastFlags
-	recommender vertical.RecommenderFlags
-	updater     vertical.UpdaterFlags
+	recommender recommenderFlags
+	updater     updaterFlags
 }
 
 // Add adds them, in the groups of help.
@@ -125,8 +124,8 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		"How long an equal warning event about an object is suppressed. 0 repeats each.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Differences from kube-controller-manager that are in force: default, none, or comma-separated names "+
-			"(docs/compatibility.md).")
-	flags.AddDivergences(fs, "divergences", divergence.All())
+			"(docs/reference/divergences.md).")
+	flags.AddDivergences(fs, "divergences", horizontaldivergence.All())
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
 		"How Plimsoll treats HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on "+
 			"all, and pauses on those whose status another controller writes. shadow decides, compares with the other "+
@@ -184,7 +183,7 @@ func (f *Flags) Validate() error {
 	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress),
 		"pprof-bind-address", f.config.PprofAddress,
 		"must be a loopback address: whoever reaches it can slow the program down")
-	set, err := divergence.Parse(f.divergences)
+	set, err := horizontaldivergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
 	f.config.Options.Divergences = set
 	f.config.Options.Forecast, err = observehorizontal.ParseForecastMode(f.forecast)

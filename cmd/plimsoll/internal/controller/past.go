@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
-	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/backfill"
 	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
@@ -29,12 +28,12 @@ func (f *pastFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.isRead, pastPrefix+"from-prometheus", false,
 		"Start the load history and the forecast of an HPA or WorkloadAutoscaler with the past CPU load from Prometheus, "+
 			"if its checkpoint has less than the 30 hours that a forecast needs. --prometheus-address and its related flags "+
-			"name the server (docs/history.md).")
+			"name the server (docs/forecast.md).")
 	fs.StringVar(&f.length, pastPrefix+"length", "14d", "How far back Prometheus is queried for that history.")
 }
 
 // validate makes the client, if one is asked for. It has the recommender's flags of Prometheus.
-func (f *pastFlags) validate(check flags.Check, recommender *vertical.RecommenderFlags) {
+func (f *pastFlags) validate(check flags.Check, recommender *recommenderFlags) {
 	if !f.isRead {
 		return
 	}

@@ -16,10 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/facts"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/judge"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/read"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
 )
 
 const doctorLong = `Doctor examines a cluster, and prints for each check the result, why it matters, and what to do.
@@ -58,7 +56,7 @@ type doctorOptions struct {
 	output, failOn string
 	quiet          bool
 	timeout        time.Duration
-	program        facts.Program
+	program        doctor.Program
 	kube           *genericclioptions.ConfigFlags
 	out            io.Writer
 }
@@ -68,7 +66,7 @@ const notExamined = 2
 
 // Command is plimsoll doctor. The version is that of the program.
 func Command(version string) *cobra.Command {
-	o := doctorOptions{kube: genericclioptions.NewConfigFlags(true), program: facts.Program{Version: version}}
+	o := doctorOptions{kube: genericclioptions.NewConfigFlags(true), program: doctor.Program{Version: version}}
 	cmd := &cobra.Command{
 		Use:     "doctor",
 		Short:   "Examine a cluster before and after Plimsoll is installed, and say what to do",
@@ -124,7 +122,6 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	return o.result(report)
 }
 
-// examine reads and judges.
 func (o *doctorOptions) examine(ctx context.Context) (*doctor.Report, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -169,9 +166,9 @@ func (o *doctorOptions) print(report *doctor.Report) error {
 	}
 	switch o.output {
 	case "json":
-		return show.JSON(o.out, &shown)
+		return doctor.WriteJSON(o.out, &shown)
 	case "yaml":
-		return show.YAML(o.out, &shown)
+		return doctor.WriteYAML(o.out, &shown)
 	}
-	return show.Text(o.out, &shown)
+	return doctor.WriteText(o.out, &shown)
 }

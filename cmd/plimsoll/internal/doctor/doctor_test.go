@@ -13,7 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
-	"github.com/plimsoll-dev/plimsoll/internal/doctor/show"
+	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
 // run runs the command against a server, and returns what it prints and its exit status.
@@ -59,7 +59,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	version = "v1.20.0"
 	out, status := run(t, server.URL, "-o", "json", "--quiet")
-	var report show.Report
+	var report doctor.Output
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}

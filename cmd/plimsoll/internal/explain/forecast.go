@@ -11,7 +11,7 @@ import (
 	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport/read"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/forecastreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -25,7 +25,7 @@ type forecastOptions struct {
 	prometheus commonflags.Prometheus
 	length     string
 
-	from read.PastLoad
+	from forecastreport.PastLoad
 }
 
 func (f *forecastOptions) add(fs *pflag.FlagSet) {
@@ -79,7 +79,7 @@ func (o *explainOptions) validateOther(kind observe.Kind) error {
 
 // showForecast prints what a forecast of an object would have done.
 func (o *explainOptions) showForecast(ctx context.Context, reader *explainer.ClusterReader, object observe.Key) error {
-	report, err := read.Forecast(ctx, reader, object, o.forecast.from, time.Now())
+	report, err := forecastreport.Read(ctx, reader, object, o.forecast.from, time.Now())
 	if err != nil {
 		return err
 	}

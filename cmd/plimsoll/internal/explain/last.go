@@ -9,7 +9,7 @@ import (
 	commonflags "github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -20,8 +20,9 @@ func (o *explainOptions) validateLast(kind observe.Kind) error {
 	switch {
 	case o.last == 0:
 		return nil
-	case o.last < shortestLast || o.last > timeline.Longest:
-		return fmt.Errorf("--last: %v, want %v to %v, for which histories are kept", o.last, shortestLast, timeline.Longest)
+	case o.last < shortestLast || o.last > loadhistory.LongestTimeline:
+		return fmt.Errorf("--last: %v, want %v to %v, for which histories are kept", o.last, shortestLast,
+			loadhistory.LongestTimeline)
 	case o.from != "" || o.save != "":
 		return errors.New("--last reads the recorded load from a cluster: leave out --from and --save")
 	case kind == observe.VerticalPodAutoscaler:

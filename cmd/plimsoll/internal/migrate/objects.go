@@ -21,7 +21,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/names"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
-	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/session"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
@@ -39,7 +38,7 @@ func (s *selection) kind() string {
 	if s.isScaledObject {
 		return keda.Kind
 	}
-	return input.HPA
+	return session.HPA
 }
 
 // resource is that of the objects, with its API group.
@@ -117,7 +116,7 @@ func (o *migrateOptions) printer() *session.Printer {
 }
 
 func (o *migrateOptions) printFiles(ctx context.Context) error {
-	read, readErr := input.Read(o.files, o.in, o.labels)
+	read, readErr := session.ReadManifests(o.files, o.in, o.labels)
 	p := o.printer()
 	p.Places = read.Places
 	for _, object := range read.Migrated {
@@ -259,7 +258,6 @@ func (o *migrateOptions) namesForward(
 	return names, nil
 }
 
-// replacedIn are the names of WorkloadAutoscalers.
 func replacedIn(migrated []plimsollv1alpha1.WorkloadAutoscaler) sets.Set[types.NamespacedName] {
 	names := sets.New[types.NamespacedName]()
 	for i := range migrated {

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/report"
@@ -102,7 +102,6 @@ func Command(version string) *cobra.Command {
 // shortestLast is the shortest time that is worth a plot.
 const shortestLast = 10 * time.Second
 
-// validate is what to report, and up to when.
 func (o *options) validate(args []string, now time.Time) (object observe.Key, to time.Time, err error) {
 	if err := cmderror.OneOf("output", o.output, outputHTML, outputJSON); err != nil {
 		return object, to, err
@@ -110,9 +109,9 @@ func (o *options) validate(args []string, now time.Time) (object observe.Key, to
 	if o.period <= 0 {
 		return object, to, errors.New("--sync-period must be greater than 0")
 	}
-	if o.last < shortestLast || o.last > timeline.Longest {
+	if o.last < shortestLast || o.last > loadhistory.LongestTimeline {
 		return object, to, fmt.Errorf("--last: %v, want %v to %v, for which histories are kept", o.last, shortestLast,
-			timeline.Longest)
+			loadhistory.LongestTimeline)
 	}
 	if to, err = o.end(now); err != nil {
 		return object, to, err
@@ -128,7 +127,6 @@ func (o *options) validate(args []string, now time.Time) (object observe.Key, to
 	return object, to, nil
 }
 
-// end is the time of --until.
 func (o *options) end(now time.Time) (time.Time, error) {
 	if o.until == "" {
 		return now, nil
@@ -140,9 +138,9 @@ func (o *options) end(now time.Time) (time.Time, error) {
 			now.UTC().Truncate(time.Hour).Format(time.RFC3339), Flag: "until", Value: o.until, Cause: err}
 	case to.After(now):
 		return to, fmt.Errorf("--until: %s is in the future", o.until)
-	case now.Sub(to) > timeline.Longest:
+	case now.Sub(to) > loadhistory.LongestTimeline:
 		return to, fmt.Errorf("--until: %s is longer ago than the %v for which histories are kept", o.until,
-			timeline.Longest)
+			loadhistory.LongestTimeline)
 	}
 	return to, nil
 }

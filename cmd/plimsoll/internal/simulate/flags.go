@@ -90,7 +90,6 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	f.recordedFlags.add(fs)
 }
 
-// addModel adds the flags that describe the world.
 func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.Int32Var(&f.replicas, "replicas", 0,
 		"The replica count at the start; by default as many as the load needs then.")
@@ -202,7 +201,6 @@ func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) 
 	return all, hpas, nil
 }
 
-// append adds an object's settings.
 func (f *simulateFlags) append(
 	settings []simulate.Setting, n *named, combinations [][]manifest.Assignment,
 ) ([]simulate.Setting, error) {
@@ -224,12 +222,12 @@ func (f *simulateFlags) append(
 			if err != nil {
 				return nil, cmderror.Usagef("--as: %w", err)
 			}
-			if a.Workload != nil && as == simulate.Upstream && len(f.sides) > 1 {
+			if a.IsWorkload() && as == simulate.Upstream && len(f.sides) > 1 {
 				continue
 			}
 			settings = append(settings, simulate.Setting{
 				Name: f.nameOf(n.name, names, side, len(combinations)), Side: as,
-				HPA: a.HorizontalPodAutoscaler, Workload: a.Workload,
+				HPA: a.HPA, Workload: a.Workload,
 			})
 		}
 	}
@@ -289,7 +287,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
 		return nil, cmderror.Usagef("--speed-up: %v, want more than 0", f.speedUp)
 	}
-	w, err := f.pod(settings[0].HPA.Spec.ScaleTargetRef, objects)
+	w, err := f.pod(settings[0].Autoscaler().Target(), objects)
 	if err != nil {
 		return nil, err
 	}

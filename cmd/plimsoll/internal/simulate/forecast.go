@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/forecastdays"
 )
 
 func (f *simulateFlags) addForecast(fs *pflag.FlagSet) {
@@ -19,7 +18,7 @@ func (f *simulateFlags) addForecast(fs *pflag.FlagSet) {
 // completeForecast sets what --forecast implies.
 func (f *simulateFlags) completeForecast(fs *pflag.FlagSet) {
 	if f.forecast && !fs.Changed("last") {
-		f.last = timeline.Longest
+		f.last = loadhistory.LongestTimeline
 	}
 }
 
@@ -28,7 +27,7 @@ func (f *simulateFlags) withForecasts(settings []simulate.Setting) ([]simulate.S
 	if !f.forecast {
 		return settings, nil
 	}
-	settings, err := forecastdays.Settings(settings)
+	settings, err := simulate.ForecastSettings(settings)
 	if err != nil {
 		return nil, fmt.Errorf("--forecast: %w", err)
 	}
@@ -45,7 +44,7 @@ func (f *simulateFlags) checkForecast(s *simulate.Scene) error {
 	if f.recorded == nil {
 		missing = 0
 	}
-	if err := forecastdays.Check(s, missing); err != nil {
+	if err := simulate.CheckForecastDays(s, missing); err != nil {
 		return fmt.Errorf("--forecast: %w", err)
 	}
 	return nil

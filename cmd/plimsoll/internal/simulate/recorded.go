@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory/timeline"
+	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 )
@@ -52,9 +52,9 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded.Ob
 		return nil, cmderror.Usagef("--from plays the recorded load: leave out --load")
 	case f.podCapacity != 0:
 		return nil, cmderror.Usagef("--from: the recorded load is in pods at the target: leave out --pod-capacity")
-	case f.last < shortestLast || f.last > timeline.Longest:
+	case f.last < shortestLast || f.last > loadhistory.LongestTimeline:
 		return nil, cmderror.Usagef("--last: %v, want %v to %v, for which histories are kept", f.last, shortestLast,
-			timeline.Longest)
+			loadhistory.LongestTimeline)
 	}
 	kind, name, err := flags.ParseAutoscaler([]string{f.from})
 	if err != nil || kind == observe.VerticalPodAutoscaler {

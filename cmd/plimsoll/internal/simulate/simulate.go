@@ -56,8 +56,8 @@ field two values, or --hpa is given twice, all are played and compared.
 With --forecast each setting is played without a forecast and with one. A table shows what the
 forecast avoids and wastes on each day.
 
-docs/simulate.md explains the model and each line of the score. The exit status is 0 if the load
-was played, 1 if something could not be read, 2 if the command line is invalid.`
+docs/reference/simulation.md explains the model and each line of the score. The exit status is 0 if
+the load was played, 1 if something could not be read, 2 if the command line is invalid.`
 
 const simulateExample = `  # Yesterday's load under both controllers, with a plot
   plimsoll simulate --hpa web.yaml --workload web-deployment.yaml --load yesterday.csv.gz --plot web.svg

@@ -166,13 +166,20 @@ func TestSimulateStart(t *testing.T) {
 // A scaler's own target is not known here.
 func TestSimulateExamples(t *testing.T) {
 	const ownTarget = "has the target that its scaler names"
-	text, err := os.ReadFile("../../../../docs/workloadautoscaler.md")
-	if err != nil {
-		t.Fatal(err)
+	var examples []string
+	for _, page := range []string{"workloadautoscaler.md", "recipes.md"} {
+		text, err := os.ReadFile("../../../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, strings.Split(string(text), "```yaml\n")[1:]...)
 	}
 	played := 0
-	for _, example := range strings.Split(string(text), "```yaml\n")[1:] {
+	for _, example := range examples {
 		example, _, _ = strings.Cut(example, "```")
+		if strings.Contains(example, "kind: VerticalPodAutoscaler") {
+			continue
+		}
 		out, err := simulateWith(t, example, "--load=step:10@0s,50@3m", "--for=5m")
 		isOwnTarget := strings.Contains(example, "externalScaler:") && !strings.Contains(example, "target:")
 		switch {
@@ -187,7 +194,7 @@ func TestSimulateExamples(t *testing.T) {
 		}
 		played++
 	}
-	if played < 6 {
+	if played < 11 {
 		t.Errorf("only %d examples were found", played)
 	}
 }

@@ -76,7 +76,6 @@ func Finish(cmd *cobra.Command, err error) error {
 // unknownCommand is how cobra begins its error about a name that is no command's.
 const unknownCommand = "unknown command "
 
-// unknownName is the name that is no command's.
 func unknownName(err error) (name string, isUnknown bool) {
 	rest, isUnknown := strings.CutPrefix(err.Error(), unknownCommand)
 	if !isUnknown {

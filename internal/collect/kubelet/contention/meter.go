@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 // MaxTextBytes bounds one answer: a node with 250 pods has some 10 MB, most of it
@@ -45,21 +45,18 @@ type counters struct {
 	key Key
 }
 
-var wanted = text.Config{
-	Families: text.Of(text.PeriodsCPU, text.ThrottledCPU, text.PressureCPU), MaxBytes: MaxTextBytes,
-}
+var wanted = text.Of(text.PeriodsCPU, text.ThrottledCPU, text.PressureCPU)
 
 // Look reads a node's answer that came at this time, and returns the shares of the
 // containers that were there at the last look too. After an error the meter is as it
 // was.
 func (m *Meter) Look(now time.Time, answer []byte) (Look, error) {
 	after := make(map[string]counters, len(m.before))
-	parser := text.New(wanted)
-	parser.Reset(answer)
-	for parser.Next("") {
-		take(after, parser.Sample(), now)
+	lines := text.Lines(wanted, MaxTextBytes)
+	for lines.Reset(page.Text, answer); lines.Next(""); {
+		take(after, lines.Line(), now)
 	}
-	if err := parser.Err(); err != nil {
+	if err := lines.Err(); err != nil {
 		return Look{}, err
 	}
 	found := Look{
@@ -79,7 +76,7 @@ func (m *Meter) Look(now time.Time, answer []byte) (Look, error) {
 	return found, nil
 }
 
-func take(after map[string]counters, s *text.Sample, now time.Time) {
+func take(after map[string]counters, s *page.Line, now time.Time) {
 	key := keyOf(s.Labels)
 	if key.Container == "" || key.Pod == "" {
 		// The sum over a pod, or a part of the system.
@@ -88,10 +85,10 @@ func take(after map[string]counters, s *text.Sample, now time.Time) {
 	c := after[string(s.Labels)]
 	c.key = key
 	c.at = now
-	if s.HasTimestamp {
-		c.at = time.UnixMilli(s.TimestampMillis)
+	if s.Time.IsKnown {
+		c.at = time.UnixMilli(s.Time.Millis)
 	}
-	switch s.Family {
+	switch text.FamilyOf(s) {
 	case text.PeriodsCPU:
 		c.periods, c.hasPeriods = s.Value, true
 	case text.ThrottledCPU:
@@ -102,7 +99,7 @@ func take(after map[string]counters, s *text.Sample, now time.Time) {
 	after[string(s.Labels)] = c
 }
 
-func keyOf(labels syntax.Labels) (key Key) {
+func keyOf(labels page.Labels) (key Key) {
 	for label, rest, ok := labels.Cut(); ok; label, rest, ok = rest.Cut() {
 		switch string(label.Name) {
 		case "namespace":

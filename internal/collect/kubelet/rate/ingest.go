@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 // ErrNoStatistics is what a kubelet means by resource_scrape_error 1: it answered,
@@ -34,7 +34,7 @@ type reading struct {
 
 // batch is one text on its way into a node. Batches are used again.
 type batch struct {
-	parser   text.Parser
+	lines    page.Lines
 	readings []reading
 	scratch  []byte
 	// spanMillis is what histories reach back.
@@ -56,7 +56,7 @@ func (b *batch) ingest(n *node, scraped time.Time, input []byte) error {
 	b.node = n
 	b.localMillis, b.scrapedMillis = n.local(scraped), scraped.UnixMilli()
 	n.attempt++
-	b.parser.Reset(input)
+	b.lines.Reset(page.Text, input)
 	err := b.read()
 	if err == nil && b.failed {
 		err = ErrNoStatistics
@@ -82,11 +82,11 @@ func (b *batch) read() error {
 		if likely != nil {
 			expected = likely.labels
 		}
-		if !b.parser.Next(expected) {
-			return b.parser.Err()
+		if !b.lines.Next(expected) {
+			return b.lines.Err()
 		}
-		s := b.parser.Sample()
-		if s.Family == text.ScrapeError {
+		s := b.lines.Line()
+		if text.FamilyOf(s) == text.ScrapeError {
 			b.failed = b.failed || s.Value != 0
 			continue
 		}
@@ -135,9 +135,9 @@ func (b *batch) reading(c *container) *reading {
 }
 
 // take keeps a sample if it says something.
-func (b *batch) take(r *reading, s *text.Sample) {
+func (b *batch) take(r *reading, s *page.Line) {
 	ok := false
-	switch s.Family {
+	switch text.FamilyOf(s) {
 	case text.ContainerCPU:
 		nanos, at := whole(s.Value*1e9), b.timestamp(s)
 		if ok = !r.hasCPU && nanos > 0 && at > 0; ok {
@@ -163,14 +163,14 @@ func (b *batch) take(r *reading, s *text.Sample) {
 }
 
 // timestamp is 0 for a time that cannot be.
-func (b *batch) timestamp(s *text.Sample) int64 {
+func (b *batch) timestamp(s *page.Line) int64 {
 	switch {
-	case !s.HasTimestamp:
+	case !s.Time.IsKnown:
 		return b.scrapedMillis
-	case s.TimestampMillis < 0 || s.TimestampMillis > lastMillis:
+	case s.Time.Millis < 0 || s.Time.Millis > lastMillis:
 		return 0
 	}
-	return s.TimestampMillis
+	return s.Time.Millis
 }
 
 // judge notes a value that no counter and no amount can be; 0 only says that nobody has
@@ -191,7 +191,7 @@ func whole(value float64) int64 {
 
 // containerOf finds or makes the container that the labels name; nil without the
 // three that it takes, and for one that is not wanted or too many.
-func (b *batch) containerOf(labels syntax.Labels) *container {
+func (b *batch) containerOf(labels page.Labels) *container {
 	var s subject
 	b.scratch = b.scratch[:0]
 	for rest := labels; ; {
@@ -223,7 +223,7 @@ func (b *batch) containerOf(labels syntax.Labels) *container {
 }
 
 // value is a label's value, in the text itself where there are no escapes.
-func (b *batch) value(l syntax.Label) []byte {
+func (b *batch) value(l page.Label) []byte {
 	if l.IsPlain() {
 		return l.Raw
 	}
@@ -234,7 +234,7 @@ func (b *batch) value(l syntax.Label) []byte {
 
 // make adds a container. One string holds its labels and, where they stand in it
 // without escapes, all its names.
-func (n *node) make(s subject, labels syntax.Labels) *container {
+func (n *node) make(s subject, labels page.Labels) *container {
 	c := &container{labels: string(labels)}
 	c.name = part(c.labels, s.container)
 	n.insert(c, podKey{namespace: part(c.labels, s.namespace), name: part(c.labels, s.pod)})

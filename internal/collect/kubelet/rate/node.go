@@ -59,7 +59,6 @@ func (n *node) local(t time.Time) int64 {
 	return t.Sub(n.began).Milliseconds()
 }
 
-// find looks for a container.
 func (n *node) find(s subject) *container {
 	c := n.pods[podKey{namespace: string(s.namespace), name: string(s.pod)}]
 	for c != nil && c.name != string(s.container) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
@@ -33,7 +34,7 @@ type Config struct {
 	// MaxSampleAge how long ago the newest sample of a container may have arrived; 0 means
 	// MaxAge.
 	MaxAge, MaxSampleAge time.Duration
-	// MaxTextBytes bounds one text; 0 means text.DefaultMaxBytes.
+	// MaxTextBytes bounds one text; 0 means page.DefaultMaxBytes.
 	MaxTextBytes int
 }
 
@@ -64,7 +65,7 @@ func New(config Config) *Store {
 }
 
 // Ingest takes in what a kubelet answered; scraped is when the answer arrived.
-// After an error (*text.Error, ErrNoStatistics, both wrapped) nothing has changed.
+// After an error (*page.Error, ErrNoStatistics, both wrapped) nothing has changed.
 func (s *Store) Ingest(nodeName string, scraped time.Time, input []byte) (Round, error) {
 	return s.IngestOf(nodeName, scraped, input, nil)
 }
@@ -102,7 +103,7 @@ func (s *Store) batch() *batch {
 	default:
 	}
 	return &batch{
-		parser:     text.New(text.Config{Families: Families() | text.Of(text.ScrapeError), MaxBytes: s.config.MaxTextBytes}),
+		lines:      text.Lines(Families()|text.Of(text.ScrapeError), s.config.MaxTextBytes),
 		spanMillis: s.config.Span.Milliseconds(),
 	}
 }
@@ -110,8 +111,8 @@ func (s *Store) batch() *batch {
 // release lets go of everything that would keep texts and containers alive.
 func (s *Store) release(b *batch) {
 	clear(b.readings)
-	*b = batch{parser: b.parser, spanMillis: b.spanMillis, readings: b.readings[:0], scratch: b.scratch[:0]}
-	b.parser.Reset(nil)
+	*b = batch{lines: b.lines, spanMillis: b.spanMillis, readings: b.readings[:0], scratch: b.scratch[:0]}
+	b.lines.Reset(page.Text, nil)
 	select {
 	case s.batches <- b:
 	default:
@@ -190,7 +191,11 @@ func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
 		n.mu.Unlock()
 		return nil, 0
 	}
-	return n, now - s.config.MaxSampleAge.Milliseconds()
+	maxAge := s.config.MaxSampleAge
+	if q.MaxSampleAge > 0 {
+		maxAge = q.MaxSampleAge
+	}
+	return n, now - maxAge.Milliseconds()
 }
 
 // of is the first container of the query's pod.

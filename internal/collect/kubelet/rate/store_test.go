@@ -13,7 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -245,9 +245,9 @@ func TestErrorsChangeNothing(t *testing.T) {
 		text string
 		is   error
 	}{
-		"cut short":           {good + other + "container_cpu_usage_seconds_total{con", text.ErrTruncated},
+		"cut short":           {good + other + "container_cpu_usage_seconds_total{con", page.ErrTruncated},
 		"broken":              {good + other + "<html>\n", nil},
-		"too large":           {strings.Repeat(good, 100), text.ErrTooLarge},
+		"too large":           {strings.Repeat(good, 100), page.ErrTooLarge},
 		"the kubelet's error": {good + other + "resource_scrape_error 1\n", rate.ErrNoStatistics},
 	} {
 		_, err := s.Ingest("node-1", at(3), []byte(tt.text))

@@ -36,6 +36,8 @@ type Query struct {
 	// End is when the window ends, by the node's clock; zero is the newest sample.
 	End time.Time
 	Now time.Time
+	// MaxSampleAge is how long ago the newest sample of a container may have arrived; 0 is that of the store.
+	MaxSampleAge time.Duration
 }
 
 // Round says what became of one scrape.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-var wanted = text.Config{Families: text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart,
-	text.ScrapeError)}
+var wanted = text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart, text.ScrapeError)
 
 func scrape() []byte {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -24,11 +24,11 @@ func scrape() []byte {
 // that rates need, and these with each line's labels expected.
 func BenchmarkParse(b *testing.B) {
 	input := scrape()
-	all := text.New(text.Config{})
+	all := text.Lines(text.All, 0)
 	var order []string
-	p := text.New(wanted)
-	for p.Reset(input); p.Next(""); {
-		order = append(order, string(p.Sample().Labels))
+	p := text.Lines(wanted, 0)
+	for p.Reset(page.Text, input); p.Next(""); {
+		order = append(order, string(p.Line().Labels))
 	}
 	for name, run := range map[string]func() int{
 		"all":      func() int { return count(&all, input, nil) },
@@ -57,8 +57,8 @@ func BenchmarkParse(b *testing.B) {
 	})
 }
 
-func count(p *text.Parser, input []byte, order []string) int {
-	p.Reset(input)
+func count(p *page.Lines, input []byte, order []string) int {
+	p.Reset(page.Text, input)
 	n, expected := 0, ""
 	for {
 		if n < len(order) {
@@ -74,7 +74,7 @@ func count(p *text.Parser, input []byte, order []string) int {
 // TestNoAllocations: reading a kubelet's text allocates nothing, guesses or not.
 func TestNoAllocations(t *testing.T) {
 	input := scrape()
-	p := text.New(text.Config{})
+	p := text.Lines(text.All, 0)
 	if n := testing.AllocsPerRun(10, func() { count(&p, input, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

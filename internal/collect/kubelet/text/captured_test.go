@@ -18,7 +18,7 @@ func TestCaptured(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, captured)
-	got, err := parse(captured, text.Config{}, noGuess)
+	got, err := parse(captured, text.Lines(text.All, 0), noGuess)
 	if err != nil {
 		t.Fatal(err)
 	}

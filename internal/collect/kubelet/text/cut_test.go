@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 var containers = text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart)
@@ -38,8 +39,8 @@ func TestCutKeepsWhatIsWanted(t *testing.T) {
 }
 
 func samples(t *rapid.T, from []byte) (n int) {
-	p := text.New(text.Config{Families: containers})
-	for p.Reset(from); p.Next(""); n++ {
+	p := text.Lines(containers, 0)
+	for p.Reset(page.Text, from); p.Next(""); n++ {
 	}
 	if err := p.Err(); err != nil {
 		t.Fatal(err)

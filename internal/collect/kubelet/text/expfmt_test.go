@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 // The Prometheus library's parser says what is right, in the words of the package
@@ -104,7 +105,7 @@ type reporter interface {
 
 func check(t reporter, input []byte) {
 	t.Helper()
-	got, err := parse(input, text.Config{}, noGuess)
+	got, err := parse(input, text.Lines(text.All, 0), noGuess)
 	ofKept, keptErr := library(reduced(input))
 	switch {
 	case err == nil && keptErr != nil:
@@ -113,13 +114,13 @@ func check(t reporter, input []byte) {
 		if diff := cmp.Diff(ofKept, byFamily(got), sameBits); diff != "" {
 			t.Errorf("other samples than expfmt (-expfmt +got):\n%s\n%q", diff, input)
 		}
-	case keptErr == nil && !errors.Is(err, text.ErrQuotedName) && !errors.Is(err, text.ErrTooLarge):
+	case keptErr == nil && !errors.Is(err, page.ErrQuotedName) && !errors.Is(err, page.ErrTooLarge):
 		if _, wholeErr := library(input); wholeErr == nil {
 			t.Errorf("expfmt accepts it: %v\n%q", err, input)
 		}
 	}
 	for name, guess := range guesses {
-		guessed, guessedErr := parse(input, text.Config{}, guess)
+		guessed, guessedErr := parse(input, text.Lines(text.All, 0), guess)
 		if diff := cmp.Diff(message(err), message(guessedErr)); diff != "" {
 			t.Errorf("expecting %s changes the error:\n%s\n%q", name, diff, input)
 		}
@@ -177,7 +178,7 @@ func TestLikeLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := parse(golden, text.Config{}, noGuess); err != nil || len(got) != 19 {
+	if got, err := parse(golden, text.Lines(text.All, 0), noGuess); err != nil || len(got) != 19 {
 		t.Fatalf("%d samples of the golden text: %v", len(got), err)
 	}
 	check(t, golden)
@@ -212,7 +213,7 @@ func TestNumbersLikeStrconv(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(decimal, short).Draw(t, "number")
 		want, wantErr := strconv.ParseFloat(number, 64)
-		got, err := parse([]byte("resource_scrape_error "+number+"\n"), text.Config{}, noGuess)
+		got, err := parse([]byte("resource_scrape_error "+number+"\n"), text.Lines(text.All, 0), noGuess)
 		switch {
 		case (err == nil) != (wantErr == nil):
 			t.Errorf("%q: %v, strconv: %v", number, err, wantErr)

@@ -1,5 +1,7 @@
 package text
 
+import "github.com/plimsoll-dev/plimsoll/internal/collect/page"
+
 // Family is a metric family of /metrics/resource or, the last three, of
 // /metrics/cadvisor.
 type Family uint8
@@ -70,3 +72,23 @@ func Of(list ...Family) Families {
 
 // Has tells whether the family is in the set.
 func (s Families) Has(f Family) bool { return s&(1<<f) != 0 }
+
+// Lines reads the lines of the families, of texts of at most so many bytes; 0 means the default, and all families. The
+// name of a line is its family.
+func Lines(of Families, maxBytes int) page.Lines {
+	if of == 0 {
+		of = All
+	}
+	wanted := make([]string, families)
+	for f := other + 1; f < families; f++ {
+		if of.Has(f) {
+			wanted[f] = names[f]
+		}
+	}
+	return page.NewLines(page.LinesConfig{Names: wanted, IsStrict: true, MaxBytes: maxBytes})
+}
+
+// FamilyOf is that of a line.
+func FamilyOf(line *page.Line) Family {
+	return Family(line.Name) //nolint:gosec // the index of one of few names
+}

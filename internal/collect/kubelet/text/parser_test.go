@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
 // read is a sample in values of its own.
@@ -24,14 +25,13 @@ type read struct {
 
 // parse reads a whole text. Expect says what labels to announce before each
 // sample; it gets those of the samples before.
-func parse(input []byte, config text.Config, expect func(seen []string) string) ([]read, error) {
-	p := text.New(config)
-	p.Reset(input)
+func parse(input []byte, lines page.Lines, expect func(seen []string) string) ([]read, error) {
+	lines.Reset(page.Text, input)
 	var all []read
 	var seen []string
-	for p.Next(expect(seen)) {
-		s := p.Sample()
-		r := read{Family: s.Family.String(), Value: s.Value, Timestamp: s.TimestampMillis, Timed: s.HasTimestamp}
+	for lines.Next(expect(seen)) {
+		s := lines.Line()
+		r := read{Family: text.FamilyOf(s).String(), Value: s.Value, Timestamp: s.Time.Millis, Timed: s.Time.IsKnown}
 		for rest := s.Labels; ; {
 			label, more, ok := rest.Cut()
 			if !ok {
@@ -43,7 +43,7 @@ func parse(input []byte, config text.Config, expect func(seen []string) string) 
 		all = append(all, r)
 		seen = append(seen, string(s.Labels))
 	}
-	return all, p.Err()
+	return all, lines.Err()
 }
 
 func noGuess([]string) string { return "" }
@@ -86,7 +86,7 @@ func TestAccepted(t *testing.T) {
 		"the same twice": {cpu + set + " 1\n" + cpu + set + " 2\n",
 			[]read{{cpu, labels, 1, 0, false}, {cpu, labels, 2, 0, false}}},
 	} {
-		got, err := parse([]byte(tt.text), text.Config{}, noGuess)
+		got, err := parse([]byte(tt.text), text.Lines(text.All, 0), noGuess)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -101,18 +101,18 @@ func TestRefused(t *testing.T) {
 	const cpu = "container_cpu_usage_seconds_total"
 	for name, tt := range map[string]struct {
 		text string
-		line int
+		line int   // 0: none
 		why  error // nil: any
 	}{
-		"a number cut short":           {"\n\n" + cpu + " 123", 3, text.ErrTruncated},
-		"a comment cut short":          {"# TYPE", 1, text.ErrTruncated},
+		"a number cut short":           {"\n\n" + cpu + " 123", 3, page.ErrTruncated},
+		"a comment cut short":          {"# TYPE", 1, page.ErrTruncated},
 		"a page of another server":     {"<html>\n", 1, nil},
-		"JSON":                         {"{\"kind\":\"Status\"}\n", 1, text.ErrQuotedName},
-		"a name in braces":             {"\n{\"" + cpu + "\"} 1\n", 2, text.ErrQuotedName},
-		"a name in quotes":             {"\"" + cpu + "\" 1\n", 1, text.ErrQuotedName},
-		"a name that ends in quotes":   {"container_cpu\"_usage_seconds_total\" 1\n", 1, text.ErrQuotedName},
-		"quotes behind a known name":   {cpu + " 1\n" + cpu + "\"x\" 1\n", 2, text.ErrQuotedName},
-		"a label name in quotes":       {cpu + "{\"pod\"=\"x\"} 1\n", 1, text.ErrQuotedName},
+		"JSON":                         {"{\"kind\":\"Status\"}\n", 1, page.ErrQuotedName},
+		"a name in braces":             {"\n{\"" + cpu + "\"} 1\n", 2, page.ErrQuotedName},
+		"a name in quotes":             {"\"" + cpu + "\" 1\n", 1, page.ErrQuotedName},
+		"a name that ends in quotes":   {"container_cpu\"_usage_seconds_total\" 1\n", 1, page.ErrQuotedName},
+		"quotes behind a known name":   {cpu + " 1\n" + cpu + "\"x\" 1\n", 2, page.ErrQuotedName},
+		"a label name in quotes":       {cpu + "{\"pod\"=\"x\"} 1\n", 1, page.ErrQuotedName},
 		"a name that begins wrong":     {"1" + cpu + " 1\n", 1, nil},
 		"carriage return":              {cpu + " 1\r\n", 1, nil},
 		"no value":                     {cpu + "{}\n", 1, nil},
@@ -139,20 +139,29 @@ func TestRefused(t *testing.T) {
 		"the same label twice":         {cpu + "{pod=\"a\",pod=\"a\"} 1\n", 1, nil},
 		"the reserved label":           {cpu + "{__name__=\"a\"} 1\n", 1, nil},
 		"no UTF-8":                     {cpu + "{pod=\"\xff\"} 1\n", 1, nil},
-		"a long line":                  {"\n# " + strings.Repeat("x", 300) + "\n", 2, text.ErrTooLarge},
-		"a long text":                  {strings.Repeat("\n", 2000), 1, text.ErrTooLarge},
-		"many labels":                  {cpu + "{" + manyLabels(33) + "} 1\n", 1, text.ErrTooLarge},
+		"a long line":                  {"\n# " + strings.Repeat("x", 300) + "\n", 2, page.ErrTooLarge},
+		"a long text":                  {strings.Repeat("\n", 2000), 0, page.ErrTooLarge},
+		"many labels":                  {cpu + "{" + manyLabels(33) + "} 1\n", 1, page.ErrTooLarge},
 	} {
-		_, err := parse([]byte(tt.text), text.Config{MaxBytes: 1000, MaxLineBytes: 290}, noGuess)
-		var at *text.Error
-		if !errors.As(err, &at) {
+		_, err := parse([]byte(tt.text), bounded(1000, 290), noGuess)
+		var at *page.Error
+		if errors.As(err, &at) != (tt.line > 0) || err == nil {
 			t.Errorf("%s: accepted, or an error without a line: %v", name, err)
 			continue
 		}
-		if at.Line != tt.line || tt.why != nil && !errors.Is(err, tt.why) {
+		if at != nil && at.Line != tt.line || tt.why != nil && !errors.Is(err, tt.why) {
 			t.Errorf("%s: %v; want line %d, %v", name, err, tt.line, tt.why)
 		}
 	}
+}
+
+// bounded reads all families with other bounds than the default.
+func bounded(maxBytes, maxLineBytes int) page.Lines {
+	var names []string
+	for f := text.NodeCPU; text.All.Has(f); f++ {
+		names = append(names, f.String())
+	}
+	return page.NewLines(page.LinesConfig{Names: names, IsStrict: true, MaxBytes: maxBytes, MaxLineBytes: maxLineBytes})
 }
 
 func manyLabels(n int) string {
@@ -165,19 +174,17 @@ func manyLabels(n int) string {
 
 func TestBoundsAreInclusive(t *testing.T) {
 	line := "node_cpu_usage_seconds_total 1 2"
-	config := text.Config{MaxBytes: len(line) + 1, MaxLineBytes: len(line)}
-	if got, err := parse([]byte(line+"\n"), config, noGuess); err != nil || len(got) != 1 {
+	if got, err := parse([]byte(line+"\n"), bounded(len(line)+1, len(line)), noGuess); err != nil || len(got) != 1 {
 		t.Errorf("a line of exactly the bound: %v, %v", got, err)
 	}
-	config.MaxLineBytes--
-	if _, err := parse([]byte(line+"\n"), config, noGuess); !errors.Is(err, text.ErrTooLarge) {
+	if _, err := parse([]byte(line+"\n"), bounded(len(line)+1, len(line)-1), noGuess); !errors.Is(err, page.ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
 	}
 }
 
 func TestOnlyWantedFamilies(t *testing.T) {
 	input := "container_cpu_usage_seconds_total 1\nnode_cpu_usage_seconds_total broken\nresource_scrape_error 1\n"
-	got, err := parse([]byte(input), text.Config{Families: text.Of(text.ContainerCPU, text.ScrapeError)}, noGuess)
+	got, err := parse([]byte(input), text.Lines(text.Of(text.ContainerCPU, text.ScrapeError), 0), noGuess)
 	want := []read{{Family: "container_cpu_usage_seconds_total", Value: 1}, {Family: "resource_scrape_error", Value: 1}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -187,8 +194,8 @@ func TestOnlyWantedFamilies(t *testing.T) {
 // TestExpected: a right guess is said to be right, a wrong one changes nothing,
 // and neither does one that is only the beginning.
 func TestExpected(t *testing.T) {
-	p := text.New(text.Config{})
-	p.Reset([]byte(`pod_cpu_usage_seconds_total{namespace="a",pod="b"} 1` + "\n"))
+	p := text.Lines(text.All, 0)
+	p.Reset(page.Text, []byte(`pod_cpu_usage_seconds_total{namespace="a",pod="b"} 1`+"\n"))
 	for guess, want := range map[string]bool{
 		`namespace="a",pod="b"`:  true,
 		`namespace="a",pod="b",`: false,
@@ -196,11 +203,11 @@ func TestExpected(t *testing.T) {
 		`namespace="a",pod="c"`:  false,
 		``:                       false,
 	} {
-		p.Reset([]byte(`pod_cpu_usage_seconds_total{namespace="a",pod="b"} 1` + "\n"))
+		p.Reset(page.Text, []byte(`pod_cpu_usage_seconds_total{namespace="a",pod="b"} 1`+"\n"))
 		if !p.Next(guess) {
 			t.Fatal(p.Err())
 		}
-		s := p.Sample()
+		s := p.Line()
 		if s.AsExpected != want || string(s.Labels) != `namespace="a",pod="b"` || s.Value != 1 {
 			t.Errorf("expected %q: %+v", guess, s)
 		}

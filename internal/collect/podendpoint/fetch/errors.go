@@ -42,7 +42,6 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("it answered %d %s", e.Code, text)
 }
 
-// explain says what a timeout was.
 func explain(ctx context.Context, timeout time.Duration, err error) error {
 	switch {
 	case ctx.Err() != nil:

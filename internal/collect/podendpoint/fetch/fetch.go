@@ -207,7 +207,6 @@ func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadlin
 	return explainTLS(secure.HandshakeContext(ctx))
 }
 
-// exchange writes the request and reads the response.
 func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Response) (isReusable bool, err error) {
 	from.begin(conn)
 	defer func() {

@@ -29,7 +29,6 @@ func (v *reservation) grow(size, most int64) bool {
 	return v.from.total <= most || v.from.groups[v.group] <= most/2/int64(len(v.from.groups))
 }
 
-// release gives back what the body took.
 func (v *reservation) release() {
 	if v.bytes == 0 {
 		return

@@ -121,7 +121,7 @@ var errOtherMetrics = errors.New("it has other metrics than CPU, and the largest
 func newJob(
 	of observehorizontal.Autoscaler, policy *horizontal.Policy, pods []*observe.Pod, startUp time.Duration,
 ) (*job, error) {
-	ref := of.Spec.ScaleTargetRef
+	ref := of.Target()
 	j := &job{
 		key: of.Key(), uid: of.UID, asked: time.Now(),
 		query: prometheushistory.Query{Namespace: of.Namespace, Kind: ref.Kind, Name: ref.Name},

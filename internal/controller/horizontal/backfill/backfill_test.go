@@ -239,7 +239,7 @@ func TestLeftOut(t *testing.T) {
 	two, none, other := cpuPolicy(), cpuPolicy(), hpa("web")
 	two.Metrics = append(two.Metrics, memory)
 	none.Metrics = []source.Spec{memory}
-	other.Spec.ScaleTargetRef.Kind = "Job"
+	other.HPA.Spec.ScaleTargetRef.Kind = "Job"
 	if f.Ask(hpa("web"), two, nil, 0) || f.Ask(hpa("web"), none, nil, 0) || f.Ask(other, cpuPolicy(), nil, 0) ||
 		f.results(resultLeftOut) != 3 || len(f.queue) != 0 {
 		t.Errorf("%v are left out, want 3", f.results(resultLeftOut))

@@ -3,7 +3,11 @@ package calls
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,8 +40,10 @@ func TestSlotsOfOneKindLeaveOthersTheirs(t *testing.T) {
 		s.Release(kindB)
 		s.Release(kindA)
 		s.Release(kindA)
-		if len(s.kinds) != 0 {
-			t.Errorf("%d kinds are remembered without a call", len(s.kinds))
+		for _, kind := range []schema.GroupKind{kindA, kindB} {
+			if !s.kindLocked(kind).IsIdle() {
+				t.Errorf("a slot of %s is taken without a call", kind)
+			}
 		}
 	})
 }
@@ -71,6 +77,49 @@ func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
 	})
 }
 
+// TestKindsAreForgotten: strangers choose the names of kinds.
+func TestKindsAreForgotten(t *testing.T) {
+	s := NewSlots(1)
+	for i := range 10_000 {
+		kind := schema.GroupKind{Group: "example.com", Kind: strconv.Itoa(i)}
+		if !s.TryAcquire(kind) {
+			t.Fatal("no slot")
+		}
+		s.Release(kind)
+	}
+	if n := s.kinds.Len(); n > 200 {
+		t.Errorf("%d kinds are remembered without a call", n)
+	}
+}
+
+// TestSlotsUnderLoad: from many goroutines, some of which give up, no more calls run than may, and no slot is lost.
+func TestSlotsUnderLoad(t *testing.T) {
+	s := NewSlots(3)
+	var all sync.WaitGroup
+	var running [2]atomic.Int32
+	for i := range 64 {
+		all.Go(func() {
+			n := i % 2
+			kind := []schema.GroupKind{kindA, kindB}[n]
+			for range 100 {
+				if s.Acquire(t.Context(), kind, time.Now(), time.Duration(i)*10*time.Microsecond) != nil {
+					continue
+				}
+				if running[n].Add(1) > 3 {
+					t.Error("more than three calls run")
+				}
+				runtime.Gosched()
+				running[n].Add(-1)
+				s.Release(kind)
+			}
+		})
+	}
+	all.Wait()
+	if !s.kindLocked(kindA).IsIdle() || !s.kindLocked(kindB).IsIdle() {
+		t.Error("a slot is taken without a call")
+	}
+}
+
 // TestSlotsAreNotLostByWhoGivesUp: neither by who waited too long nor by who ended.
 func TestSlotsAreNotLostByWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -85,7 +134,7 @@ func TestSlotsAreNotLostByWhoGivesUp(t *testing.T) {
 		cancel()
 		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: the second one gives up
 		s.Release(kindA)
-		if len(s.kinds) != 0 {
+		if !s.kindLocked(kindA).IsIdle() {
 			t.Error("a slot is taken without a call")
 		}
 		if err := s.Acquire(ctx, kindA, time.Now(), time.Second); !errors.Is(err, context.Canceled) {

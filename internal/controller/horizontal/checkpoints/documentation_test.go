@@ -10,9 +10,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 )
 
-// docs/upgrade.md has the versions in which the parts of a checkpoint are written.
-func TestUpgradePageHasTheVersions(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/upgrade.md")
+// docs/install.md has the versions in which the parts of a checkpoint are written.
+func TestInstallPageHasTheVersions(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestUpgradePageHasTheVersions(t *testing.T) {
 	for part, version := range map[string]byte{"history": history[0], "forecast": learnt[0]} {
 		want := fmt.Sprintf("| `status.%s` of an AutoscalerCheckpoint | first byte `%d` |", part, version)
 		if !strings.Contains(string(page), want) {
-			t.Errorf("docs/upgrade.md does not have %q", want)
+			t.Errorf("docs/install.md does not have %q", want)
 		}
 	}
 }

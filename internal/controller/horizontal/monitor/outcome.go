@@ -12,9 +12,9 @@ import (
 
 // Outcome is a decision and what became of it.
 type Outcome struct {
-	HPA      observehorizontal.Autoscaler
-	Metrics  []source.Spec
-	Decision *horizontal.Decision
+	Autoscaler observehorizontal.Autoscaler
+	Metrics    []source.Spec
+	Decision   *horizontal.Decision
 	// Observation is what it was decided on.
 	Observation *horizontal.Observation
 	Report      *statusreport.Report
@@ -32,9 +32,9 @@ type Outcome struct {
 
 // Decided counts a decision.
 func (m *Series) Decided(o *Outcome) {
-	m.decisions.note(o.HPA.Key(), o.Metrics, o.Decision,
+	m.decisions.note(o.Autoscaler.Key(), o.Metrics, o.Decision,
 		o.Report.DesiredReplicas)
-	m.decisions.see(o.HPA.Key(), o.Observation)
+	m.decisions.see(o.Autoscaler.Key(), o.Observation)
 	action := actionNone
 	if o.Report.Rescaled {
 		action = actionOf(o.Decision.Current, o.Decision.Desired)
@@ -50,7 +50,7 @@ func (m *Series) Forget(key observe.Key) { m.decisions.forget(key) }
 
 func (m *Series) countMetric(o *Outcome, i int) {
 	result := &o.Decision.Metrics[i]
-	action, failure := actionOf(o.HPA.Status.CurrentReplicas, result.Replicas), errorNone
+	action, failure := actionOf(o.Autoscaler.Counts().CurrentReplicas, result.Replicas), errorNone
 	if result.Failure != nil {
 		action, failure = actionNone, errorInternal
 		if result.Failure.Reason == invalidType {

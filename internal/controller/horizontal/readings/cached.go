@@ -4,25 +4,26 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // cachedFor is what is cached for the HPA as it is now. What was asked for before its
 // metrics or its target's selector changed is cancelled.
 func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
 	k, selector := &d.Record.cached, d.Selector
-	if k.requests != nil && k.selector == selector && equality.Semantic.DeepEqual(k.metrics, d.HPA.Spec.Metrics) {
+	if k.requests != nil && k.selector == selector && observehorizontal.HaveSameMetrics(k.of, d.Autoscaler) {
 		return k
 	}
 	k.end()
 	n := len(d.Policy.Metrics)
 	r := &requests{
-		key:     d.HPA.Key(),
+		key:     d.Autoscaler.Key(),
 		arrived: make(chan struct{}, 1), pending: make([]bool, n), came: map[int]answer{},
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
-	*k = cachedAnswers{metrics: d.HPA.Spec.Metrics, selector: selector, answers: make([]answer, n),
-		unused: make([]bool, n), requests: r}
+	*k = cachedAnswers{
+		of: d.Autoscaler, selector: selector, answers: make([]answer, n), unused: make([]bool, n), requests: r,
+	}
 	return k
 }
 

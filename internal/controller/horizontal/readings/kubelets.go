@@ -19,7 +19,8 @@ func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbac
 		return notPermitted, nil
 	}
 	view := &d.Scratch.view
-	err := r.Direct.Look(d.Start, d.Pods, view)
+	err := r.Direct.Latest(d.Start, d.Pods, view)
+	r.Direct.ReportMissing(d.Start, d.Pods, view)
 	fallback := nodeUnreadable
 	switch {
 	case err == nil:
@@ -62,7 +63,7 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 		r.Log.V(1).Info("resource metrics come from the nodes", "object", object, "source", from)
 	case now == nodeUnreadable && !*isReported:
 		*isReported = true
-		r.Log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
+		r.Log.Info("falling back to metrics.k8s.io", "object", object, "why", err.Error())
 		result.Warnings = append(result.Warnings, "metrics.k8s.io stands in meanwhile: "+err.Error())
 	default:
 		r.Log.V(1).Info("resource metrics come from metrics.k8s.io", "object", object, "why", err.Error())

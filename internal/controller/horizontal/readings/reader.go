@@ -49,6 +49,14 @@ func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
 	return collecting.Wait
 }
 
+// SetPods has these pods of the object scraped from now on, and no others of it; none if the decisions do not need
+// them.
+func (r *Reader) SetPods(key observe.Key, pods []*observe.Pod) {
+	if r.Direct != nil {
+		r.Direct.Set(key, pods)
+	}
+}
+
 // Wait waits for the requests that are under way.
 func (r *Reader) Wait() { r.requests.Wait() }
 
@@ -57,6 +65,7 @@ func (r *Reader) Forget(key observe.Key, of *Record) {
 	if key.Kind == observe.WorkloadAutoscaler {
 		r.Own.Set(key, nil)
 	}
+	r.SetPods(key, nil)
 	of.cached.end()
 	r.setFallback(of, fallbackUnknown)
 	r.setUnreadable(of, 0)
@@ -101,7 +110,7 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	}
 	translate, readings := &d.Scratch.answers, d.Scratch.readings[:0]
 	translate.Reset(d.Policy, d.Pods)
-	translate.LeaveOutOthers(d.HPA.SelectsByOwner())
+	translate.LeaveOutOthers(d.Autoscaler.SelectsByOwner())
 	for i := range q.answers {
 		if d.Own.Has(i) {
 			readings = append(readings, d.Scratch.own.Reading(i, translate))
@@ -119,7 +128,7 @@ func (r *Reader) readOwn(d *Decision, q *collection) {
 	if d.Own == nil {
 		return
 	}
-	r.Own.Latest(time.Now(), &own.Query{Key: d.HPA.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
+	r.Own.Latest(time.Now(), &own.Query{Key: d.Autoscaler.Key(), Specs: d.Own, Pods: d.Pods}, &d.Scratch.own)
 	for i := range d.Own {
 		q.known[i] = q.known[i] || d.Own.Has(i)
 	}

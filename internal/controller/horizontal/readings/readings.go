@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
@@ -32,15 +31,19 @@ import (
 type Direct interface {
 	// Run collects until ctx ends.
 	Run(ctx context.Context, watch podusage.Watch)
-	// Look finds what is known of the pods now; an error says why that is not enough
+	// Set collects these pods of the object from now on, and no others of it.
+	Set(key observe.Key, pods []*observe.Pod)
+	// Latest reads what is known of the pods now; an error says why that is not enough
 	// to decide on.
-	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	// ReportMissing tells which of the pods of the last Latest their agents do not know.
+	ReportMissing(now time.Time, pods []*observe.Pod, v *podusage.View)
 	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
 	// for some seconds where the budget is too short for all.
 	Prefer(atOnce bool, nodes ...string)
 }
 
-var _ Direct = (*podusage.Source)(nil)
+var _ Direct = (*podusage.Subscription)(nil)
 
 type (
 	// Sources are those of the metrics that Plimsoll reads itself.
@@ -54,9 +57,6 @@ type (
 	// PodSampled is a scrape of a pod's own endpoint.
 	PodSampled = podendpoint.Sampled
 )
-
-// SpecsOf are what the object's metrics need that Plimsoll reads itself; nil for an HPA.
-func SpecsOf(a observehorizontal.Autoscaler) Specs { return own.SpecsOf(a) }
 
 // MetricsAPIs answer for the metrics APIs.
 type MetricsAPIs = query.Source
@@ -153,8 +153,8 @@ const (
 // cachedAnswers is what was answered to an HPA's requests, and those that are under way. Both
 // serve decisions that come before its next sync period is over.
 type cachedAnswers struct {
-	// metrics and selector are what was asked for.
-	metrics  []autoscalingv2.MetricSpec
+	// of and selector are what was asked for.
+	of       observehorizontal.Autoscaler
 	selector string
 	// answers are the newest ones, at their metrics' places; asked is zero where there
 	// is none. unused are those that no decision has been made on.
@@ -214,8 +214,8 @@ func (s *Scratch) Reset() {
 
 // Decision is a decision whose metrics are read.
 type Decision struct {
-	HPA    observehorizontal.Autoscaler
-	Policy *horizontal.Policy
+	Autoscaler observehorizontal.Autoscaler
+	Policy     *horizontal.Policy
 	// Own belongs to the policy.
 	Own Specs
 	// Selector is the target's, Pods are those of the target.
@@ -271,7 +271,7 @@ type answer struct {
 	took time.Duration
 }
 
-func (d *Decision) name() string { return d.HPA.Namespace + "/" + d.HPA.Name }
+func (d *Decision) name() string { return d.Autoscaler.Namespace + "/" + d.Autoscaler.Name }
 
 // readsKubelets reports whether kubelets are read for the decision.
 func (r *Reader) readsKubelets(d *Decision) bool { return !d.AsUpstream && r.ReadsKubelets(d.Policy) }

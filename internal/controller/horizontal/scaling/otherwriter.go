@@ -20,7 +20,7 @@ func (s *Scaler) ReadOtherWriter(ctx context.Context, r *Record, target scale.Ta
 }
 
 // OverriddenBy describes the other writer of the target's replica count.
-func (s *Scaler) OverriddenBy(r *Record, hpa observehorizontal.Autoscaler) string {
+func (s *Scaler) OverriddenBy(r *Record, autoscaler observehorizontal.Autoscaler) string {
 	by := r.writing.otherWriter
 	switch by {
 	case "":
@@ -29,7 +29,7 @@ func (s *Scaler) OverriddenBy(r *Record, hpa observehorizontal.Autoscaler) strin
 		by = "another process with the field manager " + by
 	}
 	return fmt.Sprintf("%s sets the replica count of %s too, so that plimsoll writes it once in a sync period at most; "+
-		"leave the replica count to one of the two", by, observehorizontal.TargetName(hpa.HorizontalPodAutoscaler))
+		"leave the replica count to one of the two", by, autoscaler.TargetName())
 }
 
 // writerOf is the field manager that set the target's replica count last; empty if that is not known. The scale does

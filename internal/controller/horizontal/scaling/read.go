@@ -63,22 +63,22 @@ func (o *Observed) IsReferenceInvalid() bool { return errors.Is(o.Err, scale.Err
 // server. Began is when the decision began; a full one does not use the last answer. An error
 // says that the decision is not to go on.
 func (s *Scaler) Observe(
-	ctx context.Context, r *Record, hpa observehorizontal.Autoscaler, began time.Time, isFull bool,
+	ctx context.Context, r *Record, autoscaler observehorizontal.Autoscaler, began time.Time, isFull bool,
 ) (Observed, error) {
-	ref := hpa.Spec.ScaleTargetRef
+	ref := autoscaler.Target()
 	kind, err := scale.KindOf(ref)
 	if errors.Is(err, scale.ErrReference) {
 		// The decision's conditions have it.
 		return Observed{Err: err, At: began}, nil
 	}
-	target, isKnown := s.scales.Known(kind, hpa.Namespace, ref.Name)
-	if isKnown && !r.mayBeBehind(hpa, target.Scale) {
+	target, isKnown := s.scales.Known(kind, autoscaler.Namespace, ref.Name)
+	if isKnown && !r.mayBeBehind(autoscaler, target.Scale) {
 		return Observed{Target: target, Err: err, At: began}, nil
 	}
 	isFull = isFull || isKnown
 	at := began
 	if isFull || !s.isUsable(r, ref, began) {
-		if err := s.read(ctx, r, hpa, kind, began); err != nil {
+		if err := s.read(ctx, r, autoscaler, kind, began); err != nil {
 			return Observed{}, err
 		}
 		at = r.cached.at
@@ -87,12 +87,12 @@ func (s *Scaler) Observe(
 }
 
 // Known is the scale of the target, if an informer has it.
-func (s *Scaler) Known(hpa observehorizontal.Autoscaler) (Observed, bool) {
-	kind, err := scale.KindOf(hpa.Spec.ScaleTargetRef)
+func (s *Scaler) Known(autoscaler observehorizontal.Autoscaler) (Observed, bool) {
+	kind, err := scale.KindOf(autoscaler.Target())
 	if err != nil {
 		return Observed{}, false
 	}
-	target, isKnown := s.scales.Known(kind, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name)
+	target, isKnown := s.scales.Known(kind, autoscaler.Namespace, autoscaler.Target().Name)
 	return Observed{Target: target}, isKnown
 }
 
@@ -100,9 +100,9 @@ func (s *Scaler) Known(hpa observehorizontal.Autoscaler) (Observed, bool) {
 // has: another instance may have done that just before this one began to lead. If the condition ScaledToZero ended
 // because of a count from before that, the target would stay at zero. After its own writes this instance knows the
 // count.
-func (r *Record) mayBeBehind(hpa observehorizontal.Autoscaler, known *autoscalingv1.Scale) bool {
-	return r.cached.at.IsZero() && known != nil && known.Spec.Replicas > 0 && hpa.Workload == nil &&
-		observehorizontal.ScaledToZero(hpa.HorizontalPodAutoscaler)
+func (r *Record) mayBeBehind(autoscaler observehorizontal.Autoscaler, known *autoscalingv1.Scale) bool {
+	return r.cached.at.IsZero() && known != nil && known.Spec.Replicas > 0 && !autoscaler.IsWorkload() &&
+		autoscaler.ScaledToZero()
 }
 
 // isUsable reports whether the last answer serves this decision. It does for a sync period, as
@@ -126,7 +126,7 @@ func (s *Scaler) isUsable(r *Record, ref autoscalingv2.CrossVersionObjectReferen
 // read asks the API server for the scale. No worker is kept meanwhile. The HPA may be another
 // afterwards, as the answer may have taken seconds.
 func (s *Scaler) read(
-	ctx context.Context, r *Record, hpa observehorizontal.Autoscaler, kind schema.GroupKind, began time.Time,
+	ctx context.Context, r *Record, autoscaler observehorizontal.Autoscaler, kind schema.GroupKind, began time.Time,
 ) error {
 	r.changes.setPods(false)
 	var target scale.Target
@@ -141,7 +141,7 @@ func (s *Scaler) read(
 			return
 		}
 		defer s.Reads.Release(kind)
-		target, err = s.scales.ReadMapped(ctx, mappings, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name)
+		target, err = s.scales.ReadMapped(ctx, mappings, autoscaler.Namespace, autoscaler.Target().Name)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -149,14 +149,14 @@ func (s *Scaler) read(
 	if errors.Is(err, calls.ErrNoSlot) {
 		err = fmt.Errorf("reading the scale: %w", err)
 	}
-	s.store(r, hpa, target, err)
-	return s.Unchanged(hpa)
+	s.store(r, autoscaler, target, err)
+	return s.Unchanged(autoscaler)
 }
 
 // store keeps an answer of the API server.
-func (s *Scaler) store(r *Record, hpa observehorizontal.Autoscaler, target scale.Target, err error) {
+func (s *Scaler) store(r *Record, autoscaler observehorizontal.Autoscaler, target scale.Target, err error) {
 	c := &r.cached
-	c.ref, c.target, c.err, c.at = hpa.Spec.ScaleTargetRef, target, err, time.Now()
+	c.ref, c.target, c.err, c.at = autoscaler.Target(), target, err, time.Now()
 	c.backoff.Note(err, s.SyncPeriod)
 	if err == nil {
 		// An informer may not show it yet.

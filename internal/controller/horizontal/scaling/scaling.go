@@ -77,12 +77,12 @@ func New(cfg *Config) (*Scaler, error) {
 }
 
 // TargetOf names what the HPA scales; false if the reference can name nothing.
-func TargetOf(hpa observehorizontal.Autoscaler) (targets.ID, bool) {
-	kind, err := scale.KindOf(hpa.Spec.ScaleTargetRef)
+func TargetOf(autoscaler observehorizontal.Autoscaler) (targets.ID, bool) {
+	kind, err := scale.KindOf(autoscaler.Target())
 	if err != nil {
 		return targets.ID{}, false
 	}
-	return targets.IDOf(kind, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name), true
+	return targets.IDOf(kind, autoscaler.Namespace, autoscaler.Target().Name), true
 }
 
 // Record is what is known of the scale of an HPA's target from one decision to the next. The

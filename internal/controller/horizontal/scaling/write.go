@@ -37,11 +37,11 @@ var (
 
 // Change is a replica count that was decided on.
 type Change struct {
-	HPA     observehorizontal.Autoscaler
-	Record  *Record
-	Contest *takeover.Contest
-	Target  scale.Target
-	Desired int32
+	Autoscaler observehorizontal.Autoscaler
+	Record     *Record
+	Contest    *takeover.Contest
+	Target     scale.Target
+	Desired    int32
 	// Decided is when.
 	Decided time.Time
 	// ContestedUntil is until when it is not written because another writer sets the count too; zero if it may be.
@@ -66,7 +66,7 @@ func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err err
 	case !c.ContestedUntil.IsZero():
 		return time.Time{}, errOverridden
 	}
-	kind, err := scale.KindOf(c.HPA.Spec.ScaleTargetRef)
+	kind, err := scale.KindOf(c.Autoscaler.Target())
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -86,7 +86,7 @@ func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err err
 			func() error { return s.mayCall(ctx, c, kind) })
 	})
 	if now != nil {
-		s.store(c.Record, c.HPA, scale.Target{Resource: c.Target.Resource, Scale: now}, nil)
+		s.store(c.Record, c.Autoscaler, scale.Target{Resource: c.Target.Resource, Scale: now}, nil)
 	}
 	if err != nil {
 		c.Record.changes.write(nil)
@@ -137,11 +137,11 @@ func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind
 		return takeover.ErrContested
 	}
 	target := c.Target.Scale
-	cached, isCached := s.scales.Known(kind, c.HPA.Namespace, c.HPA.Spec.ScaleTargetRef.Name)
+	cached, isCached := s.scales.Known(kind, c.Autoscaler.Namespace, c.Autoscaler.Target().Name)
 	if isCached && (cached.Scale.UID != target.UID || cached.Scale.Spec.Replicas != target.Spec.Replicas) {
 		return scale.ErrMoved
 	}
-	return s.MayScale(c.HPA)
+	return s.MayScale(c.Autoscaler)
 }
 
 // IsGivenUp reports whether a write was given up rather than refused.

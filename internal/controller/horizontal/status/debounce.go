@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
 )
 
@@ -42,26 +42,26 @@ func paceOf(hpas, workloads int, interval time.Duration) rate.Limit {
 // once. A condition that measurement noise can toggle is written once in an interval, and so are
 // numbers, which are never the same twice, if they have moved; those of a WorkloadAutoscaler earlier if they have moved
 // clearly.
-func (w *Writer) isWorthWriting(u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
+func (w *Writer) isWorthWriting(u *Update, before, after *observehorizontal.Status, isUrgent bool) bool {
 	if isUrgent || w.StatusInterval == 0 {
 		return true
 	}
-	if kubestatus.Turned(&u.HPA.Status, after) && time.Since(u.Record.last.turned) >= w.StatusInterval {
+	if kubestatus.Turned(before, after) && time.Since(u.Record.last.turned) >= w.StatusInterval {
 		return true
 	}
 	if !w.mayWriteNumbers(u) {
 		return false
 	}
 	if time.Since(u.Record.last.written) < w.StatusInterval {
-		return workloadstatus.HasMovedClearly(u.HPA, u.decided(after))
+		return workloadstatus.HasMovedClearly(u.Autoscaler, u.decided(after))
 	}
-	return kubestatus.Moved(&u.HPA.Status, after) ||
-		u.HPA.Workload != nil && workloadstatus.HasMoved(u.HPA, u.decided(after))
+	return kubestatus.Moved(before, after) ||
+		u.Autoscaler.IsWorkload() && workloadstatus.HasMoved(u.Autoscaler, u.decided(after))
 }
 
 // turnOf is what the change from the status that is shown is.
-func (w *Writer) turnOf(u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus) turn {
-	was, is, areAll := kubestatus.Turns(&u.HPA.Status, after)
+func (w *Writer) turnOf(u *Update, before, after *observehorizontal.Status) turn {
+	was, is, areAll := kubestatus.Turns(before, after)
 	if !areAll || len(is) == 0 || w.StatusInterval == 0 {
 		return isNews
 	}
@@ -72,7 +72,7 @@ func (w *Writer) turnOf(u *Update, after *autoscalingv2.HorizontalPodAutoscalerS
 // they are none, and the pace allows one more. Until then no status is made for them.
 func (w *Writer) mayWriteNumbers(u *Update) bool {
 	interval := w.StatusInterval
-	if u.HPA.Workload != nil {
+	if u.Autoscaler.IsWorkload() {
 		interval = min(interval, freshInterval)
 	}
 	return time.Since(u.Record.last.written) >= interval && w.numbers.TokensAt(u.Start) >= 1

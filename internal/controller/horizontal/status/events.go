@@ -12,24 +12,24 @@ import (
 
 // Event records an event, unless it is a warning and the same was recorded in the interval
 // before.
-func (w *Writer) Event(hpa observehorizontal.Autoscaler, r *Record, e observehorizontal.Event) {
+func (w *Writer) Event(autoscaler observehorizontal.Autoscaler, r *Record, e observehorizontal.Event) {
 	e.Message = kubeevents.Cut(e.Message)
 	if w.isRepeated(&r.last, e) {
 		return
 	}
-	w.Events.Event(hpa.Object(), e.Type, e.Reason, e.Message)
+	w.Events.Event(autoscaler.Object(), e.Type, e.Reason, e.Message)
 }
 
 // Warn records a warning, unless the same was recorded in the interval before.
-func (w *Writer) Warn(hpa observehorizontal.Autoscaler, r *Record, reason, message string) {
-	w.Event(hpa, r, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
+func (w *Writer) Warn(autoscaler observehorizontal.Autoscaler, r *Record, reason, message string) {
+	w.Event(autoscaler, r, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 }
 
 // Panicked reports a panic over an HPA; isSilent records no event.
-func (w *Writer) Panicked(hpa observehorizontal.Autoscaler, cause any, isSilent bool) {
-	panics.Report(cause, w.Log, w.Series.Panics.Inc, "deciding failed", "object", nameOf(hpa))
+func (w *Writer) Panicked(autoscaler observehorizontal.Autoscaler, cause any, isSilent bool) {
+	panics.Report(cause, w.Log, w.Series.Panics.Inc, "deciding failed", "object", nameOf(autoscaler))
 	if !isSilent {
-		w.Events.Event(hpa.Object(), corev1.EventTypeWarning, "InternalError",
+		w.Events.Event(autoscaler.Object(), corev1.EventTypeWarning, "InternalError",
 			"plimsoll failed on this object and left it as it is; its log says where")
 	}
 }

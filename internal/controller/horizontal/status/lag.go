@@ -19,9 +19,9 @@ const LagPeriods = 2
 // IsBehind reports whether the cached HPA is older than the last status write, so that the
 // decision that began then has to wait. Versions that cannot be compared are taken to be new
 // enough.
-func (w *Writer) IsBehind(r *Record, hpa observehorizontal.Autoscaler, began time.Time, why trigger.Kind) bool {
+func (w *Writer) IsBehind(r *Record, autoscaler observehorizontal.Autoscaler, began time.Time, why trigger.Kind) bool {
 	l := &r.lag
-	isBehind := r.last.version != "" && isOlder(hpa.ResourceVersion, r.last.version)
+	isBehind := r.last.version != "" && isOlder(autoscaler.ResourceVersion, r.last.version)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.isAwaited || why < l.awaited {
@@ -70,15 +70,15 @@ func (w *Writer) endLag(l *lag) {
 // more, and true is returned. Otherwise the cache is really behind, and nothing else in it would
 // be good to decide on.
 func (w *Writer) CheckVersion(
-	ctx context.Context, r *Record, hpa observehorizontal.Autoscaler, began time.Time,
+	ctx context.Context, r *Record, autoscaler observehorizontal.Autoscaler, began time.Time,
 ) (wentBack bool) {
 	if !w.isCheckDue(&r.lag, began) {
 		return false
 	}
-	stored, err := w.read(ctx, hpa, began)
-	if err != nil || stored.GetUID() != hpa.UID || !isOlder(stored.GetResourceVersion(), r.last.version) {
-		w.Log.V(1).Info("the cache is behind the last status write", "object", nameOf(hpa),
-			"cached", hpa.ResourceVersion, "written", r.last.version)
+	stored, err := w.read(ctx, autoscaler, began)
+	if err != nil || stored.GetUID() != autoscaler.UID || !isOlder(stored.GetResourceVersion(), r.last.version) {
+		w.Log.V(1).Info("the cache is behind the last status write", "object", nameOf(autoscaler),
+			"cached", autoscaler.ResourceVersion, "written", r.last.version)
 		return false
 	}
 	w.Series.VersionRegressions.Inc()
@@ -89,15 +89,15 @@ func (w *Writer) CheckVersion(
 	}
 	log.Info("resource versions have gone back, as after etcd was restored; what was written before is no longer "+
 		"waited for",
-		"object", nameOf(hpa), "stored", stored.GetResourceVersion(), "written", r.last.version)
+		"object", nameOf(autoscaler), "stored", stored.GetResourceVersion(), "written", r.last.version)
 	r.last.version = ""
 	return true
 }
 
 // IsStored asks the API server whether the object is still as the cache has it.
-func (w *Writer) IsStored(ctx context.Context, hpa observehorizontal.Autoscaler, since time.Time) bool {
-	stored, err := w.read(ctx, hpa, since)
-	return err == nil && stored.GetUID() == hpa.UID && stored.GetResourceVersion() == hpa.ResourceVersion
+func (w *Writer) IsStored(ctx context.Context, autoscaler observehorizontal.Autoscaler, since time.Time) bool {
+	stored, err := w.read(ctx, autoscaler, since)
+	return err == nil && stored.GetUID() == autoscaler.UID && stored.GetResourceVersion() == autoscaler.ResourceVersion
 }
 
 // isCheckDue reports whether the API server is to be asked, and counts the HPA as stale then.
@@ -126,18 +126,18 @@ func (w *Writer) isFirstRegression() bool {
 
 // read reads the HPA from the API server, not from its caches.
 func (w *Writer) read(
-	ctx context.Context, hpa observehorizontal.Autoscaler, since time.Time,
+	ctx context.Context, autoscaler observehorizontal.Autoscaler, since time.Time,
 ) (stored metav1.Object, err error) {
 	w.Workers.Yield(func() {
-		if err = w.Reads.Acquire(ctx, KindOf(hpa), since, kubestatus.DefaultTimeout); err != nil {
+		if err = w.Reads.Acquire(ctx, KindOf(autoscaler), since, kubestatus.DefaultTimeout); err != nil {
 			return
 		}
-		defer w.Reads.Release(KindOf(hpa))
-		if hpa.Workload != nil {
-			stored, err = w.workloads.Get(ctx, hpa.Workload)
+		defer w.Reads.Release(KindOf(autoscaler))
+		if autoscaler.IsWorkload() {
+			stored, err = w.workloads.Get(ctx, autoscaler.Workload)
 			return
 		}
-		stored, err = w.hpas.Get(ctx, hpa.HorizontalPodAutoscaler)
+		stored, err = w.hpas.Get(ctx, autoscaler.HPA)
 	})
 	return stored, err
 }

@@ -32,12 +32,14 @@ func TestShownIsNotUrgent(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "written") {
 			// As it is after the decision was reported, maybe with other numbers.
-			hpa.Status = observehorizontal.Status(observehorizontal.HPA(hpa), &decision, report, time.Unix(100, 0))
+			written := observehorizontal.StatusAfter(observehorizontal.HPA(hpa), &decision, report, time.Unix(100, 0))
+			hpa.Status = observehorizontal.StatusOfHPA(hpa, &written)
 			report.Rescaled = false
 		}
-		after := observehorizontal.Status(observehorizontal.HPA(hpa), &decision, report, time.Unix(200, 0))
-		is, want := observehorizontal.IsShown(observehorizontal.HPA(hpa), &decision, report), !kubestatus.Urgent(&hpa.Status, &after) &&
-			!kubestatus.Turned(&hpa.Status, &after)
+		a := observehorizontal.HPA(hpa)
+		before, after := a.Status(), observehorizontal.StatusAfter(a, &decision, report, time.Unix(200, 0))
+		is := observehorizontal.IsShown(a, &decision, report)
+		want := !kubestatus.Urgent(&before, &after) && !kubestatus.Turned(&before, &after)
 		if is != want {
 			t.Fatalf("shown: %v, neither urgent nor turned: %v\n%+v\n%+v", is, want, hpa.Status, after)
 		}

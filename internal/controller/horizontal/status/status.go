@@ -24,8 +24,8 @@ import (
 )
 
 // KindOf is what a status is of. Calls about one kind leave the other its slots: a webhook about one may be slow.
-func KindOf(hpa observehorizontal.Autoscaler) schema.GroupKind {
-	if hpa.Workload != nil {
+func KindOf(autoscaler observehorizontal.Autoscaler) schema.GroupKind {
+	if autoscaler.IsWorkload() {
 		return schema.GroupKind{Group: plimsollv1alpha1.SchemeGroupVersion.Group, Kind: "WorkloadAutoscaler"}
 	}
 	return schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}
@@ -94,11 +94,11 @@ type last struct {
 
 // Update is a decision whose outcome is reported.
 type Update struct {
-	HPA      observehorizontal.Autoscaler
-	Record   *Record
-	Contest  *takeover.Contest
-	Policy   *horizontal.Policy
-	Decision *horizontal.Decision
+	Autoscaler observehorizontal.Autoscaler
+	Record     *Record
+	Contest    *takeover.Contest
+	Policy     *horizontal.Policy
+	Decision   *horizontal.Decision
 	// Next is what the decision asks for; of a WorkloadAutoscaler only.
 	Next   horizontal.FollowUp
 	Report statusreport.Report
@@ -128,4 +128,6 @@ type lag struct {
 	isCounted bool
 }
 
-func nameOf(hpa observehorizontal.Autoscaler) string { return hpa.Namespace + "/" + hpa.Name }
+func nameOf(autoscaler observehorizontal.Autoscaler) string {
+	return autoscaler.Namespace + "/" + autoscaler.Name
+}

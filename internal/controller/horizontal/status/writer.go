@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	autoscalingclient "k8s.io/client-go/kubernetes/typed/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
@@ -32,7 +31,7 @@ func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Con
 // is that of the status write.
 func (w *Writer) Write(ctx context.Context, u *Update) error {
 	for _, event := range observehorizontal.Events(&u.Report) {
-		w.Event(u.HPA, u.Record, event)
+		w.Event(u.Autoscaler, u.Record, event)
 	}
 	w.log(u)
 	return w.writeStatus(ctx, u)
@@ -42,11 +41,11 @@ func (w *Writer) log(u *Update) {
 	d, r := u.Decision, &u.Report
 	// The arguments are made only where a line is written.
 	if log := w.Log.V(1); r.Rescaled {
-		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler),
+		w.Log.Info("scaled", "object", nameOf(u.Autoscaler), "target", u.Autoscaler.TargetName(),
 			"current",
 			d.Current, "desired", d.Desired, "reason", r.Reason)
 	} else if log.Enabled() {
-		log.Info("decided", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler),
+		log.Info("decided", "object", nameOf(u.Autoscaler), "target", u.Autoscaler.TargetName(),
 			"current",
 			d.Current, "desired", d.Desired,
 			"branch", d.Branch.String(), "error", r.Error)
@@ -60,13 +59,14 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 	}
 	due := last.due
 	last.due = time.Time{}
-	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA, u.Decision, r) {
+	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.Autoscaler, u.Decision, r) {
 		return nil
 	}
-	after := observehorizontal.Status(u.HPA, u.Decision, r, time.Now())
-	turn := w.turnOf(u, &after)
-	isUrgent := turn != isFlap && kubestatus.Urgent(&u.HPA.Status, &after)
-	if !w.isWorthWriting(u, &after, isUrgent) {
+	before := u.Autoscaler.Status()
+	after := observehorizontal.StatusAfter(u.Autoscaler, u.Decision, r, time.Now())
+	turn := w.turnOf(u, &before, &after)
+	isUrgent := turn != isFlap && kubestatus.Urgent(&before, &after)
+	if !w.isWorthWriting(u, &before, &after, isUrgent) {
 		return nil
 	}
 	var version string
@@ -87,7 +87,7 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 		}
 		return nil
 	}
-	if version != "" && kubestatus.Turned(&u.HPA.Status, &after) {
+	if version != "" && kubestatus.Turned(&before, &after) {
 		last.turn(turn)
 	}
 	w.note(u, version, err)
@@ -96,17 +96,18 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 
 // store writes the status of the object's kind, and returns the object's new resource version.
 func (w *Writer) store(
-	ctx context.Context, u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus,
+	ctx context.Context, u *Update, after *observehorizontal.Status,
 ) (version string, err error) {
-	if u.HPA.Workload == nil {
-		return w.hpas.Write(ctx, u.HPA.HorizontalPodAutoscaler, after)
+	if u.Autoscaler.IsWorkload() {
+		status := workloadstatus.Of(u.Autoscaler, u.decided(after))
+		return w.workloads.Write(ctx, u.Autoscaler.Workload, &status)
 	}
-	status := workloadstatus.Of(u.HPA, u.decided(after))
-	return w.workloads.Write(ctx, u.HPA.Workload, &status)
+	status := observehorizontal.StatusOfHPA(u.Autoscaler.HPA, after)
+	return w.hpas.Write(ctx, u.Autoscaler.HPA, &status)
 }
 
 // decided is what the status of a WorkloadAutoscaler is made of.
-func (u *Update) decided(after *autoscalingv2.HorizontalPodAutoscalerStatus) *workloadstatus.Decided {
+func (u *Update) decided(after *observehorizontal.Status) *workloadstatus.Decided {
 	return &workloadstatus.Decided{Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next}
 }
 
@@ -114,8 +115,8 @@ func (u *Update) decided(after *autoscalingv2.HorizontalPodAutoscalerStatus) *wo
 func (w *Writer) note(u *Update, version string, err error) {
 	u.Record.last.backoff.Note(err, w.SyncPeriod)
 	if err != nil {
-		w.Warn(u.HPA, u.Record, "FailedUpdateStatus", causeOf(err))
-		w.Log.V(1).Info("status not written", "object", nameOf(u.HPA), "why", err.Error())
+		w.Warn(u.Autoscaler, u.Record, "FailedUpdateStatus", causeOf(err))
+		w.Log.V(1).Info("status not written", "object", nameOf(u.Autoscaler), "why", err.Error())
 	}
 	if version != "" {
 		u.Record.Written(version)
@@ -134,10 +135,10 @@ func causeOf(err error) string {
 // long as a call may take.
 func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, call func()) (isDone bool) {
 	w.Workers.Yield(func() {
-		if err := w.Writes.Acquire(ctx, KindOf(u.HPA), since, kubestatus.DefaultTimeout); err != nil {
+		if err := w.Writes.Acquire(ctx, KindOf(u.Autoscaler), since, kubestatus.DefaultTimeout); err != nil {
 			return
 		}
-		defer w.Writes.Release(KindOf(u.HPA))
+		defer w.Writes.Release(KindOf(u.Autoscaler))
 		if isDone = mayWrite(ctx, u); isDone {
 			call()
 		}
@@ -147,11 +148,11 @@ func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, ca
 
 // writeIfFree writes a status, unless all slots are in use.
 func (w *Writer) writeIfFree(ctx context.Context, u *Update, call func()) (isDone bool) {
-	if !w.Writes.TryAcquire(KindOf(u.HPA)) {
+	if !w.Writes.TryAcquire(KindOf(u.Autoscaler)) {
 		return false
 	}
 	w.Workers.Yield(func() {
-		defer w.Writes.Release(KindOf(u.HPA))
+		defer w.Writes.Release(KindOf(u.Autoscaler))
 		if isDone = mayWrite(ctx, u); isDone {
 			call()
 		}
@@ -167,10 +168,10 @@ func mayWrite(ctx context.Context, u *Update) bool {
 
 // Begin forgets what was written of another HPA of the same name. Numbers in the status of an
 // HPA that is new to this program keep their interval where another instance wrote them.
-func (w *Writer) Begin(r *Record, hpa observehorizontal.Autoscaler, now time.Time) {
+func (w *Writer) Begin(r *Record, autoscaler observehorizontal.Autoscaler, now time.Time) {
 	r.last = last{}
-	for i := range hpa.ManagedFields {
-		entry := &hpa.ManagedFields[i]
+	for i := range autoscaler.ManagedFields {
+		entry := &autoscaler.ManagedFields[i]
 		if entry.Subresource != "status" || entry.Manager != w.FieldManager || entry.Time == nil {
 			continue
 		}

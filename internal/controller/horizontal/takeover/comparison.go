@@ -64,8 +64,9 @@ type Actual struct {
 	isKnown bool
 	// isFresh says that it has only just decided.
 	isFresh bool
-	// hasScaled says that it changed the replica count since the last decision here.
+	// hasScaled says that it changed the replica count since the last decision here, scaledAt when.
 	hasScaled        bool
+	scaledAt         *metav1.Time
 	current, desired int32
 }
 
@@ -73,10 +74,13 @@ type Actual struct {
 // scaled, the decision is made on the replica count that it started from, and on the pods of that
 // time: its write came milliseconds before.
 func (c *Comparison) Follow(
-	hpa observehorizontal.Autoscaler, hasTarget bool, o *horizontal.Observation,
+	hpa *autoscalingv2.HorizontalPodAutoscaler, hasTarget bool, o *horizontal.Observation,
 ) Actual {
 	status, h := &hpa.Status, &c.history
-	a := Actual{isFresh: c.isFresh.Swap(false), current: status.CurrentReplicas, desired: status.DesiredReplicas}
+	a := Actual{
+		isFresh: c.isFresh.Swap(false), current: status.CurrentReplicas, desired: status.DesiredReplicas,
+		scaledAt: status.LastScaleTime,
+	}
 	a.hasScaled = h.isKnown && !status.LastScaleTime.Equal(h.scaledAt)
 	h.isKnown, h.scaledAt = true, status.LastScaleTime
 	if !succeeded(status) {
@@ -93,9 +97,9 @@ func (c *Comparison) Follow(
 }
 
 // Pods are those of the decision.
-func (a *Actual) Pods(hpa observehorizontal.Autoscaler, pods []*observe.Pod) []*observe.Pod {
+func (a *Actual) Pods(pods []*observe.Pod) []*observe.Pod {
 	if a.hasScaled {
-		return beforeScaling(pods, hpa.Status.LastScaleTime)
+		return beforeScaling(pods, a.scaledAt)
 	}
 	return pods
 }
@@ -148,7 +152,7 @@ func (c *Comparison) Record(now time.Time, d *Compared, state horizontal.State) 
 	if a.hasScaled && a.desired != a.current {
 		pending := behavior.PendingOf(d.Policy.Behavior, a.current, a.desired)
 		state.Pending = &pending
-		state = horizontal.Settle(state, horizontal.Outcome{At: d.HPA.Status.LastScaleTime.Time})
+		state = horizontal.Settle(state, horizontal.Outcome{At: a.scaledAt.Time})
 	}
 	c.history.recorded = now
 	return state
@@ -156,11 +160,11 @@ func (c *Comparison) Record(now time.Time, d *Compared, state horizontal.State) 
 
 // Compared is a decision that is compared.
 type Compared struct {
-	HPA      observehorizontal.Autoscaler
-	Policy   *horizontal.Policy
-	Actual   *Actual
-	Decision *horizontal.Decision
-	Report   *statusreport.Report
+	Autoscaler observehorizontal.Autoscaler
+	Policy     *horizontal.Policy
+	Actual     *Actual
+	Decision   *horizontal.Decision
+	Report     *statusreport.Report
 }
 
 // Compare counts and logs how the two decisions differ, where that is certain.
@@ -188,7 +192,7 @@ func (c *Comparer) compare(h *history, d *Compared) (result string, isCertain bo
 		return resultReplicas, a.isFresh || a.hasScaled || hasWaited
 	}
 	h.differsSince = time.Time{}
-	if a.isFresh && differingCondition(d.HPA, d.Report) != "" {
+	if a.isFresh && differingCondition(d.Autoscaler.HPA, d.Report) != "" {
 		return resultConditions, true
 	}
 	return resultAgree, true
@@ -196,7 +200,7 @@ func (c *Comparer) compare(h *history, d *Compared) (result string, isCertain bo
 
 // differingCondition names the first condition in which the two differ. Those about the write
 // are not compared.
-func differingCondition(hpa observehorizontal.Autoscaler, r *statusreport.Report) string {
+func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *statusreport.Report) string {
 	for i := range r.Conditions {
 		own := &r.Conditions[i]
 		if own.Type != string(autoscalingv2.ScalingActive) && own.Type != string(autoscalingv2.ScalingLimited) {
@@ -221,18 +225,18 @@ func (c *Comparer) log(h *history, d *Compared, result string) {
 	difference := ""
 	if result != resultAgree {
 		message = "shadow differs in " + result
-		difference = fmt.Sprint(result, d.Decision.Desired, a.desired, differingCondition(d.HPA, d.Report))
+		difference = fmt.Sprint(result, d.Decision.Desired, a.desired, differingCondition(d.Autoscaler.HPA, d.Report))
 	}
 	log := c.Log
 	if !a.hasScaled && (difference == "" || difference == h.logged) {
 		log = log.V(1)
 	}
 	h.logged = difference
-	log.Info(message, "object", nameOf(d.HPA), "target", observehorizontal.TargetName(d.HPA.HorizontalPodAutoscaler),
+	log.Info(message, "object", nameOf(d.Autoscaler), "target", d.Autoscaler.TargetName(),
 		"current",
 		d.Decision.Current,
 		"desired", d.Decision.Desired, "actual", a.desired, "reason", because(d.Report), "actualReason",
-		becauseOther(d.HPA))
+		becauseOther(d.Autoscaler.HPA))
 }
 
 // because is why the replica count is what it is, from the conditions.
@@ -244,7 +248,7 @@ func because(r *statusreport.Report) string {
 	return text
 }
 
-func becauseOther(hpa observehorizontal.Autoscaler) string {
+func becauseOther(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	text := ""
 	for i := range hpa.Status.Conditions {
 		text = joined(text, string(hpa.Status.Conditions[i].Type), hpa.Status.Conditions[i].Reason)

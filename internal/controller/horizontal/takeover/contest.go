@@ -100,38 +100,38 @@ func (d *Detector) Start() {
 
 // Added begins with a new object: the writes in its managedFields are not new ones. Without a status there were none:
 // who may create an object may give it any managedFields.
-func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
+func (d *Detector) Added(c *Contest, autoscaler observehorizontal.Autoscaler) {
 	var w acting.Writes
-	if len(hpa.Status.Conditions) > 0 {
-		w = acting.WritesOf(hpa.ManagedFields, nil, d.FieldManager)
+	if len(autoscaler.Status().Conditions) > 0 {
+		w = acting.WritesOf(autoscaler.ManagedFields, nil, d.FieldManager)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.end(c)
 	c.isAdded = true
-	scope := acting.Scope{Namespace: hpa.Namespace, Rule: d.Mode.rule(hpa.Kind())}
+	scope := acting.Scope{Namespace: autoscaler.Namespace, Rule: d.Mode.rule(autoscaler.Kind())}
 	isFirst := d.cluster.Add(&c.object, scope, &w, time.Now())
-	d.count(c, hpa.Kind())
+	d.count(c, autoscaler.Kind())
 	if isFirst {
-		d.reportLeft(hpa, c.object.Last().By)
+		d.reportLeft(autoscaler, c.object.Last().By)
 	}
 }
 
 // reportLeft reports once that WorkloadAutoscalers are left to another installation of Plimsoll that wrote their
 // statuses before this program watched. It may have been removed, which only its silence shows. It is no news of each
 // object: that would have an event with each start.
-func (d *Detector) reportLeft(hpa observehorizontal.Autoscaler, by string) {
+func (d *Detector) reportLeft(autoscaler observehorizontal.Autoscaler, by string) {
 	wait := d.cluster.Patience(by) + d.Delay
 	d.Log.Info("another installation of plimsoll wrote the statuses of WorkloadAutoscalers last: they are left to that "+
 		"one; if it is removed, this one scales them after this time", "writer", by, "wait", wait.String(), "object",
-		nameOf(hpa))
+		nameOf(autoscaler))
 }
 
 // Updated notices a new status write of another controller. It is one only if the status changed: who may edit the
 // object may write any managedFields, but no status.
-func (d *Detector) Updated(c *Contest, old, hpa observehorizontal.Autoscaler) {
-	w := acting.WritesOf(hpa.ManagedFields, old.ManagedFields, d.FieldManager)
-	if w.Other.By+w.Junior.By != "" && !observehorizontal.IsStatusChanged(old, hpa) {
+func (d *Detector) Updated(c *Contest, old, autoscaler observehorizontal.Autoscaler) {
+	w := acting.WritesOf(autoscaler.ManagedFields, old.ManagedFields, d.FieldManager)
+	if w.Other.By+w.Junior.By != "" && !observehorizontal.StatusChanged(old, autoscaler) {
 		w = acting.Writes{}
 	}
 	now := time.Now()
@@ -145,7 +145,7 @@ func (d *Detector) Updated(c *Contest, old, hpa observehorizontal.Autoscaler) {
 	if c.object.IsContested() && !was {
 		d.Series.Contested.Inc()
 	}
-	d.count(c, hpa.Kind())
+	d.count(c, autoscaler.Kind())
 	pause := d.cluster.Patience(change.Other.By)
 	isJuniorReported := change.Junior.By != "" && now.Sub(c.juniorReported) >= d.Delay
 	if isJuniorReported {
@@ -157,39 +157,39 @@ func (d *Detector) Updated(c *Contest, old, hpa observehorizontal.Autoscaler) {
 			d.Series.ForeignWrites.Inc()
 		}
 	}
-	d.report(hpa, &change, pause)
+	d.report(autoscaler, &change, pause)
 	if isJuniorReported {
-		d.reportJunior(hpa, change.Junior.By)
+		d.reportJunior(autoscaler, change.Junior.By)
 	}
 }
 
 // report reports a controller that writes the object's status.
-func (d *Detector) report(hpa observehorizontal.Autoscaler, change *acting.Change, pause time.Duration) {
-	isAuto := d.Mode.rule(hpa.Kind()) == acting.Evidence
+func (d *Detector) report(autoscaler observehorizontal.Autoscaler, change *acting.Change, pause time.Duration) {
+	isAuto := d.Mode.rule(autoscaler.Kind()) == acting.Evidence
 	warn := func(then string, args ...any) {
-		d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
+		d.Events.Eventf(autoscaler.Object(), corev1.EventTypeWarning, "ScalingContested",
 			"%s writes the status of this object too; plimsoll "+then, append([]any{change.Other.By}, args...)...)
 	}
 	switch {
 	case change.HasStopped && isAuto:
 		d.Log.Info("another controller writes the status of this object: it is left to that controller",
-			"object", nameOf(hpa), "writer", change.Other.By)
+			"object", nameOf(autoscaler), "writer", change.Other.By)
 		warn("leaves it to that controller")
 	case change.HasStopped:
 		d.Log.Info("another controller writes the status of this object: it is not scaled for a while after the "+
-			"last such write", "object", nameOf(hpa), "writer", change.Other.By, "pause", pause.String())
+			"last such write", "object", nameOf(autoscaler), "writer", change.Other.By, "pause", pause.String())
 		warn("does not scale it until %g minutes after the last such write", pause.Minutes())
 	case change.IsFirst && isAuto:
 		d.Log.Info("another controller writes the statuses of HorizontalPodAutoscalers: they are left to it",
-			"writer", change.Other.By, "object", nameOf(hpa))
+			"writer", change.Other.By, "object", nameOf(autoscaler))
 	}
 }
 
 // reportJunior reports another installation of Plimsoll that is to leave the object to this one.
-func (d *Detector) reportJunior(hpa observehorizontal.Autoscaler, by string) {
+func (d *Detector) reportJunior(autoscaler observehorizontal.Autoscaler, by string) {
 	d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it alone",
-		"object", nameOf(hpa), "writer", by)
-	d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
+		"object", nameOf(autoscaler), "writer", by)
+	d.Events.Eventf(autoscaler.Object(), corev1.EventTypeWarning, "ScalingContested",
 		"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it", by)
 }
 
@@ -197,15 +197,15 @@ func (d *Detector) reportJunior(hpa observehorizontal.Autoscaler, by string) {
 // says that this installation acts on it from now on: it is to be treated like one that is new. What
 // happened meanwhile was not seen, and a history with a hole would permit to scale down too early.
 func (d *Detector) State(
-	c *Contest, hpa observehorizontal.Autoscaler,
+	c *Contest, autoscaler observehorizontal.Autoscaler,
 ) (state State, until time.Time, hasBegun bool) {
-	return d.state(c, hpa, func(now time.Time) (State, time.Time) { return d.cluster.StateAt(&c.object, now) })
+	return d.state(c, autoscaler, func(now time.Time) (State, time.Time) { return d.cluster.StateAt(&c.object, now) })
 }
 
 // Compared takes in whether the status of an undecided object differs from what a controller that acts
 // on it would have written. It reports whether this installation acts on the object from now on.
-func (d *Detector) Compared(c *Contest, hpa observehorizontal.Autoscaler, differs bool) (hasBegun bool) {
-	_, _, hasBegun = d.state(c, hpa, func(now time.Time) (State, time.Time) {
+func (d *Detector) Compared(c *Contest, autoscaler observehorizontal.Autoscaler, differs bool) (hasBegun bool) {
+	_, _, hasBegun = d.state(c, autoscaler, func(now time.Time) (State, time.Time) {
 		d.cluster.Compared(&c.object, differs, now)
 		return d.cluster.StateAt(&c.object, now)
 	})
@@ -221,7 +221,7 @@ func (d *Detector) IsFirst(c *Contest) bool {
 }
 
 func (d *Detector) state(
-	c *Contest, hpa observehorizontal.Autoscaler, next func(now time.Time) (State, time.Time),
+	c *Contest, autoscaler observehorizontal.Autoscaler, next func(now time.Time) (State, time.Time),
 ) (state State, until time.Time, hasBegun bool) {
 	d.mu.Lock()
 	wasActing, wasContested := c.object.IsActing(), c.object.IsContested()
@@ -230,28 +230,29 @@ func (d *Detector) state(
 	if hasBegun && wasContested {
 		d.Series.Contested.Dec()
 	}
-	d.count(c, hpa.Kind())
+	d.count(c, autoscaler.Kind())
 	isFirst := d.cluster.Acting() == 1
 	d.mu.Unlock()
 	if hasBegun {
-		d.reportBegun(hpa, wasContested, isFirst)
+		d.reportBegun(autoscaler, wasContested, isFirst)
 	}
 	return state, until, hasBegun
 }
 
 // reportBegun reports that this installation acts on an object on which it did not before.
-func (d *Detector) reportBegun(hpa observehorizontal.Autoscaler, wasContested, isFirst bool) {
+func (d *Detector) reportBegun(autoscaler observehorizontal.Autoscaler, wasContested, isFirst bool) {
 	switch {
 	case wasContested:
 		d.Log.Info("no other controller writes the status of this object any more: it is scaled again", "object",
-			nameOf(hpa))
-		d.Events.Eventf(hpa.Object(), corev1.EventTypeNormal, "ScalingResumed",
+			nameOf(autoscaler))
+		d.Events.Eventf(autoscaler.Object(), corev1.EventTypeNormal, "ScalingResumed",
 			"no other controller has written the status of this object for a while; plimsoll scales it again")
 	case isFirst:
 		d.Log.Info("no other controller writes the statuses of HorizontalPodAutoscalers: plimsoll acts on them",
-			"object", nameOf(hpa))
+			"object", nameOf(autoscaler))
 	default:
-		d.Log.V(1).Info("no other controller writes the status of this object: plimsoll acts on it", "object", nameOf(hpa))
+		d.Log.V(1).Info("no other controller writes the status of this object: plimsoll acts on it", "object",
+			nameOf(autoscaler))
 	}
 }
 
@@ -313,4 +314,6 @@ func (d *Detector) count(c *Contest, kind observe.Kind) {
 	c.state, c.isCounted = state, true
 }
 
-func nameOf(hpa observehorizontal.Autoscaler) string { return hpa.Namespace + "/" + hpa.Name }
+func nameOf(autoscaler observehorizontal.Autoscaler) string {
+	return autoscaler.Namespace + "/" + autoscaler.Name
+}

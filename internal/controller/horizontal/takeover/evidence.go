@@ -1,9 +1,7 @@
 package takeover
 
 import (
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -19,35 +17,25 @@ import (
 // A WorkloadAutoscaler is another Plimsoll's, which writes of each generation that it has seen it. It may
 // want more replicas than it should because of its history, but not fewer.
 func Differs(
-	hpa observehorizontal.Autoscaler, r *statusreport.Report, after *autoscalingv2.HorizontalPodAutoscalerStatus,
+	autoscaler observehorizontal.Autoscaler, r *statusreport.Report, after *observehorizontal.Status,
 ) bool {
-	status := &hpa.Status
+	status := autoscaler.Status()
 	switch {
-	case hpa.Workload != nil && (!isObserved(hpa) || after.DesiredReplicas > status.DesiredReplicas):
+	case autoscaler.IsWorkload() && (!isObserved(autoscaler) || after.DesiredReplicas > status.DesiredReplicas):
 		return true
 	case len(status.Conditions) == 0:
 		return len(after.Conditions) > 0
-	case shows(status, autoscalingv2.AbleToScale, corev1.ConditionFalse):
+	case autoscaler.Condition(statusreport.AbleToScale).Status == condition.False:
 		return false
 	case r.Counts && status.CurrentReplicas != after.CurrentReplicas:
 		return true
 	}
-	return shows(status, autoscalingv2.ScalingActive, corev1.ConditionTrue) && kubestatus.ValuesDiffer(status, after)
+	return autoscaler.Condition(statusreport.ScalingActive).Status == condition.True &&
+		kubestatus.ValuesDiffer(&status, after)
 }
 
-func isObserved(hpa observehorizontal.Autoscaler) bool {
-	observed := hpa.Status.ObservedGeneration
-	return observed != nil && *observed >= hpa.Generation
-}
-
-func shows(
-	status *autoscalingv2.HorizontalPodAutoscalerStatus,
-	kind autoscalingv2.HorizontalPodAutoscalerConditionType, value corev1.ConditionStatus,
-) bool {
-	for i := range status.Conditions {
-		if status.Conditions[i].Type == kind {
-			return status.Conditions[i].Status == value
-		}
-	}
-	return false
+// isObserved reports whether the status is about the object as it is, or a newer state of it.
+func isObserved(autoscaler observehorizontal.Autoscaler) bool {
+	observed := autoscaler.Counts().ObservedGeneration
+	return observed != nil && *observed >= autoscaler.Generation
 }

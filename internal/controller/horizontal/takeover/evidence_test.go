@@ -6,6 +6,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -63,8 +64,7 @@ func TestDiffers(t *testing.T) {
 			if tt.after != nil {
 				tt.after(after)
 			}
-			hpa := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *stored})
-			if got := Differs(hpa, &statusreport.Report{Counts: true}, after); got != tt.want {
+			if got := Differs(hpaWith(stored), &statusreport.Report{Counts: true}, statusOf(after)); got != tt.want {
 				t.Errorf("differs: %t", got)
 			}
 		})
@@ -85,16 +85,30 @@ func TestWorkloadAutoscalerDiffers(t *testing.T) {
 		"fewer, without history": {observed: ptr.To[int64](3), desired: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hpa := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *fine()})
-			hpa.Generation, hpa.Status.ObservedGeneration = 3, tt.observed
-			hpa.Workload = &plimsollv1alpha1.WorkloadAutoscaler{}
+			wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+			wla.Status = plimsollv1alpha1.WorkloadAutoscalerStatus{
+				ObservedGeneration: tt.observed, CurrentReplicas: 2, DesiredReplicas: 2, Conditions: []metav1.Condition{
+					{Type: statusreport.AbleToScale, Status: metav1.ConditionTrue},
+					{Type: statusreport.ScalingActive, Status: metav1.ConditionTrue},
+				},
+			}
 			after := fine()
 			after.DesiredReplicas = tt.desired
-			if got := Differs(hpa, &statusreport.Report{Counts: true}, after); got != tt.want {
+			got := Differs(observehorizontal.WorkloadAutoscaler(wla), &statusreport.Report{Counts: true}, statusOf(after))
+			if got != tt.want {
 				t.Errorf("differs: %t", got)
 			}
 		})
 	}
+}
+
+func hpaWith(status *autoscalingv2.HorizontalPodAutoscalerStatus) observehorizontal.Autoscaler {
+	return observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *status})
+}
+
+func statusOf(status *autoscalingv2.HorizontalPodAutoscalerStatus) *observehorizontal.Status {
+	s := hpaWith(status).Status()
+	return &s
 }
 
 func fine() *autoscalingv2.HorizontalPodAutoscalerStatus {

@@ -19,24 +19,24 @@ type Followed struct {
 	isKnown bool
 	count   int32
 	// refusal is the last one because of an HPA, until when it stays in force without that one; zero while it is there.
-	refusal statusreport.Refusal
+	refusal horizontal.Refusal
 	until   time.Time
 }
 
 // Refusal is why the WorkloadAutoscaler does not act now, where other is because of the other autoscaler that its
 // target has; the zero value is nothing.
-func (f *Followed) Refusal(now time.Time, other statusreport.Refusal, isHPA bool) statusreport.Refusal {
+func (f *Followed) Refusal(now time.Time, other horizontal.Refusal, isHPA bool) horizontal.Refusal {
 	switch {
 	case other.Reason != "":
 		if f.refusal, f.until = other, (time.Time{}); !isHPA {
-			f.refusal = statusreport.Refusal{}
+			f.refusal = horizontal.Refusal{}
 		}
 		return other
 	case f.refusal.Reason == "":
 	case f.until.IsZero():
 		f.until = now.Add(handoverPause)
 	case !now.Before(f.until):
-		f.refusal, f.until = statusreport.Refusal{}, time.Time{}
+		f.refusal, f.until = horizontal.Refusal{}, time.Time{}
 	}
 	return f.refusal
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
@@ -11,12 +12,12 @@ import (
 // it. It pauses for no other WorkloadAutoscaler.
 func TestHandoverPause(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	other, none := statusreport.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web"}, statusreport.Refusal{}
+	other, none := horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web"}, horizontal.Refusal{}
 	for i, isHPA := range []bool{true, false} {
 		var f Followed
 		for step, c := range []struct {
 			after       time.Duration
-			other, want statusreport.Refusal
+			other, want horizontal.Refusal
 			due         time.Duration
 		}{
 			{0, none, none, time.Minute},

@@ -49,9 +49,9 @@ func New(all Informers, skips bool) (*Finder, error) {
 func targetOf(object any) ([]string, error) {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		return []string{key(o.Namespace, autoscalingv1.CrossVersionObjectReference(o.Spec.ScaleTargetRef))}, nil
+		return []string{keyOf(observehorizontal.HPA(o))}, nil
 	case *observehorizontal.Autoscaler:
-		return targetOf(o.HorizontalPodAutoscaler)
+		return []string{keyOf(*o)}, nil
 	case *vpav1.VerticalPodAutoscaler:
 		if o.Spec.TargetRef == nil {
 			return nil, nil
@@ -60,6 +60,10 @@ func targetOf(object any) ([]string, error) {
 	default:
 		return nil, nil
 	}
+}
+
+func keyOf(a observehorizontal.Autoscaler) string {
+	return key(a.Namespace, autoscalingv1.CrossVersionObjectReference(a.Target()))
 }
 
 // key leaves the version out, which references may leave out too.
@@ -78,7 +82,7 @@ func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string)
 	for _, object := range slices.Concat(f.at(f.horizontals, target), f.at(f.workloads, target)) {
 		switch o := object.(type) {
 		case *autoscalingv2.HorizontalPodAutoscaler:
-			others = append(others, observevertical.HorizontalOf(o))
+			others = append(others, observevertical.HorizontalOf(observehorizontal.HPA(o)))
 		case *observehorizontal.Autoscaler:
 			others = append(others, observevertical.HorizontalsOf(*o)...)
 		}
@@ -89,14 +93,13 @@ func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string)
 	return conflict.Find(verticalOf(v), others, containers)
 }
 
-// OfHorizontal says how a vertical autoscaler is in the way of this HPA, or of a
-// WorkloadAutoscaler with this spec; empty if none is.
-func (f *Finder) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
-	objects := f.at(f.verticals, key(hpa.Namespace, autoscalingv1.CrossVersionObjectReference(hpa.Spec.ScaleTargetRef)))
+// OfHorizontal says how a vertical autoscaler is in the way of this one; empty if none is.
+func (f *Finder) OfHorizontal(a observehorizontal.Autoscaler) string {
+	objects := f.at(f.verticals, keyOf(a))
 	if len(objects) == 0 {
 		return ""
 	}
-	h := observevertical.HorizontalOf(hpa)
+	h := observevertical.HorizontalOf(a)
 	if len(h.Targets) == 0 {
 		return ""
 	}

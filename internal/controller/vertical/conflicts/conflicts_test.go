@@ -134,7 +134,7 @@ func TestWorkloadAutoscalers(t *testing.T) {
 			t.Errorf("%s: the vertical side conflicts with %q, want %q", mode, got, want)
 		}
 		// A preview shows what would be.
-		said := f.OfHorizontal(wla.HorizontalPodAutoscaler)
+		said := f.OfHorizontal(*wla)
 		if !strings.Contains(said, "which the VerticalPodAutoscaler sizes controls") {
 			t.Errorf("%s: the horizontal side says %q", mode, said)
 		}
@@ -159,7 +159,7 @@ func TestOfHorizontal(t *testing.T) {
 		"AverageValue":                        {horizontal("web", nil), vpaOf(vpav1.UpdateModeRecreate, "app"), ""},
 		"nobody there":                        {hpa, horizontal("also", ptr.To[int32](1)), ""},
 	} {
-		got := finder(t, c.with).OfHorizontal(c.hpa)
+		got := finder(t, c.with).OfHorizontal(observehorizontal.HPA(c.hpa))
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: it says %q, want %q", why, got, c.want)
 		}
@@ -172,7 +172,7 @@ func TestKindInLowerCase(t *testing.T) {
 		hpa, v := horizontal("web", ptr.To[int32](50)), vpaOf(vpav1.UpdateModeRecreate, "app")
 		hpa.Spec.ScaleTargetRef.Kind, v.Spec.TargetRef.Kind = kinds[0], kinds[1]
 		f := finder(t, hpa, v)
-		if f.OfHorizontal(hpa) == "" || len(f.OfVertical(v, []string{"app"})) != 1 {
+		if f.OfHorizontal(observehorizontal.HPA(hpa)) == "" || len(f.OfVertical(v, []string{"app"})) != 1 {
 			t.Errorf("HPA of %s, VPA of %s: no conflict", kinds[0], kinds[1])
 		}
 	}
@@ -187,12 +187,12 @@ func TestAnotherGroup(t *testing.T) {
 	if got := f.OfVertical(v, []string{"app"}); len(got) != 0 {
 		t.Errorf("conflicts %+v", got)
 	}
-	if got := f.OfHorizontal(h); got != "" {
+	if got := f.OfHorizontal(observehorizontal.HPA(h)); got != "" {
 		t.Errorf("a conflict: %s", got)
 	}
 	v.Spec.TargetRef.APIVersion = "apps.example.com/v2"
 	f = finder(t, h, v)
-	if len(f.OfVertical(v, []string{"app"})) != 1 || f.OfHorizontal(h) == "" {
+	if len(f.OfVertical(v, []string{"app"})) != 1 || f.OfHorizontal(observehorizontal.HPA(h)) == "" {
 		t.Error("no conflict on the same Deployment by another version")
 	}
 }

@@ -16,9 +16,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/checkpoints"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/history"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
@@ -40,7 +38,7 @@ var _ Targets = (*ownership.Tree)(nil)
 
 // Store is the API server's part of status and checkpoints.
 type Store interface {
-	status.Client
+	StatusClient
 	checkpoints.Client
 }
 
@@ -65,7 +63,7 @@ type Config struct {
 	SkipsConflicts bool
 	// History is where the past comes from; nil for checkpoints. With it there are no
 	// checkpoints, as upstream.
-	History    history.Source
+	History    HistorySource
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer
 	Log        logr.Logger

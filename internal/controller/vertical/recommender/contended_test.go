@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
 // TestContentionIsSaid: a container that its limit stops is reported in the status,
@@ -43,7 +43,7 @@ func TestContentionIsSaid(t *testing.T) {
 			}
 		})
 		w.pass(5 * time.Minute)
-		c := w.condition("web", finding.CPUContended.String())
+		c := w.condition("web", status.CPUContended.String())
 		if c == nil || c.Status != "True" ||
 			!strings.Contains(c.Message, "container app wants more CPU than it gets: its limit stops it") {
 			t.Fatalf("the condition is %+v", c)
@@ -55,14 +55,14 @@ func TestContentionIsSaid(t *testing.T) {
 		set := func(share float64) { mu.Lock(); throttled = share; mu.Unlock() }
 		set(0.15)
 		w.pass(5 * time.Minute)
-		if c := w.condition("web", finding.CPUContended.String()); c == nil || c.LastTransitionTime != since {
+		if c := w.condition("web", status.CPUContended.String()); c == nil || c.LastTransitionTime != since {
 			t.Errorf("a little less, and the condition is %+v", c)
 		}
 		mu.Lock()
 		isRead = false
 		mu.Unlock()
 		w.pass(5 * time.Minute)
-		if c := w.condition("web", finding.CPUContended.String()); c == nil || c.LastTransitionTime != since {
+		if c := w.condition("web", status.CPUContended.String()); c == nil || c.LastTransitionTime != since {
 			t.Errorf("while no node is read, nothing is known, and the condition is %+v", c)
 		}
 		mu.Lock()
@@ -70,7 +70,7 @@ func TestContentionIsSaid(t *testing.T) {
 		mu.Unlock()
 		set(0) // without a limit there are no periods
 		w.pass(5 * time.Minute)
-		if c := w.condition("web", finding.CPUContended.String()); c != nil {
+		if c := w.condition("web", status.CPUContended.String()); c != nil {
 			t.Errorf("when it is over the condition is still there: %+v", c)
 		}
 		if n := strings.Count(strings.Join(w.logs, "\n"), "unavailable on some nodes"); n != 1 {

@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
-// references are what the objects name, with their namespaces.
 func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
 	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
 		for _, w := range works {

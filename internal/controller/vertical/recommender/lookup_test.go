@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
@@ -103,20 +103,20 @@ func TestMissingMetrics(t *testing.T) {
 		w.autoscaler("empty")
 		w.start()
 		w.pass(2 * time.Minute)
-		if c := w.condition("web", finding.MetricsMissing.String()); c != nil {
+		if c := w.condition("web", status.MetricsMissing.String()); c != nil {
 			t.Errorf("said too soon: %v", c)
 		}
 		w.pass(time.Hour)
-		if c := w.condition("web", finding.MetricsMissing.String()); c == nil ||
-			w.warnings("web", finding.MetricsMissing.String()) != 1 {
+		if c := w.condition("web", status.MetricsMissing.String()); c == nil ||
+			w.warnings("web", status.MetricsMissing.String()) != 1 {
 			t.Errorf("the condition is %v, the events are %v", c, w.told)
 		}
-		if c := w.condition("empty", finding.MetricsMissing.String()); c != nil {
+		if c := w.condition("empty", status.MetricsMissing.String()); c != nil {
 			t.Errorf("without pods: %v", c)
 		}
 		w.do(func() { w.milli["web"] = 100 })
 		w.pass(2 * time.Minute)
-		if c := w.condition("web", finding.MetricsMissing.String()); c != nil {
+		if c := w.condition("web", status.MetricsMissing.String()); c != nil {
 			t.Errorf("it stays: %v", c)
 		}
 	})

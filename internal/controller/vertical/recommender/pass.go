@@ -10,12 +10,8 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/checkpoints"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/findings"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/history"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -26,8 +22,8 @@ import (
 // passes decide objects, and write what was decided. One pass runs at a time.
 type passes struct {
 	config   *Config
-	series   *monitor.Series
-	statuses *status.Writer
+	series   *Series
+	statuses *statusWriter
 	// These are fed while no pass runs, too.
 	pods    *podindex.Index
 	ooms    *oom.Watcher
@@ -36,7 +32,7 @@ type passes struct {
 	tracks      *tracks
 	checkpoints *checkpoints.Store
 	// history is nil where checkpoints have the past.
-	history *history.History
+	history *pastUse
 	// unreadable are the objects of the last pass whose spec could not be read.
 	unreadable []*vpav1.VerticalPodAutoscaler
 	// hasPassed is set after the first pass.
@@ -45,7 +41,7 @@ type passes struct {
 
 // newPasses makes what passes need. wake is called when a container ran out of memory.
 func newPasses(cfg *Config, wake func()) (*passes, error) {
-	series, err := monitor.New(cfg.Registerer)
+	series, err := NewSeries(cfg.Registerer)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +49,7 @@ func newPasses(cfg *Config, wake func()) (*passes, error) {
 		config: cfg, series: series, tracks: newTracks(),
 		pods: podindex.New(), ooms: oom.NewWatcher(cfg.Pods.Pod, cfg.Policy.Usage.Divergences, wake),
 	}
-	p.statuses = &status.Writer{
+	p.statuses = &statusWriter{
 		Client: cfg.Store, Events: cfg.Events, Log: cfg.Log, Workers: cfg.Workers, Recommended: series.Recommended,
 		Guard: p.guard,
 	}
@@ -63,7 +59,7 @@ func newPasses(cfg *Config, wake func()) (*passes, error) {
 		FlushTimeout: cfg.FlushTimeout, Workers: cfg.Workers, Log: cfg.Log,
 	})
 	if cfg.History != nil {
-		p.history = &history.History{Source: cfg.History, Log: cfg.Log}
+		p.history = &pastUse{Source: cfg.History, Log: cfg.Log}
 	}
 	p.sampler = sampling.New(sampling.Config{
 		Sources: cfg.Sources, Pods: p.pods, Policy: &cfg.Policy, Namespace: cfg.Namespace, Interval: cfg.Interval,
@@ -120,9 +116,9 @@ func (p *passes) pass(ctx context.Context, now time.Time, of scope) {
 		})
 	}
 	timer.Step("LoadMetrics")
-	statuses := make([]status.Update, len(decided))
+	statuses := make([]statusUpdate, len(decided))
 	for i, w := range decided {
-		statuses[i] = status.Update{VPA: w.object, Decision: &w.decision}
+		statuses[i] = statusUpdate{VPA: w.object, Decision: &w.decision}
 	}
 	p.statuses.Write(ctx, statuses)
 	p.statuses.WriteUnreadable(ctx, p.unreadable)
@@ -167,7 +163,7 @@ func (p *passes) finish(ctx context.Context, now time.Time) {
 
 // report shows in the series what a pass over all objects came to.
 func (p *passes) report(works []*work) {
-	outcomes := make([]monitor.Outcome, len(works))
+	outcomes := make([]outcomeOfPass, len(works))
 	for i, w := range works {
 		outcomes[i] = w.outcome()
 	}
@@ -187,7 +183,7 @@ func (p *passes) load(ctx context.Context, now time.Time, of scope) []*work {
 	slices.SortFunc(readable, func(a, b *vpav1.VerticalPodAutoscaler) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	sharedTargets := findings.SharedTargets(readable)
+	sharedTargets := sharedTargets(readable)
 	var works, anew []*work
 	for _, object := range readable {
 		w := &work{object: object, track: p.track(now, object), isWhole: of.isWhole}
@@ -267,7 +263,7 @@ func (p *passes) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	if p.config.Conflicts != nil {
 		o.Conflicts, o.SkipsConflicts = p.config.Conflicts(w.object, names), p.config.SkipsConflicts
 	}
-	o.Findings = w.track.checks.Of(now, findings.Facts{
+	o.Findings = w.track.checks.Of(now, workloadFacts{
 		VPA: w.object, SharedTarget: w.track.sharedTarget, IsRunning: w.isRunning, Interval: p.config.Interval,
 	}, &o)
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)

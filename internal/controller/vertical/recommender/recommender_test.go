@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
@@ -335,9 +335,9 @@ func TestBadObjects(t *testing.T) {
 			"gone":    {"ConfigUnsupported", "Deployment shop/gone does not exist"},
 			"strange": {"ConfigUnsupported", "unhandled targetRef"},
 			"crash":   {"ConfigUnsupported", "Cannot read targetRef"},
-			"twin":    {finding.TargetShared.String(), "Deployment twin has several: twin, twin2; twin applies to its pods"},
-			"twin2":   {finding.TargetShared.String(), "pods get what twin says"},
-			"narrow":  {finding.ConfigInvalid.String(), "max"},
+			"twin":    {status.TargetShared.String(), "Deployment twin has several: twin, twin2; twin applies to its pods"},
+			"twin2":   {status.TargetShared.String(), "twin applies to its pods"},
+			"narrow":  {status.ConfigInvalid.String(), "max"},
 		} {
 			c := w.condition(name, want.kind)
 			if c == nil || c.Status != corev1.ConditionTrue || !strings.Contains(c.Message, want.message) {
@@ -359,7 +359,7 @@ func TestBadObjects(t *testing.T) {
 		w.do(func() { delete(w.stored, "twin2") })
 		w.objects.Delete(&vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "twin2"}})
 		w.pass(time.Minute)
-		if c := w.condition("twin", finding.TargetShared.String()); c != nil {
+		if c := w.condition("twin", status.TargetShared.String()); c != nil {
 			t.Errorf("nobody shares it any more: %v", c)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/checkpoints"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/findings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -36,7 +35,7 @@ type track struct {
 	// sharedTarget is the message of the objects that have the same workload.
 	sharedTarget string
 	state        recommend.State
-	checks       findings.Checks
+	checks       findingChecks
 }
 
 // workload is what a reference names.
@@ -166,7 +165,6 @@ func (s *tracks) All() iter.Seq[checkpoints.Autoscaler] {
 	}
 }
 
-// saved is what checkpoints hold of a track.
 func (t *track) saved() checkpoints.Autoscaler {
 	return checkpoints.Autoscaler{Name: t.name, State: &t.state, LookupFailed: t.lookup.Problem != ""}
 }

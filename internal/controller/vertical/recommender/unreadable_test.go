@@ -6,7 +6,6 @@ import (
 	"time"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/status"
 )
 
 // store puts an object as the informer reads it: one that cannot be read has no spec.
@@ -43,12 +42,12 @@ func TestUnreadableObject(t *testing.T) {
 		w.do(func() { w.milli["api"] = 1000 })
 		w.pass(2 * time.Second)
 		c := w.condition("web", "ConfigUnsupported")
-		if c == nil || c.Status != "True" || c.Reason != status.Unreadable || c.Message == "" {
+		if c == nil || c.Status != "True" || c.Reason != Unreadable || c.Message == "" {
 			t.Fatalf("the condition is %+v", c)
 		}
 		written := w.statuses["web"]
 		w.pass(25 * time.Minute) // two collections of checkpoints
-		if n, warnings := w.statuses["web"], w.warnings("web", status.Unreadable); n != written || warnings != 1 {
+		if n, warnings := w.statuses["web"], w.warnings("web", Unreadable); n != written || warnings != 1 {
 			t.Errorf("status was written %d times more, and there are %d events", n-written, warnings)
 		}
 		if cpu, _ := w.target("api"); cpu <= wantCPU {

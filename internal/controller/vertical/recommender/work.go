@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -83,8 +82,8 @@ func exists(o *recommend.Observation) func(pod string) bool {
 }
 
 // outcome is what the series show of it.
-func (w *work) outcome() monitor.Outcome {
-	return monitor.Outcome{
+func (w *work) outcome() outcomeOfPass {
+	return outcomeOfPass{
 		VPA: w.object, Decision: &w.decision, Containers: len(w.track.state.Containers), HasPods: w.pods > 0,
 		LookupFailed: w.lookup.Problem != "",
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/actions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
@@ -157,7 +156,7 @@ func (a *actor) endBoost(ctx context.Context, t *task, action update.Action) upd
 // do calls the API server, and records the outcome in series, events and the log.
 func (a *actor) do(ctx context.Context, t *task, action update.Action) update.Outcome {
 	t.attempted = append(t.attempted, action.Pod.UID)
-	outcome, err := actions.Do(ctx, a.client, a.log.WithValues("vpa", t.Key()), action)
+	outcome, err := do(ctx, a.client, a.log.WithValues("vpa", t.Key()), action)
 	a.metrics.acted(t, action.Kind, outcome)
 	a.recordEvents(t, action, outcome, err)
 	return outcome

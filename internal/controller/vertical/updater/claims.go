@@ -23,7 +23,6 @@ func (q *quotaClaims) begin() {
 	q.by = nil
 }
 
-// of are the claims of one namespace.
 func (q *quotaClaims) of(namespace string) *namespaceClaims {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
@@ -69,7 +68,7 @@ func (s *slow) of(name string) int {
 }
 
 // withConditions are those of a controller whose objects say nothing yet.
-func withConditions(t *testing.T, statuses conditions.Statuses, names ...string) *rig {
+func withConditions(t *testing.T, statuses StatusClient, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Statuses = statuses }, names...)
 	for _, object := range r.cfg.Autoscalers.GetStore().List() {
@@ -93,7 +92,7 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 	r := withConditions(t, statuses, "web", "api")
 	web, api := r.object("web"), r.object("api")
 	synctest.Test(t, func(t *testing.T) {
-		r.conditions = conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.passes.metrics.conditions(), r.cfg.Log)
+		r.conditions = newConditionWriter(statuses, r.cfg.Autoscalers.GetStore(), r.passes.metrics.conditions(), r.cfg.Log)
 		end := r.conditions.Run(t.Context())
 		set := func(vpa *vpav1.VerticalPodAutoscaler, reason string) {
 			r.conditions.Set(vpa, condition.Condition{Type: report.Type, Reason: reason}, nil)
@@ -129,12 +128,12 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	statuses.stuck = true
 	r := withConditions(t, statuses, "web")
 	synctest.Test(t, func(t *testing.T) {
-		writer := conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.passes.metrics.conditions(), r.cfg.Log)
+		writer := newConditionWriter(statuses, r.cfg.Autoscalers.GetStore(), r.passes.metrics.conditions(), r.cfg.Log)
 		end := writer.Run(t.Context())
 		writer.Set(r.object("web"), condition.Condition{Type: report.Type}, nil)
 		began := time.Now()
 		end()
-		if took := time.Since(began); took != conditions.DrainTimeout {
+		if took := time.Since(began); took != DrainTimeout {
 			t.Errorf("the end took %s", took)
 		}
 	})

@@ -13,7 +13,6 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
@@ -24,7 +23,7 @@ import (
 // Config is what a Controller needs.
 type Config struct {
 	Client   kubernetes.Interface
-	Statuses conditions.Statuses
+	Statuses StatusClient
 	// Sources are started by the process.
 	workloads.Sources
 	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.

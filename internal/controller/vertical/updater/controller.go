@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
@@ -25,7 +24,7 @@ type Controller struct {
 	// changes are noted by the informer.
 	changes    admission.Changes
 	admission  *admission.Watch
-	conditions *conditions.Writer
+	conditions *conditionWriter
 	passes     *passes
 	boosts     boosts
 	synced     atomic.Bool
@@ -58,7 +57,7 @@ func New(cfg Config) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("updater: %w", err)
 	}
-	c.conditions = conditions.New(cfg.Statuses, cfg.Autoscalers.GetStore(), m.conditions(), cfg.Log)
+	c.conditions = newConditionWriter(cfg.Statuses, cfg.Autoscalers.GetStore(), m.conditions(), cfg.Log)
 	c.wire(m)
 	return c, nil
 }

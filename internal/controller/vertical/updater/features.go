@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -20,7 +19,7 @@ type features struct {
 	resizes    func() bool
 	objects    cache.Store
 	isOurs     func(*vpav1.VerticalPodAutoscaler) bool
-	conditions *conditions.Writer
+	conditions *conditionWriter
 	events     record.EventRecorder
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -124,8 +123,8 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 	return series.Register(registerer, &m.panics)
 }
 
-func (m *metrics) conditions() conditions.Metrics {
-	return conditions.Metrics{Waiting: m.waiting, Latency: m.latency.WithLabelValues("WriteConditions")}
+func (m *metrics) conditions() conditionMetrics {
+	return conditionMetrics{Waiting: m.waiting, Latency: m.latency.WithLabelValues("WriteConditions")}
 }
 
 // stopwatch measures the steps of a pass.

@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
@@ -30,7 +29,7 @@ type passes struct {
 	workloads   *workloads.Finder
 	decider     *decider
 	actor       *actor
-	conditions  *conditions.Writer
+	conditions  *conditionWriter
 	results     lastPasses
 	// stoppedAt is where the last pass that was stopped ended.
 	stoppedAt string

@@ -33,7 +33,6 @@ func (l *rateLimits) empty(now time.Time) {
 	l.evictions, l.resizes = l.evictions.Empty(now), l.resizes.Empty(now)
 }
 
-// left is what is left of both.
 func (l *rateLimits) left() (evictions, resizes disruption.Bucket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ type Set = names.Set[family]
 // family keeps this direction's divergences apart from the other's.
 type family struct{}
 
-// The divergences. docs/compatibility.md describes each with upstream's
+// The divergences. docs/contributing/compatibility.md describes each with upstream's
 // behaviour, Plimsoll's and the Kubernetes issue it answers.
 const (
 	// RolloutSurge keeps the surge pods of a rollout from pushing replicas up.

@@ -16,13 +16,13 @@ var root = filepath.Join("..", "..", "..", "..")
 
 var (
 	testName = regexp.MustCompile("`(Test[A-Za-z]+)`")
-	link     = regexp.MustCompile(`\]\(\.\./([^)]+)\)`)
+	link     = regexp.MustCompile(`\]\(\.\./\.\./([^)]+)\)`)
 )
 
-// TestDocumented: docs/compatibility.md describes each divergence, the tests that
+// TestDocumented: docs/contributing/compatibility.md describes each divergence, the tests that
 // it names exist, and so do the scenarios that show it.
 func TestDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "compatibility.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "contributing", "compatibility.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func tested(t *testing.T, held string) {
 		t.Error("no test holds it")
 	}
 	for group := range strings.SplitSeq(held, "; ") {
-		_, target, _ := strings.Cut(group, "](../")
+		_, target, _ := strings.Cut(group, "](../../")
 		folder := filepath.Join(root, strings.TrimSuffix(target, ")"))
 		for _, name := range testName.FindAllStringSubmatch(group, -1) {
 			if !hasTest(folder, name[1]) {

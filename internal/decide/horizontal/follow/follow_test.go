@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/follow"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -61,7 +60,7 @@ func TestTakesOverWhereTheOtherStopped(t *testing.T) {
 			var d, e horizontal.Decision
 			d, one = horizontal.Decide(now, p, one, o)
 			if step < takeover {
-				o.Refusal = statusreport.Refusal{Reason: "Other", Message: "another one acts"}
+				o.Refusal = horizontal.Refusal{Reason: "Other", Message: "another one acts"}
 			}
 			other = follow.Count(&waits, other, follow.Change{At: at(5 * (step - 1)), From: last, To: count})
 			e, other = horizontal.Decide(now, &waits, other, o)

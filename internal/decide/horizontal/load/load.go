@@ -82,7 +82,6 @@ func ByMetric(in *Input, i int) (pods float64, ok bool) {
 	return in.pods(i)
 }
 
-// pods is the load by one metric.
 func (in *Input) pods(i int) (pods float64, ok bool) {
 	r := &in.Results[i]
 	if r.Failure != nil || r.Pending {

@@ -8,7 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // targetless takes the target from a metric, as an object may that never passed
@@ -400,7 +399,7 @@ func TestFailure(t *testing.T) {
 			if diff := cmp.Diff(tt.want, *r.Failure); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 			}
-			if r.Replicas != 0 || r.Milli != 0 || r.Verdict != verdict.Failed {
+			if r.Replicas != 0 || r.Milli != 0 || r.Verdict != metric.Failed {
 				t.Errorf("a failed metric shows no numbers, got %+v", r)
 			}
 		})

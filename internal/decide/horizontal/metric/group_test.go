@@ -9,7 +9,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // TestGroup checks each rule of grouping, in the order in which they apply.
@@ -216,13 +215,13 @@ func TestGroupLacking(t *testing.T) {
 		if diff := cmp.Diff(want, r.Counts); diff != "" {
 			t.Errorf("the pod without the container is set aside (-want +got):\n%s", diff)
 		}
-		if r.Replicas != 4 || r.Verdict != verdict.Scaled {
+		if r.Replicas != 4 || r.Verdict != metric.Scaled {
 			t.Errorf("got %d, %v: the two pods with the container use twice their target", r.Replicas, r.Verdict)
 		}
 	})
 	t.Run("they do not turn the direction", func(t *testing.T) {
 		r := scene().with(divergence.PartialContainer).at(5, 5).evaluate()
-		if r.Replicas != 5 || r.Verdict != verdict.DirectionKept {
+		if r.Replicas != 5 || r.Verdict != metric.DirectionKept {
 			t.Errorf("got %d, %v: 2 pods × 2 = 4 would be fewer although the load is above its target", r.Replicas, r.Verdict)
 		}
 	})

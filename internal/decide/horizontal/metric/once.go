@@ -5,7 +5,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 )
 
 // The load of a target is the sum of what its pods use. Their samples are of different times, and load moves between
@@ -33,7 +32,7 @@ type use struct {
 // window. Where more pods have a part of the load than count, what those have is not known, and left out. None is taken
 // to use less than those do on average whose window began after that: pods that are saturated use as much before and
 // after.
-func (p *perPod) shared(uses []use, pods float64, young *recent.Pods) (used int64) {
+func (p *perPod) shared(uses []use, pods float64, young *recentPods) (used int64) {
 	now, of, parts := 0.0, 0.0, uses[:0]
 	for i := range uses {
 		u := &uses[i]
@@ -41,7 +40,7 @@ func (p *perPod) shared(uses []use, pods float64, young *recent.Pods) (used int6
 			parts = append(parts, *u)
 			continue
 		}
-		if u.readyFor >= recent.Start {
+		if u.readyFor >= PodStart {
 			now += float64(u.milli)
 			of++
 		}
@@ -68,7 +67,7 @@ func (by *grouping) share(parts []history.Part, at int64, s *Sample) float64 {
 }
 
 // addTo adds the pod's use if it is in its initialization period.
-func (u *use) addTo(young *recent.Pods) {
+func (u *use) addTo(young *recentPods) {
 	if u.isYoung {
 		young.Add(u.readyFor, u.milli, u.wanted)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // sharing is a scene of pods with an average of CPU use as their target.
@@ -241,7 +240,7 @@ func TestNeverTurned(t *testing.T) {
 			t.Fatalf("%d replicas (%s); without %d (%s), of %d", with.Replicas, with.Verdict, without.Replicas, without.Verdict,
 				s.current)
 		}
-		if without.Verdict == verdict.WithinTolerance && with.MovedMilli != 0 {
+		if without.Verdict == metric.WithinTolerance && with.MovedMilli != 0 {
 			t.Fatalf("%dm moved within the tolerance", with.MovedMilli)
 		}
 	})

@@ -8,9 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // perPod is a metric whose samples come from the pods: the totals over the
@@ -135,7 +133,7 @@ func (p *perPod) survey(room []Group) {
 	groups := slices.Grow(room, len(pods))[:len(pods)]
 	var n sizes
 	var used, wanted int64
-	var young recent.Pods
+	var young recentPods
 	times := noTimes
 	var parts []history.Part
 	isShared, uses := by.once && len(p.c.Ready) > 1, p.c.Room[:0]
@@ -176,7 +174,7 @@ func (p *perPod) survey(room []Group) {
 		r.SharedMilli, used = used-shared, shared
 		p.c.Room = uses
 	}
-	all := recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
+	all := recentTotal{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
 	r.Pending = p.c.isAfterRise() && young.StandIn(all)
 	r.StartMilli = young.Excess(sum, all, p.spec.Target)
 	r.Newest = young.Newest()
@@ -282,16 +280,16 @@ func (p *perPod) propose() string {
 		return ""
 	}
 	if p.c.Tolerance.Within(r.Ratio) {
-		p.keep(verdict.WithinTolerance)
+		p.keep(WithinTolerance)
 		return ""
 	}
 	base := p.base(r.Ratio, int64(r.Counts.Counted+r.Counts.Unsampled))
 	proposed := p.sum.Ceil32(r.Ratio * float64(base))
 	if p.guarded() && againstDirection(r.Ratio, proposed, p.c.SpecReplicas) {
-		p.keep(verdict.DirectionKept)
+		p.keep(DirectionKept)
 		return ""
 	}
-	r.Replicas, r.Base, r.Verdict = proposed, base, verdict.Scaled
+	r.Replicas, r.Base, r.Verdict = proposed, base, Scaled
 	return ""
 }
 
@@ -332,20 +330,20 @@ func (p *perPod) recompute() {
 		r.Adjusted *= float64(asked) / float64(asked+p.idle)
 	}
 	if p.c.Tolerance.Within(r.Adjusted) {
-		p.keep(verdict.WithinTolerance)
+		p.keep(WithinTolerance)
 		return
 	}
 	if (r.Ratio < 1 && r.Adjusted > 1) || (r.Ratio > 1 && r.Adjusted < 1) {
-		p.keep(verdict.DirectionKept)
+		p.keep(DirectionKept)
 		return
 	}
 	base := p.base(r.Adjusted, asked+p.idle)
 	proposed := p.sum.Ceil32(r.Adjusted * float64(base))
 	if againstDirection(r.Adjusted, proposed, p.c.SpecReplicas) {
-		p.keep(verdict.DirectionKept)
+		p.keep(DirectionKept)
 		return
 	}
-	r.Replicas, r.Base, r.Verdict = proposed, base, verdict.Recomputed
+	r.Replicas, r.Base, r.Verdict = proposed, base, Recomputed
 }
 
 // assumed is what a missing pod is taken to use on the way down: its whole
@@ -376,7 +374,7 @@ func (p *perPod) guarded() bool {
 	return p.c.Divergences.Has(divergence.RolloutSurge) || p.result.Counts.Lacking > 0
 }
 
-func (p *perPod) keep(v verdict.Verdict) {
+func (p *perPod) keep(v Verdict) {
 	p.result.Replicas, p.result.Verdict = p.c.SpecReplicas, v
 }
 

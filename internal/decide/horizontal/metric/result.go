@@ -6,9 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // Context is what all metrics of one decision share.
@@ -43,7 +41,7 @@ func (c *Context) arithmetic() arithmetic.Mode {
 // isAfterRise reports whether the count was raised while pods that are new now may have been starting, and the decision
 // is between two sync periods.
 func (c *Context) isAfterRise() bool {
-	return c.IsBetween && !c.RaisedAt.IsZero() && c.Now.Sub(c.RaisedAt) < recent.Warm
+	return c.IsBetween && !c.RaisedAt.IsZero() && c.Now.Sub(c.RaisedAt) < podWarm
 }
 
 // mayRiseFurther reports whether a rate has not let the count rise yet to what was asked for.
@@ -113,7 +111,7 @@ type Result struct {
 	// Replicas does not come from a multiplication.
 	Base int64
 	// Verdict says which way led to Replicas.
-	Verdict verdict.Verdict
+	Verdict Verdict
 	// Groups says how each pod counted; nil for metrics that do not use pods'
 	// samples.
 	Groups []Group

@@ -10,7 +10,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // unsampled adds pods that were not asked.
@@ -50,59 +49,59 @@ func TestSampled(t *testing.T) {
 	check(t, map[string]row{
 		"twice the target": {
 			"2 of 20 pods use twice their target: 40", running(rps, 200, 200).unsampled(18),
-			outcome{40, verdict.Scaled, 20, 0, 200},
+			outcome{40, metric.Scaled, 20, 0, 200},
 		},
 		"half the target": {
 			"2 of 20 pods use half of their target: 10", running(rps, 50, 50).unsampled(18),
-			outcome{10, verdict.Scaled, 20, 0, 50},
+			outcome{10, metric.Scaled, 20, 0, 50},
 		},
 		"at the target": {
 			"nothing changes", running(rps, 100, 105).unsampled(18),
-			outcome{20, verdict.WithinTolerance, 0, 0, 102},
+			outcome{20, metric.WithinTolerance, 0, 0, 102},
 		},
 		"a silent pod of the sample, on the way up": {
 			"it uses nothing: (300+0)/2 of 20", running(rps, 300).missing(0).unsampled(18),
-			outcome{30, verdict.Recomputed, 20, 0, 300},
+			outcome{30, metric.Recomputed, 20, 0, 300},
 		},
 		"a silent pod of the sample, on the way down": {
 			"it uses its target: (20+100)/2 of 20", running(rps, 20).missing(0).unsampled(18),
-			outcome{12, verdict.Recomputed, 20, 0, 20},
+			outcome{12, metric.Recomputed, 20, 0, 20},
 		},
 		"pods that are not ready": {
 			"8 pods use 1600; 4 more are starting: 1600/12 each", running(rps, 200, 200).unsampled(6).starting(4, 0).at(12, 12),
-			outcome{16, verdict.Recomputed, 12, 0, 200},
+			outcome{16, metric.Recomputed, 12, 0, 200},
 		},
 		"pods that are not ready any more": {
 			"the other 8 have their load, 1600", running(rps, 200, 200).unsampled(6).unreadyAgain(4).at(12, 12),
-			outcome{16, verdict.Recomputed, 12, 0, 200},
+			outcome{16, metric.Recomputed, 12, 0, 200},
 		},
 		"pods that are not ready any more, on the way down": {
 			"the other 8 have all of the load, 400", running(rps, 50, 50).unsampled(6).unreadyAgain(4).at(12, 12),
-			outcome{4, verdict.Scaled, 8, 0, 50},
+			outcome{4, metric.Scaled, 8, 0, 50},
 		},
 		"as many pods as it takes are on their way": {
 			"1600/16 each is the target", running(rps, 200, 200).unsampled(6).starting(8, 0).at(16, 16),
-			outcome{16, verdict.WithinTolerance, 0, 0, 200},
+			outcome{16, metric.WithinTolerance, 0, 0, 200},
 		},
 		"one of them without a page": {
 			"(200+0)/2 of 8 pods is 800, for 12 pods", running(rps, 200).missing(0).unsampled(6).starting(4, 0).at(12, 12),
-			outcome{12, verdict.DirectionKept, 0, 0, 200},
+			outcome{12, metric.DirectionKept, 0, 0, 200},
 		},
 		"pods that are not ready, on the way down": {
 			"8 pods use 400, and the others nothing", running(rps, 50, 50).unsampled(6).starting(4, 0).at(12, 12),
-			outcome{4, verdict.Scaled, 8, 0, 50},
+			outcome{4, metric.Scaled, 8, 0, 50},
 		},
 		"ready for 4 s": {
 			"they do not count yet", running(rps, 200, 200).unsampled(6).starting(8, 4*time.Second).at(16, 16),
-			outcome{16, verdict.WithinTolerance, 0, 0, 200},
+			outcome{16, metric.WithinTolerance, 0, 0, 200},
 		},
 		"ready for 5 s": {
 			"they have taken over their part", running(rps, 100, 100).unsampled(6).starting(8, 5*time.Second).at(16, 16),
-			outcome{16, verdict.WithinTolerance, 0, 0, 100},
+			outcome{16, metric.WithinTolerance, 0, 0, 100},
 		},
 		"more pods than wanted": {
 			"those of a rollout are not multiplied", running(rps, 200, 200).unsampled(2).at(3, 4),
-			outcome{6, verdict.Scaled, 3, 0, 200},
+			outcome{6, metric.Scaled, 3, 0, 200},
 		},
 	})
 	r := running(rps, 200).unsampled(3).pending(0).evaluate()
@@ -119,22 +118,22 @@ func TestSharedTarget(t *testing.T) {
 	all := valueOf(source.PodEndpoint, 1000)
 	check(t, map[string]row{
 		"above": {
-			"2 × 750 is 1.5 times the value", running(all, 750, 750), outcome{3, verdict.Scaled, 2, 0, 1500},
+			"2 × 750 is 1.5 times the value", running(all, 750, 750), outcome{3, metric.Scaled, 2, 0, 1500},
 		},
 		"at the value": {
-			"4 × 250", running(all, 250, 250, 250, 250), outcome{4, verdict.WithinTolerance, 0, 0, 1000},
+			"4 × 250", running(all, 250, 250, 250, 250), outcome{4, metric.WithinTolerance, 0, 0, 1000},
 		},
 		"sampled": {
 			"2 of 10 pods use 200 each: 2000 in all", running(all, 200, 200).unsampled(8),
-			outcome{20, verdict.Scaled, 10, 0, 2000},
+			outcome{20, metric.Scaled, 10, 0, 2000},
 		},
 		"a silent pod, on the way down": {
 			"it uses its part of the value, 250: (3×50+250)/4", running(all, 50, 50, 50).missing(0),
-			outcome{2, verdict.Recomputed, 4, 0, 200},
+			outcome{2, metric.Recomputed, 4, 0, 200},
 		},
 		"a pod on its way out": {
 			"it has no part in the value", deleting(running(all, 500, 500, 500), 2).at(2, 3),
-			outcome{2, verdict.WithinTolerance, 0, 0, 1000},
+			outcome{2, metric.WithinTolerance, 0, 0, 1000},
 		},
 	})
 }
@@ -148,10 +147,10 @@ func TestOwnTarget(t *testing.T) {
 	}
 	check(t, map[string]row{
 		"for each replica": {
-			"600 / 100", own(averageOf(source.ExternalScaler, 0), 100), outcome{6, verdict.Scaled, 0, 0, 300},
+			"600 / 100", own(averageOf(source.ExternalScaler, 0), 100), outcome{6, metric.Scaled, 0, 0, 300},
 		},
 		"for all": {
-			"2 pods × 600/300", own(valueOf(source.ExternalScaler, 0), 300), outcome{4, verdict.Scaled, 2, 0, 600},
+			"2 pods × 600/300", own(valueOf(source.ExternalScaler, 0), 300), outcome{4, metric.Scaled, 2, 0, 600},
 		},
 	})
 	if r := own(averageOf(source.ExternalScaler, 0), 100).evaluate(); r.TargetMilli != 100 {

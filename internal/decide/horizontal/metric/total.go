@@ -4,14 +4,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/sum"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // fromTotal judges a metric that is one value for the whole target, or the sum
 // of its series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
-	usage := sum.Total(spec, reading.Series, c.arithmetic())
+	usage := totalOf(spec, reading.Series, c.arithmetic())
 	r.At, r.Oldest, r.Began, r.Total = reading.At, reading.At, reading.At, usage
 	target := spec.Target.Milli
 	if spec.IsOwnTarget {
@@ -31,10 +29,10 @@ func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) strin
 // tolerance does not apply.
 func scaleValue(r *Result, c *Context) string {
 	if c.SpecReplicas == 0 {
-		r.Replicas, r.Base, r.Verdict = c.arithmetic().Ceil32(r.Ratio), 1, verdict.Scaled
+		r.Replicas, r.Base, r.Verdict = c.arithmetic().Ceil32(r.Ratio), 1, Scaled
 		return ""
 	}
-	r.Replicas, r.Verdict = c.SpecReplicas, verdict.WithinTolerance
+	r.Replicas, r.Verdict = c.SpecReplicas, WithinTolerance
 	if c.Tolerance.Within(r.Ratio) {
 		return ""
 	}
@@ -43,7 +41,7 @@ func scaleValue(r *Result, c *Context) string {
 	}
 	ready := readyPods(c.Pods)
 	if ready == 0 && c.Divergences.Has(divergence.NoReadyPods) {
-		r.Verdict = verdict.NothingReady
+		r.Verdict = NothingReady
 		return ""
 	}
 	surge := c.Divergences.Has(divergence.RolloutSurge)
@@ -53,10 +51,10 @@ func scaleValue(r *Result, c *Context) string {
 	// Upstream guards this one product against overflow.
 	proposed := arithmetic.Saturate.Ceil32(r.Ratio * float64(ready))
 	if surge && againstDirection(r.Ratio, proposed, c.SpecReplicas) {
-		r.Verdict = verdict.DirectionKept
+		r.Verdict = DirectionKept
 		return ""
 	}
-	r.Replicas, r.Base, r.Verdict = proposed, ready, verdict.Scaled
+	r.Replicas, r.Base, r.Verdict = proposed, ready, Scaled
 	return ""
 }
 
@@ -71,13 +69,13 @@ func perReplica(spec *source.Spec, c *Context, t total, r *Result) {
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		replicas = c.SpecReplicas
 	}
-	r.Replicas, r.Verdict = replicas, verdict.WithinTolerance
+	r.Replicas, r.Verdict = replicas, WithinTolerance
 	r.Ratio = float64(t.usage) / (float64(t.target) * float64(replicas))
 	r.Adjusted = r.Ratio
 	if !c.Tolerance.Within(r.Ratio) {
 		// Upstream guards the External product only.
 		guarded := c.arithmetic() || arithmetic.Mode(spec.Type == source.External)
-		r.Replicas, r.Verdict = guarded.Ceil32(float64(t.usage)/float64(t.target)), verdict.Scaled
+		r.Replicas, r.Verdict = guarded.Ceil32(float64(t.usage)/float64(t.target)), Scaled
 	}
-	r.Milli = sum.ShownAverage(spec, t.usage, replicas, c.arithmetic())
+	r.Milli = shownAverage(spec, t.usage, replicas, c.arithmetic())
 }

@@ -1,8 +1,6 @@
 // Package podselector validates the selector of a target's scale, which selects its pods.
 package podselector
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
-
 // Selector is what is wrong with the scale's selector; the zero value is
 // nothing.
 type Selector struct {
@@ -33,21 +31,3 @@ func (s *Selector) SetInvalid(message string) { *s = Selector{Problem: Invalid, 
 
 // SetAmbiguous says that the selector selects pods of another autoscaler.
 func (s *Selector) SetAmbiguous(message string) { *s = Selector{Problem: Ambiguous, Message: message} }
-
-// Report is the selector as conditions and events show it.
-func (s *Selector) Report() statusreport.Selector {
-	switch s.Problem {
-	case Fine:
-		return statusreport.Selector{}
-	case Missing:
-		return statusreport.Selector{
-			Reason: "InvalidSelector", Message: "the HPA target's scale is missing a selector", Event: "SelectorRequired",
-			Error: "selector is required",
-		}
-	}
-	reason := "InvalidSelector"
-	if s.Problem == Ambiguous {
-		reason = "AmbiguousSelector"
-	}
-	return statusreport.Selector{Reason: reason, Message: s.Message, Event: reason, Error: s.Message}
-}

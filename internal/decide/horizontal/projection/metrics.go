@@ -4,7 +4,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
@@ -16,7 +15,7 @@ import (
 // Within the tolerance that is the count itself. A value for the whole target needs no count.
 func Plain(d *horizontal.Decision, r *metric.Result) int32 {
 	// A value of which no pod is ready asks for none upstream, and has no base either.
-	isWhole := r.Base == 0 && r.Verdict == verdict.Scaled && (r.Replicas != 0 || r.Ratio <= 0)
+	isWhole := r.Base == 0 && r.Verdict == metric.Scaled && (r.Replicas != 0 || r.Ratio <= 0)
 	switch {
 	case r.Groups == nil && (isWhole || d.Current == 0):
 		return r.Replicas
@@ -57,21 +56,21 @@ func ofProposal(d *horizontal.Decision) (limit Limit, index int) {
 // ofMetric is what kept a metric from proposing what its ratio asks for.
 func ofMetric(d *horizontal.Decision, r *metric.Result) Limit {
 	switch r.Verdict {
-	case verdict.WithinTolerance:
+	case metric.WithinTolerance:
 		if r.Groups != nil && !d.Tolerance.Within(r.Ratio) {
 			return AssumedValues
 		}
 		return Tolerance
-	case verdict.NothingReady:
+	case metric.NothingReady:
 		return NoReadyPods
-	case verdict.DirectionKept:
+	case metric.DirectionKept:
 		return directionKeptBy(r)
 	}
 	if r.Replicas == Plain(d, r) {
 		return None
 	}
 	current := int64(d.Current)
-	isAssumed := r.Verdict == verdict.Recomputed &&
+	isAssumed := r.Verdict == metric.Recomputed &&
 		arithmetic.Saturate.Ceil32(r.Adjusted*float64(current)) == r.Replicas
 	switch {
 	case isAssumed, r.Base == current:

@@ -7,7 +7,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -105,7 +104,7 @@ func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
 // would be, unless what the pods use together takes about as many as there are.
 func lastingOf(m *metric.Result, c *metric.Context, without int32) int32 {
 	needed := m.Ratio * float64(m.Counts.Counted+m.Counts.Unsampled)
-	isKept := m.Verdict == verdict.WithinTolerance || m.Verdict == verdict.DirectionKept
+	isKept := m.Verdict == metric.WithinTolerance || m.Verdict == metric.DirectionKept
 	switch {
 	case m.Newest > 0:
 		return min(m.Replicas, without)

@@ -117,7 +117,6 @@ func (p *occurrence) lastsUntilNext() bool {
 	return p.isInForce && (p.end.IsZero() || !p.end.Before(p.next))
 }
 
-// compute makes the result of the occurrences.
 func (c *Cache) compute(now time.Time) {
 	r := &c.result
 	*r = Result{Bounds: c.own, InForce: c.inForce[:0]}
@@ -152,7 +151,6 @@ func (c *Cache) compute(now time.Time) {
 	c.inForce, c.until = r.InForce, earlier(c.until, r.Next.At)
 }
 
-// add takes a schedule in.
 func (r *Result) add(f InForce) {
 	r.InForce = append(r.InForce, f)
 	if f.MinReplicas > r.MinReplicas {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
@@ -11,27 +12,27 @@ import (
 
 // reason is why the replica count changes, for events and logs. It follows from the
 // proposed count, before stabilization and limits, as upstream's does.
-func (d *Input) reason() string {
+func (d reported) reason() string {
 	belowMin := belowBound(d.Schedules.MinBy)
 	proposed := max(0, d.Proposed.Replicas)
 	if text := d.ownReason(); text != "" {
 		return text
 	}
 	switch {
-	case d.Stage == Computed && d.raisedAgainst(proposed):
-		if d.Stabilized.Replicas > *d.Current {
+	case d.Branch == horizontal.BranchMetrics && d.raisedAgainst(proposed):
+		if d.Stabilized.Replicas > d.Current {
 			return "recent recommendations were higher than the current one"
 		}
 		return belowMin
-	case d.Stage == AboveMax:
+	case d.Branch == horizontal.BranchAboveMax:
 		return aboveBound(d.Schedules.MaxBy)
-	case d.Stage == BelowMin:
+	case d.Branch == horizontal.BranchBelowMin:
 		return belowMin
-	case d.Stage != Computed:
+	case d.Branch != horizontal.BranchMetrics:
 		return ""
-	case proposed > *d.Current:
-		return d.Name(d.Proposed.Index) + " above target" + d.within()
-	case proposed < *d.Current:
+	case proposed > d.Current:
+		return d.name(d.Proposed.Index) + " above target" + d.within()
+	case proposed < d.Current:
 		return "All metrics below target"
 	case d.RaisedToMin:
 		return belowMin
@@ -41,7 +42,7 @@ func (d *Input) reason() string {
 }
 
 // within is the time in which a surge was seen; empty for other proposals.
-func (d *Input) within() string {
+func (d reported) within() string {
 	if d.Proposed.Source != proposal.Surge {
 		return ""
 	}
@@ -51,27 +52,27 @@ func (d *Input) within() string {
 // raisedAgainst reports whether the count rises although the proposed count would not
 // raise it: an earlier recommendation does, or minReplicas. Upstream then gives no
 // reason, or that all metrics are below target.
-func (d *Input) raisedAgainst(proposed int32) bool {
-	return d.Divergences.Has(divergence.AccurateMessages) && *d.Desired > *d.Current && proposed <= *d.Current
+func (d reported) raisedAgainst(proposed int32) bool {
+	return d.Policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && proposed <= d.Current
 }
 
 // ownReason is why the replica count changes if an HPA's would not; otherwise empty.
-func (d *Input) ownReason() string {
+func (d reported) ownReason() string {
 	switch {
-	case d.Stage == Paused:
+	case d.Branch == horizontal.BranchPaused:
 		return "spec.paused.replicas while the mode is Paused"
-	case d.Stage != Computed:
+	case d.Branch != horizontal.BranchMetrics:
 		return ""
-	case d.Ahead > *d.Current && *d.Desired > *d.Current:
+	case d.ForecastReplicas > d.Current && d.Desired > d.Current:
 		return "forecast of the load of earlier days"
-	case d.Zero.IsCooledDown && *d.Desired == 0:
+	case d.Zero.IsCooledDown && d.Desired == 0:
 		return "no metric active for the cooldown period"
-	case d.Zero.IsActive && *d.Current == 0 && d.Proposed.Source == proposal.Metric:
-		return d.Name(d.Proposed.Index) + " is active"
+	case d.Zero.IsActive && d.Current == 0 && d.Proposed.Source == proposal.Metric:
+		return d.name(d.Proposed.Index) + " is active"
 	case d.Proposed.Source == proposal.Schedule:
 		return "no schedule in force asks for more"
-	case d.Proposed.Source == proposal.Fallback && (d.Proposed.Replicas > *d.Current) == (*d.Desired > *d.Current):
-		return "fallback of " + d.Name(d.Proposed.Index)
+	case d.Proposed.Source == proposal.Fallback && (d.Proposed.Replicas > d.Current) == (d.Desired > d.Current):
+		return "fallback of " + d.name(d.Proposed.Index)
 	}
 	return ""
 }

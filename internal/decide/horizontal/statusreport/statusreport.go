@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
@@ -60,31 +61,9 @@ func (r *Report) Warn(reason, message string) {
 	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
 }
 
-// Conflict is that of the object's Utilization targets with a vertical autoscaler
-// that changes what they divide by.
-type Conflict struct {
-	// Message says which; empty when there is none.
-	Message string
-	// Shown is the status of the object's condition about it.
-	Shown bool
-}
-
-// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode; the zero value is nothing.
-type Refusal struct {
-	// Reason and Message are the condition's and the event's. Summary says it in a few words.
-	Reason, Message, Summary string
-}
-
 // ReplicasOverridden is the type of the condition about another writer of the replica count, and the reason of the
 // event. The condition is absent until it is first True.
 const ReplicasOverridden = "ReplicasOverridden"
-
-// Shown are the conditions of a WorkloadAutoscaler that are True in its status.
-type Shown struct {
-	ScheduleActive, FallbackActive bool
-	// LimitedByPause says that ScalingLimited is True because of the mode Paused.
-	LimitedByPause bool
-}
 
 // Show sets a condition that is there only while it is True, and for the one time that it turns False.
 func (r *Report) Show(kind string, isTrue, isShown bool, reason, message string) {
@@ -109,8 +88,8 @@ func rename(message *string, kind string) {
 	}
 }
 
-// ShowConflict adds an event once, and a condition as long as the conflict lasts.
-func (r *Report) ShowConflict(c Conflict) {
+// showConflict adds an event once, and a condition as long as the conflict lasts.
+func (r *Report) showConflict(c horizontal.Conflict) {
 	switch {
 	case c.Message != "":
 		r.Set(conflict.Condition, true, conflict.ReasonUtilization, c.Message)

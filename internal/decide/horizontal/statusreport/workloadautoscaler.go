@@ -3,6 +3,7 @@ package statusreport
 import (
 	"strings"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
@@ -16,9 +17,9 @@ const (
 )
 
 // extend adds to an HPA's report what a WorkloadAutoscaler has beyond it.
-func (d *Input) extend(r *Report) {
+func (d reported) extend(r *Report) {
 	r.Rename("WorkloadAutoscaler")
-	if d.Stage != NoScale {
+	if d.Branch != horizontal.BranchNoScale {
 		d.extendDecided(r)
 	}
 	if d.Refusal.Reason != "" {
@@ -28,31 +29,31 @@ func (d *Input) extend(r *Report) {
 }
 
 // extendDecided adds to the report of a decision whose target could be read.
-func (d *Input) extendDecided(r *Report) {
+func (d reported) extendDecided(r *Report) {
 	isActive, reason, message := d.Schedules.Condition()
 	r.Show(ScheduleActive, isActive, d.Shown.ScheduleActive, reason, message)
-	if d.Results != nil || d.Stage == Disabled {
+	if d.Metrics != nil || d.Branch == horizontal.BranchDisabled {
 		d.reportFallbacks(r)
 	}
-	if d.Shown.LimitedByPause && d.Mode != mode.Paused && !r.has(ScalingLimited) {
+	if d.Shown.LimitedByPause && d.Mode() != mode.Paused && !r.has(ScalingLimited) {
 		// Not every decision says something else of it.
 		r.Set(ScalingLimited, false, behavior.DesiredWithinRange.String(), behavior.DesiredWithinRange.Message())
 	}
-	if d.Mode == mode.Active || d.Rescale && d.WriteError != "" {
+	if d.Mode() == mode.Active || d.Rescale && d.writeError != "" {
 		return
 	}
-	r.DesiredReplicas = d.Desired
+	r.DesiredReplicas = &d.Decision.Desired
 	if d.Rescale {
 		return
 	}
-	r.DesiredReplicas = d.ActiveDesired
+	r.DesiredReplicas = &d.Decision.ActiveDesired
 }
 
-func (d *Input) reportFallbacks(r *Report) {
-	set := d.Divergences
+func (d reported) reportFallbacks(r *Report) {
+	set := d.Policy.Divergences
 	var texts []string
 	for _, f := range d.Fallbacks.Active {
-		texts = append(texts, fallback.Text(&d.Specs[f.Metric], set))
+		texts = append(texts, fallback.Text(&d.Policy.Metrics[f.Metric], set))
 	}
 	if texts == nil {
 		r.Show(FallbackActive, false, d.Shown.FallbackActive, "NoFallbackActive", "no fallback is active")
@@ -60,20 +61,20 @@ func (d *Input) reportFallbacks(r *Report) {
 		r.Set(FallbackActive, true, "MetricUnavailable", strings.Join(texts, "; "))
 	}
 	for _, i := range d.Fallbacks.Began {
-		r.Warn("FallbackActivated", fallback.Text(&d.Specs[i], set))
+		r.Warn("FallbackActivated", fallback.Text(&d.Policy.Metrics[i], set))
 	}
 	for _, i := range d.Fallbacks.Ended {
 		r.Events = append(r.Events, Event{
-			Reason: "FallbackDeactivated", Message: "the fallback of " + d.Name(i) + " has ended",
+			Reason: "FallbackDeactivated", Message: "the fallback of " + d.name(i) + " has ended",
 		})
 	}
 }
 
 // setSource says what the replica count comes from.
-func (d *Input) setSource(r *Report) {
+func (d reported) setSource(r *Report) {
 	from := d.Proposed
 	if from.Source == proposal.Fallback || from.Source == proposal.Metric && !d.isComputed(from.Index) {
-		from = proposal.OfMetrics(d.Results, false)
+		from = proposal.OfMetrics(d.Metrics, false)
 	}
 	switch from.Source {
 	case proposal.Schedule:
@@ -82,31 +83,31 @@ func (d *Input) setSource(r *Report) {
 	case proposal.None:
 		d.setFirstFailure(r)
 	default:
-		r.Set(ScalingActive, true, "ValidMetricFound", d.ValidMetricFound(from.Index))
+		r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricFound(from.Index))
 	}
 }
 
 // isComputed reports whether metric i has a value. Without one it may still be active, and propose the first replica.
-func (d *Input) isComputed(i int) bool { return d.Results[i].Failure == nil && !d.Results[i].Pending }
+func (d reported) isComputed(i int) bool { return d.Metrics[i].Failure == nil && !d.Metrics[i].Pending }
 
-func (d *Input) reportPaused(r *Report) {
+func (d reported) reportPaused(r *Report) {
 	d.setSelector(r)
 	switch {
-	case d.Selector.Reason != "":
+	case !d.Target.Selector.IsFine():
 	case d.Proposed.Source != proposal.None:
-		r.Error = d.ErrorText()
+		r.Error = d.errorText()
 		d.setSource(r)
-	case len(d.Results) > 0:
-		r.Error = d.ErrorText()
+	case len(d.Metrics) > 0:
+		r.Error = d.errorText()
 		d.setFirstFailure(r)
 	}
 	r.Set(ScalingLimited, true, mode.Paused.String(), "the mode is Paused: no proposal changes the replica count")
 }
 
 // limitMessage names the schedule or the cooldown where the limit is theirs.
-func (d *Input) limitMessage(reason behavior.LimitReason) string {
+func (d reported) limitMessage(reason behavior.LimitReason) string {
 	switch by := d.Schedules; {
-	case reason == behavior.TooFewReplicas && d.Zero.IsPossible && *d.Current > 0:
+	case reason == behavior.TooFewReplicas && d.Zero.IsPossible && d.Current > 0:
 		return "the last replica stays until no metric has been active for the cooldown period"
 	case reason == behavior.TooFewReplicas && by.MinBy != nil:
 		return "the desired replica count is less than the minReplicas of " + by.MinBy.Describe()

@@ -98,7 +98,6 @@ func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.
 	}
 }
 
-// cap bounds what is asked for.
 func (r *Result) cap(most, stable int32, verdict Verdict) {
 	if r.Replicas <= most {
 		return

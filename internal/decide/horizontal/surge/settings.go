@@ -22,7 +22,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
@@ -56,7 +55,7 @@ type Settings struct {
 // of 1.4 a load that differs by half from second to second is now and then taken for
 // a surge; with 1.5 it is not.
 func Defaults() Settings {
-	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: recent.Start}
+	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: metric.PodStart}
 }
 
 // isSuspicious reports whether a pod's newest interval alone is above the steep

@@ -9,7 +9,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -173,7 +172,7 @@ func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([
 		if vertical.PolicyOf(p.Containers, c.Name).Values != vertical.RequestsAndLimits {
 			continue
 		}
-		limits, notes := proportion.Limits(c.Requests, c.Limits, ranges.Container.Default, target)
+		limits, notes := bounds.ProportionalLimits(c.Requests, c.Limits, ranges.Container.Default, target)
 		changes[i].Limits = limits
 		for _, note := range notes {
 			words[i] = append(words[i], note.String())

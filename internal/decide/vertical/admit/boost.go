@@ -6,7 +6,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -62,7 +61,7 @@ func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertica
 		return
 	}
 	c.Requests = c.Requests.With(vertical.CPU, boosted)
-	limits, _ := proportion.Limits(of.Requests, of.Limits, vertical.Amounts{},
+	limits, _ := bounds.ProportionalLimits(of.Requests, of.Limits, vertical.Amounts{},
 		vertical.Amounts{}.With(vertical.CPU, boosted))
 	if limit, limited := limits.Get(vertical.CPU); limited {
 		c.Limits = c.Limits.With(vertical.CPU, limit)

@@ -2,7 +2,6 @@ package bounds
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 )
 
 // insertRequests gives each container without a recommendation one: the requests
@@ -42,7 +41,7 @@ func (f podFit) sumAsUpstream(r vertical.Resource, of field) (requests, limits v
 		if rec := f.recommended(c.Name); rec != nil {
 			recommended = *of(rec)
 		}
-		limit, _ := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Limit(r,
+		limit, _ := Proportion{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Limit(r,
 			recommended)
 		request, _ := recommended.Get(r)
 		requests, limits = add(requests, request), add(limits, limit)
@@ -57,8 +56,8 @@ func (f podFit) scaleAsUpstream(r vertical.Resource, of field, s scaling) {
 			continue
 		}
 		amount, _ := of(rec).Get(r)
-		scaled := proportion.Scale(amount, s.to, s.from)
-		if s.up && proportion.Scale(scaled, s.from, s.to) < amount {
+		scaled := Scale(amount, s.to, s.from)
+		if s.up && Scale(scaled, s.from, s.to) < amount {
 			scaled = add(scaled, 1)
 		}
 		if s.limited && r == vertical.Memory && scaled == 0 {

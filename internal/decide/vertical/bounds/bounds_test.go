@@ -9,7 +9,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -81,7 +80,7 @@ func TestProportionalLimit(t *testing.T) {
 			notes: []string{"cpu: failed to keep limit to request ratio; capping limit to int64"},
 		},
 	} {
-		got, notes := proportion.Limits(c.requests, c.limits, c.defaults, c.recommended)
+		got, notes := bounds.ProportionalLimits(c.requests, c.limits, c.defaults, c.recommended)
 		var words []string
 		for _, n := range notes {
 			words = append(words, n.String())

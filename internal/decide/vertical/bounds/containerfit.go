@@ -2,7 +2,6 @@ package bounds
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 )
 
 // containerFit fits a recommendation to a container, below a LimitRange of containers and
@@ -64,7 +63,7 @@ func (f *containerFit) bound(limits vertical.Amounts) vertical.Amounts {
 		return limits
 	}
 	var requests vertical.Amounts
-	of := proportion.Of{Requests: f.Requests, Limits: f.Limits, Defaults: f.limits.Default}
+	of := Proportion{Requests: f.Requests, Limits: f.Limits, Defaults: f.limits.Default}
 	for res := range vertical.Resource(vertical.Resources) {
 		if _, has := limits.Get(res); has {
 			requests = of.Request(res, limits, requests)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -136,8 +135,8 @@ func (f podFit) scale(r vertical.Resource, of field, s scaling) {
 		if p.amounts == nil || s.limited && !p.inProportion {
 			continue
 		}
-		amount := proportion.Scale(p.request, s.to, s.from)
-		if s.up && proportion.Scale(amount, s.from, s.to) < p.request {
+		amount := Scale(p.request, s.to, s.from)
+		if s.up && Scale(amount, s.from, s.to) < p.request {
 			amount = add(amount, 1)
 		}
 		*p.amounts = p.amounts.With(r, amount)
@@ -177,7 +176,7 @@ func (f podFit) sum(r vertical.Resource, of field) sums {
 func (f podFit) parts(r vertical.Resource, of field) []part {
 	parts := make([]part, 0, len(f.containers))
 	for _, c := range f.containers {
-		has := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}
+		has := Proportion{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}
 		limit, request := has.Ratio(r)
 		fixed := part{request: request, limit: limit}
 		rec := f.recommended(c.Name)
@@ -194,7 +193,7 @@ func (f podFit) parts(r vertical.Resource, of field) []part {
 		if f.follows(c, r) {
 			p.limit, _ = has.Limit(r, *p.amounts)
 			// A limit that was cut to whole units does not lead back to its request.
-			p.inProportion, p.rounded = true, request != 0 && proportion.Scale(p.limit, request, limit) != amount
+			p.inProportion, p.rounded = true, request != 0 && Scale(p.limit, request, limit) != amount
 		}
 		parts = append(parts, p)
 	}
@@ -204,7 +203,7 @@ func (f podFit) parts(r vertical.Resource, of field) []part {
 // follows reports whether the container's limit of r keeps its proportion to the
 // request.
 func (f podFit) follows(c Container, r vertical.Resource) bool {
-	limit, _ := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Ratio(r)
+	limit, _ := Proportion{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Ratio(r)
 	return limit != 0 && vertical.PolicyOf(f.policies, c.Name).Values == vertical.RequestsAndLimits
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -147,7 +146,7 @@ func after(
 		return c.Requests, c.Limits
 	}
 	requests, limits = c.Requests, c.Limits
-	given, _ := proportion.Limits(c.Requests, c.Limits, vertical.Amounts{}, rec.Target)
+	given, _ := bounds.ProportionalLimits(c.Requests, c.Limits, vertical.Amounts{}, rec.Target)
 	for r := range vertical.Resource(vertical.Resources) {
 		target, recommended := rec.Target.Get(r)
 		if !recommended {

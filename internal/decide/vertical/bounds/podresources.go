@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 )
 
 // MostBeside is the most CPU that a container may request in a pod with resources
@@ -21,7 +20,7 @@ func MostBeside(c Container, whole vertical.Resized, others vertical.Amount, lim
 		most = left(request, others)
 	}
 	if limited && limitFollows {
-		of := proportion.Of{Requests: c.Requests, Limits: c.Limits}
+		of := Proportion{Requests: c.Requests, Limits: c.Limits}
 		if bound, _ := of.Request(vertical.CPU, whole.Limits, vertical.Amounts{}).Get(vertical.CPU); bound != 0 {
 			most = min(most, bound)
 		}
@@ -66,7 +65,7 @@ func (f resourcesFit) fitLimits(r vertical.Resource, at field) {
 		if vertical.PolicyOf(f.policies, rec.Container).Values == vertical.RequestsOnly {
 			continue
 		}
-		of := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.defaults}
+		of := Proportion{Requests: c.Requests, Limits: c.Limits, Defaults: f.defaults}
 		most := of.Request(r, f.pod.Resources.Limits, vertical.Amounts{})
 		*at(rec), _ = within(*at(rec), vertical.Amounts{}, most)
 	}
@@ -104,7 +103,7 @@ func (f resourcesFit) fitRequests(r vertical.Resource, of field) {
 		case fixed >= most:
 			*amounts = amounts.Without(r)
 		default:
-			*amounts = amounts.With(r, proportion.Scale(amount, most-fixed, scaled))
+			*amounts = amounts.With(r, Scale(amount, most-fixed, scaled))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 )
 
 // leastOfRatio is the smallest requests with which limits that stay as they are
@@ -25,7 +24,7 @@ func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
 
 // requestOfRatio is the smallest request for a limit and a ratio in thousandths.
 func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
-	request := proportion.Scale(limit, 1000, ratioMilli)
+	request := Scale(limit, 1000, ratioMilli)
 	if request < math.MaxInt64 && exceedsRatio(request, limit, ratioMilli) {
 		request++
 	}
@@ -83,7 +82,7 @@ func (p podRatio) after(c *Container, r vertical.Resource) (request, limit verti
 		return request, limit
 	}
 	if vertical.PolicyOf(p.policies, c.Name).Values != vertical.RequestsOnly {
-		limit, _ = proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: p.ranges.Container.Default}.Limit(r,
+		limit, _ = Proportion{Requests: c.Requests, Limits: c.Limits, Defaults: p.ranges.Container.Default}.Limit(r,
 			rec.Target)
 	}
 	return target, limit

@@ -15,7 +15,7 @@ type Set = names.Set[family]
 // family keeps this direction's divergences apart from the other's.
 type family struct{}
 
-// The divergences, in the order of their names. docs/compatibility.md describes each
+// The divergences, in the order of their names. docs/contributing/compatibility.md describes each
 // with upstream's behaviour, Plimsoll's and the issue of kubernetes/autoscaler
 // that it answers.
 const (

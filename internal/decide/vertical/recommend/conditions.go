@@ -10,7 +10,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
@@ -41,8 +40,8 @@ const (
 // warned are the conditions that are also events.
 var warned = []string{
 	ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition,
-	finding.ConfigInvalid.String(), finding.TargetShared.String(), finding.MetricsMissing.String(),
-	finding.CPUContended.String(),
+	status.ConfigInvalid.String(), status.TargetShared.String(), status.MetricsMissing.String(),
+	status.CPUContended.String(),
 }
 
 // Owned are the types of the conditions that the recommender writes. Others' stay as

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
@@ -16,9 +15,9 @@ func TestFindings(t *testing.T) {
 	w.uses(100, 1<<28)
 	w.lives(time.Hour)
 	find := func(message string) {
-		w.seen.Findings = []finding.Finding{{Kind: finding.TargetShared, Message: message}, {Kind: finding.ConfigInvalid}}
+		w.seen.Findings = []status.Finding{{Kind: status.TargetShared, Message: message}, {Kind: status.ConfigInvalid}}
 	}
-	kind := finding.TargetShared.String()
+	kind := status.TargetShared.String()
 	for _, step := range []struct {
 		why       string
 		find      func()

@@ -44,7 +44,6 @@ func (s State) Resume(p *Policy, now time.Time, published *status.Published) Sta
 	return s
 }
 
-// keepsFloor reports whether the floor applies.
 func (s *State) keepsFloor(now time.Time) bool {
 	return !s.Lost.IsZero() && now.Sub(s.Lost.Time()) < floorFor
 }

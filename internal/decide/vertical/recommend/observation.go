@@ -6,7 +6,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
@@ -34,7 +33,7 @@ type Observation struct {
 	SkipsConflicts bool
 	// Findings are what is wrong with the object beside what was measured. The condition
 	// of a kind that is not among them stays as it is.
-	Findings []finding.Finding
+	Findings []status.Finding
 	// Published is the object's status; nil if it has none.
 	Published *status.Published
 }

@@ -1,5 +1,6 @@
 // Package status is the status of a VerticalPodAutoscaler as the recommender writes
-// it: what it says, and when there is something new to write.
+// it: what it says, the problems that the recommender finds beside the samples, and when there is something new to
+// write.
 package status
 
 import (

@@ -10,7 +10,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// boostDuration is how long the container's boost lasts.
 func (p *Policy) boostDuration(container string) time.Duration {
 	policy := vertical.PolicyOf(p.Containers, container)
 	switch {
@@ -22,7 +21,6 @@ func (p *Policy) boostDuration(container string) time.Duration {
 	return 0
 }
 
-// expiredBoosts are the containers whose boost is over.
 func (d *Decision) expiredBoosts(i int) []string {
 	pod := &d.pods[i]
 	if !pod.Ready {

@@ -100,7 +100,6 @@ func (d *Decision) evaluate(s *State) {
 	}
 }
 
-// changeBlockedBy is what blocks this change of the pod.
 func (d *Decision) changeBlockedBy(s *State, v *Verdict, rules *priority.Policy) reason.Reason {
 	switch {
 	case d.policy.Mode == vertical.ModeInPlace && s.Resize.WasInfeasible(v.Pod, v.fitted):
@@ -111,7 +110,6 @@ func (d *Decision) changeBlockedBy(s *State, v *Verdict, rules *priority.Policy)
 	return reason.None
 }
 
-// evaluatePod finds whether the pod should be changed.
 func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vertical.Recommendation) {
 	if len(d.observed.Recommended) == 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
 		v.BlockedBy = reason.NoRecommendation
@@ -169,7 +167,6 @@ func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	return reason.None
 }
 
-// evictionBlockedBy is why the pod must not be evicted.
 func (d *Decision) evictionBlockedBy(s *State, i int) reason.Reason {
 	why := d.disruptionBlockedBy(s, i)
 	pod := &d.pods[i]
@@ -235,7 +232,6 @@ func (d *Decision) neverBelowRequests(pod *vertical.Pod, all []vertical.Recommen
 	return bounds.KeepPodRequests(all, pod)
 }
 
-// fit is what is recommended for this pod.
 func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
 	fitted, _ := d.fitWithCaps(pod, recommended)
 	return fitted

@@ -101,7 +101,6 @@ func (d *Decision) StopEvictions(why reason.Reason) {
 	}
 }
 
-// block records why pods were not changed.
 func (d *Decision) block(pods []int, why reason.Reason) {
 	for _, i := range pods {
 		d.Pods[i].BlockedBy = why

@@ -3,7 +3,6 @@ package update
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
@@ -120,7 +119,7 @@ func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amou
 		if d.observed.Ranges != nil {
 			defaults = d.observed.Ranges.Container.Default
 		}
-		target.Limits, _ = proportion.Limits(c.Requests, c.Limits, defaults, requests)
+		target.Limits, _ = bounds.ProportionalLimits(c.Requests, c.Limits, defaults, requests)
 	}
 	return target
 }

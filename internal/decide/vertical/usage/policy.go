@@ -74,7 +74,6 @@ func (o overrides) orElse(below overrides) overrides {
 	return o
 }
 
-// apply is the policy with the overrides.
 func (o overrides) apply(p Policy) Policy {
 	o = o.orElse(overrides{
 		oom:    vertical.OOMPolicy{BumpUpRatio: p.BumpUpRatio, MinBumpUpBytes: p.MinBumpUpBytes, HasMinBumpUp: true},

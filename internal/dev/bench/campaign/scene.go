@@ -39,8 +39,7 @@ func (c *Case) setting(side *Side) simulate.Setting {
 		return s
 	}
 	if c.Own != nil && side.Of == simulate.Plimsoll {
-		own := observehorizontal.WorkloadAutoscaler(c.workloadAutoscaler())
-		s.HPA, s.Workload = own.HorizontalPodAutoscaler, own.Workload
+		s.HPA, s.Workload = nil, c.workloadAutoscaler()
 	}
 	return s
 }

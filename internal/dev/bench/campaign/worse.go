@@ -103,7 +103,8 @@ func (r *Results) command(name string) string {
 	for i, seed := range r.Seeds {
 		seeds[i] = fmt.Sprint(seed)
 	}
-	text := fmt.Sprintf("go run ./cmd/bench campaign --cases='^%s$' --seeds=%s --trace", name, strings.Join(seeds, ","))
+	text := fmt.Sprintf("go run -C internal/dev ./cmd/bench campaign --cases='^%s$' --seeds=%s --trace",
+		name, strings.Join(seeds, ","))
 	if r.Kubelets != kubelets[0].Name {
 		text += " --kubelets=" + r.Kubelets
 	}

@@ -62,7 +62,7 @@ func TestWorse(t *testing.T) {
 	if err := r.WriteTables(&out, false); err != nil {
 		t.Fatal(err)
 	}
-	const want = "go run ./cmd/bench campaign --cases='^b/03$' --seeds=1,2,3 --trace\n"
+	const want = "go run -C internal/dev ./cmd/bench campaign --cases='^b/03$' --seeds=1,2,3 --trace\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("no %q in\n%s", want, &out)
 	}

@@ -56,11 +56,12 @@ var allParts = []part{
 	{name: ResourceConsumer, module: endToEnd, pkg: endToEndImages + "resource-consumer", apart: true},
 	{name: ConsumeCPU, module: endToEnd, pkg: endToEndImages + "resource-consumer/consume-cpu", apart: true},
 	{name: UpstreamSuite, module: endToEnd, pkg: "./suite", outName: "suite", ours: true},
-	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
-	{name: RequestExporter, module: ".", pkg: "./internal/dev/bench/reaction/requestexporter", ours: true},
-	{name: MemoryServer, module: ".", pkg: "./internal/dev/bench/reaction/memoryserver", ours: true},
-	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
-	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
+	{name: Pause, module: development, pkg: "./realnode/pause", ours: true},
+	{name: RequestExporter, module: development, pkg: "./bench/reaction/requestexporter", ours: true},
+	{name: MemoryServer, module: development, pkg: "./bench/reaction/memoryserver", ours: true},
+	{name: "devcluster", module: development, pkg: "./cmd/devcluster", ours: true},
+	// Of another module of the same workspace: one go command builds it beside those above.
+	{name: "plimsoll", module: development, pkg: "../../cmd/plimsoll", ours: true},
 }
 
 // The modules that pin the parts.
@@ -69,6 +70,7 @@ const (
 	autoscaler   = "tools/autoscaler"
 	keda         = "tools/keda"
 	endToEnd     = "tools/e2e"
+	development  = "internal/dev"
 )
 
 const verticalAutoscaler = verticalModule + "/pkg/"
@@ -128,12 +130,21 @@ func flags(kubernetes string) []string {
 	}, " ")}
 }
 
-// Environment is that of the go command: no cgo, so that the parts are static and a C compiler's speed does not
-// matter; no flags or workspace of the caller's, which would make other binaries. A compiler lives for a second:
-// without garbage collection, up to a limit that only the largest packages reach, it needs a quarter less processor
-// time.
-func environment() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=2GiB")
+// environment is that of a go command in a module's folder: no cgo, so that the parts are static and a C compiler's
+// speed does not matter; no flags or workspace of the caller's, which would make other binaries. A compiler lives for a
+// second: without garbage collection, up to a limit that only the largest packages reach, it needs a quarter less
+// processor time.
+func environment(module string) []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK="+workspace(module), "GOGC=off", "GOMEMLIMIT=2GiB")
+}
+
+// workspace is the go.work file of a module's folder, or "off" where it has none.
+func workspace(module string) string {
+	file := filepath.Join(module, "go.work")
+	if _, err := os.Stat(file); err != nil {
+		return "off"
+	}
+	return file
 }
 
 // Config says what to build.
@@ -248,8 +259,14 @@ func CheckBinaries(dir string, parts []string) error {
 	return nil
 }
 
-// Root finds the repository around the working directory.
+// OutsideEnv is set to a sum over what tests read outside of their modules. The go command, which remembers the results
+// of tests, does not see those files change, but runs a test again that has read this variable.
+const OutsideEnv = "PLIMSOLL_OUTSIDE"
+
+// Root finds the repository around the working directory. What a test of this module reads outside of the module, it
+// finds by this.
 func Root() (string, error) {
+	_ = os.Getenv(OutsideEnv)
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("repository: %w", err)
@@ -370,7 +387,7 @@ func (p part) output() string {
 func (b *builder) list(ctx context.Context, dir string, packages []string) (int, error) {
 	download := newDownload(b.config)
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", "{{.ImportPath}}"}, packages...)...)
-	cmd.Dir, cmd.Env = dir, environment()
+	cmd.Dir, cmd.Env = dir, environment(dir)
 	cmd.Stderr = download
 	out, err := cmd.Output()
 	download.finish()
@@ -396,7 +413,7 @@ func (b *builder) compile(ctx context.Context, c compilation) error {
 	args := slices.Concat([]string{"build", "-v", "-debug-actiongraph=" + filepath.Join(c.scratch, graphName),
 		"-o", c.scratch + string(filepath.Separator)}, flags(b.kubernetes), c.packages)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = c.dir, environment()
+	cmd.Dir, cmd.Env = c.dir, environment(c.dir)
 	cmd.Stderr = progress
 	// Ctrl-C must end the compilers too, which are the go command's children.
 	setGroup(cmd)

@@ -45,16 +45,22 @@ func TestUnknownPartIsAnError(t *testing.T) {
 	}
 }
 
-// Compiled packages are shared between Plimsoll and the control plane's parts only where both select the same version.
-// A difference does not break anything: it makes the newcomer's first build minutes longer, which no test would notice.
+// Compiled packages are shared between Plimsoll, what develops it and the control plane's parts only where all select
+// the same version. A difference does not break anything: it makes the newcomer's first build minutes longer, which no
+// test would notice.
 func TestModuleGraphsAgree(t *testing.T) {
 	root, err := build.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
 	theirs := requirements(t, filepath.Join(root, "tools", "controlplane"))
-	for dir, least := range map[string]int{"": 50, "tools/autoscaler": 30, "tools/e2e": 100} {
+	for dir, least := range map[string]int{"": 50, "internal/dev": 80, "tools/autoscaler": 30, "tools/e2e": 100} {
 		agree(t, requirements(t, filepath.Join(root, dir)), theirs, least)
+	}
+	// The workspace of internal/dev builds the newer one of two versions, and a release what the product's go.mod names.
+	product := requirements(t, root)
+	for _, dir := range []string{"internal/dev", "test/oracle", "test/chart", "test/ui"} {
+		agree(t, requirements(t, filepath.Join(root, dir)), product, 60)
 	}
 }
 
@@ -69,7 +75,7 @@ func agree(t *testing.T, ours, theirs map[string]string, least int) {
 		}
 		common++
 		if version != other {
-			t.Errorf("%s: %s in one go.mod, %s in tools/controlplane/go.mod", module, version, other)
+			t.Errorf("%s: %s in one go.mod, %s in the other", module, version, other)
 		}
 	}
 	if common < least {
@@ -81,7 +87,7 @@ func agree(t *testing.T, ours, theirs map[string]string, least int) {
 func requirements(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -198,6 +204,20 @@ func TestCompilerErrorsAreShown(t *testing.T) {
 	}
 }
 
+// The repository's own stamp is small, and its test has a package of its own.
+func TestCompileTestsNamesWhatItCompiles(t *testing.T) {
+	var out bytes.Buffer
+	config := build.Config{Out: &out, Terminal: true}
+	const module = "github.com/plimsoll-dev/plimsoll/internal/dev/"
+	if err := build.CompileTests(t.Context(), config, false, []string{module + "release/checksum"}); err != nil {
+		t.Fatal(err)
+	}
+	err := build.CompileTests(t.Context(), config, false, []string{module + "nothing"})
+	if err == nil || !strings.Contains(err.Error(), "internal/dev/nothing") {
+		t.Errorf("a package that is not there: %v", err)
+	}
+}
+
 func TestCancelledBuildEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -216,12 +236,11 @@ func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, flag := range build.Flags() {
-		if strings.HasPrefix(flag, "-ldflags") {
-			continue // the linker's flags change no compiled package
-		}
-		if !strings.Contains(string(makefile), flag) {
-			t.Errorf("the Makefile does not build with %s", flag)
-		}
+	_, rest, _ := strings.Cut(string(makefile), "\nBUILD_FLAGS := ")
+	line, _, _ := strings.Cut(rest, "\n")
+	// The linker's flags change no compiled package.
+	want := slices.DeleteFunc(build.Flags(), func(flag string) bool { return strings.HasPrefix(flag, "-ldflags=") })
+	if !slices.Equal(strings.Fields(line), want) {
+		t.Errorf("BUILD_FLAGS in the Makefile is %q, want %q", line, want)
 	}
 }

@@ -19,7 +19,8 @@ func VerticalAutoscalerDir(ctx context.Context) (string, error) {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", verticalModule)
-	cmd.Dir, cmd.Env = filepath.Join(root, autoscaler), environment()
+	cmd.Dir = filepath.Join(root, autoscaler)
+	cmd.Env = environment(cmd.Dir)
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("download %s: %w: %s", verticalModule, err, out)

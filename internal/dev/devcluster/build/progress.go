@@ -119,11 +119,12 @@ func (p *progress) Write(text []byte) (int, error) {
 
 func (p *progress) line(line string) {
 	module, isDownload := strings.CutPrefix(line, "go: downloading ")
+	name, _, _ := strings.Cut(line, " [") // a package compiled for a test has the test's name behind its own
 	switch {
 	case isDownload:
 		p.lines, p.last = p.lines+1, module
-	case isImportPath(line):
-		p.lines, p.last = p.lines+1, line
+	case isImportPath(name):
+		p.lines, p.last = p.lines+1, name
 	default:
 		p.messages = append(p.messages, line)
 	}

@@ -39,7 +39,7 @@ func newStamp(ctx context.Context, module string, flags []string) (*stamp, error
 		fmt.Fprintf(hash, "%s %d\n%s", name, len(text), text)
 	}
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64")
-	cmd.Dir, cmd.Env = module, environment()
+	cmd.Dir, cmd.Env = module, environment(module)
 	release, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)

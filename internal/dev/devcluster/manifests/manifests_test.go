@@ -1,11 +1,20 @@
 package manifests
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+)
 
 // TestManifestsCanBeEdited: a change of config/ copies parts of its objects, which panics on numbers
 // that are not those of JSON.
 func TestManifestsCanBeEdited(t *testing.T) {
-	objects, err := Kustomization("../../../../config")
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := Kustomization(filepath.Join(root, "config"))
 	if err != nil {
 		t.Fatal(err)
 	}

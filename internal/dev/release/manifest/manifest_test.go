@@ -12,12 +12,21 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
-const (
-	config = "../../../../config"
-	image  = "ghcr.io/plimsoll-dev/plimsoll"
-)
+const image = "ghcr.io/plimsoll-dev/plimsoll"
+
+// configDir is the repository's config/.
+func configDir(t *testing.T) string {
+	t.Helper()
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, "config")
+}
 
 // objects decodes a stream of documents.
 func objects(t *testing.T, text []byte) []unstructured.Unstructured {
@@ -58,6 +67,7 @@ func TestInstallations(t *testing.T) {
 		"horizontal alone": {"horizontal", "Deployment", []string{"plimsoll-controller"}},
 		"agents of nodes":  {"node-agent", "DaemonSet", []string{"plimsoll-node-agent"}},
 	}
+	config := configDir(t)
 	for name, tc := range cases {
 		text, err := Installation(config, tc.folder, image, "v1.2.3", "Plimsoll v1.2.3")
 		if err != nil {
@@ -82,7 +92,7 @@ func TestInstallations(t *testing.T) {
 }
 
 func TestDefinitions(t *testing.T) {
-	text, err := Definitions(config, "Plimsoll v1.2.3")
+	text, err := Definitions(configDir(t), "Plimsoll v1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}

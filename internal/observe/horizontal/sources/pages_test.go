@@ -25,7 +25,7 @@ func TestPagesOfAnObject(t *testing.T) {
 		return object
 	}
 	for pages, isRefused := range map[int]bool{1: false, sources.MaxPages: false, sources.MaxPages + 1: true} {
-		_, refusal := horizontal.PolicyOf(horizontal.WorkloadAutoscaler(onPages(pages)), horizontal.DefaultOptions())
+		_, _, refusal := horizontal.PolicyOf(horizontal.WorkloadAutoscaler(onPages(pages)), horizontal.DefaultOptions())
 		if got := strings.Contains(refusal.Message, fmt.Sprintf("on %d pages of each pod", pages)); got != isRefused ||
 			(refusal.Reason == "InvalidSpec") != isRefused {
 			t.Errorf("%d pages: %+v", pages, refusal)

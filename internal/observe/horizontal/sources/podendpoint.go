@@ -124,9 +124,9 @@ func (p *PodEndpoint) Page() PodEndpoint {
 const MaxPages = 10
 
 // CheckPages refuses metrics that are on too many pages.
-func CheckPages(metrics []plimsollv1alpha1.MetricSpec, path *field.Path) field.ErrorList {
+func CheckPages(specs []Spec, path *field.Path) field.ErrorList {
 	pages := map[PodEndpoint]struct{}{}
-	for _, spec := range Of(metrics) {
+	for _, spec := range specs {
 		if spec.PodEndpoint != nil {
 			pages[spec.PodEndpoint.Page()] = struct{}{}
 		}

@@ -14,49 +14,12 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// Spec is what one metric of a WorkloadAutoscaler needs. Of a metric that comes from a metrics API
+// Spec is what is to be collected for one metric of a WorkloadAutoscaler. Of a metric that comes from a metrics API
 // or from kubelets, and of one that is invalid, all of it is nil.
 type Spec struct {
 	PodEndpoint    *PodEndpoint
 	Prometheus     *Prometheus
 	ExternalScaler *ExternalScaler
-}
-
-// Of is what the metrics need, index for index; nil if they need nothing. PolicyOf refuses the
-// object of a metric that is invalid.
-func Of(metrics []plimsollv1alpha1.MetricSpec) []Spec {
-	var specs []Spec
-	for i := range metrics {
-		spec := specOf(&metrics[i])
-		if spec == (Spec{}) {
-			continue
-		}
-		if specs == nil {
-			specs = make([]Spec, len(metrics))
-		}
-		specs[i] = spec
-	}
-	return specs
-}
-
-func specOf(m *plimsollv1alpha1.MetricSpec) Spec {
-	var spec Spec
-	switch {
-	case m.Type == plimsollv1alpha1.PodEndpointMetricSourceType && m.PodEndpoint != nil:
-		spec.PodEndpoint = valid(PodEndpointOf(m.PodEndpoint))
-	case m.Type == plimsollv1alpha1.PrometheusMetricSourceType && m.Prometheus != nil:
-		spec.Prometheus = valid(PrometheusOf(m.Prometheus))
-	case m.Type == plimsollv1alpha1.ExternalScalerMetricSourceType && m.ExternalScaler != nil:
-		spec.ExternalScaler = valid(ExternalScalerOf(m.ExternalScaler))
-	}
-	return spec
-}
-
-func valid[T any](value T, err error) *T {
-	if err != nil {
-		return nil
-	}
-	return &value
 }
 
 // Name is the name of a metric that Plimsoll reads itself, in messages and in status; empty for
@@ -126,13 +89,4 @@ func isNullZero(values plimsollv1alpha1.NullValues) (bool, error) {
 		return true, nil
 	}
 	return false, fmt.Errorf("nullValues: %q is neither Fail nor Zero", values)
-}
-
-// IsTotal reports whether the target of a metric that Plimsoll reads itself is the value in total.
-func IsTotal(m *plimsollv1alpha1.MetricSpec) bool {
-	if t := m.Target(); t != nil {
-		return t.AverageValue == nil
-	}
-	s := m.ExternalScaler
-	return s != nil && s.Target != nil && s.Target.Type == plimsollv1alpha1.ValueMetricType
 }

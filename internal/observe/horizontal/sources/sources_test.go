@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -62,9 +63,9 @@ func TestDefaultsAreTheAPIServers(t *testing.T) {
 	spec := plimsollv1alpha1.WorkloadAutoscalerSpec{
 		Metrics: []plimsollv1alpha1.MetricSpec{metricOf(podEndpoint()), metricOf(prometheus()), metricOf(scaler())},
 	}
-	plain := sources.Of(spec.Metrics)
+	plain := specsOf(t, &spec)
 	plimsollv1alpha1.SetDefaults(&spec)
-	if diff := cmp.Diff(plain, sources.Of(spec.Metrics),
+	if diff := cmp.Diff(plain, specsOf(t, &spec),
 		cmp.AllowUnexported(sources.Selector{}, sources.Metadata{})); diff != "" {
 		t.Error(diff)
 	}
@@ -86,14 +87,31 @@ func TestDefaultsAreTheAPIServers(t *testing.T) {
 }
 
 func TestOfOthersIsNothing(t *testing.T) {
-	metrics := []plimsollv1alpha1.MetricSpec{{Type: plimsollv1alpha1.PodsMetricSourceType}, {Type: "PodEndpoint"}}
-	if got := sources.Of(metrics); got != nil {
+	spec := plimsollv1alpha1.WorkloadAutoscalerSpec{
+		Metrics: []plimsollv1alpha1.MetricSpec{{Type: plimsollv1alpha1.PodsMetricSourceType}, {Type: "PodEndpoint"}},
+	}
+	if got := specsOf(t, &spec); got != nil {
 		t.Errorf("got %v", got)
 	}
-	metrics = append(metrics, metricOf(scaler()))
-	if got := sources.Of(metrics); len(got) != 3 || got[0] != (sources.Spec{}) || got[2].ExternalScaler == nil {
+	spec.Metrics = append(spec.Metrics, metricOf(scaler()))
+	if got := specsOf(t, &spec); len(got) != 3 || got[0] != (sources.Spec{}) || got[2].ExternalScaler == nil {
 		t.Errorf("got %v", got)
 	}
+}
+
+// specsOf is what is to be collected for an object with this spec.
+func specsOf(t *testing.T, spec *plimsollv1alpha1.WorkloadAutoscalerSpec) []sources.Spec {
+	t.Helper()
+	_, specs, refusal := policyOf(spec.Metrics)
+	if refusal.Reason != "" {
+		t.Error(refusal.Message)
+	}
+	return specs
+}
+
+func policyOf(metrics []plimsollv1alpha1.MetricSpec) (horizontal.Policy, []sources.Spec, horizontal.Refusal) {
+	wla := &plimsollv1alpha1.WorkloadAutoscaler{Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{Metrics: metrics}}
+	return observehorizontal.PolicyOf(observehorizontal.WorkloadAutoscaler(wla), observehorizontal.DefaultOptions())
 }
 
 func TestSelector(t *testing.T) {
@@ -212,7 +230,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestExtend(t *testing.T) {
+func TestSpecOfOwnMetrics(t *testing.T) {
 	change := func(m plimsollv1alpha1.PodEndpointMetricSource, f func(*plimsollv1alpha1.PodEndpointMetricSource)) any {
 		f(&m)
 		return m
@@ -260,14 +278,12 @@ func TestExtend(t *testing.T) {
 			`valueType: "" is neither Gauge nor Rate`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := metricOf(tt.source)
-			var got source.Spec
-			errs := sources.Extend(&got, &m, arithmetic.Saturate, field.NewPath("spec", "metrics").Index(0))
-			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(source.Spec{}, "Identity")); diff != "" {
+			p, _, refusal := policyOf([]plimsollv1alpha1.MetricSpec{metricOf(tt.source)})
+			if diff := cmp.Diff(tt.want, p.Metrics[0], cmpopts.IgnoreFields(source.Spec{}, "Identity", "Type")); diff != "" {
 				t.Error(diff)
 			}
-			if (tt.err == "") != (len(errs) == 0) || len(errs) > 0 && !strings.Contains(errs[0].Error(), tt.err) {
-				t.Errorf("got %v, want %q", errs, tt.err)
+			if (tt.err == "") != (refusal.Reason == "") || !strings.Contains(refusal.Message, tt.err) {
+				t.Errorf("got %v, want %q", refusal, tt.err)
 			}
 		})
 	}
@@ -322,7 +338,7 @@ func TestIdentity(t *testing.T) {
 func extended(t *testing.T, m *plimsollv1alpha1.MetricSpec) source.Spec {
 	t.Helper()
 	var spec source.Spec
-	if errs := sources.Extend(&spec, m, arithmetic.Saturate, field.NewPath("metric")); errs != nil {
+	if _, errs := sources.Of(m, &spec, field.NewPath("metric")); errs != nil {
 		t.Error(errs)
 	}
 	return spec

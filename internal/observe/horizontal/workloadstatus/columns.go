@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // limitWord is a limit in one word, as conditions have their reasons.
@@ -33,17 +33,18 @@ const (
 // metricsText is the first metrics' names, current values and targets, these as kubectl get hpa shows them.
 func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsollv1alpha1.MetricStatus) string {
 	var parts []string
-	specs, own := a.Spec.Metrics, a.Workload.Spec.Metrics
-	for i := range specs[:min(len(specs), mostMetrics)] {
+	n := a.NumMetrics()
+	for i := range min(n, mostMetrics) {
 		var status plimsollv1alpha1.MetricStatus
 		if i < len(metrics) {
 			status = metrics[i]
 		}
-		text, name := metricText(&specs[i], &status), sources.Name(&own[i])
-		if name != "" {
-			text = w.ownText(&own[i], i, &status)
+		m := a.Metric(i)
+		text, name := w.metricText(&m, i, &status), a.Workload.Spec.Metrics[i].Name
+		if m.IsOwn {
+			name = cmp.Or(name, m.Name)
 		}
-		if name = cmp.Or(own[i].Name, name); name != "" {
+		if name != "" {
 			text = name + ": " + text
 		}
 		if len(parts) > 0 && len(parts[0])+len(", ")+len(text) > widestMetrics {
@@ -52,42 +53,41 @@ func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsoll
 		parts = append(parts, text)
 	}
 	text := strings.Join(parts, ", ")
-	if more := len(specs) - len(parts); more > 0 {
+	if more := n - len(parts); more > 0 {
 		text += fmt.Sprintf(" + %d more...", more)
 	}
 	return text
 }
 
-func metricText(m *autoscalingv2.MetricSpec, s *plimsollv1alpha1.MetricStatus) string {
-	switch {
-	case m.Resource != nil:
-		return resourceText(&m.Resource.Target, s)
-	case m.ContainerResource != nil:
-		return resourceText(&m.ContainerResource.Target, s)
-	case m.Pods != nil:
-		return ratioText(s.AverageValue, m.Pods.Target.AverageValue)
-	case m.Object != nil:
-		return wholeText(&m.Object.Target, s)
-	case m.External != nil:
-		return wholeText(&m.External.Target, s)
+func (w *Decided) metricText(m *observehorizontal.Metric, i int, s *plimsollv1alpha1.MetricStatus) string {
+	if !m.HasSource {
+		return "<unknown type>"
 	}
-	return "<unknown type>"
+	switch m.Type {
+	case source.Resource, source.ContainerResource:
+		return resourceText(&m.Target, s)
+	case source.Pods:
+		return ratioText(s.AverageValue, m.Target.AverageValue)
+	case source.Object, source.External:
+		if m.Target.AverageValue != nil {
+			return ratioText(s.AverageValue, m.Target.AverageValue) + " (avg)"
+		}
+		return ratioText(s.Value, m.Target.Value)
+	}
+	return w.ownText(m, i, s)
 }
 
 // ownText is a metric that Plimsoll reads itself. The target of an external scaler may come with its values.
-func (w *Decided) ownText(m *plimsollv1alpha1.MetricSpec, i int, s *plimsollv1alpha1.MetricStatus) string {
-	target := m.Target()
-	if target == nil {
-		target = &plimsollv1alpha1.MetricTarget{}
-		if i < len(w.Decision.Metrics) && w.Decision.Metrics[i].TargetMilli > 0 {
-			own := resource.NewMilliQuantity(w.Decision.Metrics[i].TargetMilli, resource.DecimalSI)
-			target.Value, target.AverageValue = own, own
-		}
+func (w *Decided) ownText(m *observehorizontal.Metric, i int, s *plimsollv1alpha1.MetricStatus) string {
+	value, average := m.Target.Value, m.Target.AverageValue
+	if m.IsOwnTarget && i < len(w.Decision.Metrics) && w.Decision.Metrics[i].TargetMilli > 0 {
+		own := resource.NewMilliQuantity(w.Decision.Metrics[i].TargetMilli, resource.DecimalSI)
+		value, average = own, own
 	}
-	if sources.IsTotal(m) {
-		return ratioText(s.Value, target.Value)
+	if m.IsTotal {
+		return ratioText(s.Value, value)
 	}
-	return ratioText(s.AverageValue, target.AverageValue) + " (avg)"
+	return ratioText(s.AverageValue, average) + " (avg)"
 }
 
 func resourceText(t *autoscalingv2.MetricTarget, v *plimsollv1alpha1.MetricStatus) string {
@@ -102,13 +102,6 @@ func resourceText(t *autoscalingv2.MetricTarget, v *plimsollv1alpha1.MetricStatu
 		target = fmt.Sprintf("%d%%", *t.AverageUtilization)
 	}
 	return value + "/" + target
-}
-
-func wholeText(t *autoscalingv2.MetricTarget, v *plimsollv1alpha1.MetricStatus) string {
-	if t.AverageValue != nil {
-		return ratioText(v.AverageValue, t.AverageValue) + " (avg)"
-	}
-	return ratioText(v.Value, t.Value)
 }
 
 func ratioText(value, target *resource.Quantity) string {

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -12,13 +11,7 @@ import (
 
 // conditions are those that an HPA has too, after those that sum them up.
 func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition {
-	common := make([]condition.Condition, len(w.Status.Conditions))
-	for i := range common {
-		c := &w.Status.Conditions[i]
-		common[i] = condition.Condition{Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason,
-			Message: c.Message, Since: c.LastTransitionTime.Time}
-	}
-	all := statusreport.Overall(common, w.mode())
+	all := statusreport.Overall(w.Status.Conditions, w.mode())
 	for i := range all {
 		all[i].Since = w.Decision.At
 		shown := meta.FindStatusCondition(a.Workload.Status.Conditions, all[i].Type)
@@ -26,7 +19,7 @@ func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition 
 			all[i].Since = shown.LastTransitionTime.Time
 		}
 	}
-	all = append(all, common...)
+	all = append(all, w.Status.Conditions...)
 	conditions := make([]metav1.Condition, len(all))
 	for i := range all {
 		c := &all[i]

@@ -22,7 +22,7 @@ func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].ShortNam
 // metrics are those of the spec. One without a result, because it is awaited or the scale cannot be read, is what the
 // status shows under its name, whatever its place was.
 func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.MetricStatus {
-	current, specs, results := w.Status.CurrentMetrics, a.Workload.Spec.Metrics, w.Decision.Metrics
+	current, specs, results := w.Status.Metrics, a.Workload.Spec.Metrics, w.Decision.Metrics
 	switch {
 	case len(current) == 0:
 		return nil
@@ -37,7 +37,7 @@ func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.Met
 			restore(shown, a.Workload.Status.Metrics)
 			continue
 		}
-		value := observehorizontal.ValueOf(&current[i])
+		value := &current[i]
 		shown.Value, shown.AverageValue, shown.AverageUtilization =
 			value.Value, value.AverageValue, value.AverageUtilization
 		w.addResult(shown, &results[i])

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -14,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -34,7 +34,7 @@ func onCPU(t *testing.T, r metric.Result) (observehorizontal.Autoscaler, *Decide
 			Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 		},
 	})
-	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		t.Fatal(refusal)
 	}
@@ -42,7 +42,7 @@ func onCPU(t *testing.T, r metric.Result) (observehorizontal.Autoscaler, *Decide
 	observation := horizontal.Observation{Target: horizontal.Target{SpecReplicas: 2, StatusReplicas: 2}}
 	decision, _ := horizontal.Decide(noon, &policy, state, &observation)
 	decision.Branch, decision.Metrics = horizontal.BranchMetrics, []metric.Result{r}
-	return a, &Decided{Status: &autoscalingv2.HorizontalPodAutoscalerStatus{}, Policy: &policy, Decision: &decision}
+	return a, &Decided{Status: &observehorizontal.Status{}, Policy: &policy, Decision: &decision}
 }
 
 var two = metric.Counts{Counted: 2}
@@ -50,13 +50,13 @@ var two = metric.Counts{Counted: 2}
 // TestMetrics: each metric with its value, the count that it proposes, and what is unusual about its samples.
 func TestMetrics(t *testing.T) {
 	value := resource.NewMilliQuantity(90, resource.DecimalSI)
-	shown := autoscalingv2.MetricStatus{Type: "Resource", Resource: &autoscalingv2.ResourceMetricStatus{
-		Current: autoscalingv2.MetricValueStatus{AverageValue: value, AverageUtilization: ptr.To[int32](90)},
-	}}
+	shown := observehorizontal.MetricValue{
+		Type: source.Resource, AverageValue: value, AverageUtilization: ptr.To[int32](90),
+	}
 	old := noon.Add(-10 * time.Minute)
 	for name, c := range map[string]struct {
 		result metric.Result
-		common autoscalingv2.MetricStatus
+		common observehorizontal.MetricValue
 		want   plimsollv1alpha1.MetricStatus
 	}{
 		"fresh": {metric.Result{Replicas: 3, At: noon.Add(-time.Minute), Counts: two}, shown,
@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 			plimsollv1alpha1.MetricStatus{AverageValue: value, AverageUtilization: ptr.To[int32](90),
 				Replicas: ptr.To[int32](3), SampleTime: ptr.To(metav1.NewTime(old))}},
 		"failed": {metric.Result{Failure: &source.Failure{Reason: "FailedGetResourceMetric", Message: "no samples"}},
-			autoscalingv2.MetricStatus{},
+			observehorizontal.MetricValue{},
 			plimsollv1alpha1.MetricStatus{Failure: &plimsollv1alpha1.MetricFailure{
 				Reason: "FailedGetResourceMetric", Message: "no samples"}}},
 		"awaited": {metric.Result{Pending: true}, shown,
@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 				Samples: &plimsollv1alpha1.MetricSamples{Counted: 2}}},
 	} {
 		a, w := onCPU(t, c.result)
-		w.Status.CurrentMetrics = []autoscalingv2.MetricStatus{c.common}
+		w.Status.Metrics = []observehorizontal.MetricValue{c.common}
 		c.want.Name, c.want.Type = "cpu", "Resource"
 		if diff := cmp.Diff([]plimsollv1alpha1.MetricStatus{c.want}, w.metrics(a)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -145,7 +145,7 @@ func TestMetricsInAnotherPlace(t *testing.T) {
 		Status: plimsollv1alpha1.WorkloadAutoscalerStatus{
 			Metrics: []plimsollv1alpha1.MetricStatus{shows("jobs", 10), shows("orders", 20)}},
 	})
-	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 	if refusal.Reason != "" {
 		t.Fatal(refusal)
 	}
@@ -156,8 +156,8 @@ func TestMetricsInAnotherPlace(t *testing.T) {
 		"the scale cannot be read": {Target: horizontal.Target{Error: "no such Deployment"}},
 	} {
 		d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
-		report := d.Report(horizontal.Outcome{})
-		common := observehorizontal.Status(a, &d, &report, noon)
+		report := statusreport.Of(&d, horizontal.Outcome{})
+		common := observehorizontal.StatusAfter(a, &d, &report, noon)
 		got := (&Decided{Status: &common, Policy: &policy, Decision: &d}).metrics(a)
 		want := []plimsollv1alpha1.MetricStatus{shows("orders", 20), {Name: "new", Type: "External"}, shows("jobs", 10)}
 		if diff := cmp.Diff(want, got); diff != "" {

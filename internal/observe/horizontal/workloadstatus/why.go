@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
@@ -14,7 +15,7 @@ import (
 
 // why is what the column WHY prints, in a few words: why the object does not act, or what made the count what it is.
 func (w *Decided) why() string {
-	refusal, m := w.Decision.Refusal(), w.mode()
+	refusal, m := w.Decision.Refusal, w.mode()
 	isPreviewBeside := m == mode.Preview && refusal.Reason == statusreport.AnotherAutoscaler
 	switch {
 	case refusal.Reason != "" && !isPreviewBeside:
@@ -36,7 +37,7 @@ func (w *Decided) why() string {
 // reasonOf is the reason of a condition that is False; empty if it is not.
 func (w *Decided) reasonOf(kind string) string {
 	for i := range w.Status.Conditions {
-		if c := &w.Status.Conditions[i]; string(c.Type) == kind && c.Status == "False" {
+		if c := &w.Status.Conditions[i]; c.Type == kind && c.Status == condition.False {
 			return c.Reason
 		}
 	}

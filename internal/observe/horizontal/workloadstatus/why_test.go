@@ -31,15 +31,15 @@ func statusOf(
 	}}
 	change(&object.Spec)
 	a := observehorizontal.WorkloadAutoscaler(object)
-	policy, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
+	policy, _, refusal := observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 	o := horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: 3, StatusReplicas: 3},
 		Readings: []metric.Reading{jobs}, Refusal: refusal,
 	}
 	see(&o)
 	d, _ := horizontal.Decide(noon, &policy, horizontal.State{}, &o)
-	report := d.Report(horizontal.Outcome{At: noon})
-	common := observehorizontal.Status(a, &d, &report, noon)
+	report := statusreport.Of(&d, horizontal.Outcome{At: noon})
+	common := observehorizontal.StatusAfter(a, &d, &report, noon)
 	return Of(a, &Decided{Status: &common, Policy: &policy, Decision: &d})
 }
 
@@ -56,7 +56,7 @@ func TestWhy(t *testing.T) {
 		}
 	}
 	besideHPA := func(o *horizontal.Observation) {
-		o.Refusal = statusreport.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web",
+		o.Refusal = horizontal.Refusal{Reason: statusreport.AnotherAutoscaler, Message: "HPA shop/web",
 			Summary: "waits for HPA web to be removed"}
 	}
 	down := metric.Reading{Error: "no such server"}

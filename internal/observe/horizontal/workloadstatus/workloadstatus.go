@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,7 +21,7 @@ import (
 // Decided is what the status of a WorkloadAutoscaler is made of.
 type Decided struct {
 	// Status is the part that an HPA has too.
-	Status   *autoscalingv2.HorizontalPodAutoscalerStatus
+	Status   *observehorizontal.Status
 	Policy   *horizontal.Policy
 	Decision *horizontal.Decision
 	Next     horizontal.FollowUp

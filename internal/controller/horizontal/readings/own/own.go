@@ -16,14 +16,6 @@ import (
 // Specs are what an object's metrics need, index for index; nil if none of them is read here.
 type Specs []sources.Spec
 
-// SpecsOf are those of the object; nil for an HPA.
-func SpecsOf(a observehorizontal.Autoscaler) Specs {
-	if a.Workload == nil {
-		return nil
-	}
-	return sources.Of(a.Workload.Spec.Metrics)
-}
-
 // Has reports whether metric i is read here.
 func (s Specs) Has(i int) bool { return i < len(s) && s[i] != sources.Spec{} }
 

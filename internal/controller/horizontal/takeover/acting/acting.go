@@ -12,7 +12,11 @@
 // what makes it act on more, counts once that is so in a fifth of the namespaces, too: a tenant may have two.
 package acting
 
-import "time"
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
 
 const (
 	// installationDelays is how many delays an installation of Plimsoll may be silent: it
@@ -279,11 +283,11 @@ func (c *Cluster) Patience(by string) time.Duration {
 // that none has written may be the next one of any of them.
 func (c *Cluster) activeUntil(o *Object) time.Time {
 	if by := o.last.By; by != "" {
-		return later(c.started, c.seen[by].in(o.Namespace)).Add(c.quietTime(by))
+		return timing.Later(c.started, c.seen[by].in(o.Namespace)).Add(c.quietTime(by))
 	}
 	until := c.started.Add(c.quietTime(""))
 	for by, at := range c.seen {
-		until = later(until, at.in(o.Namespace).Add(c.quietTime(by)))
+		until = timing.Later(until, at.in(o.Namespace).Add(c.quietTime(by)))
 	}
 	return until
 }

@@ -3,6 +3,8 @@ package acting
 import (
 	"slices"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // enoughToBegin is how many namespaces have to show something before it counts for others.
@@ -18,11 +20,11 @@ type newest struct {
 func (n newest) see(namespace string, at time.Time) newest {
 	switch {
 	case n.namespace == namespace || n.at.IsZero():
-		n.namespace, n.at = namespace, later(n.at, at)
+		n.namespace, n.at = namespace, timing.Later(n.at, at)
 	case at.After(n.at):
 		n = newest{namespace: namespace, at: at, elsewhere: n.at}
 	default:
-		n.elsewhere = later(n.elsewhere, at)
+		n.elsewhere = timing.Later(n.elsewhere, at)
 	}
 	return n
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
@@ -40,7 +42,7 @@ func WritesOf(fields, before []metav1.ManagedFieldsEntry, own string) Writes {
 			continue
 		}
 		if entry.Manager == own {
-			w.Own = later(w.Own, entry.Time.Time)
+			w.Own = timing.Later(w.Own, entry.Time.Time)
 			continue
 		}
 		of := &w.Other
@@ -77,11 +79,4 @@ func isJunior(manager, own string) bool {
 // isInstallation reports whether a writer is a Plimsoll.
 func isInstallation(manager string) bool {
 	return manager == FieldManager || strings.HasPrefix(manager, FieldManager+"/")
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

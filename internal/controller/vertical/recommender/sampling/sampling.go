@@ -25,13 +25,16 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Direct knows what pods use without asking.
+// Direct has what pods use without a request.
 type Direct interface {
 	Run(ctx context.Context, watch podusage.Watch)
-	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	// Set collects these pods of the object from now on, and no others of it.
+	Set(key observe.Key, pods []*observe.Pod)
+	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	ReportMissing(now time.Time, pods []*observe.Pod, v *podusage.View)
 }
 
-var _ Direct = (*podusage.Source)(nil)
+var _ Direct = (*podusage.Subscription)(nil)
 
 // Metrics is metrics.k8s.io; an empty namespace means all.
 type Metrics interface {
@@ -101,11 +104,19 @@ func (s *Sampler) Follow(name types.NamespacedName) {
 	}
 }
 
-// Forget forgets what was sampled of the object's pods.
+// Forget forgets what was sampled of the object's pods, which are not collected any more.
 func (s *Sampler) Forget(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, name)
+	s.collect(name, nil)
+}
+
+// collect has these pods of the object collected from now on, and no others of it.
+func (s *Sampler) collect(name types.NamespacedName, pods []*observe.Pod) {
+	if s.config.Direct != nil {
+		s.config.Direct.Set(observe.VPA(name), pods)
+	}
 }
 
 // Sampled is how many containers of the object's pods have samples, or had since pods
@@ -134,7 +145,7 @@ func (s *Sampler) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if s.config.Direct != nil {
-		watch := podusage.Watch{Nodes: s.config.Pods.Nodes, Moved: s.config.Pods.Moved(), Sampled: func(podusage.Sampled) {}}
+		watch := podusage.Watch{Nodes: s.config.Pods.Nodes, Moved: s.config.Pods.Moved()}
 		beside.Go(func() { s.config.Direct.Run(ctx, watch) })
 	}
 	if s.config.Contention != nil {
@@ -195,6 +206,7 @@ func (r *rounds) round(ctx context.Context, now time.Time) {
 	r.lacking = r.lacking[:0]
 	for _, o := range r.sampled {
 		r.pods = r.config.Pods.AppendPods(r.pods[:0], observe.VPA(o.name))
+		r.follow(o)
 		for _, pod := range r.pods {
 			if isRunning(pod) && !r.sample(now, o, pod) {
 				r.lacking = append(r.lacking, lacking{o, pod})
@@ -207,6 +219,15 @@ func (r *rounds) round(ctx context.Context, now time.Time) {
 	}
 }
 
+// follow has the pods of this round collected, unless the object was forgotten meanwhile.
+func (r *rounds) follow(o *object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.objects[o.name] == o {
+		r.collect(o.name, r.pods)
+	}
+}
+
 func isRunning(pod *observe.Pod) bool {
 	return pod.Phase == metric.PhaseRunning && !pod.Deleting
 }
@@ -216,7 +237,9 @@ func (r *rounds) sample(now time.Time, o *object, pod *observe.Pod) bool {
 	if r.config.Direct == nil {
 		return false
 	}
-	err := r.config.Direct.Look(now, []*observe.Pod{pod}, &r.view)
+	pods := []*observe.Pod{pod}
+	err := r.config.Direct.Latest(now, pods, &r.view)
+	r.config.Direct.ReportMissing(now, pods, &r.view)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.view.Refused() {

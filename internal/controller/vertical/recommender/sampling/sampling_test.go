@@ -9,12 +9,15 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -62,5 +65,44 @@ func TestPeakBetweenRounds(t *testing.T) {
 	}
 	if amount, ok := samples[0].Use.Get(vertical.Memory); !ok || amount != 500<<20 {
 		t.Errorf("memory %d, %t", amount, ok)
+	}
+}
+
+// unread are kubelets without samples. They note how many pods were set of each object.
+type unread map[observe.Key]int
+
+func (u unread) Run(ctx context.Context, _ podusage.Watch) { <-ctx.Done() }
+
+func (u unread) Set(key observe.Key, pods []*observe.Pod) { u[key] = len(pods) }
+
+func (u unread) Latest(time.Time, []*observe.Pod, *podusage.View) error {
+	return podusage.ErrNotGranted
+}
+
+func (u unread) ReportMissing(time.Time, []*observe.Pod, *podusage.View) {}
+
+// TestPodsAreSet: the pods of an object are collected while it is followed.
+func TestPodsAreSet(t *testing.T) {
+	name := types.NamespacedName{Namespace: "shop", Name: "web"}
+	pods := podindex.New()
+	pods.SetSelector(observe.VPA(name), podindex.SelectorOf(labels.Everything()))
+	for i := range 2 {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprint("web-", i)}}
+		pods.Put(observe.PodOf(pod))
+	}
+	direct := unread{}
+	s := New(Config{
+		Sources: Sources{Direct: direct, Metrics: &requested{}}, Pods: pods, Interval: time.Minute, Log: logr.Discard(),
+	})
+	r := &rounds{Sampler: s}
+	for _, step := range []struct {
+		act  func(types.NamespacedName)
+		want int
+	}{{func(types.NamespacedName) {}, 0}, {s.Follow, 2}, {s.Forget, 0}} {
+		step.act(name)
+		r.round(t.Context(), time.Now())
+		if n := direct[observe.VPA(name)]; n != step.want {
+			t.Errorf("%d pods are collected, not %d", n, step.want)
+		}
 	}
 }

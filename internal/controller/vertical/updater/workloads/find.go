@@ -105,7 +105,6 @@ func (f *Finder) Targets(ctx context.Context) map[string][]*Workload {
 	return targets
 }
 
-// references are what the objects name, with their namespaces.
 func references(all []*Workload) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
 	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
 		for _, w := range all {

@@ -37,7 +37,7 @@ func TestSums(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log("make campaign shows in which cases. To record the new sums: " +
-			"go test ./internal/dev/bench/campaign/quick -args -update")
+			"go test -C internal/dev ./bench/campaign/quick -args -update")
 		if err := results.WriteTables(os.Stdout, false); err != nil {
 			t.Error(err)
 		}

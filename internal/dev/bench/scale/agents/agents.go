@@ -22,7 +22,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/cputime"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup"
@@ -177,7 +176,7 @@ func (a *Agents) handler(n *node) http.Handler {
 		at := time.Now()
 		n.tree.advance(at, a.config.UsedSeconds)
 		observed := &observedWriter{ResponseWriter: w, code: http.StatusOK}
-		spent := cputime.Spend(func() { n.sound.ServeHTTP(observed, r) })
+		spent := timing.CPUOf(func() { n.sound.ServeHTTP(observed, r) })
 		if observed.code == http.StatusOK {
 			a.spent.Add(int64(spent))
 			a.answers.Add(1)

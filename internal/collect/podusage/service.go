@@ -1,0 +1,202 @@
+package podusage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+const (
+	// maxAge is how long a kubelet that responds may have no new sample of any of its
+	// containers.
+	maxAge = 20 * time.Second
+	// accessPeriod is how often the permissions are checked again.
+	accessPeriod = time.Minute
+	// accessRetry is the pause after a check that failed.
+	accessRetry = 5 * time.Second
+)
+
+// ErrNotGranted is returned while nothing is scraped for lack of permissions.
+var ErrNotGranted = errors.New("no permission to read kubelets")
+
+// Config is what a service needs.
+type Config struct {
+	// Scraper makes the scraper of kubelets, which fills the store.
+	Scraper func(store *rate.Store) (Scraper, error)
+	// Target finds a node's kubelet.
+	Target func(node *corev1.Node) (kubelet.Target, error)
+	// Nodes makes a new informer of the nodes each time. Only names, addresses and
+	// daemon endpoints are read.
+	Nodes func() cache.SharedIndexInformer
+	// Access names a permission that is missing, if one is. Nil means that none is.
+	Access func(ctx context.Context) (missing string, err error)
+	// Agents are scraped before kubelets; nil for none.
+	Agents *Agents
+	// Rounds has the budget, and the period of subscriptions that name none.
+	Rounds     scrape.Config[kubelet.Target]
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+// Scraper scrapes the selected containers of one node: nil, for kubelets, selects all.
+type Scraper interface {
+	Scrape(ctx context.Context, target kubelet.Target, selected *selection.Prepared) (rate.Round, error)
+}
+
+var _ Scraper = (*kubelet.Scraper)(nil)
+
+// Service scrapes nodes for all loops of a process: each node once, however many loops need its samples. Each loop has
+// a Subscription.
+type Service struct {
+	config  Config
+	metrics *metrics
+	// nodesChanged has an element when other nodes may be wanted, or when a kubelet's address may have changed.
+	nodesChanged chan struct{}
+	// session is the present one; nil while nothing is scraped.
+	session atomic.Pointer[session]
+	// isBeginning is true until it is known whether there will be a session.
+	isBeginning atomic.Bool
+
+	// mu guards the following.
+	mu            sync.Mutex
+	subscriptions []*Subscription
+	// running is how many subscriptions run. The last one that ends calls stop.
+	running int
+	stop    func()
+}
+
+// New checks the configuration. It starts nothing.
+func New(config Config) (*Service, error) {
+	if config.Scraper == nil || config.Target == nil || config.Nodes == nil || config.Registerer == nil {
+		return nil, errors.New("resource metrics of kubelets: scraping, targets, nodes and a registerer are needed")
+	}
+	if config.Rounds.Period == 0 {
+		config.Rounds.Period = scrape.DefaultPeriod
+	}
+	series, err := newMetrics(config.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("resource metrics of kubelets: %w", err)
+	}
+	s := &Service{config: config, metrics: series, nodesChanged: make(chan struct{}, 1)}
+	s.isBeginning.Store(true)
+	// Fail early on an invalid scrape configuration.
+	if _, err := newSession(s, nil); err != nil {
+		return nil, fmt.Errorf("resource metrics of kubelets: %w", err)
+	}
+	return s, nil
+}
+
+// join runs the service while at least one subscription runs.
+func (s *Service) join(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running++
+	if s.running > 1 {
+		return
+	}
+	subscriptions := slices.Clone(s.subscriptions)
+	// It does not end with the subscription that began it.
+	s.stop = begin(context.WithoutCancel(ctx), func(ctx context.Context) { s.run(ctx, subscriptions) })
+}
+
+// leave waits until nothing runs any more if this was the last subscription.
+func (s *Service) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 {
+		s.stop()
+	}
+}
+
+// run scrapes until ctx ends, as long as that is permitted.
+func (s *Service) run(ctx context.Context, subscriptions []*Subscription) {
+	defer s.isBeginning.Store(false)
+	if s.config.Access == nil {
+		s.logSource(true, "")
+		s.scrape(ctx, subscriptions)
+		return
+	}
+	stop := func() {}
+	defer func() { stop() }()
+	isGranted, isLogged := false, false
+	for ctx.Err() == nil {
+		missing, err := s.config.Access(ctx)
+		wait := accessPeriod
+		switch {
+		case err != nil:
+			s.config.Log.V(1).Info("cannot check the permissions on kubelets", "err", err.Error())
+			wait = accessRetry
+		case !isLogged || isGranted != (missing == ""):
+			isGranted, isLogged = missing == "", true
+			s.logSource(isGranted, missing)
+			stop()
+			stop = func() {}
+			if isGranted {
+				stop = begin(ctx, func(ctx context.Context) { s.scrape(ctx, subscriptions) })
+			}
+		}
+		_ = timing.Pause(ctx, wait) // The loop's condition ends it.
+	}
+}
+
+// begin calls run in a goroutine; stop ends that and waits for it.
+func begin(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (s *Service) scrape(ctx context.Context, subscriptions []*Subscription) {
+	session, err := newSession(s, subscriptions)
+	if err != nil {
+		s.isBeginning.Store(false)
+		s.config.Log.Error(err, "not scraping kubelets")
+		return
+	}
+	s.session.Store(session)
+	s.isBeginning.Store(false)
+	defer s.session.Store(nil)
+	session.run(ctx)
+}
+
+// logSource logs where resource metrics come from.
+func (s *Service) logSource(isGranted bool, missing string) {
+	if isGranted {
+		s.config.Log.Info("resource metrics come from the kubelets", "agents", s.config.Agents != nil)
+		s.metrics.from("kubelet")
+		return
+	}
+	s.isBeginning.Store(false)
+	s.config.Log.Info("using metrics.k8s.io: no permission to read kubelets", "missing", missing)
+	s.metrics.from("api")
+}
+
+// notifyNodesChanged has the session choose again which nodes it scrapes.
+func (s *Service) notifyNodesChanged() {
+	select {
+	case s.nodesChanged <- struct{}{}:
+	default:
+	}
+}

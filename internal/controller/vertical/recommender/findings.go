@@ -1,0 +1,85 @@
+package recommender
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
+)
+
+// findingChecks are the checks of one VerticalPodAutoscaler, with what they need of earlier passes.
+type findingChecks struct {
+	// sampled is when its containers were last measured, or last did not run.
+	sampled time.Time
+	// contended are the containers that do not get the CPU that they want.
+	contended cpucontention.Contended
+}
+
+// workloadFacts are what a pass knows of a VerticalPodAutoscaler.
+type workloadFacts struct {
+	VPA *vpav1.VerticalPodAutoscaler
+	// SharedTarget is what sharedTargets says of it.
+	SharedTarget string
+	// IsRunning: one of its pods runs.
+	IsRunning bool
+	// Interval is the time between passes.
+	Interval time.Duration
+}
+
+// Of are the findings of one pass. A finding without a message is that there is nothing wrong.
+func (c *findingChecks) Of(now time.Time, f workloadFacts, o *recommend.Observation) []status.Finding {
+	if c.sampled.IsZero() || len(o.Samples) > 0 || !f.IsRunning || o.Lookup.Problem != "" {
+		c.sampled = now
+	}
+	highest := map[string]cpucontention.Shares{}
+	for i := range o.Samples {
+		s := &o.Samples[i]
+		highest[s.Container] = highest[s.Container].Max(s.Contention)
+	}
+	c.contended.Update(highest)
+	return []status.Finding{
+		{Kind: status.ConfigInvalid, Message: validation.Problem(f.VPA)},
+		{Kind: status.TargetShared, Message: f.SharedTarget},
+		{Kind: status.CPUContended, Message: c.contended.Message()},
+		status.FindMissing(now.Sub(c.sampled), f.Interval),
+	}
+}
+
+// sharedTargets are the messages of the VerticalPodAutoscalers that change pods of a workload whose pods others change
+// too. One in mode Off changes none.
+func sharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName]string {
+	type workload struct{ namespace, group, kind, name string }
+	sharing := map[workload][]*vpav1.VerticalPodAutoscaler{}
+	for _, vpa := range vpas {
+		if ref := vpa.Spec.TargetRef; ref != nil && observevertical.ModeOf(&vpa.Spec) != vertical.ModeOff {
+			w := workload{vpa.Namespace, observe.GroupKey(ref.APIVersion), ref.Kind, ref.Name}
+			sharing[w] = append(sharing[w], vpa)
+		}
+	}
+	messages := map[types.NamespacedName]string{}
+	for w, all := range sharing {
+		if len(all) < 2 {
+			continue
+		}
+		// As upstream's updater and admission controller choose.
+		slices.SortFunc(all, observevertical.Older)
+		var names []string
+		for _, vpa := range all {
+			names = append(names, vpa.Name)
+		}
+		message := status.FindShared(w.kind, w.name, names).Message
+		for _, vpa := range all {
+			messages[types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name}] = message
+		}
+	}
+	return messages
+}

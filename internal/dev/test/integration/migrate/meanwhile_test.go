@@ -1,0 +1,47 @@
+package migrate
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
+)
+
+// A change of the WorkloadAutoscaler's spec between two writes is read first, and stays. One that no step depends on,
+// as of its status, delays none.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorkload(t, 35)
+	changes := w.WatchChanges("web")
+	var patches atomic.Int32
+	p := proxy{before: func(r *http.Request) {
+		if r.Method != http.MethodPatch {
+			return
+		}
+		n := patches.Add(1)
+		change := fmt.Sprintf(`{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, n)
+		if n == 1 {
+			change = `{"spec":{"maxReplicas":9}}`
+		}
+		_, err := w.WLAs.Patch(t.Context(), "web", types.MergePatchType, []byte(change), metav1.PatchOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	}}
+	w.must("hpa/web", "--apply", "--yes", observe, "--kubeconfig="+p.start(w))
+	w.isMigrated("web")
+	if _, o := w.objects("web"); o.Spec.MaxReplicas != 9 {
+		t.Errorf("maxReplicas is %d again", o.Spec.MaxReplicas)
+	}
+	// Of the first, which is a conflict, of the mode, and of the mark.
+	if n := patches.Load(); n != 3 {
+		t.Errorf("%d patches", n)
+	}
+	w.HoldsReplicas(patience/2, harness.Deployment, "web", 4)
+	w.wantChanges(changes)
+}

@@ -1,0 +1,237 @@
+package workloadautoscaler
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// own are valid sources of the types that Plimsoll reads itself.
+var own = map[string]string{
+	"podEndpoint":    `{"port":"http","metric":{"name":"hits"},"valueType":"Rate","target":` + average + `}`,
+	"prometheus":     `{"serverAddress":"http://prometheus:9090","query":"up","target":` + average + `}`,
+	"externalScaler": `{"scalerAddress":"scaler:9090","target":` + average + `}`,
+}
+
+// patched is a spec whose only metric is that source with the patch, of which null removes a field.
+func patched(t *testing.T, source, patch string) string {
+	t.Helper()
+	fields, changes := decoded([]byte(own[source])), decoded([]byte(patch))
+	maps.Copy(fields, changes)
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
+	text, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{"metrics":[{"name":"m","type":%q,%q:%s}]}`, strings.ToUpper(source[:1])+source[1:], source, text)
+}
+
+const (
+	secret = `{"name":"s","key":"k"}`
+	tokens = `"authorization":{"credentials":` + secret + `}`
+	users  = `"basicAuth":{"username":` + secret + `,"password":` + secret + `}`
+)
+
+// What Plimsoll reads itself may be described in these ways.
+func TestOwnSourcesAreAccepted(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, namespace(t))
+	const all = `{"serverName":"web.shop.svc","ca":{"secret":` + secret + `},"cert":{"secret":` + secret + `},"key":{"secret":` + secret + `}}`
+	for source, patches := range map[string][]string{
+		"podEndpoint": {
+			`{}`, `{"port":8080}`, `{"port":65535,"path":"/stats/prometheus?usedonly&filter=a%2fb"}`,
+			`{"target":` + value + `}`, `{"valueType":"Gauge","nullValues":"Zero"}`, `{"scheme":"https","tlsConfig":{}}`,
+			`{"scheme":"https","tlsConfig":` + all + `,` + tokens + `}`, `{` + users + `}`,
+			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`,
+			`{"metric":{"name":"job:hits_2xx:Rate"}}`, `{"metric":{"name":"_"}}`,
+		},
+		"prometheus": {
+			`{}`, `{"serverAddress":"https://thanos.monitoring.svc.cluster.local:9091/prefix/"}`,
+			`{"serverAddress":"http://10.0.0.1"}`, `{"serverAddress":"http://[fd00::1]:9090"}`,
+			`{"target":` + value + `,"intervalSeconds":300,"timeoutSeconds":30,"nullValues":"Zero"}`,
+			`{"tenant":{"id":"team a","header":"THANOS-TENANT"},"namespaceParameter":"shop"}`, `{` + tokens + `}`,
+			`{"serverAddress":"https://p","tlsConfig":{"caBundle":"UEVN"},` + users + `}`,
+		},
+		"externalScaler": {
+			`{}`, `{"target":null}`, `{"target":{"type":"Value"}}`, `{"target":` + value + `,"delivery":"Poll"}`,
+			`{"scalerMetadata":{"queue":"orders","empty":""},"metricName":"s0-jobs"}`,
+			`{"scalerAddress":"scaler.keda.svc.cluster.local:65535","intervalSeconds":1,"tlsConfig":` + all + `}`,
+		},
+	} {
+		for _, patch := range patches {
+			if _, err := objects.dryRun(t, workloadAutoscaler, with(t, patched(t, source, patch))); err != nil {
+				t.Errorf("%s %s: %v", source, patch, err)
+			}
+		}
+	}
+	for _, kind := range []string{"prometheus", "externalScaler"} {
+		spec := strings.Replace(patched(t, kind, `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)
+		if _, err := objects.dryRun(t, workloadAutoscaler, with(t, spec)); err != nil {
+			t.Errorf("zero replicas by %s: %v", kind, err)
+		}
+	}
+}
+
+// What cannot be read, and what nobody may ask for, is refused with the field.
+func TestInvalidOwnSourcesAreRefused(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, namespace(t))
+	for _, c := range []struct{ source, patch, field, text string }{
+		{"podEndpoint", `{"port":null}`, ".port", "Required"},
+		{"podEndpoint", `{"port":0}`, ".port", "must be 1 to 65535"},
+		{"podEndpoint", `{"port":65536}`, ".port", "must be 1 to 65535"},
+		{"podEndpoint", `{"port":"8080"}`, ".port", "should match"},
+		{"podEndpoint", `{"port":""}`, ".port", "should match"},
+		{"podEndpoint", `{"port":"a.example.com:1"}`, ".port", "should match"},
+		{"podEndpoint", `{"port":"sixteen-is-long1"}`, ".port", "may not be more than 15 bytes"},
+		{"podEndpoint", `{"path":"metrics"}`, ".path", "should match"},
+		{"podEndpoint", `{"path":"/a#b"}`, ".path", "should match"},
+		{"podEndpoint", `{"path":"/a\r\nHost: x"}`, ".path", "should match"},
+		{"podEndpoint", `{"path":"/a%2"}`, ".path", "should match"},
+		{"podEndpoint", `{"scheme":"ftp"}`, ".scheme", "Unsupported value"},
+		{"podEndpoint", `{"valueType":null}`, ".valueType", "Required"},
+		{"podEndpoint", `{"valueType":"Counter"}`, ".valueType", "Unsupported value"},
+		{"podEndpoint", `{"metric":{"name":""}}`, ".metric.name", "at least 1 chars"},
+		{"podEndpoint", `{"metric":{"name":"http-requests"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"metric":{"name":"1xx_total"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"metric":{"name":"anfragen_gesamt_für"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"metric":{"name":"a{b=\"c\"}"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"target":null}`, ".target", "Required"},
+		{"podEndpoint", `{"target":{"type":"Value"}}`, ".target.value", "must be set where type is Value"},
+		{"podEndpoint", `{"target":{"type":"Value","value":"1","averageValue":"1"}}`, ".target.averageValue", "may be set only where type is AverageValue"},
+		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"1","averageUtilization":1}}`, ".target.averageUtilization", "may be set only where type is Utilization"},
+		{"podEndpoint", `{"target":{"type":"Value","averageValue":"1"}}`, ".target.value", "must be set where type is Value"},
+		{"podEndpoint", `{"target":{"type":"AverageValue","averageValue":"0"}}`, ".target.averageValue", "should match"},
+		{"podEndpoint", `{"tlsConfig":{}}`, ".tlsConfig", "may be set only where scheme is https"},
+		{"podEndpoint", `{` + users + `,` + tokens + `}`, ".basicAuth", "may not be set beside authorization"},
+		{"podEndpoint", `{"authorization":{"type":"Basic","credentials":` + secret + `}}`, ".authorization.type", "Unsupported value"},
+		{"podEndpoint", `{"authorization":{"credentials":{"name":"a/b","key":"k"}}}`, ".authorization.credentials.name", "should match"},
+		{"podEndpoint", `{"authorization":{"credentials":{"name":"a","key":"../k"}}}`, ".authorization.credentials.key", "should match"},
+		{"prometheus", `{"serverAddress":null}`, ".serverAddress", "Required"},
+		{"prometheus", `{"serverAddress":"prometheus:9090"}`, ".serverAddress", "must be an http or https URL"},
+		{"prometheus", `{"serverAddress":"file:///etc/passwd"}`, ".serverAddress", "must be an http or https URL"},
+		{"prometheus", `{"serverAddress":"http://"}`, ".serverAddress", "must be an http or https URL"},
+		{"prometheus", `{"serverAddress":"http://:9090"}`, ".serverAddress", "must be an http or https URL"},
+		{"prometheus", `{"serverAddress":"http://u:p@h"}`, ".serverAddress", "without user"},
+		{"prometheus", `{"serverAddress":"http://h?a=b"}`, ".serverAddress", "without user, query"},
+		{"prometheus", `{"serverAddress":"http://h/#a"}`, ".serverAddress", "without user, query and fragment"},
+		{"prometheus", `{"serverAddress":"http://h:65536"}`, ".serverAddress", "must be an http or https URL"},
+		{"prometheus", `{"serverAddress":"http://h:0"}`, ".serverAddress", "must be an http or https URL"},
+		{"prometheus", `{"serverAddress":"http://` + strings.Repeat("h", 506) + `"}`, ".serverAddress", "may not be more than 512 bytes"},
+		{"prometheus", `{"query":""}`, ".query", "at least 1 chars"},
+		{"prometheus", `{"query":"` + strings.Repeat("x", 4097) + `"}`, ".query", "may not be more than 4096 bytes"},
+		{"prometheus", `{"intervalSeconds":0}`, ".intervalSeconds", "greater than or equal to 1"},
+		{"prometheus", `{"intervalSeconds":301}`, ".intervalSeconds", "less than or equal to 300"},
+		{"prometheus", `{"timeoutSeconds":31}`, ".timeoutSeconds", "less than or equal to 30"},
+		{"prometheus", `{"tenant":{"id":"a\r\nHost: x"}}`, ".tenant.id", "should match"},
+		{"prometheus", `{"tenant":{"id":"a","header":"Host"}}`, ".tenant.header", "Unsupported value"},
+		{"prometheus", `{"namespaceParameter":"a&b"}`, ".namespaceParameter", "should match"},
+		{"prometheus", `{"tlsConfig":{}}`, ".tlsConfig", "may be set only where serverAddress begins with https"},
+		{"prometheus", `{` + users + `,` + tokens + `}`, ".basicAuth", "may not be set beside authorization"},
+		{"prometheus", `{"target":{"type":"Utilization","averageUtilization":1}}`, ".target.type", "must be Value or AverageValue"},
+		{"externalScaler", `{"scalerAddress":"scaler"}`, ".scalerAddress", "must be a host and a port"},
+		{"externalScaler", `{"scalerAddress":"scaler:65536"}`, ".scalerAddress", "must be a host and a port"},
+		{"externalScaler", `{"scalerAddress":"scaler:0"}`, ".scalerAddress", "must be a host and a port"},
+		{"externalScaler", `{"scalerAddress":"unix:///run/x:1"}`, ".scalerAddress", "must be a host and a port"},
+		{"externalScaler", `{"scalerAddress":"dns:///scaler:1"}`, ".scalerAddress", "must be a host and a port"},
+		{"externalScaler", `{"target":{"type":"Value","averageValue":"5"}}`, ".target.averageValue", "may be set only where type is AverageValue"},
+		{"externalScaler", `{"target":{"type":"Utilization"}}`, ".target.type", "must be Value or AverageValue"},
+		{"externalScaler", `{"scalerMetadata":{"scalerAddress":"x"}}`, ".scalerMetadata", "may not have the key scalerAddress"},
+		{"externalScaler", `{"scalerMetadata":{"":"x"}}`, ".scalerMetadata", "must have keys of 1 to 253 characters"},
+		{"externalScaler", `{"scalerMetadata":{"a":"` + strings.Repeat("x", 4097) + `"}}`, ".scalerMetadata", "values of at most 4096"},
+		{"externalScaler", `{"tlsConfig":{"cert":{"secret":` + secret + `}}}`, ".tlsConfig.cert", "must be set together with key"},
+		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","ca":{"secret":` + secret + `}}}`, ".tlsConfig.ca", "may not be set beside caBundle"},
+		{"externalScaler", `{"tlsConfig":{"caBundle":"UEVN","insecureSkipVerify":true}}`, ".tlsConfig.insecureSkipVerify",
+			"may not be true beside ca or caBundle"},
+		{"externalScaler", `{"tlsConfig":{"serverName":"a b"}}`, ".tlsConfig.serverName", "should match"},
+	} {
+		_, err := objects.dryRun(t, workloadAutoscaler, with(t, patched(t, c.source, c.patch)))
+		if err := refused(err, "spec.metrics[0]."+c.source+c.field, c.text); err != nil {
+			t.Errorf("%s %.80s: %v", c.source, c.patch, err)
+		}
+	}
+	for source := range own {
+		kind := strings.ToUpper(source[:1]) + source[1:]
+		_, err := objects.dryRun(t, workloadAutoscaler, with(t, fmt.Sprintf(`{"metrics":[{"name":"m","type":%q}]}`, kind)))
+		if err := refused(err, "spec.metrics[0]."+source, "must be set where type is "+kind); err != nil {
+			t.Error(err)
+		}
+		other := strings.Replace(patched(t, source, `{}`), kind, "Pods", 1)
+		_, err = objects.dryRun(t, workloadAutoscaler, with(t, other))
+		if err := refused(err, "spec.metrics[0]."+source, "may be set only where type is "+kind); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := objects.dryRun(t, workloadAutoscaler, with(t, strings.Replace(patched(t, "podEndpoint", `{}`), `{"metrics"`, `{"minReplicas":0,"scaleToZero":{},"metrics"`, 1)))
+	if err := refused(err, "spec.minReplicas", "no Object, External, Prometheus"); err != nil {
+		t.Error(err)
+	}
+	for source, isTaken := range map[string]bool{"podEndpoint": false, "prometheus": true, "externalScaler": false} {
+		spec := strings.Replace(patched(t, source, `{}`), `{"metrics":[{`, `{"minReplicas":0,"scaleToZero":{},"metrics":[{"activationValue":"1",`, 1)
+		_, err := objects.dryRun(t, workloadAutoscaler, with(t, spec))
+		if (err == nil) != isTaken {
+			t.Errorf("activationValue of %s: %v", source, err)
+		}
+	}
+}
+
+// What is absent gets the same defaults from the API server as from SetDefaults.
+func TestDefaultsOfOwnSources(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, namespace(t))
+	for source, patch := range map[string]string{
+		"podEndpoint": `{` + tokens + `}`, "prometheus": `{` + tokens + `}`, "externalScaler": `{"target":null}`,
+	} {
+		spec := with(t, patched(t, source, patch))
+		stored, err := objects.dryRun(t, workloadAutoscaler, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ours plimsollv1alpha1.WorkloadAutoscalerSpec
+		if err := json.Unmarshal(text, &ours); err != nil {
+			t.Fatal(err)
+		}
+		plimsollv1alpha1.SetDefaults(&ours)
+		if text, err = json.Marshal(ours); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(stored, decoded(text)); diff != "" {
+			t.Errorf("%s (-API server +SetDefaults):\n%s", source, diff)
+		}
+	}
+}
+
+// Objects that are as large as the schema permits are within what the API server spends on its rules.
+func TestLargestOwnSourcesAreAccepted(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, namespace(t))
+	metadata := map[string]string{}
+	for i := range 64 {
+		metadata[fmt.Sprintf("%s%02d", strings.Repeat("k", 98), i)] = strings.Repeat("v", 30)
+	}
+	tls := `{"serverName":"` + strings.Repeat("s", 253) + `"}`
+	for source, patch := range map[string]string{
+		"podEndpoint": fmt.Sprintf(`{"port":"fifteen-is-long","path":%q,"scheme":"https","tlsConfig":%s,"metric":{"name":%q}}`,
+			"/"+strings.Repeat("a", 1023), tls, strings.Repeat("m", 1024)),
+		"prometheus": fmt.Sprintf(`{"serverAddress":%q,"query":%q,"tenant":{"id":%q},"tlsConfig":%s}`,
+			"https://"+strings.Repeat("h", 498)+":65535", strings.Repeat("q", 4096), strings.Repeat("t", 256), tls),
+		"externalScaler": fmt.Sprintf(`{"scalerAddress":%q,"scalerMetadata":%s,"metricName":%q,"tlsConfig":%s}`,
+			strings.Repeat("h", 256)+":65535", encoded(t, metadata), strings.Repeat("m", 1024), tls),
+	} {
+		one := decoded([]byte(patched(t, source, patch)))["metrics"].([]any)[0]
+		spec := with(t, `{"metrics":[`+named(encoded(t, one), 100)+`]}`)
+		if _, err := objects.dryRun(t, workloadAutoscaler, spec); err != nil {
+			t.Errorf("%s: %.2000s", source, err)
+		}
+	}
+}

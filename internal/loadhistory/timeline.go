@@ -1,0 +1,203 @@
+package loadhistory
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// LongestTimeline is the longest timeline that is made: as long as histories are kept.
+const LongestTimeline = 15 * 24 * time.Hour
+
+// Cell is how things stood for a step.
+type Cell struct {
+	// IsRecorded says that the rest was recorded. Without it nothing is known of the step, and the load is NaN.
+	IsRecorded bool
+	// Load is the mean in pods at the target, NaN if it was not known. PerPodMilli is what one pod serves at the target,
+	// in thousandths of the metric's unit; 0 if that is not known.
+	Load, PerPodMilli float64
+	// Wanted, Ready and Limit are those at the end of the step. With the limit NotRecorded the counts are not known.
+	Wanted, Ready int32
+	Limit         Limit
+}
+
+// HasCounts reports whether the wanted and the ready count are known.
+func (c *Cell) HasCounts() bool { return c.IsRecorded && c.Limit != NotRecorded }
+
+// Timeline has a cell for each step from its start on. The first and the last cell are recorded ones.
+type Timeline struct {
+	Start time.Time
+	Step  time.Duration
+	Cells []Cell
+}
+
+// End is when the last cell ends.
+func (t *Timeline) End() time.Time { return t.Start.Add(time.Duration(len(t.Cells)) * t.Step) }
+
+// Loads are the cells' loads.
+func (t *Timeline) Loads() []float64 {
+	loads := make([]float64, len(t.Cells))
+	for i := range loads {
+		loads[i] = t.Cells[i].Load
+	}
+	return loads
+}
+
+// LoadsOf are the loads of another history in the same cells.
+func (t *Timeline) LoadsOf(h *History) []float64 {
+	other, _ := newTimeline(h, t.Start, t.End(), t.Step)
+	loads := make([]float64, len(t.Cells))
+	for i := range loads {
+		loads[i] = math.NaN()
+	}
+	if at := t.index(other.Start); at >= 0 {
+		copy(loads[min(at, len(loads)):], other.Loads())
+	}
+	return loads
+}
+
+// PerPodMilli is what one pod serves at the target in each cell; 0 where that is not known.
+func (t *Timeline) PerPodMilli() []float64 {
+	all := make([]float64, len(t.Cells))
+	for i := range all {
+		all[i] = t.Cells[i].PerPodMilli
+	}
+	return all
+}
+
+// stepOf is the finest resolution that histories have of all of a time as long as this.
+func stepOf(length time.Duration) time.Duration {
+	switch {
+	case length <= 15*time.Minute:
+		return time.Second
+	case length <= 28*time.Hour:
+		return time.Minute
+	}
+	return 5 * time.Minute
+}
+
+// TimelineOf is what a history has of the time from one moment to another, of which the last part counts if it is
+// longer than LongestTimeline. It has no cells if nothing is recorded of that time.
+func TimelineOf(h *History, from, to time.Time) Timeline {
+	from = notTooEarly(from, to)
+	t, _ := newTimeline(h, from, to, stepOf(to.Sub(from)))
+	return t
+}
+
+// MinutesOf has a cell for each minute, also where the history has only longer points: several cells then have the same
+// values. How many cells these are is the second result.
+func MinutesOf(h *History, from, to time.Time) (t Timeline, coarse int) {
+	t, points := newTimeline(h, notTooEarly(from, to), to, time.Minute)
+	for i := range points {
+		if p := &points[i]; p.Every > time.Minute {
+			coarse += int(p.Every / time.Minute)
+		}
+	}
+	return t, min(coarse, len(t.Cells))
+}
+
+func notTooEarly(from, to time.Time) time.Time {
+	if to.Sub(from) > LongestTimeline {
+		return to.Add(-LongestTimeline)
+	}
+	return from
+}
+
+// newTimeline is the timeline of a step, and the points that it is made of.
+func newTimeline(h *History, from, to time.Time, step time.Duration) (Timeline, []Point) {
+	t := Timeline{Step: step}
+	t.Start = from.Truncate(t.Step)
+	var points []Point
+	h.Points(t.Start, to, func(p Point) bool {
+		points = append(points, p)
+		return true
+	})
+	t.Cells = make([]Cell, max(0, (to.Sub(t.Start)+t.Step-1)/t.Step))
+	for i := range t.Cells {
+		t.Cells[i].Load = math.NaN()
+	}
+	t.fill(points)
+	return t.trimmed(), points
+}
+
+func (t *Timeline) fill(points []Point) {
+	holds := holdsFor(points)
+	known := make([]time.Duration, len(t.Cells))
+	for i := range points {
+		p := &points[i]
+		lasts := p.Every
+		if i+1 < len(points) {
+			// Between two decisions nothing is recorded: what was recorded at the first one holds.
+			if next := points[i+1].At.Sub(p.At); next <= holds {
+				lasts = max(lasts, next)
+			}
+		}
+		end := p.At.Add(lasts)
+		// A point that ends within a cell belongs to that cell, too, unless the next one says otherwise.
+		for k := t.index(p.At); k >= 0 && k < len(t.Cells); k++ {
+			begin := t.Start.Add(time.Duration(k) * t.Step)
+			if !begin.Before(end) {
+				break
+			}
+			t.Cells[k].add(p, min(t.Step, end.Sub(begin), end.Sub(p.At), begin.Add(t.Step).Sub(p.At)), &known[k])
+		}
+	}
+}
+
+// index is the cell that a moment is in; it may be none of the timeline's.
+func (t *Timeline) index(at time.Time) int {
+	since := at.Sub(t.Start)
+	if since < 0 {
+		return -1
+	}
+	return int(since / t.Step)
+}
+
+// add takes a point into the cell, of which it lasts a time. The load of the cell is known for another time already.
+func (c *Cell) add(p *Point, lasts time.Duration, known *time.Duration) {
+	if !math.IsNaN(p.Load) {
+		if *known == 0 {
+			c.Load = p.Load
+		} else {
+			c.Load += (p.Load - c.Load) * float64(lasts) / float64(*known+lasts)
+		}
+		*known += lasts
+	}
+	c.IsRecorded = true
+	c.PerPodMilli, c.Wanted, c.Ready, c.Limit = float64(p.PerPodMilli), p.Wanted, p.Ready, p.Limit
+}
+
+// The time for which a point holds if the next one is late, in bounds: an object is decided every 15 seconds by
+// default, and once an hour at least.
+const (
+	pointHoldsAtLeast = 30 * time.Second
+	pointHoldsAtMost  = 2 * time.Hour
+)
+
+// holdsFor is how long a point may hold until the next one: twice the usual time between two. After a longer time
+// the load is unknown: no decision was made.
+func holdsFor(points []Point) time.Duration {
+	if len(points) < 2 {
+		return pointHoldsAtLeast
+	}
+	intervals := make([]time.Duration, len(points)-1)
+	for i := range intervals {
+		intervals[i] = points[i+1].At.Sub(points[i].At)
+	}
+	slices.Sort(intervals)
+	return max(pointHoldsAtLeast, min(pointHoldsAtMost, 2*intervals[len(intervals)/2]))
+}
+
+// trimmed is the timeline without the cells at both ends of which nothing is recorded.
+func (t *Timeline) trimmed() Timeline {
+	recorded := func(c Cell) bool { return c.IsRecorded }
+	first := slices.IndexFunc(t.Cells, recorded)
+	if first < 0 {
+		return Timeline{Start: t.Start, Step: t.Step}
+	}
+	last := len(t.Cells)
+	for !t.Cells[last-1].IsRecorded {
+		last--
+	}
+	return Timeline{Start: t.Start.Add(time.Duration(first) * t.Step), Step: t.Step, Cells: t.Cells[first:last]}
+}

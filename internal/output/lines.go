@@ -1,0 +1,87 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Line is one of them.
+type Line struct {
+	// Label is what it is about, behind two blanks for each level below the first; empty where it goes on with what the
+	// line before is about.
+	Label string
+	// Text is what it says.
+	Text string
+	// IsStrong says that it is of those that are read first, and IsHeading that it has no label and reaches over both
+	// columns.
+	IsStrong, IsHeading bool
+}
+
+// labelWidth is how many characters the labels have, behind two blanks.
+const labelWidth = 14
+
+// Page collects lines. The zero value is empty.
+type Page struct{ all []Line }
+
+// All are the lines so far.
+func (p *Page) All() []Line { return p.all }
+
+// Heading adds a line that reaches over both columns.
+func (p *Page) Heading(format string, args ...any) {
+	p.all = append(p.all, Line{Text: fmt.Sprintf(format, args...), IsHeading: true})
+}
+
+// Add adds a line.
+func (p *Page) Add(label, format string, args ...any) {
+	p.all = append(p.all, Line{Label: label, Text: fmt.Sprintf(format, args...)})
+}
+
+// Detail adds a line about a part of what the line before is about.
+func (p *Page) Detail(label, text string) { p.Add("  "+label, "%s", text) }
+
+// Strong adds a line that stands out.
+func (p *Page) Strong(label, text string) {
+	p.all = append(p.all, Line{Label: label, Text: text, IsStrong: true})
+}
+
+// Table adds rows with their columns in line, the last one as it is. The first row has the label.
+func (p *Page) Table(label string, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		widths = append(widths, make([]int, max(0, len(row)-len(widths)))...)
+		for i, cell := range row {
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	for _, row := range rows {
+		var text strings.Builder
+		last := len(row) - 1
+		for i, cell := range row[:last] {
+			fmt.Fprintf(&text, "%-*s  ", widths[i], cell)
+		}
+		p.Add(label, "%s%s", text.String(), row[last])
+		label = ""
+	}
+}
+
+var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
+// WriteLines prints lines. Strong emphasizes those that stand out; nil leaves them as they are.
+func WriteLines(w io.Writer, all []Line, strong func(string) string) error {
+	var text strings.Builder
+	for line := range slices.Values(all) {
+		// A name with a line break, which an API may have, makes no line of its own.
+		line.Label, line.Text = inLine.Replace(line.Label), inLine.Replace(line.Text)
+		if line.IsStrong && strong != nil {
+			line.Text = strong(line.Text)
+		}
+		if !line.IsHeading {
+			line.Text = fmt.Sprintf("  %-*s %s", labelWidth, line.Label, line.Text)
+		}
+		text.WriteString(strings.TrimRight(line.Text, " ") + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

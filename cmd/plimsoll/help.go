@@ -30,11 +30,11 @@ var shells = map[string]string{
   plimsoll completion powershell >> $PROFILE`,
 }
 
-const completionLong = `Completion prints the script by which a shell completes commands, flags and names.
+const completionLong = `Completion prints the script with which a shell completes commands, flags and names.
 
 Use it once for your shell. Then the tab key completes the names of HPAs, WorkloadAutoscalers
 and VerticalPodAutoscalers in the namespace of -n or of the kubeconfig, namespaces, contexts
-and the values of flags. It reads the cluster with your permissions, for two seconds at most.
+and the values of flags. It reads the cluster with your permissions, for at most two seconds.
 
 For kubectl plimsoll, kubectl runs a program kubectl_complete-plimsoll: link that name to this
 program, in a folder of PATH. docs/reference/flags.md has the commands.`

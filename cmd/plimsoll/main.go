@@ -46,13 +46,13 @@ func main() {
 const rootLong = `Plimsoll is pod autoscaling for Kubernetes, horizontal and vertical.
 
 Use the commands for autoscalers to see why they do what they do and what is wrong, on any
-cluster and with your own permissions; the commands for files to try settings without a
-cluster. What runs in a cluster is started by the manifests in config/, not by hand.
+cluster and with your own permissions; use the commands for files to try settings without a
+cluster. The manifests in config/ start the commands that run in a cluster.
 
-The exit status is 0 if all went well, 1 if the answer of a command is no or it failed, and
-2 if the command line cannot work. docs/reference/flags.md has the details, and shell completion.`
+The exit status is 0 for success, 1 if the command failed or its answer is no, and 2 if the
+command line is invalid. docs/reference/flags.md has the details, and shell completion.`
 
-const rootExample = `  # Is the cluster fit for Plimsoll?
+const rootExample = `  # Is the cluster ready for Plimsoll?
   plimsoll doctor
 
   # Why does web have that many pods?

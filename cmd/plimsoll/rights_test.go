@@ -78,9 +78,9 @@ func granted(t *testing.T, objects []runtime.Object) map[string][]string {
 	return found
 }
 
-// TestWhomKubeletsSee: whoever has a node has the token that its kubelet is sent. Its account may get nodes/metrics and
-// nothing else, no pod runs as it, and the controller may have tokens of no other.
-func TestWhomKubeletsSee(t *testing.T) {
+// TestIdentityForKubelets: whoever has a node has the token that its kubelet is sent. Its account may get
+// nodes/metrics and nothing else, no pod runs as it, and the controller may have tokens of no other.
+func TestIdentityForKubelets(t *testing.T) {
 	for _, dir := range []string{configDir, horizontalDir, filepath.Join(configDir, "separate")} {
 		objects := rendered(t, dir)
 		_, account, found := strings.Cut(kubelets.DefaultAccount, "/")
@@ -123,9 +123,9 @@ func runAs(objects []runtime.Object) map[string][]string {
 	return users
 }
 
-// TestNobodyMayRegisterWebhooks: to create a webhook configuration is to read and to change every request of the
+// TestNoPermissionToRegisterWebhooks: to create a webhook configuration is to read and to change every request of the
 // cluster. The one that there is ships.
-func TestNobodyMayRegisterWebhooks(t *testing.T) {
+func TestNoPermissionToRegisterWebhooks(t *testing.T) {
 	for key, all := range rolesOf(installed(t)) {
 		for _, rule := range all {
 			registers := func(resource string) bool {

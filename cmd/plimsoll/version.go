@@ -46,8 +46,8 @@ func versionCommand() *cobra.Command {
 		Long: `Version prints the version of this program, the commit and the Go release that it was
 built from, and the platform that it was built for.
 
-Use it to compare with the version of the image that runs in a cluster; plimsoll doctor
-compares them, too.`,
+Use it to compare with the version of the image that runs in a cluster. plimsoll doctor also
+compares them.`,
 		Example: `  plimsoll version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

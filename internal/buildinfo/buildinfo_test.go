@@ -38,8 +38,8 @@ func TestString(t *testing.T) {
 
 // The linker ignores the name of a variable that is not there.
 func TestVariables(t *testing.T) {
-	build, isKnown := debug.ReadBuildInfo()
-	if !isKnown {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
 		t.Fatal("no build info")
 	}
 	for _, name := range []string{VersionVariable, CommitVariable} {

@@ -1,4 +1,4 @@
-// Package cmderror has the one form of the errors of commands: what happened, why, and what to do next.
+// Package cmderror has the form of the errors of commands: what happened, why, and what to do next.
 package cmderror
 
 import (

@@ -1,4 +1,4 @@
-// Package loadhistory keeps what the load of an autoscaler was, and what became of it: how many replicas were wanted
+// Package loadhistory keeps the load of an autoscaler, and the replica counts that followed: how many replicas were wanted
 // and ready, and what limited them. Recent time is kept finely and older time coarsely, in at most 12 kB for an object.
 // A [Timeline] has it at one resolution, for plots, programs and simulations. The package is pure: it neither reads a
 // clock nor locks.
@@ -106,8 +106,8 @@ func (m *moment) isLate(second int64) bool {
 	return m.isAny && second < m.second && m.second-second <= int64(stray/time.Second)
 }
 
-// endAt has the load hold until the next moment, or for twice the usual time between two: after a longer time nobody
-// decided, and nothing is known.
+// endAt extends the last load to the next point, at most by twice the usual gap between two. After a longer gap the
+// load is unknown: no decision was made.
 func (m *moment) endAt(second, every int64) {
 	m.until = min(second, m.second+max(shortestHold, every, 2*m.interval))
 }

@@ -175,7 +175,7 @@ const (
 )
 
 // holdsFor is how long a point may hold until the next one: twice the usual time between two. After a longer time
-// nothing is known: nobody decided.
+// the load is unknown: no decision was made.
 func holdsFor(points []Point) time.Duration {
 	if len(points) < 2 {
 		return pointHoldsAtLeast

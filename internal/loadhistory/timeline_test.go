@@ -13,10 +13,10 @@ func timelineAfter(seconds int) time.Time {
 }
 
 // recorded is a history of a point every so many seconds, of which some are left out.
-func recorded(seconds, every int, of func(second int) (p Point, isThere bool)) *History {
+func recorded(seconds, every int, of func(second int) (p Point, ok bool)) *History {
 	h := &History{}
 	for second := 0; second < seconds; second += every {
-		if p, isThere := of(second); isThere {
+		if p, ok := of(second); ok {
 			h.Add(timelineAfter(second), p)
 		}
 	}

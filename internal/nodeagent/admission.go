@@ -54,7 +54,7 @@ func (a *admission) Close() error {
 	return a.Listener.Close()
 }
 
-// run accepts whoever connects, until the listener is closed. An error of any other kind, such as that of too many open
+// run accepts connections until the listener is closed. An error of any other kind, such as that of too many open
 // files, is one of the moment, or of one connection.
 func (a *admission) run() {
 	pause := time.Duration(0)
@@ -76,14 +76,14 @@ func (a *admission) run() {
 	}
 }
 
-// How long nobody is accepted after an error, and after many of them.
+// The backoff of accepting connections: after one error, and after many.
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// enter counts a stranger. Where there are too many, the one that came first of the address with most of them has
-// to go: who connects faster than others can show who they are takes his own places.
+// enter counts an unauthenticated connection. Beyond the limit, the oldest one of the address with the most is
+// closed: an address that opens many connections displaces only its own.
 func (a *admission) enter(connection net.Conn) *list.Element {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,7 +114,7 @@ func (a *admission) expel() {
 // hostOf is the address that a stranger connects from, without the port.
 func hostOf(stranger *list.Element) string {
 	connection, _ := stranger.Value.(net.Conn)
-	host, _, _ := net.SplitHostPort(connection.RemoteAddr().String()) // Who has none is one of those.
+	host, _, _ := net.SplitHostPort(connection.RemoteAddr().String()) // Connections without a host count as one host.
 	return host
 }
 

@@ -3,8 +3,8 @@
 //
 // It reads the containers that a request names ([selection]), and labels their samples as
 // the request says: cgroups have UIDs and IDs, and the agent cannot read the API. There is
-// no timer between requests, so that an agent that nobody asks costs nothing: ten seconds
+// no timer between requests, so that an agent without requests costs nothing: ten seconds
 // after the last request the files are closed.
 //
-// Only who shows a certificate of Plimsoll's own authority is answered ([Identity]).
+// Only a client with a certificate of Plimsoll's own CA gets a response ([Identity]).
 package nodeagent

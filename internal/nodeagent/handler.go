@@ -95,7 +95,7 @@ func (h *Handler) selected(w http.ResponseWriter, r *http.Request) (*remembered,
 		if known := h.known(r.URL.Query().Get(selection.Parameter)); known != nil {
 			return known, 0, nil
 		}
-		return nil, http.StatusPreconditionFailed, errors.New("the selection is not known: post it again")
+		return nil, http.StatusPreconditionFailed, errors.New("unknown selection: post it again")
 	case http.MethodPost:
 	default:
 		return nil, http.StatusMethodNotAllowed, errors.New("use GET or POST")
@@ -156,7 +156,7 @@ func (h *Handler) write(w http.ResponseWriter, r *http.Request, text []byte) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	if len(text) < smallestZipped || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		_, _ = w.Write(text) // Who has gone needs no answer.
+		_, _ = w.Write(text) // The client may be gone.
 		return
 	}
 	header.Set("Content-Encoding", "gzip")

@@ -177,7 +177,7 @@ type kubelet struct {
 	wanted []selection.Container
 }
 
-// scrape takes in a page, and wants what is new about its containers to be as many of each kind.
+// scrape records a page, and wants what is new about its containers to be as many of each kind.
 func (k *kubelet) scrape(t *testing.T, fresh, same, restarts int) {
 	t.Helper()
 	w := get(k.h, selection.UsagePath, k.wanted)

@@ -32,23 +32,23 @@ const (
 	// The longest certificate and token that are sent or read.
 	maxCertificateBytes = 16 << 10
 	maxTokenBytes       = 16 << 10
-	// bootstrapLifetime is that of a certificate that nobody verifies.
+	// bootstrapLifetime is that of a certificate that no client verifies.
 	bootstrapLifetime = 10 * 365 * 24 * time.Hour
 )
 
 // IdentityConfig is where an agent's credentials are.
 type IdentityConfig struct {
 	// AuthorityFile has the certificates, in PEM, of the authority that signs those of
-	// clients and of agents. It may be empty or missing: then nobody is answered.
+	// clients and of agents. It may be empty or missing: then the agent answers no client.
 	AuthorityFile string
 	// TokenFile has the token of the agent's pod.
 	TokenFile string
 	Log       logr.Logger
 }
 
-// Identity is what an agent shows of itself, and to whom.
+// Identity is the TLS identity of an agent, and the CA of its clients.
 //
-// Only who shows a certificate for clients of the authority gets any answer. The agent's key
+// Only a client with a client certificate of the CA gets a response. The agent's key
 // never leaves its memory. At first it shows a certificate of its own, which proves nothing.
 // A client that wants proof takes the agent's token, has the API server review it, and gives
 // the agent a certificate of the authority that names the node that the token names. No other
@@ -71,7 +71,7 @@ type Identity struct {
 // NewIdentity makes a key. It reads nothing.
 func NewIdentity(config IdentityConfig) (*Identity, error) {
 	if config.AuthorityFile == "" || config.TokenFile == "" {
-		return nil, errors.New("an agent needs the file of an authority and the file of a token")
+		return nil, errors.New("an agent needs the file of a CA and the file of a token")
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -98,7 +98,7 @@ func (i *Identity) TLS() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			shown, authority := i.current(time.Now())
 			if authority == nil {
-				return nil, errors.New("there is no authority yet that clients could be known by")
+				return nil, errors.New("no client CA loaded yet")
 			}
 			return &tls.Config{
 				MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*shown}, ClientCAs: authority,
@@ -131,17 +131,17 @@ func (i *Identity) refresh() {
 		i.complaint = ""
 		return
 	case err == nil && !pool.AppendCertsFromPEM(content):
-		err = errors.New("there is no certificate in it")
+		err = errors.New("it has no certificate")
 	}
 	if err != nil {
 		if complaint := err.Error(); complaint != i.complaint {
 			i.complaint = complaint
-			i.config.Log.Info("the authority of clients cannot be read", "file", i.config.AuthorityFile, "why", complaint)
+			i.config.Log.Info("the client CA cannot be read", "file", i.config.AuthorityFile, "err", complaint)
 		}
 		return
 	}
 	i.authority, i.content, i.complaint = pool, content, ""
-	i.config.Log.Info("clients are known by this authority", "file", i.config.AuthorityFile)
+	i.config.Log.Info("accepting clients of this CA", "file", i.config.AuthorityFile)
 }
 
 // Register adds the pages by which the agent proves its node.
@@ -153,12 +153,12 @@ func (i *Identity) Register(mux *http.ServeMux) {
 func (i *Identity) showToken(w http.ResponseWriter, _ *http.Request) {
 	token, err := os.ReadFile(i.config.TokenFile)
 	if err != nil || len(token) > maxTokenBytes {
-		i.config.Log.Info("the pod's token cannot be read", "file", i.config.TokenFile, "why", fmt.Sprint(err))
+		i.config.Log.Info("the pod's token cannot be read", "file", i.config.TokenFile, "err", fmt.Sprint(err))
 		http.Error(w, "the token cannot be read", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain")
-	_, _ = io.WriteString(w, strings.TrimSpace(string(token))) // Who has gone needs no answer.
+	_, _ = io.WriteString(w, strings.TrimSpace(string(token))) // The client may be gone.
 }
 
 func (i *Identity) takeCertificate(w http.ResponseWriter, r *http.Request) {
@@ -189,7 +189,7 @@ func (i *Identity) take(now time.Time, text []byte) error {
 	}
 	_, authority := i.current(now)
 	if authority == nil {
-		return errors.New("there is no authority yet")
+		return errors.New("no client CA loaded yet")
 	}
 	_, err = leaf.Verify(x509.VerifyOptions{
 		Roots: authority, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -200,7 +200,7 @@ func (i *Identity) take(now time.Time, text []byte) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.shown = &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: i.key, Leaf: leaf}
-	i.config.Log.Info("a certificate names this agent's node", "names", leaf.DNSNames, "addresses", leaf.IPAddresses,
+	i.config.Log.Info("using a certificate for this node", "names", leaf.DNSNames, "addresses", leaf.IPAddresses,
 		"until", leaf.NotAfter)
 	return nil
 }

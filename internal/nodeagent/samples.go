@@ -16,8 +16,8 @@ const (
 	// lie closer are useless, as the moment of a sample is not known well enough.
 	cpuGap = 100 * time.Millisecond
 	// memoryGap is that of memory, CFS periods and pressure. Reading memory costs some seven
-	// times what reading CPU costs, as the kernel sums it up for each reader. Who asks each second
-	// does so a little sooner now and then.
+	// times what reading CPU costs, as the kernel sums it up for each reader. A client that polls each
+	// second is a little early now and then.
 	memoryGap = 900 * time.Millisecond
 	// searchGap is how long a container that was not found is not looked for again, and
 	// maxSearches how many are looked for in one request: that costs most of all.
@@ -166,7 +166,7 @@ func (s *samples) readStalls(c *counted, wanted *selection.Container) bool {
 	return true
 }
 
-// isGone takes in that a container is gone, or that it could not be read.
+// isGone records that a container is gone, or that it could not be read.
 func (s *samples) isGone(c *counted, wanted *selection.Container, err error) bool {
 	if err == nil {
 		return false
@@ -183,10 +183,10 @@ func (s *samples) isGone(c *counted, wanted *selection.Container, err error) boo
 
 func (s *samples) missing(wanted *selection.Container, err error) {
 	s.log.V(1).Info("a container cannot be read", "namespace", wanted.Namespace, "pod", wanted.Pod,
-		"container", wanted.Name, "why", err.Error())
+		"container", wanted.Name, "err", err.Error())
 }
 
-// rest ends a request: files that nobody asks for any more are closed some time later.
+// rest ends a request: files of containers that are no longer requested are closed some time later.
 func (s *samples) rest() {
 	s.searches = 0
 	if s.idle == nil {
@@ -194,7 +194,7 @@ func (s *samples) rest() {
 	}
 }
 
-// sweep closes the files of containers that nobody has asked for lately.
+// sweep closes the files of containers that were not requested lately.
 func (s *samples) sweep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,6 @@ func (s *samples) sweep() {
 	}
 }
 
-// open is how many containers have open files.
 func (s *samples) open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

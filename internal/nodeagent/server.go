@@ -28,16 +28,16 @@ func NewServer(handler *Handler, identity *Identity, log logr.Logger) *http.Serv
 }
 
 const (
-	// maxStrangers is how many connections there are at a time on which nobody has shown yet who he is, and
-	// maxClients how many there are of clients. The controller has one.
+	// maxStrangers bounds the connections that are not authenticated yet, and maxClients those of clients. The
+	// controller has one.
 	maxStrangers = 32
 	maxClients   = 32
-	// handshakeTimeout is how long a stranger has to show who he is.
+	// handshakeTimeout is how long a connection may take to authenticate.
 	handshakeTimeout = time.Second
 )
 
-// Listen accepts TLS connections of clients that the identity knows. Whoever else connects cannot lock
-// them out: a new connection takes the place of the stranger who has been there for longest.
+// Listen accepts TLS connections of clients that the identity trusts. Other connections cannot lock them out: a new
+// connection displaces the oldest unauthenticated one.
 func Listen(listener net.Listener, identity *Identity) net.Listener {
 	return newAdmission(listener, identity.TLS())
 }

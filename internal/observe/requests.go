@@ -61,7 +61,6 @@ type request struct {
 	next unique.Handle[request]
 }
 
-// quantity is what was translated.
 func (r *request) quantity() resource.Quantity {
 	if r.text != "" {
 		if q, err := resource.ParseQuantity(r.text); err == nil {
@@ -71,7 +70,6 @@ func (r *request) quantity() resource.Quantity {
 	return *resource.NewMilliQuantity(r.saturated, resource.DecimalSI)
 }
 
-// requestsOf translates what the pod requests.
 func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 	r := requests{claims: claimsOf(pod)}
 	if r.isPodLevel = resourcehelpers.IsPodLevelRequestsSet(pod); r.isPodLevel {
@@ -169,7 +167,6 @@ func listOf(quantities corev1.ResourceList) (list unique.Handle[request]) {
 	return list
 }
 
-// find looks for a resource in a list.
 func find(list unique.Handle[request], name string, mode arithmetic.Mode) (milli int64, found bool) {
 	for list != (unique.Handle[request]{}) {
 		r := list.Value()
@@ -185,7 +182,6 @@ func find(list unique.Handle[request], name string, mode arithmetic.Mode) (milli
 	return 0, false
 }
 
-// all yields the containers.
 func (r *requests) all() func(yield func(*container) bool) {
 	return func(yield func(*container) bool) {
 		for next := r.containers; next != (unique.Handle[container]{}); {
@@ -297,7 +293,6 @@ func (p *Pod) RunsThroughout(name string) bool {
 	return false
 }
 
-// quantities are those of a list.
 func quantities(list unique.Handle[request]) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for list != (unique.Handle[request]{}) {

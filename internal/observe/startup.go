@@ -123,8 +123,8 @@ func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took
 	}
 }
 
-// StartUpOf is how long pods take from their creation until they are ready, by those that are there; 0 if none tells.
-// Pods with a container that was restarted do not: they may have become ready again. It looks at few of many.
+// StartUpOf is how long pods take from their creation until they are ready, by the present pods; 0 if that is unknown.
+// Pods with a restarted container do not count: they may have become ready again. Of many pods it samples a few.
 func StartUpOf(pods []*Pod, now time.Time) time.Duration {
 	var times startup.Times
 	for i, found := 0, 0; i < len(pods) && found < enoughStartUps; i++ {

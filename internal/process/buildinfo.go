@@ -15,7 +15,7 @@ func RegisterBuildInfo(registerer prometheus.Registerer) error {
 	build := buildinfo.Get()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "plimsoll_build_info",
-		Help:        "1, labelled by what this program was built from.",
+		Help:        "1, labelled with the version, revision and Go version of this program.",
 		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Commit, "goversion": build.Go},
 	})
 	gauge.Set(1)

@@ -12,7 +12,7 @@ import (
 // within those that are cheap to compute with.
 const most = 1e30
 
-// IsBounded tells whether a quantity that was read already is cheap to compute with.
+// IsBounded reports whether a quantity that was read already is cheap to compute with.
 // The API server keeps 1e999999999 as it is in the objects that it validates: reading
 // that is cheap, and adding to it or comparing it is not.
 func IsBounded(q *resource.Quantity) bool {
@@ -102,8 +102,7 @@ func Pod(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// listsOf are the pod's quantities that somebody computes with, always in the same
-// order.
+// listsOf are the pod's quantities that are computed with, always in the same order.
 func listsOf(pod *corev1.Pod) []*corev1.ResourceList {
 	lists := make([]*corev1.ResourceList, 0, 16)
 	of := func(r *corev1.ResourceRequirements) {

@@ -69,7 +69,7 @@ func checkText(text []byte) *Error {
 	return &Error{Text: string(text)}
 }
 
-// hasLongExponent tells whether more than MaxExponentDigits digits follow an e, which
+// hasLongExponent reports whether more than MaxExponentDigits digits follow an e, which
 // in a quantity is the exponent's.
 func hasLongExponent(text []byte) bool {
 	at := bytes.IndexAny(text, "eE")

@@ -113,7 +113,7 @@ func (r *Object) note(format string, values ...any) {
 // Request changes the pods to those that the record tells of, where the target could not be read: if the only metric
 // is CPU with a utilization target, what a pod served at the target is that part of its request. Otherwise that is not
 // known.
-func (r *Object) Request(w *simulate.Workload) (isKnown bool) {
+func (r *Object) Request(w *simulate.Workload) (ok bool) {
 	percent := int32(0)
 	if r.Autoscaler.NumMetrics() == 1 {
 		m := r.Autoscaler.Metric(0)

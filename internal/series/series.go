@@ -1,4 +1,4 @@
-// Package series registers the series that Plimsoll tells of itself.
+// Package series registers Plimsoll's Prometheus collectors.
 package series
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Register registers a series. One that is registered already takes its place, so
-// that whoever tells it can be made anew in one process.
+// Register registers a collector. If an equal one is registered already, that one is used, so that a component can be
+// created again in the same process.
 func Register[C prometheus.Collector](registerer prometheus.Registerer, collector *C) error {
 	err := registerer.Register(*collector)
 	var already prometheus.AlreadyRegisteredError

@@ -184,7 +184,7 @@ func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	if !d.Rescale || at < 0 {
 		return
 	}
-	p.run.Changes = append(p.run.Changes, Change{At: at, From: d.Current, To: d.Desired, Surge: d.Surge.Asks()})
+	p.run.Changes = append(p.run.Changes, Change{At: at, From: d.Current, To: d.Desired, Surge: d.Surge.Proposes()})
 	if at >= p.scene.ScoreFrom {
 		p.tally.AddAction(d.Desired - d.Current)
 	}
@@ -220,7 +220,7 @@ func (p *player) second() {
 	if n := len(p.run.Limits); n > 0 {
 		m.Least, m.Most = int(p.run.Limits[n-1].Least), int(p.run.Limits[n-1].Most)
 	}
-	p.lookAtPods(m)
+	p.recordPods(m)
 	config := score.Config{PodCapacity: p.scene.PodCapacity, Target: p.scene.Target, MinReplicas: p.scene.MinReplicas}
 	m.Need = int(config.Need(m.Load))
 	m.IsShort = m.Load > float64(m.Ready)*p.scene.PodCapacity*(1+1e-9)
@@ -236,7 +236,7 @@ func (p *player) second() {
 	}
 }
 
-func (p *player) lookAtPods(m *Moment) {
+func (p *player) recordPods(m *Moment) {
 	used := 0.0
 	for _, pod := range p.world.Pods() {
 		if pod.IsPlaced {

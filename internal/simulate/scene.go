@@ -57,7 +57,7 @@ type Setting struct {
 	Floor func(at time.Duration) int32
 	// Without are divergences that are switched off, of Plimsoll's loop.
 	Without divergence.Set
-	// Forecast is what becomes of the forecast, whatever the object says; nil leaves it as the object says.
+	// Forecast overrides the object's forecast mode; nil keeps it.
 	Forecast *forecast.Mode
 }
 
@@ -149,7 +149,7 @@ type Scene struct {
 	maxReplicas int32
 }
 
-// Timing is when the two controllers look, and how old what they see is.
+// Timing is when the two controllers decide, and how old their metrics are.
 type Timing struct {
 	Upstream loop.UpstreamTiming
 	Plimsoll loop.PlimsollTiming
@@ -320,7 +320,6 @@ func (t *Timing) validate() error {
 	return nil
 }
 
-// options are the flags with which a side decides.
 func (s Side) options() observehorizontal.Options {
 	o := observehorizontal.DefaultOptions()
 	if s == Upstream {
@@ -353,7 +352,6 @@ func (s *Scene) loopSeed() uint64 {
 	return h.Sum64()
 }
 
-// world is the scene's with what is the setting's.
 func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	arrivals, err := load.NewArrivals(load.ArrivalsConfig{
 		Load: s.Load, PerUnit: s.requestsPerUnit(), Burstiness: s.Burstiness, Before: warmUp, Seed: s.Seed,

@@ -142,7 +142,6 @@ func listOf(document []byte) (*corev1.List, error) {
 	return list, nil
 }
 
-// addAll decodes the items, and gives each to add.
 func addAll(known *runtime.Scheme, list *corev1.List, add func(runtime.Object) error) error {
 	for i := range list.Items {
 		item, err := decodeObject(known, list.Items[i].Raw)
@@ -197,7 +196,6 @@ func plain(err error) error {
 	return errors.New(text)
 }
 
-// label names an item that may not decode.
 func label(raw []byte) string {
 	var m struct {
 		Kind     string            `json:"kind"`

@@ -57,8 +57,8 @@ func NewGuard(next http.Handler, wait time.Duration, registerer prometheus.Regis
 	g := &Guard{next: next, wait: wait, room: semaphore.NewWeighted(heldBytes),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "plimsoll_admission_refused_total",
-			Help: "Requests that got no answer, by why: path and method are not the API server's, too-large is beyond what is " +
-				"read, busy found no room.",
+			Help: "Requests that were refused, by reason: path and method are not the API server's, too-large exceeds the " +
+				"size limit, busy exceeds the number of concurrent requests.",
 		}, []string{"reason"})}
 	for _, reason := range []string{refusedPath, refusedMethod, refusedTooLarge, refusedBusy} {
 		g.refused.WithLabelValues(reason)
@@ -69,7 +69,7 @@ func NewGuard(next http.Handler, wait time.Duration, registerer prometheus.Regis
 	return g, nil
 }
 
-// Require lets this path through and no other; any, if it is empty.
+// Require accepts only this path; empty accepts any.
 func (g *Guard) Require(path string) {
 	if path == "" {
 		g.path.Store(nil)

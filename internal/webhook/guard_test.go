@@ -30,8 +30,8 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestWhoDoesNotKnowThePathMakesNoWork: nothing of the request is read, and the handler does not run.
-func TestWhoDoesNotKnowThePathMakesNoWork(t *testing.T) {
+// TestRequestsWithAnotherPathAreCheap: nothing of the request is read, and the handler does not run.
+func TestRequestsWithAnotherPathAreCheap(t *testing.T) {
 	answered := 0
 	g := guarded(t, func(http.ResponseWriter, *http.Request) { answered++ })
 	ask := func(method, path string, body io.Reader) int {

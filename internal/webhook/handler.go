@@ -60,7 +60,7 @@ func NewHandler(cfg Config) (*Handler, error) {
 	return &Handler{cfg: cfg}, nil
 }
 
-// answer is what becomes of a request.
+// answer is the response and its labels for metrics.
 type answer struct {
 	response *admissionv1.AdmissionResponse
 	status   status
@@ -81,13 +81,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Response: a.response,
 	})
 	if err != nil {
-		h.cfg.Log.Error(err, "Encoding an answer")
+		h.cfg.Log.Error(err, "encoding the response failed")
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(body); err != nil {
-		h.cfg.Log.V(1).Info("The API server did not wait for the answer", "error", err.Error())
+		h.cfg.Log.V(1).Info("the API server did not wait for the response", "err", err.Error())
 	}
 }
 
@@ -154,7 +154,7 @@ func (h *Handler) patched(request *admissionv1.AdmissionRequest, p patch) answer
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
-		h.cfg.Log.Error(err, "Encoding a patch", "namespace", request.Namespace, "name", request.Name)
+		h.cfg.Log.Error(err, "encoding a patch failed", "namespace", request.Namespace, "name", request.Name)
 		h.cfg.Metrics.unchanged(Unwritable)
 		a.status = statusError
 		return a

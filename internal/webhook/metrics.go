@@ -32,8 +32,7 @@ type Failure string
 const (
 	// Unreadable is a request that is none, or about something else.
 	Unreadable Failure = "unreadable"
-	// OwnerMissing is a pod whose owner is not in the cache: it is younger than what the
-	// cache has been told, or gone.
+	// OwnerMissing is a pod whose owner is not in the cache: it is younger than the cache, or deleted.
 	OwnerMissing Failure = "owner-missing"
 	// OwnerUnknown is a pod whose owner is of a kind that has to be asked for, and was
 	// not yet, or without an answer.
@@ -60,16 +59,16 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		pods: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "vpa_admission_controller_admission_pods_total",
-			Help: "Pods that came by, by whether they were changed.",
+			Help: "Pods admitted, by whether they were patched.",
 		}, []string{"applied"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "vpa_admission_controller_admission_latency_seconds",
-			Help:    "Time from a request to its answer.",
+			Help:    "Time from a request to its response.",
 			Buckets: []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30},
 		}, []string{"status", "resource"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "plimsoll_admission_unchanged_total",
-			Help: "Requests that were admitted unchanged although they should have been looked at, by why.",
+			Help: "Requests admitted unchanged because of an error, by reason.",
 		}, []string{"reason"}),
 	}
 	for _, reason := range failures {

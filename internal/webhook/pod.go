@@ -25,7 +25,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 	failed := answer{response: admitted(request), status: statusError, resource: resourcePod}
 	pod, err := parsePod(request.Object.Raw)
 	if err != nil {
-		h.cfg.Log.Error(err, "Admitting a pod unchanged that cannot be read", "namespace", request.Namespace)
+		h.cfg.Log.Error(err, "admitting a pod unchanged: it cannot be read", "namespace", request.Namespace)
 		h.cfg.Metrics.unchanged(Unreadable)
 		failed.response.Warnings = []string{"no recommendation is applied: the pod cannot be read: " + err.Error()}
 		return failed
@@ -36,8 +36,8 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		if errors.Is(err, ownership.ErrNotFound) {
 			reason = OwnerMissing
 		}
-		h.cfg.Log.Info("Admitting a pod unchanged whose owner is not known yet",
-			"namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "error", err.Error())
+		h.cfg.Log.Info("admitting a pod unchanged: its owner is not known yet",
+			"namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "err", err.Error())
 		h.cfg.Metrics.unchanged(reason)
 		return failed
 	}
@@ -47,14 +47,14 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 	decision := admit.Decide(policyOf(vpa), pod.observed(), h.cfg.Ranges(request.Namespace), h.cfg.Options)
 	p, err := pod.patch(decision)
 	if err != nil {
-		h.cfg.Log.Error(err, "Admitting a pod unchanged", "namespace", request.Namespace)
+		h.cfg.Log.Error(err, "admitting a pod unchanged", "namespace", request.Namespace)
 		h.cfg.Metrics.unchanged(Unwritable)
 		return failed
 	}
 	if decision.Refused != "" {
 		return h.inadmissible(request, pod, decision.Refused, p)
 	}
-	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace,
+	h.cfg.Log.V(1).Info("patching a pod", "namespace", request.Namespace,
 		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
 }
@@ -62,7 +62,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 // inadmissible answers with a pod that does not get all that is recommended, as the API server
 // would refuse it.
 func (h *Handler) inadmissible(request *admissionv1.AdmissionRequest, pod *newPod, why string, p patch) answer {
-	h.cfg.Log.Info("Leaving out of a pod what the API server would refuse", "namespace", request.Namespace,
+	h.cfg.Log.Info("leaving out of the patch what the API server would refuse", "namespace", request.Namespace,
 		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "reason", why)
 	h.cfg.Metrics.unchanged(Inadmissible)
 	a := h.patched(request, p)
@@ -101,7 +101,6 @@ func (h *Handler) match(ctx context.Context, pod *corev1.Pod) (*vpav1.VerticalPo
 	}
 }
 
-// policyOf is what an object says about new pods.
 func policyOf(vpa *vpav1.VerticalPodAutoscaler) admit.Policy {
 	return admit.Policy{
 		Name:            vpa.Name,

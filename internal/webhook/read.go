@@ -71,7 +71,7 @@ type newPod struct {
 		Name            string                      `json:"name"`
 		GenerateName    string                      `json:"generateName"`
 		Labels          labelSet                    `json:"labels"`
-		Annotations     isThere                     `json:"annotations"`
+		Annotations     isPresent                   `json:"annotations"`
 		OwnerReferences list[metav1.OwnerReference] `json:"ownerReferences"`
 	} `json:"metadata"`
 	Spec struct {
@@ -90,7 +90,7 @@ type newContainer struct {
 type newResources struct {
 	Requests resourceList `json:"requests"`
 	Limits   resourceList `json:"limits"`
-	Claims   isThere      `json:"claims"`
+	Claims   isPresent    `json:"claims"`
 }
 
 func (r *newResources) isBare() bool { return r.Requests == nil && r.Limits == nil && !bool(r.Claims) }
@@ -142,11 +142,11 @@ func (l resourceList) amounts() vertical.Amounts {
 	return observevertical.AmountsOf(corev1.ResourceList(l))
 }
 
-// isThere is of what matters only that it is there.
-type isThere bool
+// isPresent is the presence of a field whose value does not matter.
+type isPresent bool
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (is *isThere) UnmarshalJSON(text []byte) error {
+func (is *isPresent) UnmarshalJSON(text []byte) error {
 	*is = string(text) != "null"
 	return nil
 }

@@ -88,7 +88,7 @@ func (m *Model) Advance(dt time.Duration) {
 	}
 	slot := uint64(m.elapsed / time.Second)
 	for _, p := range m.pods {
-		p.want(seconds, slot)
+		p.demand(seconds, slot)
 	}
 	for _, n := range m.nodes {
 		n.share(seconds)

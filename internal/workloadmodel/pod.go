@@ -117,8 +117,8 @@ func (p *Pod) SetWorkload(w *Workload) {
 
 func (p *Pod) weight() float64 { return 1 + p.profile.Imbalance*p.skew }
 
-// want tells the node how much CPU the pod would use in this step.
-func (p *Pod) want(seconds float64, slot uint64) {
+// demand adds the CPU that the pod would use in this step to its node.
+func (p *Pod) demand(seconds float64, slot uint64) {
 	p.cost = p.profile.CPUPerRequestMilliCoreSeconds
 	if p.profile.Noise > 0 {
 		p.cost *= 1 + p.profile.Noise*signedUnit(mix(p.seed+slot))

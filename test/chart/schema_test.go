@@ -106,9 +106,9 @@ func TestUnusualValues(t *testing.T) {
 	}
 }
 
-// TestTouchesNobodyElse: a namespace that exists, and belongs to others too, is named for the agents. No policy selects
-// other pods than Plimsoll's.
-func TestTouchesNobodyElse(t *testing.T) {
+// TestOtherObjectsStayUnchanged: the agents run in an existing namespace, which belongs to others too. No policy
+// selects other pods than Plimsoll's.
+func TestOtherObjectsStayUnchanged(t *testing.T) {
 	for _, object := range mustRender(t, namespace,
 		"nodeAgent: {enabled: true, kubeletCgroupRoot: \"/a: #b\", namespace: {name: default, create: false}}") {
 		switch object.GetKind() {
@@ -127,7 +127,8 @@ func TestTouchesNobodyElse(t *testing.T) {
 	}
 }
 
-// TestSecretsOfSources: whoever gets the right to read Secrets gets the flag by which they are read, and none without it.
+// TestSecretsOfSources: whoever gets the right to read Secrets gets the flag by which they are read, and none without
+// it.
 func TestSecretsOfSources(t *testing.T) {
 	for values, want := range map[string]int{
 		"": 0, "sources: {secrets: true}": 1,
@@ -151,8 +152,8 @@ func TestSecretsOfSources(t *testing.T) {
 	}
 }
 
-// TestLabelsOfTwo: labels of all objects and of one object may have the same name. The narrower ones win, and the key is there
-// once, as what reads YAML strictly wants it: kustomize and GitOps controllers that use it.
+// TestLabelsOfTwo: labels of all objects and of one object may have the same name. The narrower ones win, and the key
+// is there once, as what reads YAML strictly wants it: kustomize and GitOps controllers that use it.
 func TestLabelsOfTwo(t *testing.T) {
 	values := `
 commonLabels: {team: all, site: a}

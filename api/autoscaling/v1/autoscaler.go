@@ -181,17 +181,17 @@ type VerticalPodAutoscalerConditionType string
 
 // What a condition is about.
 const (
-	// RecommendationProvided tells whether there is a recommendation.
+	// RecommendationProvided reports whether there is a recommendation.
 	RecommendationProvided VerticalPodAutoscalerConditionType = "RecommendationProvided"
-	// LowConfidence tells whether it rests on little history.
+	// LowConfidence reports whether it rests on little history.
 	LowConfidence VerticalPodAutoscalerConditionType = "LowConfidence"
-	// NoPodsMatched tells whether the target has no pods.
+	// NoPodsMatched reports whether the target has no pods.
 	NoPodsMatched VerticalPodAutoscalerConditionType = "NoPodsMatched"
-	// FetchingHistory tells whether history is still being read.
+	// FetchingHistory reports whether history is still being read.
 	FetchingHistory VerticalPodAutoscalerConditionType = "FetchingHistory"
-	// ConfigDeprecated tells whether the object will stop being supported.
+	// ConfigDeprecated reports whether the object will stop being supported.
 	ConfigDeprecated VerticalPodAutoscalerConditionType = "ConfigDeprecated"
-	// ConfigUnsupported tells whether nothing can be recommended for the object as
+	// ConfigUnsupported reports whether nothing can be recommended for the object as
 	// it is.
 	ConfigUnsupported VerticalPodAutoscalerConditionType = "ConfigUnsupported"
 )

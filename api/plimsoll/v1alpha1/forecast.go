@@ -28,7 +28,7 @@ type Forecast struct {
 	ShortageCostFactor *int32 `json:"shortageCostFactor,omitempty"`
 }
 
-// ForecastMode is what becomes of a forecast.
+// ForecastMode is how a forecast is used.
 //
 // +kubebuilder:validation:Enum=Off;Preview;Active
 type ForecastMode string
@@ -45,7 +45,7 @@ const (
 
 // ForecastStatus is the forecast at the last decision, and what it has been worth.
 type ForecastStatus struct {
-	// What becomes of it: Preview or Active.
+	// How the forecast is used: Preview or Active.
 	Mode ForecastMode `json:"mode"`
 
 	// In one word, why the forecast proposes replicas or none: InUse, Learning,

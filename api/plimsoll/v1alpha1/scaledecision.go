@@ -30,7 +30,7 @@ type ScaleDecision struct {
 	// there was none (InvalidMetrics, RecommendationFailed).
 	Reason ScaleDecisionReason `json:"reason"`
 
-	// What became of each metric. Those whose first values are awaited are left out.
+	// The result of each metric. Metrics without a first value are left out.
 	// +optional
 	// +listType=atomic
 	Metrics []ScaleDecisionMetric `json:"metrics,omitempty"`

@@ -7,8 +7,8 @@ import (
 
 // WorkloadAutoscalerStatus is what was last observed and decided.
 type WorkloadAutoscalerStatus struct {
-	// The generation of the object that was last decided on. Until the first decision it is
-	// -1, so that whoever waits for the object does not take it for decided.
+	// The generation of the object at the last decision. It is -1 until the first decision, so
+	// that clients that wait for the object do not consider it decided.
 	// +optional
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 
@@ -50,13 +50,13 @@ type WorkloadAutoscalerStatus struct {
 	// +listType=atomic
 	Proposals []Proposal `json:"proposals,omitempty"`
 
-	// What kept the replica count from the largest proposal. It is absent where nothing
-	// did.
+	// The limit that kept the replica count from the largest proposal. It is absent if there
+	// was none.
 	// +optional
 	Limit *Limit `json:"limit,omitempty"`
 
-	// The last decision in the words that KEP-6107 has for it. It is absent in mode Paused,
-	// and while the target has zero replicas because somebody else put it there.
+	// The last decision in the form of KEP-6107. It is absent in mode Paused,
+	// and while the target has zero replicas set by another client.
 	// +optional
 	LastScaleDecision *ScaleDecision `json:"lastScaleDecision,omitempty"`
 

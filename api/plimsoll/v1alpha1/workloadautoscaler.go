@@ -131,7 +131,7 @@ type WorkloadAutoscalerSpec struct {
 
 	// Times at which the limits are tighter. While a schedule is in force, its
 	// minReplicas can raise the fewest replicas, and its maxReplicas can lower the most.
-	// Of several at once the highest minReplicas and the lowest maxReplicas apply; where
+	// If several are in force, the highest minReplicas and the lowest maxReplicas apply; where
 	// the first exceeds the second, the second applies.
 	// +optional
 	// +listType=map
@@ -217,7 +217,7 @@ const (
 	SelectionStrategyOwnerReference SelectionStrategy = "OwnerReference"
 )
 
-// Mode is what becomes of a decision.
+// Mode is how a decision is carried out.
 //
 // +kubebuilder:validation:Enum=Active;Preview;Paused
 type Mode string

@@ -38,7 +38,7 @@ var adders = map[string]func(*Collection, *Object) error{
 	"v1 " + LimitRange:                                addRange,
 }
 
-// Add takes in an object. One that makes pods or scales something is taken in whatever its kind, as far as it can be
+// Add adds an object. One that makes pods or scales something is taken in whatever its kind, as far as it can be
 // read; what is of another kind is left out. An object that cannot be read is kept in mind as such. In a file, a field
 // that the kind does not have cannot be read: what is misspelt would silently not count.
 func (c *Collection) Add(raw map[string]any, place Place) {
@@ -117,7 +117,7 @@ func (o *Object) isPart() bool {
 	return ok && o.Name != "" && o.Place.File != "" && !o.Has(Field{"spec", ref})
 }
 
-// put takes in an object of a kind. One that is there already gives way: as when files are
+// put adds an object of a kind. One that is there already gives way: as when files are
 // applied in turn, the last one counts.
 func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
 	if c.at == nil {
@@ -178,7 +178,7 @@ func addVertical(c *Collection, o *Object) error {
 	return nil
 }
 
-// addWorkload takes in a workload; selector is nil where the API server makes it.
+// addWorkload adds a workload; selector is nil where the API server makes it.
 func (c *Collection) addWorkload(o *Object, w Workload, selector *metav1.LabelSelector) error {
 	w.Object, w.TemplateObject = *o, o
 	if w.TemplateField == nil {

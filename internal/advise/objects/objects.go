@@ -63,7 +63,7 @@ type Object struct {
 	Raw map[string]any
 	// Meta is the object's own.
 	Meta *metav1.ObjectMeta
-	// hasNoNamespace says that the manifest names no namespace, so that whoever applies it decides.
+	// hasNoNamespace says that the manifest names no namespace: kubectl apply -n chooses it.
 	hasNoNamespace bool
 	// isOld says that it was written in a version that is not served any more.
 	isOld bool
@@ -76,7 +76,7 @@ func (o *Object) Key() string {
 	return o.Kind + " " + o.Namespace + "/" + o.Name + " " + observe.GroupKey(o.APIVersion)
 }
 
-// NamedNamespace is the namespace that the object itself names; empty if whoever applies its manifest decides.
+// NamedNamespace is the namespace that the object itself names; empty if its manifest names none.
 func (o *Object) NamedNamespace() string {
 	if o.hasNoNamespace {
 		return ""

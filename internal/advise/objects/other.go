@@ -16,7 +16,7 @@ type Other struct {
 	TargetField Field
 }
 
-// otherAdder takes in objects of kinds that are not known here: what has the template of pods is a workload, and what
+// otherAdder records objects of kinds that are not known here: what has the template of pods is a workload, and what
 // refers to something to scale is an autoscaler.
 func otherAdder(o *Object) func(*Collection, *Object) error {
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/typed"
 )
 
-// addScaledObject takes in a ScaledObject as the HPA that KEDA makes of it. On a cluster that HPA is there itself, so
+// addScaledObject adds a ScaledObject as the HPA that KEDA makes of it. On a cluster that HPA is there itself, so
 // there the ScaledObject is only known to scale its target.
 func addScaledObject(c *Collection, o *Object) error {
 	known := *o

@@ -9,7 +9,7 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// addWorkloadAutoscaler takes in a WorkloadAutoscaler as an HPA with the same spec, as far as an HPA has it.
+// addWorkloadAutoscaler adds a WorkloadAutoscaler as an HPA with the same spec, as far as an HPA has it.
 func addWorkloadAutoscaler(c *Collection, o *Object) error {
 	w, err := decode(o, func(t *plimsollv1alpha1.WorkloadAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
 	if err != nil {

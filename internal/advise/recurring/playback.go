@@ -161,7 +161,7 @@ func newExtreme(window int, hides func(later, earlier int32) bool) *extreme {
 	return &extreme{window: window, hides: hides}
 }
 
-// add takes in the count of a step, and answers for the window until it.
+// add adds the count of a step, and answers for the window until it.
 func (e *extreme) add(i int, count int32) int32 {
 	n := len(e.counts)
 	for n > 0 && e.hides(count, e.counts[n-1]) {

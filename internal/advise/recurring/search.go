@@ -17,7 +17,7 @@ const (
 	leastHelp = 0.5
 	// leastAvoided is how many pod-minutes a day a schedule must avoid, leastPart the same as a part of what lacks. A
 	// pod-minute a day is one pod that is late by a minute: at the price, it is worth one more pod for ten minutes of a
-	// day, and no schedule that somebody has to maintain. Where 95 % of the lack stays, nobody will see a difference.
+	// day, which does not justify a schedule to maintain. If 95 % of the lack stays, the difference is invisible.
 	leastAvoided, leastPart = 1, 0.05
 	// price is how many pod-minutes one that lacked is worth, and margin how much more the help must be worth than it
 	// costs: as for forecasts.

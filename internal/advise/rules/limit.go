@@ -149,7 +149,6 @@ func meant(name corev1.ResourceName, value *resource.Quantity, limit resource.Qu
 	return unit + ")"
 }
 
-// part is four fifths of an amount.
 func part(name corev1.ResourceName, of resource.Quantity) string {
 	if name == corev1.ResourceCPU {
 		return quantity(name, of.MilliValue()*8/10)
@@ -206,7 +205,7 @@ func checkCPULimit(c *objects.Collection) []Finding {
 			if isSizedBy(c, w, container.Name, corev1.ResourceCPU) {
 				continue
 			}
-			if f, ok := throttled(c, w, container, "the HPA does not see what it wants beyond."); ok {
+			if f, ok := throttled(c, w, container, "usage above the limit is invisible to the HPA."); ok {
 				found = append(found, f)
 			}
 		}
@@ -236,7 +235,7 @@ func throttled(c *objects.Collection, w *objects.Workload, container objects.Con
 	}, true
 }
 
-// namespaceLimitRemedy has no patch: whom else the default serves, its owner knows.
+// namespaceLimitRemedy has no patch: other pods may need the default.
 const namespaceLimitRemedy = "Take the default for cpu out of the LimitRange, or give the container a limit " +
 	"of its own that it never reaches."
 
@@ -281,7 +280,8 @@ func checkCPULimitVPA(c *objects.Collection) []Finding {
 		if s.name != corev1.ResourceCPU {
 			continue
 		}
-		if f, ok := throttled(c, s.w, s.container, fmt.Sprintf("VPA %s does not see what it wants beyond.", s.v.Name)); ok {
+		then := fmt.Sprintf("usage above the limit is invisible to VPA %s.", s.v.Name)
+		if f, ok := throttled(c, s.w, s.container, then); ok {
 			found = append(found, f)
 		}
 	}

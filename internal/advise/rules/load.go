@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// usualStartUp is what pods are taken to need until they are ready where nobody knows.
+	// usualStartUp is the assumed time until pods are ready, where it is unknown.
 	usualStartUp = time.Minute
 	// mostSchedules is how many a WorkloadAutoscaler has at most.
 	mostSchedules = 32

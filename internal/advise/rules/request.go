@@ -130,8 +130,8 @@ func missingRequests(c *objects.Collection, h *objects.Horizontal) []Finding {
 		for _, container := range withoutRequest(c, w, u) {
 			f := missingRequest(c, w, container, u)
 			f.Why = fmt.Sprintf(
-				"Container %s requests no %s, so the %d %% that %s aims at is a part of nothing: it cannot scale.",
-				container.Name, u.resource, u.percent, h.Describe())
+				"Container %s requests no %s, so %s cannot compute its utilization target of %d %%: it does not scale.",
+				container.Name, u.resource, h.Describe(), u.percent)
 			found = append(found, f)
 		}
 	}

@@ -33,7 +33,7 @@ func ParseLevel(name string) (Level, error) {
 	return 0, fmt.Errorf("%q, want error, warning or advice", name)
 }
 
-// Rule is one thing to look for.
+// Rule is one check.
 type Rule struct {
 	Name  string
 	Level Level
@@ -107,7 +107,7 @@ func All() []*Rule {
 	return all
 }
 
-// Run looks for what the rules say.
+// Run runs the rules.
 func Run(c *objects.Collection, rules []*Rule) Report {
 	report := Report{
 		Workloads: len(c.Workloads), Autoscalers: len(c.Horizontals) + len(c.Verticals) + len(c.Others),

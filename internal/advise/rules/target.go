@@ -260,7 +260,7 @@ func checkDaemonSet(c *objects.Collection) []Finding {
 	return found
 }
 
-// bySelector are the HPAs of a workload where one of them counts the pods that its selector matches, whoever owns them.
+// bySelector are the HPAs of a workload where one of them counts the pods that its selector matches, with any owner.
 func bySelector(c *objects.Collection, w *objects.Workload) []*objects.Horizontal {
 	hs := c.HorizontalsOf(w)
 	isExact := !slices.ContainsFunc(hs, func(h *objects.Horizontal) bool { return !h.CountsOwnPods() })

@@ -33,7 +33,7 @@ type Peer struct {
 // Lookup returns the value of a Secret's key, if it may be given to the peer.
 type Lookup func(ctx context.Context, namespace string, key sources.SecretKey, to Peer) ([]byte, error)
 
-// Target is whom to authenticate to, for an object. It is comparable.
+// Target is a server, and the object whose credentials it gets. It is comparable.
 type Target struct {
 	// Namespace is the object's.
 	Namespace string
@@ -86,7 +86,7 @@ type Material struct {
 type Client struct {
 	lookup Lookup
 	target Target
-	// turn is held by who makes the material.
+	// turn serializes rebuilding.
 	turn   chan struct{}
 	latest atomic.Pointer[made]
 	// isBegun and isMade are of the first material, if Latest makes it. isMade is closed then.
@@ -133,7 +133,7 @@ func (c *Client) Get(ctx context.Context) (Material, error) {
 	if m = c.latest.Load(); m.isFresh() {
 		return m.material, m.err
 	}
-	next := c.make(ctx, m)
+	next := c.build(ctx, m)
 	if next.err != nil && ctx.Err() != nil {
 		// This is an error of the caller, not of the target.
 		return Material{}, next.err
@@ -144,9 +144,9 @@ func (c *Client) Get(ctx context.Context) (Material, error) {
 
 func (m *made) isFresh() bool { return m != nil && time.Since(m.at) < maxAge }
 
-// make makes the material again. Where the parts of the TLS configuration are those of the last one,
+// build builds the material. Where the parts of the TLS configuration are those of the last one,
 // it is kept.
-func (c *Client) make(ctx context.Context, last *made) *made {
+func (c *Client) build(ctx context.Context, last *made) *made {
 	next := &made{at: time.Now()}
 	next.material, next.pem, next.err = c.read(ctx, last)
 	if next.err != nil {

@@ -39,7 +39,7 @@ func (c *Client) Latest(ctx context.Context) (Material, error) {
 		defer cancel()
 		return c.Get(ctx)
 	default:
-		c.makeAgain()
+		c.rebuild()
 		return m.material, m.err
 	}
 }
@@ -50,7 +50,7 @@ func (c *Client) Notify(ready func()) { c.ready = ready }
 // first waits for the first material for a moment.
 func (c *Client) first(ctx context.Context) (Material, error) {
 	if c.isBegun.CompareAndSwap(false, true) {
-		go c.makeFirst()
+		go c.buildFirst()
 	}
 	timer := time.NewTimer(firstWait)
 	defer timer.Stop()
@@ -66,26 +66,26 @@ func (c *Client) first(ctx context.Context) (Material, error) {
 	return m.material, m.err
 }
 
-func (c *Client) makeFirst() {
+func (c *Client) buildFirst() {
 	c.turn <- struct{}{}
-	c.makeInTurn()
+	c.buildInTurn()
 	close(c.isMade)
 	if c.ready != nil {
 		c.ready()
 	}
 }
 
-// makeAgain does nothing if another goroutine does it.
-func (c *Client) makeAgain() {
+// rebuild does nothing if another goroutine does it.
+func (c *Client) rebuild() {
 	select {
 	case c.turn <- struct{}{}:
-		go c.makeInTurn()
+		go c.buildInTurn()
 	default:
 	}
 }
 
-// makeInTurn makes the material, and ends the turn.
-func (c *Client) makeInTurn() {
+// buildInTurn builds the material, and ends the turn.
+func (c *Client) buildInTurn() {
 	defer func() { <-c.turn }()
 	last := c.latest.Load()
 	if last.isFresh() {
@@ -93,7 +93,7 @@ func (c *Client) makeInTurn() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backgroundTimeout)
 	defer cancel()
-	c.latest.Store(c.make(ctx, last))
+	c.latest.Store(c.build(ctx, last))
 }
 
 // needsSecrets reports whether the material has something of Secrets.

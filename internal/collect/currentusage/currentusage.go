@@ -58,7 +58,7 @@ func (r *Reader) Read(ctx context.Context, namespace string, pods []string) map[
 	}
 	list, err := r.cfg.Metrics.Resource(ctx, namespace, "")
 	if err != nil {
-		r.cfg.Log.V(1).Info("what pods use is not known", "namespace", namespace, "error", err.Error())
+		r.cfg.Log.V(1).Info("no usage of pods available", "namespace", namespace, "err", err.Error())
 		return used
 	}
 	for i := range list.Items {

@@ -13,7 +13,7 @@ const maxLabels = 32
 // Reasons for which labels are refused although Prometheus' library may take them.
 var (
 	errTooManyLabels = fmt.Errorf("more than %d labels", maxLabels)
-	ErrQuotedName    = errors.New("names in quotes are not read here")
+	ErrQuotedName    = errors.New("quoted names are not supported")
 )
 
 // Labels are a sample's labels as they stand between the braces, already
@@ -48,7 +48,7 @@ func (l Labels) Cut() (Label, Labels, bool) {
 	return Label{Name: name, Raw: l[value:end]}, l[rest:], true
 }
 
-// IsPlain tells that the value has no escapes, so that Raw is the value.
+// IsPlain reports whether the value has no escapes, so that Raw is the value.
 func (l Label) IsPlain() bool { return bytes.IndexByte(l.Raw, '\\') < 0 }
 
 // AppendValue appends the value without escapes.
@@ -88,7 +88,7 @@ func readLabels(text []byte, i int) (labels Labels, end int, err error) {
 		}
 		for _, earlier := range names[:n] {
 			if bytes.Equal(text[earlier.from:earlier.to], text[from:i]) {
-				return nil, i, errors.New("a label is there twice")
+				return nil, i, errors.New("a label occurs twice")
 			}
 		}
 		names[n].from, names[n].to = uint32(from), uint32(i) //nolint:gosec // texts are far shorter
@@ -99,7 +99,7 @@ func readLabels(text []byte, i int) (labels Labels, end int, err error) {
 			break
 		}
 		if text[i] != ',' {
-			return nil, i, errors.New("expected a comma or } behind a label")
+			return nil, i, errors.New("expected a comma or } after a label")
 		}
 		i++
 	}
@@ -129,7 +129,7 @@ func endOfName(text []byte, i int) (int, error) {
 func readAssigned(text []byte, i int) (int, error) {
 	i = endOfBlanks(text, i)
 	if text[i] != '=' {
-		return i, errors.New("expected = behind a label name")
+		return i, errors.New("expected = after a label name")
 	}
 	i = endOfBlanks(text, i+1)
 	if text[i] != '"' {
@@ -142,7 +142,7 @@ func readAssigned(text []byte, i int) (int, error) {
 		return end, errors.New("a label value does not end on its line")
 	}
 	if !utf8.Valid(raw) {
-		return end, errors.New("a label value is no UTF-8")
+		return end, errors.New("a label value is not UTF-8")
 	}
 	return endOfBlanks(text, end+1), checkEscapes(raw)
 }

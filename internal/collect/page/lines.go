@@ -311,4 +311,4 @@ func (l *Lines) readOpenMetricsEnd(i int) (end int, err error) {
 	return i + bytes.IndexByte(text[i:], '\n'), nil
 }
 
-var errTimestamp = errors.New("expected a timestamp, an exemplar or the line's end behind the value")
+var errTimestamp = errors.New("expected a timestamp, an exemplar or the end of the line after the value")

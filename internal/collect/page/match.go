@@ -66,8 +66,8 @@ func hashOf(labels []label) uint64 {
 	return sum
 }
 
-// hand gives out a sample of the labels read last to all who want it.
-func (p *Parser) hand(line *Line) error {
+// deliver passes the sample to every Want that matches the labels read last.
+func (p *Parser) deliver(line *Line) error {
 	var series uint64
 	isHashed := false
 	name := p.want[line.Name].Name

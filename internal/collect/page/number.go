@@ -51,15 +51,15 @@ func readMillis(text []byte, i int) (millis int64, end int, err error) {
 	end = endOfToken(text, start)
 	millis, err = strconv.ParseInt(string(text[start:end]), 10, 64)
 	if err != nil {
-		return 0, end, errors.New("the timestamp is no number of milliseconds")
+		return 0, end, errors.New("the timestamp is not a number of milliseconds")
 	}
 	if text[end] != '\n' {
-		return 0, end, errors.New("expected the line's end behind the timestamp")
+		return 0, end, errors.New("expected the end of the line after the timestamp")
 	}
 	return millis, end, nil
 }
 
-var errNoNumber = errors.New("the value is no number")
+var errNoNumber = errors.New("the value is not a number")
 
 func endOfToken(text []byte, i int) int {
 	for !endsToken(text[i]) {

@@ -115,7 +115,7 @@ func (p *Parser) Read(format Format, body []byte, want []Want, each func(want in
 	for p.lines.Reset(format, body); p.lines.Next(""); {
 		line := p.lines.Line()
 		p.keep(line.Labels)
-		if err := p.hand(line); err != nil {
+		if err := p.deliver(line); err != nil {
 			p.lines.fail(err)
 		}
 	}

@@ -194,7 +194,7 @@ func TestErrorsDoNotQuote(t *testing.T) {
 	}
 }
 
-func TestWrongWants(t *testing.T) {
+func TestInvalidWants(t *testing.T) {
 	for _, name := range []string{"", "1x", "a.b", "a b", "é"} {
 		if _, _, err := read(page.Text, "x 1\n", page.Config{}, named(name)...); err == nil {
 			t.Errorf("%q is no name", name)

@@ -118,8 +118,9 @@ func serveTLS(t *testing.T) *httptest.Server {
 	return server
 }
 
-// TestClientCertificateIsWanted: with TLS 1.3 a pod refuses a client after the handshake, and the error still says why.
-func TestClientCertificateIsWanted(t *testing.T) {
+// TestClientCertificateIsRequired: with TLS 1.3 a pod refuses a client after the handshake, and the error still says
+// why.
+func TestClientCertificateIsRequired(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
 		server.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -30,19 +30,19 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			[]string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll",
 			Name:    "pod_endpoint_scrape_duration_seconds",
-			Help:    "The time that scrapes of pods take, until their pages are read.",
+			Help:    "The duration of scrapes of pods, until their pages are parsed.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 12)}),
 		cpu: prometheus.NewCounter(prometheus.CounterOpts{Subsystem: "plimsoll",
 			Name: "pod_endpoint_scrape_cpu_seconds_total",
-			Help: "The CPU that scrapes of pods cost, which --pod-endpoint-max-cpu bounds: measured for reading pages, " +
+			Help: "The CPU time of scrapes of pods, which --pod-endpoint-max-cpu bounds: measured for parsing pages, " +
 				"estimated for requesting them."}),
 		held: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll",
 			Name: "pod_endpoint_held_scrapes_total",
-			Help: "Scrapes of pods that the budget let begin more than a tenth of an interval late. The label 'bound' is " +
-				"what they waited for: 'scrapes' a second, 'cpu' or 'concurrency'."}, []string{"bound"}),
+			Help: "Scrapes of pods that the budget delayed by more than a tenth of an interval. The label 'bound' is the " +
+				"exhausted limit: 'scrapes' per second, 'cpu' or 'concurrency'."}, []string{"bound"}),
 		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: "pod_endpoint_pods",
-			Help: "Pods of objects with PodEndpoint metrics. The label 'state' is 'scraped', 'failing' if the last " +
-				"scrape failed or there is none, or 'unsampled' if other pods stand for them."}, []string{"state"}),
+			Help: "Pods of objects with PodEndpoint metrics. The label 'state' is 'scraped', 'failing' if the last scrape " +
+				"failed or there is none, or 'unsampled' if a sample of other pods represents them."}, []string{"state"}),
 		connections: prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: "plimsoll",
 			Name: "pod_endpoint_connections", Help: "Open connections to pods for PodEndpoint metrics."}),
 	}

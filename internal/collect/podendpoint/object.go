@@ -153,7 +153,7 @@ var operators = map[metav1.LabelSelectorOperator]page.Operator{
 	metav1.LabelSelectorOpExists: page.Exists, metav1.LabelSelectorOpDoesNotExist: page.DoesNotExist,
 }
 
-// newPage is a page that nobody scrapes yet.
+// newPage is a page that is not scraped yet.
 func (s *Source) newPage(o *object, at sources.PodEndpoint) *podPage {
 	p := &podPage{
 		source: s, object: o, place: at, targets: map[uint64]*target{},

@@ -123,7 +123,6 @@ func (t *target) Phase(period time.Duration) time.Duration {
 	return (phase - phase%tick) % period
 }
 
-// timeout bounds one scrape.
 func (p *podPage) timeout() time.Duration { return cmp.Or(p.place.Timeout, p.source.config.Timeout) }
 
 // stretch is by how much the page's interval is longer. It takes no lock: the scheduler asks for it.
@@ -140,7 +139,7 @@ func (p *podPage) follow(now time.Time, pods []*observe.Pod) {
 	p.unreachables = 0
 	eligible, known := 0, 0
 	for _, pod := range pods {
-		switch isKnown := p.meet(pod); {
+		switch isKnown := p.update(pod); {
 		case !isEligible(pod):
 		case isKnown:
 			known++
@@ -162,8 +161,8 @@ func (p *podPage) follow(now time.Time, pods []*observe.Pod) {
 	p.choose(now, pods, size)
 }
 
-// meet looks at a pod again, and tells whether it is a target.
-func (p *podPage) meet(pod *observe.Pod) bool {
+// update reads a pod again, and reports whether it is a target.
+func (p *podPage) update(pod *observe.Pod) bool {
 	t := p.targets[pod.Identity()]
 	switch {
 	case t == nil:
@@ -303,7 +302,7 @@ func (p *podPage) remove(targets []*target) {
 	p.source.rounds.Remove(removed...)
 }
 
-// link makes the targets known by their pods.
+// link indexes targets by pod.
 func (s *Source) link(targets []*target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,7 +47,7 @@ var (
 	errAbsent     = errors.New("its page has no series of the metric that the selector selects")
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
 	errOld        = fmt.Errorf("its page says that a value of the metric is more than %s old", staleAfter)
-	errAhead      = errors.New("its page says that a value of the metric is of the future: the clocks differ")
+	errAhead      = errors.New("its page says that a value of the metric is in the future: the clocks differ")
 	errManySeries = errors.New("its page has too many series of the metric, and so have other pages")
 	errSilent     = errors.New("it has not been scraped often enough")
 	errOneChange  = errors.New("its page changes rarely, and the metric has grown only once so far: " +
@@ -82,7 +82,7 @@ func (c *scratch) addValue(want int, s page.Sample) {
 }
 
 // timeOf is when the values of a wanted metric were taken. A sum is as old as the oldest part of it. It is an error if
-// the page says a time that cannot count: nobody knows what the value is now.
+// the page says a time that cannot count: the present value is unknown.
 func (c *scratch) timeOf(want int, now time.Time) (time.Time, error) {
 	oldest := c.oldest[want]
 	if !oldest.IsKnown {
@@ -122,7 +122,7 @@ func (c *call) buffer() []byte {
 	return c.scratch.body[:0]
 }
 
-// end lets go of the target, and of its credentials.
+// end releases the target and its credentials.
 func (c *call) end() {
 	if c.scratch != nil && cap(c.scratch.body) <= keptBytes {
 		c.source.scratches.Put(c.scratch)
@@ -155,7 +155,7 @@ func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err 
 		now := time.Now()
 		took := now.Sub(began)
 		s.metrics.scraped(took, cpu, err)
-		told, isNew := s.take(now, t, w, outcome{c.scratch, cpu, took, err})
+		told, isNew := s.finish(now, t, w, outcome{c.scratch, cpu, took, err})
 		if isNew {
 			s.sampled(told)
 		}
@@ -250,8 +250,8 @@ type outcome struct {
 	err       error
 }
 
-// take puts what was read into the histories.
-func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sampled, isNew bool) {
+// finish puts what was read into the histories.
+func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (told Sampled, isNew bool) {
 	p := t.page
 	p.object.mu.Lock()
 	defer p.object.mu.Unlock()
@@ -269,10 +269,10 @@ func (s *Source) take(now time.Time, t *target, w *wants, end outcome) (told Sam
 	}
 	if isReporting := t.isReporting(); isReporting && !wasReporting {
 		p.reporting++
-		s.config.Log.V(1).Info("a pod's page can be read", "pod", t.name, "namespace", t.namespace)
+		s.config.Log.V(1).Info("scraping a pod succeeds", "pod", t.name, "namespace", t.namespace)
 	} else if wasReporting && !isReporting {
 		p.reporting--
-		s.config.Log.V(1).Info("a pod's page cannot be read", "pod", t.name, "namespace", t.namespace, "why",
+		s.config.Log.V(1).Info("scraping a pod fails", "pod", t.name, "namespace", t.namespace, "err",
 			t.failing.Error())
 	}
 	if !isNew || t.isAhead {
@@ -309,7 +309,7 @@ func (p *podPage) plannedTook() time.Duration {
 	return p.planned
 }
 
-// add adds the values to the histories, and tells whether one of them has a new sample.
+// add adds the values to the histories, and reports whether one of them has a new sample.
 func (s *Source) add(now time.Time, t *target, w *wants, c *scratch) (isNew bool) {
 	if series := c.count(w); s.keep(t, series) {
 		t.failing = nil

@@ -51,7 +51,7 @@ const (
 
 // ErrStarting is the reason for which Latest has no values as long as pods have been scraped too few
 // times.
-var ErrStarting = errors.New("pods have been scraped too few times")
+var ErrStarting = errors.New("fewer than two scrapes of the pods so far")
 
 // Config is what a Source needs. What is zero of the interval, the budget and the timeout becomes
 // the default.
@@ -105,8 +105,7 @@ type Source struct {
 	sampled func(Sampled)
 	budget  budget
 
-	// mu guards the following. It may be taken by who has that of an object, not the
-	// other way round.
+	// mu guards the following. Lock order: object.mu before mu.
 	mu      sync.Mutex
 	objects map[observe.Key]*object
 	// byPod has the first target of each pod.

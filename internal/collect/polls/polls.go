@@ -42,12 +42,12 @@ func New(registerer prometheus.Registerer, metricType string) (*Series, error) {
 			"if the result of a query is empty, NaN or infinite, or 'failure'."}, []string{"metric_type", "result"})
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: "plimsoll",
 		Name:    "metric_server_poll_duration_seconds",
-		Help:    "The time that these polls take, failed ones included.",
+		Help:    "The duration of these polls, including failed ones.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}, []string{"metric_type"})
 	metrics := prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll",
 		Name: "metric_server_metrics",
-		Help: "Metrics of objects by what they have of these servers. The label 'state' is 'answered', or 'failing' " +
-			"if the metric cannot be read."}, []string{"metric_type", "state"})
+		Help: "Metrics of objects that are read from these servers. The label 'state' is 'answered', or 'failing' if the " +
+			"metric cannot be read."}, []string{"metric_type", "state"})
 	var err error
 	if registerer != nil {
 		err = errors.Join(

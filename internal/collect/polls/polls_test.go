@@ -28,7 +28,7 @@ func TestSeries(t *testing.T) {
 	c.Add(errors.New("down"))
 	one.Metrics(c)
 	const want = `
-# HELP plimsoll_metric_server_metrics Metrics of objects by what they have of these servers. The label 'state' is 'answered', or 'failing' if the metric cannot be read.
+# HELP plimsoll_metric_server_metrics Metrics of objects that are read from these servers. The label 'state' is 'answered', or 'failing' if the metric cannot be read.
 # TYPE plimsoll_metric_server_metrics gauge
 plimsoll_metric_server_metrics{metric_type="ExternalScaler",state="answered"} 0
 plimsoll_metric_server_metrics{metric_type="ExternalScaler",state="failing"} 0

@@ -17,7 +17,7 @@ import (
 type Config struct {
 	// Address: --prometheus-address.
 	Address string
-	// Insecure: --prometheus-insecure believes whoever answers.
+	// Insecure is --prometheus-insecure: TLS is not verified.
 	Insecure bool
 	// QueryTimeout: --prometheus-query-timeout.
 	QueryTimeout time.Duration

@@ -41,7 +41,7 @@ type Client struct {
 	bounded prometheusv1.API
 }
 
-// New checks the configuration. It asks nobody.
+// New validates the configuration. It makes no request.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ var ErrEmpty = errors.New(
 type key struct{ namespace, pod string }
 
 // History is what the pods of these namespaces used until now, sorted by namespace and
-// name. Without namespaces nobody is asked.
+// name. Without namespaces no request is made.
 func (c *Client) History(ctx context.Context, namespaces []string, now time.Time) ([]*Pod, error) {
 	if len(namespaces) == 0 {
 		return nil, nil

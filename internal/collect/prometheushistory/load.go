@@ -28,7 +28,7 @@ type Series struct {
 var ErrNoLoad = errors.New(
 	"no CPU use of its pods: check --history-cpu-metric, --prometheus-cadvisor-job-name and the names of labels")
 
-// ErrNoRequest says that nobody knows what the pods request.
+// ErrNoRequest says that the requests of the pods are unknown.
 var ErrNoRequest = errors.New(
 	"no CPU requests of its pods: neither the workload nor --history-request-metric has them")
 

@@ -78,7 +78,7 @@ func meanRequest(requests []metric.Request) int64 {
 	return int64(min(sum/float64(n), math.MaxInt64/2))
 }
 
-// Validate finds what cannot be asked. It asks nobody.
+// Validate finds what cannot be asked. It makes no request.
 func (q *Query) Validate() error {
 	var found []error
 	check := func(fine bool, format string, args ...any) {

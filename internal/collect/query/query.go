@@ -1,4 +1,4 @@
-// Package query puts the questions of an autoscaler's metrics to the metrics APIs.
+// Package query requests the metrics of an autoscaler from the metrics APIs.
 package query
 
 import (

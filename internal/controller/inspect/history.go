@@ -54,7 +54,7 @@ func (s *Server) historyOf(kind observe.Kind) http.HandlerFunc {
 			if !isWhole {
 				w.Header().Set(historyHeader, sinceStart)
 			}
-			_, _ = w.Write(encoded) // nobody is left to tell
+			_, _ = w.Write(encoded) // The client may be gone.
 		}
 	}
 }

@@ -1,10 +1,8 @@
-// Package inspect answers, to whoever can reach the controller's loopback address,
-// what its next decision on an object is made of: as a snapshot that explains,
-// replays and can be carried away.
+// Package inspect serves the inputs of the next decision on an object, as a snapshot that can be explained, replayed
+// and saved.
 //
-// It listens on loopback alone, so that the way there is pods/portforward, which
-// RBAC grants. It changes nothing and holds nobody up: a decision tells of itself
-// and goes on.
+// It listens on the loopback address alone, so that clients need pods/portforward, which RBAC grants. It changes
+// nothing and delays no decision.
 package inspect
 
 import (
@@ -37,16 +35,15 @@ const (
 	writeTimeout = MaxWait + 10*time.Second
 )
 
-// Source tells of decisions.
+// Source passes decisions to inspectors.
 type Source interface {
 	Inspect(object observe.Key, inspector controllerhorizontal.Inspector) (stop func())
-	// NotDecided is why nothing is decided about an object because of who acts on it; empty if that
-	// is not so.
+	// NotDecided says why Plimsoll does not act on an object; empty if it does.
 	NotDecided(object observe.Key) string
 }
 
-// VerticalSource tells what the vertical side remembers of an object: the flags and
-// the updater's part of a snapshot. It is nil for an object that it does not look at.
+// VerticalSource returns the history of an object on the vertical side: the flags and the updater's part of a
+// snapshot. It is nil for an object that is ignored.
 type VerticalSource interface {
 	UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot
 }
@@ -97,7 +94,7 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	s.log.V(1).Info("inspection is answered", "address", listener.Addr().String())
+	s.log.V(1).Info("serving inspection requests", "address", listener.Addr().String())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("inspection: %w", err)
 	}
@@ -186,7 +183,7 @@ func answerJSON(w http.ResponseWriter, answer any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // nobody is left to tell
+	_, _ = w.Write(text) // The client may be gone.
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, object observe.Key) {
@@ -207,7 +204,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, object observe.K
 		return
 	}
 	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(document.Bytes()) // nobody is left to tell
+	_, _ = w.Write(document.Bytes()) // The client may be gone.
 }
 
 // next is what the next decision on the object is made of.

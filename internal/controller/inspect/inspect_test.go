@@ -153,7 +153,7 @@ func TestOnlySoManyWait(t *testing.T) {
 	}
 }
 
-func TestNewWantsLoopback(t *testing.T) {
+func TestNewRequiresLoopback(t *testing.T) {
 	for _, address := range []string{":8082", "0.0.0.0:8082", "10.0.0.1:8082", "example.org:80", "8082"} {
 		if _, err := New(address, Sources{Horizontal: &decisions{}}, logr.Discard()); err == nil {
 			t.Errorf("%s is taken", address)

@@ -44,8 +44,9 @@ func (d *Decision) bound(s *State, proposed int32) {
 	w.Replicas = d.Stabilized.Replicas
 	if d.Policy.Forecast.Mode == forecast.Active && d.Failed-d.Fallbacks.Failed+d.Pending == 0 {
 		// By itself it is remembered as no recommendation: once it has passed, what the metrics asked for counts.
-		d.Ahead = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.Policy.Tolerance.Down)
-		w.Replicas, w.Fresh, lasting = max(w.Replicas, d.Ahead), max(w.Fresh, d.Ahead), max(lasting, d.Ahead)
+		d.ForecastReplicas = proposal.OfForecast(&d.Forecast, d.Current, w.Replicas, d.Policy.Tolerance.Down)
+		w.Replicas, w.Fresh = max(w.Replicas, d.ForecastReplicas), max(w.Fresh, d.ForecastReplicas)
+		lasting = max(lasting, d.ForecastReplicas)
 	}
 	d.Limited = behavior.Limit(&limits, &past, w)
 	s.Unreached = 0
@@ -57,8 +58,8 @@ func (d *Decision) bound(s *State, proposed int32) {
 	}
 }
 
-// expect has the load go into the forecast, and takes from it what is expected.
-func (d *Decision) expect(s *State, o *Observation) {
+// learn feeds the load to the forecast and stores its result.
+func (d *Decision) learn(s *State, o *Observation) {
 	p := d.Policy
 	in := load.Input{
 		Now: d.At, MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas, StartUp: o.StartUp,

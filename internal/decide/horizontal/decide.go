@@ -80,7 +80,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		s.Fallbacks.Clear()
 	}
 	if d.Metrics == nil {
-		d.expect(&s, o)
+		d.learn(&s, o)
 	}
 	if isFirst && d.isDeferred(o) {
 		s.Recommendations = history.Recommendations{}
@@ -118,7 +118,7 @@ func branch(p *Policy, b schedules.Bounds, o *Observation, isScaledToZero bool) 
 
 // isOwnZero reports whether a target at zero is there because of this object, whatever the condition shows: the
 // status write after the scale write may be lost. Where zero is an ordinary count of a WorkloadAutoscaler, or what it
-// asks for, it does not matter who scaled the target there. Upstream goes by the condition alone.
+// asks for, any writer may have scaled the target there. Upstream uses the condition alone.
 func isOwnZero(p *Policy, s *State, o *Observation) bool {
 	if o.Target.Error != "" {
 		return s.ScaledToZero
@@ -203,8 +203,8 @@ func (d *Decision) mayFallFurther(s *State) bool {
 	return d.Proposed.Source != proposal.None
 }
 
-// holdBetweenPeriods keeps a count that new samples alone would lower: that is decided as often as upstream decides.
-// Whoever looks each second finds the lowest of many averages, and goes down in many small steps.
+// holdBetweenPeriods keeps a count that new samples alone would lower: lowering is decided as often as upstream
+// decides. A decision each second would find the lowest of many averages, and go down in many small steps.
 func (d *Decision) holdBetweenPeriods(s *State) {
 	if d.Trigger == trigger.Samples && d.At.Sub(s.LoweringAt).Abs() < trigger.LoweringPeriod {
 		d.IsLoweringHeld = d.Desired < d.Current
@@ -270,7 +270,7 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	// The caller may reuse the observation.
 	c.Pods, c.Ready = nil, nil
 	d.evaluateOwn(s, o)
-	d.expect(s, o)
+	d.learn(s, o)
 }
 
 // combine takes the largest of the proposals, the first of equals. The proposal is
@@ -281,7 +281,7 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 // others may not lower the count: it might be the one that needs it.
 func (d *Decision) combine() (usable bool) {
 	best := d.ofMetrics()
-	if d.Surge.Asks() {
+	if d.Surge.Proposes() {
 		best = best.Or(proposal.Proposal{Source: proposal.Surge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
 	}
 	d.Proposed = best

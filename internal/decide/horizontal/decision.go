@@ -50,9 +50,9 @@ type Decision struct {
 	Limited    behavior.Limited
 	// Load is the target's, as far as it is known.
 	Load forecast.Load
-	// Forecast is what is expected. Ahead is the count that it raised the stabilized one to; 0 if it did not.
-	Forecast forecast.Result
-	Ahead    int32
+	// Forecast is the forecast. ForecastReplicas is the count that it raised the stabilized one to; 0 if it did not.
+	Forecast         forecast.Result
+	ForecastReplicas int32
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
 	// IsLoweringHeld says that new samples alone would lower the count, which is decided once in a sync period.

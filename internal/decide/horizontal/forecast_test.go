@@ -106,7 +106,7 @@ func TestForecastPassesWithoutTheLoad(t *testing.T) {
 				t.Fatalf("a recommendation of %d is remembered", r.Replicas)
 			}
 		}
-		if p.last.Ahead == 0 && p.current != 2 {
+		if p.last.ForecastReplicas == 0 && p.current != 2 {
 			t.Fatalf("at %v there are %d replicas, and the forecast asks for none", p.now, p.current)
 		}
 	}
@@ -155,12 +155,13 @@ func TestForecastWithoutMetric(t *testing.T) {
 	}
 	p.policy.MinReplicas = 0
 	o := see(0, length(0))
-	if p.last, _ = horizontal.Decide(p.now, &p.policy, p.state, &o); p.last.Desired != 0 || p.last.Ahead != 0 {
+	if p.last, _ = horizontal.Decide(p.now, &p.policy, p.state, &o); p.last.Desired != 0 || p.last.ForecastReplicas != 0 {
 		t.Errorf("at zero replicas it asks for %d", p.last.Desired)
 	}
 }
 
-// TestForecastKeepsCounts: a forecast that moves by one replica, or within the tolerance, neither removes nor adds pods.
+// TestForecastKeepsCounts: a forecast that moves by one replica, or within the tolerance, neither removes nor adds
+// pods.
 func TestForecastKeepsCounts(t *testing.T) {
 	inUse := func(replicas int32) *forecast.Result {
 		return &forecast.Result{Reason: forecast.ReasonInUse, Replicas: replicas}
@@ -188,7 +189,8 @@ func TestForecastKeepsCounts(t *testing.T) {
 	}
 }
 
-// TestPreviewDecidesAlike: a forecast that is only shown changes nothing else of a decision, and nothing of the history.
+// TestPreviewDecidesAlike: a forecast that is only shown changes nothing else of a decision, and nothing of the
+// history.
 func TestPreviewDecidesAlike(t *testing.T) {
 	states := map[forecast.Mode]*forecast.State{forecast.Preview: learnt().state.Forecast}
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +209,8 @@ func TestPreviewDecidesAlike(t *testing.T) {
 		if diff := cmp.Diff(report, statusreport.Of(&preview, horizontal.Outcome{At: s.now})); diff != "" {
 			t.Fatalf("reports (-off +preview):\n%s", diff)
 		}
-		if off.Desired != preview.Desired || preview.Ahead != 0 || len(off.Proposals(nil)) != len(preview.Proposals(nil)) {
+		if off.Desired != preview.Desired || preview.ForecastReplicas != 0 ||
+			len(off.Proposals(nil)) != len(preview.Proposals(nil)) {
 			t.Fatalf("%d and %d replicas", off.Desired, preview.Desired)
 		}
 		before, after := histories[forecast.Off], histories[forecast.Preview]
@@ -256,7 +259,7 @@ func TestForecastIsRenewedByTheMinute(t *testing.T) {
 // TestForecastReason: events and the log say why the count rises.
 func TestForecastReason(t *testing.T) {
 	p := learnt()
-	for p.last.Ahead == 0 || !p.last.Rescale {
+	for p.last.ForecastReplicas == 0 || !p.last.Rescale {
 		p.until(p.now.Add(time.Second))
 		if p.now.After(noon) {
 			t.Fatal("nothing was raised before noon")
@@ -267,7 +270,7 @@ func TestForecastReason(t *testing.T) {
 		t.Errorf("the reason is %q", report.Reason)
 	}
 	list := p.last.Proposals(nil)
-	if last := list[len(list)-1]; last.Source != proposal.Forecast || last.Replicas != p.last.Ahead {
+	if last := list[len(list)-1]; last.Source != proposal.Forecast || last.Replicas != p.last.ForecastReplicas {
 		t.Errorf("the proposals are %+v", list)
 	}
 	p.policy.ForecastProblem = "no such mode"

@@ -168,7 +168,7 @@ func sum(events []entry, now time.Time, period time.Duration) int32 {
 	return n
 }
 
-// see takes in the count, whoever set it.
+// see records the count, whoever set it.
 func (n *twin) see(now time.Time, count int32) {
 	if count != n.count && n.count > 0 {
 		n.changed, n.isRaised = now, false

@@ -48,8 +48,8 @@ type Observation struct {
 	Target Target
 	// Trigger is why it is decided now, which Decide returns with the decision.
 	Trigger trigger.Kind
-	// NewerAwaited says that the kubelets' first samples are awaited, and what there is
-	// instead may be older: nothing is lowered on it.
+	// NewerAwaited says that the kubelets' first samples have not arrived, and the present values may be
+	// older: they do not lower the count.
 	NewerAwaited bool
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
@@ -115,7 +115,7 @@ type State struct {
 	// leaves both out.
 	LastScaleUp   time.Time `json:"lastScaleUp,omitzero"`
 	LastScaleUpOn []any     `json:"lastScaleUpOn,omitempty"`
-	// Count is the replica count and its last change, whoever made it.
+	// Count is the replica count and its last change, by any writer.
 	Count history.Count `json:"count,omitzero"`
 	// LoweringAt is when it was last decided whether to lower the count.
 	LoweringAt time.Time `json:"loweringAt,omitzero"`
@@ -145,7 +145,7 @@ type State struct {
 	work *workspace
 }
 
-// upgrade takes in what an earlier version saved.
+// upgrade records what an earlier version saved.
 func (s *State) upgrade() {
 	if !s.LastScaleUp.IsZero() && s.Count.ChangedAt.IsZero() {
 		s.Count.ChangedAt, s.Count.EffectiveAt = s.LastScaleUp, s.LastScaleUp

@@ -139,14 +139,14 @@ func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	return (&proposal.Sources{
 		Specs: d.Policy.Metrics, Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active,
 		Schedules: d.Schedules.InForce, IsIdle: d.Zero.IsIdle, Forecast: &d.Forecast,
-		ForecastMode: d.Policy.Forecast.Mode, Ahead: d.Ahead,
+		ForecastMode: d.Policy.Forecast.Mode, Ahead: d.ForecastReplicas,
 	}).Append(dst)
 }
 
 // Winner is the proposal that the count follows from, before the limits on its rate, min and max.
 func (d *Decision) Winner() proposal.Proposal {
-	if d.Ahead > 0 {
-		return proposal.Proposal{Source: proposal.Forecast, Replicas: d.Ahead}
+	if d.ForecastReplicas > 0 {
+		return proposal.Proposal{Source: proposal.Forecast, Replicas: d.ForecastReplicas}
 	}
 	return d.Proposed
 }

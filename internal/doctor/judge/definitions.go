@@ -49,7 +49,7 @@ func definitions(f *doctor.Facts) []doctor.Finding {
 	case there == 0:
 		return ok("there are none yet; an installation brings them")
 	}
-	return ok("%s of %d are there, and serve what this program reads", count(there, "definition"),
+	return ok("%s of %d are installed and serve the versions that this program reads", count(there, "definition"),
 		len(f.Definitions.Value))
 }
 
@@ -85,7 +85,7 @@ func definition(f *doctor.Facts, d *doctor.Definition) []doctor.Finding {
 	case !d.HasOwnSchema && !d.IsVertical:
 		found.Level = doctor.Warning
 		found.What = "its schema is that of another version of Plimsoll"
-		found.Why = "the API server drops fields that it does not know, and takes values that the controller refuses"
+		found.Why = "the API server drops unknown fields, and accepts values that the controller refuses"
 	default:
 		return nil
 	}

@@ -64,7 +64,7 @@ func twice(all []doctor.Deployment) doctor.Finding {
 	}
 }
 
-// unready is what becomes of objects while no pod of a component is ready.
+// unready is the effect on objects while no pod of a component is ready.
 var unready = map[doctor.Component]string{
 	doctor.Controller:          "nothing is scaled",
 	doctor.Recommender:         "recommendations stay as they are",
@@ -141,7 +141,7 @@ func expired(f *doctor.Facts, l *doctor.Lease) []doctor.Finding {
 		Command: fmt.Sprintf("kubectl logs -n %s -l %s=%s", l.Namespace, doctor.NameLabel, doctor.Controller),
 	}
 	if l.Holder == "" {
-		found.What = "no replica leads: nobody holds the Lease"
+		found.What = "no leader: the Lease has no holder"
 	}
 	return []doctor.Finding{found}
 }

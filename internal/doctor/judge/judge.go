@@ -32,7 +32,7 @@ func All() []Check {
 		{"metric-adapters", "whether custom and external metrics answer where autoscalers need them", adapters},
 		{"nodes", "whether the nodes are ready", nodes},
 		{"kubelet-samples", "how old the kubelets' own samples are, on up to ten nodes", kubelets},
-		{"webhooks", "whether webhooks that are asked about pods and autoscalers can answer", webhooks},
+		{"webhooks", "whether webhooks for pods and autoscalers can respond", webhooks},
 		{"targets", "whether several autoscalers scale the same workload", targets},
 		{"keda", "whether KEDA is there as well", keda},
 		{"upstream-vpa", "whether upstream's vertical autoscaler is there as well", upstreamVPA},

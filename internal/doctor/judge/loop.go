@@ -70,7 +70,7 @@ func mode(f *doctor.Facts) string {
 	return "auto"
 }
 
-// loop finds out who acts on HPAs. kube-controller-manager writes a status only if it changes, so only writes prove
+// loop determines which controller acts on HPAs. kube-controller-manager writes a status only if it changes, so only writes prove
 // something, and silence proves nothing.
 func loop(f *doctor.Facts) []doctor.Finding {
 	if f.HPAs.Unread != nil {
@@ -134,7 +134,7 @@ func takenOver(f *doctor.Facts, found *doctor.Finding, now, before *writes) {
 	found.Level = doctor.Warning
 	found.What = fmt.Sprintf("%s has taken HPAs over from %s, which last wrote a status %s ago", now.by, before.by,
 		short(f.ServerNow().Sub(before.newest)))
-	found.Why = "until some minutes have passed it cannot be told whether both act"
+	found.Why = "it takes some minutes to see whether both act"
 	found.Do = "examine the cluster again in " + short(recentWrite)
 }
 

@@ -49,9 +49,9 @@ func metricsAPI(f *doctor.Facts) []doctor.Finding {
 		}}
 	}
 	isAny := slices.ContainsFunc(services, func(s doctor.APIService) bool { return s.IsAvailable })
-	level, why := doctor.Problem, "CPU and memory of pods are not known from it"
+	level, why := doctor.Problem, "it does not serve CPU and memory of pods"
 	if isAny {
-		level, why = doctor.Warning, "discovery fails for kubectl and for controllers; Plimsoll asks for the other version"
+		level, why = doctor.Warning, "discovery fails for kubectl and for controllers; Plimsoll uses the other version"
 	}
 	var found []doctor.Finding
 	for i := range services {
@@ -68,7 +68,7 @@ func metricsAPI(f *doctor.Facts) []doctor.Finding {
 func unavailable(s *doctor.APIService, level doctor.Level, why string) doctor.Finding {
 	found := doctor.Finding{
 		Level: level, Object: "APIService " + s.Name, What: "it is not available", Why: why,
-		Do:      "see whether the pods behind its Service run, and whether the API server reaches them",
+		Do:      "check that the pods behind its Service run, and that the API server reaches them",
 		Command: "kubectl describe apiservice " + s.Name,
 	}
 	if s.Reason != "" {
@@ -78,7 +78,7 @@ func unavailable(s *doctor.APIService, level doctor.Level, why string) doctor.Fi
 		found.What += " (" + s.Message + ")"
 	}
 	if s.Service != "" {
-		found.Do = fmt.Sprintf("see whether the pods behind the Service %s run, and whether the API server reaches them",
+		found.Do = fmt.Sprintf("check that the pods behind the Service %s run, and that the API server reaches them",
 			s.Service)
 	}
 	return found

@@ -43,7 +43,7 @@ func rights(f *doctor.Facts) []doctor.Finding {
 			Level: doctor.Problem, Object: "ServiceAccount " + k.account,
 			What:    fmt.Sprintf("it may not %s", listed(names)),
 			Why:     fmt.Sprintf("%s in config/ grants that, and Plimsoll fails without it", k.role),
-			Do:      again + ", and find out who changed the role or its binding",
+			Do:      again + ", and find out what changed the role or its binding",
 			Command: canI(&denied[k][0]),
 		})
 	}
@@ -107,6 +107,6 @@ func mayInstall(f *doctor.Facts) []doctor.Finding {
 	return []doctor.Finding{{
 		Level: doctor.Warning, What: "you may not install Plimsoll: " + listed(missing.Value),
 		Why: "an installation makes these objects",
-		Do:  "have somebody install it who has these permissions, such as a user with the ClusterRole cluster-admin",
+		Do:  "let a user with these permissions install it, for example with the ClusterRole cluster-admin",
 	}}
 }

@@ -110,7 +110,7 @@ func overridden(a *doctor.Autoscaler) []doctor.Finding {
 	}
 	return []doctor.Finding{{
 		Level: doctor.Problem, Object: a.String(), What: a.Overridden, Why: "their writes undo each other",
-		Do: "remove spec.replicas from what the other writer applies, or have it ignore the field",
+		Do: "remove spec.replicas from the manifest that the other writer applies, or make it ignore the field",
 	}}
 }
 

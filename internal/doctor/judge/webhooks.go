@@ -28,7 +28,10 @@ func webhooks(f *doctor.Facts) []doctor.Finding {
 		}
 	}
 	if len(found) == 0 {
-		return ok("nothing is in the way of %s about pods or autoscalers", count(len(f.Webhooks.Value), "webhook"))
+		if len(f.Webhooks.Value) == 0 {
+			return ok("no webhooks about pods or autoscalers")
+		}
+		return ok("no problem with %s about pods or autoscalers", count(len(f.Webhooks.Value), "webhook"))
 	}
 	return bounded(found)
 }
@@ -57,7 +60,7 @@ func unreachable(w *doctor.Webhook) doctor.Finding {
 		Level: level, Object: w.Configuration.String(),
 		What: fmt.Sprintf("webhook %s: no pod behind Service %s is ready", w.Name, w.Service),
 		Why:  why,
-		Do:   "bring its pods up, or delete the configuration if what it belongs to is gone",
+		Do:   "start its pods, or delete the configuration if its program is gone",
 		Command: fmt.Sprintf("kubectl delete %s %s    # only if what it belongs to is gone",
 			kubectlKind(w.Configuration.Kind), w.Configuration.Name),
 	}
@@ -72,13 +75,13 @@ func authority(f *doctor.Facts, w *doctor.Webhook) []doctor.Finding {
 	level, why := about(w)
 	found := doctor.Finding{
 		Level: level, Object: w.Configuration.String(), Why: why,
-		Do:      "have the certificate renewed by what made it, such as cert-manager or the webhook's own server",
+		Do:      "renew the certificate with the program that created it, such as cert-manager or the webhook's own server",
 		Command: fmt.Sprintf("kubectl get %s %s -o yaml", kubectlKind(w.Configuration.Kind), w.Configuration.Name),
 	}
 	switch a := &w.Authority; {
 	case a.IsMissing:
 		found.What = fmt.Sprintf("webhook %s has no caBundle", w.Name)
-		found.Do = "have it set by what makes its certificate, such as cert-manager or the webhook's own server"
+		found.Do = "let the program that creates its certificate set it, such as cert-manager or the webhook's own server"
 	case a.IsUnreadable:
 		found.What = fmt.Sprintf("the caBundle of webhook %s has no certificate", w.Name)
 	case !a.Expires.After(f.ServerNow()):

@@ -84,7 +84,7 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 	return read, nil
 }
 
-// statusError is what the API server says, or what somebody before it does.
+// statusError is the error of the API server, or of a proxy before it.
 func statusError(code int, body []byte) error {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {

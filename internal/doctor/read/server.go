@@ -51,7 +51,7 @@ func (r *reader) server(ctx context.Context) error {
 	return nil
 }
 
-// compareClocks takes in the Date of an answer, which has whole seconds and was written between the two times here.
+// compareClocks records the Date of an answer, which has whole seconds and was written between the two times here.
 func compareClocks(server *doctor.Server, read *answer) {
 	date, err := http.ParseTime(read.header.Get("Date"))
 	if err != nil {

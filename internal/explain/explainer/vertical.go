@@ -61,7 +61,7 @@ func (r *inputReader) ReadVertical(
 func (r *inputReader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 	namespace, ref := k.Object.Namespace, k.Object.Spec.TargetRef
 	if k.Object.Unreadable != "" {
-		k.Snapshot.Target.Problem = "it cannot be read, and nothing is done for it: " + k.Object.Unreadable
+		k.Snapshot.Target.Problem = "it cannot be decoded and is ignored: " + k.Object.Unreadable
 		return nil
 	}
 	if ref == nil {

@@ -38,7 +38,7 @@ func (r *Result) forecastTrace() *ForecastTrace {
 	}
 	return &ForecastTrace{
 		Mode: r.Policy.Forecast.Mode.String(), Reason: f.Reason.String(), Message: f.Text(), Replicas: f.Replicas,
-		Raised: r.Decision.Ahead, ExpectedPods: f.Expected, HorizonSeconds: f.Horizon.Seconds(), Scale: f.Scale,
+		Raised: r.Decision.ForecastReplicas, ExpectedPods: f.Expected, HorizonSeconds: f.Horizon.Seconds(), Scale: f.Scale,
 		StartUpSeconds: f.StartUp.Seconds(), LearntHours: f.LearntFor.Hours(), NeededHours: f.Needed.Hours(),
 		LackingPodMinutes: f.Day.LackingPodMinutes, AvoidedPodMinutes: f.Day.AvoidedPodMinutes,
 		WastedPodMinutes: f.Day.WastedPodMinutes, PodMinutes: f.Day.PodMinutes,

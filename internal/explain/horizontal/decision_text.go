@@ -133,7 +133,7 @@ func (r *Result) branchText() string {
 		}
 		return "metrics: none may scale down before all have a value newer than the last scale-up"
 	default:
-		if r.Decision.Ahead > 0 {
+		if r.Decision.ForecastReplicas > 0 {
 			return "metrics, and a forecast of more"
 		}
 		return "metrics"
@@ -351,8 +351,8 @@ func (r *Result) writeLimits(p *output.Page) {
 	}
 	p.Add("proposed", "%d, by %s", d.Proposed.Replicas, sourceText(d.Proposed))
 	p.Add("stabilized", "%s", stabilizedText(&d.Stabilized))
-	if d.Ahead > 0 {
-		p.Add("raised", "to %d, by the forecast", d.Ahead)
+	if d.ForecastReplicas > 0 {
+		p.Add("raised", "to %d, by the forecast", d.ForecastReplicas)
 	}
 	p.Add("limits", "%s", limitedText(d))
 	if d.RaisedToMin {

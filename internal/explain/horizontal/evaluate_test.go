@@ -219,8 +219,8 @@ func TestWhatIsWrongWithTheTarget(t *testing.T) {
 	}
 }
 
-// TestWhoDecided: a replay with other divergences than the saved decision's says so.
-func TestWhoDecided(t *testing.T) {
+// TestDecidingController: a replay with other divergences than the saved decision's says so.
+func TestDecidingController(t *testing.T) {
 	const line = "default here; none when the snapshot was saved"
 	l := live(t)
 	l.Options.Divergences = divergence.None

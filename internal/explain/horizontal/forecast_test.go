@@ -80,7 +80,8 @@ func TestEvaluateForecast(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, &text)
 		}
 	}
-	if d := &result.Decision; d.Ahead != 7 || d.Desired != 4 {
-		t.Errorf("the forecast asks for %d, and the decision is %d, which the rate permits\n%s", d.Ahead, d.Desired, &text)
+	if d := &result.Decision; d.ForecastReplicas != 7 || d.Desired != 4 {
+		t.Errorf("the forecast proposes %d, and the decision is %d, which the rate permits\n%s", d.ForecastReplicas,
+			d.Desired, &text)
 	}
 }

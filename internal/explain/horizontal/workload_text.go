@@ -20,8 +20,7 @@ type workload struct{ *Result }
 
 func (r workload) isWorkload() bool { return r.Policy.WorkloadAutoscaler != nil }
 
-// heldText is what becomes of a replica count that mode or refusal keep from being written;
-// empty if neither does.
+// heldText says why mode or refusal prevent the write of the replica count; empty if neither does.
 func (r workload) heldText() string {
 	d, refusal := &r.Decision, r.Observation.Refusal
 	if !r.isWorkload() || d.Rescale || d.Branch == horizontal.BranchNoScale {

@@ -77,7 +77,7 @@ func (f *Finder) through(connection httpstream.Connection, pod string) *reached 
 	}
 }
 
-// stream is a connection to a port of a pod. It has no deadlines: who waits closes it.
+// stream is a connection to a port of a pod. It has no deadlines: the caller closes it.
 type stream struct {
 	httpstream.Stream
 	// failure is why the pod's side has ended it.

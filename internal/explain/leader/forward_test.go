@@ -102,8 +102,8 @@ func TestForwardFails(t *testing.T) {
 	}
 }
 
-// TestForwardToSomebodyWhoHangs: who waits no longer gets no answer, and no more is waited for.
-func TestForwardToSomebodyWhoHangs(t *testing.T) {
+// TestForwardToAHangingPod: who waits no longer gets no answer, and no more is waited for.
+func TestForwardToAHangingPod(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

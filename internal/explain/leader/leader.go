@@ -103,7 +103,6 @@ func (f *Finder) MetricHistories(ctx context.Context, object observe.Key) (all [
 // reading reads a response.
 type reading func(body io.Reader, header http.Header) error
 
-// ask reads the leader's response.
 func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read reading) error {
 	leader, err := f.reach(ctx)
 	if err != nil {

@@ -153,7 +153,6 @@ func (r *Report) table(zone *time.Location) string {
 	return heading + output.Columns(rows)
 }
 
-// topOf is the largest count and load.
 func topOf(cells []loadhistory.Cell) float64 {
 	top := 1.0
 	for i := range cells {

@@ -35,7 +35,7 @@ type Updater struct {
 	// KnowsHistory says that its own memory was at hand; NoHistory why it was not.
 	KnowsHistory bool   `json:"knowsHistory"`
 	NoHistory    string `json:"noHistory,omitempty"`
-	// LastPass and NextPass are when it looked, and will look.
+	// LastPass and NextPass are the times of its passes.
 	LastPass    time.Time `json:"lastPass,omitzero"`
 	NextPass    time.Time `json:"nextPass,omitzero"`
 	LeaseStale  bool      `json:"leaseStale,omitempty"`
@@ -87,7 +87,7 @@ type Condition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Pod is what would become of one.
+// Pod is what the next pass does with one pod.
 type Pod struct {
 	Name string `json:"name"`
 	// Action is what would be done now, Reason why an update is needed, BlockedBy why it is not

@@ -52,7 +52,7 @@ func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 	e.act(now, &state)
 }
 
-// act lets each action become what there is to expect of it.
+// act plays the plan against the budgets, as the updater would.
 func (e *Explanation) act(now time.Time, state *update.State) {
 	step := e.Step
 	limits, budgets := newLimits(now, step.Snapshot.Updater), newBudgets(step.Budgets)

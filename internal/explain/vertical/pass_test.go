@@ -185,7 +185,7 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Updater.EvictionsStopped = "ClusterNotAdmitted"
 			},
 			[3]string{held("ClusterNotAdmitted"), held("ClusterNotAdmitted"), held("ClusterNotAdmitted")},
-			"evicts nothing in the whole cluster: pods of several workloads came up without what is recommended",
+			"evicts nothing in the whole cluster: pods of several workloads were created without the recommended requests",
 		},
 		"an updater that knows more holds it": {
 			func(s *snapshotvertical.Step) {
@@ -226,7 +226,7 @@ func TestEachPod(t *testing.T) {
 				s.Object.Status.Conditions = append(s.Object.Status.Conditions,
 					vpav1.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: corev1.ConditionTrue})
 			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"},
-			"not updated: there are samples of less than a confidence interval",
+			"not updated: the history is shorter than the confidence interval",
 		},
 		"new pods crash": {
 			func(s *snapshotvertical.Step) {
@@ -246,7 +246,7 @@ func TestEachPod(t *testing.T) {
 					}},
 				}}
 			}, [3]string{evicted, held("CircuitOpen"), held("CircuitOpen")},
-			"pods that were changed before do not come up: web-1",
+			"pods that were changed earlier do not become ready: web-1",
 		},
 		"in place": {
 			func(s *snapshotvertical.Step) { inPlace(s, vpav1.UpdateModeInPlaceOrRecreate) },
@@ -259,7 +259,7 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Requested = map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1000)}
 			}, [3]string{held("NodeFull"), held("NodeFull"), held("NodeFull")}, words +
-				"the node has no room for what is recommended",
+				"the node has no room for the recommendation",
 		},
 		"refused before": {
 			func(s *snapshotvertical.Step) {
@@ -302,7 +302,7 @@ func TestEachPod(t *testing.T) {
 		},
 		"the use is unknown": {
 			shrinks, [3]string{held("MemoryUnknown"), held("MemoryUnknown"), held("MemoryUnknown")}, words +
-				"a container's memory limit would fall, and what it uses is not known",
+				"a container's memory limit would fall, and its usage is unknown",
 		},
 		"the boost is over": {
 			func(s *snapshotvertical.Step) {

@@ -94,7 +94,7 @@ func (c *Client) AwaitServed(ctx context.Context, log logr.Logger, message strin
 			return nil
 		}
 		if !isLogged {
-			log.Info(message, "error", fmt.Sprint(err))
+			log.Info(message, "err", fmt.Sprint(err))
 			isLogged = true
 		}
 		select {

@@ -96,7 +96,7 @@ func TestOf(t *testing.T) {
 		"horizontalpodautoscalers.autoscaling": true, "workloadautoscalers.plimsoll.dev": true,
 		"verticalpodautoscalers.autoscaling.k8s.io": true, "scaledobjects.keda.sh": true, "pods": false,
 	} {
-		if kind, isKnown := Of(resource); isKnown != want || want && kind.GroupResource().String() != resource {
+		if kind, ok := Of(resource); ok != want || want && kind.GroupResource().String() != resource {
 			t.Errorf("%s: %v", resource, kind)
 		}
 	}

@@ -86,7 +86,7 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 }
 
 // Both sides see in a shared pod what they see in one of their own.
-func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
+func TestSharedHoldsWhatBothSidesRead(t *testing.T) {
 	evicted := typical(3)
 	evicted.Status = corev1.PodStatus{
 		Phase: corev1.PodFailed, Reason: slim.Evicted,

@@ -146,7 +146,7 @@ type group struct {
 	places    []place
 }
 
-// attach sets who follows the group's nodes, nil for none, and whether it is passive.
+// attach sets the follower of the group's nodes, nil for none, and whether it is passive.
 func (g *group) attach(follower any, isPassive bool) {
 	g.follower, g.isPassive = follower, isPassive
 	g.follow(follower != nil)

@@ -66,8 +66,8 @@ func (x *Index) On(name string, dst []Subscription) []Subscription {
 	return dst
 }
 
-// Followers yields, for each of n pods that is ready and on this node, who follows the nodes of the objects that it
-// belongs to. A node's word counts for its own pods alone. Yield is called under the index's lock.
+// Followers yields the follower of each object that has one of these n pods ready on this node. A pod on another node
+// is ignored: a node's samples count for its own pods alone. Yield is called under the index's lock.
 func Followers(
 	x *Index, node string, n int, name func(i int) (namespace, pod string), yield func(i int, follower any),
 ) {
@@ -144,7 +144,7 @@ func (x *Index) occupy(name string, g *group) *node {
 	if n == nil {
 		n = &node{name: name}
 		x.nodes[name] = n
-		x.tellMoved()
+		x.notifyNodesChanged()
 	}
 	n.groups = append(n.groups, g)
 	return n
@@ -153,11 +153,11 @@ func (x *Index) occupy(name string, g *group) *node {
 func (x *Index) vacate(n *node, g *group) {
 	if n.groups = without(n.groups, g); len(n.groups) == 0 {
 		delete(x.nodes, n.name)
-		x.tellMoved()
+		x.notifyNodesChanged()
 	}
 }
 
-func (x *Index) tellMoved() {
+func (x *Index) notifyNodesChanged() {
 	select {
 	case x.moved <- struct{}{}:
 	default:

@@ -36,8 +36,8 @@ func (ns *namespace) ownership(owner observe.UID, pod *observe.Pod) ownership {
 	case controller.ReplicaSet == "" || ns.owners == nil:
 		return notOwned
 	}
-	switch of, by, isKnown := ns.owners.OwnerOf(pod.Namespace(), controller.ReplicaSet); {
-	case !isKnown, of != controller.UID:
+	switch of, by, ok := ns.owners.OwnerOf(pod.Namespace(), controller.ReplicaSet); {
+	case !ok, of != controller.UID:
 		// The cache may still have an earlier one of this name.
 		return notKnown
 	case by == owner:
@@ -73,7 +73,7 @@ func (ns *namespace) offer(g *group, m *member) {
 	}
 }
 
-// determine ends that a pod waits for its ReplicaSet.
+// determine resolves a pending pod once its ReplicaSet is known.
 func (ns *namespace) determine(m *member) {
 	if i := slices.Index(ns.undetermined, m); i >= 0 {
 		ns.undetermined = slices.Delete(ns.undetermined, i, i+1)

@@ -16,9 +16,9 @@ import (
 type sets map[string][2]types.UID
 
 // OwnerOf implements Owners.
-func (s sets) OwnerOf(_, replicaSet string) (of, owner observe.UID, isKnown bool) {
-	set, isKnown := s[replicaSet]
-	return observe.UIDOf(set[0]), observe.UIDOf(set[1]), isKnown
+func (s sets) OwnerOf(_, replicaSet string) (of, owner observe.UID, ok bool) {
+	set, ok := s[replicaSet]
+	return observe.UIDOf(set[0]), observe.UIDOf(set[1]), ok
 }
 
 var now = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)

@@ -24,7 +24,7 @@ const DefaultTimeout = 10 * time.Second
 // ErrMoved says that another writer changed the replica count while it was being written, so that
 // the decision is about a replica count that is no longer there. Upstream overwrites the other
 // writer's.
-var ErrMoved = errors.New("the target was scaled by somebody else meanwhile")
+var ErrMoved = errors.New("another writer has scaled the target")
 
 // ErrReference marks a scale target reference that cannot be understood.
 var ErrReference = errors.New("invalid scale target reference")
@@ -94,7 +94,7 @@ func (c *Client) Get(
 	if err != nil {
 		return Target{}, err
 	}
-	if target, isKnown := c.Known(kind, namespace, ref.Name); isKnown {
+	if target, ok := c.Known(kind, namespace, ref.Name); ok {
 		return target, nil
 	}
 	return c.Read(ctx, kind, namespace, ref.Name)

@@ -8,7 +8,7 @@ import (
 )
 
 // WriterOf is the field manager that set spec.replicas last, by an object's managedFields; empty if none has it. It is
-// for people to read: who may update the object may write another.
+// for people to read: every client that may update the object can forge it.
 func WriterOf(entries []metav1.ManagedFieldsEntry) (by string) {
 	var last time.Time
 	for i := range entries {

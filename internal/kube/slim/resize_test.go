@@ -13,7 +13,7 @@ import (
 )
 
 // What the vertical side sees of a slim pod is what it sees of the whole one.
-func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
+func TestSlimObjectsKeepWhatTheVerticalSideReads(t *testing.T) {
 	cpu := func(q string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q)}
 	}

@@ -72,21 +72,21 @@ var _ cache.ResourceEventHandler = counts{}
 // OnAdd implements cache.ResourceEventHandler.
 func (w counts) OnAdd(object any, isInInitialList bool) {
 	if !isInInitialList {
-		w.tell(object)
+		w.notify(object)
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (w counts) OnUpdate(before, after any) {
 	if replicasOf(before) != replicasOf(after) {
-		w.tell(after)
+		w.notify(after)
 	}
 }
 
 // OnDelete implements cache.ResourceEventHandler.
 func (counts) OnDelete(any) {}
 
-func (w counts) tell(object any) {
+func (w counts) notify(object any) {
 	if o, ok := object.(interface {
 		GetNamespace() string
 		GetName() string

@@ -100,7 +100,6 @@ func (s *Source) Refused(token string) {
 	}
 }
 
-// account is how people write it.
 func (s *Source) account() string { return s.namespace + "/" + s.name }
 
 // valid is the token if it is. It needs the lock.

@@ -58,7 +58,7 @@ type operation struct {
 const attempts = 3
 
 // ErrReplaced says that there is another object under the name by now.
-var ErrReplaced = errors.New("the object was deleted and made anew")
+var ErrReplaced = errors.New("the object was deleted and created again")
 
 // UpdateStatus writes what change makes of the object's status, which is its own;
 // false from change means that there is nothing to write. Several write status,

@@ -35,9 +35,9 @@ func (d *counting) Decode(
 	return into, nil, nil
 }
 
-// TestWhatLooksLikeAQuantityCostsNothing: of a list in which a label has the form of a ruinous quantity nothing is
+// TestTextLikeAQuantityIsCheap: of a list in which a label has the form of a ruinous quantity nothing is
 // decoded but the list, once, and checking it makes no objects.
-func TestWhatLooksLikeAQuantityCostsNothing(t *testing.T) {
+func TestTextLikeAQuantityIsCheap(t *testing.T) {
 	for _, label := range []string{"web", "1e999999", "4531e203", strings.Repeat("9", 70), `\u0031e999`} {
 		one := strings.Replace(stored("last", "1", `"100m"`), `"metadata":{`, `"metadata":{"labels":{"commit":"`+label+`"},`,
 			1)

@@ -33,10 +33,10 @@ func (u *Unreadable) Count() float64 {
 }
 
 // OnAdd implements cache.ResourceEventHandler.
-func (u *Unreadable) OnAdd(object any, _ bool) { u.look(object) }
+func (u *Unreadable) OnAdd(object any, _ bool) { u.update(object) }
 
 // OnUpdate implements cache.ResourceEventHandler.
-func (u *Unreadable) OnUpdate(_, object any) { u.look(object) }
+func (u *Unreadable) OnUpdate(_, object any) { u.update(object) }
 
 // OnDelete implements cache.ResourceEventHandler.
 func (u *Unreadable) OnDelete(object any) {
@@ -45,7 +45,7 @@ func (u *Unreadable) OnDelete(object any) {
 	}
 }
 
-func (u *Unreadable) look(object any) {
+func (u *Unreadable) update(object any) {
 	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok {
 		u.set(vpa.Namespace+"/"+vpa.Name, vpa.Unreadable)
 	}
@@ -63,8 +63,8 @@ func (u *Unreadable) set(name, why string) {
 	switch why {
 	case before:
 	case "":
-		u.log.Info("a VerticalPodAutoscaler can be read again, or is gone", "vpa", name)
+		u.log.Info("a VerticalPodAutoscaler can be decoded again, or is deleted", "vpa", name)
 	default:
-		u.log.Info("a VerticalPodAutoscaler cannot be read; nothing is done for it", "vpa", name, "why", why)
+		u.log.Info("a VerticalPodAutoscaler cannot be decoded and is ignored", "vpa", name, "err", why)
 	}
 }

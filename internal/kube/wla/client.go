@@ -73,7 +73,7 @@ func (c *Client) Informer(namespace string, transform cache.TransformFunc) cache
 	return informer
 }
 
-// withoutFields are who wrote an object when, without what.
+// withoutFields keeps the manager and time of each write, and drops its fields.
 func withoutFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	for i := range entries {
 		entries[i].FieldsV1 = nil

@@ -44,7 +44,7 @@ func (o *Originals) CheckPermissions(ctx context.Context, namespaces []string, i
 	var missing []error
 	for _, p := range o.needs(isBack) {
 		if len(namespaces) > 1 {
-			// Who may do it everywhere need not be checked for each namespace.
+			// A permission for the whole cluster need not be checked for each namespace.
 			everywhere, err := o.isAllowed(ctx, p, "")
 			if err != nil {
 				return err

@@ -65,7 +65,6 @@ func (o *Originals) State(ctx context.Context, name types.NamespacedName) (*step
 	return s, err
 }
 
-// find reads an object; nil if there is none.
 func (c *Client) find(
 	ctx context.Context, resource schema.GroupVersionResource, name types.NamespacedName,
 ) (*unstructured.Unstructured, error) {

@@ -35,7 +35,7 @@ type Finding struct {
 	// IsLost reports that the WorkloadAutoscaler has nothing for it. If false the finding
 	// is for information.
 	IsLost bool
-	// Message is what becomes of the field.
+	// Message says how the field is migrated.
 	Message string
 }
 
@@ -50,7 +50,7 @@ func (r *Result) Lose(field, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Field: field, IsLost: true, Message: fmt.Sprintf(format, args...)})
 }
 
-// Note records what becomes of a field.
+// Note records how a field is migrated.
 func (r *Result) Note(field, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Field: field, Message: fmt.Sprintf(format, args...)})
 }
@@ -197,7 +197,7 @@ func (r *Result) noteDependents(object *unstructured.Unstructured) {
 	}
 }
 
-// Manifest is the object as somebody would apply it: without what the API server adds, and without owners and
+// Manifest is the object as a user would apply it: without what the API server adds, and without owners and
 // finalizers. Those name objects by their UIDs and controllers that need not be there any more, and with them an object
 // that is restored from an annotation could be deleted with another, or not at all.
 func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
@@ -236,8 +236,8 @@ func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructu
 	if err := object.UnmarshalJSON([]byte(text)); err != nil {
 		return nil, fmt.Errorf("annotation %s: %w", MigratedFrom, err)
 	}
-	group, isKnown := groups[object.GetKind()]
-	if !isKnown || object.GroupVersionKind().Group != group || object.GetNamespace() != w.Namespace ||
+	group, ok := groups[object.GetKind()]
+	if !ok || object.GroupVersionKind().Group != group || object.GetNamespace() != w.Namespace ||
 		object.GetName() != w.Name {
 		return nil, fmt.Errorf("annotation %s: it is not a manifest of %s/%s that can be restored",
 			MigratedFrom, w.Namespace, w.Name)

@@ -95,9 +95,9 @@ func (r *reader) parameters() (found parameters, isWhole bool) {
 }
 
 // first is the first of the parameters that there is.
-func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeySelector, isThere bool) {
+func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeySelector, ok bool) {
 	for _, name := range names {
-		if selector, isThere = p[name]; isThere {
+		if selector, ok = p[name]; ok {
 			return selector, true
 		}
 	}
@@ -105,11 +105,11 @@ func (p parameters) first(names ...string) (selector plimsollv1alpha1.SecretKeyS
 }
 
 // take is the same, of a parameter that is then used.
-func (r *reader) take(p parameters, names ...string) (selector plimsollv1alpha1.SecretKeySelector, isThere bool) {
-	if selector, isThere = p.first(names...); !isThere {
+func (r *reader) take(p parameters, names ...string) (selector plimsollv1alpha1.SecretKeySelector, ok bool) {
+	if selector, ok = p.first(names...); !ok {
 		r.Lose(r.at+".authenticationRef", "it has no parameter %s in a Secret", names[0])
 	}
-	return selector, isThere
+	return selector, ok
 }
 
 // credentials reads how a prometheus trigger authenticates.
@@ -136,7 +136,7 @@ func (r *reader) credentials(
 		r.trust(tlsOf(&to.TLSConfig), ca)
 	}
 	if to.TLSConfig != nil && server.Scheme != "https" {
-		r.Note(r.at+".authenticationRef", "its certificates are without effect: the server is asked by http")
+		r.Note(r.at+".authenticationRef", "its certificates have no effect: the server is requested over http")
 		to.TLSConfig = nil
 	}
 	r.noteSecrets(to, server)

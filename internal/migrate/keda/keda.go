@@ -103,7 +103,7 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 		return nil, err
 	}
 	for _, name := range unknown {
-		c.Lose("spec."+name, "this field of a ScaledObject is not known")
+		c.Lose("spec."+name, "this field of a ScaledObject is unknown")
 	}
 	if text, err := json.Marshal(object.Object["status"]); err == nil {
 		// A status that cannot be read has no names.
@@ -124,7 +124,6 @@ func FromScaledObject(object *unstructured.Unstructured, options Options) (*conv
 	return &c.Result, nil
 }
 
-// out is the spec that is made.
 func (c *conversion) out() *plimsollv1alpha1.WorkloadAutoscalerSpec {
 	return &c.WorkloadAutoscaler.Spec
 }
@@ -337,7 +336,7 @@ func (c *conversion) annotations() {
 			continue
 		}
 		if !slices.Contains(knownAnnotations, key) {
-			c.Lose("metadata.annotations["+key+"]", "this annotation of a ScaledObject is not known")
+			c.Lose("metadata.annotations["+key+"]", "this annotation of a ScaledObject is unknown")
 		}
 		delete(annotations, key)
 	}

@@ -246,8 +246,8 @@ func TestAsKEDA(t *testing.T) {
 		"force-activation with an idle count": {annotated("autoscaling.keda.sh/force-activation") +
 			"\n  minReplicaCount: 3\n  idleReplicaCount: 0" + prometheusOfWorker, 3,
 			"metadata.annotations[autoscaling.keda.sh/force-activation]", false, "minReplicas becomes 3"},
-		"an annotation that is not known": {annotated("autoscaling.keda.sh/future") + prometheusOfWorker, 0,
-			"metadata.annotations[autoscaling.keda.sh/future]", true, "not known"},
+		"an unknown annotation": {annotated("autoscaling.keda.sh/future") + prometheusOfWorker, 0,
+			"metadata.annotations[autoscaling.keda.sh/future]", true, "is unknown"},
 		"cpu alone": {plain + `
   triggers: [{type: cpu, metricType: Utilization, metadata: {value: "60"}}]`, 1,
 			"spec.minReplicaCount", false, "minReplicas becomes 1"},

@@ -101,7 +101,7 @@ func (r *reader) prometheus() {
 		if server.Scheme == "https" {
 			p.TLSConfig = &plimsollv1alpha1.TLSConfig{InsecureSkipVerify: true}
 		} else {
-			r.Note(r.at+".metadata.unsafeSsl", "without effect: the server is asked by http")
+			r.Note(r.at+".metadata.unsafeSsl", "no effect: the server is requested over http")
 		}
 	}
 	r.credentials(p, server)
@@ -163,7 +163,7 @@ func (r *reader) interval() *int32 {
 	polling := ptr.Deref(r.spec.PollingInterval, defaultPolling)
 	if r.trigger.UseCachedMetrics {
 		if polling > maxInterval {
-			r.Note(r.at+".useCachedMetrics", "the server is asked every %d s, not every %d s", maxInterval, polling)
+			r.Note(r.at+".useCachedMetrics", "the server is polled every %d s, not every %d s", maxInterval, polling)
 		}
 		return ptr.To(max(1, min(polling, maxInterval)))
 	}

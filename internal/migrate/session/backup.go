@@ -18,7 +18,7 @@ import (
 const maxFiles = 1000
 
 // Backups are the manifests of what was replaced, in files of a folder. They are what proves that an object was there:
-// everybody who may change a WorkloadAutoscaler can write its annotation.
+// every user who may change a WorkloadAutoscaler can write its annotation.
 type Backups struct {
 	// Folder is where they are.
 	Folder string

@@ -73,7 +73,7 @@ func (c *collector) Add(raw map[string]any, from objects.Place) {
 			c.Places[o] = from
 		}
 	case kind == HPA, kind == keda.Kind, kind == keda.JobKind:
-		// These are autoscalers too, which nobody must take for migrated.
+		// These are autoscalers too, and must not look migrated.
 		c.unreadable = append(c.unreadable, fmt.Errorf("%s:%d: %s %s of %s: it cannot be migrated, only %s of "+
 			"autoscaling/v1 and autoscaling/v2 and %s of %s can", from.File, from.Line, kind, o.GetName(), o.GetAPIVersion(),
 			HPA, keda.Kind, keda.APIVersion))

@@ -102,7 +102,7 @@ func (p *Printer) Print(raw map[string]any) error {
 func (p *Printer) Result() error {
 	switch {
 	case p.failed > 0:
-		return fmt.Errorf("%d of the objects cannot be migrated whole", p.failed)
+		return fmt.Errorf("%d of the objects cannot be migrated completely", p.failed)
 	case p.printed == 0:
 		return errors.New("there is nothing to migrate")
 	}

@@ -40,8 +40,8 @@ type Runner struct {
 	Cluster Cluster
 	// Backup keeps the manifest of what is replaced before it is deleted or paused, and returns where.
 	Backup func(*unstructured.Unstructured) (string, error)
-	// MayRestore returns an error if the manifest must not be restored: it comes from an annotation, which everybody
-	// who may change the WorkloadAutoscaler can write, and is restored with the permissions of whoever runs this.
+	// MayRestore returns an error if the manifest must not be restored: it comes from an annotation, which every user
+	// who may change the WorkloadAutoscaler can write, and is restored with the permissions of the command's user.
 	MayRestore func(manifest *unstructured.Unstructured) error
 	// Report takes a line about an object, Warn one that the user must not miss.
 	Report, Warn func(name types.NamespacedName, message string)
@@ -114,7 +114,7 @@ func (r *Runner) run(
 			}
 			continue
 		}
-		switch err := r.take(ctx, name, step, state); {
+		switch err := r.runStep(ctx, name, step, state); {
 		case err == nil:
 			conflicts = 0
 		case !isRetried(err):
@@ -173,8 +173,8 @@ func (r *Runner) await(ctx context.Context, step Step, deadline time.Time) error
 	}
 }
 
-// take takes one step: at most one write.
-func (r *Runner) take(ctx context.Context, name types.NamespacedName, step Step, s *State) error {
+// runStep makes at most one write.
+func (r *Runner) runStep(ctx context.Context, name types.NamespacedName, step Step, s *State) error {
 	w, report := s.WorkloadAutoscaler, ""
 	var err error
 	switch step {

@@ -217,7 +217,6 @@ func targetOf(hpa *unstructured.Unstructured) (target [2]string) {
 	return target
 }
 
-// manifest is what the WorkloadAutoscaler replaced.
 func (s *State) manifest() (*unstructured.Unstructured, error) {
 	from, err := convert.ToManifest(s.WorkloadAutoscaler)
 	if err == nil && from.GetKind() != s.Kind {
@@ -233,7 +232,7 @@ func (s *State) check() error {
 		case s.isPaused():
 			return errors.New("the ScaledObject is paused: resume it first")
 		case s.HPA == nil:
-			return errors.New("KEDA has made no HPA of the ScaledObject: does KEDA run?")
+			return errors.New("KEDA has created no HPA for the ScaledObject: does KEDA run?")
 		}
 		return checkTarget(s.HPA)
 	}

@@ -88,7 +88,7 @@ type Throttling struct {
 }
 
 // Throttling is what the kernel counts; false where it counts nothing.
-func (c *Container) Throttling(b *Buffer) (t Throttling, isKnown bool, err error) {
+func (c *Container) Throttling(b *Buffer) (t Throttling, ok bool, err error) {
 	if c.throttling == nil {
 		return t, false, nil
 	}
@@ -114,7 +114,7 @@ func (c *Container) Throttling(b *Buffer) (t Throttling, isKnown bool, err error
 
 // CPUPressure is for how long some of the container's tasks have waited for a CPU; false
 // where the kernel does not count it.
-func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, isKnown bool, err error) {
+func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, ok bool, err error) {
 	if c.pressure == nil {
 		return 0, false, nil
 	}

@@ -6,7 +6,7 @@
 // lists no directory: no name of the tree is ever read, so that none can mislead it. UIDs
 // and IDs have letters, digits and hyphens alone, and the tree is an [os.Root], which no
 // link leads out of. Sandbox containers have an ID of their own, which no pod's status
-// names: who asks for the containers of a status never gets them.
+// names: a request for the containers of a status never returns them.
 //
 // The names are those of the kubelet's cgroup drivers systemd and cgroupfs
 // (k8s.io/kubernetes v1.37.1, pkg/kubelet/cm/cgroup_manager_linux.go), with the scopes of

@@ -35,7 +35,7 @@ func (n Name) Validate() error {
 
 func cut(text string, maxBytes int) string { return text[:min(len(text), maxBytes)] }
 
-// isPlain tells whether a text has letters, digits and hyphens alone, and is neither empty
+// isPlain reports whether a text has letters, digits and hyphens alone, and is neither empty
 // nor too long.
 func isPlain(text string, maxBytes int) bool {
 	for i := range len(text) {

@@ -110,7 +110,7 @@ func decodeLine(line string) (Container, error) {
 	}
 	parts := strings.Split(line, " ")
 	if len(parts) != 5 {
-		return Container{}, fmt.Errorf("%d parts rather than 5", len(parts))
+		return Container{}, fmt.Errorf("%d parts, want 5", len(parts))
 	}
 	c := Container{PodUID: parts[0], ID: parts[1], Namespace: parts[2], Pod: parts[3], Name: parts[4]}
 	if !isName(c.Namespace, maxLabelBytes) || !isName(c.Pod, maxPodBytes) || !isName(c.Name, maxLabelBytes) {
@@ -119,7 +119,7 @@ func decodeLine(line string) (Container, error) {
 	return c, nil
 }
 
-// isName tells whether a text has the characters of a DNS subdomain alone.
+// isName reports whether a text has the characters of a DNS subdomain alone.
 func isName(text string, maxBytes int) bool {
 	for i := range len(text) {
 		c := text[i]

@@ -175,7 +175,7 @@ func TestRangesOf(t *testing.T) {
 }
 
 // Any user who may annotate a pod can write what it had before its boost.
-func TestAnnotationThatTakesHoursToReadSaysNothing(t *testing.T) {
+func TestExpensiveAnnotationIsIgnored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	done := make(chan struct{})

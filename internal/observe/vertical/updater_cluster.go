@@ -35,8 +35,8 @@ func RequestsOf(p *corev1.Pod) vertical.Amounts {
 	return pod.NodeRequests()
 }
 
-// QuotasOf is what the quotas of a namespace leave over. Quotas for some pods only
-// are left out: whom they mean, the API server knows.
+// QuotasOf is what the quotas of a namespace leave. Quotas with scopes are skipped: only the API server knows which
+// pods they cover.
 func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 	var quotas []resize.Quota
 	for _, q := range all {

@@ -236,7 +236,7 @@ func (s *server) addUpkeep(registration *upkeep.Registration) error {
 	}
 	if certificates.Secret != "" {
 		s.upkeep.Interval = min(time.Minute, certificates.Lifetime/30)
-		// Another replica looks within an interval, and the API server within seconds.
+		// Another replica reads it within an interval, and the API server within seconds.
 		terms := certificate.Terms{Names: certificates.Names, Lifetime: certificates.Lifetime, Settle: 3 * s.upkeep.Interval}
 		kept, err := certificate.Keep(s.client.CoreV1().Secrets(s.cfg.Namespace), certificates.Secret, terms)
 		if err != nil {
@@ -259,7 +259,6 @@ func (s *server) addUpkeep(registration *upkeep.Registration) error {
 	return nil
 }
 
-// run serves until ctx ends.
 func (s *server) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ready := make(chan struct{})
@@ -290,7 +289,7 @@ func (s *server) serve(ctx context.Context, ready chan<- struct{}) error {
 	if err != nil {
 		return fmt.Errorf("--port=%d: %w", s.cfg.Port, err)
 	}
-	s.log.Info("Serving", "address", listener.Addr().String())
+	s.log.Info("serving", "address", listener.Addr().String())
 	close(ready)
 	go s.upkeep.Run(ctx)
 	return process.Serve(ctx, process.NewServer(s.guard, s.log), tls.NewListener(listener, s.upkeep.TLS(s.cfg.TLS)))

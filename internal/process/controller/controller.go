@@ -57,7 +57,7 @@ type Config struct {
 	PprofAddress string
 	// InspectionAddress is 0 for none.
 	InspectionAddress string
-	// HPAs is what becomes of HorizontalPodAutoscalers.
+	// HPAs is how Plimsoll treats HorizontalPodAutoscalers.
 	HPAs HPAMode
 	// TakeoverDelay is how long another controller must have written no status of an HPA before this one
 	// acts on it.
@@ -181,7 +181,7 @@ func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) e
 	return nil
 }
 
-// newLoop wires the loop. Once it has ended, isTold reports whether because the process was told to end.
+// newLoop wires the loop. Once it has ended, isTold reports whether the process was asked to stop.
 func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger) (*loop, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 )
 
-// inspection answers plimsoll explain, in every replica: only the leader knows, and
-// who asks finds it by its Lease.
+// inspection serves plimsoll explain, in every replica. Only the leader has the history; explain finds it by its Lease.
 type inspection struct {
 	server *inspect.Server
 	log    logr.Logger
@@ -30,11 +29,11 @@ func newInspection(address string, sources inspect.Sources, log logr.Logger) (*i
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (*inspection) NeedLeaderElection() bool { return false }
 
-// Start implements manager.Runnable. That nobody can look is no reason not to
-// autoscale.
+// Start implements manager.Runnable. Failing to listen is not fatal: autoscaling goes on.
 func (i *inspection) Start(ctx context.Context) error {
 	if err := i.server.Start(ctx); err != nil {
-		i.log.Error(err, "plimsoll explain cannot look; see --inspection-bind-address")
+		i.log.Error(err, "inspection endpoint unavailable, so plimsoll explain cannot read the history; "+
+			"see --inspection-bind-address")
 	}
 	return nil
 }

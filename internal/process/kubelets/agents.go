@@ -75,7 +75,7 @@ func (a *Agents) Validate() error {
 	case a.Namespace == "":
 		return nil
 	case a.Port < 1 || a.Port > 65535:
-		return fmt.Errorf("--node-agent-port=%d is no port", a.Port)
+		return fmt.Errorf("--node-agent-port=%d is not a port", a.Port)
 	case err != nil:
 		return fmt.Errorf("--node-agent-authority=%s %w", a.Authority, err)
 	}
@@ -306,7 +306,7 @@ const (
 	podUIDClaim  = "authentication.kubernetes.io/pod-uid"
 )
 
-var errNoAgent = errors.New("it is not the token of an agent's pod")
+var errNoAgent = errors.New("the token is not of an agent's pod")
 
 // review is the name of the node that a token's pod is on. The token must be for this purpose alone, and of the pod of
 // an agent that there is now.

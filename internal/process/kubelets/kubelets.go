@@ -1,4 +1,4 @@
-// Package kubelets makes what reads the kubelets, for whichever process reads them.
+// Package kubelets wires the readers of kubelets and of node agents.
 package kubelets
 
 import (
@@ -104,8 +104,8 @@ func (c *Config) access(config *rest.Config, client kubernetes.Interface) func(c
 	})
 }
 
-// readerReviews asks as whom the kubelets see. An API server that does not know the token
-// knows another one, where the account was made anew under its name.
+// readerReviews reviews the permissions of the account that kubelets see. If the API server does not accept the
+// token, the account may have been created again under its name, and another token is valid.
 type readerReviews struct {
 	podusage.Reviews
 	refused func()

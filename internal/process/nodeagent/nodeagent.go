@@ -45,7 +45,7 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 		return fmt.Errorf("listening at --listen-address: %w", err)
 	}
 	server := nodeagent.NewServer(handler, identity, log)
-	log.Info("answering requests", "address", listener.Addr().String(), "cgroups", cfg.Cgroups.Directory,
+	log.Info("serving", "address", listener.Addr().String(), "cgroups", cfg.Cgroups.Directory,
 		"version", int(tree.Version()))
 	return process.Serve(ctx, server, nodeagent.Listen(listener, identity))
 }

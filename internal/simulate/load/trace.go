@@ -162,7 +162,6 @@ func since(from, to float64) time.Duration {
 	return time.Duration(math.Round((to - from) * float64(time.Second)))
 }
 
-// rows are when the values begin to hold.
 func (t *trace) rows() []time.Duration {
 	rows := make([]time.Duration, len(t.seconds))
 	for i, at := range t.seconds {

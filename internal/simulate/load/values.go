@@ -51,7 +51,6 @@ func FromValues(name string, start time.Time, step time.Duration, values []float
 	return l, nil
 }
 
-// addGap adds a gap after the others.
 func (l *Load) addGap(from, to time.Duration) {
 	if n := len(l.gaps); n > 0 && l.gaps[n-1].to == from {
 		l.gaps[n-1].to = to

@@ -37,16 +37,16 @@ type Config struct {
 	OnDecision func(o *horizontal.Observation, d *horizontal.Decision)
 }
 
-// desk is what decisions are made on.
-type desk struct {
+// decider observes the world and decides; both loops embed it.
+type decider struct {
 	Config
 	state       horizontal.State
 	observation horizontal.Observation
 	decision    horizontal.Decision
 }
 
-func newDesk(c Config) desk {
-	d := desk{Config: c}
+func newDecider(c Config) decider {
+	d := decider{Config: c}
 	d.observation.CreatedAt = c.World.Epoch()
 	d.observation.Readings = make([]metric.Reading, len(c.Policy.Metrics))
 	for i := range c.Policy.Metrics {
@@ -57,7 +57,7 @@ func newDesk(c Config) desk {
 
 // observePods reads the target and its pods. The API's times are whole seconds, and those of pods are by the clocks of
 // their nodes.
-func (d *desk) observePods() {
+func (d *decider) observePods() {
 	o := &d.observation
 	o.Pods = o.Pods[:0]
 	present := int32(0)
@@ -84,12 +84,12 @@ func (d *desk) observePods() {
 	}
 }
 
-func (d *desk) whole(at time.Duration) time.Time { return d.World.Time(at).Truncate(time.Second) }
+func (d *decider) whole(at time.Duration) time.Time { return d.World.Time(at).Truncate(time.Second) }
 
 // missing is the reading of a metric while the load is not known.
 var missing = metric.Reading{Error: "the trace has no value"}
 
-func (d *desk) isMissing(spec *source.Spec) bool {
+func (d *decider) isMissing(spec *source.Spec) bool {
 	return d.IsMissing != nil && spec.Fallback.FailureDuration > 0 && d.IsMissing(d.World.Now())
 }
 
@@ -99,7 +99,7 @@ func isResource(spec *source.Spec) bool {
 }
 
 // begin empties a reading and asks for what pods request.
-func (d *desk) begin(i int) *metric.Reading {
+func (d *decider) begin(i int) *metric.Reading {
 	r := &d.observation.Readings[i]
 	*r = metric.Reading{
 		Samples: r.Samples[:0], Recent: r.Recent[:0], Requests: r.Requests[:0], Series: r.Series[:0],
@@ -115,7 +115,7 @@ func (d *desk) begin(i int) *metric.Reading {
 
 // ask reads a metric of the custom or external metrics APIs: requests that a pod
 // serves, that the workload is offered, or that wait.
-func (d *desk) ask(i int) {
+func (d *decider) ask(i int) {
 	r, now := d.begin(i), d.World.Time(d.World.Now())
 	stats := d.World.Stats()
 	r.Asked = now
@@ -149,7 +149,7 @@ func isEmpty(r *metric.Reading) bool {
 }
 
 // decide is one decision on what was observed, and what follows from it. The next one replaces it.
-func (d *desk) decide() *horizontal.Decision {
+func (d *decider) decide() *horizontal.Decision {
 	now := d.World.Time(d.World.Now())
 	decision := &d.decision
 	*decision, d.state = horizontal.Decide(now, &d.Policy, d.state, &d.observation)

@@ -28,7 +28,7 @@ func isAsked(spec *source.Spec) bool {
 }
 
 // activity is what a scaler says: there is work while requests come or wait.
-func (d *desk) activity() metric.Activity {
+func (d *decider) activity() metric.Activity {
 	if s := d.World.Stats(); s.OfferedPerSecond > 0 || s.QueueLength > 0 {
 		return metric.Active
 	}
@@ -43,7 +43,6 @@ type server struct {
 	next, push time.Duration
 }
 
-// newServers are those of the policy's metrics.
 func newServers(c *Config, random *rand.Rand) []server {
 	var servers []server
 	for i := range c.Policy.Metrics {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
-// PlimsollTiming is when Plimsoll's controller looks.
+// PlimsollTiming is when Plimsoll's controller decides.
 type PlimsollTiming struct {
 	// Interval is --kubelet-scrape-interval, Jitter how late a scrape is at most.
 	Interval, Jitter time.Duration
@@ -52,7 +52,7 @@ type group struct {
 
 // Plimsoll is Plimsoll's controller.
 type Plimsoll struct {
-	desk
+	decider
 	timing PlimsollTiming
 	// readsKubelets and readsPages say what is scraped: samples of the kubelets, and what pods
 	// answer themselves.
@@ -84,7 +84,7 @@ var _ Loop = (*Plimsoll)(nil)
 // NewPlimsoll is Plimsoll's controller on a world.
 func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	p := &Plimsoll{
-		desk: newDesk(c), view: podload.View{Period: timing.Interval},
+		decider: newDecider(c), view: podload.View{Period: timing.Interval},
 		timing: timing, groups: make([]group, c.World.Groups()),
 		hasPods: make([]bool, c.World.Groups()),
 		sampled: never, event: never, decidedAt: -time.Hour, floor: newFloor(&c),
@@ -177,7 +177,7 @@ func (p *Plimsoll) Act() {
 	}
 	p.observe(asks)
 	d := p.decide()
-	p.lookAgain(d)
+	p.followUp(d)
 }
 
 // scrape reads the counters of a group's pods. Only what is new leads to a decision.
@@ -311,9 +311,9 @@ func (p *Plimsoll) observe(asks bool) {
 	}
 }
 
-// lookAgain does what the decision asks for before the next one: it scrapes the groups
+// followUp does what the decision asks for before the next one: it scrapes the groups
 // early in which a surge is suspected, and decides again.
-func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
+func (p *Plimsoll) followUp(d *horizontal.Decision) {
 	next := d.FollowUp(&p.state, &p.observation, p.suspects[:0])
 	p.suspects = next.Suspects
 	if p.readsKubelets && !p.readsPages {

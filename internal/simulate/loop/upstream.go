@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// UpstreamTiming is when upstream's controller looks, and on what.
+// UpstreamTiming is when upstream's controller decides, and how old its metrics are.
 type UpstreamTiming struct {
 	// Sync is --horizontal-pod-autoscaler-sync-period.
 	Sync time.Duration
@@ -23,7 +23,7 @@ func DefaultUpstreamTiming() UpstreamTiming {
 
 // Upstream is kube-controller-manager's controller.
 type Upstream struct {
-	desk
+	decider
 	timing UpstreamTiming
 	server metricsServer
 	// sync is when that is due.
@@ -53,7 +53,7 @@ const upstreamStream = 0x757073
 func NewUpstream(c Config, timing UpstreamTiming) *Upstream {
 	random := rand.New(rand.NewPCG(c.Seed, upstreamStream))
 	return &Upstream{
-		desk: newDesk(c), timing: timing, random: random,
+		decider: newDecider(c), timing: timing, random: random,
 		server: newMetricsServer(timing.MetricsServerTiming, random),
 		sync:   time.Duration(random.Int64N(int64(timing.Sync))),
 	}

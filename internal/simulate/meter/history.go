@@ -14,7 +14,7 @@ type History struct {
 	arrived time.Duration
 }
 
-// Read takes in what was answered, and reports whether it is new: a kubelet answers with the same sample until it has
+// Read records what was answered, and reports whether it is new: a kubelet answers with the same sample until it has
 // another.
 func (h *History) Read(epoch time.Time, now time.Duration, r Reading) (isNew bool) {
 	c, at, nanos := &h.container, epoch.Add(r.At).UnixMilli(), int64(r.CPUSeconds*1e9)

@@ -22,9 +22,9 @@ func TestSameSample(t *testing.T) {
 	if milli, _ := h.Newest(); milli != 500 {
 		t.Errorf("the newest interval is of %dm, want 500m", milli)
 	}
-	for now, isKnown := range map[time.Duration]bool{45 * time.Second: true, 45*time.Second + 1: false} {
-		if c := h.Container("app", now, 32*time.Second); c.CPU.Len() > 0 != isKnown {
-			t.Errorf("after %v, known: %v", now, !isKnown)
+	for now, ok := range map[time.Duration]bool{45 * time.Second: true, 45*time.Second + 1: false} {
+		if c := h.Container("app", now, 32*time.Second); c.CPU.Len() > 0 != ok {
+			t.Errorf("after %v, known: %v", now, !ok)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package meter remembers what is read of pods: of kubelets and agents for Plimsoll, whose decisions
+// Package meter keeps the readings of pods: of kubelets and agents for Plimsoll, whose decisions
 // internal/decide/horizontal/podload makes samples of, of the pods' own endpoints, and of kubelets for
 // metrics-server, which keeps its last two scrapes.
 package meter
@@ -43,7 +43,7 @@ type Meter struct {
 	hasStaged, hasLast, hasPrevious bool
 }
 
-// Read takes in what a pod answered, and reports whether it is new.
+// Read records what a pod answered, and reports whether it is new.
 func (m *Meter) Read(r Reading) (isNew bool) {
 	if m.n > 0 && r.At-m.at(0).At < shortestGap {
 		return false
@@ -106,7 +106,7 @@ func between(epoch time.Time, a, b *Reading) metric.Sample {
 	return metric.Sample{Present: true, Milli: int64(math.Ceil(nano / 1e6)), At: epoch.Add(b.At), Window: span}
 }
 
-// Scrape takes in a reading as metrics-server does, which it does not serve before
+// Scrape records a reading as metrics-server does, which it does not serve before
 // Publish.
 func (m *Meter) Scrape(r Reading) { m.server.staged, m.hasStaged = r, true }
 

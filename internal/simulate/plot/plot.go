@@ -181,7 +181,6 @@ func panel(what string) *plot.Plot {
 	return p
 }
 
-// line draws a value over time as steps.
 func line(p *plot.Plot, points []simulate.Moment, look draw.LineStyle, of func(m *simulate.Moment) float64) error {
 	xy := make(plotter.XYs, len(points))
 	for i := range points {

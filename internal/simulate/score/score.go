@@ -67,7 +67,7 @@ type Second struct {
 	Offered, Dropped float64
 }
 
-// Accumulator takes in second after second.
+// Accumulator is fed one second at a time.
 type Accumulator struct {
 	config Config
 	score  Score
@@ -97,7 +97,7 @@ func (c *Config) Need(load float64) float64 {
 	return max(1, float64(c.MinReplicas), math.Ceil(load/(c.PodCapacity*c.Target)-1e-9))
 }
 
-// Add takes in a second.
+// Add adds a second.
 func (a *Accumulator) Add(s *Second) {
 	const hour = 1.0 / 3600
 	a.score.PodHours += hour * float64(s.Paid)
@@ -152,7 +152,7 @@ func sign(v float64) int {
 	return 0
 }
 
-// AddLatency takes in requests that were served in a second, and how long each took.
+// AddLatency adds requests that were served in a second, and how long each took.
 func (a *Accumulator) AddLatency(requests, seconds float64) {
 	if requests <= 0 {
 		return
@@ -164,7 +164,7 @@ func (a *Accumulator) AddLatency(requests, seconds float64) {
 	a.latency.add(requests, seconds)
 }
 
-// AddAction takes in a change of the wanted count.
+// AddAction adds a change of the wanted count.
 func (a *Accumulator) AddAction(change int32) {
 	s := &a.score
 	s.Actions++

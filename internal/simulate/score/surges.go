@@ -27,7 +27,7 @@ type need struct {
 	pods float64
 }
 
-// add takes in a second: what is needed, and whether there is enough.
+// add adds a second: what is needed, and whether there is enough.
 func (s *surges) add(at int, pods float64, enough bool) {
 	for len(s.least) > 0 && s.least[0].at < at-surgeWindow {
 		s.least = s.least[1:]

@@ -48,7 +48,7 @@ type sampling struct {
 	// interval is the container's own.
 	interval time.Duration
 	next     time.Duration
-	// taken are how many samples there were, newest is the last of them that was taken while somebody could read it.
+	// taken is the number of samples, newest the last one that could be read when it was taken.
 	taken  int
 	newest meter.Reading
 	isAny  bool

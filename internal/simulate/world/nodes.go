@@ -45,7 +45,6 @@ type node struct {
 	emptySince time.Duration
 }
 
-// slots are how many pods fit on a node.
 func (w *World) slots() int {
 	request := w.config.Resources.CPURequestMilli
 	for i := range w.config.Sidecars {

@@ -157,8 +157,8 @@ func (a *answers) addPods(r *SourceReading, read *metric.Reading, mode arithmeti
 	}
 	read.Samples, read.Recent = make([]metric.Sample, len(a.pods)), make([]metric.Recent, len(a.pods))
 	for n := range a.pods {
-		saved, isThere := byName[a.pods[n].Name]
-		if !isThere {
+		saved, ok := byName[a.pods[n].Name]
+		if !ok {
 			read.Samples[n].Unsampled = r.IsSample
 			continue
 		}

@@ -98,7 +98,7 @@ type Snapshot struct {
 // MaxSilentAgents is how many agents are named.
 const MaxSilentAgents = 5
 
-// Samples says from whom pods' samples were.
+// Samples is the source of the pods' samples.
 type Samples struct {
 	// AgentPods and KubeletPods are how many pods were known from agents of nodes and from kubelets.
 	AgentPods   int `json:"agentPods,omitempty"`

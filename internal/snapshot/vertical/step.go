@@ -222,7 +222,6 @@ func (s *Step) checkUpdater() error {
 	return nil
 }
 
-// objects are the step's, as a list has them.
 func (s *Step) objects() []runtime.Object {
 	objects := []runtime.Object{s.Snapshot, s.Object}
 	objects = appendAll(objects, s.Checkpoints)

@@ -125,7 +125,6 @@ func (a *advice) of(ctx context.Context, namespace string) advised {
 	return *known
 }
 
-// read reads a namespace.
 func (a *advice) read(ctx context.Context, namespace string, into *advised) {
 	ctx, cancel := context.WithTimeout(ctx, adviceTimeout)
 	defer cancel()

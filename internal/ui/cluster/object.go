@@ -20,13 +20,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/whatif"
 )
 
-// ahead is what part of the time that has passed the time axis goes on after now.
+// ahead says how far the time axis goes on after now: by one part in ahead of the past that it shows.
 const ahead = 4
 
 // Object is all about one autoscaler, with what was recorded of the last part of its time.
 func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
-	row, isThere := r.rows.row(view.IDOf(kind, namespace, name))
-	if !isThere {
+	row, ok := r.rows.row(view.IDOf(kind, namespace, name))
+	if !ok {
 		return nil, server.ErrNotFound
 	}
 	now := time.Now()
@@ -165,7 +165,7 @@ func whole(object any) any {
 
 // WhatIf plays other settings of a horizontal autoscaler.
 func (r *Reader) WhatIf(ctx context.Context, asked *view.WhatIfRequest) (*view.WhatIf, error) {
-	if _, isThere := r.rows.row(view.IDOf(asked.Kind, asked.Namespace, asked.Name)); !isThere {
+	if _, ok := r.rows.row(view.IDOf(asked.Kind, asked.Namespace, asked.Name)); !ok {
 		return nil, server.ErrNotFound
 	}
 	played, err := whatif.Play(ctx, r.reader, asked, r.config.ClusterFlags, time.Now())

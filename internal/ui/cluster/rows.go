@@ -12,8 +12,7 @@ import (
 const (
 	// mostCounts is how many changes of a count are kept for each row.
 	mostCounts = 60
-	// mostRemoved is how many rows that are gone are told to who knows an earlier revision; who knows a still earlier one
-	// gets all rows.
+	// mostRemoved bounds the list of deleted rows in a delta. A page with an older revision gets all rows.
 	mostRemoved = 10_000
 )
 
@@ -51,7 +50,7 @@ func newRows() *rows {
 	return &rows{byID: map[string]*kept{}, ready: map[target]int32{}, of: map[target]map[string]bool{}}
 }
 
-// set takes in a row that is new or may have changed.
+// set sets a row that is new or may have changed.
 func (r *rows) set(row *view.Row, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +81,7 @@ func (r *rows) point(row *view.Row, before *kept) {
 	}
 	r.of[to][row.ID] = true
 	row.Ready = nil
-	if n, isKnown := r.ready[to]; isKnown {
+	if n, ok := r.ready[to]; ok {
 		row.Ready = &n
 	}
 }
@@ -94,13 +93,13 @@ func (r *rows) unpoint(row *view.Row) {
 	}
 }
 
-// setReady takes in how many pods of a target are ready; it is not known any more if n is nil.
+// setReady sets how many pods of a target are ready; it is not known any more if n is nil.
 func (r *rows) setReady(of target, n *int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before, isKnown := r.ready[of]
+	before, ok := r.ready[of]
 	switch {
-	case n == nil && !isKnown, n != nil && isKnown && *n == before:
+	case n == nil && !ok, n != nil && ok && *n == before:
 		return
 	case n == nil:
 		delete(r.ready, of)

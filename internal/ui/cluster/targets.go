@@ -18,7 +18,7 @@ const (
 	statefulSetKind = "StatefulSet"
 )
 
-// setReady takes in how many pods of a target are ready; nil if it is gone.
+// setReady sets how many pods of a target are ready; nil if it is gone.
 type setReady func(namespace, name string, ready *int32)
 
 // readyInformer watches a kind in a namespace, or in all. It keeps nothing of an object but its name and that count.

@@ -85,8 +85,8 @@ func resourceOf(e *explainvertical.Explanation, container string, r vertical.Res
 
 // amountOf is nil where there is none, and where it is endless as a number, which a quantity can be.
 func amountOf(list corev1.ResourceList, name corev1.ResourceName) *float64 {
-	quantity, isThere := list[name]
-	if !isThere {
+	quantity, ok := list[name]
+	if !ok {
 		return nil
 	}
 	amount := quantity.AsApproximateFloat64()

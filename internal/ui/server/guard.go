@@ -15,7 +15,7 @@ const (
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-// guard answers nobody but the browser that was given the address.
+// guard rejects requests without the session's token.
 //
 //   - Another page's script reaches this port, too: with a name of its own that leads to 127.0.0.1 (DNS rebinding), or
 //     with a request that carries no token. The Host header shows the first, and what browsers say of a request's

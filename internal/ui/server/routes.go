@@ -88,7 +88,7 @@ func whatIf(w http.ResponseWriter, r *http.Request, source Source) {
 	defer cancel()
 	played, err := source.WhatIf(ctx, asked)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("it takes longer than %v: play a shorter part of the load", playTimeout)
+		err = fmt.Errorf("the simulation takes longer than %v: play a shorter part of the load", playTimeout)
 	}
 	answer(w, r, played, err)
 }
@@ -126,7 +126,7 @@ func write(w http.ResponseWriter, r *http.Request, value any) {
 		z, _ := zippers.Get().(*gzip.Writer)
 		defer zippers.Put(z)
 		z.Reset(w)
-		defer z.Close() //nolint:errcheck // Who has gone needs no answer.
+		defer z.Close() //nolint:errcheck // The client may be gone.
 		out = z
 	}
 	_, _ = out.Write(visible(text)) // The same.

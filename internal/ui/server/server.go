@@ -1,4 +1,4 @@
-// Package server serves the page of plimsoll ui to the browser of the one who started it, and to nobody else: on a
+// Package server serves the page of plimsoll ui only to the browser of the user who started it: on a
 // loopback address, behind a token that only the printed address has.
 package server
 
@@ -49,7 +49,7 @@ type Source interface {
 var ErrNotFound = errors.New("there is no such autoscaler")
 
 // ErrInvalid is a Source's answer to a request that cannot work.
-var ErrInvalid = errors.New("the request cannot work")
+var ErrInvalid = errors.New("invalid request")
 
 // Server serves one page to one person.
 type Server struct {
@@ -78,7 +78,7 @@ func New(port int, source Source, page http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// newToken has 256 bits of chance.
+// newToken returns 256 random bits.
 func newToken() string {
 	token := make([]byte, 32)
 	_, _ = rand.Read(token) // It never fails.
@@ -88,7 +88,7 @@ func newToken() string {
 // host is the address that the browser is to name.
 func (s *Server) host() string { return s.listener.Addr().String() }
 
-// Address is what the browser opens. Whoever knows it sees what the page shows.
+// Address is what the browser opens. It contains the token that grants access to the page.
 func (s *Server) Address() string {
 	return "http://" + s.host() + "/?" + tokenParameter + "=" + s.token
 }

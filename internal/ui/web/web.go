@@ -1,5 +1,5 @@
-// Package web has the page of plimsoll ui: all that a browser loads, so that it asks nobody else. The plots are uPlot's
-// (MIT, static/uPlot.LICENSE.txt).
+// Package web has the page of plimsoll ui: all files that a browser loads, so that it contacts no other server. The
+// plots are uPlot's (MIT, static/uPlot.LICENSE.txt).
 package web
 
 import (
@@ -35,6 +35,6 @@ func Handler() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", types[path.Ext(name)])
-		_, _ = w.Write(text) // Who has gone needs no answer.
+		_, _ = w.Write(text) // The client may be gone.
 	})
 }

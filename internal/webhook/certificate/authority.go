@@ -33,7 +33,7 @@ type held struct {
 	path string
 }
 
-// Terms is for whom and for how long certificates are made.
+// Terms has the names and lifetimes of certificates.
 type Terms struct {
 	// Names are the DNS names and addresses of the server.
 	Names []string
@@ -51,7 +51,7 @@ type Terms struct {
 // authorityLifetimes is how many server certificates an authority outlives.
 const authorityLifetimes = 4
 
-// backdate lets clocks be late.
+// backdate tolerates slow clocks.
 func (t Terms) backdate() time.Duration { return min(5*time.Minute, t.Lifetime/10) }
 
 // renew does what is due, and reports whether there was anything.

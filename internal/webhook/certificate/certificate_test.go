@@ -129,8 +129,8 @@ func TestShorterLifetime(t *testing.T) {
 	}
 }
 
-// TestSpoiltSecret: what cannot be read is made anew.
-func TestSpoiltSecret(t *testing.T) {
+// TestCorruptSecret: what cannot be read is made anew.
+func TestCorruptSecret(t *testing.T) {
 	for _, key := range []string{AuthorityKey, authorityKeyKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
 		kept, _ := Keep(secrets, "tls", terms)

@@ -138,8 +138,8 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// found is what the Secret has, or what to go on with where there is none. Who applies the empty Secret of a
-// manifest again takes the authority away, as who deletes it does: then isLost.
+// found is what the Secret has, or what to go on with where there is none. Applying the empty Secret of a manifest
+// again removes the CA, as deleting the Secret does: then isLost.
 func (k *Kept) found(ctx context.Context, now time.Time, secret *corev1.Secret, isNew bool) (
 	h held, isLost bool, err error,
 ) {

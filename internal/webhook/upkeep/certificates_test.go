@@ -48,8 +48,8 @@ func TestReloadsAreLogged(t *testing.T) {
 	for _, line := range logs {
 		got = append(got, line[strings.Index(line, `"msg"=`):strings.Index(line, `" "`)+1])
 	}
-	want := []string{`"msg"="Serving certificate loaded"`, `"msg"="Serving certificate loaded"`,
-		`"msg"="Certificate authorities reloaded"`}
+	want := []string{`"msg"="serving certificate loaded"`, `"msg"="serving certificate loaded"`,
+		`"msg"="client CA reloaded"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%q", diff, logs)
 	}

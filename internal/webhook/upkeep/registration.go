@@ -111,7 +111,7 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte, path stri
 	return nil
 }
 
-// notePath takes in since when the API server has the path. A replica that begins goes by
+// notePath records since when the API server has the path. A replica that begins goes by
 // when a server last wrote the configuration; once it knows, no other write matters.
 func (r *Registration) notePath(there *admissionregistrationv1.MutatingWebhookConfiguration, path string) {
 	now := time.Now()

@@ -100,11 +100,11 @@ func (r *Runner) check(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, r.LeaseInterval)
 	defer cancel()
 	if err := r.Certificates.Refresh(ctx, time.Now()); err != nil {
-		r.Log.Error(err, "Renewing certificates; those from before are shown")
+		r.Log.Error(err, "renewing certificates failed; still serving the previous ones")
 	}
 	if r.Clients != nil {
 		if err := r.Clients.Refresh(); err != nil {
-			r.Log.Error(err, "Who may connect; it is who might before")
+			r.Log.Error(err, "reloading the client CA failed; still using the previous one")
 		}
 	}
 	shown := r.Certificates.Shown()
@@ -118,7 +118,7 @@ func (r *Runner) check(ctx context.Context) bool {
 	err := r.Registration.Ensure(ctx, shown.Authorities, shown.Path)
 	r.isUnknown = errors.Is(err, ErrMissing)
 	if err != nil {
-		r.Log.Error(err, "Registering with the API server; trying again", "configuration", ConfigurationName)
+		r.Log.Error(err, "registering with the API server failed; retrying", "configuration", ConfigurationName)
 		return false
 	}
 	if r.RequirePath != nil {
@@ -138,11 +138,11 @@ func (r *Runner) logCertificates(shown *certificate.Shown) {
 	}
 	leaf := shown.Certificate.Leaf
 	if leaf != nil && (before == nil || !leaf.Equal(before.Certificate.Leaf)) {
-		r.Log.Info("Serving certificate loaded", "serial", leaf.SerialNumber.Text(16), "notBefore", leaf.NotBefore,
+		r.Log.Info("serving certificate loaded", "serial", leaf.SerialNumber.Text(16), "notBefore", leaf.NotBefore,
 			"notAfter", leaf.NotAfter)
 	}
 	if before != nil && !bytes.Equal(before.Authorities, shown.Authorities) {
-		r.Log.Info("Certificate authorities reloaded",
+		r.Log.Info("client CA reloaded",
 			"certificates", bytes.Count(shown.Authorities, []byte("BEGIN CERTIFICATE")))
 	}
 }
@@ -154,6 +154,6 @@ func (r *Runner) renew(ctx context.Context, registered bool) {
 	ctx, cancel := context.WithTimeout(ctx, r.LeaseInterval)
 	defer cancel()
 	if err := r.Lease.Renew(ctx, time.Now()); err != nil {
-		r.Log.Error(err, "The updater will not evict anything while the Lease is old", "lease", r.Lease.Name)
+		r.Log.Error(err, "renewing the Lease failed; the updater evicts nothing while it is stale", "lease", r.Lease.Name)
 	}
 }

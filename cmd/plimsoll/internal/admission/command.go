@@ -12,11 +12,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "admission-controller",
 		Short: "Run the admission server of vertical autoscaling",
-		Long: `Admission-controller answers the API server about new pods and VerticalPodAutoscalers.
+		Long: `Admission-controller sets the requests of new pods and validates VerticalPodAutoscalers.
 
 Use it beside plimsoll controller where VerticalPodAutoscalers change pods, or in place of
 upstream's admission controller with the same flags. config/vertical starts it.`,
-		Example: `  # With certificates that it makes and keeps in a Secret, as config/vertical runs it
+		Example: `  # With certificates that it creates and keeps in a Secret, as config/vertical runs it
   plimsoll admission-controller --webhook-cert-secret=plimsoll-webhook
 
   # With certificates in files, as upstream's manifests have them

@@ -79,79 +79,76 @@ const defaultTimeoutSeconds = 5
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.addCertificates(fs)
 	f.addRegistration(fs)
-	f.common.Add(fs, "The log's verbosity: 0 has what goes wrong, 1 each pod that is changed.")
+	f.common.Add(fs, "Verbosity of the log: 0 logs errors, 1 each pod that is patched.")
 	f.common.AddLogFormat(fs)
 	fs.Float64Var(&f.qps, "kube-api-qps", 50,
-		"QPS to use while talking with the API server; no request waits for that.")
+		"QPS to use while talking with the API server; reviews of pods never wait for it.")
 	fs.Float64Var(&f.burst, "kube-api-burst", 100, "Burst to use while talking with the API server.")
 	fs.StringVar(&f.address, "address", ":8944", "The address of /metrics, /healthz and /readyz.")
 	fs.BoolVar(&f.profiling, "profiling", false,
-		"Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl "+
-			"port-forward.")
+		"Serve /debug/pprof at --address, only to connections from the pod itself, such as those of kubectl port-forward.")
 	fs.IntVar(&f.port, "port", 8000, "The port of the admission server.")
 	fs.StringVar(&f.only, "vpa-object-namespace", "",
-		"The one namespace whose pods and objects are looked at; all without it.")
+		"The one namespace of pods and objects that are admitted with recommendations; without it, all.")
 	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
-		"Namespaces, with commas between, whose pods and objects are left alone.")
-	fs.Var(&f.maxBoost, "max-allowed-cpu-boost", "The most CPU that a container requests while it starts.")
+		"Comma-separated namespaces whose pods and objects are ignored.")
+	fs.Var(&f.maxBoost, "max-allowed-cpu-boost", "The maximum CPU request of a container during its start-up boost.")
 	fs.StringToStringVar(&f.gates, "feature-gates", nil,
-		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or "+
-			"=false. All are off by default.")
+		"Upstream's feature gates, comma-separated: CPUStartupBoost, InPlace, PerVPAConfig, each =true or =false. All are "+
+			"off by default.")
 	fs.StringVar(&f.divergences, "divergences", "default",
-		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
-			"between (docs/reference/divergences.md).")
+		"Differences from upstream's vertical autoscaler that are in force: default, none, or comma-separated names "+
+			"(docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "divergences", divergence.All())
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
-		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a "+
-			"Utilization target on: skip or allow. Warnings say so.")
+		"What the recommender and the updater do with a resource that a HorizontalPodAutoscaler has a Utilization target "+
+			"on: skip or allow. Admission warnings mention it.")
 	flags.AddValues(fs, "vertical-conflict", flags.Values{All: []string{conflict.Skip.String(), conflict.Allow.String()}})
 	flags.AddIgnored(fs, pflag.NewFlagSet("", pflag.ContinueOnError))
 }
 
 func (f *Flags) addCertificates(fs *pflag.FlagSet) {
 	fs.StringVar(&f.files.Authority, "client-ca-file", "/etc/tls-certs/caCert.pem",
-		"The file of the authority that signed the server's certificate.")
+		"The CA that signed the server's certificate.")
 	fs.StringVar(&f.files.Certificate, "tls-cert-file", "/etc/tls-certs/serverCert.pem",
 		"The file of the server's certificate.")
 	fs.StringVar(&f.files.Key, "tls-private-key", "/etc/tls-certs/serverKey.pem", "The file of its key.")
-	fs.BoolVar(&f.reload, "reload-cert", false, "Read these files again when they change.")
+	fs.BoolVar(&f.reload, "reload-cert", false, "Reload these files when they change.")
 	fs.StringVar(&f.secret, "webhook-cert-secret", "",
-		"Make certificates and keep them in the Secret of this name, beside the server, in place of those "+
-			"files. All replicas share it.")
+		"Create certificates and keep them in the Secret of this name, in the server's namespace, instead of those files. "+
+			"All replicas share it.")
 	fs.DurationVar(&f.lifetime, "webhook-cert-lifetime", 90*24*time.Hour,
-		"How long a certificate in --webhook-cert-secret is valid; there is a new one in time.")
+		"How long a certificate in --webhook-cert-secret is valid. It is renewed before it expires.")
 	fs.StringVar(&f.clientAuthority, "webhook-client-ca-file", "",
-		"The file of the authority of the client certificate that the API server shows, if its AdmissionConfiguration "+
-			"names one; nobody else is "+
-			"then answered. It should sign nothing else. Without it, anybody who knows the path.")
-	fs.StringVar(&f.minTLSVersion, "min-tls-version", "tls1_2", "The least TLS version: tls1_2 or tls1_3.")
+		"The CA of the API server's client certificate, if its AdmissionConfiguration names one; other clients are then "+
+			"rejected. The CA should sign nothing else. Without this flag, any client that knows the path is answered.")
+	fs.StringVar(&f.minTLSVersion, "min-tls-version", "tls1_2", "The minimum TLS version: tls1_2 or tls1_3.")
 	flags.AddValues(fs, "min-tls-version", flags.Values{All: []string{"tls1_2", "tls1_3"}})
 	fs.StringVar(&f.ciphers, "tls-ciphers", "",
-		"The cipher suites of TLS 1.2, with commas or colons between; Go's choice without it.")
+		"The cipher suites of TLS 1.2, separated by commas or colons; without it, Go's defaults.")
 }
 
 func (f *Flags) addRegistration(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.register, "register-webhook", true,
-		"Tell the API server where the admission server is: change the MutatingWebhookConfiguration, or create "+
-			"it where that is granted.")
+		"Register with the API server: update the MutatingWebhookConfiguration, or create it if the permissions allow that.")
 	fs.BoolVar(&f.byURL, "register-by-url", false,
 		"Register by --webhook-address and --webhook-port rather than by a Service.")
 	fs.StringVar(&f.webhookAddress, "webhook-address", "",
 		"Where the server is, as https://HOST; with --register-by-url.")
-	fs.StringVar(&f.webhookPort, "webhook-port", "", "The port there; with --register-by-url.")
-	fs.StringVar(&f.service, "webhook-service", "vpa-webhook", "The Service by which the server is registered.")
+	fs.StringVar(&f.webhookPort, "webhook-port", "", "The port of --webhook-address; with --register-by-url.")
+	fs.StringVar(&f.service, "webhook-service", "vpa-webhook", "The Service of the admission server.")
 	fs.IntVar(&f.timeoutSeconds, "webhook-timeout-seconds", defaultTimeoutSeconds,
-		"How long the API server waits for an answer before it goes on without; upstream's default is 30.")
+		"How long the API server waits for a response before it admits the pod unchanged; upstream's default is 30.")
 	fs.BoolVar(&f.fails, "webhook-failure-policy-fail", false,
-		"Let no pod be created while there is no answer. Use with caution.")
+		"Reject new pods while the admission server does not respond. Use with caution.")
 	fs.StringVar(&f.labels, "webhook-labels", "",
 		"Labels of the MutatingWebhookConfiguration, as key1:value1,key2:value2.")
 	fs.StringVar(&f.leaseName, "status-lease-name", "vpa-admission-controller",
-		"The Lease that tells the updater that the server answers.")
+		"The Lease by which the updater knows that the admission server runs.")
 	fs.StringVar(&f.leaseNamespace, "status-lease-namespace", "",
-		"The Lease's namespace; without it that of the environment's NAMESPACE, or kube-system.")
+		"The namespace of the Lease; without it, the environment variable NAMESPACE, or kube-system.")
 	fs.DurationVar(&f.leaseUpdateInterval, "status-lease-update-interval", 10*time.Second,
-		"How often the Lease is renewed; well below the updater's --admission-controller-status-lease-timeout.")
+		"How often the Lease is renewed. It must be well below the updater's --admission-controller-status-lease-timeout.")
 }
 
 // ownNamespace is where nothing says what the server's namespace is.

@@ -29,45 +29,42 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 )
 
-const adviseLong = `Advise finds mistakes of autoscalers and of what they scale, in files or on a cluster.
+const adviseLong = `Advise finds mistakes in autoscalers and their workloads, in files or on a cluster.
 
 Use it in a pipeline before manifests are applied, and on a cluster before a load shows what is
 wrong.
 
-It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers and
-their targets for problems that autoscaling guides warn about, and for what the API
-server refuses. Argo's Rollouts are targets too, and KEDA's ScaledObjects are HPAs.
-What it does not examine it names. Each finding has an
-object, a field, a reason and, where there is one, the patch that fixes it. What a rule
-says of HPAs it says of WorkloadAutoscalers. docs/reference/advice.md explains every rule.
+It checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers and their targets
+for problems that autoscaling guides warn about, and for errors that the API server would refuse.
+Argo's Rollouts are targets too. KEDA's ScaledObjects and WorkloadAutoscalers are checked like
+HPAs. Each finding has an object, a field, a reason and, if there is one, the patch that fixes
+it. Advise also lists what it does not examine. docs/reference/advice.md explains every rule.
 
-An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
-cluster it reads with your rights; rules that need what you may not read are left
-out and named. What containers use is taken from metrics.k8s.io, which shows one
-moment only, or from --usage. The load of earlier days, of which it proposes
-schedules, is taken from --history or --prometheus-address, and on a cluster
-otherwise from what Plimsoll's controller recorded.
+The annotation plimsoll.dev/ignore of an object lists rules to skip. On a cluster advise reads
+with your permissions; rules that need more are skipped and listed. The usage of containers comes
+from metrics.k8s.io, which shows one moment only, or from --usage. The load of earlier days, for
+proposed schedules, comes from --history or --prometheus-address; otherwise, on a cluster, from
+the record of Plimsoll's controller.
 
-What cannot be read of the files, such as a template that was not rendered, is a
-finding of level warning, and the rest is looked at.
+A part of a file that cannot be read, such as a template that was not rendered, is a finding of
+level warning. The rest is checked.
 
-It ends with exit status 0; with 1 if there is a finding of the level of --fail-on or
-above, or an error: also if nothing at all can be read; with 2 if the command line
-cannot work.`
+The exit status is 0; 1 if there is a finding of the level of --fail-on or above, or an error,
+also if nothing can be read; 2 if the command line is invalid.`
 
-const adviseExample = `  # Look at a folder of manifests, and fail a pipeline on errors and warnings
+const adviseExample = `  # Check a folder of manifests, and fail a pipeline on errors and warnings
   plimsoll advise -f deploy/ --fail-on=warning
 
-  # Look at what a chart makes
+  # Check the output of a chart
   helm template web ./chart | plimsoll advise -f -
 
-  # Look at a namespace, with a week of usage
+  # Check a namespace, with a week of usage
   plimsoll advise -n shop --usage week.csv
 
   # Propose schedules from the load of the last three weeks
   plimsoll advise -n shop --rules=recurring-jump --prometheus-address=http://prometheus.monitoring.svc:9090
 
-  # Look for two things on the whole cluster, or for all but one
+  # Check two rules on the whole cluster, or all but one
   plimsoll advise -A --rules=missing-request,two-autoscalers
   plimsoll advise -A --rules=-single-replica
 
@@ -100,7 +97,7 @@ func Command(version string) *cobra.Command {
 	o := adviseOptions{kube: genericclioptions.NewConfigFlags(true), version: version}
 	cmd := &cobra.Command{
 		Use:     "advise [-f FILES | -n NAMESPACE | -A]",
-		Short:   "Find what is wrong with autoscalers and what they scale, and how to mend it",
+		Short:   "Find problems of autoscalers and their workloads, and how to fix them",
 		Long:    adviseLong,
 		Example: adviseExample,
 		Args:    cobra.NoArgs,
@@ -115,9 +112,9 @@ func Command(version string) *cobra.Command {
 	fs.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "look at the whole cluster")
 	fs.StringVarP(&o.output, "output", "o", "text", "text, json or sarif (2.1.0)")
 	fs.StringVar(&o.failOn, "fail-on", "error",
-		"the lowest level that makes the exit status 1: error, warning, advice or never")
-	fs.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
-	fs.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
+		"exit with status 1 at findings of this level or higher: error, warning, advice or never")
+	fs.StringSliceVar(&o.rules, "rules", nil, "the rules to check; with - before each, the rules to skip")
+	fs.StringVar(&o.usage, "usage", "", "CSV file of the usage of containers: time,namespace,pod,container,cpu,memory")
 	o.history.add(fs)
 	flags.AddFinder(fs, &o.finder)
 	o.kube.AddFlags(fs)
@@ -134,7 +131,7 @@ func (o *adviseOptions) run(ctx context.Context) error {
 		return cmderror.Usage(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- o.look(ctx, chosen) }()
+	go func() { done <- o.check(ctx, chosen) }()
 	return o.await(ctx, done)
 }
 
@@ -144,8 +141,7 @@ const (
 	nextProgress  = 10 * time.Second
 )
 
-// await waits for the end, or for whoever has enough: reading and looking are of one
-// piece, and end with the process.
+// await waits for the end or for Ctrl-C. Reading and checking cannot be interrupted: they end with the process.
 func (o *adviseOptions) await(ctx context.Context, done <-chan error) error {
 	timer := time.NewTimer(firstProgress)
 	defer timer.Stop()
@@ -165,7 +161,7 @@ func (o *adviseOptions) await(ctx context.Context, done <-chan error) error {
 	}
 }
 
-func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
+func (o *adviseOptions) check(ctx context.Context, chosen []*rules.Rule) error {
 	o.doing.Store("reading")
 	c, why, err := o.read(ctx)
 	if err != nil {
@@ -191,12 +187,12 @@ func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
 	o.doing.Store(fmt.Sprintf("looking at %d objects", c.Objects))
 	report := rules.Run(c, chosen)
 	if why != "" {
-		sayWhyNoUsage(&report, why)
+		noteMissingUsage(&report, why)
 	}
 	if err := o.print(&report, chosen); err != nil {
 		return err
 	}
-	return o.judge(&report)
+	return o.fail(&report)
 }
 
 func (o *adviseOptions) validate() ([]*rules.Rule, error) {
@@ -315,8 +311,8 @@ func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, s
 	return c, why, nil
 }
 
-// sayWhyNoUsage gives the rules that lack usage the cause.
-func sayWhyNoUsage(report *rules.Report, why string) {
+// noteMissingUsage gives the rules that lack usage the cause.
+func noteMissingUsage(report *rules.Report, why string) {
 	for i := range report.Skipped {
 		if r := report.Skipped[i].Rule; r.NeedsUsage || r.NeedsHistory {
 			report.Skipped[i].Why = why
@@ -337,8 +333,8 @@ func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error 
 // never is no level of --fail-on.
 const never = "never"
 
-// judge is an error if a finding is as bad as --fail-on says.
-func (o *adviseOptions) judge(report *rules.Report) error {
+// fail returns an error if a finding has the level of --fail-on or above.
+func (o *adviseOptions) fail(report *rules.Report) error {
 	worst, found := report.Worst()
 	if o.failOn == never || !found {
 		return nil

@@ -46,10 +46,10 @@ func (h *historyOptions) add(fs *pflag.FlagSet) {
 		"CSV file of the load of earlier days, timestamp,value: [[NAMESPACE/]NAME=]FILE, with the name of the autoscaler "+
 			"if there are several. Can be repeated.")
 	fs.Float64Var(&h.podCapacity, "pod-capacity", 0,
-		"The load of --history, in its own units, that one pod serves at 100 % of its CPU request. By default the load's "+
-			"peak asks for 70 % of maxReplicas.")
+		"The load of --history, in its own units, that one pod serves at 100 % of its CPU request. By default the peak of "+
+			"the load needs 70 % of maxReplicas.")
 	fs.DurationVar(&h.startUp, "startup-time", 0,
-		"From asking for a pod until it is ready; by default what a cluster's pods took, or else 1m.")
+		"The time from a scale-up until a new pod is ready; by default the time that the cluster's pods took, otherwise 1m.")
 	fs.StringVar(&h.timeZone, "time-zone", "Etc/UTC",
 		"The time zone of proposed schedules, by its name in the IANA database.")
 	h.prometheus.Config = prometheushistory.DefaultConfig()
@@ -57,7 +57,7 @@ func (h *historyOptions) add(fs *pflag.FlagSet) {
 	h.prometheus.Config.Address, h.prometheus.Config.Job = "", ""
 	h.prometheus.Add(fs)
 	h.prometheus.AddLoad(fs)
-	fs.StringVar(&h.length, "history-length", "21d", "How far back Prometheus is asked.")
+	fs.StringVar(&h.length, "history-length", "21d", "How far back Prometheus is queried.")
 }
 
 func (h *historyOptions) validate() error {

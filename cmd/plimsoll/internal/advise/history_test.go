@@ -155,7 +155,7 @@ func TestHistoryInPrometheus(t *testing.T) {
 		}
 		got := found(t, out)
 		if len(got) != 1 || !strings.Contains(got[name], "CPU use in Prometheus") ||
-			!strings.Contains(got[name], "start: 57 8 * * *") || strings.Count(out, " is not known: ") != 1 {
+			!strings.Contains(got[name], "start: 57 8 * * *") || strings.Count(out, " could not be read: ") != 1 {
 			t.Errorf("%s: %s", name, out)
 		}
 	}

@@ -39,7 +39,7 @@ func (o *adviseOptions) readPrometheus(ctx context.Context, c *objects.Collectio
 			return context.Cause(ctx)
 		case err != nil:
 			o.unknown = append(o.unknown,
-				fmt.Sprintf("The load of %s %s/%s is not known: %v", a.Noun(), a.Namespace, a.Name, err))
+				fmt.Sprintf("The load of %s %s/%s could not be read: %v", a.Noun(), a.Namespace, a.Name, err))
 		default:
 			remember(c, a, l)
 		}

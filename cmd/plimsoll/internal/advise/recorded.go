@@ -40,7 +40,7 @@ func (o *adviseOptions) readRecorded(ctx context.Context, c *objects.Collection)
 		}
 		if asked++; asked > mostLoads {
 			o.unknown = append(o.unknown, fmt.Sprintf(
-				"The recorded load was read of the first %d autoscalers alone; choose a namespace.", mostLoads))
+				"Only the recorded load of the first %d autoscalers was read; choose a namespace.", mostLoads))
 			break
 		}
 		o.doing.Store(fmt.Sprintf("reading the recorded load of %s (%d of %d)", a.Describe(), asked, len(c.Horizontals)))
@@ -56,7 +56,8 @@ func (o *adviseOptions) readRecorded(ctx context.Context, c *objects.Collection)
 		}
 	}
 	if failed > 0 {
-		o.unknown = append(o.unknown, fmt.Sprintf("The recorded load of %d of %d autoscalers is not known; of the first: %v",
+		o.unknown = append(o.unknown, fmt.Sprintf("The recorded load of %d of %d autoscalers could not be read; the first "+
+			"error: %v",
 			failed, len(c.Horizontals), first))
 	}
 	return nil

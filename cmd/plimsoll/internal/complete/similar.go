@@ -26,8 +26,8 @@ func Similar(ctx context.Context, config *rest.Config, err error) error {
 	if !errors.As(err, &found) || found.Missing == nil {
 		return err
 	}
-	kind, isKnown := names.Of(found.Missing.Resource)
-	if !isKnown {
+	kind, ok := names.Of(found.Missing.Resource)
+	if !ok {
 		return err
 	}
 	all, readErr := names.List(ctx, config, names.Query{Kind: kind, Namespace: found.Missing.Namespace,

@@ -17,9 +17,9 @@ func Command() *cobra.Command {
 
 Use it through the manifests in config/, which start it with two replicas and with the
 permissions that it needs. By default it acts on WorkloadAutoscalers, on HPAs on which no other
-controller acts, and on VerticalPodAutoscalers once their definitions are installed. Flags of
-kube-controller-manager and of upstream's vertical autoscaler have their names and defaults
-(docs/migrate.md has those that differ).`,
+controller acts, and on VerticalPodAutoscalers once their definitions are installed. Flags that
+kube-controller-manager and upstream's vertical autoscaler have too keep their names and defaults
+(docs/migrate.md lists the exceptions).`,
 		Example: `  # Compare with kube-controller-manager on a kubeconfig's cluster, and write nothing about HPAs
   plimsoll controller --kubeconfig=$HOME/.kube/config --leader-elect=false \
     --components=horizontal --horizontal-pod-autoscalers=shadow
@@ -39,7 +39,7 @@ kube-controller-manager and of upstream's vertical autoscaler have their names a
 			}
 			log := given.common.Logger(cmd.ErrOrStderr())
 			if ignored := flags.Ignored(cmd.Flags()); len(ignored) > 0 {
-				log.Info("these flags change nothing", "flags", ignored)
+				log.Info("these flags have no effect", "flags", ignored)
 			}
 			return controller.Run(cmd.Context(), given.Config(), log)
 		},

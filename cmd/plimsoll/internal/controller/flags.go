@@ -68,16 +68,16 @@ func (f *Flags) addUpstream(fs *pflag.FlagSet) {
 
 func (f *Flags) addProcess(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.config.Components, "components", controller.Components(),
-		"What runs in this process: horizontal decides HPAs and WorkloadAutoscalers, recommender and updater "+
-			"VerticalPodAutoscalers once their definitions are installed. Without the last two where another vertical "+
-			"autoscaler runs: two must not work on the same objects.")
+		"The components of this process: horizontal scales the targets of HPAs and WorkloadAutoscalers; recommender and "+
+			"updater serve VerticalPodAutoscalers once their definitions are installed. Leave out the last two if another "+
+			"vertical autoscaler runs: two must not act on the same objects.")
 	flags.AddValues(fs, "components", flags.Values{All: controller.Components(), IsList: true})
-	f.common.Add(fs, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
+	f.common.Add(fs, "Verbosity of the log: 0 logs each change of scale, 1 each decision.")
 	f.common.AddLogFormat(fs)
 	fs.Float32Var(&f.config.API.QPS, "kube-api-qps", 0,
-		"QPS to use while talking with the API server; 0 for no limit on this side.")
+		"QPS to use while talking with the API server; 0 for no client-side limit.")
 	fs.IntVar(&f.config.API.Burst, "kube-api-burst", 0,
-		"Burst to use while talking with the API server, with --kube-api-qps; twice that without it.")
+		"Burst to use while talking with the API server, with --kube-api-qps; by default twice the QPS.")
 	fs.StringVar(&f.config.MetricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
 	fs.StringVar(&f.config.HealthAddress, "health-probe-bind-address", ":8081",
 		"The address of /healthz and /readyz; 0 for none.")
@@ -92,19 +92,18 @@ func (f *Flags) addElection(fs *pflag.FlagSet) {
 		Enabled: true, ResourceNamespace: controller.DefaultLeaseNamespace,
 	}
 	flags.AddLeaderElection(fs, &f.config.LeaderElection)
-	fs.Lookup("leader-elect-resource-name").Usage = "The name of the Lease. Without it plimsoll-controller; where " +
+	fs.Lookup("leader-elect-resource-name").Usage = "The name of the Lease. By default plimsoll-controller; if " +
 		"horizontal is not among --components, plimsoll-recommender or plimsoll-updater."
 }
 
 func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	const prefix = "horizontal-pod-autoscaler-"
 	fs.Int32Var(&f.workers, "concurrent-horizontal-pod-autoscaler-syncs", 5,
-		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. One that waits "+
-			"for a metrics API does not count.")
+		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. Objects that wait for a "+
+			"metrics API do not count.")
 	fs.DurationVar(&f.config.SyncPeriod, prefix+"sync-period", 15*time.Second,
-		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time without a decision. New "+
-			"samples of kubelets, "+
-			"and pods and counts that change, lead to decisions between.")
+		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time between two decisions. "+
+			"New samples, and changes of pods or replica counts, trigger decisions earlier.")
 	fs.DurationVar(&f.config.Options.DownscaleStabilization, prefix+"downscale-stabilization",
 		f.config.Options.DownscaleStabilization,
 		"The period for which autoscaler will look backwards and not scale down below any recommendation it "+
@@ -119,36 +118,37 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		f.config.Options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
 	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
-		"How often status is written for its numbers alone; a change of replicas or conditions is written at "+
-			"once. 0 writes each change.")
+		"How often status is written when only its numbers change. Changes of replicas or conditions are written at once. "+
+			"0 writes each change.")
 	fs.DurationVar(&f.config.EventInterval, "event-interval", 14*time.Second,
-		"How long a warning that says the same about an object is not repeated. 0 repeats each.")
+		"How long an equal warning event about an object is suppressed. 0 repeats each.")
 	fs.StringVar(&f.divergences, "divergences", "default",
-		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
+		"Differences from kube-controller-manager that are in force: default, none, or comma-separated names "+
 			"(docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "divergences", horizontaldivergence.All())
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
-		"What becomes of HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on all, "+
-			"and pauses where another controller writes the status. shadow decides, compares with the other controller "+
-			"in log and metrics, and writes nothing. ignore decides none. WorkloadAutoscalers are acted on in each mode.")
+		"How Plimsoll treats HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on "+
+			"all, and pauses on those whose status another controller writes. shadow decides, compares with the other "+
+			"controller in log and metrics, and writes nothing. ignore does not decide. Plimsoll acts on WorkloadAutoscalers "+
+			"in each mode.")
 	flags.AddValues(fs, "horizontal-pod-autoscalers", flags.Values{All: f.config.HPAs.Names()})
 	fs.DurationVar(&f.config.TakeoverDelay, "horizontal-pod-autoscaler-takeover-delay", controller.DefaultTakeoverDelay,
-		"With --horizontal-pod-autoscalers=auto or act: how long another controller must have written no status of an HPA "+
-			"before Plimsoll acts on it. With auto it should be several times the other controller's sync period.")
+		"With --horizontal-pod-autoscalers=auto or act: Plimsoll acts on an HPA once no other controller has written its "+
+			"status for this long. With auto it should be several times the other controller's sync period.")
 }
 
 func (f *Flags) addLearning(fs *pflag.FlagSet) {
 	const prefix = "horizontal-pod-autoscaler-"
 	fs.StringVar(&f.forecast, prefix+"forecast", f.config.Options.Forecast.String(),
-		"What becomes of forecasts of the load, where a WorkloadAutoscaler has no spec.forecast and an HPA no annotation "+
-			observehorizontal.ForecastAnnotation+". Off learns nothing. Preview shows what a forecast would do. Active "+
-			"raises the replica count before the load comes, where that has been worth it (docs/forecast.md).")
+		"The mode of forecasts for a WorkloadAutoscaler without spec.forecast and an HPA without annotation "+
+			observehorizontal.ForecastAnnotation+". Off learns nothing. Preview shows what a forecast would do. Active raises "+
+			"the replica count before the load comes, if that was worth it on earlier days (docs/forecast.md).")
 	flags.AddValues(fs, prefix+"forecast", flags.Values{All: []string{
 		forecast.Off.String(), forecast.Preview.String(), forecast.Active.String(),
 	}})
 	fs.BoolVar(&f.config.Checkpoints, "autoscaler-checkpoints", true,
-		"Keep what was learnt of the load of each HPA and WorkloadAutoscaler in AutoscalerCheckpoints, written once an "+
-			"hour, so that a restart does not lose it.")
+		"Save the learnt load of each HPA and WorkloadAutoscaler in an AutoscalerCheckpoint once an hour, so that it "+
+			"survives restarts.")
 	f.past.add(fs)
 }
 

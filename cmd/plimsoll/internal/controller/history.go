@@ -31,20 +31,19 @@ func (f *historyFlags) add(fs *pflag.FlagSet) {
 	c := &f.prometheus.Config
 	*c = prometheushistory.DefaultConfig()
 	fs.StringVar(&f.storage, "storage", "checkpoint",
-		"Where history comes from at the start: checkpoint, or prometheus. With prometheus no checkpoints are "+
-			"read or written.")
+		"The source of history at the start: checkpoint, or prometheus. With prometheus no checkpoints are read or written.")
 	flags.AddValues(fs, "storage", flags.Values{All: []string{"checkpoint", "prometheus"}})
 	f.prometheus.Add(fs)
-	fs.StringVar(&f.length, "history-length", "8d", "How far back Prometheus is asked.")
+	fs.StringVar(&f.length, "history-length", "8d", "How far back Prometheus is queried.")
 	fs.StringVar(&f.resolution, "history-resolution", "1h",
-		"How far apart the samples lie that Prometheus is asked for.")
+		"The resolution of the samples that are queried from Prometheus.")
 	fs.StringVar(&c.MemoryMetric, "history-memory-metric", c.MemoryMetric, "The metric of memory use in Prometheus.")
-	fs.StringVar(&c.PodLabels, "metric-for-pod-labels", c.PodLabels, "The metric whose labels are those of pods.")
+	fs.StringVar(&c.PodLabels, "metric-for-pod-labels", c.PodLabels, "The metric that has the labels of pods.")
 	fs.StringVar(&c.PodLabelPrefix, "pod-label-prefix", c.PodLabelPrefix,
-		"What stands before the names of pods' labels there.")
+		"The prefix of the names of pod labels in that metric.")
 	fs.StringVar(&c.PodNamespaceLabel, "pod-namespace-label", c.PodNamespaceLabel,
-		"The label with the namespace there.")
-	fs.StringVar(&c.PodNameLabel, "pod-name-label", c.PodNameLabel, "The label with the pod's name there.")
+		"The label with the namespace in that metric.")
+	fs.StringVar(&c.PodNameLabel, "pod-name-label", c.PodNameLabel, "The label with the pod's name in that metric.")
 }
 
 // LoadHistory makes a client of Prometheus for past loads, by the same flags as the recommender's.

@@ -26,10 +26,10 @@ const pastPrefix = "autoscaler-history-"
 
 func (f *pastFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.isRead, pastPrefix+"from-prometheus", false,
-		"Begin the history and the forecast of an HPA or WorkloadAutoscaler with the CPU load that Prometheus knows of the "+
-			"time before, where no checkpoint has the 30 hours that a forecast needs. --prometheus-address and the flags "+
-			"with it say where (docs/forecast.md).")
-	fs.StringVar(&f.length, pastPrefix+"length", "14d", "How far back Prometheus is asked for that.")
+		"Start the load history and the forecast of an HPA or WorkloadAutoscaler with the past CPU load from Prometheus, "+
+			"if its checkpoint has less than the 30 hours that a forecast needs. --prometheus-address and its related flags "+
+			"name the server (docs/forecast.md).")
+	fs.StringVar(&f.length, pastPrefix+"length", "14d", "How far back Prometheus is queried for that history.")
 }
 
 // validate makes the client, if one is asked for. It has the recommender's flags of Prometheus.
@@ -44,7 +44,6 @@ func (f *pastFlags) validate(check flags.Check, recommender *recommenderFlags) {
 	f.client = recommender.LoadHistory(check)
 }
 
-// set sets what they mean.
 func (f *pastFlags) set(c *controller.Config) {
 	if f.client != nil {
 		c.Past, c.PastLength = f.client, f.lasts

@@ -57,16 +57,15 @@ type recommenderFlags struct {
 // Add adds those of the recommender alone.
 func (f *recommenderFlags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.name, "recommender-name", "default",
-		"Recommend for the objects that name this recommender; as \"default\" also for those that name none.")
+		"The name of this recommender. It serves the objects that name it; \"default\" also serves those that name none.")
 	fs.DurationVar(&f.interval, "recommender-interval", time.Minute, "How often recommendations are computed.")
 	fs.DurationVar(&f.checkpointsGC, "checkpoints-gc-interval", 10*time.Minute,
-		"How often checkpoints are deleted whose object or container is gone.")
+		"How often orphaned checkpoints are deleted.")
 	fs.DurationVar(&f.checkpointsTimeout, "checkpoints-timeout", time.Minute,
-		"How long writing checkpoints may take at the end of the process.")
-	fs.IntVar(&f.workers, "update-worker-count", 10, "How many statuses and checkpoints are written at a time.")
+		"The timeout of writing checkpoints when the process ends.")
+	fs.IntVar(&f.workers, "update-worker-count", 10, "How many statuses and checkpoints are written concurrently.")
 	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
-		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It "+
-			"is reported either way.")
+		"Count CPU that a container did not get, because of its limit or a busy node, as demand. It is reported either way.")
 	f.addFormula(fs)
 	f.addHistory(fs)
 }
@@ -77,61 +76,61 @@ var conflictModes = flags.Values{All: []string{conflict.Skip.String(), conflict.
 // AddShared adds those about the recommender and the updater.
 func (f *recommenderFlags) AddShared(fs *pflag.FlagSet) {
 	fs.StringVar(&f.namespace, "vpa-object-namespace", "",
-		"The one namespace of vertical autoscalers that is looked at; all without it.")
+		"The one namespace whose vertical autoscalers are served; without it, all.")
 	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
-		"Namespaces, with commas between, whose vertical autoscalers are left alone.")
+		"Comma-separated namespaces whose vertical autoscalers are ignored.")
 	fs.StringToStringVar(&f.gates, "feature-gates", nil,
-		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or "+
-			"=false. All are off by default.")
+		"Upstream's feature gates, comma-separated: CPUStartupBoost, InPlace, PerVPAConfig, each =true or =false. All are "+
+			"off by default.")
 	fs.StringVar(&f.divergences, "vertical-divergences", "default",
-		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
-			"between (docs/reference/divergences.md).")
+		"Differences from upstream's vertical autoscaler that are in force: default, none, or comma-separated names "+
+			"(docs/reference/divergences.md).")
 	flags.AddDivergences(fs, "vertical-divergences", verticaldivergence.All())
 	fs.StringVar((*string)(&f.Conflict), "vertical-conflict", conflict.Skip.String(),
-		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves "+
-			"it alone, allow does not.")
+		"What to do with a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves it unchanged, "+
+			"allow changes it.")
 	flags.AddValues(fs, "vertical-conflict", conflictModes)
 }
 
 func (f *recommenderFlags) addFormula(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.margin, "recommendation-margin-fraction", 0.15,
-		"What is added to the percentiles of use, as a fraction of them.")
-	fs.Float64Var(&f.minCPUMilli, "pod-recommendation-min-cpu-millicores", 25, "The least CPU for a pod.")
-	fs.Float64Var(&f.minMemoryMiB, "pod-recommendation-min-memory-mb", 250, "The least memory for a pod, in MiB.")
+		"The safety margin that is added to the percentiles of usage, as a fraction.")
+	fs.Float64Var(&f.minCPUMilli, "pod-recommendation-min-cpu-millicores", 25, "The minimum CPU of a pod.")
+	fs.Float64Var(&f.minMemoryMiB, "pod-recommendation-min-memory-mb", 250, "The minimum memory of a pod, in MiB.")
 	for r := range vertical.Resource(vertical.Resources) {
 		fs.Float64Var(&f.target[r], "target-"+r.String()+"-percentile", 0.9,
-			"The percentile of use that the target is made of.")
+			"The percentile of usage for the target.")
 		fs.Float64Var(&f.lower[r], "recommendation-lower-bound-"+r.String()+"-percentile", 0.5,
-			"The percentile of use that the lower bound is made of.")
+			"The percentile of usage for the lower bound.")
 		fs.Float64Var(&f.upper[r], "recommendation-upper-bound-"+r.String()+"-percentile", 0.95,
-			"The percentile of use that the upper bound is made of.")
+			"The percentile of usage for the upper bound.")
 		fs.DurationVar(&f.confidence[r], "confidence-interval-"+r.String(), 24*time.Hour,
-			"The length of history at which the upper bound is the double of what use says.")
+			"With this much history, the upper bound is twice the percentile of usage.")
 		fs.DurationVar(&f.halfLife[r], r.String()+"-histogram-decay-half-life", 24*time.Hour,
-			"After how long a sample counts half.")
+			"The time after which the weight of a sample halves.")
 	}
 	fs.BoolVar(&f.humanize, "humanize-memory", false,
 		"Print memory with a unit and two decimals. Deprecated: use --round-memory-bytes.")
-	fs.IntVar(&f.roundCPU, "round-cpu-millicores", 1, "Round CPU up to a multiple of this.")
-	fs.IntVar(&f.roundMemory, "round-memory-bytes", 1, "Round memory up to a multiple of this.")
+	fs.IntVar(&f.roundCPU, "round-cpu-millicores", 1, "Round CPU up to a multiple of this value.")
+	fs.IntVar(&f.roundMemory, "round-memory-bytes", 1, "Round memory up to a multiple of this value.")
 	fs.BoolVar(&f.integerCPU, "cpu-integer-post-processor-enabled", false,
 		"Round CPU up to whole cores for containers whose object has the annotation "+
 			"vpa-post-processor.kubernetes.io/NAME_integerCPU.")
 	fs.Var(&f.maxCPU, "container-recommendation-max-allowed-cpu",
-		"The most CPU for a container whose object sets no maxAllowed.")
+		"The maximum CPU of a container whose object sets no maxAllowed.")
 	fs.Var(&f.maxMemory, "container-recommendation-max-allowed-memory",
-		"The most memory for a container whose object sets no maxAllowed.")
+		"The maximum memory of a container whose object sets no maxAllowed.")
 }
 
 func (f *recommenderFlags) addHistory(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.memoryInterval, "memory-aggregation-interval", 24*time.Hour,
-		"The length of time that has one memory peak.")
+		"The length of the intervals whose memory peaks are recorded.")
 	fs.Int64Var(&f.memoryCount, "memory-aggregation-interval-count", 8,
-		"After how many of these a container without samples is forgotten.")
+		"The number of these intervals without samples after which a container is forgotten.")
 	fs.Float64Var(&f.bumpUpRatio, "oom-bump-up-ratio", 1.2,
-		"What memory is multiplied by after a container ran out of it.")
+		"The factor by which memory is raised after a container ran out of it.")
 	fs.Float64Var(&f.minBumpUp, "oom-min-bump-up-bytes", 100<<20,
-		"By how much memory is raised at least after a container ran out of it.")
+		"The minimum by which memory is raised after a container ran out of it.")
 }
 
 // Validate names every flag that has a value which cannot work.

@@ -11,20 +11,18 @@ import (
 func (f *Flags) addSurge(fs *pflag.FlagSet) {
 	s := &f.config.Options.Surge
 	fs.DurationVar(&s.Window, "surge-window", s.Window,
-		"How far back the samples may reach by which the last few seconds of CPU use ask for more replicas; 0 leaves "+
-			"everything to the "+
-			"average over 15 s. It needs samples of the kubelets, and only ever asks for more.")
+		"The length of the surge window: samples of the last few seconds that may raise the replica count before the "+
+			"average over 15 s does. It needs samples of kubelets and never lowers the count. 0 switches it off.")
 	fs.Float64Var(&s.SteepFactor, "surge-steep-factor", s.SteepFactor,
-		"Two samples in a row above this many times the target are a surge. The lower one says how many "+
-			"replicas are asked for.")
+		"Two samples in a row above this many times the target are a surge. The lower one determines the proposed replica "+
+			"count.")
 	fs.Float64Var(&s.Margin, "surge-margin", s.Margin,
-		"Three samples in a row above this many times the target are a surge, and at least half of the pods "+
-			"must be above it. "+
-			"Nearer to 1 noise is taken for a surge.")
+		"Three samples in a row above this many times the target are a surge, if at least half of the pods are above it. "+
+			"Values near 1 take noise for surges.")
 	fs.Var((*flags.MilliCPU)(&s.LeastCPUMilli), "surge-least-cpu",
-		"The CPU that pods must use on average for a surge; below it, many times the target is little.")
+		"The CPU that pods must use on average for a surge. Less is noise, even if it is many times the target.")
 	fs.DurationVar(&s.ReadyFor, "surge-ready-for", s.ReadyFor,
-		"How long pods must have been ready before the samples that count for a surge begin: starting costs CPU, too.")
+		"How long a pod must have been ready before its samples count for a surge: starting costs CPU, too.")
 }
 
 func (f *Flags) validateSurge(check flags.Check) {

@@ -40,39 +40,39 @@ const prefix = "updater-"
 // Add adds them.
 func (f *updaterFlags) Add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.interval, "updater-interval", time.Minute,
-		"How often the updater looks at all pods, and how long it may take.")
+		"How often the updater runs, and its time limit.")
 	fs.IntVar(&f.minReplicas, prefix+"min-replicas", 2,
-		"How many pods a workload must have for one of them to be evicted.")
+		"The minimum number of pods of a workload for an eviction.")
 	fs.Float64Var(&f.tolerance, prefix+"eviction-tolerance", 0.5,
-		"The part of a workload's pods that may be evicted at a time, if that is more than one.")
+		"The fraction of a workload's pods that may be evicted at a time, if that is more than one pod.")
 	fs.Float64Var(&f.rate, prefix+"eviction-rate-limit", -1,
-		"How many pods may be evicted per second, and resized; 0 or -1 is no limit.")
+		"How many pods may be evicted or resized per second; 0 or -1 for no limit.")
 	fs.IntVar(&f.burst, prefix+"eviction-rate-burst", 1, "How many pods may be evicted at once under --"+prefix+
 		"eviction-rate-limit.")
 	fs.Float64Var(&f.maxPercent, prefix+"max-eviction-percent", 10,
-		"The part, in percent, of all pods with a VerticalPodAutoscaler that "+
-			"may be evicted within --"+prefix+"max-eviction-window, or ten pods if that is less; 0 is no limit.")
-	fs.DurationVar(&f.maxWindow, prefix+"max-eviction-window", 10*time.Minute, "The time that --"+prefix+
-		"max-eviction-percent is about.")
+		"The percentage of all pods with a VerticalPodAutoscaler that may be evicted within --"+prefix+
+			"max-eviction-window, but at least ten pods; 0 for no limit.")
+	fs.DurationVar(&f.maxWindow, prefix+"max-eviction-window", 10*time.Minute, "The window of --"+prefix+
+		"max-eviction-percent.")
 	fs.BoolVar(&f.useStatus, prefix+"use-admission-controller-status", true,
-		"Change pods only while the admission controller, which gives new pods their requests, renews its Lease.")
+		"Change pods only while the admission controller, which sets the requests of new pods, renews its Lease.")
 	fs.StringVar(&f.lease.Name, prefix+"admission-controller-status-lease-name", "vpa-admission-controller",
 		"The name of that Lease.")
 	fs.StringVar(&f.lease.Namespace, prefix+"admission-controller-status-lease-namespace", "",
-		"The namespace of that Lease; the environment's NAMESPACE without it, or kube-system.")
+		"The namespace of that Lease; without it, the environment variable NAMESPACE, or kube-system.")
 	fs.DurationVar(&f.lease.Timeout, prefix+"admission-controller-status-lease-timeout", time.Minute,
-		"How old that Lease's last renewal may be.")
+		"The maximum age of that Lease's last renewal.")
 	fs.BoolVar(&f.skipBudget, prefix+"in-place-skip-disruption-budget", false,
-		"Resize pods in place however many others are away, if no container has to be restarted for it.")
+		"Ignore the disruption budget for resizes in place that restart no container.")
 	fs.Float64Var(&f.updateThreshold, prefix+"pod-update-threshold", 0.1,
-		"How far, as a part of them, requests within the recommended bounds must be from the target.")
+		"The minimum relative difference from the target for a change of requests within the recommended bounds.")
 	fs.DurationVar(&f.lifetime, prefix+"in-recommendation-bounds-eviction-lifetime-threshold", 12*time.Hour,
-		"How old pods with requests within the recommended bounds must be.")
+		"The minimum age of pods for a change of requests within the recommended bounds.")
 	fs.DurationVar(&f.afterOOM, prefix+"evict-after-oom-threshold", 10*time.Minute,
-		"A container that ran out of memory within this time of its start, and no longer ago than that, gets "+
-			"its recommendation at once.")
+		"A container that ran out of memory within this time after its start, and within this time before now, gets its "+
+			"recommendation at once.")
 	fs.IntVar(&f.boostSyncs, prefix+"concurrent-cpu-startup-boost-syncs", 1,
-		"How many start-up boosts are ended at a time.")
+		"How many start-up boosts are ended concurrently.")
 }
 
 // UpstreamNames are the names of upstream's updater, each with that of the same flag here, as far as they differ.

@@ -20,22 +20,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor/read"
 )
 
-const doctorLong = `Doctor examines a cluster and says of each thing whether it is as it should be, why it
-matters, and what to do.
+const doctorLong = `Doctor examines a cluster, and prints for each check the result, why it matters, and what to do.
 
-Use it before Plimsoll is installed and after, and when something does not scale.
+Use it before and after you install Plimsoll, and when something does not scale.
 
-It reads the cluster with your permissions and writes nothing. What you may not read
-is of level unknown, with the right that is missing. To read the kubelets' samples
-takes the right to get nodes/proxy; to examine the rights of Plimsoll's accounts, the
-right to create subjectaccessreviews. It reads at most ten kubelets.
+It reads the cluster with your permissions and writes nothing. If you may not read something,
+the finding has level unknown and names the missing permission. Reading the kubelets' samples
+needs get on nodes/proxy; examining the permissions of Plimsoll's accounts needs create on
+subjectaccessreviews. It reads at most ten kubelets.
 
 The checks:
 %s
-It ends with exit status 0; with 1 if there is a finding of the level of --fail-on or
-above; with 2 if the cluster could not be examined.`
+The exit status is 0; 1 if there is a finding of the level of --fail-on or above; 2 if the
+cluster could not be examined.`
 
-const doctorExample = `  # Is the cluster fit for Plimsoll, and is Plimsoll well?
+const doctorExample = `  # Is the cluster ready for Plimsoll, and is Plimsoll healthy?
   plimsoll doctor
 
   # Only what is wrong or could not be read
@@ -83,10 +82,10 @@ func Command(version string) *cobra.Command {
 	fs.StringVarP(&o.output, "output", "o", "text", "text, json or yaml")
 	flags.AddValues(fs, "output", flags.Values{All: outputs})
 	fs.StringVar(&o.failOn, "fail-on", doctor.Problem.String(),
-		"the lowest level that makes the exit status 1: problem, warning, unknown or never")
+		"exit with status 1 at findings of this level or higher: problem, warning, unknown or never")
 	flags.AddValues(fs, "fail-on", flags.Values{All: failOn})
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "leave out what is as it should be")
-	fs.DurationVar(&o.timeout, "check-timeout", 10*time.Second, "how long the API server may take to answer each question")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print only what needs attention")
+	fs.DurationVar(&o.timeout, "check-timeout", 10*time.Second, "how long the API server may take for each request")
 	fs.StringVar(&o.program.Namespace, "controller-namespace", "plimsoll-system", "the namespace of Plimsoll's controller")
 	fs.StringVar(&o.program.Lease, "controller-lease", "plimsoll-controller", "the name of its Lease")
 	o.kube.AddFlags(fs)
@@ -94,7 +93,6 @@ func Command(version string) *cobra.Command {
 	return cmd
 }
 
-// checks are their names, with what they examine.
 func checks() string {
 	var out strings.Builder
 	for _, check := range judge.All() {

@@ -22,19 +22,19 @@ import (
 
 const evaluateLong = `Evaluate decides offline what an autoscaler would do.
 
-Use it to see why a decision of the past came about, to compare with upstream's controller, and to
-send a decision to somebody who has no access to the cluster.
+Use it to understand a past decision, to compare with upstream's controller, and to share a
+decision with people who have no access to the cluster.
 
-The input is a stream of YAML or JSON documents. Each document is a v1 List and
-is one step: a HorizontalPodAutoscaler or a WorkloadAutoscaler, its Scale, pods, the answers of the
-metrics APIs, and a Snapshot (plimsoll.dev/v1alpha1) with the time. History is
-carried from step to step. Or a VerticalPodAutoscaler, its checkpoints, pods and a
-VerticalSnapshot: what is recommended, and what the updater's next pass does with
-each pod. plimsoll explain --save writes both. Each step is decided and printed as
-it is read.
+The input is a stream of YAML or JSON documents. Each document is a v1 List and is one step. A
+step of a HorizontalPodAutoscaler or WorkloadAutoscaler has the object, its Scale, its pods, the
+responses of the metrics APIs, and a Snapshot (plimsoll.dev/v1alpha1) with the time. A step of a
+VerticalPodAutoscaler has the object, its checkpoints, pods and a VerticalSnapshot; evaluate
+prints what is recommended, and what the updater's next pass does with each pod. History is
+carried from step to step. plimsoll explain --save writes both. Each step is decided and printed
+as it is read.
 
-The exit status is 0 if every step was decided, whatever the decision; 1 if the
-input cannot be read; 2 if the command line cannot work.`
+The exit status is 0 if every step was decided, with any result; 1 if the input cannot be read; 2
+if the command line is invalid.`
 
 const evaluateExample = `  # Explain each decision
   plimsoll evaluate -f snapshot.yaml
@@ -66,7 +66,7 @@ func Command() *cobra.Command {
 	flags.StringVarP(&o.file, "filename", "f", "", "the file with the steps; - is standard input")
 	flags.StringVarP(&o.output, "output", "o", "text", "text explains, json prints one object for each step")
 	flags.StringVar(&o.divergences, "divergences", "default",
-		"where to decide otherwise than upstream: none, default, or names separated by commas")
+		"differences from upstream that are in force: none, default, or comma-separated names")
 	commonflags.AddValues(flags, "output", commonflags.Values{All: outputs})
 	commonflags.AddDivergences(flags, "divergences", horizontaldivergence.All())
 	commonflags.AddDivergences(flags, "divergences", verticaldivergence.All())

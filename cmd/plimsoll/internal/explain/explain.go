@@ -27,25 +27,23 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests, and what
+const explainLong = `Explain prints why an autoscaler chose its replica count or its resource requests, and what
 comes next.
 
 Use it when a workload has more or fewer pods than you expect, or other requests, and before you
 change its autoscaler.
 
-For a HorizontalPodAutoscaler or a WorkloadAutoscaler: per metric the value, the
-target, the pods counted and set aside and the replica count that it asks for; then
-each limit in order, and which one binds. For a VerticalPodAutoscaler: how each
-recommendation came about, from samples to caps, and for each pod why it is changed
-or is not.
+For a HorizontalPodAutoscaler or a WorkloadAutoscaler it prints for each metric the value, the
+target, which pods count and the proposed replica count; then each limit in order, and which one
+binds. For a VerticalPodAutoscaler it prints how each recommendation came about, from samples to
+caps, and for each pod why it is changed or not.
 
-It works on any cluster. Where Plimsoll's controller decides, its history is read
-from the leader's pod (pods/portforward). Where kube-controller-manager does, its
-history is in nobody's API: what follows from status and events is said, and what
-cannot be known is said to be unknown.
+It works on any cluster. Where Plimsoll's controller decides, explain reads the history from the
+leader's pod (pods/portforward). kube-controller-manager shows its history in no API: explain
+then derives what status and events imply, and names what is unknown.
 
-The exit status is 0 if it was explained, 1 if the object or something else could not be
-read, 2 if the command line cannot work.`
+The exit status is 0 if the object was explained, 1 if something could not be read, 2 if the
+command line is invalid.`
 
 const explainExample = `  # Why does web have that many pods?
   plimsoll explain hpa/web -n shop
@@ -53,7 +51,7 @@ const explainExample = `  # Why does web have that many pods?
   # Which schedules and fallbacks are in force, and what comes next?
   plimsoll explain wla/web -n shop
 
-  # What was its load in the last hours, and what became of it?
+  # What were its load and replica counts in the last hours?
   plimsoll explain hpa/web -n shop --last 6h
 
   # What would a forecast have done in the last three weeks, if it had been turned on?
@@ -62,7 +60,7 @@ const explainExample = `  # Why does web have that many pods?
   # Why does the updater leave these pods alone?
   plimsoll explain vpa/web -n shop
 
-  # Save what the decision is made of, and decide again from the file; a vpa's too
+  # Save the inputs of the decision, and decide again from the file; also of a vpa
   plimsoll explain hpa/web -n shop --save web.yaml
   plimsoll explain --from web.yaml`
 
@@ -84,7 +82,7 @@ func Command() *cobra.Command {
 	o := explainOptions{kube: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "explain hpa/NAME | wla/NAME | vpa/NAME",
-		Short:   "Say why an autoscaler does what it does, and what comes next",
+		Short:   "Explain what an autoscaler does, why, and what comes next",
 		Long:    explainLong,
 		Example: explainExample,
 		Args:    cobra.MaximumNArgs(2),
@@ -95,20 +93,20 @@ func Command() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "text",
-		"text explains to people; json and yaml print one document for each explanation")
+		"text for people; json and yaml print one document for each explanation")
 	flags.StringVar(&o.save, "save", "",
-		"write what the decision is made of to this file, for plimsoll evaluate and --from")
+		"write the inputs of the decision to this file, for plimsoll evaluate and --from")
 	flags.StringVar(&o.from, "from", "",
 		"explain the steps of this file instead of a cluster's object; - is standard input")
-	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again and again, until Ctrl-C")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "repeat the explanation until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "name every pod that is set aside")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "name every pod that does not count")
 	flags.StringVar(&o.decider, "controller", "auto",
-		"who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
+		"the controller that decides on the object: plimsoll, kube-controller-manager, or auto to detect it")
 	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
 		"how often that controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
 	flags.DurationVar(&o.last, "last", 0,
-		"instead of the decision, show the load and the replica counts of the last so long, as 6h")
+		"instead of the decision, show the load and the replica counts of this last time, such as 6h")
 	o.forecast.add(flags)
 	commonflags.AddFinder(flags, &o.finder)
 	o.kube.AddFlags(flags)
@@ -138,7 +136,7 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	case o.period <= 0 || o.interval <= 0:
 		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
 	case o.from != "" && len(args) > 0:
-		return subject{}, errors.New("--from has the object already: name none")
+		return subject{}, errors.New("--from names the object: leave out the argument")
 	case o.from != "":
 		return subject{}, o.validateOther(observe.HorizontalPodAutoscaler)
 	}
@@ -148,7 +146,7 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 		if len(args) > 0 {
 			what = fmt.Sprintf("%q names no autoscaler", strings.Join(args, " "))
 		}
-		return subject{}, &cmderror.Error{What: what, Why: "say which object to explain: " + err.Error(),
+		return subject{}, &cmderror.Error{What: what, Why: "name the object to explain: " + err.Error(),
 			Next: "plimsoll explain hpa/NAME -n NAMESPACE", Cause: err}
 	}
 	return subject{kind: kind, name: name}, o.validateOther(kind)
@@ -184,7 +182,7 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	}
 	object := observe.Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: what.name}, Kind: what.kind}
 	for {
-		// Who watches ends it when they like, in the middle of an explanation too.
+		// With --watch, Ctrl-C may come in the middle of an explanation.
 		if err := o.explain(ctx, reader, object); !o.watch || err != nil && ctx.Err() == nil {
 			return complete.Similar(ctx, config, err)
 		}
@@ -255,7 +253,6 @@ func save(path string, encode func(io.Writer) error) error {
 	return nil
 }
 
-// replay explains what was saved.
 func (o *explainOptions) replay() error {
 	in, name := o.in, "standard input"
 	if o.from != "-" {

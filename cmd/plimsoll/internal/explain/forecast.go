@@ -32,7 +32,7 @@ func (f *forecastOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.isAsked, "forecast", false,
 		"instead of the decision, show what a forecast would have done on the past load, day by day")
 	fs.DurationVar(&f.startUp, "startup-time", 0,
-		"with --forecast, from a pod's creation until it is ready; by default what the pods took that are there")
+		"with --forecast, the time from a pod's creation until it is ready; by default the time that the present pods took")
 	f.prometheus.Config = prometheushistory.DefaultConfig()
 	// Containers that several jobs scrape count once. Without an address, what the controller has recorded is read.
 	f.prometheus.Config.Address, f.prometheus.Config.Job = "", ""
@@ -70,7 +70,7 @@ func (o *explainOptions) validateOther(kind observe.Kind) error {
 	case o.last != 0:
 		return errors.New("--forecast: it has its own --history-length: leave out --last")
 	case o.from != "" || o.save != "":
-		return errors.New("--forecast: a past load is in no file: leave out --from and --save")
+		return errors.New("--forecast reads the past load from a cluster: leave out --from and --save")
 	case kind == observe.VerticalPodAutoscaler:
 		return errors.New("--forecast: a vpa has none; name an hpa/NAME or a wla/NAME")
 	}

@@ -24,14 +24,13 @@ func (o *explainOptions) validateLast(kind observe.Kind) error {
 		return fmt.Errorf("--last: %v, want %v to %v, for which histories are kept", o.last, shortestLast,
 			loadhistory.LongestTimeline)
 	case o.from != "" || o.save != "":
-		return errors.New("--last: what was recorded is in no file: leave out --from and --save")
+		return errors.New("--last reads the recorded load from a cluster: leave out --from and --save")
 	case kind == observe.VerticalPodAutoscaler:
-		return errors.New("--last: of a vpa no load is recorded; name an hpa/NAME or a wla/NAME")
+		return errors.New("--last: no load is recorded of a vpa; name an hpa/NAME or a wla/NAME")
 	}
 	return nil
 }
 
-// showLast prints what was recorded of an object.
 func (o *explainOptions) showLast(ctx context.Context, reader *explainer.ClusterReader, object observe.Key) error {
 	report, err := reader.Report(ctx, object, o.last, time.Now())
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 // TestLastIsChecked: what --last cannot show is refused before anything is read.
 func TestLastIsChecked(t *testing.T) {
 	for args, want := range map[string]string{
-		"vpa/web --last=1h":             "of a vpa no load is recorded",
+		"vpa/web --last=1h":             "no load is recorded of a vpa",
 		"hpa/web --last=400h":           "want 10s to 360h",
 		"hpa/web --last=-1h":            "want 10s to 360h",
 		"hpa/web --last=1s":             "want 10s to 360h",
 		"hpa/web --last=1h --save=file": "leave out --from and --save",
 		"--last=1h --from=file":         "leave out --from and --save",
-		"--last=1h":                     "say which object",
+		"--last=1h":                     "name the object to explain",
 	} {
 		cmd := Command()
 		var out bytes.Buffer

@@ -26,8 +26,8 @@ func ParseAutoscaler(args []string) (kind observe.Kind, name string, err error) 
 		plural, name = args[0], args[1]
 	}
 	plural, _, _ = strings.Cut(strings.ToLower(plural), ".")
-	kind, isKnown := kinds[strings.TrimSuffix(plural, "s")]
-	if !isKnown || name == "" {
+	kind, ok := kinds[strings.TrimSuffix(plural, "s")]
+	if !ok || name == "" {
 		return kind, name, errAutoscaler
 	}
 	return kind, name, nil

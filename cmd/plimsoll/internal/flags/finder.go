@@ -12,5 +12,5 @@ func AddFinder(fs *pflag.FlagSet, f *leader.Finder) {
 	fs.StringVar(&f.Lease, "controller-lease", "plimsoll-controller", "the name of its Lease")
 	fs.IntVar(&f.Port, "controller-port", leader.DefaultPort, "the port of its --inspection-bind-address")
 	fs.StringVar(&f.Address, "controller-address", "",
-		"host:port of its --inspection-bind-address, where it does not run as a pod")
+		"host:port of its --inspection-bind-address, if it does not run as a pod")
 }

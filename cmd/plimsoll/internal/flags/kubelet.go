@@ -18,23 +18,20 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 	c.Options = kubelet.DefaultOptions()
 	o := &c.Options
 	fs.StringVar((*string)(&c.Source), "resource-metrics-source", string(kubelets.Auto),
-		"Where CPU and memory come from: kubelet, each second from the kubelets of the nodes that run pods of autoscaled "+
-			"targets; api, from "+
-			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account "+
-			"get nodes/metrics. "+
-			"metrics.k8s.io stands in for kubelets that cannot be read.")
+		"The source of CPU and memory: kubelet scrapes the kubelets of nodes with autoscaled pods every second; api reads "+
+			"metrics.k8s.io; auto scrapes kubelets if Plimsoll may list and watch nodes and --kubelet-service-account may get "+
+			"nodes/metrics. metrics.k8s.io replaces kubelets that cannot be read.")
 	AddValues(fs, "resource-metrics-source", Values{All: sourceNames()})
-	fs.DurationVar(&c.Interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is asked.")
+	fs.DurationVar(&c.Interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is scraped.")
 	fs.Float64Var(&c.MaxPerSecond, "kubelet-max-scrapes-per-second", scrape.DefaultMaxPerSecond,
-		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets "+
-			"near a change first.")
+		"The maximum number of kubelet scrapes per second. With more nodes each is scraped less often; nodes of targets "+
+			"near a change go first.")
 	fs.Float64Var(&c.MaxCPU, "kubelet-max-cpu", scrape.DefaultMaxCPU,
-		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond "+
-			"it each is asked "+
-			"less often, those of targets near a change first.")
+		"The maximum CPU for reading and parsing responses of kubelets, in cores. With more nodes each is scraped less "+
+			"often; nodes of targets near a change go first.")
 	fs.IntVar(&c.MaxConcurrent, "kubelet-max-concurrent-scrapes", scrape.DefaultMaxConcurrent,
-		"How many kubelets are asked at a time at most. Beside them three times as many may be under way that "+
-			"have taken longer than 250 ms.")
+		"The maximum number of concurrent kubelet scrapes. Scrapes slower than 250 ms do not count; there may be three "+
+			"times as many of these.")
 	fs.StringSliceVar(&o.PreferredAddressTypes, "kubelet-preferred-address-types", o.PreferredAddressTypes,
 		"The priority of node address types to use when determining which address to use to connect to a "+
 			"particular node.")
@@ -42,31 +39,29 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 		"Use the port in the node status. Takes precedence over --kubelet-port.")
 	fs.IntVar(&o.Port, "kubelet-port", o.Port, "The port to use to connect to kubelets.")
 	fs.BoolVar(&o.InsecureTLS, "kubelet-insecure-tls", false,
-		"Do not verify the certificates of kubelets. Whoever answers is believed, and is sent the token.")
+		"Do not verify the certificates of kubelets. Any server is trusted and receives the token.")
 	fs.StringVar(&o.CertificateAuthority, "kubelet-certificate-authority", "",
-		"Path to the CA that the certificates of kubelets are verified with, read anew as it changes. Without "+
-			"it, the API server's.")
+		"Path to the CA of the kubelets' certificates, reloaded when it changes. Without it, the API server's CA.")
 	fs.StringVar(&c.Account, "kubelet-service-account", kubelets.DefaultAccount,
-		"The service account, as NAMESPACE/NAME, whose token kubelets are sent; the API server issues it for an hour at a "+
-			"time. It should have "+
-			"no right but to get nodes/metrics: whoever has a node has the token. Empty for none.")
+		"The service account, as NAMESPACE/NAME, whose token authenticates to kubelets; the API server issues it for an "+
+			"hour at a time. Grant it nothing but get on nodes/metrics: an attacker on a node can read the token. Empty for "+
+			"none.")
 	fs.StringVar(&o.TokenFile, "kubelet-token-file", "",
-		"Path to a token for kubelets, read anew as it changes, instead of one of --kubelet-service-account.")
+		"Path to a token for kubelets, reloaded when it changes, instead of one of --kubelet-service-account.")
 	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "",
 		"Path to a client certificate for kubelets, instead of any token.")
 	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
 	fs.StringVar(&c.Agents.Namespace, "node-agent-namespace", "",
-		"The namespace of the agents of nodes, plimsoll-node-agent with config/node-agent. They are asked four times a "+
-			"second, once for VerticalPodAutoscalers, before kubelets, which stand in where there is no agent or it does not "+
-			"answer. Empty for none.")
-	fs.IntVar(&c.Agents.Port, "node-agent-port", 8443, "The port of the agents of nodes.")
+		"The namespace of node agents, plimsoll-node-agent with config/node-agent. Plimsoll scrapes them four times a "+
+			"second, for VerticalPodAutoscalers once a second. A kubelet replaces an agent that does not respond. Empty for "+
+			"no agents.")
+	fs.IntVar(&c.Agents.Port, "node-agent-port", 8443, "The port of node agents.")
 	fs.StringVar(&c.Agents.Authority, "node-agent-authority", kubelets.DefaultAuthority,
-		"The Secret, as NAMESPACE/NAME, that keeps the authority of the certificates of agents and of the one that they are "+
-			"shown.")
+		"The Secret, as NAMESPACE/NAME, with the CA of node agents and of the controller's client certificate.")
 	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout,
 		"How long a kubelet may take to answer.")
 	fs.BoolVar(&o.DisableCompression, "kubelet-disable-compression", false,
-		"Ask kubelets for uncompressed answers: less CPU on both sides, ten times the traffic.")
+		"Request uncompressed responses from kubelets: less CPU on both sides, ten times the traffic.")
 }
 
 // ValidateKubelets checks them.

@@ -22,7 +22,7 @@ func AddLeaderElection(fs *pflag.FlagSet, e *process.LeaderElection) {
 	fs.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", 2*time.Second,
 		"The duration the clients should wait between attempting acquisition and renewal of a leadership.")
 	fs.StringVar(&e.ResourceLock, "leader-elect-resource-lock", "leases",
-		"The type of resource object that is used for locking; leases is the one there is.")
+		"The type of resource object that is used for locking; only leases is supported.")
 	AddValues(fs, "leader-elect-resource-lock", Values{All: []string{"leases"}})
 	fs.StringVar(&e.ResourceName, "leader-elect-resource-name", e.ResourceName, "The name of the Lease.")
 	fs.StringVar(&e.ResourceNamespace, "leader-elect-resource-namespace", e.ResourceNamespace,

@@ -20,7 +20,7 @@ type Prometheus struct {
 func (p *Prometheus) Add(fs *pflag.FlagSet) {
 	c := &p.Config
 	fs.StringVar(&c.Address, "prometheus-address", c.Address, "Where to reach Prometheus.")
-	fs.BoolVar(&c.Insecure, "prometheus-insecure", false, "Believe whoever answers at the address of Prometheus.")
+	fs.BoolVar(&c.Insecure, "prometheus-insecure", false, "Skip TLS verification of Prometheus.")
 	fs.StringVar(&p.timeout, "prometheus-query-timeout", "5m", "How long Prometheus may take to answer a query.")
 	fs.StringVar(&c.Username, "username", "", "The user name for Prometheus.")
 	fs.StringVar(&c.Password, "password", "",
@@ -30,7 +30,7 @@ func (p *Prometheus) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&c.BearerTokenFile, "prometheus-bearer-token-file", "", "A file with the bearer token for Prometheus.")
 	fs.StringVar(&c.CPUMetric, "history-cpu-metric", c.CPUMetric, "The metric of CPU use in Prometheus.")
 	fs.StringVar(&c.Job, "prometheus-cadvisor-job-name", c.Job,
-		"The job by which Prometheus scrapes cAdvisor; empty for any.")
+		"The job label of cAdvisor's metrics; empty for any.")
 	fs.StringVar(&c.NamespaceLabel, "container-namespace-label", c.NamespaceLabel,
 		"The label with the namespace in cAdvisor's metrics.")
 	fs.StringVar(&c.PodLabel, "container-pod-name-label", c.PodLabel,
@@ -43,9 +43,9 @@ func (p *Prometheus) Add(fs *pflag.FlagSet) {
 func (p *Prometheus) AddLoad(fs *pflag.FlagSet) {
 	c := &p.Config
 	fs.DurationVar(&c.RateWindow, "history-rate-window", c.RateWindow,
-		"Over how long CPU use is averaged: at least twice the interval at which cAdvisor is scraped.")
+		"The window over which CPU usage is averaged: at least twice the scrape interval of cAdvisor.")
 	fs.StringVar(&c.RequestMetric, "history-request-metric", c.RequestMetric,
-		"kube-state-metrics' metric of requests in Prometheus. Without it those of today count.")
+		"kube-state-metrics' metric of requests in Prometheus. Without it, the present requests count.")
 	fs.StringVar(&c.PhaseMetric, "history-phase-metric", c.PhaseMetric,
 		"kube-state-metrics' metric of pods' phases in Prometheus.")
 	fs.StringVar(&c.StateNamespaceLabel, "history-state-namespace-label", c.StateNamespaceLabel,

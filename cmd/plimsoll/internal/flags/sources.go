@@ -18,33 +18,31 @@ import (
 // AddSources adds the flags about the metrics APIs, and about the metrics that Plimsoll reads itself.
 func AddSources(fs *pflag.FlagSet, c *sources.Config) {
 	fs.DurationVar(&c.MetricsTimeout, "metrics-api-timeout", metricsapi.DefaultTimeout,
-		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not "+
-			"delayed meanwhile.")
+		"The timeout of a request to a metrics API. It does not delay objects that do not use this API.")
 	fs.IntVar(&c.MetricsRequests, "concurrent-metrics-api-requests", metricsapi.DefaultSlots,
-		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. "+
-			"The others take turns, by namespace and object.")
+		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. The others "+
+			"wait for their turn, by namespace and object.")
 	fs.DurationVar(&c.PodInterval, "pod-endpoint-interval", podendpoint.DefaultInterval,
 		"How often each pod that is a source of a PodEndpoint metric is scraped.")
 	fs.Float64Var(&c.PodMaxPerSecond, "pod-endpoint-max-scrapes-per-second", podendpoint.DefaultMaxPerSecond,
-		"How many pods are scraped in a second at most for PodEndpoint metrics. Beyond it a sample of the pods is scraped.")
+		"The maximum number of scrapes per second for PodEndpoint metrics. With more pods a sample of them is scraped.")
 	fs.Float64Var(&c.PodMaxCPU, "pod-endpoint-max-cpu", podendpoint.DefaultMaxCPU,
-		"How much of its own CPU Plimsoll spends at most on scraping pods for PodEndpoint metrics, in cores. Beyond it a "+
-			"sample of the pods is scraped.")
+		"The maximum CPU for scraping pods for PodEndpoint metrics, in cores. With more pods a sample of them is scraped.")
 	fs.IntVar(&c.PodMaxConcurrent, "pod-endpoint-max-concurrent", podendpoint.DefaultMaxConcurrent,
-		"How many pods are scraped at a time at most for PodEndpoint metrics.")
+		"The maximum number of concurrent scrapes for PodEndpoint metrics.")
 	fs.Var(&list[netip.Prefix]{values: &c.PodCIDRs, parse: parseCIDR, kind: "CIDR"}, "pod-endpoint-allowed-cidr",
-		"Connect for metrics to pods with addresses in this range although they are loopback, link-local or node "+
-			"addresses, or the pods are in the network of their nodes. Can be repeated.")
+		"Scrape PodEndpoint metrics from pods with addresses in this range even if these are loopback, link-local or node "+
+			"addresses, or the pods use the host network. Can be repeated.")
 	fs.Var(&list[reach.Server]{values: &c.Servers, parse: reach.ParseServer, kind: "HOST:PORT[=NAMESPACE,...]"},
 		"metric-server",
-		"A server that WorkloadAutoscalers may use for Prometheus and ExternalScaler metrics, beside Services of their own "+
-			"namespaces; with namespaces, those alone may. It may be at any address. Can be repeated.")
+		"A server that WorkloadAutoscalers may use for Prometheus and ExternalScaler metrics, besides Services of their "+
+			"own namespaces. With namespaces, only objects there may use it. Any address is allowed. Can be repeated.")
 	fs.StringVar(&c.ClusterDomain, "cluster-domain", reach.DefaultClusterDomain,
-		"The domain of the cluster's Services in DNS, as the kubelets' clusterDomain. A name of --metric-server that "+
-			"ends in .svc is looked up in it, and nowhere else.")
+		"The DNS domain of the cluster's Services, as the kubelets' clusterDomain. A name of --metric-server that ends in "+
+			".svc is only resolved in it.")
 	fs.BoolVar(&c.ReadsSecrets, "metric-secrets", false,
-		"Read credentials for metrics from Secrets of the WorkloadAutoscaler's namespace that name the server in the "+
-			"annotation plimsoll.dev/metric-hosts. The controller needs the right to get them.")
+		"Read credentials for metrics from Secrets in the WorkloadAutoscaler's namespace whose annotation "+
+			"plimsoll.dev/metric-hosts names the server. The controller needs permission to get Secrets.")
 }
 
 // ValidateSources checks them.
@@ -57,7 +55,7 @@ func ValidateSources(c *sources.Config, check Check) {
 	check(c.PodMaxCPU > 0 && !math.IsInf(c.PodMaxCPU, 1), "pod-endpoint-max-cpu", c.PodMaxCPU,
 		"must be a number of cores greater than 0")
 	check(reach.IsDomain(c.ClusterDomain), "cluster-domain", c.ClusterDomain,
-		"must be a domain, as cluster.local")
+		"must be a domain, such as cluster.local")
 	check(c.PodMaxConcurrent > 0, "pod-endpoint-max-concurrent", c.PodMaxConcurrent, "must be greater than 0")
 }
 
@@ -69,7 +67,7 @@ func parseCIDR(text string) (netip.Prefix, error) {
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, errors.New("ranges of IPv4 addresses are written as such")
 	case prefix != prefix.Masked():
-		return netip.Prefix{}, fmt.Errorf("%s has bits set behind its prefix; %s has not", text, prefix.Masked())
+		return netip.Prefix{}, fmt.Errorf("%s has bits set after its prefix; did you mean %s?", text, prefix.Masked())
 	default:
 		return prefix, nil
 	}

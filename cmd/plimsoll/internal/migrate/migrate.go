@@ -23,25 +23,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 )
 
-const migrateLong = `Migrate makes WorkloadAutoscalers of HorizontalPodAutoscalers and of KEDA's ScaledObjects.
+const migrateLong = `Migrate converts HorizontalPodAutoscalers and KEDA's ScaledObjects to WorkloadAutoscalers.
 
-Use it to see what becomes of an HPA, and with --apply to replace it, on a cluster where
-kube-controller-manager's loop stays on.
+Use it to see the WorkloadAutoscaler of an HPA, and with --apply to replace the HPA, on a cluster
+where kube-controller-manager's loop stays on.
 
-By default it prints them and changes nothing. What a
-WorkloadAutoscaler has nothing for is named on standard error, and the exit status
-is then 1.
+By default it prints WorkloadAutoscalers and changes nothing. Fields without an equivalent are
+listed on standard error, and the exit status is then 1.
 
-With --apply it replaces them on the cluster: it creates each WorkloadAutoscaler in
-mode Preview, compares for --observe the replica counts that both want, shows the
-table, sets the WorkloadAutoscaler to mode Active, and deletes the HPA or pauses the
-ScaledObject. One that never wanted the same count stays. The manifest is kept in a
-file and in the annotation plimsoll.dev/migrated-from. --back --apply shows and
-restores what was replaced; with --yes only what a file in --backup-dir has, too.
-After each write exactly one of them scales the workload, and what is interrupted
-the same command finishes. docs/migrate.md has each step.
+With --apply it replaces the objects on the cluster. It creates each WorkloadAutoscaler in mode
+Preview, compares for --observe the replica counts that both propose, shows the table, sets the
+WorkloadAutoscaler to mode Active, and deletes the HPA or pauses the ScaledObject. An object
+that never proposed the same count is kept. The old manifest is saved in a file and in the
+annotation plimsoll.dev/migrated-from. --back --apply shows and restores it; with --yes only if a
+file in --backup-dir has it too. After each write exactly one of the two objects scales the
+workload. After an interruption, run the same command again. docs/migrate.md has each step.
 
-The exit status is 2 if the command line cannot work.`
+The exit status is 2 if the command line is invalid.`
 
 const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder of manifests, of a ScaledObject
   plimsoll migrate hpa/web -n shop
@@ -58,7 +56,7 @@ const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder 
   # The same with a ScaledObject, which is paused and stays
   plimsoll migrate scaledobject/worker -n shop --apply
 
-  # The same without KEDA, where it has triggers whose servers Plimsoll asks itself
+  # The same without KEDA, if Plimsoll can read the servers of its triggers
   plimsoll migrate scaledobject/worker -n shop --native --apply`
 
 type migrateOptions struct {
@@ -85,7 +83,7 @@ func Command() *cobra.Command {
 	o := migrateOptions{kube: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "migrate hpa/NAME... | scaledobject/NAME... | --all | -A | -f FILES",
-		Short:   "Make WorkloadAutoscalers of HPAs and ScaledObjects, and replace these by them",
+		Short:   "Convert HPAs and ScaledObjects to WorkloadAutoscalers, and replace them",
 		Long:    migrateLong,
 		Example: migrateExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -101,21 +99,21 @@ func Command() *cobra.Command {
 		"files, folders or - for standard input, instead of a cluster")
 	flags.BoolVar(&o.all, "all", false, "all HPAs of the namespace, or all ScaledObjects after the word scaledobject")
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "all of the whole cluster")
-	flags.StringVarP(&o.selector, "selector", "l", "", "of all, those with these labels")
+	flags.StringVarP(&o.selector, "selector", "l", "", "with --all or -A: only objects with these labels")
 	flags.BoolVar(&o.apply, "apply", false,
 		"replace HPAs or ScaledObjects on the cluster, instead of printing WorkloadAutoscalers")
-	flags.BoolVar(&o.back, "back", false, "the other way: print or, with --apply, restore what was replaced")
+	flags.BoolVar(&o.back, "back", false, "convert back: print or, with --apply, restore the replaced objects")
 	flags.BoolVar(&o.native, "native", false,
-		"of ScaledObjects, let Plimsoll read the metrics of triggers prometheus, external and external-push itself")
+		"of ScaledObjects: let Plimsoll read the metrics of triggers prometheus, external and external-push directly")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before --apply changes something")
 	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
-		"how long --apply compares the replica counts that both want before it replaces an HPA")
+		"how long --apply compares the proposed replica counts of both before it replaces an HPA")
 	flags.BoolVar(&o.acceptDifferences, "accept-differences", false,
-		"with --apply, replace also an HPA that never wanted the same count as the WorkloadAutoscaler")
+		"with --apply, also replace an HPA whose proposed replica count never equalled the WorkloadAutoscaler's")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second,
 		"how long --apply waits for a deletion, or for KEDA")
 	flags.StringVar(&o.backupDir, "backup-dir", ".",
-		"the folder for the manifests of what --apply replaces, in which --back --apply looks for them")
+		"the folder in which --apply saves the manifests of replaced objects, and --back --apply finds them")
 	o.kube.AddFlags(flags)
 	complete.Kube(cmd, o.kube)
 	cmd.ValidArgsFunction = o.completion
@@ -207,7 +205,7 @@ func (o *migrateOptions) validateSource(args []string, what *selection) error {
 	case isNamed && isChosen:
 		return errors.New("give either names, or --all, -A and -l")
 	case !isNamed && !isChosen:
-		return errors.New("say what to migrate: hpa/NAME, scaledobject/NAME, --all, -A, -l or -f")
+		return errors.New("name what to migrate: hpa/NAME, scaledobject/NAME, --all, -A, -l or -f")
 	}
 	return nil
 }

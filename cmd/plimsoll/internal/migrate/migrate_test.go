@@ -92,9 +92,9 @@ func TestSaysWhatIsLost(t *testing.T) {
 // What cannot be meant is refused before a cluster is asked.
 func TestRefuses(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                    "say what to migrate",
+		"":                                    "name what to migrate",
 		"vpa/web":                             "only hpa/NAME and scaledobject/NAME",
-		"hpa":                                 "say what to migrate",
+		"hpa":                                 "name what to migrate",
 		"hpa/":                                "a name is missing",
 		"hpa/web scaledobject/web":            "either HPAs or ScaledObjects",
 		"hpa/web api":                         "KIND/NAME",

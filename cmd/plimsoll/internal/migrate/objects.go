@@ -184,12 +184,11 @@ func (o *migrateOptions) isControlled(object *unstructured.Unstructured) bool {
 	if owner == nil {
 		return false
 	}
-	fmt.Fprintf(o.progress, "%s/%s: left out: %s %s controls it\n", object.GetNamespace(), object.GetName(),
+	fmt.Fprintf(o.progress, "%s/%s: skipped: %s %s controls it\n", object.GetNamespace(), object.GetName(),
 		owner.Kind, owner.Name)
 	return true
 }
 
-// printBack prints the HPAs or ScaledObjects that were replaced.
 func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, what *selection) error {
 	names, err := o.namesBack(ctx, client, what)
 	if err != nil {
@@ -285,7 +284,6 @@ func (o *migrateOptions) namesBack(
 // poll is how long to wait between two reads.
 const poll = 2 * time.Second
 
-// write replaces objects on the cluster, or restores them.
 func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what *selection) error {
 	if info, err := os.Stat(o.backupDir); err != nil || !info.IsDir() {
 		return cmderror.Usagef("--backup-dir=%s: it is not a folder", o.backupDir)
@@ -308,7 +306,7 @@ func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what
 	}
 	if len(names) == 0 {
 		return &cmderror.Error{What: "there is nothing to migrate",
-			Next: "see what there is with kubectl get hpa -A; -n names another namespace"}
+			Next: "list them with kubectl get hpa -A; choose a namespace with -n"}
 	}
 	namespaces := sets.New[string]()
 	for _, name := range names {

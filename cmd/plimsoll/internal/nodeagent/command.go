@@ -18,17 +18,16 @@ type Flags struct {
 // Add adds them.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	c := &f.config
-	fs.StringVar(&c.Address, "listen-address", ":8443", "The address at which the controller's requests are answered.")
+	fs.StringVar(&c.Address, "listen-address", ":8443", "The address at which the agent serves the controller.")
 	fs.StringVar(&c.Cgroups.Directory, "cgroup-directory", "/sys/fs/cgroup",
-		"Where the node's tree of cgroups is mounted, of version 1 or 2.")
+		"The mount point of the node's cgroups, version 1 or 2.")
 	fs.StringVar(&c.Cgroups.KubeletRoot, "kubelet-cgroup-root", "", "The kubelet's --cgroup-root, if it has one.")
 	fs.StringVar(&c.AuthorityFile, "client-ca-file", "/etc/plimsoll/authority/ca.crt",
-		"Path to the authority that the certificates of clients are verified with, read anew as it changes. The controller "+
-			"keeps it in a ConfigMap.")
+		"Path to the CA of client certificates, reloaded when it changes. The controller keeps it in a ConfigMap.")
 	fs.StringVar(&c.TokenFile, "token-file", "/var/run/secrets/plimsoll/token",
-		"Path to a token of the agent's pod for the audience node-agent.plimsoll.dev, by which the controller knows "+
-			"which node the agent is on.")
-	f.common.AddVerbosity(fs, "The log's verbosity: 1 has each container that cannot be read.")
+		"Path to a token of the agent's pod for the audience node-agent.plimsoll.dev. It proves to the controller which "+
+			"node the agent runs on.")
+	f.common.AddVerbosity(fs, "Verbosity of the log: 1 logs each container that cannot be read.")
 	f.common.AddLogFormat(fs)
 }
 
@@ -52,11 +51,11 @@ func Command() *cobra.Command {
 	f := &Flags{}
 	cmd := &cobra.Command{
 		Use:   "node-agent",
-		Short: "Run the agent of a node, which answers what containers use",
-		Long: `Node-agent answers the controller what the containers of its node use, from their cgroups.
+		Short: "Run the agent of a node, which serves the usage of its containers",
+		Long: `Node-agent serves the usage of the containers of its node to the controller, from their cgroups.
 
-Use it through config/node-agent, a DaemonSet, where kubelets answer too late or too seldom:
-its samples are four times a second. It calls no API.`,
+Use it through config/node-agent, a DaemonSet, where the samples of kubelets are too late or too rare.
+The controller reads it four times a second. It calls no API.`,
 		Example: `  # As config/node-agent runs it
   plimsoll node-agent --cgroup-directory=/sys/fs/cgroup --listen-address=:8443`,
 		Args: cobra.NoArgs,

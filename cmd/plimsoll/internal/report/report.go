@@ -24,19 +24,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/report"
 )
 
-const reportLong = `Report writes one file about an autoscaler and the last hours: its load and replica counts as
-a plot and as tables, each change with its reason, why it decides as it does and what comes
-next, its pods, events, advice and manifest.
+const reportLong = `Report writes one file about the last hours of an autoscaler: its load and replica counts as a
+plot and as tables, each change with its reason, the present decision and what comes next, its
+pods, events, advice and manifest.
 
-Use it for a postmortem, or to show others what you see in plimsoll ui. The file needs neither
-a server nor a network: open it in a browser. It stays as it is when the cluster forgets.
+Use it for a postmortem, or to share what plimsoll ui shows you. The file needs neither a server
+nor a network: open it in a browser. It stays after the cluster has forgotten.
 
-It reads the cluster with your permissions, and changes nothing. What you may not read is said
-in the file. It has what you may see: names, events, messages and the manifest. It has none of
-your credentials and no address of the API server.
+It reads the cluster with your permissions and changes nothing. The file names what you may not
+read. It contains what you may read: names, events, messages and the manifest. It contains none
+of your credentials and no address of the API server.
 
-The exit status is 0 if the file was written, 1 if the object could not be read, 2 if the
-command line cannot work.`
+The exit status is 0 if the file was written, 1 if the object could not be read, 2 if the command
+line is invalid.`
 
 const reportExample = `  # The last 24 hours of web
   plimsoll report hpa/web -n shop > web.html
@@ -73,7 +73,7 @@ func Command(version string) *cobra.Command {
 	o := options{kube: genericclioptions.NewConfigFlags(true), program: "plimsoll " + version}
 	cmd := &cobra.Command{
 		Use:     "report hpa/NAME | wla/NAME | vpa/NAME",
-		Short:   "Write a file that shows an autoscaler's last hours, for a postmortem",
+		Short:   "Write a file with an autoscaler's last hours, for a postmortem",
 		Long:    reportLong,
 		Example: reportExample,
 		Args:    cobra.MaximumNArgs(2),
@@ -84,9 +84,9 @@ func Command(version string) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&o.output, "output", "o", outputHTML, "html is a page in one file, json the same for programs")
-	fs.DurationVar(&o.last, "last", 24*time.Hour, "how much of the recorded load and replica counts, up to --until")
-	fs.StringVar(&o.until, "until", "", "the end of that time, such as 2026-03-02T16:00:00Z; without it, now")
+	fs.StringVarP(&o.output, "output", "o", outputHTML, "html: a page in one file; json: the same data for programs")
+	fs.DurationVar(&o.last, "last", 24*time.Hour, "the length of the reported time, up to --until")
+	fs.StringVar(&o.until, "until", "", "the end of the reported time, such as 2026-03-02T16:00:00Z; without it, now")
 	fs.DurationVar(&o.period, "sync-period", 15*time.Second,
 		"how often the controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
 	flags.AddFinder(fs, &o.finder)
@@ -121,7 +121,7 @@ func (o *options) validate(args []string, now time.Time) (object observe.Key, to
 		if len(args) > 0 {
 			what = fmt.Sprintf("%q names no autoscaler", strings.Join(args, " "))
 		}
-		return object, to, &cmderror.Error{What: what, Why: "say which object the report is about: " + err.Error(),
+		return object, to, &cmderror.Error{What: what, Why: "name the object of the report: " + err.Error(),
 			Next: "plimsoll report hpa/NAME -n NAMESPACE > report.html", Cause: err}
 	}
 	return object, to, nil
@@ -137,7 +137,7 @@ func (o *options) end(now time.Time) (time.Time, error) {
 		return to, &cmderror.Error{What: "--until=" + o.until, Why: "want a time with its zone, such as " +
 			now.UTC().Truncate(time.Hour).Format(time.RFC3339), Flag: "until", Value: o.until, Cause: err}
 	case to.After(now):
-		return to, fmt.Errorf("--until: %s has not come yet", o.until)
+		return to, fmt.Errorf("--until: %s is in the future", o.until)
 	case now.Sub(to) > loadhistory.LongestTimeline:
 		return to, fmt.Errorf("--until: %s is longer ago than the %v for which histories are kept", o.until,
 			loadhistory.LongestTimeline)

@@ -79,7 +79,7 @@ func run(t *testing.T, server string, args ...string) (stdout, stderr string, er
 func TestFlags(t *testing.T) {
 	tomorrow := time.Now().Add(24 * time.Hour).Format(time.RFC3339)
 	for args, want := range map[string]string{
-		"":                                     "no object is named: say which object the report is about",
+		"":                                     "no object is named: name the object of the report",
 		"deployment/web":                       `"deployment/web" names no autoscaler`,
 		"hpa/web -o pdf":                       `--output: "pdf": want html or json`,
 		"hpa/web --last=1s":                    "want 10s to 360h",
@@ -88,7 +88,7 @@ func TestFlags(t *testing.T) {
 		"hpa/web --until=yesterday":            "want a time with its zone, such as 20",
 		"hpa/web --until=2026-03-02T16:00":     "want a time with its zone, such as 20",
 		"hpa/web --until=2001-01-01T00:00:00Z": "longer ago than the 360h0m0s for which histories are kept",
-		"hpa/web --until=" + tomorrow:          "has not come yet",
+		"hpa/web --until=" + tomorrow:          "is in the future",
 	} {
 		stdout, _, err := run(t, "http://127.0.0.1:1", strings.Fields(args)...)
 		if err == nil || !strings.Contains(err.Error(), want) || !cmderror.IsUsage(err) || stdout != "" {

@@ -67,24 +67,23 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.workload, "workload", "", "A file with the workload that it scales, if it is not in the same file.")
 	fs.StringVar(&f.load, "load", "",
 		"The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")
-	fs.DurationVar(&f.lasts, "for", 0, "How long it is played; by default a whole trace, or an hour of a shape.")
+	fs.DurationVar(&f.lasts, "for", 0, "The length of the simulation; by default the whole trace, or one hour of a shape.")
 	fs.StringVar(&f.start, "start", "",
-		"Where in a trace it begins, as in 2026-11-23T08:00:00Z, or 8h for that long after its first row. A shape begins "+
-			"at that date, for schedules; by default at midnight in UTC.")
-	fs.Float64Var(&f.speedUp, "speed-up", 1, "How many times as fast the load goes.")
+		"The start within a trace, such as 2026-11-23T08:00:00Z, or 8h after its first row. A shape starts at that date, "+
+			"for schedules; by default at midnight in UTC.")
+	fs.Float64Var(&f.speedUp, "speed-up", 1, "Play the load this many times faster.")
 	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)},
-		"Whose loop decides: upstream, plimsoll, or both; on WorkloadAutoscalers only plimsoll.")
+		"The controller that decides: upstream, plimsoll, or both. WorkloadAutoscalers are decided by plimsoll only.")
 	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
-		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the "+
-			"peak of what is played asks for 70 % of maxReplicas.")
+		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the peak of the played "+
+			"load needs 70 % of maxReplicas.")
 	fs.StringArrayVar(&f.sets, "set", nil,
-		"Set a field of every autoscaler, as in spec.maxReplicas=20. Fields set twice are "+
-			"compared.")
+		"Set a field of every autoscaler, such as spec.maxReplicas=20. Different values of one field are compared.")
 	fs.Uint64Var(&f.seed, "seed", 1,
-		"What chance is made from: arrivals, and when the loops begin within their periods.")
+		"The seed of all randomness: arrivals, and the start of the loops within their periods.")
 	fs.Float64Var(&f.burstiness, "burstiness", 1,
-		"The variance of the requests of a second in parts of their mean: 1 is Poisson, 0 no noise.")
-	fs.StringVar(&f.plot, "plot", "", "Draw a picture into this file, .svg or .png.")
+		"The variance of requests per second, divided by their mean: 1 is Poisson, 0 no noise.")
+	fs.StringVar(&f.plot, "plot", "", "Write a plot to this file, .svg or .png.")
 	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
 	f.addModel(fs)
 	f.addForecast(fs)
@@ -93,45 +92,45 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 
 func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.Int32Var(&f.replicas, "replicas", 0,
-		"The replicas at the beginning; by default as many as the load asks for then.")
+		"The replica count at the start; by default as many as the load needs then.")
 	fs.Var(&f.cpu, "cpu-request", "A pod's CPU request, instead of the workload's (without one, 500m).")
 	fs.Var(&f.limit, "cpu-limit", "A pod's CPU limit, instead of the workload's.")
 	fs.Float64Var(&f.pods.Burst, "burst", f.pods.Burst,
-		"How many times its CPU request a pod without a limit gets at most.")
+		"The CPU that a pod without a limit can use, as a multiple of its CPU request.")
 	fs.Var(&f.perRequest, "cpu-per-request",
-		"The CPU seconds of one request, as in 10m; by default a pod serves 50 a second at 100 % of its CPU "+
+		"The CPU seconds of one request, such as 10m. By default a pod serves 50 requests per second at 100 % of its CPU "+
 			"request.")
 	fs.DurationVar(&f.pods.StartAfter, "start-after", f.pods.StartAfter,
-		"From a pod's place on a node until its containers run: images, volumes.")
+		"The time from scheduling a pod until its containers run: images, volumes.")
 	fs.DurationVar(&f.readyAfter, "ready-after", 0,
-		"From there until it is ready; by default what its probes wait for, or else 5s.")
+		"The time from running until ready; by default the delay of its probes, otherwise 5s.")
 	fs.DurationVar(&f.pods.StopAfter, "stop-after", f.pods.StopAfter,
-		"How long a pod that is to go is there after its last request, within its grace period.")
+		"How long a deleted pod stays after its last request, within its grace period.")
 	f.addWork(fs)
 	f.addSamples(fs)
 	fs.Float64Var(&f.pods.Profile.Imbalance, "imbalance", 0, "How unevenly the load falls on pods, 0 to below 1.")
 	fs.IntVar(&f.nodes, "nodes", 0,
-		"How many nodes there are; more come when pods find no room. By default there is always room.")
+		"The number of nodes; new ones are added when pods do not fit. By default pods always fit.")
 	f.nodeCPU = 4000
-	fs.Var(&f.nodeCPU, "node-cpu", "What a node has for pods, with --nodes.")
-	fs.DurationVar(&f.nodeDelay, "node-delay", 90*time.Second, "How long another node takes, with --nodes.")
+	fs.Var(&f.nodeCPU, "node-cpu", "The allocatable CPU of a node, with --nodes.")
+	fs.DurationVar(&f.nodeDelay, "node-delay", 90*time.Second, "How long it takes to add a node, with --nodes.")
 	fs.DurationVar(&f.timing.Upstream.Sync, "sync-period", f.timing.Upstream.Sync,
 		"Upstream's --horizontal-pod-autoscaler-sync-period.")
 	fs.DurationVar(&f.timing.Upstream.Resolution, "metric-resolution", f.timing.Upstream.Resolution,
-		"How often metrics-server asks kubelets, for upstream's loop.")
+		"How often metrics-server scrapes kubelets, for upstream's loop.")
 	fs.DurationVar(&f.timing.Upstream.Lag, "metric-lag", f.timing.Upstream.Lag,
-		"How long it takes until what it was told can be asked for.")
+		"The delay until metrics-server serves a scraped sample.")
 	fs.DurationVar(&f.timing.Plimsoll.Interval, "kubelet-scrape-interval", f.timing.Plimsoll.Interval,
-		"How often Plimsoll asks kubelets.")
+		"How often Plimsoll scrapes kubelets.")
 	fs.DurationVar(&f.timing.Plimsoll.Agents, "node-agent-interval", 0,
-		"How often an agent on each node (plimsoll node-agent) reads what pods use, 250ms for its default, and how "+
-			"often Plimsoll asks it; by default there are none, and Plimsoll asks kubelets.")
+		"How often Plimsoll scrapes the agent of each node (plimsoll node-agent), such as 250ms. By default there are no "+
+			"agents and Plimsoll scrapes kubelets.")
 	fs.DurationVar(&f.timing.Housekeeping, "housekeeping-interval", f.timing.Housekeeping,
-		"The kubelets' --housekeeping-interval: they sample each pod every one to two of these; 0 for a fresh sample "+
+		"The --housekeeping-interval of kubelets: they sample each pod every one to two intervals. 0 gives a fresh sample "+
 			"at every scrape.")
 	fs.DurationVar(&f.slow, "slow", time.Second, "A request that takes longer is slow.")
 	fs.Float64Var(&f.price, "core-hour-price", 0.04,
-		"What a core costs an hour: of requests, or of nodes with --nodes.")
+		"The price of one core for an hour: of requests, or of nodes with --nodes.")
 }
 
 // settings are what is compared: each file, with each combination of fields, under each
@@ -139,7 +138,7 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
 	if len(f.hpas) == 0 && f.recorded == nil {
 		return nil, nil, cmderror.Usagef(
-			"--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate, or --from")
+			"--hpa: name a file with a HorizontalPodAutoscaler or WorkloadAutoscaler, or use --from")
 	}
 	combinations, err := f.combinations()
 	if err != nil {
@@ -235,7 +234,7 @@ func (f *simulateFlags) append(
 	return settings, nil
 }
 
-// nameOf names what sets a setting apart.
+// nameOf is the label of a variant: only the settings that differ.
 func (f *simulateFlags) nameOf(name string, sets []string, side string, combinations int) string {
 	var parts []string
 	if name != "" {
@@ -320,7 +319,7 @@ func (f *simulateFlags) whole() (*load.Load, error) {
 	case f.recorded != nil:
 		return f.recorded.Load, nil
 	case f.load == "":
-		return nil, cmderror.Usagef("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
+		return nil, cmderror.Usagef("--load: name a trace or a shape such as step:10@0s,100@10m")
 	}
 	l, err := load.Parse(f.load)
 	if err != nil {

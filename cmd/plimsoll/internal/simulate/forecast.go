@@ -11,8 +11,8 @@ import (
 
 func (f *simulateFlags) addForecast(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.forecast, "forecast", false,
-		"Play each setting without a forecast and with one in mode Active, and show day by day what the forecast avoids and "+
-			"wastes. With --from, --last is then as long as is recorded.")
+		"Play each setting without a forecast and with one in mode Active, and show for each day what the forecast avoids "+
+			"and wastes. With --from, the default of --last is then the whole record.")
 }
 
 // completeForecast sets what --forecast implies.

@@ -36,9 +36,9 @@ func (f *recordedFlags) add(fs *pflag.FlagSet) {
 	// --as chooses the loop here.
 	f.kube.Impersonate, f.kube.ImpersonateUID, f.kube.ImpersonateGroup, f.kube.ImpersonateUserExtra = nil, nil, nil, nil
 	fs.StringVar(&f.from, "from", "",
-		"hpa/NAME or wla/NAME: play the load that Plimsoll recorded of this object of a cluster, against the object as it "+
-			"is and against what --set and --hpa name.")
-	fs.DurationVar(&f.last, "last", 24*time.Hour, "How much of that load, up to now.")
+		"hpa/NAME or wla/NAME: play the recorded load of this object of a cluster, against its present spec and against "+
+			"those of --set and --hpa.")
+	fs.DurationVar(&f.last, "last", 24*time.Hour, "The length of the recorded load to play, up to now.")
 	flags.AddFinder(fs, &f.finder)
 	f.kube.AddFlags(fs)
 }
@@ -49,9 +49,9 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded.Ob
 	case f.recordedFlags.from == "":
 		return nil, nil
 	case f.load != "":
-		return nil, cmderror.Usagef("--from: it has the load already: leave out --load")
+		return nil, cmderror.Usagef("--from plays the recorded load: leave out --load")
 	case f.podCapacity != 0:
-		return nil, cmderror.Usagef("--from: the load is in pods at the target: leave out --pod-capacity")
+		return nil, cmderror.Usagef("--from: the recorded load is in pods at the target: leave out --pod-capacity")
 	case f.last < shortestLast || f.last > loadhistory.LongestTimeline:
 		return nil, cmderror.Usagef("--last: %v, want %v to %v, for which histories are kept", f.last, shortestLast,
 			loadhistory.LongestTimeline)
@@ -80,7 +80,6 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded.Ob
 	return r, nil
 }
 
-// writeNotes writes the notes; there are none without --from.
 func (f *simulateFlags) writeNotes(out io.Writer) {
 	if f.recorded == nil {
 		return

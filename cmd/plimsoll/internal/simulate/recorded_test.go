@@ -186,7 +186,7 @@ func TestSimulateFromIsChecked(t *testing.T) {
 		"--from=hpa/web --last=9999h":       "want 1m0s to 360h",
 		"--from=vpa/web":                    "want hpa/NAME or wla/NAME",
 		"--from=web":                        "want hpa/NAME or wla/NAME",
-		"--load=step:1@0s --from= --for=1m": "or --from",
+		"--load=step:1@0s --from= --for=1m": "or use --from",
 	} {
 		cmd := Command()
 		cmd.SetOut(io.Discard)

@@ -15,14 +15,14 @@ import (
 // addSamples adds the flags of what makes samples late or missing: sidecars, nodes that do not answer, and clocks.
 func (f *simulateFlags) addSamples(fs *pflag.FlagSet) {
 	fs.Var((*sidecarFlag)(&f.pods.Sidecars), "sidecar",
-		"Another container of each pod, as request=50m,cpu=20m: request is its CPU request, 0 without it, cpu what it uses "+
-			"at all times; without cpu it is idle, and kubelets sample it less often. name=proxy names it for "+
-			"ContainerResource metrics. May be repeated.")
+		"Another container of each pod, such as request=50m,cpu=20m: request is its CPU request (default 0), cpu its "+
+			"constant usage. Without cpu it is idle, and kubelets sample it less often. name=proxy names it for "+
+			"ContainerResource metrics. Can be repeated.")
 	fs.Var((*outageFlag)(&f.outages), "node-outage",
-		"When kubelets and agents of nodes do not answer, since the load began, as from=5m,for=2m,groups=2: of how many of "+
-			"the three groups of nodes, 1 without it. May be repeated.")
+		"An outage of kubelets and node agents, such as from=5m,for=2m,groups=2: from is the time since the start of the "+
+			"load, groups how many of the three groups of nodes are affected (default 1). Can be repeated.")
 	fs.DurationSliceVar(&f.clockOffsets, "node-clock-offset", nil,
-		"How far the clocks of the three groups of nodes are ahead, as in 0s,2s,-500ms.")
+		"How far the clocks of the three groups of nodes are ahead, such as 0s,2s,-500ms.")
 }
 
 // sidecarFlag reads sidecars.

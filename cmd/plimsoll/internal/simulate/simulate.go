@@ -24,45 +24,42 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/present"
 )
 
-const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how the replica count
+const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how well the replica count
 follows it.
 
-Use it before you change an autoscaler, to compare settings under the load of yesterday or of your
-own making.
+Use it before you change an autoscaler, to compare settings under a recorded load or one of your
+own.
 
-Decisions come from the controller's own core. Around it is a model of pods that
-start, become ready, serve, queue and drop requests, and of metrics that come late.
---as chooses the loop: upstream's, every 15 s on what metrics-server has, or
-Plimsoll's, every second on samples of the kubelets.
+Decisions come from the controller's own core. Around it is a model of pods that start, become
+ready, serve, queue and drop requests, and of metrics that come late. --as chooses the loop:
+upstream's, every 15 s with values of metrics-server, or Plimsoll's, every second with samples of
+the kubelets.
 
-The load is a trace (lines of timestamp,value in Unix seconds, CSV, may be
-gzip'd), or a shape:
+The load is a trace (CSV lines of timestamp,value in Unix seconds, plain or gzipped), or a shape:
 
   step:10@0s,100@30s                     each rate from its time on
   ramp:10@0s,100@5m                      straight lines between the points
   sine:mean=100,amplitude=50,period=10m  a wave
-  poisson:mean=100,burstiness=4          the same rate at all times, with noise
+  poisson:mean=100,burstiness=4          a constant rate with noise
   generated:NAME                         a made-up day: %s
 
-Its units are your own; --pod-capacity says how much of it one pod serves. Without
-it, the peak of what is played asks for 70 %% of maxReplicas. --start says where in a
-trace it begins, --for how long it goes on.
+It has its own units; --pod-capacity says how much of it one pod serves. Without it, the peak of
+the load needs 70 %% of maxReplicas. --start chooses the start within a trace, --for the length.
 
-With --from the load, the autoscaler and its workload come from a cluster: the load is
-what Plimsoll recorded.
+With --from, the autoscaler, its workload and the load that Plimsoll recorded come from a
+cluster.
 
-The file of the HorizontalPodAutoscaler may hold its workload too. A WorkloadAutoscaler
-is accepted in its place, and played in mode Active; its schedules go by the trace's own
-time, or the --start of a shape. Setting a field twice with --set plays both, and so do several --hpa:
-they are compared.
+The file of the autoscaler may have its workload too. A WorkloadAutoscaler is played in mode
+Active; its schedules follow the time of the trace, or the --start of a shape. If --set gives a
+field two values, or --hpa is given twice, all are played and compared.
 
-With --forecast each setting is played without a forecast and with one, and a table says
-what the forecast avoids and wastes on each day.
+With --forecast each setting is played without a forecast and with one. A table shows what the
+forecast avoids and wastes on each day.
 
-docs/reference/simulation.md explains the model and each line of the score. The exit status is 0 if it was
-played, 1 if something could not be read, 2 if the command line cannot work.`
+docs/reference/simulation.md explains the model and each line of the score. The exit status is 0 if
+the load was played, 1 if something could not be read, 2 if the command line is invalid.`
 
-const simulateExample = `  # Yesterday's load under both controllers, with a picture
+const simulateExample = `  # Yesterday's load under both controllers, with a plot
   plimsoll simulate --hpa web.yaml --workload web-deployment.yaml --load yesterday.csv.gz --plot web.svg
 
   # Yesterday's load of an autoscaler of the cluster, with another target
@@ -83,7 +80,7 @@ func Command() *cobra.Command {
 	f := newSimulateFlags()
 	cmd := &cobra.Command{
 		Use:     "simulate --hpa FILE --load TRACE|SHAPE | --from hpa/NAME",
-		Short:   "Play a load against manifests and score how the count follows",
+		Short:   "Play a load against manifests and score how well the replica count follows it",
 		Long:    fmt.Sprintf(simulateLong, strings.Join(load.GeneratedNames(), ", ")),
 		Example: simulateExample,
 		Args:    cobra.NoArgs,
@@ -128,7 +125,7 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 		return err
 	}
 	if format != "" && len(settings) > plot.MostRuns {
-		return cmderror.Usagef("--plot: a picture shows %d settings at most, these are %d", plot.MostRuns, len(settings))
+		return cmderror.Usagef("--plot: a plot shows at most %d settings, these are %d", plot.MostRuns, len(settings))
 	}
 	scene, err := f.scene(settings, objects)
 	if err != nil {
@@ -205,10 +202,10 @@ func progressOn(out io.Writer) func(part float64) {
 	if flags.IsTerminal(out) {
 		p.every, p.end = 200*time.Millisecond, "\r"
 	}
-	return func(part float64) { p.say(time.Now(), part) }
+	return func(part float64) { p.print(time.Now(), part) }
 }
 
-func (p *progress) say(now time.Time, part float64) {
+func (p *progress) print(now time.Time, part float64) {
 	if now.Sub(p.began) < patience || now.Sub(p.said) < p.every {
 		return
 	}

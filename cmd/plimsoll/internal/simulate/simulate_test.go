@@ -277,7 +277,7 @@ func TestSimulateErrors(t *testing.T) {
 		content, want string
 		args          []string
 	}{
-		"no load":          {simulated, "--load: say which load", nil},
+		"no load":          {simulated, "--load: name a trace", nil},
 		"no such trace":    {simulated, `load "nowhere.csv": no such file`, []string{"--load=nowhere.csv"}},
 		"a bad shape":      {simulated, "RATE@TIME", []string{"--load=step:5"}},
 		"an unknown side":  {simulated, `--as: "keda"`, []string{load, "--as=keda"}},
@@ -316,7 +316,7 @@ func TestProgress(t *testing.T) {
 	began := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	p := progress{out: &out, every: 5 * time.Second, end: "\n", began: began}
 	for second := range 21 {
-		p.say(began.Add(time.Duration(second)*time.Second), float64(second)/20)
+		p.print(began.Add(time.Duration(second)*time.Second), float64(second)/20)
 	}
 	if got, want := out.String(), "simulating: 10 %\nsimulating: 35 %\nsimulating: 60 %\nsimulating: 85 %\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)

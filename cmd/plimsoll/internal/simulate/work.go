@@ -14,15 +14,16 @@ import (
 
 // addWork adds the flags of what pods do beside their part of the load, and of rollouts.
 func (f *simulateFlags) addWork(fs *pflag.FlagSet) {
-	fs.Var(&f.startUpCPU, "startup-cpu", "What a pod uses while it becomes ready, or for --startup-for.")
+	fs.Var(&f.startUpCPU, "startup-cpu", "The CPU that a pod uses while it starts, until it is ready or for "+
+		"--startup-for.")
 	fs.DurationVar(&f.startUpFor, "startup-for", 0,
-		"How long a pod uses --startup-cpu from when it runs; by default until it is ready.")
+		"How long a pod uses --startup-cpu after it starts to run; by default until it is ready.")
 	fs.Var((*workFlag)(&f.pods.Work), "work",
-		"What each pod does beside its part of the load, as cpu=500m,every=1m,for=5s for a cron job: cpu is used, "+
-			"memory=1Mi is how much more memory it takes each second, every and for say when, shift how much earlier "+
-			"each pod begins than the one before, and of=first that one pod alone does it. May be repeated.")
+		"Work of each pod beside the load, such as cpu=500m,every=1m,for=5s for a cron job. cpu is the CPU that it uses, "+
+			"memory=1Mi the memory that it adds each second; every and for say when; shift is how much earlier each pod "+
+			"starts than the one before; of=first restricts it to one pod. Can be repeated.")
 	fs.DurationSliceVar(&f.rollouts, "rollout", nil,
-		"When all pods begin to be replaced, since the load began, as a Deployment's rolling update does with its defaults.")
+		"When a rolling update replaces all pods, as times since the start of the load, with a Deployment's defaults.")
 }
 
 // workFlag reads works.

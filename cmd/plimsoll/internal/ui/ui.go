@@ -23,17 +23,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
 )
 
-const uiLong = `UI shows autoscalers on a page in your browser: which there are and how they do; and for
-each of them its load and replica counts over time, each change with its reason, why it
-decides as it does and what comes next.
+const uiLong = `UI shows autoscalers on a page in your browser: a list with their health, and for each of them
+its load and replica counts over time, each change with its reason, the present decision and
+what comes next.
 
-Use it where a table or a plot in a terminal is not enough. It works on any cluster, with
-Plimsoll or without.
+Use it when a table or a plot in a terminal is not enough. It works on any cluster, with or
+without Plimsoll.
 
-The page reads the cluster with your permissions, and changes nothing. What you may not
-read is said on it. It is served on this machine alone, at an address with a token that
-nobody else knows, until you press Ctrl-C. Nothing is installed in the cluster, and nothing
-is stored.`
+The page reads the cluster with your permissions and changes nothing. It names what you may not
+read. Only this machine serves it, at an address with a secret token, until you press Ctrl-C.
+It installs nothing in the cluster and stores nothing.`
 
 const uiExample = `  # All autoscalers that you may see
   plimsoll ui
@@ -63,8 +62,8 @@ func Command() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&o.port, "port", 0, "the port on 127.0.0.1; 0 is any that is free")
-	fs.BoolVar(&o.noBrowser, "no-browser", false, "print the address, and open no browser")
+	fs.IntVar(&o.port, "port", 0, "the port on 127.0.0.1; 0 takes any free port")
+	fs.BoolVar(&o.noBrowser, "no-browser", false, "print the address and do not open a browser")
 	fs.DurationVar(&o.period, "sync-period", 15*time.Second,
 		"how often the controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
 	flags.AddFinder(fs, &o.finder)
@@ -81,7 +80,7 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// One person looks, and waits for the answer.
+	// There is one user, who waits for the response.
 	config.QPS = -1
 	reader, err := cluster.New(cluster.Config{
 		REST: config, Context: flags.Context(o.kube), ClusterFlags: o.clusterFlags(), Namespace: *o.kube.Namespace,
@@ -113,7 +112,7 @@ func openBrowser(page *server.Server, progress io.Writer) {
 	// What the browser prints is not for the reader of this.
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	if err := browser.OpenURL(page.AddressForOnce()); err != nil {
-		fmt.Fprintln(progress, "Open that address in your browser: none could be started.")
+		fmt.Fprintln(progress, "Could not start a browser: open that address in yours.")
 	}
 }
 

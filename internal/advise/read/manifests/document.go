@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
-// addDocument takes in the object of a document, or the objects, if it has several in JSON.
+// addDocument adds the object of a document, or the objects, if it has several in JSON.
 func addDocument(c Collector, text []byte, place objects.Place) {
 	for {
 		end := firstObject(text)

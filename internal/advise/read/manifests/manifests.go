@@ -124,7 +124,7 @@ func addFile(c Collector, name string) error {
 	return nil
 }
 
-// Add takes in the objects of one file. What cannot be read of it is kept in mind.
+// Add adds the objects of one file. What cannot be read of it is kept in mind.
 func Add(c Collector, name string, r io.Reader) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err == nil && len(text) > maxBytes {

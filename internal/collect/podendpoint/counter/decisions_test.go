@@ -280,7 +280,7 @@ func (s *stage) print(out *strings.Builder, d *horizontal.Decision) {
 		if c.Unsampled > 0 {
 			line += fmt.Sprintf(", %d not sampled", c.Unsampled)
 		}
-		if d.Surge.Asks() {
+		if d.Surge.Proposes() {
 			line += ", surge"
 		}
 	}

@@ -100,7 +100,7 @@ type History struct {
 // New makes an empty history.
 func New(config Config) History { return History{config: config} }
 
-// Add takes in a page that was read whole now: all its series, of that time, in any order, which it may
+// Add adds a page that was read whole now: all its series, of that time, in any order, which it may
 // change.
 func (h *History) Add(now, at time.Time, values []Value) Outcome {
 	if len(values) == 0 && !h.config.IsAbsentZero {

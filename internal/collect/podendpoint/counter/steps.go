@@ -30,7 +30,6 @@ type steps struct {
 	flat int
 }
 
-// add takes in a page.
 func (s *steps) add(atMillis int64, total float64, isGrown bool) {
 	if !isGrown {
 		s.flat++

@@ -69,7 +69,7 @@ func (d *deadlines) insert(f, at *flight) {
 	}
 }
 
-// end takes out a request, and tells whether it was ended from here.
+// end takes out a request, and reports whether it was ended from here.
 func (d *deadlines) end(f *flight) (isOver bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +94,8 @@ func (d *deadlines) remove(f *flight) {
 	f.before, f.behind = nil, nil
 }
 
-// arm sets the timer to when the first one ends, or contexts are to be looked at. If there is none any more by then, it
-// is not set again.
+// arm sets the timer to the earliest deadline, or to the next check of contexts. The timer is not set again once no
+// deadline is left.
 func (d *deadlines) arm(now time.Time) {
 	wait := min(d.first.ends.Sub(now), cancelDelay)
 	d.isArmed, d.due = true, now.Add(wait)

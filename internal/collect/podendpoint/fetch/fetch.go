@@ -95,7 +95,7 @@ type Request struct {
 	Path string
 	// Timeout bounds the request; 0 for that of the client.
 	Timeout time.Duration
-	// Group is for whom the request is made: each has a part of MaxLargeBytes.
+	// Group is the tenant of the request: each has a part of MaxLargeBytes.
 	Group string
 	// Accept and Authorization are values of headers; Authorization may be empty.
 	Accept, Authorization string

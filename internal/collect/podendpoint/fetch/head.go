@@ -126,7 +126,7 @@ func cutLine(from []byte) (line []byte, n int) {
 	return from[:end-1], end + 1
 }
 
-// field takes in a header. It is false for those that are not plain.
+// field records a header. It is false for those that are not plain.
 func (h *plainHead) field(line []byte) bool {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 || !isName(line[:colon]) || !isText(line[colon+1:]) {

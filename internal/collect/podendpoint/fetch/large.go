@@ -2,7 +2,7 @@ package fetch
 
 import "sync"
 
-// large counts the bodies that are being read and are not small, for whom they are read.
+// large counts, for each group, the large bodies that are being read.
 type large struct {
 	// mu guards the following.
 	mu     sync.Mutex

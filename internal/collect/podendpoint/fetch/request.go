@@ -66,7 +66,7 @@ func (r *reader) begin(conn net.Conn) {
 	r.buffered.Reset(r)
 }
 
-// end lets go of the connection, and of the credentials.
+// end releases the connection, and of the credentials.
 func (r *reader) end() {
 	r.conn = nil
 	r.buffered.Reset(r)

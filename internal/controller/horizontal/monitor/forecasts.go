@@ -41,7 +41,7 @@ func lastForecastOf(d *horizontal.Decision) lastForecast {
 	if f.reason == forecast.ReasonInUse {
 		f.avoided, f.wasted = d.Forecast.Day.AvoidedPodMinutes, d.Forecast.Day.WastedPodMinutes
 	}
-	if d.Ahead > 0 {
+	if d.ForecastReplicas > 0 {
 		f.raised = max(0, d.Limited.Replicas-d.Stabilized.Replicas)
 	}
 	return f

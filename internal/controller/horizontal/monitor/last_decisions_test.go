@@ -99,7 +99,7 @@ func TestForecastSeries(t *testing.T) {
 	for name, d := range map[string]*horizontal.Decision{
 		"used": {Forecast: forecast.Result{Reason: forecast.ReasonInUse,
 			Day: forecast.Day{AvoidedPodMinutes: 30, WastedPodMinutes: 4}},
-			Ahead: 9, Limited: behavior.Limited{Replicas: 8}, Stabilized: behavior.Stabilized{Replicas: 3}},
+			ForecastReplicas: 9, Limited: behavior.Limited{Replicas: 8}, Stabilized: behavior.Stabilized{Replicas: 3}},
 		"previewed": {Forecast: forecast.Result{Reason: forecast.ReasonInUse,
 			Day: forecast.Day{AvoidedPodMinutes: 10, WastedPodMinutes: 1}}},
 		"too dear": {Forecast: forecast.Result{Reason: forecast.ReasonNotWorthItsPrice,

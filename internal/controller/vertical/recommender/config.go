@@ -73,8 +73,7 @@ type Config struct {
 	// Namespace is the only one that is looked at, all if it is empty; Ignored are not.
 	Namespace string
 	Ignored   []string
-	// Interval is how often statuses are decided, CollectInterval how often checkpoints
-	// that nobody needs are looked for.
+	// Interval is how often statuses are decided, CollectInterval how often orphaned checkpoints are deleted.
 	Interval, CollectInterval time.Duration
 	// FlushTimeout bounds the writing of checkpoints at the end.
 	FlushTimeout time.Duration

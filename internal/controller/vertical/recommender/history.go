@@ -45,14 +45,14 @@ func (h *pastUse) Read(ctx context.Context, namespaces []string) bool {
 			for _, pod := range pods {
 				h.pods[pod.Namespace] = append(h.pods[pod.Namespace], pod)
 			}
-			h.Log.Info("history was read from Prometheus", "namespaces", len(namespaces), "pods", len(pods))
+			h.Log.Info("history loaded from Prometheus", "namespaces", len(namespaces), "pods", len(pods))
 			return true
 		}
 		if attempt == attempts {
-			h.Log.Error(err, "the history cannot be read from Prometheus; it begins now, with low confidence")
+			h.Log.Error(err, "no history from Prometheus: recommendations start with low confidence")
 			return true
 		}
-		h.Log.Info("the history cannot be read from Prometheus; it is asked for again", "why", err.Error())
+		h.Log.Info("reading the history from Prometheus failed; retrying", "err", err.Error())
 		select {
 		case <-ctx.Done():
 			return false

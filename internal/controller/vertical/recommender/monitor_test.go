@@ -27,10 +27,10 @@ func TestRecommendationsAreShown(t *testing.T) {
 		w.start(func(cfg *Config) { cfg.Registerer = registry })
 		w.pass(2 * time.Minute)
 		want := `
-# HELP plimsoll_vertical_capped 1 where the owner's or the operator's maximum keeps a recommendation from what use says.
+# HELP plimsoll_vertical_capped 1 if maxAllowed or a flag's maximum caps the recommendation.
 # TYPE plimsoll_vertical_capped gauge
 plimsoll_vertical_capped{container="app",namespace="shop",resource="cpu",vpa_name="web"} 1
-# HELP plimsoll_vertical_unlisted_objects Objects without series of their own, as there are too many.
+# HELP plimsoll_vertical_unlisted_objects Objects without series of their own because there are too many objects.
 # TYPE plimsoll_vertical_unlisted_objects gauge
 plimsoll_vertical_unlisted_objects 0
 `

@@ -100,7 +100,6 @@ func (s scope) has(name types.NamespacedName) bool {
 	return s.isWhole || isNamed
 }
 
-// pass decides the objects.
 func (p *passes) pass(ctx context.Context, now time.Time, of scope) {
 	timer := p.series.StartTimer()
 	works := p.load(ctx, now, of)
@@ -272,8 +271,8 @@ func (p *passes) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	w.track.isDecided = true
 	log, name := p.config.Log.V(1), w.track.name.String()
 	for _, d := range decision.Discarded {
-		log.Info("a sample was left out", "object", name, "container", d.Container,
-			"resource", d.Resource.String(), "why", d.Why)
+		log.Info("sample discarded", "object", name, "container", d.Container,
+			"resource", d.Resource.String(), "reason", d.Why)
 	}
 	log.Info("decided", "object", name, "pods", w.pods, "samples", len(o.Samples), "ooms", len(o.OOMs),
 		"problem", o.Lookup.Problem, "write", decision.Write.String())
@@ -292,7 +291,7 @@ func (p *passes) restore(now time.Time, w *work) {
 	if p.history != nil && t.selector != nil {
 		if o := p.history.Of(w.object.Namespace, t.selector); len(o.Samples) > 0 {
 			_, t.state = recommend.Decide(now, w.policy, t.state, o)
-			p.config.Log.V(1).Info("history was taken in", "object", t.name.String(), "pods", len(o.Pods),
+			p.config.Log.V(1).Info("history loaded", "object", t.name.String(), "pods", len(o.Pods),
 				"samples", len(o.Samples))
 		}
 	}

@@ -75,7 +75,7 @@ func TestWithoutThePast(t *testing.T) {
 		w.pass(3 * time.Minute)
 		cpu, _ := w.target("web")
 		isNear(t, "CPU", cpu, 115)
-		if !strings.Contains(strings.Join(w.logs, "\n"), "the history cannot be read from Prometheus; it begins now") {
+		if !strings.Contains(strings.Join(w.logs, "\n"), "no history from Prometheus") {
 			t.Errorf("nothing says so: %q", w.logs)
 		}
 	})

@@ -39,12 +39,12 @@ var _ prometheus.Collector = (*recommendations)(nil)
 func newRecommendations() *recommendations {
 	labels := []string{"namespace", "vpa_name", "container", "resource"}
 	return &recommendations{
-		target: prometheus.NewDesc("plimsoll_vertical_target", "What a container is recommended to request: cores, or bytes.",
+		target: prometheus.NewDesc("plimsoll_vertical_target", "The recommended request of a container: cores, or bytes.",
 			labels, nil),
 		capped: prometheus.NewDesc("plimsoll_vertical_capped",
-			"1 where the owner's or the operator's maximum keeps a recommendation from what use says.", labels, nil),
+			"1 if maxAllowed or a flag's maximum caps the recommendation.", labels, nil),
 		unlistedObjects: prometheus.NewDesc("plimsoll_vertical_unlisted_objects",
-			"Objects without series of their own, as there are too many.", nil, nil),
+			"Objects without series of their own because there are too many objects.", nil, nil),
 	}
 }
 
@@ -62,7 +62,6 @@ func (r *recommendations) set(outcomes []outcomeOfPass) {
 	r.containers, r.unlisted = containers, len(outcomes)-len(listed)
 }
 
-// listedContainer is the decision's recommendation at this index.
 func (o *outcomeOfPass) container(at int) listedContainer {
 	rec := &o.Decision.Recommendations[at]
 	one := listedContainer{namespace: o.VPA.Namespace, vpa: o.VPA.Name, name: rec.Container, target: rec.Target}

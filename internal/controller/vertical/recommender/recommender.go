@@ -63,7 +63,7 @@ func (r *Recommender) Ready() error {
 func (r *Recommender) Alive(now time.Time) error {
 	last := r.active.Load()
 	if quiet := now.Sub(time.Unix(0, last)); last != 0 && quiet > 5*r.config.Interval {
-		return fmt.Errorf("no pass since %s", quiet.Round(time.Second))
+		return fmt.Errorf("no pass has ended since %s", quiet.Round(time.Second))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (r *Recommender) loop(ctx context.Context) {
 	}
 	pass(time.Now(), scope{isWhole: true})
 	r.ready.Store(true)
-	r.config.Log.Info("recommending", "objects", len(r.passes.tracks.byName))
+	r.config.Log.Info("recommender started", "objects", len(r.passes.tracks.byName))
 	for {
 		select {
 		case <-ctx.Done():

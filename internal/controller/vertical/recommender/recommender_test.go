@@ -335,8 +335,8 @@ func TestBadObjects(t *testing.T) {
 			"gone":    {"ConfigUnsupported", "Deployment shop/gone does not exist"},
 			"strange": {"ConfigUnsupported", "unhandled targetRef"},
 			"crash":   {"ConfigUnsupported", "Cannot read targetRef"},
-			"twin":    {status.TargetShared.String(), "Deployment twin has several: twin, twin2; pods get what twin says"},
-			"twin2":   {status.TargetShared.String(), "pods get what twin says"},
+			"twin":    {status.TargetShared.String(), "Deployment twin has several: twin, twin2; twin applies to its pods"},
+			"twin2":   {status.TargetShared.String(), "twin applies to its pods"},
 			"narrow":  {status.ConfigInvalid.String(), "max"},
 		} {
 			c := w.condition(name, want.kind)
@@ -380,7 +380,7 @@ func TestOthersConditionsStay(t *testing.T) {
 	})
 }
 
-func TestCheckpointsThatNobodyNeedsAreDeleted(t *testing.T) {
+func TestOrphanedCheckpointsAreDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		checkpoint := func(owner, container string) {
 			w.checkpoints[owner+"-"+container] = &vpav1.VerticalPodAutoscalerCheckpoint{

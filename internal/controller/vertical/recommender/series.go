@@ -52,11 +52,11 @@ func NewSeries(registerer prometheus.Registerer) (*Series, error) {
 		recommendations: newRecommendations(),
 		ooms: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Subsystem: "plimsoll", Name: "vertical_ooms_total",
-			Help: "How often containers of an object's pods ran out of memory.",
+			Help: "Out-of-memory kills of the containers of an object's pods.",
 		}, []string{"namespace", "vpa_name"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Subsystem: "plimsoll", Name: "recommender_panics_total",
-			Help: "Objects that could not be decided because of a defect.",
+			Help: "Panics while an object was decided.",
 		}),
 	}
 	err := errors.Join(series.Register(registerer, &s.objects), series.Register(registerer, &s.aggregates),

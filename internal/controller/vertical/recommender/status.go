@@ -75,7 +75,7 @@ func (w *statusWriter) writeOne(ctx context.Context, u *statusUpdate) {
 		return
 	}
 	u.Written = true
-	w.Log.V(1).Info("status written", "object", nameOf(u.VPA).String(), "why", u.Decision.Write.String())
+	w.Log.V(1).Info("status written", "object", nameOf(u.VPA).String(), "reason", u.Decision.Write.String())
 	if !hasRecommendation(&u.VPA.Status) && len(u.Decision.Recommendations) > 0 {
 		w.Recommended(u.VPA.CreationTimestamp.Time)
 	}
@@ -92,7 +92,7 @@ func (w *statusWriter) writeOne(ctx context.Context, u *statusUpdate) {
 // logError logs why a status was not written, unless the process ends or the object was replaced meanwhile.
 func (w *statusWriter) logError(ctx context.Context, object *vpav1.VerticalPodAutoscaler, err error) {
 	if ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced) {
-		w.Log.Error(err, "status was not written", "object", nameOf(object).String())
+		w.Log.Error(err, "writing a status failed", "object", nameOf(object).String())
 	}
 }
 

@@ -33,7 +33,7 @@ func (w *statusWriter) WriteUnreadable(ctx context.Context, objects []*vpav1.Ver
 func (w *statusWriter) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
 	want := condition.Condition{
 		Type: recommend.ConfigUnsupported, Status: condition.True, Reason: Unreadable, Since: time.Now(),
-		Message: fmt.Sprintf("the object cannot be read, and nothing is done for it: %s", object.Unreadable),
+		Message: fmt.Sprintf("the object cannot be decoded and is ignored: %s", object.Unreadable),
 	}
 	written, err := w.Client.UpdateStatus(ctx, object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
 		conditions, isChanged := observevertical.Conditions.Set(status.Conditions, want)

@@ -167,10 +167,10 @@ func (a *actor) recordEvents(t *task, action update.Action, outcome update.Outco
 	log := a.log.WithValues("vpa", t.Key(), "pod", action.Pod.Name, "action", action.Kind.String(),
 		"reason", action.Reason.String())
 	if outcome != update.Done {
-		log.V(1).Info("not done", "error", fmt.Sprint(err))
+		log.V(1).Info("action failed", "err", fmt.Sprint(err))
 		return
 	}
-	log.Info("done")
+	log.Info("pod changed")
 	pod := reference(action)
 	if action.Kind == update.Evict {
 		a.events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA,

@@ -68,7 +68,7 @@ func resizePod(
 	}
 	if err := podchange.Annotate(ctx, client, pod, annotations); err != nil {
 		// The resize is done; upstream goes on as well.
-		log.Info("resized, but not annotated", "pod", a.Pod.Name, "error", err.Error())
+		log.Info("pod resized, but annotating it failed", "pod", a.Pod.Name, "err", err.Error())
 	}
 	return update.Done, nil
 }

@@ -199,7 +199,7 @@ func (w *conditionWriter) write(
 		return len(changed) > 0
 	})
 	if err != nil {
-		w.log.V(1).Info("a condition could not be written", "vpa", vpa.Namespace+"/"+vpa.Name, "error", err.Error())
+		w.log.V(1).Info("writing a condition failed", "vpa", vpa.Namespace+"/"+vpa.Name, "err", err.Error())
 		return
 	}
 	for _, written := range changed {

@@ -111,7 +111,7 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.active.Store(time.Now().UnixNano())
 		case <-leases.C:
 			if _, err := c.admission.Alive(ctx); err != nil {
-				c.cfg.Log.V(1).Info("between passes", "error", err.Error())
+				c.cfg.Log.V(1).Info("reading the admission controller's Lease failed", "err", err.Error())
 			}
 		case <-boosts.C:
 			if c.cfg.Gates.CPUStartupBoost {

@@ -80,13 +80,14 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		}, []string{"step"}),
 		blocked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "plimsoll", Name: "updater_held_pods",
-			Help: "Pods that the last pass would have changed and did not, by the reason.",
+			Help: "Pods that the last pass should have changed and did not, by the rule that held them back.",
 		}, []string{labelReason}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "plimsoll", Name: "updater_conditions_waiting", Help: "Writes of conditions that wait or are under way.",
+			Namespace: "plimsoll", Name: "updater_conditions_waiting", Help: "Writes of conditions that are pending or in " +
+				"progress.",
 		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "plimsoll", Name: "updater_panics_total", Help: "Defects that kept an object from its turn.",
+			Namespace: "plimsoll", Name: "updater_panics_total", Help: "Panics while an object was processed.",
 		}),
 	}
 	if err := m.register(registerer); err != nil {
@@ -122,7 +123,6 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 	return series.Register(registerer, &m.panics)
 }
 
-// conditions are the series of the conditions' writer.
 func (m *metrics) conditions() conditionMetrics {
 	return conditionMetrics{Waiting: m.waiting, Latency: m.latency.WithLabelValues("WriteConditions")}
 }
@@ -148,7 +148,6 @@ func (s *stopwatch) total() {
 	s.m.latency.WithLabelValues("total").Observe(time.Since(s.start).Seconds())
 }
 
-// invalidLease counts passes that were left out.
 func (m *metrics) invalidLease(err error) {
 	why := "invalid"
 	if err != nil {
@@ -157,7 +156,6 @@ func (m *metrics) invalidLease(err error) {
 	m.lease.WithLabelValues(why).Inc()
 }
 
-// countControlled shows what there is before anything is done.
 func (m *metrics) countControlled(tasks []*task) {
 	m.controlled.Reset()
 	for _, t := range tasks {
@@ -168,7 +166,6 @@ func (m *metrics) countControlled(tasks []*task) {
 	}
 }
 
-// countPass shows what a pass wanted and did.
 func (m *metrics) countPass(tasks []*task) {
 	for _, gauge := range []*prometheus.GaugeVec{m.evictable, m.withEvictable, m.withEvicted, m.resizable, m.withResizable,
 		m.withResized, m.blocked} {

@@ -75,8 +75,8 @@ func (p *passes) checkAdmission(ctx context.Context) bool {
 	}
 	p.metrics.invalidLease(err)
 	p.results.recordSkipped()
-	p.log.Info("left out: the admission controller does not renew its Lease",
-		"lease", p.admission.Lease.Namespace+"/"+p.admission.Lease.Name, "error", fmt.Sprint(err))
+	p.log.Info("pass skipped: the admission controller does not renew its Lease",
+		"lease", p.admission.Lease.Namespace+"/"+p.admission.Lease.Name, "err", fmt.Sprint(err))
 	p.stale++
 	if p.stale < stalePasses {
 		return false

@@ -1,4 +1,4 @@
-// Package averaging says over which window the CPU use of pods is averaged.
+// Package averaging defines the window over which the CPU usage of pods is averaged.
 package averaging
 
 import "time"

@@ -79,8 +79,8 @@ func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 // passing one inside of it.
 func highest(window time.Duration, h *History, w Proposed, inside func(time.Time) bool) (history.Recommendation, bool) {
 	high, found := h.Recommendations.Highest(inside)
-	passing, isThere := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingWindow)))
-	if isThere && inside(passing.Time) && (!found || passing.Replicas > high.Replicas) {
+	passing, ok := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingWindow)))
+	if ok && inside(passing.Time) && (!found || passing.Replicas > high.Replicas) {
 		return passing, true
 	}
 	return high, found

@@ -1,4 +1,4 @@
-// Package fallback keeps since when metrics cannot be computed, and says which of them ask for their fallback instead.
+// Package fallback tracks since when metrics cannot be computed, and decides which of them use their fallback.
 package fallback
 
 import (

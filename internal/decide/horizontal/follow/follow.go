@@ -1,4 +1,4 @@
-// Package follow takes the scaling of another autoscaler into the history of one that waits until the other is gone.
+// Package follow records the scaling of another autoscaler in the history of one that waits until the other is gone.
 package follow
 
 import (

@@ -18,21 +18,21 @@ const version = 2
 // encodedBytes is how many an encoded state has.
 var encodedBytes = 1 + binary.Size(&saved{})
 
-// In version 1 a Model had neither Runs nor Usual, there were no Hours, and lanesOfOne lanes.
-const lanesOfOne = 11
+// In version 1 a Model had neither Runs nor Usual, there were no Hours, and scalersOfOne scalers.
+const scalersOfOne = 11
 
-// fromOne is version 2 of what is encoded in version 1: an arm that was not played has done nothing so far.
+// fromOne converts version 1 to version 2. Version 1 had fewer candidates; the new ones start like no forecast.
 func fromOne(b []byte) ([]byte, error) {
 	runs, hours := make([]byte, binary.Size(season.Model{}.Runs)+8), make([]byte, binary.Size(season.Hours{}))
-	lane := binary.Size(playback.Lane{})
-	const lanes = playback.Arms + 1 - lanesOfOne
-	if len(b) != encodedBytes-len(runs)-len(hours)-lanes*lane {
+	scaler := binary.Size(playback.Scaler{})
+	const scalers = playback.Candidates + 1 - scalersOfOne
+	if len(b) != encodedBytes-len(runs)-len(hours)-scalers*scaler {
 		return nil, fmt.Errorf("forecast: %d bytes of version 1", len(b))
 	}
-	atLanes := encodedBytes - len(hours) - binary.Size(playback.State{}) - len(runs)
-	behind := atLanes + lanesOfOne*lane
-	without := slices.Repeat(b[atLanes:atLanes+lane], lanes)
-	return slices.Concat([]byte{version}, b[1:atLanes], runs, b[atLanes:behind], without, b[behind:], hours), nil
+	atScalers := encodedBytes - len(hours) - binary.Size(playback.State{}) - len(runs)
+	behind := atScalers + scalersOfOne*scaler
+	without := slices.Repeat(b[atScalers:atScalers+scaler], scalers)
+	return slices.Concat([]byte{version}, b[1:atScalers], runs, b[atScalers:behind], without, b[behind:], hours), nil
 }
 
 // AppendBinary appends the state's encoding: a version, and its fields in their order, little-endian.

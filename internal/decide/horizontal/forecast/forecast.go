@@ -38,7 +38,7 @@ type Settings struct {
 	Identity uint64
 	// Down are the rules of scaling down, by which the playback gives pods back; nil are the default ones.
 	Down *behavior.Rules
-	// Price is how many wasted pod-minutes the owner gives to avoid that one pod is lacking for a minute.
+	// Price is the number of wasted pod-minutes that one avoided minute of one missing pod is worth.
 	Price float64
 }
 
@@ -63,7 +63,7 @@ type Load struct {
 	IsCapped bool
 }
 
-// Input is what there is to see at a moment.
+// Input is one observation.
 type Input struct {
 	Now                      time.Time
 	Load                     Load

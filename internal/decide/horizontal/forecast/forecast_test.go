@@ -339,8 +339,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCappedLoad: while pods are short, what they use says little of the load. What it turns out to be then is learnt of
-// the minutes before too.
+// TestCappedLoad: while pods are short, what they use says little of the load. What it turns out to be then is learnt
+// of the minutes before too.
 func TestCappedLoad(t *testing.T) {
 	s := New()
 	short := func(minute int) float64 {
@@ -403,9 +403,9 @@ func TestVersionOne(t *testing.T) {
 	if err := s.UnmarshalText(saved); err != nil {
 		t.Fatal(err)
 	}
-	for _, arm := range []int{10, playback.Arms - 1} {
-		if *s.v.Played.With(arm) != *s.v.Played.Without() {
-			t.Errorf("arm %d, of which version 1 knows nothing, has %+v", arm, *s.v.Played.With(arm))
+	for _, candidate := range []int{10, playback.Candidates - 1} {
+		if *s.v.Played.With(candidate) != *s.v.Played.Without() {
+			t.Errorf("candidate %d, of which version 1 knows nothing, has %+v", candidate, *s.v.Played.With(candidate))
 		}
 	}
 	if r := feed(s, 3*day+300, 3*day+719, jump); r.Reason != ReasonInUse || r.Replicas < 7 || r.Replicas > 10 {

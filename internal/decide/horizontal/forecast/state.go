@@ -114,7 +114,7 @@ func (s *State) Curve(to time.Time) []Expectation {
 	return all
 }
 
-// Observe takes in a moment. What it computes, it does once a minute.
+// Observe records a moment. What it computes, it does once a minute.
 func (s *State) Observe(settings *Settings, in *Input) Result {
 	if settings.Mode == Off {
 		return Result{}
@@ -151,7 +151,7 @@ func (s *State) begin(minute int64) {
 	s.v.Minute, s.v.Sum, s.v.Seconds, s.v.IsCapped = minute, 0, 0, false
 }
 
-// add takes in the load since the last observation, if it was known then and is now.
+// add adds the load since the last observation, if it was known then and is now.
 func (s *State) add(in *Input) {
 	load, before := &in.Load, s.v.At
 	s.v.At = 0

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Count is the replica count of a target and its last change, whoever made it.
+// Count is the replica count of a target and its last change, by any writer.
 type Count struct {
 	// Replicas is the count that the last decision left or found; it means something once IsKnown.
 	Replicas int32 `json:"replicas,omitempty"`
@@ -18,7 +18,8 @@ type Count struct {
 	IsForeign bool `json:"foreign,omitempty"`
 }
 
-// Observe takes in the count and how many pods there are. A count that nobody told it of is another writer's change.
+// Observe records the count and how many pods there are. A count that differs from the last one is another writer's
+// change.
 func (c *Count) Observe(now time.Time, replicas, pods int32) {
 	if c.IsKnown && replicas != c.Replicas {
 		c.Change(now, replicas)

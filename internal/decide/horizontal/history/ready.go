@@ -21,7 +21,7 @@ type ReadyPods struct {
 	Pods int32     `json:"pods"`
 }
 
-// Observe takes in how many pods are ready now, and since when all of them have been. More pods are ready since then,
+// Observe records how many pods are ready now, and since when all of them have been. More pods are ready since then,
 // even if that is observed later: until then they had no part of the load. Changes within a second are one.
 func (r Ready) Observe(now time.Time, pods int32, since time.Time) Ready {
 	n := len(r)

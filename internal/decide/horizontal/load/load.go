@@ -1,4 +1,4 @@
-// Package load says what load a target has, in pods that would carry it at the metrics' targets. Unlike the replica
+// Package load computes the load of a target, in pods that would serve it at the metrics' targets. Unlike the replica
 // count that a metric proposes, it knows no tolerance, no rounding and no caution about pods without samples.
 package load
 
@@ -27,7 +27,7 @@ type Input struct {
 	Current int32
 }
 
-// Forecast has the load go into what is learnt, and is what is expected. Where the mode is Off, nothing is kept.
+// Forecast observes the load and returns the forecast. Mode Off drops what was learnt.
 func Forecast(
 	settings *forecast.Settings, learnt **forecast.State, in *Input, load forecast.Load,
 ) forecast.Result {
@@ -56,8 +56,8 @@ func Of(in *Input) forecast.Load {
 	leading := forecast.Load{IsKnown: true, Pods: -1}
 	isCapped := false
 	for i := range in.Results {
-		pods, isKnown := in.pods(i)
-		if !isKnown {
+		pods, ok := in.pods(i)
+		if !ok {
 			return forecast.Load{}
 		}
 		perPod, full := in.target(i)
@@ -75,21 +75,21 @@ func Of(in *Input) forecast.Load {
 }
 
 // ByMetric is the load by one metric; false where it is not known.
-func ByMetric(in *Input, i int) (pods float64, isKnown bool) {
+func ByMetric(in *Input, i int) (pods float64, ok bool) {
 	if in.Current <= 0 || i >= len(in.Results) {
 		return 0, false
 	}
 	return in.pods(i)
 }
 
-func (in *Input) pods(i int) (pods float64, isKnown bool) {
+func (in *Input) pods(i int) (pods float64, ok bool) {
 	r := &in.Results[i]
 	if r.Failure != nil || r.Pending {
 		return 0, false
 	}
 	if in.Specs[i].Type.IsPerPod() {
 		var carrying int
-		if carrying, isKnown = in.carrying(r); !isKnown {
+		if carrying, ok = in.carrying(r); !ok {
 			return 0, false
 		}
 		pods = r.Ratio * float64(carrying)
@@ -105,7 +105,7 @@ func (in *Input) pods(i int) (pods float64, isKnown bool) {
 // carrying is how many pods the load is on: those whose samples count, and those that are ready and have none, which
 // are taken to be like the others. Where those are the most, the others do not stand for them. Pods that start count
 // for nothing, and neither does what they use.
-func (in *Input) carrying(r *metric.Result) (pods int, isKnown bool) {
+func (in *Input) carrying(r *metric.Result) (pods int, ok bool) {
 	missing, groups := 0, r.Groups
 	if r.Counts.Missing == 0 {
 		groups = nil
@@ -138,7 +138,6 @@ func (in *Input) total(i int) float64 {
 	return r.Ratio * float64(ready)
 }
 
-// milli is the target's value where it has one.
 func (in *Input) milli(i int) int64 {
 	if in.Specs[i].IsOwnTarget {
 		return in.Results[i].TargetMilli

@@ -172,7 +172,7 @@ func readyPods(pods []Pod) int64 {
 
 // ReadyPods is how many of the pods have a part of the load, and since when all of them have had: the API truncates the
 // time to seconds. They are those that are ready, and those of before the initialization period: overload makes pods
-// unready now and then, which leaves their load to nobody who is new.
+// unready now and then, and their load then moves to no new pod.
 func ReadyPods(pods []Pod, young time.Time) (n int32, since time.Time) {
 	before, latest := arithmetic.Nanos(young), arithmetic.Nanos(since)
 	for i := range pods {

@@ -66,7 +66,7 @@ func (by *grouping) share(parts []history.Part, at int64, s *Sample) float64 {
 	return history.Share(parts, min(at, by.now), s.Window)
 }
 
-// addTo takes in the pod's use if it is in its initialization period.
+// addTo adds the pod's use if it is in its initialization period.
 func (u *use) addTo(young *recentPods) {
 	if u.isYoung {
 		young.Add(u.readyFor, u.milli, u.wanted)

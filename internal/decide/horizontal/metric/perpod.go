@@ -265,7 +265,6 @@ func (p *perPod) ofAverage(average int64) (ratio float64, percent int32, milli i
 	return ratio * float64(pods), 0, p.sum.MulDiv(average, pods, 1)
 }
 
-// pods is how many share a target.
 func (p *perPod) pods() int64 { return int64(max(1, p.result.Counts.Pods())) }
 
 // propose returns a text where the metric fails.

@@ -37,13 +37,13 @@ type recentTotal struct {
 // Where no other pods are there, as at the first start of a target or in a rollout, those
 // that have been ready for a whole window of metrics-server stand in for them: they are
 // what upstream's controller, too, would decide on. After a rise of the count they do so
-// only as often as that decides: whoever looks each second would follow each rise by the
+// only as often as that decides: deciding each second would follow each rise by the
 // next one for the start of the same pods. Otherwise load cannot be distinguished
 // from a start yet, and the pods count with at most their target, which neither raises the
 // count nor keeps it from falling.
 type recentPods struct{ newest, newer recentTotal }
 
-// Add takes in a pod that has been ready for so long when its sample was taken.
+// Add adds a pod that has been ready for so long when its sample was taken.
 func (p *recentPods) Add(readyFor time.Duration, used, wanted int64) {
 	switch {
 	case readyFor < metricsServerWindow:

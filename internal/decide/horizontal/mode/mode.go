@@ -1,4 +1,4 @@
-// Package mode says what becomes of the decisions about a WorkloadAutoscaler.
+// Package mode has the modes of a WorkloadAutoscaler: whether its decisions are written.
 package mode
 
 // Mode is spec.mode.
@@ -20,7 +20,7 @@ var names = [...]string{"Active", "Preview", "Paused"}
 func (m Mode) String() string { return names[m] }
 
 // Parse reads what String writes; nothing is Active.
-func Parse(text string) (m Mode, isKnown bool) {
+func Parse(text string) (m Mode, ok bool) {
 	if text == "" {
 		return Active, true
 	}

@@ -28,7 +28,7 @@ type History struct {
 
 // Result is what a replica count shows of another writer.
 type Result struct {
-	// IsNamed says that another writer has just been noticed, and often enough to be named: who that is shall be read.
+	// IsNamed says that another writer has just been noticed, often enough to be named: the shell then reads its name.
 	// IsNew says that none was named before.
 	IsNamed, IsNew bool
 }
@@ -42,7 +42,7 @@ func (h *History) Next(now time.Time, replicas int32, period time.Duration) Resu
 	return Result{IsNamed: true, IsNew: !h.IsContested(now, period)}
 }
 
-// Observe takes in the target's replica count, and reports whether another writer has set it.
+// Observe records the target's replica count, and reports whether another writer has set it.
 func (h *History) Observe(now time.Time, replicas int32) (isOverride bool) {
 	if !h.IsWritten || h.Written == replicas {
 		return false

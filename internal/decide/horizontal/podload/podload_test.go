@@ -87,7 +87,7 @@ func (w *world) Kubelet(i int, dst []podload.Container) []podload.Container {
 }
 
 func (w *world) Health(node string) podload.Health {
-	if h, isThere := w.health[node]; isThere {
+	if h, ok := w.health[node]; ok {
 		return h
 	}
 	return podload.Health{Since: noon.Add(-time.Hour)}
@@ -102,8 +102,9 @@ func look(t *testing.T, pods ...known) *podload.View {
 	return v
 }
 
-// TestIdleContainerKeepsItsPod: with --housekeeping-interval=1s the interval of an idle container doubles from a second to
-// 15 s and falls back. Its pod is known when its newest interval is of a second behind one that is longer than the window.
+// TestIdleContainerKeepsItsPod: with --housekeeping-interval=1s the interval of an idle container doubles from a
+// second to 15 s and falls back. Its pod is known when its newest interval is of a second behind one that is longer
+// than the window.
 func TestIdleContainerKeepsItsPod(t *testing.T) {
 	idle := container("sidecar", 60*second, use{27 * second, 1}, use{2 * second, 1}, use{second, 1})
 	v := look(t, running(time.Hour, steady("app", 500, second), idle))
@@ -274,7 +275,7 @@ func TestOrigins(t *testing.T) {
 		ago   time.Duration
 	}{
 		{podload.FromAgent, 150, 0}, {podload.FromKubelet, 200, 10 * second}, {podload.FromKubelet, 200, 10 * second},
-		{podload.FromNobody, 0, 0},
+		{podload.FromNone, 0, 0},
 	} {
 		got := v.Sample(i, cpu, arithmetic.Saturate)
 		if v.Origins()[i] != want.from || got.Milli != want.milli || got.Present && !got.At.Equal(noon.Add(-want.ago)) {
@@ -327,8 +328,8 @@ func TestEarlierEndsTogether(t *testing.T) {
 
 }
 
-// TestEarlierOfSomePods: new pods are not compared, pods whose samples are of the same second need not be, and one whose
-// samples are far older does not take the others back with it.
+// TestEarlierOfSomePods: new pods are not compared, pods whose samples are of the same second need not be, and one
+// whose samples are far older does not take the others back with it.
 func TestEarlierOfSomePods(t *testing.T) {
 	old, other := steady("app", 100, 12*second), steady("app", 100, second)
 	pods := []known{running(time.Hour, old), running(time.Hour, other)}

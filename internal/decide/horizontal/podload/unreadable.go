@@ -2,8 +2,8 @@ package podload
 
 import "fmt"
 
-// fewPods is the share of a target's ready pods, one in so many, that may be on nodes
-// that cannot be read without metrics.k8s.io being asked. They count as pods whose
+// fewPods is the share of a target's ready pods, one in so many, that may be on unreadable nodes before metrics.k8s.io
+// replaces the kubelets. They count as pods whose
 // metrics are missing: nothing on the way up, their whole request on the way down.
 const fewPods = 10
 
@@ -28,11 +28,10 @@ func (u *Unreadable) String() string {
 	return fmt.Sprintf("%d of %d ready pods are on nodes that cannot be read (%s): %v", u.Pods, u.Ready, where, u.Err)
 }
 
-// areFew tells that the others are enough, whoever else could be asked.
+// areFew reports whether the readable pods are enough to decide on.
 func (u *Unreadable) areFew() bool { return u.Pods*fewPods <= u.Ready }
 
-// areHalf tells that at most half of the pods cannot be read: where nobody else answers,
-// the others are enough.
+// areHalf reports whether at most half of the pods cannot be read: if metrics.k8s.io fails too, the others are enough.
 func (u *Unreadable) areHalf() bool { return u.Pods*2 <= u.Ready }
 
 // add counts a ready pod on a node that cannot be read.
@@ -50,7 +49,6 @@ func (u *Unreadable) add(node string, h *nodeHealth) {
 // Unreadable are the pods that the last Look could not read.
 func (v *View) Unreadable() *Unreadable { return &v.unreadable }
 
-// IsUsable tells whether decisions may be made on what the last Look found, with the
-// pods that it could not read counted as missing, if nobody else knows them. Look's
-// error says that somebody else is to be asked first.
+// IsUsable reports whether decisions may be made on what the last Look found, with the unreadable pods counted as
+// missing. It is for when metrics.k8s.io, which Look's error asks for first, does not know them either.
 func (v *View) IsUsable() bool { return v.isComplete && v.unreadable.areHalf() }

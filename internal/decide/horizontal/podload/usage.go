@@ -30,8 +30,7 @@ func (i *Interval) isBefore(end time.Time, span time.Duration) bool {
 	return i.End.Before(end) || i.End.Equal(end) && i.Span < span
 }
 
-// Usage is what is known of one container. Whoever sums up a pod needs
-// all of them: one that is missing is not zero.
+// Usage is the usage of one container. The sum of a pod needs all of its containers: a missing one is not zero.
 type Usage struct {
 	Name string
 

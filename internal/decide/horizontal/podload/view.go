@@ -21,7 +21,7 @@ const (
 )
 
 // ErrStarting says that too little is known yet.
-var ErrStarting = errors.New("kubelets have been asked too few times")
+var ErrStarting = errors.New("fewer than two scrapes of the kubelet so far")
 
 // Reader has what is known of a target's pods at a moment, by their places.
 type Reader interface {
@@ -44,9 +44,9 @@ type Health struct {
 // Origin is where what is known of a pod comes from.
 type Origin uint8
 
-// The origins. FromNobody: nothing is known of the pod.
+// The origins. FromNone: the pod has no samples.
 const (
-	FromNobody Origin = iota
+	FromNone Origin = iota
 	FromKubelet
 	FromAgent
 )
@@ -85,8 +85,8 @@ type nodeHealth struct {
 func (v *View) Look(now time.Time, pods int, r Reader) error {
 	v.reset()
 	for i := range pods {
-		v.origins, v.ready = append(v.origins, FromNobody), append(v.ready, time.Time{})
-		if err := v.look(now, i, r); err != nil {
+		v.origins, v.ready = append(v.origins, FromNone), append(v.ready, time.Time{})
+		if err := v.readPod(now, i, r); err != nil {
 			return err
 		}
 		v.ends = append(v.ends, len(v.usages))
@@ -110,9 +110,9 @@ func (v *View) reset() {
 	v.unreadable, v.isComplete = Unreadable{}, false
 }
 
-// look appends a pod's containers, if they are known. Pods that do not count, or that are not ready, are no reason to
-// fail.
-func (v *View) look(now time.Time, i int, r Reader) error {
+// readPod appends a pod's containers, if they are known. Pods that do not count, or that are not ready, are no reason
+// to fail.
+func (v *View) readPod(now time.Time, i int, r Reader) error {
 	pod, node := r.Pod(i)
 	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
 		return nil
@@ -123,16 +123,16 @@ func (v *View) look(now time.Time, i int, r Reader) error {
 		v.ready[i] = readySince(pod)
 	}
 	from := len(v.containers)
-	if v.takeAgents(from, i, pod, r) {
+	if v.readAgent(from, i, pod, r) {
 		return nil
 	}
 	health := v.healthOf(node, r)
 	if health.Err != nil {
-		return v.lack(now, pod, node, health)
+		return v.countUnreadable(now, pod, node, health)
 	}
 	v.containers = r.Kubelet(i, v.containers)
-	isWhole := v.take(from, i, pod)
-	v.refuse(from)
+	isWhole := v.addUsages(from, i, pod)
+	v.collectImplausible(from)
 	if isWhole {
 		v.origins[i] = FromKubelet
 		return nil
@@ -150,12 +150,12 @@ func (v *View) look(now time.Time, i int, r Reader) error {
 // sample waits for the next scrape for up to a period, and for another one if that fails.
 func MaxSampleAge(period time.Duration) time.Duration { return LongestSampleGap + 2*period }
 
-// takeAgents takes what the agent of the node knows; false if that is not enough.
-func (v *View) takeAgents(from, i int, pod *metric.Pod, r Reader) bool {
+// readAgent appends the containers that the agent of the node knows; false if that is not enough.
+func (v *View) readAgent(from, i int, pod *metric.Pod, r Reader) bool {
 	var answers bool
-	if v.containers, answers = r.Agent(i, v.containers); v.take(from, i, pod) {
+	if v.containers, answers = r.Agent(i, v.containers); v.addUsages(from, i, pod) {
 		v.origins[i] = FromAgent
-		v.refuse(from)
+		v.collectImplausible(from)
 		return true
 	}
 	v.drop(from)
@@ -165,9 +165,9 @@ func (v *View) takeAgents(from, i int, pod *metric.Pod, r Reader) bool {
 	return false
 }
 
-// take computes the use of the containers that were appended for a pod. It is false if not all that are known of have
-// values.
-func (v *View) take(from, i int, pod *metric.Pod) bool {
+// addUsages computes the usage of the containers that were read for a pod. It is false if not all that are known of
+// have values.
+func (v *View) addUsages(from, i int, pod *metric.Pod) bool {
 	isWhole := len(v.containers) > from
 	for k := from; k < len(v.containers); k++ {
 		usage := v.containers[k].over(v.ready[i])
@@ -177,8 +177,7 @@ func (v *View) take(from, i int, pod *metric.Pod) bool {
 	return isWhole
 }
 
-// refuse keeps the containers of which something was said that cannot be.
-func (v *View) refuse(from int) {
+func (v *View) collectImplausible(from int) {
 	for k := from; k < len(v.usages); k++ {
 		if v.usages[k].Refused != 0 {
 			v.refused = append(v.refused, v.usages[k])
@@ -225,16 +224,16 @@ func readySince(pod *metric.Pod) time.Time { return pod.ReadyTransition.Add(time
 
 // healthOf is the node's, asked for once.
 func (v *View) healthOf(node string, r Reader) nodeHealth {
-	h, isKnown := v.nodes[node]
-	if !isKnown {
+	h, ok := v.nodes[node]
+	if !ok {
 		h.Health = r.Health(node)
 		v.nodes[node] = h
 	}
 	return h
 }
 
-// lack counts a pod on a node of which nothing is known. An error says that something will be soon.
-func (v *View) lack(now time.Time, pod *metric.Pod, node string, h nodeHealth) error {
+// countUnreadable counts a pod on a node that cannot be read. The error is ErrStarting if samples are seconds away.
+func (v *View) countUnreadable(now time.Time, pod *metric.Pod, node string, h nodeHealth) error {
 	switch isStarting := errors.Is(h.Err, ErrStarting); {
 	case pod.Ready != metric.ReadyTrue, isStarting && isNew(pod, now):
 	case isStarting:

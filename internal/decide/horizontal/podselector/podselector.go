@@ -1,4 +1,4 @@
-// Package podselector says what is wrong with the selector of a target's scale, which selects its pods.
+// Package podselector validates the selector of a target's scale, which selects its pods.
 package podselector
 
 // Selector is what is wrong with the scale's selector; the zero value is

@@ -123,7 +123,8 @@ func afterProposal(d *horizontal.Decision) Limit {
 		return Inactive
 	case d.Limited.LeftZero && isLess:
 		return FirstReplica
-	case d.Stabilized.Reason != behavior.ReadyForNewScale && (d.Ahead == 0 || d.Ahead < d.Proposed.Replicas):
+	case d.Stabilized.Reason != behavior.ReadyForNewScale &&
+		(d.ForecastReplicas == 0 || d.ForecastReplicas < d.Proposed.Replicas):
 		return ofStabilized(d)
 	default:
 		return None
@@ -178,7 +179,7 @@ func maxOf(d *horizontal.Decision) Limit {
 // direction that the decision wants to go; none where there are no policies or it
 // does not want to go anywhere. The state is the one before the decision.
 func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []behavior.Use {
-	proposed := max(d.Stabilized.Replicas, d.Ahead)
+	proposed := max(d.Stabilized.Replicas, d.ForecastReplicas)
 	if d.Branch != horizontal.BranchMetrics || proposed == d.Current {
 		return nil
 	}

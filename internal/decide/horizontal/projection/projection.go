@@ -56,7 +56,7 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 		return o
 	}
 	up := newWalk(p, s, d, every)
-	up.mayLower, up.ahead = d.Proposed.MayLower, d.Ahead
+	up.mayLower, up.ahead = d.Proposed.MayLower, d.ForecastReplicas
 	o.Steps, o.Settled = up.play(d.Proposed.Replicas, maxSteps)
 	down := newWalk(p, s, d, every)
 	down.mayLower = true

@@ -37,7 +37,7 @@ func (s *Sources) Append(dst []Proposal) []Proposal {
 			dst = append(dst, p)
 		}
 	}
-	if s.Surge.Asks() {
+	if s.Surge.Proposes() {
 		dst = append(dst, Proposal{Source: Surge, Index: s.Surge.Metric, Replicas: s.Surge.Replicas})
 	}
 	for _, f := range s.Fallbacks {

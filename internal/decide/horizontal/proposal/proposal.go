@@ -1,6 +1,6 @@
-// Package proposal has the replica counts that metrics, the surge window, fallbacks,
-// schedules and forecasts propose, and what the limits on a change have to know of their samples: which
-// they are, and whether they are newer than the last scale-up.
+// Package proposal has the replica counts that metrics, the surge window, fallbacks, schedules and forecasts propose
+// (proposal.go, all.go), and which samples they are computed from, and whether these are newer than the last scale-up
+// (samples.go).
 package proposal
 
 import (

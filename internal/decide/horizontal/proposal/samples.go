@@ -62,7 +62,7 @@ func isOutdated(c *history.Count, r *metric.Result) bool {
 // farther.
 func Fresh(c *history.Count, results []metric.Result, s *surge.Result) (largest int32) {
 	hasOld := false
-	if s.Asks() {
+	if s.Proposes() {
 		largest = s.Replicas
 	}
 	for i := range results {

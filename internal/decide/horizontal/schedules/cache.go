@@ -104,7 +104,7 @@ func (p *occurrence) setRamps(all []Schedule, i int, own Bounds) {
 }
 
 // ramps reports whether there is a ramp, and when the ramps start.
-func (p *occurrence) ramps() (start time.Time, isThere bool) {
+func (p *occurrence) ramps() (start time.Time, ok bool) {
 	start = p.least.start
 	if p.least.over == 0 {
 		start = p.most.start
@@ -161,7 +161,7 @@ func (r *Result) add(f InForce) {
 	}
 }
 
-// lowerByRamps takes in the max of each ramp. The schedule of a ramp is not in force yet: it leaves the min of those
+// lowerByRamps records the max of each ramp. The schedule of a ramp is not in force yet: it leaves the min of those
 // that are as it is.
 func (r *Result) lowerByRamps() {
 	for i := range r.InForce {
@@ -178,7 +178,7 @@ func (r *Result) lower(f *InForce) {
 	}
 }
 
-// changes takes in when a schedule changes; zero if it does not.
+// changes records when a schedule changes; zero if it does not.
 func (r *Result) changes(at time.Time, kind Kind, s *Schedule) {
 	if !at.IsZero() && (r.Next.At.IsZero() || at.Before(r.Next.At)) {
 		r.Next = Change{At: at, Kind: kind, Schedule: s}

@@ -39,7 +39,7 @@ type Schedule struct {
 const (
 	// gap is the least time between two starts: cron expressions have minutes.
 	gap = time.Minute
-	// farthest is how far ahead starts are looked for through changes of the clock, as far as cron looks.
+	// farthest is how far ahead starts are searched across changes of the clock, as far as cron searches.
 	farthest = 5 * 366 * 24 * time.Hour
 	// maxRepeats is how many starts in a row are followed that come before the one before has ended.
 	maxRepeats = 8

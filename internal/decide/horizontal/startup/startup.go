@@ -1,4 +1,4 @@
-// Package startup says how long new pods of a target take to become ready.
+// Package startup measures how long new pods of a target take to become ready.
 package startup
 
 import (

@@ -121,7 +121,7 @@ func (d reported) reportComputed(r *Report) {
 	// any proposal that stabilization leaves alone.
 	matches := max(0, d.Proposed.Replicas) == d.Current
 	switch reason := d.Stabilized.Reason; {
-	case d.Ahead > 0:
+	case d.ForecastReplicas > 0:
 		r.Set(AbleToScale, true, "ForecastApplied",
 			"the forecast asks for more replicas than the metrics, applying the forecast")
 	case reason == behavior.ScaleUpStabilized:
@@ -133,7 +133,7 @@ func (d reported) reportComputed(r *Report) {
 	case matches || !d.Policy.Divergences.Has(divergence.AccurateMessages):
 		r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
 	}
-	limited := d.Limited.Replicas != max(d.Stabilized.Replicas, d.Ahead) && d.Limited.Reason != behavior.DesiredWithinRange
+	limited := d.Limited.Replicas != max(d.Stabilized.Replicas, d.ForecastReplicas) && d.Limited.Reason != behavior.DesiredWithinRange
 	r.Set(ScalingLimited, limited, d.Limited.Reason.String(), d.limitMessage(d.Limited.Reason))
 }
 

@@ -63,7 +63,7 @@ func (d reported) ownReason() string {
 		return "spec.paused.replicas while the mode is Paused"
 	case d.Branch != horizontal.BranchMetrics:
 		return ""
-	case d.Ahead > d.Current && d.Desired > d.Current:
+	case d.ForecastReplicas > d.Current && d.Desired > d.Current:
 		return "forecast of the load of earlier days"
 	case d.Zero.IsCooledDown && d.Desired == 0:
 		return "no metric active for the cooldown period"

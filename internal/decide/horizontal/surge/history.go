@@ -71,7 +71,7 @@ func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.
 	m.conclude(now, specs, results)
 	isDoubted := now.Before(m.DoubtedUntil)
 	r.Suspicious = r.Suspicious && !isDoubted
-	if !r.Asks() {
+	if !r.Proposes() {
 		return
 	}
 	if m.Since.IsZero() {
@@ -93,7 +93,7 @@ func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.
 	if r.Counted < quorum && now.Sub(m.Steady) < fewFor {
 		r.cap(arithmetic.Saturate.Ceil32(needed(&results[r.Metric])+fewMore), stable, Brief)
 	}
-	if r.Asks() && isDoubted {
+	if r.Proposes() && isDoubted {
 		r.Verdict = Doubted
 	}
 }

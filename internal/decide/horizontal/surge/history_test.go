@@ -106,8 +106,8 @@ func TestNotJudged(t *testing.T) {
 	}
 }
 
-// TestJudgedByLaterSamples: a surge is not judged by averages that end at about the time of it, as those of pods do whose
-// kubelets renew samples after 20 s. It is judged for all that where the samples' times stay behind.
+// TestJudgedByLaterSamples: a surge is not judged by averages that end at about the time of it, as those of pods do
+// whose kubelets renew samples after 20 s. It is judged for all that where the samples' times stay behind.
 func TestJudgedByLaterSamples(t *testing.T) {
 	endsAt := func(after time.Duration, ratio float64) []metric.Result {
 		results := stable(ratio)
@@ -203,7 +203,8 @@ func TestFewPods(t *testing.T) {
 		want   int32
 	}{{0, 5}, {1, 5}, {3, 5}, {4, 8}, {7, 8}, {15, 5}, {16, 5}, {19, 8}} {
 		r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
-		if m.Judge(noon.Add(time.Duration(tt.second)*time.Second), &r, 2, cpu, results); !r.Asks() || r.Replicas != tt.want {
+		m.Judge(noon.Add(time.Duration(tt.second)*time.Second), &r, 2, cpu, results)
+		if !r.Proposes() || r.Replicas != tt.want {
 			t.Errorf("after %d s: %s, %d, want %d", tt.second, r.Verdict, r.Replicas, tt.want)
 		}
 	}

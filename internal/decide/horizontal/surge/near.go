@@ -39,7 +39,7 @@ func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) Foll
 		next.Calm.Is = !change.IsRaised
 		return next
 	}
-	if r.Suspicious && !r.Asks() {
+	if r.Suspicious && !r.Proposes() {
 		next.Suspects = Suspects(s, in, dst)
 	}
 	if !change.IsRaised {
@@ -52,7 +52,7 @@ func (in *Input) FollowUp(s *Settings, r *Result, change Change, dst []int) Foll
 // a metric is near its threshold, has failed or is suspicious, and while the pods' averages are over less than the
 // whole stable window.
 func Calm(s *Settings, in *Input, r *Result) (calm trigger.Calm) {
-	if r.Suspicious || r.Asks() || IsNear(in.Specs, in.Results, in.Context.Tolerance) {
+	if r.Suspicious || r.Proposes() || IsNear(in.Specs, in.Results, in.Context.Tolerance) {
 		return trigger.Calm{}
 	}
 	for i := range in.Specs {
@@ -90,8 +90,8 @@ func (in *Input) wantedOnAverage(i int) float64 {
 		if in.Specs[i].Target.Type == source.Utilization && pod >= len(in.Readings[i].Requests) {
 			break
 		}
-		if !in.lacks(i, pod) {
-			sum += in.wanted(i, pod)
+		if !in.isExcluded(i, pod) {
+			sum += in.targetOf(i, pod)
 			n++
 		}
 	}

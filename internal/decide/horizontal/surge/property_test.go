@@ -52,7 +52,7 @@ func draw(t *rapid.T) *scene {
 func TestOnlyMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
-		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() &&
+		if got := surge.Evaluate(&s.settings, s.input()); got.Proposes() &&
 			got.Replicas <= max(s.context.SpecReplicas, s.result.Replicas) {
 			t.Fatalf("%d are there, the stable window asks for %d: %+v", s.context.SpecReplicas, s.result.Replicas, got)
 		}
@@ -66,7 +66,7 @@ func TestNeverMoreThanTheLowest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
 		got := surge.Evaluate(&s.settings, s.input())
-		if !got.Asks() {
+		if !got.Proposes() {
 			return
 		}
 		for k := range got.Intervals {
@@ -103,8 +103,8 @@ func TestMoreUseNeverFewer(t *testing.T) {
 		if interval.Present {
 			interval.Milli = max(interval.Milli, rapid.Int64Range(0, math.MaxInt64).Draw(t, "more"))
 		}
-		if after := surge.Evaluate(&s.settings, s.input()); before.Asks() &&
-			(!after.Asks() || after.Replicas < before.Replicas) {
+		if after := surge.Evaluate(&s.settings, s.input()); before.Proposes() &&
+			(!after.Proposes() || after.Replicas < before.Replicas) {
 			t.Fatalf("%+v before, with more use %+v", before, after)
 		}
 	})
@@ -133,7 +133,7 @@ func TestBurstOfASecond(t *testing.T) {
 			}
 		}
 		s := sceneOf(r)
-		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() {
+		if got := surge.Evaluate(&s.settings, s.input()); got.Proposes() {
 			t.Fatalf("asks on a burst at %v between scrapes at %v: %+v", begin, times, got)
 		}
 	})
@@ -161,7 +161,7 @@ func TestBurstOfASecondInDenseSamples(t *testing.T) {
 			}
 		}
 		s := sceneOf(r, r)
-		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() {
+		if got := surge.Evaluate(&s.settings, s.input()); got.Proposes() {
 			t.Fatalf("asks on a burst at %v between samples at %v: %+v of %+v", begin, times, got, r)
 		}
 	})

@@ -50,8 +50,8 @@ type Result struct {
 	Suspicious bool
 }
 
-// Asks reports whether the surge window makes a proposal.
-func (r *Result) Asks() bool { return r.Verdict == Asking }
+// Proposes reports whether the surge window makes a proposal.
+func (r *Result) Proposes() bool { return r.Verdict == Asking }
 
 // Verdict is how far the surge window came.
 type Verdict uint8
@@ -101,10 +101,10 @@ func Evaluate(s *Settings, in *Input) Result {
 		if !in.isSeen(i) {
 			continue
 		}
-		v := in.look(s, i)
+		v := in.viewOf(s, i)
 		suspicious := best.Suspicious || v.suspicious
 		for k := range v.tallies {
-			r := in.judge(s, i, &v, k)
+			r := in.evaluate(s, i, &v, k)
 			if r.Verdict > best.Verdict || r.Verdict == best.Verdict && r.Replicas > best.Replicas {
 				best = r
 			}
@@ -133,11 +133,11 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	before, counted, showing := len(dst), 0, 0
 	for pod := range in.Context.Pods {
 		recent := &in.Readings[i].Recent[pod]
-		if !s.counts(in.Context, &in.Context.Pods[pod], recent) || in.lacks(i, pod) {
+		if !s.counts(in.Context, &in.Context.Pods[pod], recent) || in.isExcluded(i, pod) {
 			continue
 		}
 		counted++
-		target := in.wanted(i, pod)
+		target := in.targetOf(i, pod)
 		if recent[0].Present && float64(recent[0].Milli) > s.Margin*target {
 			showing++
 		}
@@ -159,7 +159,7 @@ func (in *Input) isSeen(i int) bool {
 		!in.Results[i].Pending
 }
 
-func (in *Input) wanted(i, pod int) float64 {
+func (in *Input) targetOf(i, pod int) float64 {
 	target := &in.Specs[i].Target
 	switch {
 	case in.Specs[i].IsShared():
@@ -170,9 +170,9 @@ func (in *Input) wanted(i, pod int) float64 {
 	return float64(in.Readings[i].Requests[pod].Milli) * float64(target.Percent) / 100
 }
 
-// lacks reports whether the pod has no part in the metric: it does not have the
+// isExcluded reports whether the pod has no part in the metric: it does not have the
 // metric's container, or was not asked.
-func (in *Input) lacks(i, pod int) bool {
+func (in *Input) isExcluded(i, pod int) bool {
 	requests := in.Readings[i].Requests
 	return pod < len(requests) && requests[pod].Missing != metric.RequestSet || in.isUnsampled(i, pod)
 }
@@ -209,16 +209,16 @@ func (t *tally) add(milli int64, span time.Duration, least float64) {
 	t.span = max(t.span, span)
 }
 
-// look goes through the pods. One that counts and has not enough intervals is taken
+// viewOf adds up the pods. One that counts and has not enough intervals is taken
 // to use nothing, as upstream does on the way up: what is not known makes the change
 // smaller.
-func (in *Input) look(s *Settings, i int) (v view) {
+func (in *Input) viewOf(s *Settings, i int) (v view) {
 	for pod := range in.Context.Pods {
 		recent := &in.Readings[i].Recent[pod]
-		if !s.counts(in.Context, &in.Context.Pods[pod], recent) || in.lacks(i, pod) {
+		if !s.counts(in.Context, &in.Context.Pods[pod], recent) || in.isExcluded(i, pod) {
 			continue
 		}
-		target := in.wanted(i, pod)
+		target := in.targetOf(i, pod)
 		v.counted++
 		v.wanted += target
 		v.suspicious = v.suspicious || s.isSteep(&recent[0], target)
@@ -230,8 +230,8 @@ func (in *Input) look(s *Settings, i int) (v view) {
 	return v
 }
 
-// judge says what one of the tallies leads to.
-func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
+// evaluate returns the result of one of the tallies.
+func (in *Input) evaluate(s *Settings, i int, v *view, k int) Result {
 	t := &v.tallies[k]
 	r := Result{
 		Metric: i, Intervals: k + 2, Factor: [...]float64{s.SteepFactor, s.Margin}[k], Span: t.span,
@@ -243,7 +243,7 @@ func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
 	average := t.used / float64(v.counted)
 	r.Milli, r.Ratio = arithmetic.Saturate.Ceil64(average), t.used/v.wanted
 	if r.Verdict = in.verdict(s, &r, average); r.Verdict == Asking {
-		in.ask(s, &r, total{used: t.used, wanted: v.wanted})
+		in.propose(s, &r, total{used: t.used, wanted: v.wanted})
 	}
 	return r
 }
@@ -270,13 +270,13 @@ func (r *Result) carrying() int { return r.Counted + r.Sharing + r.Unasked }
 // total is what pods used of what they are to use.
 type total struct{ used, wanted float64 }
 
-// ask says how many replicas the surge takes.
+// propose computes how many replicas the surge needs.
 //
 // Pods that have just become ready are no evidence, but what they have taken over is
 // load all the same: without it the proposal would fall as soon as they help. They count
 // with the first interval in which they were ready, and with at most as much as the
 // others carry each, as the rest is their start.
-func (in *Input) ask(s *Settings, r *Result, sum total) {
+func (in *Input) propose(s *Settings, r *Result, sum total) {
 	c := in.Context
 	began := r.At.Add(-r.Span / time.Duration(r.Intervals))
 	for pod := range c.Pods {
@@ -284,14 +284,14 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 			r.Unasked++
 		}
 		intervals := &in.Readings[r.Metric].Recent[pod]
-		if s.counts(c, &c.Pods[pod], intervals) || in.lacks(r.Metric, pod) {
+		if s.counts(c, &c.Pods[pod], intervals) || in.isExcluded(r.Metric, pod) {
 			continue
 		}
 		newest := &intervals[0]
 		if !shares(&c.Pods[pod], newest) {
 			continue
 		}
-		target := in.wanted(r.Metric, pod)
+		target := in.targetOf(r.Metric, pod)
 		sum.used += min(float64(newest.Milli), r.Ratio*target)
 		sum.wanted += target
 		r.Sharing++

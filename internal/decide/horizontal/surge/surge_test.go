@@ -281,8 +281,8 @@ func TestEvaluate(t *testing.T) {
 			if got.Verdict != tt.verdict || got.Replicas != tt.want {
 				t.Errorf("%s: got %q, %d; want %q, %d\n%+v", tt.reason, got.Verdict, got.Replicas, tt.verdict, tt.want, got)
 			}
-			if got.Asks() != (tt.verdict == surge.Asking) {
-				t.Errorf("asks: %v", got.Asks())
+			if got.Proposes() != (tt.verdict == surge.Asking) {
+				t.Errorf("asks: %v", got.Proposes())
 			}
 		})
 	}

@@ -41,7 +41,7 @@ const (
 )
 
 // Of is the decision's trace. It is nil where no count was looked for: while the scale cannot be read, while the target
-// is at zero replicas that somebody else put it to, in mode Paused, and while the first values are awaited.
+// is at zero replicas set by another writer, in mode Paused, and before the first values.
 func Of(d *horizontal.Decision) *Trace {
 	switch d.Branch {
 	case horizontal.BranchNoScale, horizontal.BranchDisabled, horizontal.BranchPaused, horizontal.BranchAwaiting:

@@ -1,5 +1,5 @@
-// Package trigger says when an object is decided between its sync periods: what leads to
-// a decision, and after which delay. The controller and the simulator both follow it.
+// Package trigger determines when an object is decided between its sync periods: what leads to a decision, and after
+// which delay. The controller and the simulator both follow it.
 package trigger
 
 import "time"
@@ -106,7 +106,7 @@ type Round struct {
 	isExceeded bool
 }
 
-// Report takes in new samples of one of so many nodes, taken at a time, after those before; a round lasts
+// Report records new samples of one of so many nodes, taken at a time, after those before; a round lasts
 // as long as given at most. It says when they lead to a decision: once in a round, at once if all nodes
 // have reported, otherwise a little after the first. What comes after the decision has another one when
 // the round is over.
@@ -146,7 +146,7 @@ func (r *Round) begin(at time.Time) {
 // Calm notes what a decision has left. Before the first, an object is not calm.
 func (r *Round) Calm(c Calm) { r.calm = c }
 
-// Compare takes in what a pod uses by new samples, before they are reported.
+// Compare records what a pod uses by new samples, before they are reported.
 func (r *Round) Compare(u Use) { r.isExceeded = r.isExceeded || r.calm.isExceeded(u) }
 
 // following is when what waits is decided.

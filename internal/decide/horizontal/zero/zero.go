@@ -1,5 +1,6 @@
-// Package zero says when a WorkloadAutoscaler takes its target to zero replicas and back, as KEDA does: by whether its
-// metrics that have values without pods are active. Between one replica and the max, metrics propose as an HPA's do.
+// Package zero decides when a WorkloadAutoscaler scales its target to zero replicas and back, as KEDA does: by
+// whether its metrics that have values without pods are active. Between one replica and the max, metrics propose as
+// an HPA's do.
 package zero
 
 import (
@@ -98,7 +99,7 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	return r
 }
 
-// pause moves the beginning of a cooldown by the time in which nobody knew whether a metric was active.
+// pause moves the beginning of a cooldown by the time in which it was unknown whether a metric was active.
 func (in *Input) pause(idleSince *time.Time) {
 	if !idleSince.IsZero() && !in.UnknownSince.IsZero() && in.Now.After(in.UnknownSince) {
 		*idleSince = idleSince.Add(in.Now.Sub(in.UnknownSince))

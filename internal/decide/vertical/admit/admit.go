@@ -52,15 +52,14 @@ type Pod struct {
 	InitContainers vertical.InitContainers
 }
 
-// Change is what becomes of a container. Amounts that are not set stay as they
-// are.
+// Change is the change of a container. Amounts that are not set stay unchanged.
 type Change struct {
 	Requests, Limits vertical.Amounts
 	// Boosted says that the CPU is more than what it is to have once it is ready.
 	Boosted bool
 }
 
-// Decision is what becomes of a pod.
+// Decision is the change of a pod.
 type Decision struct {
 	// Changes has one for each container, in the pod's order.
 	Changes []Change

@@ -118,7 +118,7 @@ func (f podFit) inOrder(r vertical.Resource, of field) {
 // left is what all leaves over; 0 if nothing.
 func left(all, taken vertical.Amount) vertical.Amount { return max(0, all-taken) }
 
-// scaling says what becomes of the changeable parts.
+// scaling is how the changeable parts are scaled.
 type scaling struct {
 	to, from vertical.Amount
 	// up rounds up, so that a minimum is reached.

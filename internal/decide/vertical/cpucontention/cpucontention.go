@@ -1,5 +1,5 @@
-// Package cpucontention is what CPU usage cannot show: that a container would have used
-// more if it had got it.
+// Package cpucontention measures the CPU demand that usage does not show: that a container would have used more if it
+// had got it.
 package cpucontention
 
 import (
@@ -61,7 +61,7 @@ type Contended struct {
 	throttled, pressed map[string]bool
 }
 
-// Update takes in the highest shares of containers. One without, or whose shares are not known, stays as it was.
+// Update records the highest shares of containers. One without, or whose shares are not known, stays as it was.
 func (c *Contended) Update(highest map[string]Shares) {
 	for container, s := range highest {
 		if !s.IsKnown {

@@ -1,5 +1,4 @@
-// Package disruption says how many pods of a workload may be taken away at a
-// time, and how fast.
+// Package disruption limits how many pods of a workload may be evicted or resized at a time, and how fast.
 package disruption
 
 import (

@@ -1,4 +1,4 @@
-// Package estimate makes amounts of what was used:
+// Package estimate computes amounts from usage:
 //
 //	percentile of use → margin → confidence → floor → rounding → caps of the owner
 //

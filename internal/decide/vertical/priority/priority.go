@@ -1,5 +1,4 @@
-// Package priority says which pods of a workload should get new requests, and
-// which first.
+// Package priority selects the pods of a workload that should get new requests, and orders them.
 package priority
 
 import (

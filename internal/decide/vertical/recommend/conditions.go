@@ -58,7 +58,7 @@ func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) 
 	set.when(ConfigUnsupported, o.Lookup.Problem != "", "", o.Lookup.Problem)
 	set.when(ConfigDeprecated, false, "", "")
 	matched := len(o.Pods) > 0 && o.Lookup.Problem == ""
-	if p.keeps(o) {
+	if p.keepsHistory(o) {
 		matched = !o.Published.IsTrue(NoPodsMatched)
 	}
 	reason, message := "", ""
@@ -83,7 +83,7 @@ func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
 	if p.Has(divergence.FiniteUpper) {
 		few := unsure(d.Traces)
 		set.when(LowConfidence, len(few) > 0, "LittleHistory",
-			"There are samples of less than a confidence interval: "+strings.Join(few, ", "))
+			"The history is shorter than the confidence interval: "+strings.Join(few, ", "))
 	}
 	if p.Has(divergence.ImplausibleSamples) {
 		recent := !s.Absurd.IsZero() && set.now.Sub(s.Absurd.Time()) < absurdFor

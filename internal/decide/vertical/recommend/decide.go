@@ -93,7 +93,7 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 // it will have the same containers when it has pods again. Where a floor applies, its
 // containers need no samples.
 func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
-	if o.Lookup.Problem != "" && !p.keeps(o) {
+	if o.Lookup.Problem != "" && !p.keepsHistory(o) {
 		return nil
 	}
 	present := func(c *Container) bool { return c.Present }

@@ -36,7 +36,7 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 		l.state.Containers[i].Usage = l.state.Containers[i].Usage.Clone()
 	}
 	l.state.Decided = vertical.StampOf(now)
-	known := !p.keeps(o) // while it is not known which pods there are, those before are meant
+	known := !p.keepsHistory(o) // while it is not known which pods there are, those before are meant
 	if known {
 		l.appear(o)
 	}
@@ -53,13 +53,13 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 		l.outOfMemory(&o.OOMs[i])
 	}
 	if known {
-		l.leave(o)
+		l.dropGone(o)
 	}
 	return l.state, l.discard
 }
 
-// keeps reports whether history is used although the target is not known.
-func (p *Policy) keeps(o *Observation) bool {
+// keepsHistory reports whether history is used although the target is not known.
+func (p *Policy) keepsHistory(o *Observation) bool {
 	return o.Lookup.Problem != "" && o.Lookup.Transient && p.Has(divergence.KeepHistory)
 }
 
@@ -93,9 +93,9 @@ func (l *learner) appear(o *Observation) {
 	}
 }
 
-// leave drops the windows of pods that are gone. As upstream does, it also drops the
+// dropGone drops the windows of pods that are gone. As upstream does, it also drops the
 // separate part of a checkpoint if the target cannot be looked up.
-func (l *learner) leave(o *Observation) {
+func (l *learner) dropGone(o *Observation) {
 	pods := make(map[string]bool, len(o.Pods))
 	for _, pod := range o.Pods {
 		pods[pod] = true
@@ -118,7 +118,7 @@ func (l *learner) sample(s *Sample) {
 			continue
 		}
 		if why := l.policy.Refuse(l.now, r, amount, s.At); why != "" {
-			l.refuse(Discarded{Pod: s.Pod, Container: s.Container, Resource: r, Why: why})
+			l.reject(Discarded{Pod: s.Pod, Container: s.Container, Resource: r, Why: why})
 			continue
 		}
 		taken := usage.Sample{Pod: s.Pod, At: s.At, Amount: amount}
@@ -136,14 +136,14 @@ func (l *learner) sample(s *Sample) {
 func (l *learner) outOfMemory(oom *OOM) {
 	why := l.policy.Refuse(l.now, vertical.Memory, max(oom.Request, oom.Limit), oom.At)
 	if why != "" && l.policy.Has(divergence.ImplausibleSamples) {
-		l.refuse(Discarded{Pod: oom.Pod, Container: oom.Container, Resource: vertical.Memory, Why: why})
+		l.reject(Discarded{Pod: oom.Pod, Container: oom.Container, Resource: vertical.Memory, Why: why})
 		return
 	}
 	c, policy := l.container(oom.Container)
 	c.Usage.RecordOOM(policy, oom.OOM, l.now)
 }
 
-func (l *learner) refuse(d Discarded) {
+func (l *learner) reject(d Discarded) {
 	l.discard, l.state.Absurd = append(l.discard, d), vertical.StampOf(l.now)
 }
 

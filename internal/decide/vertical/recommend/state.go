@@ -45,7 +45,7 @@ type Container struct {
 	Damage string
 }
 
-// Restore takes in the checkpoint of a container. If it is damaged, the error says
+// Restore records the checkpoint of a container. If it is damaged, the error says
 // so, and so will a condition; the container begins anew.
 func (s State) Restore(p *Policy, container string, saved usage.Checkpoint, now time.Time) (State, error) {
 	s.Containers = slices.Clone(s.Containers)

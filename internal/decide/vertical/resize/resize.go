@@ -1,5 +1,5 @@
-// Package resize says whether a running pod's resources can be changed in place,
-// how long to wait for the kubelet, and when to give up.
+// Package resize decides whether a running pod's resources can be changed in place, how long to wait for the kubelet,
+// and when to give up.
 package resize
 
 import (
@@ -20,7 +20,7 @@ const (
 	ProgressTimeout = time.Hour
 )
 
-// Step is what becomes of a pod that should be resized.
+// Step is the next step for a pod that should be resized.
 type Step uint8
 
 // The steps.

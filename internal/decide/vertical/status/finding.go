@@ -48,7 +48,7 @@ type Finding struct {
 func FindShared(kind, name string, objects []string) Finding {
 	f := Finding{Kind: TargetShared}
 	if len(objects) > 1 {
-		f.Message = fmt.Sprintf("%s %s has several: %s; pods get what %s says", kind, name, strings.Join(objects, ", "),
+		f.Message = fmt.Sprintf("%s %s has several: %s; %s applies to its pods", kind, name, strings.Join(objects, ", "),
 			objects[0])
 	}
 	return f
@@ -66,8 +66,8 @@ const (
 func FindMissing(unmeasured, interval time.Duration) Finding {
 	f := Finding{Kind: MetricsMissing}
 	if unmeasured > max(missingFor, missingIntervals*interval) {
-		f.Message = "pods run, and neither their kubelets nor metrics.k8s.io say what they use: what is recommended is out " +
-			"of date, or missing"
+		f.Message = "pods run, but neither their kubelets nor metrics.k8s.io report their usage: the recommendation is out " +
+			"of date or missing"
 	}
 	return f
 }

@@ -61,7 +61,7 @@ func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
 
 // A StatefulSet makes its pods one after the other: while the first one runs out of memory, a missing one does not
 // come. The first one is evicted half an hour later, and then the rest is mended.
-func TestCrashedPodOfAnOrderedStatefulSetIsMended(t *testing.T) {
+func TestCrashedPodOfAnOrderedStatefulSetIsReplaced(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 3, nil)
 	f.pass() // web-0001 is evicted, and is not created again.
 	for i := range f.pods {
@@ -112,7 +112,7 @@ func TestRefusedPodsCostOneCrashedPod(t *testing.T) {
 
 // A replacement that crashes for a reason of its own does not keep the pods that ran out of memory before from what
 // they need.
-func TestCrashedPodsAreMendedBesideACrashingReplacement(t *testing.T) {
+func TestCrashedPodsAreReplacedBesideACrashingReplacement(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 4, nil)
 	f.replace = func(p *vertical.Pod) { admitted(p); crashing(p, p.Created.Add(time.Minute)) }
 	f.pass()

@@ -65,7 +65,7 @@ func (p *Policy) resize() resize.Policy {
 	}
 }
 
-// Observation is what there is.
+// Observation is the input about one workload.
 type Observation struct {
 	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was recommended yet.
 	Recommended []vertical.Recommendation

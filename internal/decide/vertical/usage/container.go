@@ -98,7 +98,7 @@ type Sample struct {
 	Amount vertical.Amount
 }
 
-// AddCPU takes in a CPU sample, unless it is not newer than the last. now is when
+// AddCPU adds a CPU sample, unless it is not newer than the last. now is when
 // it is seen.
 func (c *Container) AddCPU(p *Policy, s Sample, now time.Time) bool {
 	w, at := c.window(s.Pod), vertical.StampOf(s.At)
@@ -113,7 +113,7 @@ func (c *Container) AddCPU(p *Policy, s Sample, now time.Time) bool {
 	return true
 }
 
-// AddMemory takes in a memory sample, unless it is older than the last.
+// AddMemory adds a memory sample, unless it is older than the last.
 func (c *Container) AddMemory(p *Policy, s Sample, now time.Time) bool {
 	w := c.window(s.Pod)
 	if s.Amount < 0 || vertical.StampOf(s.At).Before(w.lastMemory) {

@@ -232,7 +232,7 @@ func TestOOM(t *testing.T) {
 	}
 }
 
-func TestOverridesThatAreTakenAway(t *testing.T) {
+func TestRemovedOverrides(t *testing.T) {
 	own := vertical.ContainerPolicy{
 		OOM: vertical.OOMPolicy{BumpUpRatio: 3}, Memory: vertical.MemoryPolicy{Interval: time.Hour},
 	}

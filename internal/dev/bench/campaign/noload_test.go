@@ -122,7 +122,7 @@ func TestNoiseIsNoSurge(t *testing.T) {
 			}
 			p := &play{c: c, kubelets: &k, side: &plimsoll, seed: 1}
 			p.decided = func(at time.Duration, _ *horizontal.Observation, d *horizontal.Decision) {
-				if d.Surge.Asks() {
+				if d.Surge.Proposes() {
 					t.Errorf("%s, %s: the surge window asks for %d after %v", c.Name, k.Name, d.Surge.Replicas, at)
 				}
 			}

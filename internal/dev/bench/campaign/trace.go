@@ -69,7 +69,7 @@ func (p *play) line(at time.Duration, o *horizontal.Observation, d *horizontal.D
 	for i := range d.Metrics {
 		b.WriteString(metricText(&d.Metrics[i], d.At))
 	}
-	if d.Surge.Asks() {
+	if d.Surge.Proposes() {
 		fmt.Fprintf(&b, "; surge window asks for %d", d.Surge.Replicas)
 	}
 	fmt.Fprintf(&b, "; proposed %d, stabilized %d\n", d.Proposed.Replicas, d.Stabilized.Replicas)

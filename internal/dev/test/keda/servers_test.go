@@ -69,8 +69,8 @@ func (s *servers) lose(queue string) {
 func (s *servers) length(queue string) (float64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	length, isKnown := s.lengths[queue]
-	return length, isKnown
+	length, ok := s.lengths[queue]
+	return length, ok
 }
 
 // open is how many streams of a queue there are.
@@ -84,7 +84,7 @@ func (s *servers) open(queue string) int {
 func (s *servers) query(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	element := ""
-	if length, isKnown := s.length(r.FormValue("query")); isKnown {
+	if length, ok := s.length(r.FormValue("query")); ok {
 		element = fmt.Sprintf(`{"metric":{},"value":[%d,"%g"]}`, time.Now().Unix(), length)
 	}
 	fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, element)
@@ -141,8 +141,8 @@ func (s *servers) GetMetricSpec(context.Context, *pb.ScaledObjectRef) (*pb.GetMe
 
 // GetMetrics implements the protocol.
 func (s *servers) GetMetrics(_ context.Context, r *pb.GetMetricsRequest) (*pb.GetMetricsResponse, error) {
-	length, isKnown := s.length(r.GetScaledObjectRef().GetScalerMetadata()[queueKey])
-	if !isKnown {
+	length, ok := s.length(r.GetScaledObjectRef().GetScalerMetadata()[queueKey])
+	if !ok {
 		return nil, errors.New("there is no such queue")
 	}
 	return &pb.GetMetricsResponse{MetricValues: []*pb.MetricValue{

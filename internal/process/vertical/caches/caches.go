@@ -105,7 +105,7 @@ func (c *Caches) AwaitHorizontals(ctx context.Context) {
 		synced = append(synced, c.Workloads.Informer().HasSynced)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		c.Log.Info("some conflicts with horizontal autoscalers are not found until all of these are listed")
+		c.Log.Info("the detection of conflicts with horizontal autoscalers is incomplete until all of these are listed")
 	}
 }
 
@@ -117,7 +117,7 @@ func ReportUnreadable(autoscalers cache.SharedIndexInformer, registerer promethe
 	}
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Subsystem: "plimsoll", Name: "vertical_unreadable_objects",
-		Help: "VerticalPodAutoscalers whose spec cannot be read. Nothing is done for them.",
+		Help: "VerticalPodAutoscalers whose spec cannot be decoded. They are ignored.",
 	}, unreadable.Count)
 	return series.Register(registerer, &gauge)
 }

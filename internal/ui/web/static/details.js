@@ -4,8 +4,8 @@ import { element, shape, time, number } from "./dom.js";
 export class Details {
   constructor() {
     this.metrics = section("Metrics and pods");
-    this.events = section("Events of the API server");
-    this.findings = section("What advise finds");
+    this.events = section("Events");
+    this.findings = section("Advice");
     this.shown = new Map();
   }
 

@@ -20,7 +20,7 @@ export class WhatIf {
     this.more = element("details", {}, element("summary", {}, "Behavior and schedules"), this.behavior.label, this.schedules.label);
     const form = element("form", { class: "whatif", onsubmit: (event) => { event.preventDefault(); this.play(); } },
       this.min.label, this.max.label, this.targets, element("label", {}, element("span", {}, "Load of the last"), this.last), this.more, this.button);
-    this.place.append(element("p", { class: "soft why" }, "The recorded load is played again, with the settings as they are and with yours. What stays empty stays as it is. Nothing is changed in the cluster."),
+    this.place.append(element("p", { class: "soft why" }, "Plays the recorded load with the present settings and with yours. Empty fields keep their value. Nothing changes in the cluster."),
       form, this.state, this.result);
     new ResizeObserver(() => this.plot?.setSize({ width: this.chart.clientWidth, height })).observe(this.result);
   }

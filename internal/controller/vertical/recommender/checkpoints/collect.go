@@ -27,15 +27,15 @@ func (s *Store) Collect(ctx context.Context, now time.Time) {
 		}
 	})
 	if err != nil {
-		s.Log.Error(err, "checkpoints that nobody needs were not looked for")
+		s.Log.Error(err, "garbage collection of checkpoints failed")
 		return
 	}
 	for _, name := range gone {
 		if err := s.Client.DeleteCheckpoint(ctx, name.Namespace, name.Name); err != nil {
-			s.Log.Error(err, "a checkpoint that nobody needs was not deleted")
+			s.Log.Error(err, "deleting an orphaned checkpoint failed")
 			continue
 		}
-		s.Log.V(1).Info("a checkpoint that nobody needs was deleted", "checkpoint", name.String())
+		s.Log.V(1).Info("orphaned checkpoint deleted", "checkpoint", name.String())
 	}
 }
 

@@ -30,7 +30,7 @@ func (s *Store) Read(ctx context.Context) bool {
 			s.unclaimed = read
 			return true
 		}
-		s.Log.Error(err, "checkpoints cannot be read; nothing is recommended before they are")
+		s.Log.Error(err, "reading checkpoints failed; recommendations wait for them")
 		select {
 		case <-ctx.Done():
 			return false
@@ -60,7 +60,7 @@ func (s *Store) decode(c *vpav1.VerticalPodAutoscalerCheckpoint) stored {
 		return stored{container: c.Spec.ContainerName, damage: err.Error()}
 	}
 	if !isWhole {
-		s.Log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+
+		s.Log.Info("the annotation of a checkpoint cannot be decoded and is ignored", "checkpoint", c.Namespace+"/"+
 			c.Name)
 	}
 	return stored{container: c.Spec.ContainerName, saved: saved, at: c.Status.LastUpdateTime.Time}
@@ -79,7 +79,7 @@ func (s *Store) Restore(now time.Time, name types.NamespacedName) recommend.Stat
 		}
 		var err error
 		if state, err = state.Restore(s.Policy, c.container, c.saved, now); err != nil {
-			s.Log.Info("a checkpoint is damaged", "object", name.String(), "container", c.container, "why", err.Error())
+			s.Log.Info("a checkpoint is damaged", "object", name.String(), "container", c.container, "err", err.Error())
 		}
 	}
 	delete(s.unclaimed, name)

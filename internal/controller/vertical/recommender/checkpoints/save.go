@@ -89,7 +89,7 @@ func (s *Store) Flush(ctx context.Context) {
 			written++
 		}
 	}
-	s.Log.Info("checkpoints written at the end", "written", written, "of", len(jobs))
+	s.Log.Info("checkpoints written before the exit", "written", written, "of", len(jobs))
 }
 
 func (s *Store) saveAll(ctx context.Context, now time.Time, jobs []*job) {
@@ -98,7 +98,7 @@ func (s *Store) saveAll(ctx context.Context, now time.Time, jobs []*job) {
 	for _, j := range jobs {
 		writing.Go(func() error {
 			if err := s.saveOne(ctx, now, j); err != nil && ctx.Err() == nil {
-				s.Log.Error(err, "a checkpoint was not written", "object", j.update.Name.String(), "container", j.container)
+				s.Log.Error(err, "writing a checkpoint failed", "object", j.update.Name.String(), "container", j.container)
 			}
 			return nil
 		})

@@ -49,8 +49,7 @@ type evictedPod struct {
 	until time.Time
 }
 
-// OnAdd implements cache.ResourceEventHandler. Events from before the start were
-// seen by whoever ran then.
+// OnAdd implements cache.ResourceEventHandler. The previous leader has seen the events from before the start.
 func (e evictions) OnAdd(object any, isInInitialList bool) {
 	event, ok := object.(*corev1.Event)
 	if !ok || isInInitialList {
@@ -66,7 +65,7 @@ func (e evictions) OnAdd(object any, isInInitialList bool) {
 		}
 		return
 	}
-	e.expect(claims)
+	e.addClaims(claims)
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
@@ -75,26 +74,26 @@ func (evictions) OnUpdate(_, _ any) {}
 // OnDelete implements cache.ResourceEventHandler.
 func (evictions) OnDelete(any) {}
 
-// expect keeps claims until a pod's status confirms them.
-func (w *Watcher) expect(claims []claim) {
+// addClaims keeps claims until a pod's status confirms them.
+func (w *Watcher) addClaims(claims []claim) {
 	w.mu.Lock()
 	until := w.forgetClaims(time.Now())
 	for _, c := range claims {
 		c.until = until
-		if !w.keep(c) {
+		if !w.addClaim(c) {
 			// Nor are the others of the event, which is of one namespace. To find that out
 			// for each would keep the lock for seconds.
 			break
 		}
 	}
 	w.mu.Unlock()
-	w.believe()
+	w.matchClaims()
 }
 
-// keep keeps a claim. Where there are too many, the latest of the namespace that has
-// the most makes room: who makes up events takes no other namespace's place. It is false
+// addClaim adds a claim. Where there are too many, the latest of the namespace that has
+// the most is dropped, so a namespace that forges events displaces no other's. It is false
 // of a claim whose namespace that is. The caller holds mu.
-func (w *Watcher) keep(c claim) bool {
+func (w *Watcher) addClaim(c claim) bool {
 	if len(w.claims) >= MaxPending {
 		counts := map[string]int{c.namespace: 1}
 		most := c.namespace
@@ -128,7 +127,7 @@ func (w *Watcher) confirm(pod *corev1.Pod) {
 		w.evicted[string(pod.UID)] = evictedPod{pod, until}
 	}
 	w.mu.Unlock()
-	w.believe()
+	w.matchClaims()
 }
 
 // Waiting is how many events and statuses of evicted pods wait for each other.
@@ -147,21 +146,21 @@ func (w *Watcher) forgetClaims(now time.Time) (until time.Time) {
 	return now.Add(confirmWithin)
 }
 
-// believe takes in the claims that a pod's status confirms, and drops those that it does
+// matchClaims records the claims that a pod's status confirms, and drops those that it does
 // not.
-func (w *Watcher) believe() {
-	var believed []Kill
+func (w *Watcher) matchClaims() {
+	var confirmed []Kill
 	w.mu.Lock()
 	w.claims = slices.DeleteFunc(w.claims, func(c claim) bool {
 		e, isEvicted := w.evicted[c.Pod]
 		if isEvicted && c.isConfirmed(e.pod) {
 			c.Request = atMost(e.pod, &c.OOM)
-			believed = append(believed, Kill{Namespace: e.pod.Namespace, Labels: e.pod.Labels, OOM: c.OOM})
+			confirmed = append(confirmed, Kill{Namespace: e.pod.Namespace, Labels: e.pod.Labels, OOM: c.OOM})
 		}
 		return isEvicted
 	})
 	w.mu.Unlock()
-	for _, k := range believed {
+	for _, k := range confirmed {
 		w.add(k)
 	}
 }

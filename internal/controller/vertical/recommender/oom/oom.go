@@ -108,7 +108,7 @@ type endings struct{ *Watcher }
 // added leaves out pods that were there before: they are looked at when their object is.
 func (e endings) added(pod *corev1.Pod, isInInitialList bool) {
 	if !isInInitialList {
-		e.look(nil, pod)
+		e.compare(nil, pod)
 	}
 }
 
@@ -116,14 +116,14 @@ func (e endings) updated(before, pod *corev1.Pod) {
 	if before.UID != pod.UID {
 		before = nil
 	}
-	e.look(before, pod)
+	e.compare(before, pod)
 }
 
 // deleted confirms too: some controllers delete evicted pods at once.
 func (e endings) deleted(pod *corev1.Pod) { e.confirm(pod) }
 
-// look reports what the pod's status says and the one before did not.
-func (e endings) look(before, pod *corev1.Pod) {
+// compare reports what the pod's status says and the one before did not.
+func (e endings) compare(before, pod *corev1.Pod) {
 	e.confirm(pod)
 	for _, oom := range oomsOf(before, pod) {
 		oom.Standing = before == nil

@@ -29,7 +29,6 @@ type contended struct {
 	seen contention.Seen // guarded by mu
 }
 
-// run reads once in an interval until ctx ends.
 func (c *contended) run(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -70,7 +69,7 @@ func (c *contended) addTo(samples []recommend.Sample, name types.NamespacedName)
 			continue
 		}
 		key := contention.Key{Namespace: name.Namespace, Pod: pod.Name, Container: one.Container}
-		shares, isKnown := c.seen.Of(pod.Node(), key)
-		one.Contention = cpucontention.Shares{Throttled: shares.Throttled, Pressure: shares.Pressure, IsKnown: isKnown}
+		shares, ok := c.seen.Of(pod.Node(), key)
+		one.Contention = cpucontention.Shares{Throttled: shares.Throttled, Pressure: shares.Pressure, IsKnown: ok}
 	}
 }

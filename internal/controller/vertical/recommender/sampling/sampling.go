@@ -130,7 +130,7 @@ func (s *Sampler) Sampled(name types.NamespacedName) int {
 	return 0
 }
 
-// Add takes in what a container of a pod used over some time until at, unless the
+// Add adds what a container of a pod used over some time until at, unless the
 // object is not followed.
 func (s *Sampler) Add(now time.Time, name types.NamespacedName, from Source, m Measured) {
 	s.mu.Lock()
@@ -165,7 +165,6 @@ const (
 	fewNamespaces = 3
 )
 
-// sampleAll samples until ctx ends.
 func (s *Sampler) sampleAll(ctx context.Context) {
 	ticker := time.NewTicker(min(samplePeriod, s.config.Interval))
 	defer ticker.Stop()
@@ -187,7 +186,7 @@ type rounds struct {
 	pods    []*observe.Pod
 	view    podusage.View
 	sampled []*object
-	// lacking are pods that nobody but metrics.k8s.io may know; asked is when it was.
+	// lacking are pods that only metrics.k8s.io may know; asked is when it was queried.
 	lacking []lacking
 	asked   time.Time
 }
@@ -278,7 +277,7 @@ func (o *object) refuse(from Source, refused rate.Refused) {
 	}
 }
 
-// take takes in a sample of a kubelet.
+// take records a sample of a kubelet.
 func (s *Sampler) take(now time.Time, o *object, from Source, c *rate.ContainerUsage) {
 	if c.HasCPU {
 		s.add(now, o, from, Measured{vertical.CPU, vertical.Amount(c.CPU.MilliCores()), c.CPU.Span, c.CPU.End})
@@ -345,7 +344,7 @@ func (r *rounds) ask(ctx context.Context, now time.Time) {
 	}
 }
 
-// takeMetrics takes in what metrics.k8s.io says of a pod. What it says of a pod
+// takeMetrics records what metrics.k8s.io says of a pod. What it says of a pod
 // before it, of the same name, ended before this one began.
 func (s *Sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1beta1.PodMetrics) {
 	s.mu.Lock()

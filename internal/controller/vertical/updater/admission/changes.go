@@ -80,8 +80,8 @@ func (c *Changes) note(now time.Time, object types.UID) {
 func (c *Changes) left(now time.Time, object types.UID, delay time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, isKnown := c.at[object]
-	if !isKnown {
+	at, ok := c.at[object]
+	if !ok {
 		return 0
 	}
 	return delay - now.Sub(at)

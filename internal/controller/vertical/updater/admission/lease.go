@@ -1,7 +1,6 @@
-// Package admission is what the updater knows of the admission controller: whether it is
-// alive, which namespaces it covers, and whether it can have seen what a
-// VerticalPodAutoscaler has just changed. A pod that is evicted without it comes back with
-// the requests that it had.
+// Package admission tracks the state of the admission controller for the updater: whether it is alive, which
+// namespaces it covers, and whether it can have seen what a VerticalPodAutoscaler has just changed. A pod that is
+// evicted without it comes back with the requests that it had.
 package admission
 
 import (
@@ -74,15 +73,13 @@ func (w *Watch) Covers(namespace string) bool {
 	return (w.seen.only == "" || w.seen.only == namespace) && !slices.Contains(w.seen.ignored, namespace)
 }
 
-// isFresh, as upstream: renewed or created within the timeout, by the clock of
-// whoever renewed it.
+// isFresh, as upstream: renewed or created within the timeout, by the holder's clock.
 func isFresh(lease *coordinationv1.Lease, timeout time.Duration, now time.Time) bool {
 	renewed := lease.Spec.RenewTime
 	return lease.CreationTimestamp.Add(timeout).After(now) || renewed != nil && renewed.Add(timeout).After(now)
 }
 
-// observedLease is what this process has seen of the Lease, by its own clock: that
-// of whoever renews it may be wrong.
+// observedLease is what this process has seen of the Lease, by its own clock: the holder's may be wrong.
 type observedLease struct {
 	uid     types.UID
 	renewed metav1.MicroTime

@@ -93,7 +93,7 @@ func (f *Finder) Targets(ctx context.Context) map[string][]*Workload {
 	for _, w := range all {
 		var err error
 		if w.Target, err = f.cfg.Owners.TargetOf(w.VPA.Namespace, w.VPA.Spec.TargetRef); err != nil {
-			f.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", w.Key(), "reason", err.Error())
+			f.cfg.Log.V(1).Info("VerticalPodAutoscaler skipped: its target cannot be found", "vpa", w.Key(), "err", err.Error())
 			continue
 		}
 		key := keyOf(w.VPA)

@@ -17,7 +17,7 @@ type Shared struct {
 	nodes map[string]resize.Node
 }
 
-// Observation is what the core looks at.
+// Observation is the input of the core.
 func (f *Finder) Observation(w *Workload, shared *Shared) *update.Observation {
 	o := &update.Observation{
 		Past:          observevertical.PastOf(&w.VPA.Status),

@@ -1,5 +1,5 @@
 // Package playback plays each minute of load again: with the counts that metrics alone ask for, and with those of
-// several forecasts beside. So it is known what each forecast avoids and wastes before one is used, and while it is.
+// several candidate forecasts. It shows what each candidate avoids and wastes, before one is used and while it is.
 //
 // It knows means of minutes. A sample shows a change of load some seconds late, and a forecast that was learnt from
 // such samples is as late: so both change the replica count at the same second of a minute.
@@ -12,12 +12,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 )
 
-// Arms is how many forecasts are played.
-const Arms = 15
+// Candidates is the number of forecasts that are played side by side.
+const Candidates = 15
 
 const (
-	// lanes are the metrics alone, and each forecast.
-	lanes = Arms + 1
+	// scalers are the metrics alone, and each forecast.
+	scalers = Candidates + 1
 	// defaultWindow is for how many minutes the highest count is kept: the default stabilization window of scaling down.
 	defaultWindow = 5
 	// buckets hold what was asked for in the window. Of a longer window, one holds several minutes.
@@ -50,7 +50,7 @@ type Minute struct {
 	Down *behavior.Rules
 }
 
-// Tally is what was counted, in pod-minutes. Those of a Lane count half after three days.
+// Tally is what was counted, in pod-minutes. Those of a Scaler count half after three days.
 type Tally struct {
 	// Lacking pods were needed while the ready ones could not carry the load. Paid are all, Spare those beyond what the
 	// load needs.
@@ -72,8 +72,8 @@ func (t *Tally) Against(without *Tally) (avoided, wasted float64) {
 	return without.Lacking - t.Lacking, t.Spare - without.Spare
 }
 
-// Lane are the replica counts of one way to scale.
-type Lane struct {
+// Scaler is one way to scale, as played: without a forecast, or with one candidate.
+type Scaler struct {
 	Tally
 	// Counts are those of the last minutes, and Asked is what metrics asked for in the stabilization window.
 	Counts [span]int32
@@ -82,26 +82,26 @@ type Lane struct {
 	Floor int32
 }
 
-// State is what was played, a value of fixed size. Lanes[0] is without a forecast.
+// State is what was played, a value of fixed size. Scalers[0] is without a forecast.
 type State struct {
-	Lanes [lanes]Lane
+	Scalers [scalers]Scaler
 	// Minutes is how many were played, and Weight the same with older ones counting less.
 	Minutes int64
 	Weight  float64
 }
 
 // Play plays a minute, and returns what was counted in it, without a forecast and then with each.
-func (s *State) Play(in *Minute) (counted [lanes]Tally) {
+func (s *State) Play(in *Minute) (counted [scalers]Tally) {
 	need := whole(in.Load)
-	for i := range s.Lanes {
-		l := &s.Lanes[i]
+	for i := range s.Scalers {
+		l := &s.Scalers[i]
 		if s.Minutes == 0 {
 			l.begin(in.bounded(need))
 		}
 		l.play(s.Minutes, in)
 	}
-	for i := range s.Lanes {
-		l := &s.Lanes[i]
+	for i := range s.Scalers {
+		l := &s.Scalers[i]
 		counted[i] = s.count(l, in, need)
 		l.Lacking = l.Lacking*keep + counted[i].Lacking
 		l.Paid = l.Paid*keep + counted[i].Paid
@@ -113,19 +113,19 @@ func (s *State) Play(in *Minute) (counted [lanes]Tally) {
 }
 
 // SetFloor sets what a forecast asks for from the next minute on.
-func (s *State) SetFloor(arm int, replicas int32) { s.Lanes[1+arm].Floor = replicas }
+func (s *State) SetFloor(candidate int, replicas int32) { s.Scalers[1+candidate].Floor = replicas }
 
 // Without is the tally of the metrics alone, With that of a forecast.
-func (s *State) Without() *Tally { return &s.Lanes[0].Tally }
+func (s *State) Without() *Tally { return &s.Scalers[0].Tally }
 
 // With is the tally with a forecast.
-func (s *State) With(arm int) *Tally { return &s.Lanes[1+arm].Tally }
+func (s *State) With(candidate int) *Tally { return &s.Scalers[1+candidate].Tally }
 
-// IsValid reports whether it can be gone on with.
+// IsValid reports whether the state can be used: it may come from an untrusted checkpoint.
 func (s *State) IsValid() bool {
 	isFine := func(v float64) bool { return v >= 0 && v <= math.MaxInt32*Longest.Minutes()*halfLife }
-	for i := range s.Lanes {
-		l := &s.Lanes[i]
+	for i := range s.Scalers {
+		l := &s.Scalers[i]
 		if !isFine(l.Lacking) || !isFine(l.Paid) || !isFine(l.Spare) || l.Floor < 0 {
 			return false
 		}
@@ -143,8 +143,8 @@ func (s *State) IsValid() bool {
 	return s.Minutes >= 0 && s.Minutes <= mostMinutes && isFine(s.Weight)
 }
 
-// count is what a lane has in a minute.
-func (s *State) count(l *Lane, in *Minute, need int32) (minute Tally) {
+// count is the tally of a scaler in a minute.
+func (s *State) count(l *Scaler, in *Minute, need int32) (minute Tally) {
 	const part = step / 60.0
 	startUp := int64(min(in.StartUp, Longest) / time.Second)
 	for second := int64(step / 2); second < 60; second += step {
@@ -156,14 +156,14 @@ func (s *State) count(l *Lane, in *Minute, need int32) (minute Tally) {
 }
 
 // begin has it as if the count had been the same before.
-func (l *Lane) begin(count int32) {
+func (l *Scaler) begin(count int32) {
 	for i := range l.Counts {
 		l.Counts[i] = count
 	}
 }
 
 // play sets the count of a minute.
-func (l *Lane) play(minute int64, in *Minute) {
+func (l *Scaler) play(minute int64, in *Minute) {
 	before := l.Counts[(minute+span-1)%span]
 	count := l.react(minute, in, before)
 	count = max(count, Floor(min(l.Floor, in.MaxReplicas), before, count, in.Tolerance))
@@ -189,7 +189,7 @@ func Floor(asked, current, stabilized int32, tolerance float64) int32 {
 }
 
 // react is the count that metrics lead to, without the rate policies of scaling up.
-func (l *Lane) react(minute int64, in *Minute, before int32) int32 {
+func (l *Scaler) react(minute int64, in *Minute, before int32) int32 {
 	asked := before
 	if beside := in.Load - float64(before); math.Abs(beside) > in.Tolerance*float64(before) {
 		asked = whole(in.Load)
@@ -202,15 +202,15 @@ func (l *Lane) react(minute int64, in *Minute, before int32) int32 {
 	return max(asked, min(before, max(l.most(minute, in), before-in.fall(minute, before))))
 }
 
-// remember takes in what metrics ask for in a minute.
-func (l *Lane) remember(minute int64, in *Minute, asked int32) {
+// remember records what metrics ask for in a minute.
+func (l *Scaler) remember(minute int64, in *Minute, asked int32) {
 	_, each := in.window()
 	bucket := &l.Asked[minute/each%buckets]
 	*bucket = max(*bucket, asked)
 }
 
 // most is the most that metrics have asked for in the stabilization window.
-func (l *Lane) most(minute int64, in *Minute) (most int32) {
+func (l *Scaler) most(minute int64, in *Minute) (most int32) {
 	minutes, each := in.window()
 	for k := range min(minutes, buckets) {
 		most = max(most, l.Asked[(minute/each+buckets-k)%buckets])
@@ -259,11 +259,10 @@ func (m *Minute) fall(minute int64, count int32) int32 {
 	return int32(min(chosen, math.MaxInt32))
 }
 
-// at is the count at a second.
-func (l *Lane) at(second int64) int32 { return l.Counts[minuteOf(second)%span] }
+func (l *Scaler) at(second int64) int32 { return l.Counts[minuteOf(second)%span] }
 
 // least is the smallest count from a second to another.
-func (l *Lane) least(from, to int64) int32 {
+func (l *Scaler) least(from, to int64) int32 {
 	least := int32(math.MaxInt32)
 	for minute := minuteOf(from); minute <= minuteOf(to); minute++ {
 		least = min(least, l.Counts[minute%span])

@@ -14,7 +14,7 @@ func minute(load float64) *Minute {
 	return &Minute{Load: load, Full: 1.25, StartUp: time.Minute, Tolerance: 0.1, MinReplicas: 1, MaxReplicas: 100}
 }
 
-// play plays a load that is 4 and then 10, with a floor of an arm from a minute on.
+// play plays a load that is 4 and then 10, with a floor of a candidate from a minute on.
 func play(floor int32, from, to int) *State {
 	var s State
 	for i := range 20 {
@@ -131,7 +131,7 @@ func TestAgainst(t *testing.T) {
 // near allows for the steps of ten seconds and the weight of older minutes.
 func near(got, want float64) bool { return math.Abs(got-want) <= 4.1 }
 
-// TestProperties: no floor lacks more than none while it lasts, nothing is negative, and a lane without a floor equals
+// TestProperties: no floor lacks more than none while it lasts, nothing is negative, and a scaler without floor equals
 // the metrics alone. With a tolerance, a count that the floor raised may be kept where a smaller one would have been
 // raised above it, so that the floor can pay less, and then lack more.
 func TestProperties(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package replay has a forecast learn a load of the past, and shows what the forecast would have done on each day.
-// It walks forward: what is asked for in a minute follows from the minutes before it.
+// Package replay feeds a past load to a forecast, and shows what the forecast would have done on each day. It walks
+// forward: what is asked for in a minute follows from the minutes before it.
 package replay
 
 import (

@@ -18,7 +18,7 @@ type Hours struct {
 	IsBegun bool
 }
 
-// Learn takes in the mean load of a minute, as Model.Learn does.
+// Learn records the mean load of a minute, as Model.Learn does.
 func (h *Hours) Learn(minute int64, load float64, isAtLeast bool) {
 	if !h.IsBegun {
 		h.Level, h.IsBegun = load, true

@@ -46,7 +46,7 @@ type Model struct {
 	Usual float64
 }
 
-// Learn takes in the mean load of a minute. If isAtLeast, the load may have been larger: then it corrects the model
+// Learn records the mean load of a minute. If isAtLeast, the load may have been larger: then it corrects the model
 // upwards only.
 func (m *Model) Learn(minute int64, load float64, isAtLeast bool) {
 	if m.Unit == 0 {
@@ -124,12 +124,12 @@ func (m *Model) Skip(minutes int64) { m.Error *= math.Pow(errorDecay, float64(mi
 
 // Peaks is the most that the model expects in the minutes after a minute: the expectation itself, and with the mean
 // error of its minute on top. It is not known if one of these minutes was never seen.
-func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, isKnown bool) {
+func (m *Model) Peaks(minute int64, ahead int) (mean, upper float64, ok bool) {
 	left := m.Error
 	for k := 1; k <= ahead; k++ {
 		left *= errorDecay
-		expected, mostExpected, isKnown := m.at(minute+int64(k), left)
-		if !isKnown {
+		expected, mostExpected, ok := m.at(minute+int64(k), left)
+		if !ok {
 			return 0, 0, false
 		}
 		mean, upper = max(mean, expected), max(upper, mostExpected)
@@ -143,14 +143,14 @@ func (m *Model) Curve(minute int64, ahead int, yield func(minute int64, mean, up
 	left := m.Error
 	for k := 1; k <= ahead; k++ {
 		left *= errorDecay
-		if mean, upper, isKnown := m.at(minute+int64(k), left); isKnown {
+		if mean, upper, ok := m.at(minute+int64(k), left); ok {
 			yield(minute+int64(k), max(0, mean), max(0, upper))
 		}
 	}
 }
 
 // at is what is expected in a minute, with and without its mean error, if so much is left of the last error.
-func (m *Model) at(minute int64, left float64) (mean, upper float64, isKnown bool) {
+func (m *Model) at(minute int64, left float64) (mean, upper float64, ok bool) {
 	i := place(minute)
 	if m.Unit == 0 || m.Places[i] == unknown {
 		return 0, 0, false

@@ -37,9 +37,9 @@ func TestJumpIsExpected(t *testing.T) {
 		{760, 5, 10, "the peak lasts"},
 		{785, 5, 2, "it is over"},
 	} {
-		mean, upper, isKnown := m.Peaks(int64(3*Minutes+c.minute), c.ahead)
-		if !isKnown || math.Abs(mean-c.want) > 0.1 || upper < mean || upper > mean+0.1 {
-			t.Errorf("after minute %d: %v, %v, %v, want %v: %s", c.minute, mean, upper, isKnown, c.want, c.why)
+		mean, upper, ok := m.Peaks(int64(3*Minutes+c.minute), c.ahead)
+		if !ok || math.Abs(mean-c.want) > 0.1 || upper < mean || upper > mean+0.1 {
+			t.Errorf("after minute %d: %v, %v, %v, want %v: %s", c.minute, mean, upper, ok, c.want, c.why)
 		}
 	}
 }
@@ -82,17 +82,17 @@ func TestLowerBoundsOnlyRaise(t *testing.T) {
 
 func TestUnknownMinutes(t *testing.T) {
 	var m Model
-	if _, _, isKnown := m.Peaks(0, 1); isKnown {
+	if _, _, ok := m.Peaks(0, 1); ok {
 		t.Error("a model that has seen nothing expects something")
 	}
 	for minute := range int64(100) {
 		m.Learn(minute, 5, false)
 	}
-	if _, _, isKnown := m.Peaks(90, 20); isKnown {
+	if _, _, ok := m.Peaks(90, 20); ok {
 		t.Error("minutes that were never seen are expected")
 	}
-	if mean, _, isKnown := m.Peaks(Minutes+10, 20); !isKnown || math.Abs(mean-5) > 0.1 {
-		t.Errorf("%v, %v", mean, isKnown)
+	if mean, _, ok := m.Peaks(Minutes+10, 20); !ok || math.Abs(mean-5) > 0.1 {
+		t.Errorf("%v, %v", mean, ok)
 	}
 }
 

@@ -32,7 +32,7 @@ var policies = [...]string{"Static", "CurrentReplicas", "CurrentReplicasIfHigher
 func (p FallbackPolicy) String() string { return policies[p] }
 
 // ParseFallbackPolicy reads what String writes; nothing is Static.
-func ParseFallbackPolicy(text string) (p FallbackPolicy, isKnown bool) {
+func ParseFallbackPolicy(text string) (p FallbackPolicy, ok bool) {
 	if text == "" {
 		return Static, true
 	}

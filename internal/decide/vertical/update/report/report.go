@@ -137,33 +137,34 @@ var sentences = map[reason.Reason]string{
 		"target",
 	reason.BoostExpired:  "the time of the start-up boost is over",
 	reason.ResizeFailed:  "the resize failed, and the mode allows an eviction",
-	reason.InitContainer: "the recommendation is for an init container, which no resize reaches",
+	reason.InitContainer: "the recommendation is for an init container, which cannot be resized",
 	reason.FixedHeap: "the program sizes its heap when it starts, and would not use more memory before it is " +
 		"restarted",
 	reason.NoRecommendation: "there is no recommendation yet",
-	reason.NotStarted:       "it is not known since when the pods run",
+	reason.NotStarted:       "the start time of the pods is unknown",
 	reason.WithinBounds: "the pods' requests are within the recommended bounds, and the pods are too young to be " +
 		"changed for less",
 	reason.SmallDifference:      "the pods' requests differ too little from what is recommended",
 	reason.NothingChanges:       "the pods request what is recommended",
-	reason.Capped:               "the pods request what a bound leaves of what is recommended",
-	reason.Conflict:             "a horizontal autoscaler has a utilization target on what would have to change",
-	reason.LittleHistory:        "there are samples of less than a confidence interval, by which no request is lowered",
+	reason.Capped:               "the pods request as much of the recommendation as a bound allows",
+	reason.Conflict:             "a horizontal autoscaler has a utilization target on the resource that would change",
+	reason.LittleHistory:        "the history is shorter than the confidence interval, so no request is lowered",
 	reason.Boosted:              "the pods have their start-up boost",
 	reason.ModeOff:              "the update mode changes no running pods",
 	reason.EvictionRequirements: "the change does not meet the evictionRequirements",
 	reason.MinReplicas:          "there are fewer pods than minReplicas (updatePolicy.minReplicas, --min-replicas)",
-	reason.UnknownReplicas:      "it is not known how many pods there should be",
+	reason.UnknownReplicas:      "the desired number of pods is unknown",
 	reason.DisruptionBudget:     "as many pods are away or not ready as --eviction-tolerance allows",
 	reason.PodDisruptionBudget:  "a PodDisruptionBudget does not allow an eviction",
 	reason.RateLimit:            "--eviction-rate-limit allows no more in this pass",
-	reason.CircuitOpen:          "pods that were changed before do not come up",
-	reason.NotAdmitted: "a pod that replaced an evicted one came up without what is recommended: does the API server " +
-		"reach the admission controller, and does no other webhook undo its changes? Another pod is tried after a pause",
+	reason.CircuitOpen:          "pods that were changed earlier do not become ready",
+	reason.NotAdmitted: "a pod that replaced an evicted one was created without the recommended requests: does the API " +
+		"server reach the admission controller, and does no other webhook undo its changes? Another pod is tried after a " +
+		"pause",
 	reason.FailedCreate:          "pods of the workload are not created; the events of its controller say why",
 	reason.WaitingForReplacement: "the pod that replaces the first evicted one has not come up yet",
-	reason.ClusterNotAdmitted: "pods of several workloads came up without what is recommended: does the API server " +
-		"reach the admission controller? One pod of the cluster is tried after a pause",
+	reason.ClusterNotAdmitted: "pods of several workloads were created without the recommended requests: does the API " +
+		"server reach the admission controller? One pod of the cluster is tried after a pause",
 	reason.ClusterBudget: "as many pods of the cluster were evicted as --max-eviction-percent allows within " +
 		"--max-eviction-window",
 	reason.NodesNotReady:  "most of the nodes are not ready",
@@ -172,7 +173,7 @@ var sentences = map[reason.Reason]string{
 	reason.ResizeUnderway: "the kubelet has not finished the last resize",
 	reason.ResizeError: "the kubelet could not do the last resize and tries again; the pods' condition " +
 		"PodResizeInProgress says why",
-	reason.InfeasibleBefore:  "the node cannot do the resize, and no less is recommended since",
+	reason.InfeasibleBefore:  "the node could not do the resize, and the recommendation has not fallen since",
 	reason.BackingOff:        "the last resize failed not long ago",
 	reason.Refused:           "an admission policy, a webhook or a quota refuses the resize",
 	reason.Failed:            "the API server answered with an error",
@@ -180,16 +181,16 @@ var sentences = map[reason.Reason]string{
 	reason.OldKubelet:        "the node's kubelet cannot resize pods",
 	reason.NotLinux:          "the node cannot resize pods, as it does not run Linux",
 	reason.QoSClass:          "the pod's quality of service class would change, which a resize may not",
-	reason.LimitRange:        "a LimitRange forbids what is recommended within minAllowed and maxAllowed",
-	reason.ResourceQuota:     "a ResourceQuota has no room for what is recommended",
-	reason.NodeTooSmall:      "the node is too small for what is recommended",
-	reason.NodeFull:          "the node has no room for what is recommended",
+	reason.LimitRange:        "a LimitRange forbids the recommendation within minAllowed and maxAllowed",
+	reason.ResourceQuota:     "a ResourceQuota has no room for the recommendation",
+	reason.NodeTooSmall:      "the node is too small for the recommendation",
+	reason.NodeFull:          "the node has no room for the recommendation",
 	reason.StaticPolicy:      "the node gives the pod processors or memory of its own",
 	reason.Swap:              "the node does not change the memory of containers that may swap",
 	reason.MemoryInUse:       "a container uses more memory than its new limit would allow",
-	reason.MemoryUnknown:     "a container's memory limit would fall, and what it uses is not known",
+	reason.MemoryUnknown:     "a container's memory limit would fall, and its usage is unknown",
 	reason.RequestAboveLimit: "a request would be above its limit, which stays as it is",
-	reason.PodResources:      "the pod as a whole has less than its containers would request",
+	reason.PodResources:      "the requests of the whole pod are less than the sum of its containers' would be",
 }
 
 // Sentence is what a reason means.

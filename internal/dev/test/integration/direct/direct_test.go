@@ -157,7 +157,7 @@ func TestKubeletDown(t *testing.T) {
 }
 
 // Without the right, auto asks metrics.k8s.io, and finds out by itself when it is granted.
-func TestRightTakenAway(t *testing.T) {
+func TestRevokedPermission(t *testing.T) {
 	s := shared.Namespace(t)
 	plimsoll := shared.Plimsoll(t)
 	roles := s.Client.RbacV1().ClusterRoles()

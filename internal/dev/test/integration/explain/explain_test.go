@@ -193,7 +193,7 @@ func TestSaysWhatIsNotThere(t *testing.T) {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 	_, stderr, code = shared.Plimsoll(t).Run(t, "explain", "deployment/web")
-	if code == 0 || !strings.Contains(stderr, "say which object to explain: hpa/NAME, wla/NAME or vpa/NAME") {
+	if code == 0 || !strings.Contains(stderr, "name the object to explain: hpa/NAME, wla/NAME or vpa/NAME") {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
 }

@@ -219,7 +219,7 @@ func TestHPAOfKEDA(t *testing.T) {
 		t.Errorf("%v: %s", err, stderr)
 	}
 	if _, stderr, err := s.run("--all", "--apply", "--yes", observe); err == nil ||
-		!strings.Contains(stderr, "left out: ScaledObject web") {
+		!strings.Contains(stderr, "skipped: ScaledObject web") {
 		t.Errorf("%v: %s", err, stderr)
 	}
 }

@@ -76,8 +76,8 @@ func main() {
 
 func run() error {
 	of := os.Getenv("cgroups") // an argument of the kernel
-	v, isKnown := versions[of]
-	if !isKnown {
+	v, ok := versions[of]
+	if !ok {
 		return fmt.Errorf("cgroups of version %q", of)
 	}
 	errs := []error{mount("proc", "/proc", ""), mount("devtmpfs", "/dev", ""), load("/modules/brd.ko")}

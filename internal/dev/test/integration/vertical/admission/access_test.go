@@ -21,9 +21,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
-// TestStrangersGetNoAnswer: who does not know the path is not answered once the API server knows it, and the API server
-// is all the while.
-func TestStrangersGetNoAnswer(t *testing.T) {
+// TestUnauthenticatedClientsAreRejected: who does not know the path is not answered once the API server knows it, and
+// the API server is all the while.
+func TestUnauthenticatedClientsAreRejected(t *testing.T) {
 	s := namespace(t)
 	// Another test's certificates would be replaced now.
 	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil &&

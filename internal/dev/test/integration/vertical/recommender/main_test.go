@@ -43,8 +43,8 @@ var installation struct {
 
 // The log's words.
 const (
-	waiting      = "vertical autoscaling is off until the definitions of its objects are installed"
-	recommending = "msg=recommending"
+	waiting = "vertical autoscaling is off until the definitions of its objects are installed"
+	started = `msg="recommender started"`
 )
 
 // namespace is a namespace of a cluster in which Plimsoll recommends.
@@ -72,7 +72,7 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if err := cluster.InstallDefinitions(ctx); err != nil {
 		return err
 	}
-	return awaitLog(ctx, cluster, recommending, 1)
+	return awaitLog(ctx, cluster, started, 1)
 }
 
 // awaitLog waits until the log has the text so often since the start.

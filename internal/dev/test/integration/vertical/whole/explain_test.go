@@ -101,7 +101,7 @@ func (w *world) awaitEviction(name string) {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(lines, func(l map[string]string) bool { return l["msg"] == "done" }) {
+		if !slices.ContainsFunc(lines, func(l map[string]string) bool { return l["msg"] == "pod changed" }) {
 			return fmt.Errorf("lines %v", lines)
 		}
 		return nil

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/follow"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
@@ -58,7 +57,7 @@ func (f *Followed) Follow(p *horizontal.Policy, s horizontal.State, o *horizonta
 	}
 	count := o.Target.SpecReplicas
 	if f.isKnown {
-		s = follow.Count(p, s, follow.Change{At: time.Now(), From: f.count, To: count})
+		s = horizontal.CountOther(p, s, horizontal.OtherChange{At: time.Now(), From: f.count, To: count})
 	}
 	f.isKnown, f.count = o.Refusal.Reason == statusreport.AnotherAutoscaler, count
 	return s

@@ -1,4 +1,4 @@
-package follow_test
+package horizontal_test
 
 import (
 	"testing"
@@ -9,12 +9,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/follow"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
-
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
@@ -62,7 +59,7 @@ func TestTakesOverWhereTheOtherStopped(t *testing.T) {
 			if step < takeover {
 				o.Refusal = horizontal.Refusal{Reason: "Other", Message: "another one acts"}
 			}
-			other = follow.Count(&waits, other, follow.Change{At: at(5 * (step - 1)), From: last, To: count})
+			other = horizontal.CountOther(&waits, other, horizontal.OtherChange{At: at(5 * (step - 1)), From: last, To: count})
 			e, other = horizontal.Decide(now, &waits, other, o)
 			if step >= takeover && (e.Desired < min(d.Desired, count) || e.Desired > max(d.Desired, count)) {
 				t.Fatalf("at %d s of %d: the one that took over wants %d, the other %d", 5*step, count, e.Desired, d.Desired)
@@ -77,7 +74,7 @@ func TestTakesOverWhereTheOtherStopped(t *testing.T) {
 
 // A count that another autoscaler has raised stays for a whole window, and a fall of it counts in the period of the
 // rate policy.
-func TestCounts(t *testing.T) {
+func TestCountOther(t *testing.T) {
 	p := jobs(&behavior.Behavior{
 		Up: behavior.Rules{Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 3, Period: time.Minute}}},
 		Down: behavior.Rules{Stabilization: 100 * time.Second,
@@ -92,13 +89,13 @@ func TestCounts(t *testing.T) {
 		return d.Desired
 	}
 	decide(0, 2, 2)
-	s = follow.Count(p, s, follow.Change{At: at(200), From: 2, To: 5})
+	s = horizontal.CountOther(p, s, horizontal.OtherChange{At: at(200), From: 2, To: 5})
 	if got := decide(210, 5, 20); got != 5 {
 		t.Errorf("%d: three pods in a minute are all", got)
 	}
 	s = horizontal.State{}
 	decide(0, 2, 2)
-	s = follow.Count(p, s, follow.Change{At: at(200), From: 2, To: 5})
+	s = horizontal.CountOther(p, s, horizontal.OtherChange{At: at(200), From: 2, To: 5})
 	if got := decide(290, 5, 2); got != 5 {
 		t.Errorf("%d within the window", got)
 	}

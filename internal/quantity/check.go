@@ -2,14 +2,10 @@ package quantity
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Check finds a quantity beyond the bounds in a JSON text that is about to be decoded
@@ -17,40 +13,199 @@ import (
 // type, as a label or an argument does, may say what it likes. Whether the text is JSON
 // at all, and fits, is for the decoder to say.
 //
-// Almost no text has a string or a number that looks like such a quantity. One that has is decoded token by token.
+// It reads the text once, whatever is in it, and makes no objects of it.
 func Check(text []byte, into any) error {
-	if !mayExceed(text) || !json.Valid(text) {
+	s := schemaOf(reflect.TypeOf(into))
+	if s == nil {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if beyond := (walk{decoder}).value(reflect.TypeOf(into), ""); beyond != nil {
+	w := walk{text: text, path: make([]step, 0, 16)}
+	if beyond := w.value(s); beyond != nil {
 		return beyond
 	}
 	return nil
 }
 
-// mayExceed reports whether a string or a number of the text may be a quantity beyond the bounds.
-func mayExceed(text []byte) bool {
-	for i := 0; i < len(text); i++ {
-		from := i
-		switch c := text[i]; {
-		case c == '"':
-			from++
-			i = from + lengthOfString(text[from:])
-		case isDigit(c) || c == '-':
-			for i < len(text) && isOfNumber(text[i]) {
-				i++
-			}
-		default:
+// deepest is how deep a decoder follows a text.
+const deepest = 10000
+
+// walk goes through a text beside the schema of the type that it is meant for. It sees
+// what a decoder into that type sees: also the first of two keys of the same name, and
+// keys in other letters' case. Of a text that is no JSON it says anything.
+type walk struct {
+	text []byte
+	// at is how far it is.
+	at   int
+	path []step
+}
+
+// step is one on the way to a value: into a field, an entry of a map, or of a list.
+type step struct {
+	key    []byte
+	index  int
+	parent *schema
+}
+
+func (w *walk) value(s *schema) *Error {
+	c := w.next()
+	switch {
+	case s == nil:
+		w.skip()
+	case s.isQuantity:
+		return w.quantity()
+	case c == '{' && (s.fields != nil || s.isMap):
+		return w.members(s)
+	case c == '[' && s.isList:
+		return w.elements(s)
+	default:
+		w.skip()
+	}
+	return nil
+}
+
+func (w *walk) quantity() *Error {
+	from := w.at
+	w.skip()
+	text := w.text[from:w.at]
+	switch {
+	case len(text) == 0 || text[0] == '{' || text[0] == '[':
+		return nil
+	case text[0] == '"':
+		text = unquoted(text)
+	}
+	beyond := checkText(bytes.TrimSpace(text))
+	if beyond != nil {
+		beyond.Field = w.field()
+	}
+	return beyond
+}
+
+// unquoted is what a string says.
+func unquoted(text []byte) []byte {
+	inner := bytes.TrimSuffix(text[1:], []byte{'"'})
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	var decoded string
+	if json.Unmarshal(text, &decoded) != nil {
+		return nil
+	}
+	return []byte(decoded)
+}
+
+// members goes through an object.
+func (w *walk) members(s *schema) *Error {
+	w.at++
+	for {
+		switch w.next() {
+		case '"':
+		case ',':
+			w.at++
 			continue
+		case '}':
+			w.at++
+			return nil
+		default:
+			w.stop()
+			return nil
 		}
-		if isSuspect(text[from:i]) {
-			return true
+		from := w.at
+		w.skip()
+		key := unquoted(w.text[from:w.at])
+		if w.next() != ':' {
+			w.stop()
+			return nil
+		}
+		w.at++
+		if beyond := w.enter(step{key: key, parent: s}, s.of(key)); beyond != nil {
+			return beyond
 		}
 	}
-	return false
 }
+
+func (w *walk) elements(s *schema) *Error {
+	w.at++
+	for i := 0; ; {
+		switch w.next() {
+		case ',':
+			w.at++
+			i++
+			continue
+		case ']':
+			w.at++
+			return nil
+		}
+		before := w.at
+		if beyond := w.enter(step{index: i, parent: s}, s.element); beyond != nil {
+			return beyond
+		}
+		if w.at == before {
+			w.stop()
+			return nil
+		}
+	}
+}
+
+// enter looks at the value that a step leads to.
+func (w *walk) enter(to step, s *schema) *Error {
+	if len(w.path) == deepest {
+		w.stop()
+		return nil
+	}
+	w.path = append(w.path, to)
+	beyond := w.value(s)
+	w.path = w.path[:len(w.path)-1]
+	return beyond
+}
+
+// field names the value that the walk is at.
+func (w *walk) field() string {
+	var name strings.Builder
+	for _, s := range w.path {
+		switch {
+		case s.parent.isList:
+			name.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case s.parent.isMap:
+			name.WriteString("[" + string(s.key) + "]")
+		case name.Len() > 0:
+			name.WriteString("." + string(s.key))
+		default:
+			name.Write(s.key)
+		}
+	}
+	return name.String()
+}
+
+// next goes to the next character that is no space; 0 at the end.
+func (w *walk) next() byte {
+	for ; w.at < len(w.text); w.at++ {
+		switch c := w.text[w.at]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// stop ends the walk.
+func (w *walk) stop() { w.at = len(w.text) }
+
+// skip goes to the end of a value, whatever is in it.
+func (w *walk) skip() {
+	switch w.next() {
+	case '"':
+		w.skipString()
+	case '{', '[':
+		w.skipComposite()
+	default:
+		for w.at < len(w.text) && !isDelimiter(w.text[w.at]) {
+			w.at++
+		}
+	}
+}
+
+func (w *walk) skipString() { w.at = min(w.at+lengthOfString(w.text[w.at+1:])+2, len(w.text)) }
 
 // lengthOfString is how far it is to the quotation mark that ends the string.
 func lengthOfString(text []byte) int {
@@ -70,116 +225,27 @@ func lengthOfString(text []byte) int {
 	}
 }
 
-// isSuspect is true of all quantities beyond the bounds, however they are written: with spaces around, in other
-// characters than ASCII too, and with escapes.
-func isSuspect(value []byte) bool {
-	begin := bytes.TrimLeft(value, " ")
-	if len(begin) > 1 && (begin[0] == 'e' || begin[0] == 'E') {
-		begin = begin[1:] // an exponent alone is read as 0e..., and a name goes on with a letter
-	}
-	if len(begin) == 0 || !isOfNumber(begin[0]) && begin[0] != '\\' && begin[0] < utf8.RuneSelf {
-		return false
-	}
-	return len(value) > MaxLength || hasLongExponent(value) || bytes.IndexByte(value, '\\') >= 0
-}
-
-func isOfNumber(c byte) bool {
-	return isDigit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E'
-}
-
-var quantityType = reflect.TypeFor[resource.Quantity]()
-
-// walk goes through a valid text beside the type that it is decoded into. It sees what a decoder sees: also the first
-// of two keys of the same name, and keys in other letters' case.
-type walk struct{ decoder *json.Decoder }
-
-// value checks the next value, which is decoded into that type, nil if it is into nothing. At names its field.
-func (w walk) value(t reflect.Type, at string) *Error {
-	t = pointee(t)
-	token, _ := w.decoder.Token() // the text is valid
-	opening, isComposite := token.(json.Delim)
-	switch {
-	case t == quantityType && !isComposite:
-		return checkToken(token, at)
-	case t == quantityType || t == nil:
-	case opening == '{' && t.Kind() == reflect.Struct:
-		return w.entries(func(key string) *Error {
-			return w.value(fieldOf(t, key), strings.TrimPrefix(at+"."+key, "."))
-		})
-	case opening == '{' && t.Kind() == reflect.Map:
-		return w.entries(func(key string) *Error { return w.value(t.Elem(), at+"["+key+"]") })
-	case opening == '[' && t.Kind() == reflect.Slice:
-		for i := 0; w.decoder.More(); i++ {
-			if beyond := w.value(t.Elem(), at+"["+strconv.Itoa(i)+"]"); beyond != nil {
-				return beyond
-			}
-		}
-		isComposite = false
-		_, _ = w.decoder.Token()
-	}
-	for depth := 1; isComposite && depth > 0; {
-		switch token, _ := w.decoder.Token(); token {
-		case json.Delim('{'), json.Delim('['):
+func (w *walk) skipComposite() {
+	for depth := 0; w.at < len(w.text); {
+		switch w.text[w.at] {
+		case '"':
+			w.skipString()
+			continue
+		case '{', '[':
 			depth++
-		case json.Delim('}'), json.Delim(']'):
+		case '}', ']':
 			depth--
 		}
-	}
-	return nil
-}
-
-// entries checks those of an object that has just begun.
-func (w walk) entries(check func(key string) *Error) *Error {
-	for w.decoder.More() {
-		token, _ := w.decoder.Token()
-		key, _ := token.(string)
-		if beyond := check(key); beyond != nil {
-			return beyond
+		if w.at++; depth == 0 {
+			return
 		}
 	}
-	_, _ = w.decoder.Token()
-	return nil
 }
 
-func checkToken(token json.Token, at string) *Error {
-	var text string
-	switch scalar := token.(type) {
-	case string:
-		text = strings.TrimSpace(scalar)
-	case json.Number:
-		text = scalar.String()
+func isDelimiter(c byte) bool {
+	switch c {
+	case ',', ':', '{', '}', '[', ']', '"', ' ', '\t', '\n', '\r':
+		return true
 	}
-	beyond := checkText([]byte(text))
-	if beyond != nil {
-		beyond.Field = at
-	}
-	return beyond
-}
-
-// fieldOf is the type of the field that a key is decoded into; nil if there is none. Fields of a struct hide those of
-// the structs that it embeds.
-func fieldOf(t reflect.Type, key string) (found reflect.Type) {
-	for i := range t.NumField() {
-		field := t.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch inner := pointee(field.Type); {
-		case name == "" && field.Anonymous && inner.Kind() == reflect.Struct:
-			if found == nil {
-				found = fieldOf(inner, key)
-			}
-		case name == "-":
-		case cmp.Or(name, field.Name) == key:
-			return field.Type
-		case strings.EqualFold(cmp.Or(name, field.Name), key):
-			found = field.Type
-		}
-	}
-	return found
-}
-
-func pointee(t reflect.Type) reflect.Type {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
+	return false
 }

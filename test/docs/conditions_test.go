@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
@@ -178,8 +179,8 @@ func horizontalValues() map[string][]row {
 		report + "d.Limited.Reason.String()":            limits,
 		report + "reason.String()":                      corrections,
 		report + "f.Reason":                             failures,
-		report + "d.Selector.Reason":                    selectors,
-		report + "d.Selector.Event":                     selectorEvents,
+		report + "selector.reason":                      selectors,
+		report + "selector.event":                       selectorEvents,
 		report + "d.Refusal.Reason":                     refusals,
 		report + "behavior.DesiredWithinRange.String()": limits[:1],
 		report + "mode.Active.String()":                 {{reason: mode.Active.String()}},
@@ -203,11 +204,15 @@ func selectorReasons() (conditions, events []row) {
 		func(s *podselector.Selector) { s.SetInvalid("…") },
 		func(s *podselector.Selector) { s.SetAmbiguous("…") },
 	} {
-		var s podselector.Selector
-		spoil(&s)
-		r := s.Report()
-		conditions = append(conditions, row{reason: r.Reason, message: r.Message})
-		events = append(events, row{reason: r.Event, message: r.Error})
+		d := horizontal.Decision{Branch: horizontal.BranchFailed, Policy: &horizontal.Policy{}}
+		spoil(&d.Target.Selector)
+		r := statusreport.Of(&d, horizontal.Outcome{})
+		for _, c := range r.Conditions {
+			if c.Type == statusreport.ScalingActive {
+				conditions = append(conditions, row{reason: c.Reason, message: c.Message})
+			}
+		}
+		events = append(events, row{reason: r.Events[0].Reason, message: r.Events[0].Message})
 	}
 	return conditions, events
 }

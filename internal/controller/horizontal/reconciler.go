@@ -234,8 +234,8 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 			r.triggers.followUp(p, &decision)
 		}
 		r.Log.V(1).Info("decision deferred until newer samples arrive", "object", p.autoscaler.Key().String(),
-			"trigger", decision.Trigger.String(), "current", decision.Current, "proposed", decision.Proposed.Replicas, "pending", decision.Pending,
-			"outdated", decision.Outdated)
+			"trigger", decision.Trigger.String(), "current", decision.Current, "proposed", decision.Proposed.Replicas,
+			"pending", decision.Pending, "outdated", decision.Outdated)
 		return nil
 	}
 	r.inspectors.send(p, step, &decision)

@@ -274,7 +274,7 @@ func TestEachPod(t *testing.T) {
 					}
 				}
 			}, [3]string{held("InfeasibleBefore"), held("InfeasibleBefore"), held("InfeasibleBefore")}, words +
-				"the node cannot do the resize",
+				"the node could not do the resize",
 		},
 		"memory in use": {
 			func(s *snapshotvertical.Step) {

@@ -209,7 +209,7 @@ func TestLowConfidence(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)
 	w.lives(23 * time.Hour)
-	if got := w.condition(LowConfidence); got != "True LittleHistory There are samples of less than a confidence "+
+	if got := w.condition(LowConfidence); got != "True LittleHistory The history is shorter than the confidence "+
 		"interval: app, proxy" {
 		t.Errorf("after 23 hours it is %q", got)
 	}

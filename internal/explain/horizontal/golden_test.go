@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
@@ -124,8 +125,8 @@ func TestWithoutHistoryOfWorkloads(t *testing.T) {
 				step *snapshothorizontal.Step,
 			) (*Explanation, error) {
 				policy := step.Policy(step.Snapshot.Options.Flags())
-				step.HPA.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
-					{Type: autoscalingv2.ScalingActive, Status: "True"},
+				step.Workload.Status.Conditions = []metav1.Condition{
+					{Type: string(autoscalingv2.ScalingActive), Status: metav1.ConditionTrue},
 				}
 				return WithoutHistory(step, &historybounds.Known{
 					Autoscaler: step.Autoscaler(), Policy: &policy, Current: step.Scale.Spec.Replicas, Period: 15 * time.Second,

@@ -164,9 +164,12 @@ func TestConflictIsExplained(t *testing.T) {
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			// As it may be written, too.
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "deployment", Name: "web"},
-			Metrics: []autoscalingv2.MetricSpec{{Resource: &autoscalingv2.ResourceMetricSource{
-				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
-			}}},
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{
+					Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
+				},
+			}},
 		},
 	}}
 	memory := plimsollv1alpha1.MetricSpec{

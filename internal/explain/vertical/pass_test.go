@@ -159,9 +159,12 @@ func TestEachPod(t *testing.T) {
 					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 					Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 						ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "web"},
-						Metrics: []autoscalingv2.MetricSpec{{Resource: &autoscalingv2.ResourceMetricSource{
-							Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
-						}}},
+						Metrics: []autoscalingv2.MetricSpec{{
+							Type: autoscalingv2.ResourceMetricSourceType,
+							Resource: &autoscalingv2.ResourceMetricSource{
+								Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
+							},
+						}},
 					},
 				}}
 			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"},

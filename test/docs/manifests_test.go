@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/crdschema"
 )
 
 // TestManifests: each whole WorkloadAutoscaler and VerticalPodAutoscaler of a page is what an API server accepts that has
-// the definitions of config/crd. test/integration applies those of some pages.
+// the definitions of config/crd. internal/dev/test/integration applies those of some pages.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -27,8 +28,13 @@ func TestManifests(t *testing.T) {
 				continue
 			}
 			found++
+			document, err := yaml.YAMLToJSONStrict([]byte(block))
 			var object map[string]any
-			if err := yaml.UnmarshalStrict([]byte(block), &object); err != nil {
+			if err == nil {
+				// Integers are int64, as the API server has them.
+				err = json.Unmarshal(document, &object)
+			}
+			if err != nil {
 				t.Errorf("%s: %v\n%s", name, err, block)
 				continue
 			}

@@ -24,7 +24,7 @@ func TestSeries(t *testing.T) {
 		settle(11 * time.Second)
 		want := func(answered, failing string) string {
 			return `
-# HELP plimsoll_metric_server_metrics Metrics of objects by what they have of these servers. The label 'state' is 'answered', or 'failing' if the metric cannot be read.
+# HELP plimsoll_metric_server_metrics Metrics of objects that are read from these servers. The label 'state' is 'answered', or 'failing' if the metric cannot be read.
 # TYPE plimsoll_metric_server_metrics gauge
 plimsoll_metric_server_metrics{metric_type="ExternalScaler",state="answered"} ` + answered + `
 plimsoll_metric_server_metrics{metric_type="ExternalScaler",state="failing"} ` + failing + `

@@ -63,7 +63,7 @@ func (r *replayer) decided(step *snapshothorizontal.Step, d *horizontal.Decision
 		return
 	}
 	options := cmp.Options{cmpopts.IgnoreUnexported(horizontal.Decision{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs(),
-		cmp.Comparer(sameSchedule)}
+		cmp.Comparer(sameSchedule), cmp.Comparer(sameZone)}
 	if diff := cmp.Diff(*d, result.Decision, options); diff != "" {
 		r.t.Errorf("decision %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}

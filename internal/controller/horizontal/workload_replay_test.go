@@ -29,6 +29,8 @@ func sameSchedule(a, b *schedules.Schedule) bool {
 		a.MinReplicas == b.MinReplicas && a.MaxReplicas == b.MaxReplicas
 }
 
+func sameZone(a, b *time.Location) bool { return a.String() == b.String() }
+
 // always is a schedule that is always in force.
 func always(least int32) plimsollv1alpha1.Schedule {
 	return plimsollv1alpha1.Schedule{

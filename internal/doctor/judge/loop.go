@@ -70,8 +70,8 @@ func mode(f *doctor.Facts) string {
 	return "auto"
 }
 
-// loop determines which controller acts on HPAs. kube-controller-manager writes a status only if it changes, so only writes prove
-// something, and silence proves nothing.
+// loop determines which controller acts on HPAs. kube-controller-manager writes a status only if it changes, so only
+// writes prove something, and silence proves nothing.
 func loop(f *doctor.Facts) []doctor.Finding {
 	if f.HPAs.Unread != nil {
 		return unknown("who acts on HPAs", f.HPAs.Unread)

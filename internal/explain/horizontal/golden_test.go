@@ -125,9 +125,7 @@ func TestWithoutHistoryOfWorkloads(t *testing.T) {
 				step *snapshothorizontal.Step,
 			) (*Explanation, error) {
 				policy := step.Policy(step.Snapshot.Options.Flags())
-				step.Workload.Status.Conditions = []metav1.Condition{
-					{Type: string(autoscalingv2.ScalingActive), Status: metav1.ConditionTrue},
-				}
+				step.Workload.Status.Conditions = []metav1.Condition{{Type: string(autoscalingv2.ScalingActive), Status: "True"}}
 				return WithoutHistory(step, &historybounds.Known{
 					Autoscaler: step.Autoscaler(), Policy: &policy, Current: step.Scale.Spec.Replicas, Period: 15 * time.Second,
 					Divergences: divergence.Default,

@@ -165,11 +165,9 @@ func TestConflictIsExplained(t *testing.T) {
 			// As it may be written, too.
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "deployment", Name: "web"},
 			Metrics: []autoscalingv2.MetricSpec{{
-				Type: autoscalingv2.ResourceMetricSourceType,
-				Resource: &autoscalingv2.ResourceMetricSource{
+				Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 					Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
-				},
-			}},
+				}}},
 		},
 	}}
 	memory := plimsollv1alpha1.MetricSpec{

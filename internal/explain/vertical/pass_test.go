@@ -160,11 +160,9 @@ func TestEachPod(t *testing.T) {
 					Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 						ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "web"},
 						Metrics: []autoscalingv2.MetricSpec{{
-							Type: autoscalingv2.ResourceMetricSourceType,
-							Resource: &autoscalingv2.ResourceMetricSource{
+							Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 								Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{AverageUtilization: ptr.To[int32](50)},
-							},
-						}},
+							}}},
 					},
 				}}
 			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"},

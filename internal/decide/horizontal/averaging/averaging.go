@@ -12,8 +12,8 @@ const (
 	Reach = StableWindow + LongestRenewal
 	// LongestRenewal is after how long a newer sample of a busy container has come from a kubelet at its defaults:
 	// cAdvisor takes one 10 to 20 s after the one before (housekeeping interval of 10 s with jitter factor 1,
-	// manager/container.go, google/cadvisor/lib v0.60.5; 10.0 to 20.0 s measured, docs/contributing/kubelets.md), and it is
-	// scraped within a second.
+	// manager/container.go, google/cadvisor/lib v0.60.5; 10.0 to 20.0 s measured, docs/contributing/kubelets.md), and it
+	// is scraped within a second.
 	LongestRenewal = 21 * time.Second
 	// ShortestWindow is the least that is averaged over for a pod that has just become
 	// ready. What it used before that counts for nothing, and a window that reaches

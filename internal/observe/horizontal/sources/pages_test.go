@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
-	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
@@ -25,7 +25,7 @@ func TestPagesOfAnObject(t *testing.T) {
 		return object
 	}
 	for pages, isRefused := range map[int]bool{1: false, sources.MaxPages: false, sources.MaxPages + 1: true} {
-		_, _, refusal := horizontal.PolicyOf(horizontal.WorkloadAutoscaler(onPages(pages)), horizontal.DefaultOptions())
+		_, _, refusal := observehorizontal.PolicyOf(observehorizontal.WorkloadAutoscaler(onPages(pages)), observehorizontal.DefaultOptions())
 		if got := strings.Contains(refusal.Message, fmt.Sprintf("on %d pages of each pod", pages)); got != isRefused ||
 			(refusal.Reason == "InvalidSpec") != isRefused {
 			t.Errorf("%d pages: %+v", pages, refusal)

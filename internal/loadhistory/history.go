@@ -1,7 +1,7 @@
-// Package loadhistory keeps the load of an autoscaler, and the replica counts that followed: how many replicas were wanted
-// and ready, and what limited them. Recent time is kept finely and older time coarsely, in at most 12 kB for an object.
-// A [Timeline] has it at one resolution, for plots, programs and simulations. The package is pure: it neither reads a
-// clock nor locks.
+// Package loadhistory keeps the load of an autoscaler, and the replica counts that followed: how many replicas were
+// wanted and ready, and what limited them. Recent time is kept finely and older time coarsely, in at most 12 kB for an
+// object. A [Timeline] has it at one resolution, for plots, programs and simulations. The package is pure: it neither
+// reads a clock nor locks.
 package loadhistory
 
 import (

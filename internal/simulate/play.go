@@ -138,7 +138,8 @@ func (p *player) controller(c loop.Config) loop.Loop {
 		return loop.NewUpstream(c, p.scene.Timing.Upstream)
 	}
 	timing := p.scene.Timing.Plimsoll
-	timing.Sync, timing.StandIn = p.run.Setting.Autoscaler().SyncPeriod(timing.Sync), p.scene.Timing.Upstream.MetricsServerTiming
+	timing.Sync = p.run.Setting.Autoscaler().SyncPeriod(timing.Sync)
+	timing.StandIn = p.scene.Timing.Upstream.MetricsServerTiming
 	return loop.NewPlimsoll(c, timing)
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// extend adds to the policy what a WorkloadAutoscaler can ask for and an HPA cannot, and returns what is to be collected
-// for the metrics that Plimsoll reads itself.
+// extend adds to the policy what a WorkloadAutoscaler can ask for and an HPA cannot, and returns what is to be
+// collected for the metrics that Plimsoll reads itself.
 func extend(
 	p *horizontal.Policy, wla *plimsollv1alpha1.WorkloadAutoscaler, o Options,
 ) ([]sources.Spec, field.ErrorList) {

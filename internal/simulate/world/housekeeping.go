@@ -32,7 +32,8 @@ const (
 
 // housekeeping is what the kubelets' cAdvisors do. They sample every container by itself: soon after it starts, and
 // then between one and two intervals after the sample before (github.com/google/cadvisor/lib v0.60.5,
-// manager/container.go, nextHousekeepingInterval: the timer is reset to jitter(interval, 1.0)). internal/dev/test/node measures it.
+// manager/container.go, nextHousekeepingInterval: the timer is reset to jitter(interval, 1.0)).
+// internal/dev/test/node measures it.
 type housekeeping struct {
 	// interval is --housekeeping-interval; with 0 there is none.
 	interval time.Duration

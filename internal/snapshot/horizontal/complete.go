@@ -32,8 +32,8 @@ func (s *Step) Complete() error {
 		s.Scale = &autoscalingv1.Scale{}
 	}
 	s.setDefaults()
-	for _, check := range []func() error{s.checkRanges, s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors,
-		s.checkWindows} {
+	for _, check := range []func() error{s.checkRanges, s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory,
+		s.checkErrors, s.checkWindows} {
 		if err := check(); err != nil {
 			return err
 		}

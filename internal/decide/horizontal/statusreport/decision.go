@@ -133,8 +133,8 @@ func (d reported) reportComputed(r *Report) {
 	case matches || !d.Policy.Divergences.Has(divergence.AccurateMessages):
 		r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
 	}
-	limited := d.Limited.Replicas != max(d.Stabilized.Replicas, d.ForecastReplicas) &&
-		d.Limited.Reason != behavior.DesiredWithinRange
+	limited := d.Limited.Reason != behavior.DesiredWithinRange &&
+		d.Limited.Replicas != max(d.Stabilized.Replicas, d.ForecastReplicas)
 	r.Set(ScalingLimited, limited, d.Limited.Reason.String(), d.limitMessage(d.Limited.Reason))
 }
 

@@ -164,8 +164,7 @@ func (c *Controller) Inspect(key observe.Key, inspector Inspector) (stop func())
 	return c.inspectors.add(key, inspector)
 }
 
-// NotDecided is why an object is not decided, or its decisions are not carried out, because of who
-// acts on it; empty if that is not so.
+// NotDecided says why Plimsoll does not act on an object; empty if it does.
 func (c *Controller) NotDecided(key observe.Key) string {
 	if c.config.HPAs.Ignores(key.Kind) {
 		return "plimsoll ignores HorizontalPodAutoscalers (--horizontal-pod-autoscalers=ignore)"

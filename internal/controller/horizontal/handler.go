@@ -136,7 +136,7 @@ func (h *hpaHandler) updated(old, autoscaler observehorizontal.Autoscaler) {
 	}
 }
 
-// decideAgain has autoscalers decided at once.
+// decideAgain makes autoscalers due now.
 func (h *hpaHandler) decideAgain(keys []observe.Key) {
 	for _, key := range keys {
 		h.queue.AddFull(key, time.Now())

@@ -11,7 +11,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// newKeeper makes what keeps what was learnt over restarts; nil if nothing does.
+// newKeeper returns the keeper of checkpoints, or nil without checkpoints.
 func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
 	if r.Checkpoints == nil {
 		return nil, nil
@@ -30,8 +30,8 @@ func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
 	})
 }
 
-// restore has what was saved of an object go into what was learnt since, once it is read. A worker has the object, and
-// its decisions do not wait for that.
+// restore merges an object's checkpoint into its history and forecast, once it is read. The caller is the object's
+// worker. No decision waits for it.
 func (r *reconciler) restore(autoscaler observehorizontal.Autoscaler, record *hpaRecord) {
 	if r.keeper == nil || record.isRestored.Load() {
 		return

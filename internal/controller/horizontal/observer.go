@@ -33,7 +33,7 @@ type observer struct {
 // observe reads the target, its pods and the metrics.
 func (o *observer) observe(ctx context.Context, p *pass) error {
 	options := o.options
-	if p.purpose == toFindOut && !p.autoscaler.IsWorkload() {
+	if p.purpose == toProbe && !p.autoscaler.IsWorkload() {
 		// As kube-controller-manager decides.
 		options.Divergences = divergence.None
 	}
@@ -96,7 +96,7 @@ func refusalBecauseOf(rival observe.Key, target string) horizontal.Refusal {
 // observeMetrics reads the pods and the metrics where the decision needs them.
 func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	o.observeTarget(p)
-	if p.purpose == toCompare {
+	if p.purpose == toShadow {
 		p.actual = p.record.comparison.Follow(p.autoscaler.HPA, p.scale.Err == nil, &p.observation)
 	}
 	isNeeded := p.observation.Target.Selector.IsFine() &&
@@ -182,7 +182,7 @@ func (o *observer) observeTarget(p *pass) {
 	case p.observation.Refusal.Reason != "":
 		// The pods are the rival's.
 		o.pods.Watch(p.autoscaler.Key(), selector, follower)
-	case p.purpose == toFindOut:
+	case p.purpose == toProbe:
 		// Another controller may act on them. What this one would write is compared as if it had them alone.
 		o.pods.Claim(p.autoscaler.Key(), selector, follower)
 	case p.autoscaler.IsPreview():

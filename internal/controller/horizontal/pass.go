@@ -44,10 +44,10 @@ type purpose uint8
 const (
 	// toAct decisions are carried out.
 	toAct purpose = iota
-	// toCompare decisions are compared with the other controller's.
-	toCompare
-	// toFindOut decisions show whether another controller acts on the object.
-	toFindOut
+	// toShadow decisions are compared with the other controller's.
+	toShadow
+	// toProbe decisions show whether another controller acts on the object.
+	toProbe
 )
 
 // isFull reports whether everything is asked anew.

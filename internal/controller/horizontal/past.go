@@ -25,8 +25,8 @@ type Past interface {
 	Start(ctx context.Context) (wait func())
 }
 
-// fillPast has what is lacking of an object's past read, once its checkpoint has been, and goes on with it where that
-// knows more. A worker has the object, and its decisions wait for none of that.
+// fillPast starts and merges the backfill of an object's history, once its checkpoint was read. The caller is the
+// object's worker. It never blocks a decision.
 func (r *reconciler) fillPast(p *pass) {
 	record, settings := p.record, &p.policy.Forecast
 	if r.Past == nil || r.keeper != nil && !record.isRestored.Load() {
@@ -45,6 +45,6 @@ func (r *reconciler) fillPast(p *pass) {
 	data, isOver := r.Past.Take(p.autoscaler.Key(), p.autoscaler.UID)
 	asked.IsOver = isOver
 	if err := errors.Join(record.mergeHistory(data.History), record.mergeForecast(data.Forecast)); err != nil {
-		r.Log.Error(err, "the past of an autoscaler is not used", "object", p.autoscaler.Key().String())
+		r.Log.Error(err, "history from before the start is not used", "object", p.autoscaler.Key().String())
 	}
 }

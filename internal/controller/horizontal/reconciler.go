@@ -136,7 +136,7 @@ func (r *reconciler) reconcile(
 		due = schedule.Following(autoscaler.UID, p.start, r.periodOf(autoscaler))
 	}
 	// Who writes checkpoints and statuses controls what is decoded from here on.
-	defer r.survive(p)
+	defer r.recoverPanic(p)
 	r.restore(autoscaler, p.record)
 	if r.status.IsBehind(&p.record.status, autoscaler, p.start, p.observation.Trigger) {
 		r.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
@@ -212,30 +212,30 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	}
 	r.nameOtherWriter(ctx, p)
 	p.record.readings.Complete(p.start)
-	if p.purpose != toFindOut {
+	if p.purpose != toProbe {
 		r.fillPast(p)
 	}
 	switch p.purpose {
-	case toCompare:
+	case toShadow:
 		r.compare(p)
 		return nil
-	case toFindOut:
-		r.findOut(ctx, p)
+	case toProbe:
+		r.probe(ctx, p)
 		return nil
 	}
 	p.record.state = p.record.followed.Follow(&p.policy, p.record.state, &p.observation)
 	step := r.inspectors.prepare(p)
 	p.decided = time.Now()
 	decision, state := horizontal.Decide(p.decided, &p.policy, p.record.state, &p.observation)
-	// The state that went in is used up, whatever happens next.
+	// Decide consumed the old state.
 	p.record.state = state
 	if decision.Branch == horizontal.BranchAwaiting {
 		if p.autoscaler.IsWorkload() {
 			r.triggers.followUp(p, &decision)
 		}
-		r.Log.V(1).Info("left to newer samples", "object", p.autoscaler.Key().String(), "trigger", decision.Trigger.String(),
-			"current", decision.Current, "proposed", decision.Proposed.Replicas, "pending", decision.Pending,
-			"outdated", decision.Outdated)
+		r.Log.V(1).Info("decision deferred until newer samples arrive", "object", p.autoscaler.Key().String(),
+			"trigger", decision.Trigger.String(), "current", decision.Current, "proposed", decision.Proposed.Replicas,
+			"pending", decision.Pending, "outdated", decision.Outdated)
 		return nil
 	}
 	r.inspectors.send(p, step, &decision)
@@ -354,8 +354,8 @@ func (r *reconciler) count(p *pass, o *monitor.Outcome) {
 	r.series.Decided(o)
 }
 
-// survive keeps a panic over one HPA from ending the others.
-func (r *reconciler) survive(p *pass) {
+// recoverPanic keeps a panic over one HPA from ending the others.
+func (r *reconciler) recoverPanic(p *pass) {
 	cause := recover()
 	if cause == nil {
 		return

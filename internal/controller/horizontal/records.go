@@ -166,14 +166,12 @@ func (s *hpaRecords) begin(key observe.Key, now time.Time) *hpaRecord {
 	return r
 }
 
-// forget drops an HPA's record.
 func (s *hpaRecords) forget(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, key)
 }
 
-// count is how many records there are.
 func (s *hpaRecords) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

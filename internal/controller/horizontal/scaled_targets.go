@@ -17,7 +17,7 @@ type scaledTargets struct {
 	// mu guards what follows.
 	mu    sync.Mutex
 	byKey map[observe.Key]scaledTarget
-	// byTarget are the autoscalers of a target, those first that go before others.
+	// byTarget lists the autoscalers of a target in order of precedence.
 	byTarget map[targets.ID][]observe.Key
 }
 

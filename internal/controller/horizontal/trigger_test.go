@@ -145,7 +145,7 @@ func (k *kubelets) prompt(c *Config) {
 		k.w.set(func() {
 			k.w.logs = append(k.w.logs, args)
 			if strings.Contains(args, `"msg"="decided"`) || strings.Contains(args, `"msg"="scaled"`) ||
-				strings.Contains(args, `"msg"="left to newer samples"`) {
+				strings.Contains(args, `"msg"="decision deferred until newer samples arrive"`) {
 				k.decided = append(k.decided, time.Now())
 			}
 		})
@@ -469,7 +469,7 @@ func TestEventsDoNotLower(t *testing.T) {
 		w.changePod("web-0", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
 		w.pass(time.Second)
 		w.wantReplicas("web", 4, "a pod has gone, and nothing else is known")
-		if n := w.logged("left to newer samples"); n != 1 {
+		if n := w.logged("decision deferred until newer samples arrive"); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
 		w.set(func() { w.usage = 600 })

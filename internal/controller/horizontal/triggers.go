@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// triggers has HPAs decided between sync periods.
+// triggers schedules decisions between sync periods.
 type triggers struct {
 	// isOn is false where decisions come by the sync period alone, as upstream's.
 	isOn       bool
@@ -134,8 +134,7 @@ func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 	}
 }
 
-// followUp puts the nodes and pods before others that the next decision depends on, and has the HPA
-// decided again where the decision asks for it.
+// followUp prioritizes the scrapes that the next decision needs, and schedules that decision.
 func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	next := d.FollowUp(&p.record.state, &p.observation, nil)
 	t.records.calm(p.record, next.Calm)
@@ -147,7 +146,7 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	switch {
 	case next.DecideAt.IsZero():
 	case !p.result.HasSamples:
-		// What the decision waits for is the clock alone.
+		// Only time changes the decision: no sample is awaited.
 		t.queue.AddFull(p.autoscaler.Key(), next.DecideAt)
 	case t.isOn:
 		t.queue.AddEarly(p.autoscaler.Key(), next.DecideAt, true)
@@ -177,7 +176,7 @@ func (t *triggers) learn(p *pass, next *horizontal.FollowUp) {
 	}
 }
 
-// prefer has scraped before others what the next decision depends on.
+// prefer prioritizes the scrapes that the next decision needs.
 func (t *triggers) prefer(p *pass, next *horizontal.FollowUp) {
 	if len(next.Suspects) > 0 && p.record.ownSpecs.HasPods() {
 		suspects := make([]*observe.Pod, len(next.Suspects))

@@ -15,7 +15,7 @@ import (
 // the decision's purpose is set.
 func (r *reconciler) contested(p *pass) (until time.Time) {
 	if r.HPAs.Compares(p.autoscaler.Kind()) {
-		p.purpose = toCompare
+		p.purpose = toShadow
 		return time.Time{}
 	}
 	state, until, hasBegun := r.contests.State(&p.record.contest, p.autoscaler)
@@ -26,7 +26,7 @@ func (r *reconciler) contested(p *pass) (until time.Time) {
 	case takeover.Left:
 		return r.left(p, until)
 	case takeover.Undecided:
-		p.purpose = toFindOut
+		p.purpose = toProbe
 	}
 	p.record.isReleased = false
 	return time.Time{}
@@ -51,9 +51,9 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	return schedule.Following(p.autoscaler.UID, until, r.SyncPeriod)
 }
 
-// findOut decides as a controller that acts on the object would. Where its status has differed from that
+// probe decides as a controller that acts on the object would. Where its status has differed from that
 // for long enough, none does.
-func (r *reconciler) findOut(ctx context.Context, p *pass) {
+func (r *reconciler) probe(ctx context.Context, p *pass) {
 	p.comparePeriodically()
 	now := time.Now()
 	learnt := p.record.state.Forecast
@@ -66,7 +66,7 @@ func (r *reconciler) findOut(ctx context.Context, p *pass) {
 	differs := takeover.Differs(p.autoscaler, &report, &after)
 	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.autoscaler, now) {
 		// The cache may not have what another controller writes.
-		r.Log.V(1).Info("left alone: the cache is behind what is stored", "object", p.autoscaler.Key().String())
+		r.Log.V(1).Info("not acting yet: the informer cache is stale", "object", p.autoscaler.Key().String())
 		return
 	}
 	if r.contests.Compared(&p.record.contest, p.autoscaler, differs) {

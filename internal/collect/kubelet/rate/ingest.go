@@ -17,7 +17,7 @@ var ErrNoStatistics = errors.New("the kubelet could not gather its statistics")
 // The last millisecond of the year 9999.
 const lastMillis = 253_402_300_799_999
 
-// subject is whom a sample is about. The bytes are the text's, or scratch.
+// subject is the pod and container of a sample. The bytes are the text's, or scratch.
 type subject struct{ container, namespace, pod []byte }
 
 // reading is what one text says of one container.
@@ -134,7 +134,7 @@ func (b *batch) reading(c *container) *reading {
 	return &b.readings[c.slot]
 }
 
-// take keeps a sample if it says something.
+// take keeps a sample; it skips NaN and families that rates do not need.
 func (b *batch) take(r *reading, s *page.Line) {
 	ok := false
 	switch text.FamilyOf(s) {

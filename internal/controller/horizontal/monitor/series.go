@@ -79,7 +79,8 @@ func gauge(subsystem, name, help string) prometheus.Gauge {
 func newLateness() prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
 		Subsystem: "plimsoll", Name: "horizontal_decision_lateness_seconds",
-		Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+		Help:    "Delay between when a decision was due and when it started.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 	})
 }
 

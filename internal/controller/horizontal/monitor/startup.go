@@ -42,7 +42,7 @@ func newPodStartup() *PodStartup {
 		}, []string{"part"}),
 		whole: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "plimsoll_horizontal_scale_to_ready_seconds", Buckets: buckets,
-			Help: "The time from a scale write to each pod that came of it and is ready.",
+			Help: "Time from a scale write until each new pod is ready.",
 		}),
 		scaleUps: map[observe.Key]scaleUps{}, times: map[observe.Key]*startup.Times{},
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // errAwaited stands for an answer that is on its way.
-var errAwaited = errors.New("the answer is on its way")
+var errAwaited = errors.New("request still in progress")
 
 // request fills in answers: those that are still good, and those that come at once. What
 // is missing after that is on its way.

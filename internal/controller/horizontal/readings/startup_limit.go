@@ -14,7 +14,7 @@ const (
 )
 
 // ErrTooEarly says that an HPA waits for the samples of its nodes.
-var ErrTooEarly = errors.New("its kubelets' second samples are awaited")
+var ErrTooEarly = errors.New("waiting for the second scrape of its kubelets")
 
 // awaitsSamples reports whether an HPA whose nodes have not been read twice is to wait for that
 // instead of asking metrics.k8s.io. It is decided as soon as the samples are there, and on the

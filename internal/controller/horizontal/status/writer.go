@@ -111,7 +111,7 @@ func (u *Update) decided(after *observehorizontal.Status) *workloadstatus.Decide
 	return &workloadstatus.Decided{Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next}
 }
 
-// note notes how writing a status went.
+// note sets the backoff after a failed write, and records a warning event.
 func (w *Writer) note(u *Update, version string, err error) {
 	u.Record.last.backoff.Note(err, w.SyncPeriod)
 	if err != nil {

@@ -163,7 +163,6 @@ func (d *Detector) Updated(c *Contest, old, autoscaler observehorizontal.Autosca
 	}
 }
 
-// report reports a controller that writes the object's status.
 func (d *Detector) report(autoscaler observehorizontal.Autoscaler, change *acting.Change, pause time.Duration) {
 	isAuto := d.Mode.rule(autoscaler.Kind()) == acting.Evidence
 	warn := func(then string, args ...any) {
@@ -187,7 +186,7 @@ func (d *Detector) report(autoscaler observehorizontal.Autoscaler, change *actin
 
 // reportJunior reports another installation of Plimsoll that is to leave the object to this one.
 func (d *Detector) reportJunior(autoscaler observehorizontal.Autoscaler, by string) {
-	d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it alone",
+	d.Log.Info("another installation of plimsoll writes the status of this object too; only one may",
 		"object", nameOf(autoscaler), "writer", by)
 	d.Events.Eventf(autoscaler.Object(), corev1.EventTypeWarning, "ScalingContested",
 		"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it", by)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/crdschema"
@@ -32,7 +32,7 @@ func TestManifests(t *testing.T) {
 			var object map[string]any
 			if err == nil {
 				// Integers are int64, as the API server has them.
-				err = json.Unmarshal(document, &object)
+				err = utiljson.Unmarshal(document, &object)
 			}
 			if err != nil {
 				t.Errorf("%s: %v\n%s", name, err, block)

@@ -193,8 +193,8 @@ spec:
 		"gone":    {"ConfigUnsupported", "Cannot read targetRef. Reason: Deployment " + s.Name + "/gone does not exist"},
 		"strange": {"ConfigUnsupported", "unhandled targetRef example.com/v1 / Sculpture / david"},
 		"below":   {"ConfigUnsupported", "has a parent controller"},
-		"first":   {"TargetShared", "pods get what first says"},
-		"second":  {"TargetShared", "pods get what first says"},
+		"first":   {"TargetShared", "first applies to its pods"},
+		"second":  {"TargetShared", "first applies to its pods"},
 		"narrow":  {"ConfigInvalid", "max"},
 	} {
 		awaitCondition(s, name, want[0], want[1])

@@ -38,7 +38,9 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 		options.Divergences = divergence.None
 	}
 	p.policy, p.observation.Refusal = p.record.policyOf(p.autoscaler, options)
-	o.observeWorkload(p)
+	if p.autoscaler.IsWorkload() {
+		o.observeWorkload(p)
+	}
 	p.observation.ScaledToZero = p.autoscaler.ScaledToZero()
 	if o.conflict != nil {
 		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.autoscaler), p.autoscaler.InConflict()

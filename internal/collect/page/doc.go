@@ -33,9 +33,9 @@
 // # Protobuf
 //
 // Delimited messages of io.prometheus.client are not read: no library that has them lacks text, which is asked for, and
-// they are no quicker to read. On the page of a Go service with 20 routes, 34 kB of text, a reader of both took 142 µs
-// for the counter of requests in text and 109 µs in protobuf, and 37 µs and 150 µs for the count of a histogram (the
-// quickest of three runs beside other work).
+// they are no quicker to read. Native histograms, which text does not have, would be a reason to read them. On the page
+// of a Go service with 20 routes, 34 kB of text, a reader of both took 142 µs for the counter of requests in text and
+// 109 µs in protobuf, and 37 µs and 150 µs for the count of a histogram (the quickest of three runs beside other work).
 //
 // # Bounds
 //

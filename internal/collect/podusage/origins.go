@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Origins say where what a Look found comes from.
+// Origins say where what Latest found comes from.
 type Origins struct {
 	// AgentPods and KubeletPods are how many pods are known from one or the other.
 	AgentPods, KubeletPods int
@@ -21,7 +21,7 @@ type SilentAgent struct {
 	Err  error
 }
 
-// IsFromAgents reports whether agents know all pods of which the last Look found something.
+// IsFromAgents reports whether agents know all pods of which the last Latest found something.
 func (v *View) IsFromAgents() bool {
 	isAny := false
 	for _, from := range v.View.Origins() {
@@ -33,7 +33,7 @@ func (v *View) IsFromAgents() bool {
 	return isAny
 }
 
-// Origins say where the last Look found what. The pods are those that it looked at.
+// Origins say where the last Latest found what. The pods are those that it was called with.
 func (v *View) Origins(now time.Time, pods []*observe.Pod) Origins {
 	var o Origins
 	isNoted := map[string]bool{}

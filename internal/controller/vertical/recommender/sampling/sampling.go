@@ -22,7 +22,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Direct has what pods use without a request.
@@ -154,16 +153,9 @@ func (s *Sampler) Run(ctx context.Context) {
 	s.sampleAll(ctx)
 }
 
-const (
-	// samplePeriod is how often use is sampled: the window that kubelets' counters are
-	// averaged over.
-	samplePeriod = 15 * time.Second
-	// askPeriod is how often metrics.k8s.io is asked where it has to be; what it says
-	// is seldom newer.
-	askPeriod = 30 * time.Second
-	// fewNamespaces are asked for one by one; beyond it one list has all.
-	fewNamespaces = 3
-)
+// samplePeriod is how often use is sampled: the window that kubelets' counters are
+// averaged over.
+const samplePeriod = 15 * time.Second
 
 func (s *Sampler) sampleAll(ctx context.Context) {
 	ticker := time.NewTicker(min(samplePeriod, s.config.Interval))
@@ -313,60 +305,6 @@ func (o *object) summary(from Source) *usage.Summary {
 		o.summaries[from] = s
 	}
 	return s
-}
-
-// ask asks metrics.k8s.io for the pods that are lacking: each namespace, or once
-// for all.
-func (r *rounds) ask(ctx context.Context, now time.Time) {
-	byName := map[types.NamespacedName][]lacking{}
-	var namespaces []string
-	for _, l := range r.lacking {
-		if !slices.Contains(namespaces, l.pod.Namespace()) && len(namespaces) <= fewNamespaces {
-			namespaces = append(namespaces, l.pod.Namespace())
-		}
-		name := types.NamespacedName{Namespace: l.pod.Namespace(), Name: l.pod.Name}
-		byName[name] = append(byName[name], l)
-	}
-	if len(namespaces) > fewNamespaces {
-		namespaces = []string{r.config.Namespace}
-	}
-	for _, namespace := range namespaces {
-		list, err := r.config.Metrics.Resource(ctx, namespace, "")
-		r.config.Responded(err)
-		if err != nil {
-			r.log.V(1).Info("no usage of pods available", "namespace", namespace, "err", err.Error())
-			continue
-		}
-		for i := range list.Items {
-			item := &list.Items[i]
-			r.takeMetrics(now, byName[types.NamespacedName{Namespace: item.Namespace, Name: item.Name}], item)
-		}
-	}
-}
-
-// takeMetrics records what metrics.k8s.io says of a pod. What it says of a pod
-// before it, of the same name, ended before this one began.
-func (s *Sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1beta1.PodMetrics) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range wanted {
-		if item.Timestamp.Time.Before(l.pod.StartTime) {
-			continue
-		}
-		for i := range item.Containers {
-			c := &item.Containers[i]
-			if !l.pod.Whole.HasContainer(c.Name) {
-				continue
-			}
-			from, use := Source{l.pod.Whole.UID(), c.Name}, observevertical.AmountsOf(c.Usage)
-			if amount, ok := use.Get(vertical.CPU); ok {
-				s.add(now, l.object, from, Measured{vertical.CPU, amount, item.Window.Duration, item.Timestamp.Time})
-			}
-			if amount, ok := use.Get(vertical.Memory); ok {
-				s.add(now, l.object, from, Measured{vertical.Memory, amount, 0, item.Timestamp.Time})
-			}
-		}
-	}
 }
 
 // Take takes what was sampled of an object since it was last called, and what could not

@@ -208,8 +208,11 @@ func (l *Lines) takeLast() bool {
 	return l.err == nil
 }
 
-// readName reads a metric name and looks whether it is wanted; 0 if there is none.
+// readName reads a metric name and finds whether it is wanted. It returns 0 if there is none.
 func (l *Lines) readName(rest []byte) (length int) {
+	if !l.config.IsStrict && len(l.config.Names) == 1 {
+		return l.compare(rest)
+	}
 	n := len(l.name)
 	if n > 0 && len(rest) > n && endsName(rest[n]) && bytes.Equal(rest[:n], l.name) {
 		return n
@@ -222,6 +225,17 @@ func (l *Lines) readName(rest []byte) (length int) {
 	}
 	l.name = rest[:n]
 	l.index, l.isWanted = l.find(l.name)
+	return n
+}
+
+// compare looks for the only name: that takes less time than reading the line's. 0 is also for another name.
+func (l *Lines) compare(rest []byte) (length int) {
+	name := l.config.Names[0]
+	n := len(name)
+	if len(rest) <= n || string(rest[:n]) != name || !endsName(rest[n]) {
+		return 0
+	}
+	l.name, l.index, l.isWanted = rest[:n], 0, true
 	return n
 }
 

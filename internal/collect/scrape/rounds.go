@@ -102,6 +102,8 @@ type worker[T Target] struct {
 	// next has the entry to scrape. It is closed when there will be none.
 	next   chan *entry[T]
 	cancel context.CancelCauseFunc
+	// isCancelled says that its scrape was cancelled, which ends its context. The lock of Rounds guards it.
+	isCancelled bool
 }
 
 // New checks the configuration. It makes no request.
@@ -256,7 +258,7 @@ func (r *Rounds[T]) Run(ctx context.Context) {
 		if e != nil {
 			if e.worker == nil {
 				own, cancel := context.WithCancelCause(ctx)
-				w := &worker[T]{make(chan *entry[T], 1), cancel}
+				w := &worker[T]{next: make(chan *entry[T], 1), cancel: cancel}
 				running.Go(func() { r.work(own, w) })
 				e.worker = w
 			}
@@ -304,6 +306,7 @@ func (r *Rounds[T]) start() (e *entry[T], wait time.Duration) {
 	now := time.Now()
 	e, cancelled, wait := r.plan.next(now)
 	for _, other := range cancelled {
+		other.worker.isCancelled = true
 		other.worker.cancel(errCancelled)
 	}
 	if e == nil {
@@ -332,9 +335,6 @@ func (r *Rounds[T]) scrape(ctx context.Context, w *worker[T], e *entry[T]) (mayW
 	if err != nil && isCancelled {
 		err = fmt.Errorf("%s: %w", e.scraped.String(), errCancelled)
 	}
-	if isCancelled {
-		w = nil // its context has ended
-	}
 	return r.end(w, e, spent, err)
 }
 
@@ -349,8 +349,8 @@ func (r *Rounds[T]) abandon(e *entry[T]) {
 // errCancelled is why a scrape that was cancelled failed.
 var errCancelled = errors.New("no answer yet, and too many others that do not answer")
 
-// end takes in how a scrape ended. It returns whether the worker, which is nil if it has to end, waits for another one.
-// A worker that calls Forget or Changed does not: that may take time.
+// end takes in how a scrape ended. It returns whether the worker waits for another one. One that was cancelled does
+// not, even if its scrape had just succeeded, nor does one that calls Forget or Changed: that may take time.
 func (r *Rounds[T]) end(w *worker[T], e *entry[T], spent time.Duration, err error) (mayWait bool) {
 	r.mu.Lock()
 	r.totals.Scrapes++
@@ -360,7 +360,7 @@ func (r *Rounds[T]) end(w *worker[T], e *entry[T], spent time.Duration, err erro
 	}
 	isGone, isChanged := r.plan.done(time.Now(), e, spent, err)
 	isChanged = isChanged && r.config.Changed != nil
-	mayWait = w != nil && !isGone && !isChanged && !r.isOver && len(r.idle) < r.config.MaxConcurrent
+	mayWait = !w.isCancelled && !isGone && !isChanged && !r.isOver && len(r.idle) < r.config.MaxConcurrent
 	if mayWait {
 		r.idle = append(r.idle, w)
 	}

@@ -624,3 +624,56 @@ func TestShortPeak(t *testing.T) {
 		})
 	}
 }
+
+// TestRightsAreTakenAway: after the last session, no view has anything of it, such as the places of pods that agents did
+// not know: the next object may have fewer pods.
+func TestRightsAreTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.unknown = "proxy"
+		s := c.world.start(c.configure(), func(config *Config) {
+			config.Access = func(context.Context) (string, error) {
+				c.world.mu.Lock()
+				defer c.world.mu.Unlock()
+				return c.world.missing, nil
+			}
+		})
+		c.world.want("a")
+		pods := []*observe.Pod{podOf("web-0"), podOf("web-1")}
+		var v View
+		for range 40 {
+			_ = s.look(time.Now(), pods, &v)
+			pass(time.Second)
+		}
+		if len(v.Lacking()) != 2 {
+			t.Fatalf("%v are missing from the agent, want both pods", v.Lacking())
+		}
+		c.world.set(func() { c.world.missing = "get nodes/metrics" })
+		pass(2 * accessPeriod)
+		if err := s.look(time.Now(), pods[:1], &v); !errors.Is(err, ErrNotGranted) {
+			t.Errorf("%v, want %v", err, ErrNotGranted)
+		}
+		if o := v.Origins(time.Now(), pods[:1]); o.AgentPods+o.KubeletPods > 0 || v.IsUsable() {
+			t.Errorf("without a session, samples are known: %+v", o)
+		}
+	})
+}
+
+// TestFailingAgentsAreForgotten: the agent of a node that is removed often fails first. Nothing is kept of such nodes.
+func TestFailingAgentsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		c.set(func() { c.agents["a"] = errors.New("connection refused") })
+		pass(time.Minute)
+		c.world.want()
+		s.Forget(web)
+		pass(time.Minute)
+		a := s.service.session.Load().agents[s.index]
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if n := len(a.failing) + len(a.fresh); n > 0 {
+			t.Errorf("%d nodes are known that are not wanted", n)
+		}
+	})
+}

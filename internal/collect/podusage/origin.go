@@ -36,7 +36,7 @@ type origin struct {
 	mu sync.Mutex
 	// fresh is when each node had new samples.
 	fresh map[string]freshness
-	// failing are the nodes whose last scrape failed.
+	// failing are the nodes whose last scrape failed, if failures is not nil.
 	failing map[string]struct{}
 }
 
@@ -187,14 +187,15 @@ func (o *origin) changed(state scrape.State[kubelet.Target]) {
 	o.log.Info("a node can be read again", "node", node, "from", o.name)
 }
 
-// setFailingLocked notes whether a node fails, and counts those that do.
+// setFailingLocked notes whether a node fails, where those that do are counted.
 func (o *origin) setFailingLocked(node string, isFailing bool) {
+	if o.failures == nil {
+		return
+	}
 	if isFailing {
 		o.failing[node] = struct{}{}
 	} else {
 		delete(o.failing, node)
 	}
-	if o.failures != nil {
-		o.failures.Set(float64(len(o.failing)))
-	}
+	o.failures.Set(float64(len(o.failing)))
 }

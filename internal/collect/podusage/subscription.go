@@ -107,10 +107,11 @@ func (s *Subscription) Forget(key observe.Key) { s.Set(key, nil) }
 func (s *Subscription) Latest(now time.Time, pods []*observe.Pod, v *View) error {
 	// Load isBeginning first: it is cleared only after session is set.
 	isBeginning, session := s.service.isBeginning.Load(), s.service.session.Load()
-	switch {
-	case session != nil:
+	if session != nil {
 		return session.latest(s, now, pods, v)
-	case isBeginning:
+	}
+	*v = View{} // It may have something of other pods, from a session that has ended.
+	if isBeginning {
 		return fmt.Errorf("the permissions on kubelets are not checked yet: %w", ErrStarting)
 	}
 	return ErrNotGranted

@@ -3,6 +3,7 @@ package page_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -65,11 +66,11 @@ func library(input []byte) (all map[string][]float64, err error) {
 }
 
 // byName reads with the package.
-func byName(format page.Format, input []byte) (map[string][]float64, error) {
+func byName(format page.Format, input []byte, wanted []page.Want) (map[string][]float64, error) {
 	all := map[string][]float64{}
 	p := page.New(page.Config{})
-	err := p.Read(format, input, fuzzed, func(want int, s page.Sample) {
-		name := fuzzed[want].Name
+	err := p.Read(format, input, wanted, func(want int, s page.Sample) {
+		name := wanted[want].Name
 		all[name] = append(all[name], s.Value)
 	})
 	return all, err
@@ -82,7 +83,7 @@ var sameBits = cmp.Comparer(func(a, b float64) bool {
 
 func checkText(t *testing.T, input []byte) {
 	t.Helper()
-	got, err := byName(page.Text, input)
+	got, err := byName(page.Text, input, fuzzed)
 	want, wantErr := library(reduced(ended(input)))
 	switch {
 	case err == nil && wantErr != nil:
@@ -200,7 +201,7 @@ func twin(input []byte) (map[string][]float64, bool) {
 
 func checkOpen(t *testing.T, input []byte) {
 	t.Helper()
-	got, err := byName(page.OpenMetrics, input)
+	got, err := byName(page.OpenMetrics, input, fuzzed)
 	want, ok := twin(input)
 	switch {
 	case err == nil && !ok:
@@ -238,6 +239,28 @@ func TestLikePatterns(t *testing.T) {
 		if !t.Failed() {
 			checkOpen(t, input)
 			checkOpen(t, append(input, "\n# EOF\n"...))
+		}
+	})
+}
+
+// TestFewNames: one name is looked for in another way than a few, and these than many. They find the same.
+func TestFewNames(t *testing.T) {
+	check := func(format page.Format, input []byte) {
+		want, err := byName(format, input, fuzzed)
+		got, isRefused := map[string][]float64{}, false
+		for _, wanted := range [][]page.Want{fuzzed[:1], fuzzed[1:2], fuzzed[2:5], fuzzed[5:]} {
+			some, err := byName(format, input, wanted)
+			isRefused = isRefused || err != nil
+			maps.Copy(got, some)
+		}
+		if isRefused != (err != nil) || !isRefused && !cmp.Equal(want, got, sameBits) {
+			t.Errorf("of many names %v, %v; of few %v, refused: %t\n%q", want, err, got, isRefused, input)
+		}
+	}
+	broken(10_000, func(input []byte) {
+		if !t.Failed() {
+			check(page.Text, input)
+			check(page.OpenMetrics, append(input, "\n# EOF\n"...))
 		}
 	})
 }

@@ -99,11 +99,10 @@ func readCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.
 	}
 }
 
-func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscalerCondition {
-	return autoscalingv2.HorizontalPodAutoscalerCondition{
-		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
-		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
-	}
+// writeCondition leaves alone what only the API has of a condition, as upstream does.
+func writeCondition(c *condition.Condition, to *autoscalingv2.HorizontalPodAutoscalerCondition) {
+	to.Type, to.Status = autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), corev1.ConditionStatus(c.Status)
+	to.Reason, to.Message, to.LastTransitionTime = c.Reason, c.Message, metav1.NewTime(c.Since)
 }
 
 func (h *hpaAdapter) numShown() int { return len(h.Status.CurrentMetrics) }
@@ -114,15 +113,18 @@ func (h *hpaAdapter) shown(i int) MetricValue {
 	return MetricValue{source.Type(m.Type), v.Value, v.AverageValue, v.AverageUtilization, true}
 }
 
-// StatusOfHPA is a status that StatusAfter returned for the HPA, as the API has it. It shares nothing with the HPA.
+// StatusOfHPA is a status that StatusAfter returned for the HPA, as the API has it. The HPA is only read.
 func StatusOfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler, s *Status) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *hpa.Status.DeepCopy()
 	shown := status.CurrentMetrics
 	status.ObservedGeneration, status.LastScaleTime = s.ObservedGeneration, s.LastScaleTime
 	status.CurrentReplicas, status.DesiredReplicas = s.CurrentReplicas, s.DesiredReplicas
-	status.Conditions, status.CurrentMetrics = status.Conditions[:0], nil
-	for _, c := range s.Conditions {
-		status.Conditions = append(status.Conditions, writeCondition(c))
+	status.CurrentMetrics = nil
+	for i := range s.Conditions {
+		if i == len(status.Conditions) {
+			status.Conditions = append(status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{})
+		}
+		writeCondition(&s.Conditions[i], &status.Conditions[i])
 	}
 	if s.Metrics != nil {
 		// An empty list where the spec has no metrics, as upstream's.

@@ -52,6 +52,10 @@ func TestStatus(t *testing.T) {
 		conditionOf("AbleToScale", corev1.ConditionTrue, before, "New"),
 		conditionOf("ScalingLimited", corev1.ConditionFalse, noon, "New"),
 	}
+	// What is not of a decision stays.
+	for _, list := range [][]autoscalingv2.HorizontalPodAutoscalerCondition{old.Conditions, merged} {
+		list[0].ObservedGeneration, list[1].ObservedGeneration = ptr.To(int64(5)), ptr.To(int64(3))
+	}
 	conditions := []condition.Condition{
 		{Type: "AbleToScale", Status: condition.True, Reason: "New", Message: "words"},
 		{Type: "ScalingActive", Status: condition.False, Reason: "New", Message: "words"},

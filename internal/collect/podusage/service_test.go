@@ -1,8 +1,12 @@
 package podusage
 
 import (
+	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,23 +36,31 @@ func loops(w *world, change ...func(*Config)) (fast, slow *loop) {
 	slow = &loop{Subscription: nodes.Subscribe(Cadence{Kubelets: 10 * time.Second, Agents: time.Second})}
 	for _, l := range []*loop{fast, slow} {
 		l.moved, l.sampled = make(chan struct{}, 1), map[string]int{}
-		l.stop = w.run(l.Subscription, Watch{
-			Nodes: func(dst []string) []string {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				return append(dst, l.nodes...)
-			},
-			Moved:   l.moved,
-			Sampled: func(of Sampled) { w.set(func() { l.sampled[of.Node]++ }) },
-		})
+		l.run(w)
 	}
 	return fast, slow
+}
+
+// run runs the loop until stop is called, or the test ends.
+func (l *loop) run(w *world) {
+	l.stop = w.run(l.Subscription, Watch{
+		Nodes: func(dst []string) []string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return append(dst, l.nodes...)
+		},
+		Moved:   l.moved,
+		Sampled: func(of Sampled) { w.set(func() { l.sampled[of.Node]++ }) },
+	})
 }
 
 // want has the loop want these nodes.
 func (l *loop) want(w *world, nodes ...string) {
 	w.set(func() { l.nodes = nodes })
-	l.moved <- struct{}{}
+	select {
+	case l.moved <- struct{}{}:
+	default:
+	}
 }
 
 // reads wants a sample of a pod.
@@ -190,4 +202,80 @@ func TestAgentOfTwoLoops(t *testing.T) {
 			t.Errorf("%v nodes with agents", n)
 		}
 	})
+}
+
+// TestEverythingAtOnce: loops read and edit while nodes come and go, agents and kubelets fail, permissions are taken away,
+// and loops end and begin again. Nothing panics or hangs, no goroutine outlives the loops, and what is left is that of the
+// last set.
+func TestEverythingAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.world.node("b", 100, "web-1")
+		fast, slow := loops(c.world, c.configure(), func(config *Config) {
+			config.Access = func(context.Context) (string, error) {
+				c.world.mu.Lock()
+				defer c.world.mu.Unlock()
+				return c.world.missing, nil
+			}
+		})
+		random := rand.New(rand.NewPCG(1, 2))
+		some := func(all ...string) []string {
+			return slices.DeleteFunc(all, func(string) bool { return random.IntN(3) == 0 })
+		}
+		pods := []*observe.Pod{podOf("web-0"), podOf("web-1"), podOf("web-2")}
+		ended := make(chan struct{})
+		var users sync.WaitGroup
+		for _, l := range []*loop{fast, slow} {
+			users.Go(func() { l.use(t, ended, pods) })
+		}
+		for range 300 {
+			pass(2 * time.Second)
+			l, failure := []*loop{fast, slow}[random.IntN(2)], map[bool]error{true: errors.New("connection refused")}
+			switch random.IntN(6) {
+			case 0:
+				l.want(c.world, some("a", "b", "gone")...)
+			case 1:
+				l.stop()
+				l.run(c.world)
+			case 2:
+				c.world.set(func() { c.world.missing = map[bool]string{true: "list nodes"}[random.IntN(3) == 0] })
+			case 3:
+				c.set(func() { c.agents["a"] = failure[random.IntN(2) == 0] })
+			case 4:
+				c.set(func() { c.kubeletFailure = failure[random.IntN(3) == 0] })
+			case 5:
+				l.Set(web, pods[:random.IntN(len(pods)+1)])
+			}
+		}
+		close(ended)
+		users.Wait()
+		fast.stop()
+		slow.stop()
+		for _, l := range []*loop{fast, slow} {
+			l.Forget(web)
+			if l.Forget(observe.VPA(web.NamespacedName)); len(l.wanted.nodes) > 0 {
+				t.Errorf("pods of %d nodes are wanted", len(l.wanted.nodes))
+			}
+		}
+	})
+}
+
+// use calls all methods until ended is closed.
+func (l *loop) use(t *testing.T, ended <-chan struct{}, pods []*observe.Pod) {
+	var v View
+	for n := 0; ; n++ {
+		select {
+		case <-ended:
+			return
+		case <-time.After(70 * time.Millisecond):
+		}
+		now, some := time.Now(), pods[:1+n%len(pods)]
+		l.Set(observe.VPA(web.NamespacedName), some)
+		_ = l.Latest(now, some, &v) // Most of the time something is wrong.
+		l.ReportMissing(now, some, &v)
+		v.Origins(now, some)
+		l.Prefer(n%2 == 0, "a", "b", "gone")
+		l.Targets()
+		_, _, _ = l.Contention(t.Context(), "a")
+	}
 }

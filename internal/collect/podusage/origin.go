@@ -3,7 +3,6 @@ package podusage
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // origin scrapes one kind of server on the nodes: their kubelets, or their agents.
@@ -126,8 +126,7 @@ func (o *origin) read(
 ) (round rate.Round, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			o.log.Error(fmt.Errorf("panic: %v", r), "reading a node failed", "node", target.Node, "from", o.name,
-				"stack", string(debug.Stack()))
+			panics.Report(r, o.log, nil, "reading a node failed", "node", target.Node, "from", o.name)
 			round, err = rate.Round{}, fmt.Errorf("%s of node %s at %s: reading its response failed: %v", o.name, target.Node,
 				target.Address, r)
 		}

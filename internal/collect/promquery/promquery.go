@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
@@ -46,6 +47,8 @@ type Config struct {
 	Credential clientauth.Lookup
 	// Registerer gets the source's series; nil if nobody reads them.
 	Registerer prometheus.Registerer
+	// Log is told of a response that cannot be read; it may be the zero Logger.
+	Log logr.Logger
 }
 
 // Source has the latest results of queries. It may be used by many goroutines.

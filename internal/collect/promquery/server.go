@@ -13,7 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 const (
@@ -35,6 +38,7 @@ type server struct {
 	target clientauth.Target
 	// address is its URL without a path, for errors.
 	address string
+	log     logr.Logger
 	resolve func(ctx context.Context) (connect func(context.Context) (net.Conn, error), err error)
 	auth    *clientauth.Client
 
@@ -64,6 +68,7 @@ type server struct {
 func newServer(config *Config, r *request) *server {
 	v := &server{
 		target: r.target, address: "http://" + r.target.Host, auth: clientauth.New(config.Credential, r.target),
+		log: config.Log,
 	}
 	if r.target.IsTLS {
 		v.address = "https://" + r.target.Host
@@ -212,7 +217,9 @@ func (v *server) connections(config *tls.Config) *http.Transport {
 // ask asks once, within the timeout. A panic in reading the answer is an error of this request alone.
 func (v *server) ask(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
 	defer func() {
-		if recovered := recover(); recovered != nil {
+		if cause := recover(); cause != nil {
+			panics.Report(cause, v.log, nil, "reading the response of a Prometheus server failed", "server", v.address,
+				"namespace", v.target.Namespace)
 			answer = &result{err: v.failed(errors.New("its answer cannot be read"))}
 		}
 	}()

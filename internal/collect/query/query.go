@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
@@ -17,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // Source answers for the three metrics APIs. Each call must end by itself,
@@ -38,6 +40,8 @@ type Questions struct {
 	Policy     *horizontal.Policy
 	// Selector is the scale's.
 	Selector string
+	// Log is told of an answer that cannot be read; it may be the zero Logger.
+	Log logr.Logger
 
 	// once asks for the pods' metrics: several metrics are read from one answer.
 	once          sync.Once
@@ -57,6 +61,7 @@ func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Respons
 	defer func() {
 		// Decoding what a stranger sent must not end the process.
 		if cause := recover(); cause != nil {
+			panics.Report(cause, q.Log, nil, "reading the answer of a metrics API failed", "object", q.Autoscaler.Key().String())
 			r = observehorizontal.Response{Err: fmt.Errorf("reading the answer failed: %v", cause)}
 		}
 	}()

@@ -59,8 +59,8 @@ func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) vertical.Amounts {
 	rest := corev1.ResourceList{}
 	// The API server keeps 1e999999999, and to subtract from it is to compute it.
-	most, _ := quantity.List(q.Status.Hard)
-	taken, _ := quantity.List(q.Status.Used)
+	most := quantity.List(q.Status.Hard)
+	taken := quantity.List(q.Status.Used)
 	for name, as := range map[corev1.ResourceName]corev1.ResourceName{cpu: corev1.ResourceCPU,
 		memory: corev1.ResourceMemory} {
 		if hard, ok := most[name]; ok {

@@ -141,7 +141,7 @@ func newManager(config *rest.Config, cfg *Config, log logr.Logger, set func(*ctr
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("adding the health check: %w", err)
 	}
-	return mgr, process.RegisterBuildInfo(ctrlmetrics.Registry)
+	return mgr, process.RegisterOwn(ctrlmetrics.Registry)
 }
 
 // loop is the horizontal controller as a part of the process that only the

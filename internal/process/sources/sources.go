@@ -94,7 +94,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	queries, err := promquery.New(promquery.Config{
-		Resolve: dial.Resolve, Credential: credential, Registerer: cluster.Registerer,
+		Resolve: dial.Resolve, Credential: credential, Registerer: cluster.Registerer, Log: cluster.Log,
 	})
 	if err != nil {
 		return own.Sources{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// metrics are the source's own series.
+// metrics are the Prometheus metrics of a Service.
 type metrics struct {
 	source   *prometheus.GaugeVec
 	scrapes  *prometheus.CounterVec
@@ -20,7 +20,7 @@ type metrics struct {
 	nodes    prometheus.Gauge
 	failing  prometheus.Gauge
 	unfound  prometheus.Gauge
-	// agents is how many nodes' samples come from agents.
+	// agents counts the nodes whose samples come from agents.
 	agents       prometheus.Gauge
 	agentScrapes *prometheus.CounterVec
 }
@@ -82,7 +82,6 @@ func (m *metrics) scraped(took, cpu time.Duration, err error) {
 	m.cpu.Add(cpu.Seconds())
 }
 
-// agentScraped counts a scrape of an agent.
 func (m *metrics) agentScraped(_, _ time.Duration, err error) {
 	m.agentScrapes.WithLabelValues(resultOf(err)).Inc()
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// ask asks a server that listens on this machine under the name of the URL.
+// ask requests a result from a server that listens on this machine under the name of the URL.
 func ask(t *testing.T, listening string, p *sources.Prometheus, timeout time.Duration) *result {
 	t.Helper()
 	r, err := requestOf("team-a", p)
@@ -57,7 +57,7 @@ func raw(t *testing.T, text string) string {
 	return l.Addr().String()
 }
 
-// TestHostileAnswers: each is an error within the timeout, which names the server and quotes nothing of it.
+// TestHostileAnswers: each is an error within the timeout, which names the server and quotes nothing of its response.
 func TestHostileAnswers(t *testing.T) {
 	var followed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
@@ -136,7 +136,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// checkError finds the text in the error, the server's name, and nothing that the server sent.
+// checkError expects the text and the server's name in the error, and nothing that the server sent.
 func checkError(t *testing.T, name string, r *result, want string) {
 	t.Helper()
 	switch {
@@ -148,7 +148,7 @@ func checkError(t *testing.T, name string, r *result, want string) {
 	}
 }
 
-// TestCertificates: errors say what to change.
+// TestCertificates: errors name the setting to change.
 func TestCertificates(t *testing.T) {
 	server := httptest.NewUnstartedServer(answerWith("1"))
 	server.EnableHTTP2 = true

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// server answers queries by what they begin with, and remembers them.
+// server responds to queries by their prefix, and records them.
 type server struct {
 	mu      sync.Mutex
 	answers map[string]string
@@ -109,7 +109,7 @@ func TestHistoryFails(t *testing.T) {
 	}
 }
 
-// TestNobodyToAskFor: without autoscaled namespaces Prometheus is left in peace.
+// TestNobodyToAskFor: without autoscaled namespaces there is no request.
 func TestNobodyToAskFor(t *testing.T) {
 	s, c := start(t, nil)
 	if pods, err := c.History(t.Context(), nil, noon); err != nil || pods != nil || len(s.queries) != 0 {

@@ -18,8 +18,7 @@ var (
 	yes = true
 )
 
-// transformed wants the informer to find the result under the same key; to transform it again must
-// change nothing.
+// transformed expects the informer to find the result under the same key, and a second transform to change nothing.
 func transformed(t *testing.T, object any) any {
 	t.Helper()
 	got, err := toScale(object)

@@ -21,7 +21,7 @@ type Client struct {
 	parameters runtime.ParameterCodec
 }
 
-// New makes a client; it makes no call.
+// New makes a client. It makes no call.
 func New(config *rest.Config) (*Client, error) {
 	api, err := customresource.New(config, kinds, vpav1.AddToScheme)
 	if err != nil {
@@ -30,7 +30,6 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{api: api, rest: api.REST, parameters: api.Parameters}, nil
 }
 
-// Get reads one VerticalPodAutoscaler.
 func (c *Client) Get(ctx context.Context, namespace, name string) (*vpav1.VerticalPodAutoscaler, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()

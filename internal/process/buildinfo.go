@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
 
-// RegisterBuildInfo registers the series that says what the program was built from.
+// RegisterBuildInfo registers the metric with the program's version and build.
 func RegisterBuildInfo(registerer prometheus.Registerer) error {
 	build := buildinfo.Get()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -25,8 +25,8 @@ func RegisterBuildInfo(registerer prometheus.Registerer) error {
 	return nil
 }
 
-// RegisterCollectors registers what every process says of itself: the Go runtime's series,
-// the operating system's and the build.
+// RegisterCollectors registers the metrics that every process has: the Go runtime's, the operating system's and the
+// build.
 func RegisterCollectors(registerer prometheus.Registerer) error {
 	if err := errors.Join(
 		registerer.Register(collectors.NewGoCollector()),

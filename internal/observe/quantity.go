@@ -10,13 +10,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// ModeOf is how numbers that do not fit are treated.
+// ModeOf returns the arithmetic for numbers that overflow.
 func ModeOf(set divergence.Set) arithmetic.Mode {
 	return arithmetic.Mode(set.Has(divergence.Saturate))
 }
 
-// exactBelow is a bound in milli-units under which Quantity.MilliValue is
-// certain to be exact, whatever the rounding of a float64 did to the estimate.
+// exactBelow is a bound in milli-units under which Quantity.MilliValue is certain to be exact, whatever the rounding
+// error of a float64 in the estimate.
 const exactBelow = 9e18
 
 var (
@@ -24,9 +24,8 @@ var (
 	smallest = resource.NewMilliQuantity(math.MinInt64, resource.DecimalSI)
 )
 
-// Milli is the quantity in milli-units, rounded up. Quantity.MilliValue, which
-// upstream uses, does not say when the result does not fit: 1E reads as 0, the
-// equal 1000000000000000000000m as another number again.
+// Milli returns the quantity in milli-units, rounded up. Quantity.MilliValue, which upstream uses, does not report an
+// overflow: 1E reads as 0, the equal 1000000000000000000000m as another number again.
 func Milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
 	if mode == arithmetic.Wrap || math.Abs(q.AsApproximateFloat64()*1000) < exactBelow {
 		return q.MilliValue()
@@ -38,8 +37,7 @@ func Milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
 		}
 		return math.MaxInt64
 	}
-	// A comparison may rewrite the quantity's inside, and this one may be in a
-	// cache that others read.
+	// A comparison may change the quantity's internals, and this one may be in a shared cache.
 	c := q.DeepCopy()
 	switch {
 	case c.Cmp(*largest) >= 0:

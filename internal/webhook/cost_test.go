@@ -110,9 +110,9 @@ func allocated(t *testing.T, h http.Handler, body []byte) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestWhatARequestAllocates: a small multiple of its text, whatever is in it. The Guard counts bytes of text. The
+// TestAllocationsOfRequests: a small multiple of its text, whatever is in it. The Guard counts bytes of text. The
 // bounds leave room for what the race detector adds.
-func TestWhatARequestAllocates(t *testing.T) {
+func TestAllocationsOfRequests(t *testing.T) {
 	h := newHandler(t, always(shop()))
 	for _, plural := range []string{pods, vpas} {
 		for what, object := range costly(plural) {
@@ -124,8 +124,8 @@ func TestWhatARequestAllocates(t *testing.T) {
 	}
 }
 
-// TestWhatASmallRequestAllocates: the worst that is read, of as few bytes as the Guard counts at least.
-func TestWhatASmallRequestAllocates(t *testing.T) {
+// TestAllocationsOfSmallRequests: the worst that is read, of as few bytes as the Guard counts at least.
+func TestAllocationsOfSmallRequests(t *testing.T) {
 	repeat := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 	h := newHandler(t, always(shop()))
 	for what, body := range map[string][]byte{

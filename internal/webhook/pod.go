@@ -36,7 +36,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		if errors.Is(err, ownership.ErrNotFound) {
 			reason = OwnerMissing
 		}
-		h.cfg.Log.Info("admitting a pod unchanged: its owner is not known yet",
+		h.cfg.Log.Info("admitting a pod unchanged: its owner is still unknown",
 			"namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "err", err.Error())
 		h.cfg.Metrics.unchanged(reason)
 		return failed
@@ -62,7 +62,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 // inadmissible answers with a pod that does not get all that is recommended, as the API server
 // would refuse it.
 func (h *Handler) inadmissible(request *admissionv1.AdmissionRequest, pod *newPod, why string, p patch) answer {
-	h.cfg.Log.Info("leaving out of the patch what the API server would refuse", "namespace", request.Namespace,
+	h.cfg.Log.Info("leaving out the part of the patch that the API server would refuse", "namespace", request.Namespace,
 		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "reason", why)
 	h.cfg.Metrics.unchanged(Inadmissible)
 	a := h.patched(request, p)

@@ -548,13 +548,13 @@ func TestNoMoreSet(t *testing.T) {
 					s.Set(observe.WLA("team-a", "second"), both)
 				}
 				settle(14 * time.Second)
-				polls, others, told := q.called("IsActive"), r.called("IsActive"), len(notices.samples(worker))
+				polls, others, samples := q.called("IsActive"), r.called("IsActive"), len(notices.samples(worker))
 				s.Set(worker, c.specs)
 				settle(time.Minute)
 				if polls, others = q.called("IsActive")-polls, r.called("IsActive")-others; polls != c.one || others != c.other {
 					t.Errorf("%d and %d polls", polls, others)
 				}
-				if got := len(notices.samples(worker)) - told; c.specs == nil && got > 0 {
+				if got := len(notices.samples(worker)) - samples; c.specs == nil && got > 0 {
 					t.Errorf("%d notices for an object that is gone", got)
 				}
 			})

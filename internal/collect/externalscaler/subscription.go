@@ -92,7 +92,7 @@ func (m *subscription) run(ctx context.Context, p *pool, c *connection) {
 func (m *subscription) poll(ctx context.Context, c *connection) {
 	for ctx.Err() == nil {
 		began := time.Now()
-		answer := m.ask(ctx, c, began)
+		answer := m.pollOnce(ctx, c, began)
 		if ctx.Err() != nil {
 			return
 		}
@@ -111,9 +111,9 @@ func (m *subscription) poll(ctx context.Context, c *connection) {
 	}
 }
 
-// ask polls the scaler once. Activity and values are independent: an active scaler wakes its target even without a
+// pollOnce polls the scaler once. Activity and values are independent: an active scaler wakes its target even without a
 // value.
-func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) sources.Answer {
+func (m *subscription) pollOnce(ctx context.Context, c *connection, began time.Time) sources.Answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	answer := sources.Answer{Asked: began}
@@ -122,8 +122,8 @@ func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) 
 	}
 	var wg sync.WaitGroup
 	var activityErr error
-	wg.Go(func() { answer.Activity, activityErr = m.askActivity(ctx, c) })
-	series, own, err := m.askValues(ctx, c)
+	wg.Go(func() { answer.Activity, activityErr = m.requestActivity(ctx, c) })
+	series, own, err := m.requestValues(ctx, c)
 	wg.Wait()
 	if err == nil {
 		err = activityErr
@@ -136,7 +136,7 @@ func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) 
 	return answer
 }
 
-func (m *subscription) askActivity(ctx context.Context, c *connection) (metric.Activity, error) {
+func (m *subscription) requestActivity(ctx context.Context, c *connection) (metric.Activity, error) {
 	response, err := c.scaler.IsActive(ctx, m.ref)
 	switch {
 	case err != nil:
@@ -148,7 +148,7 @@ func (m *subscription) askActivity(ctx context.Context, c *connection) (metric.A
 	}
 }
 
-func (m *subscription) askValues(ctx context.Context, c *connection) ([]float64, target, error) {
+func (m *subscription) requestValues(ctx context.Context, c *connection) ([]float64, target, error) {
 	own, err := m.ownTarget(ctx, c)
 	if err != nil {
 		return nil, target{}, err

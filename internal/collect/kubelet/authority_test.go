@@ -187,8 +187,8 @@ func TestBrokenAuthority(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsLookedAtSeldom: while no certificate is refused, once a minute.
-func TestAuthorityIsLookedAtSeldom(t *testing.T) {
+// TestAuthorityIsReadSeldom: while no certificate is refused, once a minute.
+func TestAuthorityIsReadSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "ca.crt")
 		write := func(text string) {

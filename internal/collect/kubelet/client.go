@@ -50,9 +50,9 @@ func (e *StatusError) Error() string {
 	text := fmt.Sprintf("it answered %d %s", e.Code, http.StatusText(e.Code))
 	switch e.Code {
 	case http.StatusUnauthorized:
-		return text + ": it does not know the credentials that it was sent (--kubelet-service-account)"
+		return text + ": the kubelet does not accept the credentials (--kubelet-service-account)"
 	case http.StatusForbidden:
-		return text + ": whoever asks it needs the right to get nodes/metrics (--kubelet-service-account)"
+		return text + ": the credentials need the permission to get nodes/metrics (--kubelet-service-account)"
 	}
 	return text
 }

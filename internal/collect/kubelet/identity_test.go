@@ -105,9 +105,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestKubeletsAreVerifiedWhateverHoldsForTheAPIServer: insecure-skip-tls-verify of a kubeconfig affects only the API
+// TestKubeletsAreAlwaysVerified: insecure-skip-tls-verify of a kubeconfig affects only the API
 // server.
-func TestKubeletsAreVerifiedWhateverHoldsForTheAPIServer(t *testing.T) {
+func TestKubeletsAreAlwaysVerified(t *testing.T) {
 	s := serve(t, say("metrics"))
 	for _, insecure := range []bool{false, true} {
 		c := s.client(t, func(r *rest.Config, o *Options) {
@@ -124,8 +124,8 @@ func TestKubeletsAreVerifiedWhateverHoldsForTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestWithoutATokenNothingIsAsked: without a token there is no request.
-func TestWithoutATokenNothingIsAsked(t *testing.T) {
+// TestNoRequestWithoutToken: without a token there is no request.
+func TestNoRequestWithoutToken(t *testing.T) {
 	s := serve(t, say("metrics"))
 	c := s.client(t, func(_ *rest.Config, o *Options) { o.Tokens = &issued{err: errors.New("forbidden by RBAC")} })
 	if _, err := c.Get(t.Context(), s.target(), nil); err == nil || !strings.Contains(err.Error(), "forbidden by RBAC") {

@@ -114,7 +114,7 @@ func (o *Options) Validate() error {
 	}
 	if o.InsecureTLS && o.CertificateAuthority != "" {
 		found = append(found,
-			errors.New("--kubelet-certificate-authority verifies what --kubelet-insecure-tls does not look at: use one of them"))
+			errors.New("--kubelet-certificate-authority has no effect with --kubelet-insecure-tls: use one of them"))
 	}
 	if (o.ClientCertificate == "") != (o.ClientKey == "") {
 		found = append(found, errors.New("--kubelet-client-certificate and --kubelet-client-key go together"))

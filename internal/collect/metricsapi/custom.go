@@ -35,7 +35,7 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*custommetricsv
 		return nil, err
 	}
 	var version schema.GroupVersion
-	body, err := c.custom.ask(ctx, fmt.Sprint(query), func(ctx context.Context) ([]byte, error) {
+	body, err := c.custom.request(ctx, fmt.Sprint(query), func(ctx context.Context) ([]byte, error) {
 		offered, err := c.customVersions.all(ctx)
 		if err != nil {
 			return nil, err

@@ -68,12 +68,12 @@ func (l *load) note(now time.Time, waited time.Duration, isSlow bool) {
 	case l.period == 0:
 	case waited > l.period:
 		if !l.isLate {
-			l.log.Info("metrics API is slower than it is asked: its metrics are asked for less often", "api", l.api,
+			l.log.Info("metrics API is too slow: its metrics are requested less often", "api", l.api,
 				"syncPeriod", l.period.String(), "waited", waited.Round(time.Second).String())
 		}
 		l.isLate, l.lastLate = true, now
 	case l.isLate && now.Sub(l.lastLate) > 2*l.period:
 		l.isLate = false
-		l.log.Info("metrics API is asked each sync period again", "api", l.api)
+		l.log.Info("metrics API is requested each sync period again", "api", l.api)
 	}
 }

@@ -151,7 +151,7 @@ func TestOverloadFailsNobody(t *testing.T) {
 				t.Errorf("the longest call took %s, want %s at most", got.longest, most)
 			}
 			if isLate := len(logged) > 0 &&
-				strings.Contains(logged[0], "slower than it is asked"); isLate != (got.longest > syncPeriod+c.took) ||
+				strings.Contains(logged[0], "requested less often"); isLate != (got.longest > syncPeriod+c.took) ||
 				len(logged) > 1 {
 				t.Errorf("calls took up to %s, and the log says %q", got.longest, logged)
 			}

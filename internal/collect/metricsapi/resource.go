@@ -15,7 +15,7 @@ import (
 // Resource lists the PodMetrics of the pods that the selector selects. They are of type v1beta1, whichever version was
 // requested: both have the same fields (KEP-5207).
 func (c *Client) Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
-	body, err := c.resource.ask(ctx, namespace+"?"+selector, func(ctx context.Context) ([]byte, error) {
+	body, err := c.resource.request(ctx, namespace+"?"+selector, func(ctx context.Context) ([]byte, error) {
 		return c.fetchPodMetrics(ctx, namespace, selector)
 	})
 	if err != nil {

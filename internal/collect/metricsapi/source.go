@@ -28,7 +28,7 @@ type source struct {
 
 // get makes a call in a slot, and decodes the response.
 func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Object) error {
-	body, err := s.ask(ctx, request.URL().String(), func(ctx context.Context) ([]byte, error) {
+	body, err := s.request(ctx, request.URL().String(), func(ctx context.Context) ([]byte, error) {
 		return s.fetch(ctx, request)
 	})
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Ob
 	return s.decode(body, into)
 }
 
-// ask waits for a slot, and calls fetch with the timeout. call identifies the request.
-func (s *source) ask(
+// request waits for a slot, and calls fetch with the timeout. call identifies the request.
+func (s *source) request(
 	ctx context.Context, call string, fetch func(context.Context) ([]byte, error),
 ) (body []byte, err error) {
 	err = s.slots.run(ctx, call, func(ctx context.Context) error {

@@ -355,8 +355,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestOwnWords: errors have no text from an agent.
-func TestOwnWords(t *testing.T) {
+// TestErrorsHaveNoTextOfAgents: errors have no text from an agent.
+func TestErrorsHaveNoTextOfAgents(t *testing.T) {
 	a := newAuthority(t)
 	hijacked := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -29,7 +29,7 @@ var ErrNotReady error = own("there is no certificate for agents yet")
 
 var (
 	// errTooLarge is the error of a response that is longer than any of an agent.
-	errTooLarge = own("the answer is longer than what it was asked for")
+	errTooLarge = own("its response is longer than the selection permits")
 	errGone     = own("the node has no agent any more")
 	errDamaged  = own("the answer is not that of an agent")
 	errEnded    = own("the connection ended before the answer did")

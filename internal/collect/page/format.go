@@ -16,7 +16,7 @@ var (
 	openMetricsVersions = []string{"", "0.0.1", "1.0.0"}
 )
 
-var errFormat = errors.New("the page has none of the formats that were asked for")
+var errFormat = errors.New("the page has none of the requested formats")
 
 // Format is the format of a page.
 type Format uint8

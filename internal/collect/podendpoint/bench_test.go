@@ -171,13 +171,13 @@ func BenchmarkScrapes(b *testing.B) {
 	reports := make(chan Sampled, 4*objects*each)
 	go func() {
 		defer close(done)
-		s.Run(ctx, func(told Sampled) { reports <- told })
+		s.Run(ctx, func(sampled Sampled) { reports <- sampled })
 	}()
 	go func() {
-		for told := range reports {
-			if reported[told.Key]++; reported[told.Key] >= told.Reporting {
-				reported[told.Key] = 0
-				rounds <- told.Key
+		for sampled := range reports {
+			if reported[sampled.Key]++; reported[sampled.Key] >= sampled.Reporting {
+				reported[sampled.Key] = 0
+				rounds <- sampled.Key
 			}
 		}
 		close(rounds)

@@ -120,9 +120,9 @@ func (f *fleet) followed() int {
 }
 
 // last returns the last call of Sampled.
-func (f *fleet) last() (told Sampled) {
-	f.change(func() { told = f.sampled[len(f.sampled)-1] })
-	return told
+func (f *fleet) last() (sampled Sampled) {
+	f.change(func() { sampled = f.sampled[len(f.sampled)-1] })
+	return sampled
 }
 
 func nameAt(address netip.Addr) string {

@@ -106,7 +106,7 @@ var hostile = map[string]struct {
 	"negative":     {text(func() string { return "http_requests_total -1\n" }), "NaN, infinite or negative"},
 	"nothing":      {text(func() string { return "" }), "no series of the metric"},
 	"not a page":   {raw(okHead + "Content-Length: 5\r\n\r\n<htm>"), "its page"},
-	"another type": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nx\n"), "none of the formats"},
+	"another type": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nx\n"), "none of the requested formats"},
 	"half a page":  {raw(okHead + "Content-Length: 30\r\n\r\nhttp_requests_total 12"), "no whole response"},
 	"half a page whose end nothing marks": {func(w net.Conn, _ *http.Request) {
 		_, _ = io.WriteString(w, okHead+"\r\nhttp_requests_total 12")

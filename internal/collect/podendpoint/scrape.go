@@ -154,9 +154,9 @@ func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err 
 		now := time.Now()
 		took := now.Sub(began)
 		s.metrics.scraped(took, cpu, err)
-		told, isNew := s.finish(now, t, w, outcome{c.scratch, cpu, took, err})
+		sampled, isNew := s.finish(now, t, w, outcome{c.scratch, cpu, took, err})
 		if isNew {
-			s.sampled(told)
+			s.sampled(sampled)
 		}
 	}
 	return cpu, err
@@ -250,12 +250,12 @@ type outcome struct {
 }
 
 // finish adds the values to the histories.
-func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (told Sampled, isNew bool) {
+func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (sampled Sampled, isNew bool) {
 	p := t.page
 	p.object.mu.Lock()
 	defer p.object.mu.Unlock()
 	if p.targets[t.pod] != t {
-		return told, false // it was removed during the scrape
+		return sampled, false // it was removed during the scrape
 	}
 	if t.scrapes > 0 {
 		p.learn(&end) // the first one's connection is not typical
@@ -275,11 +275,11 @@ func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (told S
 			t.failing.Error())
 	}
 	if !isNew || t.isAhead {
-		return told, false
+		return sampled, false
 	}
-	told = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reporting()}
+	sampled = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reporting()}
 	t.sampled = now
-	return told, true
+	return sampled, true
 }
 
 // learn updates the page's average cost and duration.

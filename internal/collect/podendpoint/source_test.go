@@ -47,8 +47,8 @@ func TestRates(t *testing.T) {
 		if apart := one[len(one)-1].Sub(other[len(other)-1]).Abs(); apart > leastSpread {
 			t.Errorf("the pods are scraped %s apart", apart)
 		}
-		if told := f.last(); told.Reporting != 2 || told.Key != q.Key || told.At.Sub(told.Before) != time.Second {
-			t.Errorf("%+v", told)
+		if s := f.last(); s.Reporting != 2 || s.Key != q.Key || s.At.Sub(s.Before) != time.Second {
+			t.Errorf("%+v", s)
 		}
 	})
 }
@@ -204,8 +204,8 @@ func TestHalfOfThePodsAreSilent(t *testing.T) {
 		if got, err := f.run(q, 3*time.Second); got != "10000 - 10000 -" || err != nil {
 			t.Errorf("then they are missing: %s, %v", got, err)
 		}
-		if told := f.last(); told.Reporting != 2 {
-			t.Errorf("%d pods report", told.Reporting)
+		if sampled := f.last(); sampled.Reporting != 2 {
+			t.Errorf("%d pods report", sampled.Reporting)
 		}
 		f.change(func() { f.page["pod-1"], f.page["pod-3"] = f.requests(10), f.requests(10) })
 		if got, err := f.run(q, 14*time.Second); got != "10000 10000 10000 10000" || err != nil {
@@ -372,14 +372,14 @@ func TestForgotten(t *testing.T) {
 		stays.Key.Name = "stays"
 		_, _ = f.run(stays, 0)
 		_, _ = f.run(gone, 5*time.Second)
-		before, told := len(f.times("pod-0")), len(f.sampled)
+		before, sampled := len(f.times("pod-0")), len(f.sampled)
 		f.forget(gone.Key)
 		<-time.After(5 * time.Second)
 		if n := len(f.times("pod-0")) - before; n < 4 || n > 5 || f.followed() != 1 || f.source.client.Open() != 1 {
 			t.Errorf("%d requests, %d pods, %d connections", n, f.followed(), f.source.client.Open())
 		}
 		f.change(func() {
-			for _, s := range f.sampled[told:] {
+			for _, s := range f.sampled[sampled:] {
 				if s.Key == gone.Key {
 					t.Errorf("%+v", s)
 				}
@@ -416,12 +416,12 @@ func TestEditedDuringScrape(t *testing.T) {
 				spec := *q.Spec
 				c.edit(&spec)
 				f.set(q.Key, []sources.Spec{{PodEndpoint: &spec}})
-				var told int
-				f.change(func() { told = len(f.sampled) })
+				var sampled int
+				f.change(func() { sampled = len(f.sampled) })
 				<-time.After(3 * time.Second)
 				f.change(func() {
-					if (len(f.sampled) > told) != c.decision {
-						t.Errorf("%+v", f.sampled[told:])
+					if (len(f.sampled) > sampled) != c.decision {
+						t.Errorf("%+v", f.sampled[sampled:])
 					}
 				})
 				f.forget(q.Key)

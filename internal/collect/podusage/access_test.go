@@ -33,9 +33,9 @@ func grantsOf(rights ...string) Reviews {
 	return client.AuthorizationV1().SelfSubjectAccessReviews()
 }
 
-// TestRightsAreThoseOfWhoUsesThem: Plimsoll watches the nodes under its own identity, and reads the kubelets under the
+// TestRightsByIdentity: Plimsoll watches the nodes under its own identity, and reads the kubelets under the
 // one that it presents to them.
-func TestRightsAreThoseOfWhoUsesThem(t *testing.T) {
+func TestRightsByIdentity(t *testing.T) {
 	watcher, reader := []string{"list nodes", "watch nodes"}, []string{"get nodes/metrics"}
 	forbidden := apierrors.NewForbidden(corev1.Resource("serviceaccounts/token"), "reader", errors.New("RBAC"))
 	for name, c := range map[string]struct {

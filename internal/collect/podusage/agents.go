@@ -172,9 +172,9 @@ func (a *agents) updateHealth(now time.Time) {
 }
 
 var (
-	errNotScraped = errors.New("it is not scraped any more")
+	errNotScraped = errors.New("it is no longer scraped")
 	// errNotYet is the error of an agent without a finished scrape.
-	errNotYet = errors.New("it has not answered yet")
+	errNotYet = errors.New("no response yet")
 )
 
 // countAgents counts the nodes whose agent's samples are used.

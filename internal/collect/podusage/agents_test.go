@@ -232,8 +232,8 @@ func TestAgentBeforeKubelet(t *testing.T) {
 				t.Errorf("samples are %s old", a)
 			}
 		}
-		if told := len(c.world.sampled); c.kubelets < 1 || c.kubelets > 3 || told < 39 || told > 43 {
-			t.Errorf("in 10 s the kubelet was asked %d times, and there were samples %d times", c.kubelets, told)
+		if sampled := len(c.world.sampled); c.kubelets < 1 || c.kubelets > 3 || sampled < 39 || sampled > 43 {
+			t.Errorf("in 10 s the kubelet was scraped %d times, and there were samples %d times", c.kubelets, sampled)
 		}
 		wantIntervals(t, s, pods)
 		if got := strings.Count(c.asked["a"], "u-0 "); got != 2 || c.world.logged("come from its agent") != 1 {

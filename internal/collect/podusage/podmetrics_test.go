@@ -19,9 +19,9 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestPodMetricsReadAlike: reading a view's PodMetrics gives the same as reading the view, whatever the times of a
+// TestPodMetricsEqualTheView: reading a view's PodMetrics gives the same as reading the view, whatever the times of a
 // pod's containers.
-func TestPodMetricsReadAlike(t *testing.T) {
+func TestPodMetricsEqualTheView(t *testing.T) {
 	target := source.Target{Type: source.AverageValue, Milli: 100}
 	policy := &horizontal.Policy{Namespace: "shop", Divergences: divergence.Default, Metrics: []source.Spec{
 		{Type: source.Resource, Name: "cpu", Target: target},

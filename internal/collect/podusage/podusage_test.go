@@ -360,14 +360,14 @@ func TestWindowOfANewPodIsItsOwn(t *testing.T) {
 				}
 				if list := v.PodMetrics(observe.PodsOf(pods),
 					[]source.Spec{*cpuOfPod}); list.Items[0].Window.Duration != tt.wantOld {
-					t.Errorf("it is told as %+v, want a window of %s", list.Items[0], tt.wantOld)
+					t.Errorf("it has %+v, want a window of %s", list.Items[0], tt.wantOld)
 				}
 			})
 		})
 	}
 }
 
-func TestTooLittleIsKnown(t *testing.T) {
+func TestTooFewSamples(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*corev1.Pod)
 		node   func(*kubelettest.Node)
@@ -571,7 +571,7 @@ func TestNodesFollowTheTargets(t *testing.T) {
 	})
 }
 
-func TestSampledIsTold(t *testing.T) {
+func TestSampledIsCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.node("a", 100, "web-0")
@@ -579,14 +579,14 @@ func TestSampledIsTold(t *testing.T) {
 		w.want("a")
 		pass(4500 * time.Millisecond)
 		if len(w.sampled) != 4 && len(w.sampled) != 5 {
-			t.Fatalf("told %v", w.sampled)
+			t.Fatalf("calls %v", w.sampled)
 		}
 		if first := w.sampled[0]; first.Node != "a" || !first.Before.IsZero() {
 			t.Errorf("first %+v", first)
 		}
-		for i, told := range w.sampled[1:] {
-			if !told.Before.Equal(w.sampled[i].At) || told.At.Sub(told.Before) != time.Second {
-				t.Errorf("%+v after %+v", told, w.sampled[i])
+		for i, sampled := range w.sampled[1:] {
+			if !sampled.Before.Equal(w.sampled[i].At) || sampled.At.Sub(sampled.Before) != time.Second {
+				t.Errorf("%+v after %+v", sampled, w.sampled[i])
 			}
 		}
 	})
@@ -650,9 +650,9 @@ func TestAccess(t *testing.T) {
 	})
 }
 
-// TestBudgetIsTold: the metrics have the cost of reading kubelets, and the bound that delays scrapes. Preferred nodes
+// TestBudgetMetrics: the metrics have the cost of reading kubelets, and the bound that delays scrapes. Preferred nodes
 // go first within the bound on CPU, too.
-func TestBudgetIsTold(t *testing.T) {
+func TestBudgetMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.cost = 10 * time.Millisecond
@@ -682,8 +682,8 @@ func TestBudgetIsTold(t *testing.T) {
 		}
 		preferred, other := 0, 0
 		w.set(func() {
-			for _, told := range w.sampled {
-				switch told.Node {
+			for _, sampled := range w.sampled {
+				switch sampled.Node {
 				case "node-7":
 					preferred++
 				case "node-8":
@@ -711,8 +711,8 @@ func TestPreferredNodes(t *testing.T) {
 		pass(30 * time.Second)
 		times := func(node string) (n int) {
 			w.set(func() {
-				for _, told := range w.sampled {
-					if told.Node == node {
+				for _, sampled := range w.sampled {
+					if sampled.Node == node {
 						n++
 					}
 				}

@@ -256,7 +256,7 @@ func (s *session) health(of *Subscription, node string, now time.Time) (freshnes
 		return f, err
 	}
 	if silence := a.silence(node, now); silence != nil {
-		err = fmt.Errorf("%w; and its agent does not answer: %w", err, silence)
+		err = fmt.Errorf("%w; and its agent does not respond: %w", err, silence)
 	}
 	return f, err
 }
@@ -288,9 +288,9 @@ func (s *session) kubeletHealth(of *Subscription, node string, now time.Time) (f
 }
 
 var (
-	errNoAnswer = errors.New("no answer yet")
+	errNoAnswer = errors.New("no response yet")
 	// errTooOld also covers nodes that a short budget scrapes too rarely: single samples with gaps that are too long
 	// between them are of no use.
 	errTooOld  = fmt.Errorf("its newest samples are older than %s", maxAge)
-	errNoNodes = errors.New("the nodes' addresses are not known: the API server has not listed them")
+	errNoNodes = errors.New("the nodes' addresses are unknown: the API server has not listed them")
 )

@@ -87,8 +87,8 @@ func TestBackAfterSilence(t *testing.T) {
 	}
 }
 
-// TestMadAnswer: a response that the parser panics over is a failure of its node alone.
-func TestMadAnswer(t *testing.T) {
+// TestParserPanic: a response that the parser panics over is a failure of its node alone.
+func TestParserPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.node("a", 100, "web-0")

@@ -205,8 +205,8 @@ func TestNarrowTolerance(t *testing.T) {
 	}
 }
 
-// TestSurgeIsSeenAtOnce: new load counts from the first sample that has it.
-func TestSurgeIsSeenAtOnce(t *testing.T) {
+// TestSurgeCountsAtOnce: new load counts from the first sample that has it.
+func TestSurgeCountsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		const comes = 5 * time.Minute

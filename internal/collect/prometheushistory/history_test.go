@@ -109,8 +109,8 @@ func TestHistoryFails(t *testing.T) {
 	}
 }
 
-// TestNobodyToAskFor: without autoscaled namespaces there is no request.
-func TestNobodyToAskFor(t *testing.T) {
+// TestNoNamespaces: without autoscaled namespaces there is no request.
+func TestNoNamespaces(t *testing.T) {
 	s, c := start(t, nil)
 	if pods, err := c.History(t.Context(), nil, noon); err != nil || pods != nil || len(s.queries) != 0 {
 		t.Errorf("%v, %v after %d queries", pods, err, len(s.queries))

@@ -15,7 +15,7 @@ import (
 
 var (
 	errTooLong = fmt.Errorf("its answer has more than %d bytes", maxBody)
-	errEncoded = errors.New("its answer is compressed, which was not asked for")
+	errEncoded = errors.New("its response is compressed, although it must not be")
 	// errDisplaced is the error of a long request that was ended for others.
 	errDisplaced = errors.New("no answer yet, and too many other servers do not answer")
 	// errUnresolved is the error if the address of the server was not found in time.

@@ -57,7 +57,7 @@ func TestModerateServer(t *testing.T) {
 				if failing > 0 != c.isTooSlow {
 					t.Errorf("%d of %d looks fail: %s", failing, 30*c.namespaces*c.each, why)
 				}
-				if c.isTooSlow && !strings.Contains(why, "queries of the namespace and more wait") {
+				if c.isTooSlow && !strings.Contains(why, "queries of the namespace wait for others") {
 					t.Error(why)
 				}
 			})

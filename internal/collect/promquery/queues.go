@@ -103,9 +103,9 @@ func (n *namespace) crowded() error {
 	for 2*waiting <= n.queue.Waiting() {
 		waiting *= 2
 	}
-	return fmt.Errorf("%d queries of the namespace and more wait until others are answered, of which at most %d are "+
-		"asked at a time, and %d of a server: it answers too slowly for so many (recording rules are quicker, and a "+
-		"longer intervalSeconds asks less often)", waiting, maxPerNamespace, maxPerServer)
+	return fmt.Errorf("at least %d queries of the namespace wait for others: at most %d run at a time, and %d to a "+
+		"server, which responds too slowly for so many (recording rules are quicker, and a longer intervalSeconds polls "+
+		"less often)", waiting, maxPerNamespace, maxPerServer)
 }
 
 // sweep forgets the namespaces that have no servers, no requests and no bytes to pay for, and are no longer slow.

@@ -72,7 +72,7 @@ func (s *Source) requestLocked(ctx context.Context, p *poll, sampled func(observ
 	return func() {
 		defer cancel(nil)
 		asked := time.Now()
-		r := p.server.ask(own, &p.request, timeout)
+		r := p.server.query(own, &p.request, timeout)
 		r.asked = asked
 		if ctx.Err() != nil {
 			return

@@ -171,7 +171,7 @@ func (v *server) failure(err error) error {
 		err = fmt.Errorf("the servers of the namespace send more than %d bytes per second", bytesPerSecond)
 	case v.isBackedOff():
 		// The text stays the same from one time to the next, so that events are counted together.
-		err = errors.New("no answer in time, several times in a row: it is asked less often")
+		err = errors.New("no answer in time, several times in a row: it is polled less often")
 	}
 	return v.failed(err)
 }
@@ -209,8 +209,8 @@ func (v *server) connections(config *tls.Config) *http.Transport {
 	return v.transport
 }
 
-// ask makes one request, within the timeout. A panic while reading the response is an error of this request alone.
-func (v *server) ask(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
+// query makes one request, within the timeout. A panic while reading the response is an error of this request alone.
+func (v *server) query(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
 			answer = &result{err: v.failed(errors.New("its answer cannot be read"))}

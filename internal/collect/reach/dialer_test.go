@@ -171,8 +171,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedForARefusedServer: an author cannot send DNS queries with names of his choice.
-func TestNothingIsAskedForARefusedServer(t *testing.T) {
+// TestRefusedServerGetsNoRequest: an author cannot send DNS queries with names of his choice.
+func TestRefusedServerGetsNoRequest(t *testing.T) {
 	n := &network{}
 	for _, host := range []string{"secret.attacker.example", "169.254.169.254", "shop.team-b.svc"} {
 		if _, err := n.dialer(mimir()).Dial(t.Context(), "team-a", host, 80); !errors.Is(err, ErrRefused) {

@@ -331,8 +331,8 @@ func TestUrgentWithinCPU(t *testing.T) {
 	})
 }
 
-// TestWhatHolds: Totals has the bound that stretches the intervals.
-func TestWhatHolds(t *testing.T) {
+// TestDelayingBound: Totals has the bound that stretches the intervals.
+func TestDelayingBound(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config scrape.Config[kubelet.Target]
 		want   scrape.Bound
@@ -482,7 +482,7 @@ func TestState(t *testing.T) {
 		}
 		if len(f.changed) != 2 || !f.changed[0].IsFailing() || f.changed[1].IsFailing() ||
 			f.changed[0].Target.Node != "node-001" {
-			t.Errorf("told of %+v", f.changed)
+			t.Errorf("calls %+v", f.changed)
 		}
 	})
 }

@@ -95,8 +95,8 @@ func TestDarkZone(t *testing.T) {
 	}
 }
 
-// TestSlowNodesInADarkZonesTime: nodes that respond late are read all the time, and do not begin to fail.
-func TestSlowNodesInADarkZonesTime(t *testing.T) {
+// TestSlowNodesBesideADarkZone: nodes that respond late are read all the time, and do not begin to fail.
+func TestSlowNodesBesideADarkZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(5 * time.Millisecond)
 		for _, target := range targets(1000)[900:] {

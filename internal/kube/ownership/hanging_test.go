@@ -74,7 +74,7 @@ func TestBusyKindsDelayNoOthers(t *testing.T) {
 }
 
 // Objects without a response are requested at growing intervals.
-func TestHungOwnersAreAskedForSeldom(t *testing.T) {
+func TestHungOwnersAreRequestedSeldom(t *testing.T) {
 	w := &world{hangs: func(string, string) bool { return true }}
 	inWorld(t, w, func(t *testing.T) {
 		p := ownedBy("shop", "Rollout", "hung")
@@ -93,7 +93,7 @@ func TestHungOwnersAreAskedForSeldom(t *testing.T) {
 }
 
 // A kind without a scale is requested for one of its objects, not for each; one that gets a scale is found soon.
-func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
+func TestKindWithoutScaleIsRequestedSeldom(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {
 		var all []*corev1.Pod
@@ -119,7 +119,7 @@ func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
 }
 
 // Only objects that a VerticalPodAutoscaler could name are requested.
-func TestOwnersThatNoVPAMeansAreNotAskedFor(t *testing.T) {
+func TestOwnersWithoutVPAAreNotRequested(t *testing.T) {
 	autoscalers := cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{})
 	w := &world{autoscalers: autoscalers}
 	inWorld(t, w, func(t *testing.T) {

@@ -29,11 +29,11 @@ var (
 	// ErrUnsupported is returned for kinds without a scale: their pods cannot be found.
 	ErrUnsupported = errors.New("not supported")
 	// ErrUnknown is returned if the result is unknown now, but may be known later. Callers keep their state of the object.
-	ErrUnknown = errors.New("not known at the moment")
+	ErrUnknown = errors.New("currently unknown")
 )
 
 // errNotAsked is returned before the first request to the API server.
-var errNotAsked = as(ErrUnknown, errors.New("not known yet"))
+var errNotAsked = as(ErrUnknown, errors.New("still unknown"))
 
 // failure is an error of one of these kinds, which adds nothing to its text: conditions repeat it.
 type failure struct {
@@ -182,7 +182,7 @@ func (t *Tree) climb(from Owner, references []metav1.OwnerReference) (top Owner,
 		if !owned {
 			return top, found, nil
 		}
-		node, err := t.look(next, below)
+		node, err := t.findOwner(next, below)
 		switch {
 		case err == nil:
 			top, below, found = node.owner, node.owner, true
@@ -203,8 +203,8 @@ type node struct {
 	references []metav1.OwnerReference
 }
 
-// look finds one owner of the object below.
-func (t *Tree) look(o, below Owner) (node, error) {
+// findOwner finds one owner of the object below.
+func (t *Tree) findOwner(o, below Owner) (node, error) {
 	if informer, isKnown := t.informer(o); isKnown {
 		object, err := t.object(o, informer)
 		if err != nil {

@@ -204,7 +204,7 @@ func TestTopmost(t *testing.T) {
 	})
 }
 
-func TestScalesAreAskedForOnce(t *testing.T) {
+func TestScalesAreRequestedOnce(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {
 		p := pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2"))

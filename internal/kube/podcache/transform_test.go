@@ -86,7 +86,7 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 }
 
 // Both sides read the same from a shared pod as from one of their own.
-func TestSharedHoldsWhatBothSidesRead(t *testing.T) {
+func TestSharedServesBothSides(t *testing.T) {
 	evicted := typical(3)
 	evicted.Status = corev1.PodStatus{
 		Phase: corev1.PodFailed, Reason: slim.Evicted,

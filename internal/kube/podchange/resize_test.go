@@ -13,7 +13,7 @@ import (
 
 // No node can do a resize that the API server's own validation refuses. A policy, a webhook or a quota refuses with the
 // same codes, but may permit it later.
-func TestWhatTheAPIServerRefuses(t *testing.T) {
+func TestRefusedResizes(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	invalid := func(f *field.Error) *apierrors.StatusError {
 		return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-1", field.ErrorList{f})

@@ -79,8 +79,8 @@ func TestGroupThatCannotBeDiscovered(t *testing.T) {
 	})
 }
 
-// TestWhatWasKnownServesOn: the last result is used while a group, or everything, cannot be discovered.
-func TestWhatWasKnownServesOn(t *testing.T) {
+// TestLastDiscoveryStays: the last result is used while a group, or everything, cannot be discovered.
+func TestLastDiscoveryStays(t *testing.T) {
 	for _, aggregated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { whatWasKnownServesOn(t, aggregated) })
 	}

@@ -10,7 +10,7 @@ import (
 
 // The fields of workloads and nodes that the updater reads stay: whether pods can be created, how many may be
 // unavailable, which nodes are ready.
-func TestWhatHoldsEvictionsBackStays(t *testing.T) {
+func TestFieldsOfTheUpdaterStay(t *testing.T) {
 	set := &appsv1.ReplicaSet{ObjectMeta: meta, Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
 		{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate",
 			Message: "exceeded quota"},

@@ -60,7 +60,7 @@ func TestTargetsBecomeTheirScales(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoScale(t *testing.T) {
+func TestObjectsWithoutScale(t *testing.T) {
 	wrong := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}},
 	}}

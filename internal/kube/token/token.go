@@ -136,7 +136,7 @@ func (s *Source) request(done chan struct{}) {
 // lifeOf returns the lifetime of a token.
 func lifeOf(answer *authenticationv1.TokenRequest, now time.Time) (time.Duration, error) {
 	if answer.Status.Token == "" {
-		return 0, errors.New("the answer has none")
+		return 0, errors.New("the response has no token")
 	}
 	if issued := answer.CreationTimestamp; !issued.IsZero() {
 		// Both are from the API server's clock, whatever the local clock is.
@@ -144,7 +144,7 @@ func lifeOf(answer *authenticationv1.TokenRequest, now time.Time) (time.Duration
 	}
 	life := answer.Status.ExpirationTimestamp.Sub(now)
 	if life <= 0 {
-		return 0, fmt.Errorf("the one in the answer expired at %s",
+		return 0, fmt.Errorf("the token in the response expired at %s",
 			answer.Status.ExpirationTimestamp.UTC().Format(time.RFC3339))
 	}
 	return life, nil

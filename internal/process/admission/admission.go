@@ -221,7 +221,7 @@ func (s *server) addUpkeep(registration *upkeep.Registration) error {
 	lease, certificates := &s.cfg.Lease, &s.cfg.Certificates
 	host, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("who holds the Lease: %w", err)
+		return fmt.Errorf("reading the host name for the Lease: %w", err)
 	}
 	s.upkeep = &upkeep.Runner{
 		Certificates: certificate.Read(certificates.Files, certificates.Reload),

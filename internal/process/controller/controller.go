@@ -179,8 +179,8 @@ func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) e
 	return nil
 }
 
-// newLoop wires the loop. Once it has ended, isTold reports whether the process was asked to stop.
-func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger) (*loop, error) {
+// newLoop wires the loop. Once it has ended, isStopping reports whether the process was asked to stop.
+func newLoop(config *rest.Config, c *Config, isStopping func() bool, log logr.Logger) (*loop, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
@@ -220,7 +220,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		HPAs:         c.HPAs, TakeoverDelay: c.TakeoverDelay,
 		SyncPeriod: c.SyncPeriod, Triggers: true, SampleInterval: c.Kubelets.SampleInterval(), Workers: c.Workers,
-		Options: c.Options, StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isTold,
+		Options: c.Options, StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isStopping,
 	}
 	if err = c.setPast(config, &cfg); err != nil {
 		return nil, err

@@ -194,11 +194,11 @@ func (a *agents) upkeep(ctx context.Context, now time.Time) error {
 	maps := a.client.CoreV1().ConfigMaps(a.config.Namespace)
 	published, err := maps.Get(ctx, authorityMap, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("reading the authority that agents know (kubectl apply -k config/node-agent): %w", err)
+		return fmt.Errorf("reading the CA of the agents (kubectl apply -k config/node-agent): %w", err)
 	}
 	switch owner := published.Annotations[authorityOwner]; {
 	case owner != "" && owner != a.config.Authority:
-		return fmt.Errorf("the agents know the authority in Secret %s already, of another installation "+
+		return fmt.Errorf("the agents already trust the CA in Secret %s, of another installation "+
 			"(if there is none, remove the annotation %s from ConfigMap %s/%s)",
 			owner, authorityOwner, a.config.Namespace, authorityMap)
 	case owner != "" && bytes.Equal([]byte(published.Data[authorityKey]), authorities):
@@ -208,7 +208,7 @@ func (a *agents) upkeep(ctx context.Context, now time.Time) error {
 	metav1.SetMetaDataAnnotation(&published.ObjectMeta, authorityOwner, a.config.Authority)
 	published.Data = map[string]string{authorityKey: string(authorities)}
 	if _, err = maps.Update(ctx, published, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("publishing the authority that agents know: %w", err)
+		return fmt.Errorf("publishing the CA of the agents: %w", err)
 	}
 	return nil
 }
@@ -315,7 +315,7 @@ func (a *agents) review(ctx context.Context, token string) (node string, err err
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{selection.Audience}},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("the API server was asked: %w", err)
+		return "", fmt.Errorf("reviewing the token: %w", err)
 	}
 	status := &review.Status
 	if !status.Authenticated || !slices.Contains(status.Audiences, selection.Audience) ||

@@ -22,7 +22,7 @@ func (c *Config) NewContention(config *rest.Config, samples *podusage.Subscripti
 	func(context.Context) (contention.Seen, error), error,
 ) {
 	if samples == nil {
-		return nil, errors.New("contention is known of nodes that are scraped")
+		return nil, errors.New("contention is read only from nodes that are scraped")
 	}
 	options := c.Options
 	options.Path, options.MaxResponseBytes = contention.Path, contention.MaxTextBytes

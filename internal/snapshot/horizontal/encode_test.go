@@ -194,7 +194,7 @@ func TestSurgeOptions(t *testing.T) {
 }
 
 // The state has precedence over history, history over the state of the previous step.
-func TestWhereStateComesFrom(t *testing.T) {
+func TestStatePrecedence(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	of := func(replicas int32) horizontal.State {
 		s := horizontal.State{Version: horizontal.StateVersion}

@@ -163,7 +163,7 @@ func (k *Kept) remembered(ctx context.Context, now time.Time) (held, error) {
 	}
 	authorities, path, err := k.Registered(ctx)
 	if err != nil {
-		return h, fmt.Errorf("what the API server believes now: %w", err)
+		return h, fmt.Errorf("reading the authorities that the API server trusts: %w", err)
 	}
 	// The text may contain no authority at all.
 	h.trusted, _ = cert.ParseCertsPEM(authorities)

@@ -128,7 +128,7 @@ func TestLeaseWithoutRegistration(t *testing.T) {
 }
 
 // The updater reads the ignored namespaces from the Lease, and evicts nothing there.
-func TestLeaseSaysWhatIsIgnored(t *testing.T) {
+func TestLeaseNamesIgnoredNamespaces(t *testing.T) {
 	leases := fake.NewClientset().CoordinationV1().Leases("plimsoll-system")
 	l := &Lease{
 		Client: leases, Name: "lease", Holder: "a", Duration: 10 * time.Second,

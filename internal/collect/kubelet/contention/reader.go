@@ -65,7 +65,7 @@ type meters struct{ kubelet, agent Meter }
 // NewReader makes a Reader. The agents may be nil.
 func NewReader(kubelets Getter, agents Agents) (*Reader, error) {
 	if kubelets == nil {
-		return nil, errors.New("looking for contention takes a client of kubelets")
+		return nil, errors.New("reading contention needs a client of kubelets")
 	}
 	return &Reader{kubelets: kubelets, agents: agents, meters: map[string]*meters{}}, nil
 }

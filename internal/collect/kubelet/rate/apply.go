@@ -10,7 +10,7 @@ import (
 const (
 	// A smaller change of the clock is ignored: delays of responses look the same.
 	smallestJumpMillis = 2000
-	// A first sample can be as old as cAdvisor lets the sample of a container become whose statistics do not change.
+	// A first sample can be as old as cAdvisor lets those of containers without changes become.
 	firstJumpMillis = 30_000
 )
 

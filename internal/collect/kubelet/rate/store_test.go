@@ -181,12 +181,12 @@ func TestTroubles(t *testing.T) {
 				{1, 0, "", "", 0, "container_cpu_usage_seconds_total" + labels + " 5\n"},
 				{2, 0, "", "", 0, "container_cpu_usage_seconds_total" + labels + " 7\n"}},
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 2, 1, []float64{2}, 0}},
-		"memory alone is told": {
+		"memory alone is reported": {
 			[]scrape{{1, 1, "", "100", -60, ""}}, rate.Round{Containers: 1}, seen{true, 0, 0, nil, 100}},
 		"a container without CPU keeps its history": {
 			after(scrape{4, 4, "", "100", -60, ""}),
 			rate.Round{Containers: 1}, seen{true, 1, 2, []float64{1, 1}, 100}},
-		"a container that is gone for a round is not told": {
+		"a container that is gone for a round is not reported": {
 			after(scrape{4, 4, "", "", 0, ""}),
 			rate.Round{}, seen{}},
 		"and goes on if it comes back": {
@@ -262,7 +262,7 @@ func TestErrorsChangeNothing(t *testing.T) {
 	same(t, "afterwards", seen{true, 1, 4, []float64{.5, 1, 1}[1:], 100}.cores, ask(s, 15*time.Second, at(4)).cores)
 }
 
-func TestUsageIsOfWhoeverIsAsked(t *testing.T) {
+func TestUsageOfOnePod(t *testing.T) {
 	s := rate.New(rate.Config{})
 	node := kubelettest.Filled(3, 2, noon)
 	for i := range 2 {

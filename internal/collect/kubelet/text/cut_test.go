@@ -15,7 +15,7 @@ import (
 var containers = text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart)
 
 // The text before the cut is the same however it arrives, and has each sample that is wanted.
-func TestCutKeepsWhatIsWanted(t *testing.T) {
+func TestCutKeepsWantedSamples(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		whole := kubelettest.Filled(rapid.IntRange(1, 9).Draw(t, "pods"), rapid.IntRange(1, 3).Draw(t, "containers"),

@@ -76,7 +76,7 @@ func byFamily(all []read) map[string][]read {
 	return families
 }
 
-// sameBits tells 0 from -0; every NaN is one.
+// sameBits distinguishes 0 from -0; every NaN is one.
 var sameBits = cmp.Comparer(func(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 })
@@ -170,8 +170,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) { check(t, input) })
 }
 
-// TestLikeLibrary breaks a kubelet's text in small places, which a fuzzer that
-// knows no grammar takes long to find.
+// TestLikeLibrary breaks a kubelet's text in small places, which a fuzzer
+// without a grammar takes long to find.
 func TestLikeLibrary(t *testing.T) {
 	golden, err := os.ReadFile("../kubelettest/testdata/node.txt")
 	if err != nil {

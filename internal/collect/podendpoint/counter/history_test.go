@@ -120,7 +120,7 @@ func TestPages(t *testing.T) {
 			{0, []counter.Value{{1, 100}, {1, 50}}, counter.First, none, 0},
 			{time.Second, []counter.Value{{1, 60}, {1, 100}}, counter.Continued, 10_000, time.Second},
 		}},
-		"a rate beyond what can be told": {rate, []page{
+		"a rate beyond the largest number": {rate, []page{
 			{0, values(0), counter.First, none, 0},
 			{time.Second, values(1e300), counter.Continued, math.MaxInt64, time.Second},
 		}},

@@ -20,7 +20,7 @@ var (
 	ErrPieces = errors.New("the response comes in too many small pieces")
 	// ErrBusy is returned while too many large pages are being read.
 	ErrBusy    = errors.New("too many other large pages are being read")
-	errEncoded = errors.New("the response is compressed, which was not asked for")
+	errEncoded = errors.New("the response is compressed, although it must not be")
 	errRequest = errors.New("the path or the credentials have a character that a request cannot have")
 	errHTTP    = errors.New("the response is not HTTP/1.1, or its head is damaged")
 	// errUnanswered is the error of a connection that ended before the first byte of a response.

@@ -77,11 +77,13 @@ func PodsOf(pods []*corev1.Pod) []*Pod {
 	return translated
 }
 
+// Namespace returns the pod's namespace.
 func (p *Pod) Namespace() string { return p.namespace.Value() }
 
 // Node returns the node on which the pod's containers run, or will run; empty before the pod is scheduled.
 func (p *Pod) Node() string { return p.node.Value() }
 
+// Labels returns the pod's labels.
 func (p *Pod) Labels() Labels { return p.labels }
 
 // IsSame reports whether the other is the same pod at another time, rather than another one of its name.

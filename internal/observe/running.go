@@ -14,6 +14,7 @@ type Running struct {
 	Containers []RunningContainer
 }
 
+// RunningContainer is a running container.
 type RunningContainer struct {
 	Name string
 	// ID is its ID at the runtime, without the runtime's name in front.

@@ -16,7 +16,7 @@ import (
 // authorityPeriod is the period of reading the CA file while all certificates verify.
 const authorityPeriod = time.Minute
 
-// errNoCertificate refuses a file without certificates: with an empty pool, those of the system would be trusted.
+// errNoCertificate refuses a file without certificates, with which those of the system would be trusted.
 var errNoCertificate = errors.New("there is no certificate in it")
 
 // authority is a transport that verifies kubelets with the CA that is in a file now. While a CA is renewed, some nodes

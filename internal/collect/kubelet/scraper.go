@@ -34,6 +34,7 @@ type Scraper struct {
 	buffers chan []byte
 }
 
+// NewScraper makes a Scraper that fills the store.
 func NewScraper(fetcher Fetcher, store *rate.Store) (*Scraper, error) {
 	if fetcher == nil || store == nil {
 		return nil, errors.New("a scraper of nodes needs a client and a store")

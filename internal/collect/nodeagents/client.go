@@ -108,6 +108,7 @@ func (a *agent) close() {
 	}
 }
 
+// New makes a Client. It connects to nothing yet.
 func New(config Config) (*Client, error) {
 	if config.Authority == nil || config.Review == nil {
 		return nil, errors.New("a client of agents needs an authority and reviews of tokens")

@@ -52,6 +52,7 @@ type Lines struct {
 	last []byte
 }
 
+// NewLines makes a reader of the configured lines.
 func NewLines(config LinesConfig) Lines {
 	if config.MaxBytes <= 0 {
 		config.MaxBytes = DefaultMaxBytes

@@ -95,6 +95,7 @@ type Parser struct {
 	unescaped []byte
 }
 
+// New makes a Parser.
 func New(config Config) Parser {
 	if config.MaxSeries <= 0 {
 		config.MaxSeries = DefaultMaxSeries

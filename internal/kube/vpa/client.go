@@ -30,6 +30,7 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{api: api, rest: api.REST, parameters: api.Parameters}, nil
 }
 
+// Get reads one VerticalPodAutoscaler.
 func (c *Client) Get(ctx context.Context, namespace, name string) (*vpav1.VerticalPodAutoscaler, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()

@@ -45,7 +45,7 @@ type Step struct {
 	Workloads   []*plimsollv1alpha1.WorkloadAutoscaler
 }
 
-// Snapshot, of the kind VerticalSnapshot, has all inputs that are not objects of the API. Its name is the
+// Snapshot has all inputs that are not objects of the API, with the kind VerticalSnapshot. Its name is the
 // VerticalPodAutoscaler's.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -54,6 +54,7 @@ type Client struct {
 	large     large
 }
 
+// New makes a Client. It connects to nothing yet.
 func New(config Config) *Client {
 	return &Client{
 		config: config, readers: sync.Pool{New: func() any { return newReader() }}, large: large{groups: map[string]int64{}},

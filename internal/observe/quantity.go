@@ -8,13 +8,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// ModeOf is how numbers that do not fit are treated.
+// ModeOf returns the arithmetic for numbers that overflow.
 func ModeOf(set divergence.Set) arithmetic.Mode {
 	return arithmetic.Mode(set.Has(divergence.Saturate))
 }
 
-// Milli is the quantity in milli-units, rounded up. Quantity.MilliValue, which
-// upstream uses, does not say when the result does not fit.
+// Milli returns the quantity in milli-units, rounded up. Quantity.MilliValue, which upstream uses, does not report an
+// overflow.
 func Milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
 	if mode == arithmetic.Wrap {
 		return q.MilliValue()

@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// RegisterOwn registers the series that every process has of Plimsoll's own: what the program was built from, and the
-// panics that it has survived.
+// RegisterOwn registers the metrics of Plimsoll's own that every process has: the program's version and build, and the
+// panics that it recovered from.
 func RegisterOwn(registerer prometheus.Registerer) error {
 	build := buildinfo.Get()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -27,8 +27,8 @@ func RegisterOwn(registerer prometheus.Registerer) error {
 	return nil
 }
 
-// RegisterCollectors registers what every process says of itself: the Go runtime's series,
-// the operating system's and Plimsoll's own.
+// RegisterCollectors registers the metrics that every process has: the Go runtime's, the operating system's and
+// Plimsoll's own.
 func RegisterCollectors(registerer prometheus.Registerer) error {
 	if err := errors.Join(
 		registerer.Register(collectors.NewGoCollector()),

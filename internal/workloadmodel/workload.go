@@ -2,7 +2,7 @@ package workloadmodel
 
 import "time"
 
-// DefaultBacklogLimit is how many requests wait for a workload that has no ready pod.
+// DefaultBacklogLimit is the number of requests that wait for a workload without a ready pod.
 const DefaultBacklogLimit = 1000
 
 // Workload is a load and the pods that share it.
@@ -17,7 +17,7 @@ type Workload struct {
 	offered, served, dropped float64 // cumulative
 	stats                    WorkloadStats
 
-	// Of the present step.
+	// In the current step.
 	stepOffered, stepServed, stepLatency float64
 	stepDropped                          float64
 }
@@ -29,11 +29,11 @@ type WorkloadStats struct {
 	OfferedTotal, ServedTotal, DroppedTotal float64
 	// Rates are means over the last step.
 	OfferedPerSecond, ServedPerSecond, DroppedPerSecond float64
-	// QueueLength is what waits in the pods and in the backlog.
+	// QueueLength counts the requests in the pods and in the backlog.
 	QueueLength float64
 	// LatencySeconds is the mean over the requests served in the last step, 0 if there were none.
 	LatencySeconds float64
-	// CPUMilli is what all its pods used in the last step.
+	// CPUMilli is the CPU use of all its pods in the last step.
 	CPUMilli float64
 }
 
@@ -43,7 +43,7 @@ func (w *Workload) Name() string { return w.name }
 // Stats returns the state after the last step.
 func (w *Workload) Stats() WorkloadStats { return w.stats }
 
-// SetBacklogLimit bounds what waits while no pod is ready; what is above is dropped in the next step.
+// SetBacklogLimit bounds the requests that wait while no pod is ready; the excess is dropped in the next step.
 func (w *Workload) SetBacklogLimit(requests float64) { w.backlogLimit = requests }
 
 // offer shares the requests of one step, and those that waited for a pod, over the ready pods.

@@ -19,14 +19,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// The Prometheus library's parser says what is right, in the words of the package comment.
+// The Prometheus library's parser is the reference, within the limits of the package comment.
 
 var fuzzed = named("x_total", "h_count", "h_sum", "h_bucket", "h", "x")
 
-// wantedLine finds the lines of the wanted samples.
+// wantedLine matches the lines of the wanted samples.
 var wantedLine = regexp.MustCompile(`^[ \t]*(x_total|h_count|h_sum|h_bucket|h|x)([^a-zA-Z0-9_:"]|$)`)
 
-// ended is the text with a line end behind its last line, which expfmt wants and Prometheus appends.
+// ended is the text with a line end after its last line, which expfmt requires and Prometheus appends.
 func ended(input []byte) []byte {
 	if end := bytes.LastIndexByte(input, '\n') + 1; strings.Trim(string(input[end:]), " \t") == "" {
 		return input
@@ -125,8 +125,7 @@ var pieces = []string{
 	"00000000000000000000", "# EOF", " # {} 1", "1520879607.789",
 }
 
-// broken breaks lines of pages in small places, which a fuzzer that knows no grammar takes
-// long to find.
+// broken breaks lines of pages in small places, which a fuzzer without a grammar takes long to find.
 func broken(times int, f func(input []byte)) {
 	lines := bytes.SplitAfter([]byte(strings.ReplaceAll(strings.ReplaceAll(goPage+openPage+strings.Join(textSeeds[5:], ""),
 		"http_requests", "x"), "http_seconds", "h")), []byte("\n"))
@@ -152,8 +151,7 @@ func TestLikeLibrary(t *testing.T) {
 	})
 }
 
-// The library cannot read OpenMetrics. This twin has its grammar as patterns, with the
-// blanks that text may have.
+// The library cannot read OpenMetrics. This twin has its grammar as patterns, with the blanks that text may have.
 const (
 	labelPattern    = `[ \t]*[a-zA-Z_][a-zA-Z0-9_]*[ \t]*=[ \t]*"(?:[^"\\\n]|\\["\\n])*"[ \t]*`
 	labelsPattern   = `\{(?:(?:` + labelPattern + `,)*(?:` + labelPattern + `|[ \t]*))\}`
@@ -165,7 +163,7 @@ const (
 
 var openLine = regexp.MustCompile(openLinePattern)
 
-// number is that of both formats.
+// number parses a number of both formats.
 func number(s string) (float64, bool) {
 	value, err := strconv.ParseFloat(s, 64)
 	return value, err == nil && !strings.ContainsAny(s, "pP_")
@@ -216,8 +214,7 @@ func checkOpen(t *testing.T, input []byte) {
 	}
 }
 
-// refusedMore is what the patterns know nothing of; nor do they of labels that are there
-// twice, and of UTF-8.
+// refusedMore are the errors for pages that the patterns accept; they also accept duplicate labels and invalid UTF-8.
 var refusedMore = []error{page.ErrTooLarge, page.ErrQuotedName}
 
 func validLines(input []byte) bool { return strings.ToValidUTF8(string(input), "") == string(input) }

@@ -24,11 +24,11 @@ type loop struct {
 	nodes []string
 	moved chan struct{}
 	stop  func()
-	// sampled is how many scrapes of each node it was called for.
+	// sampled counts the calls of Sampled for each node.
 	sampled map[string]int
 }
 
-// loops are the horizontal and the vertical loop of a process: one needs samples each second, the other every ten
+// loops returns the horizontal and the vertical loop of a process: one needs samples each second, the other every ten
 // seconds.
 func loops(w *world, change ...func(*Config)) (fast, slow *loop) {
 	nodes := w.service(change...)
@@ -54,7 +54,7 @@ func (l *loop) run(w *world) {
 	})
 }
 
-// want has the loop want these nodes.
+// want sets the loop's nodes.
 func (l *loop) want(w *world, nodes ...string) {
 	w.set(func() { l.nodes = nodes })
 	select {
@@ -63,7 +63,7 @@ func (l *loop) want(w *world, nodes ...string) {
 	}
 }
 
-// reads wants a sample of a pod.
+// reads expects a sample of a pod.
 func (l *loop) reads(t *testing.T, name, node string) {
 	t.Helper()
 	var v View
@@ -73,7 +73,7 @@ func (l *loop) reads(t *testing.T, name, node string) {
 	}
 }
 
-// inAMinute wants so many scrapes of each node.
+// inAMinute expects this number of scrapes of each node.
 func (w *world) inAMinute(want map[string]int) {
 	w.t.Helper()
 	w.set(func() { clear(w.scrapes) })
@@ -83,8 +83,8 @@ func (w *world) inAMinute(want map[string]int) {
 	}
 }
 
-// TestTwoLoops: a node that both loops want is scraped once, as often as the faster one needs it. A node that only the
-// slower one wants is scraped as often as that needs it.
+// TestTwoLoops: a node that both loops want is scraped once, at the period of the faster one. A node that only the
+// slower one wants is scraped at the period of that.
 func TestTwoLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -107,7 +107,7 @@ func TestTwoLoops(t *testing.T) {
 		if n := len(slow.Targets()); n != 2 {
 			t.Errorf("the slower loop has %d targets", n)
 		}
-		// A pod of the faster loop comes to a node of the slower one.
+		// A pod of the faster loop moves to a node of the slower one.
 		fast.want(w, "a", "b", "c")
 		w.set(func() { clear(w.scrapes) })
 		pass(1200 * time.Millisecond)
@@ -124,8 +124,8 @@ func TestTwoLoops(t *testing.T) {
 	})
 }
 
-// TestNodeFailsForTwoLoops: the slower loop goes on with the samples that it has for as long as it would have without
-// the faster one, and a node that fails costs the others nothing.
+// TestNodeFailsForTwoLoops: the slower loop uses the samples that it has for as long as it would without the faster
+// one, and a node that fails costs the others nothing.
 func TestNodeFailsForTwoLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -156,8 +156,8 @@ func TestNodeFailsForTwoLoops(t *testing.T) {
 	})
 }
 
-// TestNodeIsRetriedForTheFasterLoop: that a node failed while only the slower loop wanted it does not have the faster
-// one wait for its next turn.
+// TestNodeIsRetriedForTheFasterLoop: after a node failed while only the slower loop wanted it, the faster one gets a
+// scrape at once, before the slower loop's next turn.
 func TestNodeIsRetriedForTheFasterLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -175,7 +175,7 @@ func TestNodeIsRetriedForTheFasterLoop(t *testing.T) {
 	})
 }
 
-// TestAgentOfTwoLoops: an agent is asked by each loop for that loop's pods alone, as often as it needs them.
+// TestAgentOfTwoLoops: each loop requests only its own pods from an agent, at its own period.
 func TestAgentOfTwoLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)

@@ -7,17 +7,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Nodes are the addresses of the cluster's nodes. It may be used by many goroutines.
+// Nodes holds the addresses of the cluster's nodes. It is safe for concurrent use.
 type Nodes struct {
 	// mu guards the following.
 	mu sync.RWMutex
 	// addresses are those of each node.
 	addresses map[string][]netip.Addr
-	// nodes counts the nodes that have an address.
+	// nodes counts the nodes with each address.
 	nodes map[netip.Addr]int
 }
 
-// NewNodes has no addresses.
+// NewNodes returns Nodes without addresses.
 func NewNodes() *Nodes {
 	return &Nodes{addresses: map[string][]netip.Addr{}, nodes: map[netip.Addr]int{}}
 }

@@ -31,7 +31,7 @@ func (h *hpaAdapter) behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	return h.Spec.Behavior
 }
 
-// noExtras is what the spec of an HPA has beyond that of an HPA.
+// noExtras are the extras of an HPA: none.
 var noExtras plimsollv1alpha1.WorkloadAutoscalerSpec
 
 func (*hpaAdapter) extras() *plimsollv1alpha1.WorkloadAutoscalerSpec { return &noExtras }
@@ -113,7 +113,7 @@ func (h *hpaAdapter) shown(i int) MetricValue {
 	return MetricValue{source.Type(m.Type), v.Value, v.AverageValue, v.AverageUtilization, true}
 }
 
-// StatusOfHPA is a status that StatusAfter returned for the HPA, as the API has it. The HPA is only read.
+// StatusOfHPA converts a status that StatusAfter returned for the HPA. The HPA is only read.
 func StatusOfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler, s *Status) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *hpa.Status.DeepCopy()
 	shown := status.CurrentMetrics
@@ -127,7 +127,7 @@ func StatusOfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler, s *Status) autoscal
 		writeCondition(&s.Conditions[i], &status.Conditions[i])
 	}
 	if s.Metrics != nil {
-		// An empty list where the spec has no metrics, as upstream's.
+		// An empty list if the spec has no metrics, as upstream.
 		status.CurrentMetrics = make([]autoscalingv2.MetricStatus, len(s.Metrics))
 	}
 	for i := range s.Metrics {
@@ -165,7 +165,7 @@ func metricStatus(m *autoscalingv2.MetricSpec, v *MetricValue) autoscalingv2.Met
 	return s
 }
 
-// ValueOf is the value of a metric in the status of an HPA.
+// ValueOf returns the value of a metric in the status of an HPA.
 func ValueOf(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 	switch {
 	case m.Resource != nil:

@@ -27,7 +27,7 @@ func conditionOf(
 	}
 }
 
-// statusAfter is the status of an HPA after a decision, as the API has it.
+// statusAfter returns the status of an HPA after a decision, in the API's form.
 func statusAfter(
 	hpa *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report,
 ) autoscalingv2.HorizontalPodAutoscalerStatus {

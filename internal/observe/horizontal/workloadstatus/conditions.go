@@ -9,7 +9,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// conditions are those that an HPA has too, after those that sum them up.
+// conditions returns those that an HPA has too, after those that summarize them.
 func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition {
 	all := statusreport.Overall(w.Status.Conditions, w.mode())
 	for i := range all {

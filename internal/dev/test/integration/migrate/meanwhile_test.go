@@ -38,7 +38,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	if _, o := w.objects("web"); o.Spec.MaxReplicas != 9 {
 		t.Errorf("maxReplicas is %d again", o.Spec.MaxReplicas)
 	}
-	// Of the first, which is a conflict, of the mode, and of the mark.
+	// The first, which is a conflict, then the mode, and the mark.
 	if n := patches.Load(); n != 3 {
 		t.Errorf("%d patches", n)
 	}

@@ -310,7 +310,7 @@ func examine(ctx context.Context, config *rest.Config) (found []string, printed 
 	}
 	slices.Sort(found)
 	var text strings.Builder
-	err = doctor.WriteText(&text, &report)
+	err = doctor.WriteText(&text, &report, doctor.Style{})
 	return found, text.String(), err
 }
 

@@ -27,7 +27,7 @@ func TestSteadyLoad(t *testing.T) {
 			changes := w.WatchChanges("web")
 			table, progress := w.apply()
 			w.isMigrated("web")
-			for _, want := range []string{"NAMESPACE", "LARGEST DIFFERENCE", w.Name} {
+			for _, want := range []string{"NAMESPACE", "APART", w.Name} {
 				if !strings.Contains(table, want) {
 					t.Errorf("%q is missing in the table:\n%s", want, table)
 				}

@@ -79,7 +79,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 func addAge(o *view.Object, what string, at time.Time) {
 	if time.Since(at) > partIsNew {
 		why := "it is as of " + at.Format(time.TimeOnly) + ", and is being read"
-		o.Notes = append(o.Notes, view.Note{What: what, Why: why})
+		o.Notes = append(o.Notes, view.Note{What: what, Why: why, IsPending: true})
 	}
 }
 

@@ -131,6 +131,15 @@ func TestPlay(t *testing.T) {
 	if bounded.Changed.ShortPercent <= bounded.AsIs.ShortPercent || bounded.Changed.LongestShortSeconds <= 0 {
 		t.Errorf("short of capacity %+v as it is, %+v with maxReplicas 4", bounded.AsIs, bounded.Changed)
 	}
+	if bounded.Changed.AboveTargetPercent < 40 || bounded.AsIs.AboveTargetPercent > 10 {
+		t.Errorf("above the target %v %% as it is, %v %% with maxReplicas 4 for half an hour of a load of 9",
+			bounded.AsIs.AboveTargetPercent, bounded.Changed.AboveTargetPercent)
+	}
+	for _, want := range []string{"1.43 times as much", "is ready 7s after", "Plimsoll's loop decides in both"} {
+		if !strings.Contains(strings.Join(bounded.Notes, "\n"), want) {
+			t.Errorf("the notes lack %q: %q", want, bounded.Notes)
+		}
+	}
 	if bounded.AsIs.PodHours != lower.AsIs.PodHours {
 		t.Errorf("as it is: %v and %v pod-hours", bounded.AsIs.PodHours, lower.AsIs.PodHours)
 	}
@@ -146,10 +155,13 @@ func TestInvalid(t *testing.T) {
 		request *view.WhatIfRequest
 		want    string
 	}{
-		"nothing":          {asked(view.Changes{}), "nothing is changed"},
+		"nothing":     {asked(view.Changes{}), "Nothing was changed"},
+		"only blanks": {asked(view.Changes{Behavior: " \n"}), "Nothing was changed"},
+		"what there is": {asked(view.Changes{MinReplicas: ptr.To[int32](2), Targets: []view.TargetChange{
+			{Metric: 0, Value: "70%"}, {Metric: 1, Value: "0.1k"}}}), "Nothing was changed"},
 		"a VPA":            {&view.WhatIfRequest{Kind: view.VPA, Namespace: "shop", Name: "web"}, "kind"},
-		"too short":        {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1}, "lastSeconds"},
-		"too long":         {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1 << 60}, "lastSeconds"},
+		"too short":        {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1, Changes: view.Changes{MinReplicas: ptr.To[int32](3)}}, "lastSeconds"},
+		"too long":         {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1 << 60, Changes: view.Changes{MinReplicas: ptr.To[int32](3)}}, "lastSeconds"},
 		"no such metric":   {asked(view.Changes{Targets: []view.TargetChange{{Metric: 2, Value: "50"}}}), "no metric 2"},
 		"a metric below 0": {asked(view.Changes{Targets: []view.TargetChange{{Metric: -1, Value: "50"}}}), "no metric -1"},
 		"no percentage":    {asked(view.Changes{Targets: []view.TargetChange{{Metric: 0, Value: "half"}}}), "percentage"},

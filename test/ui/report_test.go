@@ -64,6 +64,7 @@ func surgeWithGap() *view.Object {
 // TestReport: a report shows the plot, the changes, the time without data and the rest from the file alone.
 func TestReport(t *testing.T) {
 	object := surgeWithGap()
+	checkState(t, object)
 	p, _ := openReport(t, object)
 	p.waitFor("the plot", `document.querySelector(".chart canvas") !== null`)
 	if n := value[int](p, `document.querySelectorAll("button.mark").length`); n != len(object.History.Changes) || n == 0 {
@@ -72,7 +73,7 @@ func TestReport(t *testing.T) {
 	text := value[string](p, `document.body.innerText`)
 	for _, part := range []string{
 		"plimsoll v1.2.3", "kind-production", "read from the controller", "10 min", "everything: nothing was recorded", "UTC",
-		"web-7d4b9c-x2x8f has been ready for less than 5 s", "No readiness probe", "FailedGetResourceMetric ×3", "averageUtilization: 70",
+		"web-7d4b9c-x2x8f its last sample is 75 s old", "No readiness probe", "FailedGetResourceMetric ×3", "averageUtilization: 70",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the report lacks %q", part)
@@ -97,7 +98,7 @@ func TestReportWithoutHistory(t *testing.T) {
 	object := cluster.objects[row.ID]
 	object.History, object.Unrecorded = nil, "made up: nothing is recorded"
 	p, _ := openReport(t, object)
-	p.waitFor("the reason", `document.body.innerText.includes("Nothing to draw: made up: nothing is recorded")`)
+	p.waitFor("the reason", `document.body.innerText.includes("There is nothing to draw. Made up: nothing is recorded.")`)
 	if value[bool](p, `document.querySelector("canvas") !== null`) {
 		t.Error("there is a plot of nothing")
 	}

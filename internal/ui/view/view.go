@@ -105,6 +105,8 @@ type Count struct {
 type Object struct {
 	Row Row   `json:"row"`
 	Now int64 `json:"now"`
+	// Summary is the decision in one sentence; absent where there is none.
+	Summary string `json:"summary,omitempty"`
 	// Lines are what plimsoll explain prints; Unexplained is why there are none.
 	Lines       []Line `json:"lines"`
 	Unexplained string `json:"unexplained,omitempty"`

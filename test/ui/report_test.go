@@ -52,12 +52,17 @@ func openReport(t *testing.T, object *view.Object, before ...step) (p *tab, addr
 	return p, address
 }
 
-// surgeWithGap has nothing recorded for ten minutes.
+// surgeWithGap has nothing recorded for ten minutes, in which the count did not change.
 func surgeWithGap() *view.Object {
 	cluster, row := withSurge(20)
 	object := cluster.objects[row.ID]
 	h := object.History
-	h.Points = append(h.Points[:40:40], h.Points[80:]...)
+	const from, to = 104, 144
+	h.Points = append(h.Points[:from:from], h.Points[to:]...)
+	for i := range h.Metrics {
+		loads := h.Metrics[i].Loads
+		h.Metrics[i].Loads = append(loads[:from:from], loads[to:]...)
+	}
 	return object
 }
 
@@ -83,7 +88,7 @@ func TestReport(t *testing.T) {
 		t.Error("the report offers what needs a server")
 	}
 	p.do(chromedp.Click(chromedp.CSS("button.mark")), chromedp.Click(chromedp.CSS("details summary")))
-	p.waitFor("all points", fmt.Sprintf(`document.querySelectorAll("details tbody tr").length === %d`, len(object.History.Points)))
+	p.waitFor("all points", fmt.Sprintf(`document.querySelectorAll("details .numbers tbody tr").length === %d`, len(object.History.Points)))
 	if !value[bool](p, `document.querySelector("button.mark").ariaPressed === "true"`) {
 		t.Error("the change is not marked")
 	}

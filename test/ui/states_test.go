@@ -65,6 +65,7 @@ func checkState(t *testing.T, o *view.Object) {
 		t.Errorf("the history ends with %d desired, %d ready and a load of %.2f pods, the row says %d, %d and %s", *last.Wanted, *last.Ready, *last.Load,
 			*o.Row.Desired, *o.Row.Current, o.Row.Load.Text)
 	}
+	checkLoads(t, o)
 	before := o.History.Changes[0].From
 	for _, c := range o.History.Changes {
 		if c.From != before || c.To > *o.Row.Max || !slices.ContainsFunc(o.Events, func(e view.Event) bool {
@@ -90,6 +91,23 @@ func checkState(t *testing.T, o *view.Object) {
 	for _, ahead := range o.Ahead {
 		if ahead.Replicas > *o.Row.Max || ahead.Replicas == *o.Row.Desired {
 			t.Errorf("%d replicas come, of %d at most, and %d are desired", ahead.Replicas, *o.Row.Max, *o.Row.Desired)
+		}
+	}
+}
+
+// checkLoads: each point has the load by each metric, and the largest of these is its load.
+func checkLoads(t *testing.T, o *view.Object) {
+	t.Helper()
+	for i, point := range o.History.Points {
+		most := 0.0
+		for _, m := range o.History.Metrics {
+			if len(m.Loads) != len(o.History.Points) {
+				t.Fatalf("%d loads by %s, %d points", len(m.Loads), m.Name, len(o.History.Points))
+			}
+			most = max(most, *m.Loads[i])
+		}
+		if most != *point.Load {
+			t.Errorf("a load of %v at %s, of %v by the metrics", *point.Load, point.Time, most)
 		}
 	}
 }

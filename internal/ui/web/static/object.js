@@ -17,13 +17,15 @@ export class ObjectPage {
     this.last = "1h";
     this.changed = () => {};
     this.title = element("h2");
-    this.answered = element("p", { class: "answer", role: "status" });
+    this.answered = element("p", { class: "answer" });
     this.summary = element("dl", { class: "summary" });
     this.says = element("p", { class: "why" });
     this.chart = new Chart("Load and replicas over time; the list of changes says the same in words");
     this.noHistory = element("p", { class: "soft why" });
     this.events = element("ol", { class: "events", tabindex: 0, "aria-label": "Changes of the desired count" });
     this.lines = element("tbody");
+    this.moreLines = element("tbody");
+    this.more = element("details", {}, element("summary", {}, "Everything that the decision rests on"), element("table", { class: "lines" }, this.moreLines));
     this.explanationNote = element("p", { class: "soft why" });
     this.manifest = element("pre", { tabindex: 0, "aria-label": "Manifest" });
     const choice = element("select", { "aria-label": "How much of the history", onchange: () => { this.last = choice.value; this.changed(); } },
@@ -32,7 +34,7 @@ export class ObjectPage {
       element("h3", {}, "Load and replicas, the last ", choice),
       this.noHistory,
       element("div", { class: "columns" }, this.chart.place, element("div", {}, element("h3", {}, "Changes of the desired count"), this.events)));
-    this.explanation = element("div", {}, element("h3", {}, "Why, and what is next"), this.explanationNote, element("table", { class: "lines" }, this.lines));
+    this.explanation = element("div", {}, element("h3", {}, "Why, and what is next"), this.explanationNote, element("table", { class: "lines" }, this.lines), this.more);
     this.notes = element("ul", { class: "soft why", "aria-label": "What is old or missing" });
     this.details = new Details();
     this.vertical = new Vertical();
@@ -49,7 +51,7 @@ export class ObjectPage {
     this.id = id;
     this.title.textContent = `${object.namespace} / ${object.name}`;
     this.answer = undefined;
-    for (const part of [this.answered, this.summary, this.events, this.lines, this.manifest, this.says, this.explanationNote, this.noHistory]) part.replaceChildren();
+    for (const part of [this.answered, this.summary, this.events, this.lines, this.moreLines, this.manifest, this.says, this.explanationNote, this.noHistory]) part.replaceChildren();
     this.notes.hidden = true;
     this.details.begin();
     this.vertical.take(undefined);
@@ -67,9 +69,10 @@ export class ObjectPage {
     this.says.textContent = row.says ? sentence(row.says) : "";
     this.explanation.hidden = answer.lines.length === 0;
     this.explanationNote.textContent = noteOf(answer, "Explanation");
-    this.lines.replaceChildren(...answer.lines.map(({ label, text, strong, heading }) => (heading ?
-      element("tr", {}, element("th", { colspan: 2 }, text)) :
-      element("tr", { class: strong ? "main" : undefined }, element("th", { scope: "row" }, label), element("td", {}, text)))));
+    const main = answer.lines.filter(({ strong }) => strong), rest = answer.lines.filter(({ strong }) => !strong);
+    this.lines.replaceChildren(...(main.length > 0 ? main : rest).map(lineOf));
+    this.moreLines.replaceChildren(...(main.length > 0 ? rest : []).map(lineOf));
+    this.more.hidden = this.moreLines.childElementCount === 0;
     if (this.manifest.textContent !== answer.manifest) this.manifest.textContent = answer.manifest ?? "";
     const notes = (answer.notes ?? []).filter(({ what }) => !inPlace.includes(what));
     this.notes.hidden = notes.length === 0;
@@ -120,6 +123,11 @@ export class ObjectPage {
     this.events.replaceChildren(...list);
     if (focused) this.events.querySelector(`[data-at="${CSS.escape(focused)}"]`)?.focus();
   }
+}
+
+function lineOf({ label, text, strong, heading }) {
+  if (heading) return element("tr", {}, element("th", { colspan: 2 }, text));
+  return element("tr", { class: strong ? "main" : undefined }, element("th", { scope: "row" }, label), element("td", {}, text));
 }
 
 // factsOf are the names and values of what is known of an autoscaler; a value that should be there and is not is a dash.

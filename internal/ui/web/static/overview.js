@@ -50,9 +50,11 @@ export class Overview {
     return element("select", { "aria-label": label, onchange: () => this.choose() }, ...values.map((value) => element("option", {}, value)));
   }
 
-  // measure takes the height of a row from the style: it differs with the width of the page.
+  // measure takes the height of a row and the columns from the style: they differ with the width of the page.
   measure() {
     this.rowHeight = parseFloat(getComputedStyle(this.scroll).getPropertyValue("--row"));
+    // A cell over columns that are not shown would widen the table.
+    this.span = this.headings.filter((heading) => getComputedStyle(heading).display !== "none").length;
     this.draw(true);
   }
 
@@ -105,12 +107,12 @@ export class Overview {
     this.from = from;
     this.to = to;
     const space = (rows) => {
-      const cell = element("td", { colspan: columns.length });
+      const cell = element("td", { colspan: this.span });
       cell.style.height = `${rows * this.rowHeight}px`;
       return element("tr", { class: "space", "aria-hidden": "true" }, cell);
     };
     const lines = this.shown.slice(from, to).map((row, i) => this.line(row, from + i));
-    if (lines.length === 0) lines.push(element("tr", {}, element("td", { colspan: columns.length, class: "soft" }, this.rows.size === 0 ? this.empty : "No autoscaler matches.")));
+    if (lines.length === 0) lines.push(element("tr", {}, element("td", { colspan: this.span, class: "soft" }, this.rows.size === 0 ? this.empty : "No autoscaler matches.")));
     this.body.replaceChildren(...(from > 0 ? [space(from)] : []), ...lines, ...(to < this.shown.length ? [space(this.shown.length - to)] : []));
   }
 
@@ -118,10 +120,10 @@ export class Overview {
     const cells = [
       element("a", { href: `#/object/${[row.kind, row.namespace, row.name].map(encodeURIComponent).join("/")}`, tabindex: -1 }, row.name), row.namespace, short[row.kind],
       element("span", { class: `health-${row.health}` }, `${symbols[row.health]} ${row.health}`),
-      replicas(row), load(row), spark(row), row.target || "–", whyCell(row),
+      replicas(row), load(row), spark(row), targetCell(row), whyCell(row),
     ];
     return element("tr", { "aria-rowindex": index + 2, "aria-selected": String(row.id === this.selected), onclick: (event) => { if (!event.target.closest("a")) this.open(row); } },
-      ...cells.map((cell, i) => element("td", { class: `c-${columns[i].name}`, title: columns[i].name === "name" ? row.name : typeof cell === "string" ? cell : undefined }, element("div", {}, cell))));
+      ...cells.map((cell, i) => element("td", { class: `c-${columns[i].name}`, title: row[columns[i].name]?.length > 0 ? row[columns[i].name] : undefined }, element("div", {}, cell))));
   }
 
   // key moves through the rows.
@@ -158,8 +160,14 @@ function emptyText({ notes, namespace }) {
   return namespace ? `There are no autoscalers in namespace ${namespace}.` : "There are no autoscalers in this cluster.";
 }
 
+// targetCell may be broken between its kind and its name.
+function targetCell({ target }) {
+  const [kind, ...name] = target.split("/");
+  return element("span", {}, target ? kind : "–", ...(name.length > 0 ? ["/", element("wbr"), name.join("/")] : []));
+}
+
 function whyCell(row) {
-  if (row.says) return element("span", { title: row.says }, row.says);
+  if (row.says) return row.says;
   return element("span", { class: "soft", title: row.limit?.says || undefined }, limitWords(row.limit?.name));
 }
 

@@ -137,7 +137,7 @@ class ReportPage extends ObjectPage {
     this.changesPlace.replaceChildren(grid("Changes of the desired count", ["No.", "Time", "Desired", "Ready", "Why"], this.changes.map((change, i) => [
       element("button", { type: "button", class: "mark", "data-at": change.at, "aria-pressed": String(change.at === this.chosen), "aria-label": `Change ${i + 1}: mark it in the plot`, onclick: choose(change) }, String(i + 1)),
       numeral(changeTime(change)), numeral(`${change.from} → ${change.to}`), numeral(number(change.ready)), change.why,
-    ])));
+    ]), "of-events"));
   }
 
   showGaps(gaps) {

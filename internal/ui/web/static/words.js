@@ -26,8 +26,8 @@ export function limitWords(name) {
 }
 
 const metrics = [
-  [/^cpu (container )?resource( utilization \(percentage of request\))?$/, "CPU"],
-  [/^memory (container )?resource( utilization \(percentage of request\))?$/, "Memory"],
+  [/^cpu (container )?resource( utilization( \(percentage of request\))?)?$/, "CPU"],
+  [/^memory (container )?resource( utilization( \(percentage of request\))?)?$/, "Memory"],
   [/^Prometheus query /, ""], [/^(pods|external|pod endpoint|external scaler|[A-Z][A-Za-z]*) metric /, ""], [/\(nil\)$|\(&LabelSelector\{.*$/, ""],
 ];
 

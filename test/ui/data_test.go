@@ -269,6 +269,7 @@ func plan(object *view.Object, end time.Time) {
 			Message: fmt.Sprintf("New size: %d; reason: %s", change.To, reason),
 		})
 	}
+	slices.SortFunc(object.Events, func(a, b view.Event) int { return int(a.At - b.At) })
 }
 
 // loadAt is in pods at the target: a surge from 2 to 11 within six minutes, a plateau and a slow decline.

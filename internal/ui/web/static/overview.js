@@ -112,7 +112,7 @@ export class Overview {
       return element("tr", { class: "space", "aria-hidden": "true" }, cell);
     };
     const lines = this.shown.slice(from, to).map((row, i) => this.line(row, from + i));
-    if (lines.length === 0) lines.push(element("tr", {}, element("td", { colspan: this.span, class: "soft" }, this.rows.size === 0 ? this.empty : "No autoscaler matches.")));
+    if (lines.length === 0) lines.push(element("tr", {}, element("td", { colspan: this.span, class: "none soft" }, this.rows.size === 0 ? this.empty : "No autoscaler matches.")));
     this.body.replaceChildren(...(from > 0 ? [space(from)] : []), ...lines, ...(to < this.shown.length ? [space(this.shown.length - to)] : []));
   }
 

@@ -86,8 +86,8 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	return row
 }
 
-// setCounts sets the replica counts of a status that are known. In a status, 0 is also what was never set: both counts of
-// a target whose scale could never be read, and the desired one beside running pods until a first count is computed.
+// setCounts sets the replica counts of a status that are known. In a status, 0 is also what was never set: both counts
+// of a target whose scale could never be read, and the desired one beside running pods until a first count is computed.
 func (r *Row) setCounts(conditions []condition, desired, current int32) {
 	isUnread := slices.ContainsFunc(conditions, func(c condition) bool {
 		return c.kind == "AbleToScale" && c.status == string(corev1.ConditionFalse) && c.reason == "FailedGetScale"

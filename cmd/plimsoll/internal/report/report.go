@@ -193,7 +193,8 @@ func (o *options) read(ctx context.Context, object observe.Key, to time.Time) (*
 		return nil, complete.Similar(ctx, config, err)
 	}
 	return report.New(&report.Config{
-		Object: found, From: from, To: to, FitsRecord: !o.isAsked, Made: time.Now(), Program: o.program, Cluster: flags.Context(o.kube),
+		Object: found, From: from, To: to, FitsRecord: !o.isAsked, Made: time.Now(), Program: o.program,
+		Cluster: flags.Context(o.kube),
 		Secrets: append(o.secrets, config.BearerToken, config.Password),
 	}), nil
 }

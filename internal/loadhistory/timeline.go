@@ -45,7 +45,7 @@ func (t *Timeline) Loads() []float64 {
 
 // LoadsOf returns the loads of another history in the same cells.
 func (t *Timeline) LoadsOf(h *History) []float64 {
-	other, _ := newTimeline(h, t.Start, t.End(), t.Step)
+	other := newTimeline(pointsOf(h, t.Start, t.End()), t.Start, t.End(), t.Step)
 	loads := make([]float64, len(t.Cells))
 	for i := range loads {
 		loads[i] = math.NaN()
@@ -65,8 +65,12 @@ func (t *Timeline) PerPodMilli() []float64 {
 	return all
 }
 
-// stepOf returns the finest resolution that histories keep for all of this length.
-func stepOf(length time.Duration) time.Duration {
+// stepOf returns the finest resolution that histories keep for all of a time as long as the points'.
+func stepOf(points []Point) time.Duration {
+	length := time.Duration(0)
+	if n := len(points); n > 0 {
+		length = points[n-1].At.Add(points[n-1].Every).Sub(points[0].At)
+	}
 	switch {
 	case length <= 15*time.Minute:
 		return time.Second
@@ -80,14 +84,18 @@ func stepOf(length time.Duration) time.Duration {
 // returns the last part. It has no cells if there are no points in that time.
 func TimelineOf(h *History, from, to time.Time) Timeline {
 	from = notTooEarly(from, to)
-	t, _ := newTimeline(h, from, to, stepOf(to.Sub(from)))
-	return t
+	step := stepOf(pointsOf(h, from, to))
+	// The point that the time begins in counts, too.
+	from = from.Truncate(step)
+	return newTimeline(pointsOf(h, from, to), from, to, step)
 }
 
 // MinutesOf returns a cell for each minute, also where the history has only longer points: several cells then have the
 // same values. coarse is the number of these cells.
 func MinutesOf(h *History, from, to time.Time) (t Timeline, coarse int) {
-	t, points := newTimeline(h, notTooEarly(from, to), to, time.Minute)
+	from = notTooEarly(from, to).Truncate(time.Minute)
+	points := pointsOf(h, from, to)
+	t = newTimeline(points, from, to, time.Minute)
 	for i := range points {
 		if p := &points[i]; p.Every > time.Minute {
 			coarse += int(p.Every / time.Minute)
@@ -103,21 +111,24 @@ func notTooEarly(from, to time.Time) time.Time {
 	return from
 }
 
-// newTimeline returns the timeline of a step, and its points.
-func newTimeline(h *History, from, to time.Time, step time.Duration) (Timeline, []Point) {
-	t := Timeline{Step: step}
-	t.Start = from.Truncate(t.Step)
+func pointsOf(h *History, from, to time.Time) []Point {
 	var points []Point
-	h.Points(t.Start, to, func(p Point) bool {
+	h.Points(from, to, func(p Point) bool {
 		points = append(points, p)
 		return true
 	})
+	return points
+}
+
+// newTimeline is the timeline of a step, made of points.
+func newTimeline(points []Point, from, to time.Time, step time.Duration) Timeline {
+	t := Timeline{Start: from.Truncate(step), Step: step}
 	t.Cells = make([]Cell, max(0, (to.Sub(t.Start)+t.Step-1)/t.Step))
 	for i := range t.Cells {
 		t.Cells[i].Load = math.NaN()
 	}
 	t.fill(points)
-	return t.trimmed(), points
+	return t.trimmed()
 }
 
 func (t *Timeline) fill(points []Point) {
@@ -140,6 +151,9 @@ func (t *Timeline) fill(points []Point) {
 				break
 			}
 			t.Cells[k].add(p, min(t.Step, end.Sub(begin), end.Sub(p.At), begin.Add(t.Step).Sub(p.At)), &known[k])
+			if i > 0 && begin.Add(t.Step).Before(p.At.Add(p.Every)) {
+				t.Cells[k].holdCounts(&points[i-1], p)
+			}
 		}
 	}
 }
@@ -166,6 +180,14 @@ func (c *Cell) add(p *Point, lasts time.Duration, known *time.Duration) {
 	}
 	c.IsRecorded = true
 	c.PerPodMilli, c.Wanted, c.Ready, c.Limit = float64(p.PerPodMilli), p.Wanted, p.Ready, p.Limit
+}
+
+// holdCounts keeps the counts of the point before: those of a point are of its end, and this cell ends earlier. After a
+// time without points nothing else is known than the point's own.
+func (c *Cell) holdCounts(before, p *Point) {
+	if p.At.Sub(before.At.Add(before.Every)) < p.Every {
+		c.Wanted, c.Ready, c.Limit = before.Wanted, before.Ready, before.Limit
+	}
 }
 
 // The bounds of the time for which a point holds if the next one is late: an object is decided every 15 seconds by

@@ -58,6 +58,35 @@ func TestResolutions(t *testing.T) {
 	}
 }
 
+// TestShortRecord: four minutes are four minutes of seconds, however long the time is that was asked about.
+func TestShortRecord(t *testing.T) {
+	h := recorded(240, 1, ramp)
+	for _, before := range []time.Duration{0, time.Hour, 24 * time.Hour, 10 * 24 * time.Hour} {
+		line := TimelineOf(h, timelineBegin.Add(-before), timelineAfter(300))
+		if line.Step != time.Second || !line.Start.Equal(timelineBegin) || len(line.Cells) < 239 {
+			t.Errorf("%v before it: %d cells of %v from %v", before, len(line.Cells), line.Step, line.Start)
+		}
+	}
+}
+
+// TestCountsOfCoarsePoints: in finer steps than a point is, its counts begin with its end, and not before they were. They
+// change here half a minute before five minutes end.
+func TestCountsOfCoarsePoints(t *testing.T) {
+	wanted := func(second int) int32 { return 1 + int32((second+30)/300%7) }
+	h := recorded(3*86400, 10, func(second int) (Point, bool) {
+		return Point{Load: 2, Wanted: wanted(second), Ready: int32(second / 60 % 50)}, true
+	})
+	line, coarse := MinutesOf(h, timelineAfter(3600), timelineAfter(7200))
+	if coarse != 60 {
+		t.Fatalf("%d of 60 minutes are coarse", coarse)
+	}
+	for i, c := range line.Cells[5:] {
+		if minute := 60 + 5 + i; c.Wanted != wanted(60*minute+59) {
+			t.Errorf("minute %d: %d wanted, not %d", minute, c.Wanted, wanted(60*minute+59))
+		}
+	}
+}
+
 // TestBetweenDecisions: if an object is decided every 15 s, each load holds until the next decision. Minutes without a
 // decision are unknown; so is a load that could not be read.
 func TestBetweenDecisions(t *testing.T) {

@@ -7,8 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
 // TestReasonAtThePointer: the reason of a change is shown where the pointer is at its place on the time axis, and that of
@@ -62,7 +66,7 @@ func TestTimeToCome(t *testing.T) {
 	p.waitFor("the chart", `document.querySelector(".chart .u-legend") !== null`)
 	legend := value[string](p, `document.querySelector(".chart .u-legend").textContent`)
 	for _, name := range []string{
-		"desired", "ready", "load by cpu resource utilization", "load by pods metric requests", "minReplicas", "maxReplicas",
+		"desired", "ready", "load by CPU", "load by requests", "minReplicas", "maxReplicas",
 		"desired if the load stays", "expected load", "with its mean error",
 	} {
 		if !strings.Contains(legend, name) {
@@ -77,4 +81,71 @@ func TestTimeToCome(t *testing.T) {
 	cluster.objects[row.ID] = &plain
 	cluster.mu.Unlock()
 	p.waitFor("a chart without a forecast", `!document.querySelector(".chart .u-legend").textContent.includes("expected load")`)
+}
+
+// TestCountsWhenTheyHappened: of a change of which only the minute is known, the count is drawn at the minute's end, and at
+// the time of its event if there is one; never before. The list says so.
+func TestCountsWhenTheyHappened(t *testing.T) {
+	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Minute)
+	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
+	for name, tt := range map[string]struct {
+		event time.Time
+		want  time.Time
+		says  string
+	}{
+		"no event": {want: minute(5), says: "by " + minute(5).Local().Format("15:04")},
+		"an event": {event: minute(4).Add(20 * time.Second), want: minute(4).Add(20 * time.Second), says: minute(4).Add(20 * time.Second).Local().Format("15:04:05")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster, row := withSurge(20)
+			object := cluster.objects[row.ID]
+			load := 1.9
+			object.History = &loadreport.Output{From: begin, To: minute(9), ResolutionSeconds: 60,
+				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: 60, From: 2, To: 5, Ready: 2, Load: &load, Limit: "None"}}}
+			for n := range 9 {
+				wanted, ready := int32(2), int32(2)
+				if n >= 4 {
+					wanted = 5
+				}
+				object.History.Points = append(object.History.Points, loadreport.OutputPoint{Time: minute(n), Load: &load, Wanted: &wanted, Ready: &ready, Limit: "None"})
+			}
+			object.Events = nil
+			if !tt.event.IsZero() {
+				object.Events = []view.Event{{At: tt.event.UnixMilli(), Type: "Normal", Reason: "SuccessfulRescale", Count: 1,
+					Message: "New size: 5; reason: cpu resource utilization (percentage of request) above target in the last 3 s"}}
+			}
+			p, _ := serve(t, cluster, withPlots())
+			p.waitForRows()
+			p.showObject(row.ID)
+			p.waitFor("the chart", `document.querySelector(".chart canvas") !== null`)
+			drawn := value[[]float64](p, fmt.Sprintf(`(() => {
+				const plot = window.plots.at(-1), desired = plot.data[plot.series.findIndex((series) => series.label === "desired")];
+				const at = (time) => plot.data[0].reduce((last, x, i) => (x <= time && desired[i] !== undefined ? desired[i] : last), 0);
+				return [at(%[1]d - 1), at(%[1]d)];
+			})()`, tt.want.Unix()))
+			if !slices.Equal(drawn, []float64{2, 5}) {
+				t.Errorf("a second before %s and then %v are drawn, not 2 and 5", tt.want.Format(time.TimeOnly), drawn)
+			}
+			list := value[string](p, `document.querySelector(".events").textContent`)
+			if !strings.Contains(list, tt.says+"2 → 5") || !tt.event.IsZero() && !strings.HasPrefix(list, "CPU above target") {
+				t.Errorf("the list says %q, not %q", list, tt.says)
+			}
+		})
+	}
+}
+
+// TestReasonOnce: changes in a row for the same reason stand below it once, in a few words.
+func TestReasonOnce(t *testing.T) {
+	cluster, row := withSurge(20)
+	p, _ := serve(t, cluster)
+	p.waitForRows()
+	p.showObject(row.ID)
+	p.waitFor("the changes", `document.querySelector(".events button") !== null`)
+	reasons := value[[]string](p, `[...document.querySelectorAll(".events .reason")].map((e) => e.textContent)`)
+	if !slices.Equal(reasons, []string{"All metrics below target", "CPU above target"}) {
+		t.Errorf("the reasons are %q", reasons)
+	}
+	if text := value[string](p, `document.querySelector("#object").innerText`); strings.Contains(text, "percentage of request") {
+		t.Error("the page has a metric's long name")
+	}
 }

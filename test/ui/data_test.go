@@ -123,34 +123,53 @@ func rowOf(i int) view.Row {
 		row.Kind, row.Mode = view.VPA, []string{"Auto", "Initial", "InPlaceOrRecreate"}[i/9%3]
 	}
 	row.ID = view.IDOf(row.Kind, row.Namespace, row.Name)
-	worsen(&row, i)
 	if row.Kind == view.VPA {
+		if i%61 == 6 {
+			row.Health, row.Says = view.Unknown, "no controller has written a status"
+		}
 		return row
 	}
 	least, most := int32(1+i%3), int32(8+i%5*4)
+	row.Min, row.Max = &least, &most
+	if i%61 == 6 {
+		row.Health, row.Says = view.Unknown, "no controller has written a status"
+		return row
+	}
 	desired := least + int32(i*7%int(most-least+1))
 	current := desired
-	if i%11 == 4 && desired > least {
+	if i%11 == 4 && desired > least && desired < 7 {
 		current--
 	}
-	row.Min, row.Max, row.Desired, row.Current = &least, &most, &desired, &current
-	load := int32(35 + i*13%60)
-	ratio := float64(load) / 70
-	row.Load = &view.Load{Metric: "cpu", Ratio: &ratio, Text: fmt.Sprintf("%d%%/70%%", load)}
+	row.Desired, row.Current = &desired, &current
 	row.Scaled = time.Now().Add(-time.Duration(i%97) * time.Minute).UnixMilli()
 	row.Counts = countsOf(i, least, desired)
+	// The load asks for as many pods as are desired.
+	setLoad(&row, float64(desired)-0.15-0.4*math.Abs(math.Sin(float64(i))))
+	worsen(&row, i)
 	return row
+}
+
+// targetPercent is the target of all CPU metrics here.
+const targetPercent = 70
+
+// setLoad sets a load in pods at the target, as the utilization of the current pods.
+func setLoad(row *view.Row, pods float64) {
+	percent := math.Round(targetPercent * pods / float64(*row.Current))
+	ratio := percent / targetPercent
+	row.Load = &view.Load{Metric: "cpu", Ratio: &ratio, Text: fmt.Sprintf("%.0f%%/%d%%", percent, targetPercent)}
 }
 
 func worsen(row *view.Row, i int) {
 	switch {
-	case i%41 == 7 && row.Kind != view.VPA:
-		row.Health, row.Says = view.Problem, "the HPA was unable to compute the replica count: failed to get cpu utilization: "+
-			"missing request for cpu in container main of Pod "+row.Name+"-7d4b9c-x2x8f"
-	case i%17 == 2 && row.Kind != view.VPA:
-		row.Health, row.Says = view.Warning, "the desired replica count is more than the maximum replica count"
-	case i%61 == 6:
-		row.Health, row.Says = view.Unknown, "no controller has written a status"
+	case i%41 == 7:
+		row.Load, row.Health = nil, view.Problem
+		row.Says = "failed to get cpu utilization: missing request for cpu in container main of Pod " + row.Name + "-7d4b9c-x2x8f"
+	case i%17 == 2:
+		*row.Desired, *row.Current = *row.Max, *row.Max
+		row.Counts = countsOf(i, *row.Min, *row.Max)
+		setLoad(row, 1.3*float64(*row.Max))
+		row.Health, row.Says = view.Warning, "maxReplicas is reached, and the load asks for more"
+		row.Limit = &view.Limit{Name: "TooManyReplicas"}
 	}
 }
 
@@ -169,10 +188,13 @@ func countsOf(i int, least, desired int32) []view.Count {
 func surge(row view.Row) *view.Object {
 	end := time.Now().Truncate(15 * time.Second)
 	begin := end.Add(-time.Hour)
+	row.Counts = nil
 	history := &loadreport.Output{
 		Kind: row.Kind, Namespace: row.Namespace, Name: row.Name, Source: "Controller", From: begin, To: end, ResolutionSeconds: 15,
 	}
-	wanted, ready := *row.Min, *row.Min
+	wanted := max(*row.Min, int32(math.Ceil(loadAt(0))))
+	ready := wanted
+	last := 0.0
 	for i := range 241 {
 		at, minutes := begin.Add(time.Duration(i)*15*time.Second), float64(i)/4
 		load := loadAt(minutes) + 0.12*math.Sin(float64(i)*1.7)
@@ -184,19 +206,29 @@ func surge(row view.Row) *view.Object {
 		case next < wanted && load > float64(wanted)-2.2:
 			next, limit = wanted, "ScaleDownStabilized"
 		}
-		ready += (wanted - ready + 1) / 2
+		if last = load; ready < wanted {
+			ready += (wanted - ready + 1) / 2
+		} else {
+			ready = wanted
+		}
 		if next != wanted {
 			history.Changes = append(history.Changes, loadreport.OutputChange{
 				Time: at, WithinSeconds: 1, From: wanted, To: next, Load: &load, Ready: ready, Limit: limit,
 			})
+		}
+		if next != wanted {
+			row.Scaled = at.UnixMilli()
+			row.Counts = append(row.Counts, view.Count{At: row.Scaled, Desired: next, Current: wanted})
 		}
 		wanted = next
 		w, r := wanted, ready
 		history.Points = append(history.Points, loadreport.OutputPoint{Time: at, Load: &load, Wanted: &w, Ready: &r, Limit: limit})
 	}
 	desired, current := wanted, ready
-	row.Desired, row.Current = &desired, &current
-	object := &view.Object{Row: row, History: history, Lines: explanation(), Manifest: manifest(row), Notes: []view.Note{}}
+	row.Desired, row.Current, row.Ready = &desired, &current, &current
+	setLoad(&row, last)
+	object := &view.Object{Row: row, History: history, Manifest: manifest(row), Notes: []view.Note{}}
+	object.Summary, object.Lines = explanation(&row)
 	detail(object)
 	plan(object, end)
 	return object
@@ -212,9 +244,14 @@ func plan(object *view.Object, end time.Time) {
 		{At: at(6), Min: least + 2, Max: most, Schedules: []string{"batch"}},
 	}
 	for minute := range 15 {
-		mean := 2.4 + 0.2*float64(minute)
+		mean := 2.4 + 0.1*float64(minute)
 		object.Forecast.Curve = append(object.Forecast.Curve, view.Expected{At: at(minute + 1), Mean: mean, Upper: mean + 0.6})
+		if minute < 10 {
+			object.Forecast.Expected, object.Forecast.Until = &mean, at(minute+1)
+		}
 	}
+	// The schedule asks for more than the load does.
+	object.Ahead = []view.Ahead{{At: at(6), Replicas: least + 2, Limit: "TooFewReplicas"}}
 	cpu := loadreport.OutputMetric{Name: "cpu resource utilization"}
 	requests := loadreport.OutputMetric{Name: "pods metric requests"}
 	for i, p := range object.History.Points {
@@ -232,6 +269,7 @@ func plan(object *view.Object, end time.Time) {
 			Message: fmt.Sprintf("New size: %d; reason: %s", change.To, reason),
 		})
 	}
+	slices.SortFunc(object.Events, func(a, b view.Event) int { return int(a.At - b.At) })
 }
 
 // loadAt is in pods at the target: a surge from 2 to 11 within six minutes, a plateau and a slow decline.
@@ -241,15 +279,16 @@ func loadAt(minutes float64) float64 {
 	return 2.4 + 8.2*(rise-fall)
 }
 
-func explanation() []view.Line {
-	return []view.Line{
+// explanation is what is said of a row whose load is within the tolerance.
+func explanation(row *view.Row) (answer string, lines []view.Line) {
+	percent, pods := 100**row.Load.Ratio, *row.Current
+	return fmt.Sprintf("Stays at %d: CPU is at %.0f %% of its target, for which %d replicas are enough.", *row.Desired, percent, *row.Desired), []view.Line{
 		{Text: "Decision, 3 s ago", IsHeading: true},
-		{Label: "  metric", Text: "cpu of pods: 58% of requests on average, target 70%"},
-		{Label: "  pods", Text: "4 counted, 0 set aside"},
-		{Label: "  proposal", Text: "ceil(4 × 58 / 70) = 4"},
-		{Label: "  result", Text: "4 replicas: within the tolerance of 10%", IsStrong: true},
+		{Label: "result", Text: fmt.Sprintf("stay at %d", *row.Desired), IsStrong: true},
+		{Label: "metric 1", Text: fmt.Sprintf("cpu of pods: %s of the target; %d of %d pods count", row.Load.Text, pods-1, pods)},
+		{Label: "  proposal", Text: fmt.Sprintf("ceil(%d × %.2f) = %d", pods, *row.Load.Ratio, *row.Desired)},
 		{Text: "Next", IsHeading: true},
-		{Label: "  scale-down", Text: "to 3 at the earliest in 2m10s, when the stabilization window of 300 s ends"},
+		{Label: "next change", Text: fmt.Sprintf("in 6 minutes: the schedule batch asks for %d replicas", *row.Min+2)},
 	}
 }
 
@@ -296,62 +335,103 @@ func hostile() *view.Object {
 		Mode: markup, Containers: []view.VerticalContainer{{Name: markup, Resources: []view.VerticalResource{{Name: markup}}}},
 		Pods: []view.VerticalPod{{Name: markup, Requests: markup, Says: []string{markup}}}, Updater: []string{markup},
 	}
-	object.Unexplained, object.Unrecorded, object.Manifest = markup, markup, markup
+	object.Summary, object.Unrecorded, object.Manifest = markup, markup, markup
 	return object
 }
 
 // detail adds what there is to know besides the past.
 func detail(object *view.Object) {
-	cpu, requests := 0.83, 0.61
-	four, three := int32(4), int32(3)
+	cpu, counted := *object.Row.Load.Ratio, int(*object.Row.Current)
+	requests := 0.7 * cpu
+	asks := func(ratio float64) *int32 {
+		replicas := int32(math.Ceil(ratio * float64(counted)))
+		return &replicas
+	}
+	fresh := counted - 1
 	object.Metrics = []view.Metric{
-		{Name: "cpu", Ratio: &cpu, Replicas: &four, Counted: 3, SetAside: []view.SetAside{{
-			Pod: "web-7d4b9c-x2x8f", Why: "has been ready for less than 5 s",
+		{Name: "cpu resource utilization (percentage of request)", Ratio: &cpu, Replicas: asks(cpu), Counted: &fresh, SetAside: []view.SetAside{{
+			Pod: "web-7d4b9c-x2x8f", Why: "its last sample is 75 s old",
 		}}},
-		{Name: "requests_per_second", Ratio: &requests, Replicas: &three, Counted: 4},
+		{Name: "pods metric requests_per_second", Ratio: &requests, Replicas: asks(requests), Counted: &counted},
 	}
 	now := time.Now()
-	object.Forecast = &view.Forecast{
-		Mode: "Preview", Text: "the load at this time of the last 7 days", Until: now.Add(10 * time.Minute).UnixMilli(), Expected: 3.6,
-	}
-	object.Ahead = []view.Ahead{{At: now.Add(130 * time.Second).UnixMilli(), Replicas: 3, Limit: "ScaleDownStabilized"}}
+	object.Forecast = &view.Forecast{Mode: "Preview", Text: "played back, it avoids 14 pod-minutes of lacking capacity a day and wastes 9"}
 	object.Events = []view.Event{
-		{At: now.Add(-40 * time.Minute).UnixMilli(), Type: "Normal", Reason: "SuccessfulRescale", Count: 1,
-			Message: "New size: 6; reason: cpu resource utilization (percentage of request) above target"},
 		{At: now.Add(-22 * time.Minute).UnixMilli(), Type: "Warning", Reason: "FailedGetResourceMetric", Count: 3,
 			Message: "failed to get cpu utilization: did not receive metrics for targeted pods (pods might be unready)"},
 	}
 	object.Findings = &[]view.Finding{{
 		Rule: "readiness", Level: "warning", Title: "No readiness probe", Object: object.Row.Target, Field: "spec.template.spec.containers[main]",
-		Why:     "A pod without a readiness probe counts as ready before it serves.",
-		Remedy:  "Add a readiness probe to the container main.",
-		Command: "kubectl patch deployment web -n checkout --type merge --patch-file patch.yaml",
+		Why:    "A pod without a readiness probe counts as ready before it serves.",
+		Remedy: "Add a readiness probe to the container main.",
+		Command: `kubectl patch deployment web -n checkout --type=json -p '[{"op":"add","path":"/spec/template/spec/containers/0/readinessProbe",` +
+			`"value":{"httpGet":{"path":"/ready","port":8080}}}]'`,
 	}}
 }
 
-// played is the load of surge, with 70% as the target and with 50%.
+// played is a day's load with 70% as the target and with 50%, between 2 and 12 replicas.
 func played() *view.WhatIf {
 	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Minute)
 	answer := &view.WhatIf{
 		From: begin.UnixMilli(), StepMillis: 60_000,
-		AsIs:    view.Played{PodHours: 131.4, ShortPercent: 2.31, LongestShortSeconds: 95, Actions: 34},
-		Changed: view.Played{PodHours: 168.9, ShortPercent: 0.42, LongestShortSeconds: 40, Actions: 41},
-		Patch:   `[{"op":"add","path":"/spec/metrics/0/resource/target/averageUtilization","value":50}]`,
-		Notes:   []string{"A pod serves from 8 s after it is wanted: the median of the recorded times."},
+		Patch: `[{"op":"add","path":"/spec/metrics/0/resource/target/averageUtilization","value":50}]`,
+		Notes: []string{
+			"the load of HorizontalPodAutoscaler checkout/web of the last 24 h, in pods at the target, read from the controller",
+			"a pod serves 1.43 times as much with all that it requests as at the target of the object as it is",
+			"a pod is ready 8s after it has a place on a node", "Plimsoll's loop decides in both",
+		},
 	}
-	answer.Command = "kubectl patch hpa web -n checkout --type json -p '" + answer.Patch + "'"
+	answer.Command = "kubectl patch hpa web -n checkout --type=json -p '" + answer.Patch + "'"
 	for i := range 24 * 60 {
-		hour := float64(i) / 60
-		load := 5.5 - 3.5*math.Cos((hour-3)/24*2*math.Pi) + 0.5*math.Sin(float64(i)*0.9)*math.Sin(float64(i)*0.13)
-		asIs, changed := int32(math.Ceil(load)), int32(math.Ceil(load*7/5))
-		if i%60 < 20 && i > 20 {
-			asIs, changed = answer.AsIs.Desired[i-1-i%60], answer.Changed.Desired[i-1-i%60]
-		}
-		answer.Load = append(answer.Load, load)
-		answer.AsIs.Desired, answer.AsIs.Ready = append(answer.AsIs.Desired, asIs), append(answer.AsIs.Ready, asIs)
-		answer.Changed.Desired, answer.Changed.Ready = append(answer.Changed.Desired, changed), append(answer.Changed.Ready, changed)
+		answer.Load = append(answer.Load, dayLoad(i))
 	}
+	answer.AsIs, answer.Changed = follow(answer.Load, 1), follow(answer.Load, 1.4)
 	return answer
+}
+
+// dayLoad is quiet at night, and jumps at nine and at noon.
+func dayLoad(minute int) float64 {
+	load := 2.6 + 0.15*math.Sin(float64(minute)*0.9)
+	for _, jump := range []struct {
+		from, to int
+		pods     float64
+	}{{9 * 60, 20 * 60, 3.6}, {12 * 60, 14 * 60, 2.4}} {
+		if minute >= jump.from && minute < jump.to {
+			load += jump.pods
+		}
+	}
+	return load
+}
+
+// follow is what becomes of a load if its ceiling, times a factor, is wanted two minutes later, and lowered after five.
+func follow(load []float64, factor float64) (p view.Played) {
+	wanted, ready, short, longest, above := int32(2), int32(2), 0, 0, 0
+	run := 0
+	for i := range load {
+		highest := 0.0
+		for _, pods := range load[max(0, i-7):max(1, i-1)] {
+			highest = max(highest, pods)
+		}
+		next := min(12, max(2, int32(math.Ceil(factor*highest))))
+		if next != wanted {
+			p.Actions++
+		}
+		wanted, ready = next, wanted
+		p.Desired, p.Ready = append(p.Desired, wanted), append(p.Ready, ready)
+		p.PodHours += float64(ready) / 60
+		if load[i] > 1.1*float64(ready) {
+			above++
+		}
+		if run++; load[i] <= float64(ready)*100/targetPercent {
+			run = 0
+		} else {
+			short++
+		}
+		longest = max(longest, run)
+	}
+	share := 100 / float64(len(load))
+	p.AboveTargetPercent, p.ShortPercent, p.LongestShortSeconds = share*float64(above), share*float64(short), 60*float64(longest)
+	return p
 }
 
 // vertical is what is shown of a VerticalPodAutoscaler.
@@ -359,16 +439,16 @@ func vertical(row view.Row) *view.Object {
 	number := func(f float64) *float64 { return &f }
 	cpu := view.VerticalResource{
 		Name: "cpu", Target: number(0.35), Lower: number(0.22), Upper: number(0.61), Uncapped: number(0.35), Requests: []float64{0.5},
-		Percentiles: []view.Percentile{{Percent: 50, Value: 0.19}, {Percent: 90, Value: 0.31}, {Percent: 95, Value: 0.36}},
+		Percentiles: []view.Percentile{{Percent: 50, Value: 0.19}, {Percent: 90, Value: 0.305}, {Percent: 95, Value: 0.338}},
 	}
 	memory := view.VerticalResource{
-		Name: "memory", Target: number(410 << 20), Lower: number(350 << 20), Upper: number(730 << 20), Uncapped: number(380 << 20),
-		Requests: []float64{256 << 20}, Percentiles: []view.Percentile{{Percent: 50, Value: 300 << 20}, {Percent: 90, Value: 370 << 20}},
+		Name: "memory", Target: number(410 << 20), Lower: number(350 << 20), Upper: number(730 << 20), Uncapped: number(410 << 20),
+		Requests: []float64{256 << 20}, Percentiles: []view.Percentile{{Percent: 50, Value: 300 << 20}, {Percent: 90, Value: 357 << 20}},
 	}
 	bound, width := 0.0, 0.01
 	for range 28 {
 		middle := bound + width/2
-		cpu.Histogram = append(cpu.Histogram, view.Bar{From: bound, To: bound + width, Weight: bell(middle, 0.19, 0.08) * width})
+		cpu.Histogram = append(cpu.Histogram, view.Bar{From: bound, To: bound + width, Weight: bell(middle, 0.19, 0.09) * width})
 		memory.Histogram = append(memory.Histogram, view.Bar{
 			From: bound * 1.2e9, To: (bound + width) * 1.2e9, Weight: bell(middle*1.2, 0.315, 0.05) * width,
 		})

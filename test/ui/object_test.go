@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,15 +24,14 @@ import (
 // withSurge is a cluster of n autoscalers, one of which has scaled up and down within the last hour.
 func withSurge(n int) (*madeUp, view.Row) {
 	rows := rowsOf(n)
-	row := &rows[0]
 	least, most := int32(2), int32(12)
-	row.Min, row.Max = &least, &most
-	object := surge(*row)
-	row.Desired, row.Current = object.Row.Desired, object.Row.Current
+	rows[0].Min, rows[0].Max = &least, &most
+	object := surge(rows[0])
+	rows[0] = object.Row
 	vpa := rows[5]
 	return &madeUp{
-		rows: rows, revision: 1, objects: map[string]*view.Object{row.ID: object, vpa.ID: vertical(vpa)}, played: played(),
-	}, *row
+		rows: rows, revision: 1, objects: map[string]*view.Object{object.Row.ID: object, vpa.ID: vertical(vpa)}, played: played(),
+	}, object.Row
 }
 
 // showVertical opens the page of the VerticalPodAutoscaler.
@@ -65,11 +65,35 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("the request (-want +got):\n%s", diff)
 	}
 	cells := value[[]string](p, `[...document.querySelectorAll(".result .grid td")].map((cell) => cell.textContent)`)
-	if diff := cmp.Diff([]string{
-		"Cost, in pod-hours", "131", "169", "+37.5", "Time short of capacity", "2.31 %", "0.42 %", "−1.89 %",
-		"Longest time short of capacity", "95 s", "40 s", "−55 s", "Changes of the replica count", "34", "41", "+7",
-	}, cells); diff != "" {
+	var wanted []string
+	before, after := cluster.played.AsIs, cluster.played.Changed
+	for _, row := range []struct {
+		title, unit   string
+		before, after float64
+	}{
+		{"Cost, in pod-hours", "", before.PodHours, after.PodHours},
+		{"Time more than 10 % above the present target", " %", before.AboveTargetPercent, after.AboveTargetPercent},
+		{"Time with more load than the pods can serve", " %", before.ShortPercent, after.ShortPercent},
+		{"The longest such time", " s", before.LongestShortSeconds, after.LongestShortSeconds},
+		{"Changes of the replica count", "", float64(before.Actions), float64(after.Actions)},
+	} {
+		difference := "0"
+		if more := row.after - row.before; more != 0 {
+			difference = strings.Replace(threeDigits(more), "-", "−", 1) + row.unit
+			if more > 0 {
+				difference = "+" + difference
+			}
+		}
+		wanted = append(wanted, row.title, threeDigits(row.before)+row.unit, threeDigits(row.after)+row.unit, difference)
+	}
+	if diff := cmp.Diff(wanted, cells); diff != "" {
 		t.Errorf("the result (-want +got):\n%s", diff)
+	}
+	text := value[string](p, `document.querySelector(".result").innerText`)
+	for _, note := range cluster.played.Notes {
+		if !strings.Contains(text, note[1:]) {
+			t.Errorf("it does not say that %s", note)
+		}
 	}
 	if shown := value[string](p, `document.querySelector(".result pre").textContent`); shown != cluster.played.Command {
 		t.Errorf("the command is %q", shown)
@@ -82,6 +106,15 @@ func TestWhatIf(t *testing.T) {
 	p.do(chromedp.SendKeys(chromedp.CSS(".whatif input[min='1']"), "0"), chromedp.Click(chromedp.CSS("form.whatif button[type=submit]")))
 	p.waitFor("the error", `document.querySelector("#object p[role=status]").textContent.includes("spec.maxReplicas: 0 is less than 1")`)
 	p.takeRequestErrors()
+}
+
+// threeDigits is a number as the page writes it.
+func threeDigits(v float64) string {
+	if math.Abs(v) >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	return strconv.FormatFloat(short, 'f', -1, 64)
 }
 
 // TestVertical: the histogram has a bar for each bucket, and each line is at the place of its value.
@@ -114,7 +147,7 @@ func TestVertical(t *testing.T) {
 		}
 	}
 	text := value[string](p, `document.querySelector("#object").innerText`)
-	for _, part := range []string{"350m", "410Mi", "256Mi", "95% up to 360m", "blocked: the PodDisruptionBudget gateway allows no disruption", "9874 samples"} {
+	for _, part := range []string{"350m", "410Mi", "256Mi", "95% up to 338m", "blocked: the PodDisruptionBudget gateway allows no disruption", "9874 samples"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page lacks %q", part)
 		}
@@ -129,8 +162,8 @@ func TestDetails(t *testing.T) {
 	p.showObject(row.ID)
 	text := value[string](p, `document.querySelector("#object").innerText`)
 	for _, part := range []string{
-		"web-7d4b9c-x2x8f has been ready for less than 5 s", "requests_per_second", "FailedGetResourceMetric ×3", "No readiness probe",
-		"New size: 6; reason: cpu resource utilization (percentage of request) above target", "the load at this time of the last 7 days",
+		"web-7d4b9c-x2x8f its last sample is 75 s old", "requests_per_second", "FailedGetResourceMetric ×3", "No readiness probe",
+		"New size: 6; reason: CPU above target", "played back, it avoids 14 pod-minutes",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page lacks %q", part)
@@ -153,8 +186,10 @@ func TestScaleEvents(t *testing.T) {
 	}
 	for i, change := range history.Changes {
 		text := texts[len(texts)-1-i] // The latest is at the top.
-		for _, part := range []string{change.Time.Local().Format("15:04:05"), fmt.Sprintf("%d → %d", change.From, change.To), change.Limit} {
-			if !strings.Contains(text, part) && part != "None" {
+		for _, part := range []string{
+			change.Time.Local().Format("15:04:05"), fmt.Sprintf("%d → %d", change.From, change.To), fmt.Sprintf("load of %s pods", threeDigits(*change.Load)),
+		} {
+			if !strings.Contains(text, part) {
 				t.Errorf("the change at %s is listed as %q, without %q", change.Time, text, part)
 			}
 		}
@@ -340,7 +375,7 @@ func TestHostileTexts(t *testing.T) {
 	p.checkMarkup(37)
 	// What there is nothing of is an answer of the server's with its name in it.
 	value[string](p, "location.hash = "+quoted("#/object/VerticalPodAutoscaler/"+url.PathEscape(markup)+"/"+url.PathEscape(markup)))
-	p.waitFor("the error", `document.querySelector("#object .why").textContent.includes("no such autoscaler")`)
+	p.waitFor("the error", `document.querySelector("#object .answer").textContent.includes("no such autoscaler")`)
 	p.checkMarkup(1)
 	p.takeRequestErrors()
 }
@@ -474,6 +509,7 @@ func TestPictures(t *testing.T) {
 	cluster, row := withSurge(400)
 	p, _ := serve(t, cluster, chromedp.EmulateViewport(1280, 560))
 	p.waitForRows()
+	checkStates(t, cluster)
 	p.picture("ui-overview.png")
 	p.do(chromedp.EmulateViewport(1280, 800))
 	p.showObject(row.ID)

@@ -80,7 +80,7 @@ func (w *world) testWhatIf(t *testing.T) {
 	}
 	cells := value[[]string](p, `[...document.querySelectorAll(".result .grid td")].map((cell) => cell.textContent)`)
 	t.Logf("the result: %q", cells)
-	if len(cells) != 16 || cells[0] != "Cost, in pod-hours" || !strings.HasPrefix(cells[3], "+") {
+	if len(cells) != 20 || cells[0] != "Cost, in pod-hours" || !strings.HasPrefix(cells[3], "+") {
 		t.Error("half the target costs no more")
 	}
 	if got := w.dryRun(t, p, ".spec.metrics[0].resource.target.averageUtilization"); got != "25" {
@@ -183,7 +183,7 @@ func (w *world) testSchedule(t *testing.T) {
 	p := w.open(t)
 	p.showObject(view.IDOf(view.WLA, elsewhere, "checkout"))
 	p.waitFor("the count of the schedule", `[...document.querySelectorAll("#object .summary div")].some((e) => e.textContent === "Desired3")`)
-	text := value[string](p, `document.querySelector("#object").innerText`)
+	text := value[string](p, `document.querySelector("#object").textContent`)
 	for _, part := range []string{`schedule "office-hours"`, "WorkloadAutoscaler", "3 to 8"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page lacks %q", part)

@@ -52,18 +52,24 @@ func openReport(t *testing.T, object *view.Object, before ...step) (p *tab, addr
 	return p, address
 }
 
-// surgeWithGap has nothing recorded for ten minutes.
+// surgeWithGap has nothing recorded for ten minutes, in which the count did not change.
 func surgeWithGap() *view.Object {
 	cluster, row := withSurge(20)
 	object := cluster.objects[row.ID]
 	h := object.History
-	h.Points = append(h.Points[:40:40], h.Points[80:]...)
+	const from, to = 104, 144
+	h.Points = append(h.Points[:from:from], h.Points[to:]...)
+	for i := range h.Metrics {
+		loads := h.Metrics[i].Loads
+		h.Metrics[i].Loads = append(loads[:from:from], loads[to:]...)
+	}
 	return object
 }
 
 // TestReport: a report shows the plot, the changes, the time without data and the rest from the file alone.
 func TestReport(t *testing.T) {
 	object := surgeWithGap()
+	checkState(t, object)
 	p, _ := openReport(t, object)
 	p.waitFor("the plot", `document.querySelector(".chart canvas") !== null`)
 	if n := value[int](p, `document.querySelectorAll("button.mark").length`); n != len(object.History.Changes) || n == 0 {
@@ -72,7 +78,7 @@ func TestReport(t *testing.T) {
 	text := value[string](p, `document.body.innerText`)
 	for _, part := range []string{
 		"plimsoll v1.2.3", "kind-production", "read from the controller", "10 min", "everything: nothing was recorded", "UTC",
-		"web-7d4b9c-x2x8f has been ready for less than 5 s", "No readiness probe", "FailedGetResourceMetric ×3", "averageUtilization: 70",
+		"web-7d4b9c-x2x8f its last sample is 75 s old", "No readiness probe", "FailedGetResourceMetric ×3", "averageUtilization: 70",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the report lacks %q", part)
@@ -82,7 +88,7 @@ func TestReport(t *testing.T) {
 		t.Error("the report offers what needs a server")
 	}
 	p.do(chromedp.Click(chromedp.CSS("button.mark")), chromedp.Click(chromedp.CSS("details summary")))
-	p.waitFor("all points", fmt.Sprintf(`document.querySelectorAll("details tbody tr").length === %d`, len(object.History.Points)))
+	p.waitFor("all points", fmt.Sprintf(`document.querySelectorAll("details .numbers tbody tr").length === %d`, len(object.History.Points)))
 	if !value[bool](p, `document.querySelector("button.mark").ariaPressed === "true"`) {
 		t.Error("the change is not marked")
 	}
@@ -97,7 +103,7 @@ func TestReportWithoutHistory(t *testing.T) {
 	object := cluster.objects[row.ID]
 	object.History, object.Unrecorded = nil, "made up: nothing is recorded"
 	p, _ := openReport(t, object)
-	p.waitFor("the reason", `document.body.innerText.includes("Nothing to draw: made up: nothing is recorded")`)
+	p.waitFor("the reason", `document.body.innerText.includes("There is nothing to draw. Made up: nothing is recorded.")`)
 	if value[bool](p, `document.querySelector("canvas") !== null`) {
 		t.Error("there is a plot of nothing")
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	readcluster "github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -59,7 +62,9 @@ func (a *advice) Add(ctx context.Context, o *view.Object) {
 	known := a.of(ctx, o.Row.Namespace)
 	switch {
 	case !known.isRead:
-		o.Notes = append(o.Notes, view.Note{What: "Advice", Why: "the objects of the namespace are being read"})
+		o.Notes = append(o.Notes, view.Note{
+			What: "Advice", Why: "the objects of the namespace are being read", IsPending: true,
+		})
 		return
 	case known.err != nil:
 		o.Notes = append(o.Notes, view.Note{What: "Advice", Why: known.err.Error()})
@@ -67,7 +72,7 @@ func (a *advice) Add(ctx context.Context, o *view.Object) {
 	}
 	if n := len(known.skipped); n > 0 {
 		o.Notes = append(o.Notes, view.Note{What: "Advice", Why: fmt.Sprintf(
-			"%d rules are not checked here, %s because: %s; plimsoll advise lists all", n, known.skipped[0].Rule.Name,
+			"%d more rules of plimsoll advise could not be checked. %s: %s", n, known.skipped[0].Rule.Name,
 			known.skipped[0].Why)})
 	}
 	findings := []view.Finding{}
@@ -101,9 +106,26 @@ func findingOf(f *rules.Finding) view.Finding {
 		Field: f.Field.String(), Why: f.Why, Remedy: f.Remedy,
 	}
 	if f.Patch != nil {
-		out.Command, out.Patch = f.Patch.Command(), f.Patch.YAML()
+		out.Patch = f.Patch.YAML()
+		out.Command = pasteable(f.Patch.Command(), out.Patch)
 	}
 	return out
+}
+
+// pasteable is a command with the patch in it that it would read from a file; empty where it is about a file that only
+// the person has.
+func pasteable(command, patch string) string {
+	if strings.Contains(command, " MANIFEST ") {
+		return ""
+	}
+	if text, err := yaml.YAMLToJSON([]byte(patch)); err == nil {
+		command = strings.Replace(command, " --patch-file FILE", " -p "+output.ShellQuote(string(text)), 1)
+	}
+	if before, ok := strings.CutSuffix(command, " -f FILE"); ok {
+		// A line of YAML that is no more than EOF is indented.
+		command = before + " -f - <<'EOF'\n" + patch + "EOF"
+	}
+	return command
 }
 
 // of is what is known of a namespace. What is old is read again meanwhile.

@@ -204,7 +204,7 @@ func TestHalfOfTheRights(t *testing.T) {
 	})
 	o := reader.Overview(0)
 	for i, want := range []string{"workloadautoscalers.plimsoll.dev", "verticalpodautoscalers.autoscaling.k8s.io"} {
-		if why := o.Notes[i].Why; !strings.Contains(why, want) || !strings.Contains(why, "list") {
+		if why := o.Notes[i].Why; !strings.Contains(why, want) || !strings.Contains(why, "list") || o.Notes[i].IsPending {
 			t.Errorf("note %d: %q, want the right to list %s", i, why, want)
 		}
 	}
@@ -309,6 +309,11 @@ func TestObjectWithHalfOfTheRights(t *testing.T) {
 	})
 	if object.Findings != nil {
 		t.Errorf("findings %+v of objects that may not be read", *object.Findings)
+	}
+	await(t, "why there is no WorkloadAutoscaler", func() bool { return strings.Contains(noteOf(reader, view.WLA), "may not") })
+	_, err = reader.Object(t.Context(), view.WLA, "shop", "web", time.Hour)
+	if err == nil || errors.Is(err, server.ErrNotFound) || !strings.Contains(err.Error(), "you may not list workloadautoscalers") {
+		t.Errorf("%v, want that it may not be read", err)
 	}
 }
 

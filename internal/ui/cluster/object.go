@@ -27,7 +27,7 @@ const ahead = 4
 func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last time.Duration) (*view.Object, error) {
 	row, ok := r.rows.row(view.IDOf(kind, namespace, name))
 	if !ok {
-		return nil, server.ErrNotFound
+		return nil, r.missing(kind)
 	}
 	now := time.Now()
 	o := &view.Object{
@@ -75,11 +75,21 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	return o, nil
 }
 
+// missing is why there is no row: the objects of a kind may not be read, or not yet.
+func (r *Reader) missing(kind string) error {
+	for _, w := range r.watches {
+		if note, isOne := w.note(); isOne && w.kind == kind {
+			return fmt.Errorf("%s: %s", note.What, note.Why)
+		}
+	}
+	return server.ErrNotFound
+}
+
 // addAge says that a part is old.
 func addAge(o *view.Object, what string, at time.Time) {
 	if time.Since(at) > partIsNew {
 		why := "it is as of " + at.Format(time.TimeOnly) + ", and is being read"
-		o.Notes = append(o.Notes, view.Note{What: what, Why: why})
+		o.Notes = append(o.Notes, view.Note{What: what, Why: why, IsPending: true})
 	}
 }
 

@@ -49,7 +49,7 @@ func (w *watched) note() (view.Note, bool) {
 	case w.err == nil && isRead, w.err != nil && apierrors.IsNotFound(w.err) && !isRead:
 		return view.Note{}, false
 	case w.err == nil:
-		return view.Note{What: w.kind + "s", Why: "they are being read"}, true
+		return view.Note{What: w.kind + "s", Why: "they are being read", IsPending: true}, true
 	}
 	why := apierror.Request{Verb: w.verb, Resource: w.resource, Namespace: w.namespace}.Sentence(w.err).Error()
 	if isRead {

@@ -19,12 +19,12 @@ func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation, from time.T
 	}
 	if f := trace.Forecast; f != nil {
 		o.Forecast = &view.Forecast{
-			Mode: f.Mode, Text: f.Message, Expected: f.ExpectedPods, Replicas: f.Replicas,
+			Mode: f.Mode, Text: f.Message, Replicas: f.Replicas,
 			Until: trace.Time.Add(time.Duration(f.HorizonSeconds * float64(time.Second))).UnixMilli(),
 		}
 		// Of another metric or target nothing was learnt yet, whatever the state has.
 		if f.LearntHours >= f.NeededHours {
-			o.Forecast.Curve = curveOf(e, until)
+			o.Forecast.Expected, o.Forecast.Curve = &f.ExpectedPods, curveOf(e, until)
 		}
 	}
 	for _, b := range boundsOver(&e.Policy, from, until) {

@@ -91,7 +91,7 @@ func TestTimeAxis(t *testing.T) {
 	}, o.Bounds); diff != "" {
 		t.Error(diff)
 	}
-	if o.Forecast == nil || len(o.Forecast.Curve) < 115 {
+	if o.Forecast == nil || len(o.Forecast.Curve) < 115 || o.Forecast.Expected == nil {
 		t.Fatalf("forecast %+v", o.Forecast)
 	}
 	for _, x := range o.Forecast.Curve {
@@ -110,9 +110,9 @@ func TestTimeAxis(t *testing.T) {
 	}
 }
 
-// TestNothingIsExpectedYet: while a forecast learns there is no curve.
+// TestNothingIsExpectedYet: while a forecast learns there is neither a curve nor a number.
 func TestNothingIsExpectedYet(t *testing.T) {
-	if o := objectOf(t, 1); o.Forecast == nil || o.Forecast.Curve != nil {
+	if o := objectOf(t, 1); o.Forecast == nil || o.Forecast.Curve != nil || o.Forecast.Expected != nil {
 		t.Errorf("%+v", o.Forecast)
 	}
 }

@@ -19,6 +19,8 @@ type Config struct {
 	Object *view.Object
 	// From and To is the time that was asked about, Made when the report is made.
 	From, To, Made time.Time
+	// FitsRecord has the time begin with what is recorded of it.
+	FitsRecord bool
 	// Program is the name and the version of what makes the report.
 	Program string
 	// Cluster is the name of the kubeconfig's context; empty if none is used.
@@ -50,6 +52,9 @@ func New(c *Config) *Report {
 		From: c.From.UTC(), To: c.To.UTC(), Gaps: []Gap{}, Object: c.Object,
 	}
 	if h := c.Object.History; h != nil {
+		if c.FitsRecord && len(h.Points) > 0 && h.Points[0].Time.After(r.From) {
+			r.From, h.From = h.Points[0].Time, h.Points[0].Time
+		}
 		source := sourceOf(h)
 		r.Source = source.Text(c.Made)
 		r.Gaps = gapsOf(h)

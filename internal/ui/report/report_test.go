@@ -197,6 +197,21 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestFitsRecord: a report about no certain time begins with what is recorded.
+func TestFitsRecord(t *testing.T) {
+	load, count := 2.0, int32(3)
+	for fits, want := range map[bool]time.Time{true: after(50), false: begin} {
+		h := &loadreport.Output{From: begin, To: after(60), ResolutionSeconds: 60}
+		for minute := 50; minute < 60; minute++ {
+			h.Points = append(h.Points, loadreport.OutputPoint{Time: after(minute), Load: &load, Wanted: &count, Ready: &count})
+		}
+		r := New(&Config{Object: &view.Object{History: h}, From: begin, To: after(60), FitsRecord: fits})
+		if !r.From.Equal(want) || (len(r.Gaps) == 0) != fits {
+			t.Errorf("fits the record: %t: from %s, without data %+v", fits, r.From, r.Gaps)
+		}
+	}
+}
+
 // TestSecrets: what has the form of a secret, or is one, is in no text.
 func TestSecrets(t *testing.T) {
 	object := &view.Object{

@@ -99,7 +99,8 @@ func answer(w http.ResponseWriter, r *http.Request, value any, err error) {
 	case errors.Is(err, ErrNotFound):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case errors.Is(err, ErrInvalid):
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		// The person has not made a request, but filled in a form.
+		http.Error(w, strings.TrimPrefix(err.Error(), ErrInvalid.Error()+": "), http.StatusBadRequest)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	default:

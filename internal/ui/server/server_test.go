@@ -286,6 +286,8 @@ func TestWhatIf(t *testing.T) {
 		r.Header.Set("Content-Type", tt.kind)
 		if status, _, body := answerOf(t, client, r); status != tt.want {
 			t.Errorf("%s: %d %q, want %d", name, status, body, tt.want)
+		} else if name == "nothing to play" && body != "of no use\n" {
+			t.Errorf("what is said of a form is %q", body)
 		}
 	}
 	if source.asked == nil || source.asked.Changes.MaxReplicas == nil || *source.asked.Changes.MaxReplicas != 9 {

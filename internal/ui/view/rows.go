@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
@@ -43,12 +45,12 @@ func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (row Row) {
 	if len(conditions) == 0 {
 		return row
 	}
-	row.setCounts(conditions, hpa.Status.DesiredReplicas, hpa.Status.CurrentReplicas)
-	row.Load = loadOf(hpa.Spec.Metrics, hpa.Status.CurrentMetrics)
-	row.Limit = limitOf(conditions)
 	if at := hpa.Status.LastScaleTime; at != nil {
 		row.Scaled = at.UnixMilli()
 	}
+	row.setCounts(conditions, hpa.Status.DesiredReplicas, hpa.Status.CurrentReplicas)
+	row.Load = loadOf(hpa.Spec.Metrics, hpa.Status.CurrentMetrics)
+	row.Limit = limitOf(conditions)
 	return row
 }
 
@@ -71,6 +73,9 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	if len(status.Conditions) == 0 {
 		return row
 	}
+	if at := status.LastScaleTime; at != nil {
+		row.Scaled = at.UnixMilli()
+	}
 	row.setCounts(conditionsOf(status.Conditions), status.DesiredReplicas, status.CurrentReplicas)
 	if row.Load = loadOfWLA(wla); row.Load == nil && status.Summary != nil && status.Summary.Metrics != "" {
 		row.Load = &Load{Text: status.Summary.Metrics}
@@ -78,20 +83,22 @@ func OfWLA(wla *plimsollv1alpha1.WorkloadAutoscaler) (row Row) {
 	if l := status.Limit; l != nil {
 		row.Limit = &Limit{Name: l.Name, Says: l.Message}
 	}
-	if at := status.LastScaleTime; at != nil {
-		row.Scaled = at.UnixMilli()
-	}
 	return row
 }
 
-// setCounts sets the replica counts of a status. Those of a target whose scale could never be read are 0 in it, and not
-// known.
+// setCounts sets the replica counts of a status that are known. In a status, 0 is also what was never set: both counts
+// of a target whose scale could never be read, and the desired one beside running pods until a first count is computed.
 func (r *Row) setCounts(conditions []condition, desired, current int32) {
 	isUnread := slices.ContainsFunc(conditions, func(c condition) bool {
 		return c.kind == "AbleToScale" && c.status == string(corev1.ConditionFalse) && c.reason == "FailedGetScale"
 	})
-	if !isUnread || desired != 0 || current != 0 {
-		r.Desired, r.Current = &desired, &current
+	if isUnread && desired == 0 && current == 0 {
+		return
+	}
+	r.Current = &current
+	mayBeZero := current == 0 || ptr.Deref(r.Min, 1) == 0 && r.Scaled != 0
+	if desired != 0 || mayBeZero {
+		r.Desired = &desired
 	}
 }
 
@@ -186,6 +193,18 @@ var (
 // noStatus is said of an object without conditions.
 const noStatus = "no controller has written a status"
 
+// boilerplate is how upstream's messages begin that name what failed behind it.
+var boilerplate = regexp.MustCompile(`^the (?:HPA|WorkloadAutoscaler)(?: controller)? was unable to ` +
+	`(?:compute the replica count|get the target's current scale): `)
+
+// plain is a condition's message in a few words: a table has room for no more.
+func plain(message string) string {
+	if strings.HasPrefix(message, behavior.TooManyReplicas.Message()) {
+		return "maxReplicas is reached, and the load asks for more"
+	}
+	return boilerplate.ReplaceAllString(message, "")
+}
+
 // healthOf is the worst that the rules find, with the message of its condition.
 func healthOf(conditions []condition, rules []rule) (health Health, says string) {
 	if len(conditions) == 0 {
@@ -194,7 +213,7 @@ func healthOf(conditions []condition, rules []rule) (health Health, says string)
 	for _, r := range rules {
 		for _, c := range conditions {
 			if c.kind == r.kind && c.status == r.status && !slices.Contains(r.unless, c.reason) {
-				return r.health, cmp.Or(c.message, c.reason)
+				return r.health, cmp.Or(plain(c.message), c.reason)
 			}
 		}
 	}

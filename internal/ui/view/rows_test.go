@@ -67,6 +67,51 @@ func TestUnreadCounts(t *testing.T) {
 	}
 }
 
+// TestUnsetCounts: a status has 0 where a count was never set. Pods that run beside it say so, unless the HPA may scale to
+// zero and has scaled.
+func TestUnsetCounts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		min              *int32
+		desired, current int32
+		hasScaled, want  bool
+	}{
+		"computed":                 {desired: 3, current: 3, want: true},
+		"not yet computed":         {desired: 0, current: 3},
+		"may be zero, not yet":     {min: ptr.To[int32](0), desired: 0, current: 3},
+		"on its way to zero":       {min: ptr.To[int32](0), desired: 0, current: 3, hasScaled: true, want: true},
+		"scaled to zero by hand":   {desired: 0, current: 0, want: true},
+		"a minimum, and scaled":    {desired: 0, current: 2, hasScaled: true},
+		"scaled to zero by itself": {min: ptr.To[int32](0), desired: 0, current: 0, hasScaled: true, want: true},
+	} {
+		hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+		hpa.Spec.MinReplicas = tt.min
+		hpa.Status.DesiredReplicas, hpa.Status.CurrentReplicas = tt.desired, tt.current
+		hpa.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
+			hpaCondition("AbleToScale", "True", "SucceededGetScale"), hpaCondition("ScalingActive", "False", "FailedGetResourceMetric")}
+		if tt.hasScaled {
+			hpa.Status.LastScaleTime = ptr.To(metav1.Now())
+		}
+		if row := OfHPA(hpa); (row.Desired != nil) != tt.want || row.Current == nil || *row.Current != tt.current {
+			t.Errorf("%s: desired %v, current %v", name, row.Desired, row.Current)
+		}
+	}
+}
+
+// TestPlainMessages: a table has no room for what each of upstream's messages begins with.
+func TestPlainMessages(t *testing.T) {
+	for message, want := range map[string]string{
+		"the HPA was unable to compute the replica count: failed to get cpu utilization": "failed to get cpu utilization",
+		"the WorkloadAutoscaler was unable to compute the replica count: no samples":     "no samples",
+		"the HPA controller was unable to get the target's current scale: not found":     "not found",
+		"the desired replica count is more than the maximum replica count":               "maxReplicas is reached, and the load asks for more",
+		"the HPA target's scale is missing a selector":                                   "the HPA target's scale is missing a selector",
+	} {
+		if got := plain(message); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}
+
 // TestOtherKinds: a WorkloadAutoscaler has the limits that are in force, a VPA its mode.
 func TestOtherKinds(t *testing.T) {
 	wla := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}

@@ -31,6 +31,8 @@ type Overview struct {
 type Note struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
+	// IsPending says that it is being read.
+	IsPending bool `json:"pending,omitempty"`
 }
 
 // Health is how well an autoscaler does, by its conditions.
@@ -55,7 +57,7 @@ type Row struct {
 	Target string `json:"target"`
 	Min    *int32 `json:"min,omitempty"`
 	Max    *int32 `json:"max,omitempty"`
-	// Desired is the count that was last decided, Current the one that the target had then.
+	// Desired is the count that was last decided, Current the one that the target had then; absent where none was.
 	Desired *int32 `json:"desired,omitempty"`
 	Current *int32 `json:"current,omitempty"`
 	// Ready is how many pods of the target are ready; absent where that is not known.
@@ -103,6 +105,8 @@ type Count struct {
 type Object struct {
 	Row Row   `json:"row"`
 	Now int64 `json:"now"`
+	// Summary is the decision in one sentence; absent where there is none.
+	Summary string `json:"summary,omitempty"`
 	// Lines are what plimsoll explain prints; Unexplained is why there are none.
 	Lines       []Line `json:"lines"`
 	Unexplained string `json:"unexplained,omitempty"`
@@ -174,9 +178,9 @@ type Forecast struct {
 	Mode string `json:"mode"`
 	// Text is the reason of the forecast, as plimsoll explain prints it.
 	Text string `json:"text"`
-	// Until is up to when Expected is the most load, in pods at the target.
-	Until    int64   `json:"until"`
-	Expected float64 `json:"expected"`
+	// Until is up to when Expected is the most load, in pods at the target; absent while the forecast learns.
+	Until    int64    `json:"until"`
+	Expected *float64 `json:"expected,omitempty"`
 	// Replicas is what the forecast proposes, 0 if it proposes nothing.
 	Replicas int32 `json:"replicas"`
 	// Curve is what is expected of each minute up to the end of the time axis; absent where that is not known.
@@ -211,7 +215,8 @@ type Finding struct {
 	Field  string `json:"field,omitempty"`
 	Why    string `json:"why"`
 	Remedy string `json:"remedy,omitempty"`
-	// Command applies the patch that mends it; empty where there is none. Patch is that patch as YAML.
+	// Command mends it as it is; empty where it is no object of the cluster that is to be changed. Patch is the same as
+	// YAML; empty where there is none.
 	Command string `json:"command,omitempty"`
 	Patch   string `json:"patch,omitempty"`
 }
@@ -323,8 +328,10 @@ type Played struct {
 	Desired []int32 `json:"desired"`
 	Ready   []int32 `json:"ready"`
 	// PodHours is the cost in pod-hours. ShortPercent is the part of the time, 0 to 100, in which the load was more than
-	// the ready pods serve with all that they request; LongestShortSeconds the longest such time.
+	// the ready pods serve with all that they request; LongestShortSeconds the longest such time. AboveTargetPercent is
+	// the part in which it was more than a tenth above what they serve at the target of the object as it is.
 	PodHours            float64 `json:"podHours"`
+	AboveTargetPercent  float64 `json:"aboveTargetPercent"`
 	ShortPercent        float64 `json:"shortPercent"`
 	LongestShortSeconds float64 `json:"longestShortSeconds"`
 	// Actions are changes of the wanted count.

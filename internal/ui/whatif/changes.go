@@ -61,6 +61,11 @@ func (c *change) assignment() (manifest.Assignment, error) {
 	return manifest.Assignment{Path: path.String(), Value: string(text)}, nil
 }
 
+func isNothing(c *view.Changes) bool {
+	return c.MinReplicas == nil && c.MaxReplicas == nil && len(c.Targets) == 0 &&
+		strings.TrimSpace(c.Behavior+c.Schedules) == ""
+}
+
 // changesOf are the fields that are asked to be changed of an object.
 func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]change, error) {
 	var all []change
@@ -92,9 +97,6 @@ func changesOf(autoscaler observehorizontal.Autoscaler, asked *view.Changes) ([]
 			return nil, invalid("%s: %v", field, err)
 		}
 		all = append(all, change{path: []string{"spec", field}, value: value})
-	}
-	if len(all) == 0 {
-		return nil, invalid("nothing is changed")
 	}
 	slices.SortStableFunc(all, func(a, b change) int { return slices.Compare(a.path, b.path) })
 	return all, nil

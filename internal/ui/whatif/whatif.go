@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
@@ -24,6 +25,11 @@ const (
 	// shortestLast is the shortest time that is worth a simulation.
 	shortestLast = time.Minute
 	defaultLast  = 24 * time.Hour
+	// tolerance is how far above its target a metric is without a scale-up, by default.
+	tolerance = 0.1
+	// nothingChanged is said of a form that was not filled in, or with what is there already.
+	nothingChanged = "Nothing was changed: every field is empty or has the present value. Fill in another value, " +
+		"such as a lower target."
 )
 
 // Play plays what is asked for. An InvalidError is about the request.
@@ -38,6 +44,9 @@ func Play(
 		key.Kind = observe.WorkloadAutoscaler
 	default:
 		return nil, invalid("kind: %q, want %s or %s", asked.Kind, view.HPA, view.WLA)
+	}
+	if isNothing(&asked.Changes) {
+		return nil, invalid(nothingChanged)
 	}
 	last := defaultLast
 	if asked.LastSeconds != 0 {
@@ -69,6 +78,9 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 	if err != nil {
 		return nil, err
 	}
+	if isSame(&settings[0], &settings[1]) {
+		return nil, invalid(nothingChanged)
+	}
 	scene, err := sceneOf(object, settings)
 	if err != nil {
 		return nil, err
@@ -84,12 +96,28 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 	result := &view.WhatIf{
 		From: scene.Start.UnixMilli(), StepMillis: runs[0].Series.Step.Milliseconds(),
 		AsIs: playedOf(runs[0]), Changed: playedOf(runs[1]), Patch: patch, Command: command,
-		Notes: append(slices.Clone(object.Notes), "both are played with Plimsoll's loop"),
+		Notes: slices.Concat(object.Notes, assumptions(scene)),
 	}
 	for i := range runs[0].Series.Points {
 		result.Load = append(result.Load, runs[0].Series.Points[i].Load)
 	}
 	return result, nil
+}
+
+// assumptions are what else the result rests on.
+func assumptions(scene *simulate.Scene) []string {
+	pod := &scene.Workload
+	return []string{
+		fmt.Sprintf("a pod serves %.3g times as much with all that it requests as at the target of the object as it is",
+			scene.PodCapacity),
+		fmt.Sprintf("a pod is ready %v after it has a place on a node", pod.StartAfter+pod.ReadyAfter),
+		"Plimsoll's loop decides in both",
+	}
+}
+
+// isSame reports whether two settings play the same.
+func isSame(a, b *simulate.Setting) bool {
+	return equality.Semantic.DeepEqual(a.HPA, b.HPA) && equality.Semantic.DeepEqual(a.Workload, b.Workload)
 }
 
 // settingsOf are the object as it is and the changed one.
@@ -145,9 +173,14 @@ func playedOf(run *simulate.Run) view.Played {
 		PodHours: run.Score.PodHours, ShortPercent: run.Score.ShortPercent,
 		LongestShortSeconds: run.Score.LongestShortSeconds, Actions: run.Score.Actions,
 	}
+	above := 0.0
 	for i := range run.Series.Points {
 		point := &run.Series.Points[i]
+		if point.Load > float64(point.Ready)*(1+tolerance) {
+			above++
+		}
 		p.Desired, p.Ready = append(p.Desired, int32(point.Wanted)), append(p.Ready, int32(point.Ready))
 	}
+	p.AboveTargetPercent = 100 * above / max(1, float64(len(run.Series.Points)))
 	return p
 }

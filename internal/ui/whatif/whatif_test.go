@@ -139,6 +139,23 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// TestWhatSavingsCost: beside fewer pod-hours stands how long the load is above the target, and what that assumes.
+func TestWhatSavingsCost(t *testing.T) {
+	bounded, err := Play(t.Context(), cluster(t), asked(view.Changes{MaxReplicas: ptr.To[int32](4)}), nil, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bounded.Changed.AboveTargetPercent < 40 || bounded.AsIs.AboveTargetPercent > 10 {
+		t.Errorf("above the target %v %% as it is, %v %% with maxReplicas 4 for half an hour of a load of 9",
+			bounded.AsIs.AboveTargetPercent, bounded.Changed.AboveTargetPercent)
+	}
+	for _, want := range []string{"1.43 times as much", "is ready 7s after", "Plimsoll's loop decides in both"} {
+		if !strings.Contains(strings.Join(bounded.Notes, "\n"), want) {
+			t.Errorf("the notes lack %q: %q", want, bounded.Notes)
+		}
+	}
+}
+
 // TestInvalid: what cannot be played is the request's fault, and said.
 func TestInvalid(t *testing.T) {
 	reader := cluster(t)
@@ -146,10 +163,13 @@ func TestInvalid(t *testing.T) {
 		request *view.WhatIfRequest
 		want    string
 	}{
-		"nothing":          {asked(view.Changes{}), "nothing is changed"},
+		"nothing":     {asked(view.Changes{}), "Nothing was changed"},
+		"only blanks": {asked(view.Changes{Behavior: " \n"}), "Nothing was changed"},
+		"what there is": {asked(view.Changes{MinReplicas: ptr.To[int32](2), Targets: []view.TargetChange{
+			{Metric: 0, Value: "70%"}, {Metric: 1, Value: "0.1k"}}}), "Nothing was changed"},
 		"a VPA":            {&view.WhatIfRequest{Kind: view.VPA, Namespace: "shop", Name: "web"}, "kind"},
-		"too short":        {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1}, "lastSeconds"},
-		"too long":         {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1 << 60}, "lastSeconds"},
+		"too short":        {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1, Changes: view.Changes{MinReplicas: ptr.To[int32](3)}}, "lastSeconds"},
+		"too long":         {&view.WhatIfRequest{Kind: view.HPA, Namespace: "shop", Name: "web", LastSeconds: 1 << 60, Changes: view.Changes{MinReplicas: ptr.To[int32](3)}}, "lastSeconds"},
 		"no such metric":   {asked(view.Changes{Targets: []view.TargetChange{{Metric: 2, Value: "50"}}}), "no metric 2"},
 		"a metric below 0": {asked(view.Changes{Targets: []view.TargetChange{{Metric: -1, Value: "50"}}}), "no metric -1"},
 		"no percentage":    {asked(view.Changes{Targets: []view.TargetChange{{Metric: 0, Value: "half"}}}), "percentage"},

@@ -38,7 +38,7 @@ of your credentials and no address of the API server.
 The exit status is 0 if the file was written, 1 if the object could not be read, 2 if the command
 line is invalid.`
 
-const reportExample = `  # The last 24 hours of web
+const reportExample = `  # What is recorded of the last 24 hours of web
   plimsoll report hpa/web -n shop > web.html
 
   # Two hours of yesterday
@@ -53,10 +53,12 @@ const reportExample = `  # The last 24 hours of web
 type options struct {
 	output       string
 	last, period time.Duration
-	until        string
-	finder       leader.Finder
-	kube         *genericclioptions.ConfigFlags
-	program      string
+	// isAsked says that the length was asked for.
+	isAsked bool
+	until   string
+	finder  leader.Finder
+	kube    *genericclioptions.ConfigFlags
+	program string
 	// secrets are those of the command line.
 	secrets       []string
 	out, progress io.Writer
@@ -79,13 +81,14 @@ func Command(version string) *cobra.Command {
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.out, o.progress = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			o.secrets = usage.Secrets(cmd)
+			o.secrets, o.isAsked = usage.Secrets(cmd), cmd.Flags().Changed("last")
 			return o.run(cmd.Context(), args, time.Now())
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.output, "output", "o", outputHTML, "html: a page in one file; json: the same data for programs")
-	fs.DurationVar(&o.last, "last", 24*time.Hour, "the length of the reported time, up to --until")
+	fs.DurationVar(&o.last, "last", 24*time.Hour,
+		"the length of the reported time, up to --until; without it, what is recorded of 24 hours")
 	fs.StringVar(&o.until, "until", "", "the end of the reported time, such as 2026-03-02T16:00:00Z; without it, now")
 	fs.DurationVar(&o.period, "sync-period", 15*time.Second,
 		"how often the controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
@@ -190,7 +193,8 @@ func (o *options) read(ctx context.Context, object observe.Key, to time.Time) (*
 		return nil, complete.Similar(ctx, config, err)
 	}
 	return report.New(&report.Config{
-		Object: found, From: from, To: to, Made: time.Now(), Program: o.program, Cluster: flags.Context(o.kube),
+		Object: found, From: from, To: to, FitsRecord: !o.isAsked, Made: time.Now(), Program: o.program,
+		Cluster: flags.Context(o.kube),
 		Secrets: append(o.secrets, config.BearerToken, config.Password),
 	}), nil
 }

@@ -139,6 +139,24 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestDefaultTime: without a length, the report has what is recorded; with one, that length.
+func TestDefaultTime(t *testing.T) {
+	server := serve(t, true)
+	for args, want := range map[string]time.Duration{"": time.Hour, "--last=24h": 24 * time.Hour} {
+		stdout, _, err := run(t, server.URL, append(strings.Fields(args), "hpa/web", "-n", "shop", "-o", "json")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got report.Report
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		if lasts := got.To.Sub(got.From); lasts < want-2*time.Minute || lasts > want+2*time.Minute {
+			t.Errorf("%s: a report about %v, want %v", args, lasts, want)
+		}
+	}
+}
+
 // TestNoHistory: without a history there is a report, and a note on it that is not in the file's way.
 func TestNoHistory(t *testing.T) {
 	stdout, stderr, err := run(t, serve(t, false).URL, "hpa/web", "-n", "shop")

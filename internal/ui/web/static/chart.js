@@ -29,7 +29,7 @@ export class Chart {
     this.changes = changes;
     this.chosen = chosen;
     this.answer = answer;
-    if (parts.times.length === 0) {
+    if (parts.counts.times.length === 0) {
       this.clear();
       return;
     }
@@ -154,22 +154,24 @@ export class Chart {
 
 // tablesOf are columns with times of their own, and the lines that they become: what was, the bounds, what comes if the
 // load stays, what is expected.
-function tablesOf({ times, desired, ready, readyName, loads, loadNames, isOfPods }, { row, now, until, bounds, ahead, forecast }) {
-  const from = times[0], seen = now / 1000;
+function tablesOf({ counts, readyName, loads, loadNames, isOfPods }, { row, now, until, bounds, ahead, forecast }) {
+  const from = Math.min(counts.times[0], loads.times[0]), seen = now / 1000;
   const to = Math.min((until || now) / 1000, seen + Math.max(30, (seen - from) / 3));
   const isSoon = (one) => one.at / 1000 > seen && one.at / 1000 <= to;
   const within = (bounds ?? []).filter((bound, i) => bound.at / 1000 < to && (bounds[i + 1]?.at ?? Infinity) / 1000 > from);
-  if (within.length === 0 && row.max !== undefined) within.push({ at: from * 1000, min: row.min ?? 0, max: row.max });
+  if (within.length === 0 && row.max !== undefined) within.push({ at: from * 1000, min: row.min ?? null, max: row.max });
   const next = row.desired === undefined || !ahead || to <= seen ? [] : [{ at: now, replicas: row.desired }, ...ahead.filter(isSoon)];
   const curve = (forecast?.curve ?? []).filter(isSoon);
   // The last of them holds up to the end.
   const upToEnd = (list, at) => [...list.map(at), ...(list.length ? [to] : [])];
   const values = (list, name) => [...list.map((one) => one[name]), ...(list.length ? [list.at(-1)[name]] : [])];
-  const points = { show: times.length < 3 };
+  const points = { show: counts.times.length < 3 };
   const bound = { isStepped: true, color: "bound", dash: [6, 4], width: 1 };
   return [
-    { columns: [times, desired, ready, ...loads], lines: [
+    { columns: [counts.times, counts.desired, counts.ready], lines: [
       { label: "desired", color: "desired", isStepped: true, points }, { label: readyName, color: "ready", isStepped: true, points },
+    ] },
+    { columns: [loads.times, ...loads.values], lines: [
       ...loadNames.map((label, i) => ({ label, color: loadColors[i % loadColors.length], scale: isOfPods ? "y" : "ratio", width: 1.5, dash: dashes[Math.trunc(i / loadColors.length) % dashes.length], points })),
     ] },
     { columns: [upToEnd(within, ({ at }) => Math.max(from, at / 1000)), values(within, "min"), values(within, "max")], lines: [{ label: "minReplicas", ...bound }, { label: mostLabel, ...bound }] },

@@ -38,6 +38,11 @@ export function time(at) {
   return !withDay && date.format(moment) === date.format(new Date()) ? text : `${day.format(moment)} ${text}`;
 }
 
+// changeTime is when a count changed; where only its minute is known, by when.
+export function changeTime({ at, isExact }) {
+  return isExact ? time(at) : `by ${minute.format(new Date(at))}`;
+}
+
 export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

@@ -1,9 +1,10 @@
-import { element, color, number, showTimesIn, time, tzDate } from "./dom.js";
+import { changeTime, element, color, number, showTimesIn, time, tzDate } from "./dom.js";
 import { Chart } from "./chart.js";
-import { grid } from "./details.js";
+import { grid, sentence } from "./details.js";
 import { changesOf } from "./series.js";
 import { ObjectPage } from "./object.js";
 import { followTheme, setTheme } from "./theme.js";
+import { limitWords } from "./words.js";
 
 const missing = {
   All: "everything: nothing was recorded", Load: "the load", Counts: "the replica counts", LoadAndCounts: "the load and the replica counts",
@@ -87,7 +88,7 @@ class ReportPage extends ObjectPage {
     this.chart = new ReportChart("Load and replicas over time; the tables below say the same", report);
     this.back.remove();
     this.facts = element("dl", { class: "summary" });
-    this.title.after(this.facts, element("p", { class: "soft" }, "As it was when this report was made:"));
+    this.answered.after(this.facts, element("p", { class: "soft" }, "As it was when this report was made:"));
     this.changesPlace = element("div");
     this.gapsPlace = element("div");
     this.points = element("details", { ontoggle: () => this.fillPoints() }, element("summary", {}, "All points, as a table"));
@@ -113,7 +114,7 @@ class ReportPage extends ObjectPage {
     if (!this.answer || this.past.hidden) return;
     this.recorded.hidden = !this.answer.history;
     if (!this.answer.history) {
-      this.noHistory.textContent = `Nothing to draw: ${this.answer.unrecorded ?? "nothing is recorded of this time"}`;
+      this.noHistory.textContent = `There is nothing to draw. ${sentence(this.answer.unrecorded ?? "Nothing is recorded of this time")}`;
       return;
     }
     this.changes = changesOf(this.answer);
@@ -125,10 +126,9 @@ class ReportPage extends ObjectPage {
   // showEvents has the changes in the order of the time axis, with the numbers that they have there.
   showEvents() {
     if (this.changes.length === 0) {
-      this.changesPlace.replaceChildren(element("p", { class: "soft" }, "None in this time."));
+      this.changesPlace.replaceChildren(element("p", { class: "soft" }, "The count did not change in this time."));
       return;
     }
-    const { changes } = this.answer.history;
     const choose = (change) => () => {
       this.chosen = change.at === this.chosen ? undefined : change.at;
       for (const button of this.changesPlace.querySelectorAll("button")) button.setAttribute("aria-pressed", String(Number(button.dataset.at) === this.chosen));
@@ -136,8 +136,8 @@ class ReportPage extends ObjectPage {
     };
     this.changesPlace.replaceChildren(grid("Changes of the desired count", ["No.", "Time", "Desired", "Ready", "Why"], this.changes.map((change, i) => [
       element("button", { type: "button", class: "mark", "data-at": change.at, "aria-pressed": String(change.at === this.chosen), "aria-label": `Change ${i + 1}: mark it in the plot`, onclick: choose(change) }, String(i + 1)),
-      numeral(time(change.at)), numeral(`${change.from} → ${change.to}`), numeral(String(changes[i]?.ready ?? "–")), change.why,
-    ])));
+      numeral(changeTime(change)), numeral(`${change.from} → ${change.to}`), numeral(number(change.ready)), change.why,
+    ]), "of-events"));
   }
 
   showGaps(gaps) {
@@ -155,12 +155,12 @@ class ReportPage extends ObjectPage {
 
   // fillPoints makes the table of all points when it is opened: it is long.
   fillPoints() {
-    this.points.querySelector("div")?.remove();
+    this.points.querySelector("table")?.remove();
     const { history } = this.answer ?? {};
     if (!this.points.open || !history) return;
-    this.points.append(grid("All points", ["Time", "Load, in pods at the target", "Desired", "Ready", "Limited by"], history.points.map((point) => [
-      numeral(time(Date.parse(point.time))), numeral(number(point.load)), numeral(String(point.wanted ?? "–")), numeral(String(point.ready ?? "–")), point.limit,
-    ])));
+    this.points.append(grid("All points", ["Begin", "Load, in pods at the target", "Desired", "Ready", "Limit at the end"], history.points.map((point) => [
+      numeral(time(Date.parse(point.time))), numeral(number(point.load)), numeral(number(point.wanted)), numeral(number(point.ready)), limitWords(point.limit) || "–",
+    ]), "numbers"));
   }
 }
 

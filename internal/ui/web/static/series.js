@@ -1,73 +1,94 @@
 import { number } from "./dom.js";
+import { limitWords, metricWords, reasonWords } from "./words.js";
 
 // How much longer than its resolution a point of the history holds at the end, in seconds: the next one may be late.
 const late = 30;
 
-// series is what was of an object: counts and loads with null where nothing is known.
+// series is what was of an object, with null where nothing is known: the counts and the loads have times of their own.
 export function series(answer) {
   return answer.history?.points?.length ? recorded(answer) : watched(answer);
 }
 
-// recorded is the history that the controller keeps.
-function recorded({ history, now }) {
-  const all = { times: [], desired: [], ready: [], readyName: "ready", isOfPods: true };
-  const metrics = history.metrics ?? [];
-  all.loadNames = metrics.length > 0 ? metrics.map(({ name }) => `load by ${name}`) : ["load, in pods"];
-  all.loads = all.loadNames.map(() => []);
-  const add = (at, point, i) => {
-    all.times.push(at);
-    all.desired.push(point?.wanted ?? null);
-    all.ready.push(point?.ready ?? null);
-    all.loads.forEach((load, k) => load.push((metrics.length > 0 ? metrics[k].loads[i] : point?.load) ?? null));
+// recorded is the history that the controller keeps. A point's load is the mean of its time, and is drawn in its middle;
+// its counts are those of its end, unless a change is known more exactly.
+function recorded(answer) {
+  const { history, now } = answer;
+  const metrics = history.metrics ?? [], step = history.resolutionSeconds, seen = now / 1000;
+  const names = metrics.length > 0 ? metrics.map(({ name }) => `load by ${metricWords(name)}`) : ["load, in pods"];
+  const counts = new Map(), loads = { times: [], values: names.map(() => []) };
+  const addLoads = (at, point, i) => {
+    loads.times.push(at);
+    loads.values.forEach((values, k) => values.push((metrics.length > 0 ? metrics[k].loads[i] : point?.load) ?? null));
   };
-  const step = history.resolutionSeconds;
+  const begins = history.points.map((point) => Date.parse(point.time) / 1000);
+  for (const { at, to, ready } of changesOf(answer)) counts.set(at / 1000, { desired: to, ready });
   history.points.forEach((point, i) => {
-    const at = Date.parse(point.time) / 1000;
-    if (i > 0 && at > all.times.at(-1) + 1.5 * step) add(all.times.at(-1) + step);
-    add(at, point, i);
+    const begin = begins[i], end = Math.max(begin, Math.min(begin + step, seen)), last = begins[i - 1] + step;
+    if (begin > last + step / 2) {
+      addLoads(last);
+      counts.set(last + Math.min(late, (begin - last) / 2), {});
+    }
+    addLoads((begin + end) / 2, point, i);
+    counts.set(end, { desired: point.wanted, ready: point.ready });
   });
   // The last point holds up to now, unless nothing was recorded for longer than that.
-  const last = all.times.at(-1), i = history.points.length - 1;
-  if (now / 1000 > last) add(Math.min(now / 1000, last + step + late), history.points[i], i);
-  return all;
+  const i = begins.length - 1, end = Math.min(seen, begins[i] + step + late);
+  if (end > loads.times.at(-1)) addLoads(end, history.points[i], i);
+  if (!counts.has(end)) counts.set(end, { desired: history.points[i].wanted, ready: history.points[i].ready });
+  const times = [...counts.keys()].sort((a, b) => a - b);
+  const named = (name) => times.map((at) => counts.get(at)[name] ?? null);
+  return { counts: { times, desired: named("desired"), ready: named("ready") }, readyName: "ready", loads, loadNames: names, isOfPods: true };
 }
 
 // watched is what this page's server has seen of the object's status.
 function watched({ row, now }) {
-  const counts = row.counts ?? [];
-  const value = (name) => [...counts.map((count) => count[name] ?? null), ...(counts.length ? [counts.at(-1)[name] ?? null] : [])];
+  const seen = row.counts ?? [];
+  const value = (name) => [...seen.map((count) => count[name] ?? null), ...(seen.length ? [seen.at(-1)[name] ?? null] : [])];
+  const times = [...seen.map((count) => count.at / 1000), ...(seen.length ? [now / 1000] : [])];
   return {
-    times: [...counts.map((count) => count.at / 1000), ...(counts.length ? [now / 1000] : [])],
-    desired: value("desired"), ready: value("current"), readyName: "current", loads: [value("ratio")], loadNames: ["load, of the target"], isOfPods: false,
+    counts: { times, desired: value("desired"), ready: value("current") }, readyName: "current",
+    loads: { times, values: [value("ratio")] }, loadNames: ["load, of the target"], isOfPods: false,
   };
 }
 
 // changesOf are the changes of the desired count, oldest first, each with its reason.
 export function changesOf(answer) {
   const { history, row, events } = answer;
-  if (history?.points?.length) {
-    return history.changes.map((change) => {
-      const at = Date.parse(change.time);
-      return { at, from: change.from, to: change.to, why: [reason(events, at, change), change.load === undefined ? "" : `load of ${number(change.load)} pods`, change.limit === "None" ? "" : change.limit].filter(Boolean).join(", ") };
-    });
-  }
+  if (history?.points?.length) return history.changes.map((change) => recordedChange(events, change));
   const counts = row.counts ?? [];
-  return counts.slice(1).flatMap((count, i) => (count.desired === counts[i].desired ? [] : [{
-    at: count.at, from: counts[i].desired, to: count.desired,
-    why: [reason(events, count.at, { to: count.desired, withinSeconds: 1 }), count.ratio === undefined ? "" : `load of ${number(count.ratio)} of the target`].filter(Boolean).join(", "),
-  }]));
+  return counts.slice(1).flatMap((count, i) => (count.desired === counts[i].desired ? [] : [
+    described({ at: count.at, from: counts[i].desired, to: count.desired, isExact: true },
+      eventOf(events, count.at, { to: count.desired, withinSeconds: 1 })?.text, count.ratio === undefined ? undefined : `load at ${number(100 * count.ratio)} % of the target`),
+  ]));
+}
+
+// recordedChange is at the time of its event where the history knows no more than in which minute it was, and else at the
+// end of that minute.
+function recordedChange(events, change) {
+  const begin = Date.parse(change.time), isExact = change.withinSeconds <= 1;
+  const event = eventOf(events, begin, change);
+  const at = isExact ? begin : Math.min(Math.max(event?.at ?? Infinity, begin), begin + change.withinSeconds * 1000);
+  return described({ at, from: change.from, to: change.to, ready: change.ready, isExact: isExact || event !== undefined },
+    event?.text, change.load === undefined ? undefined : `load of ${number(change.load)} pods`, limitWords(change.limit));
+}
+
+// described has the reason of a change, what else is known of it, and both as one text.
+function described(change, reason, load, limit) {
+  const why = reason ? reasonWords(reason) : change.to > change.from ? "Scaled up" : "Scaled down";
+  const rest = [load ?? "load not known", limit].filter(Boolean).join(", ");
+  return { ...change, reason: why, rest, why: `${why}, ${rest}` };
 }
 
 // slack is how far the times of an event and of a change may be apart: events have seconds, and may be written late.
 const slack = 5000;
 
-// reason is that of the event about a change, which is nearest to it.
-function reason(events, at, { to, withinSeconds }) {
+// eventOf is the event about a change, which is nearest to it.
+function eventOf(events, at, { to, withinSeconds }) {
   let best;
   for (const event of events ?? []) {
     const said = event.reason === "SuccessfulRescale" && /^New size: (\d+); reason: (.*)$/.exec(event.message);
     const away = Math.abs(event.at - at);
-    if (said && Number(said[1]) === to && away <= withinSeconds * 1000 + slack && (!best || away < best.away)) best = { away, text: said[2] };
+    if (said && Number(said[1]) === to && away <= withinSeconds * 1000 + slack && (!best || away < best.away)) best = { away, at: event.at, text: said[2] };
   }
-  return best?.text;
+  return best;
 }

@@ -1,5 +1,6 @@
 import { element, time, timeTicks, whole, number, color } from "./dom.js";
-import { copyable, grid, section } from "./details.js";
+import { copyable, grid, section, sentence } from "./details.js";
+import { metricWords } from "./words.js";
 
 const lasts = [[3600, "1 h"], [21600, "6 h"], [86400, "24 h"], [604800, "7 days"], [1209600, "14 days"]];
 const height = 260;
@@ -20,7 +21,7 @@ export class WhatIf {
     this.more = element("details", {}, element("summary", {}, "Behavior and schedules"), this.behavior.label, this.schedules.label);
     const form = element("form", { class: "whatif", onsubmit: (event) => { event.preventDefault(); this.play(); } },
       this.min.label, this.max.label, this.targets, element("label", {}, element("span", {}, "Load of the last"), this.last), this.more, this.button);
-    this.place.append(element("p", { class: "soft why" }, "Plays the recorded load with the present settings and with yours. Empty fields keep their value. Nothing changes in the cluster."),
+    this.place.append(element("p", { class: "soft why" }, "Plays the recorded load twice in a simulator: with the present settings and with yours. Empty fields keep their value. Nothing changes in the cluster."),
       form, this.state, this.result);
     new ResizeObserver(() => this.plot?.setSize({ width: this.chart.clientWidth, height })).observe(this.result);
   }
@@ -50,7 +51,7 @@ export class WhatIf {
     const names = JSON.stringify(metrics.map(({ name }) => name));
     if (this.metrics === names) return;
     this.metrics = names;
-    this.fields = metrics.map(({ name }) => field(`Target of ${name}`, { type: "text", placeholder: "as it is" }));
+    this.fields = metrics.map(({ name }) => field(`Target of ${metricWords(name)}`, { type: "text", placeholder: "as it is" }));
     this.targets.replaceChildren(...this.fields.map(({ label }) => label));
   }
 
@@ -71,6 +72,7 @@ export class WhatIf {
   async play() {
     const object = this.object;
     this.button.disabled = true;
+    this.clear();
     this.state.textContent = "The simulator plays the load…";
     try {
       const answer = await fetch("api/whatif", {
@@ -96,13 +98,14 @@ export class WhatIf {
     this.answer = answer;
     this.chart = element("div", { class: "chart" });
     const measures = [
-      ["Cost, in pod-hours", "podHours", ""], ["Time short of capacity", "shortPercent", " %"], ["Longest time short of capacity", "longestShortSeconds", " s"], ["Changes of the replica count", "actions", ""],
+      ["Cost, in pod-hours", "podHours", ""], ["Time more than 10 % above the present target", "aboveTargetPercent", " %"],
+      ["Time with more load than the pods can serve", "shortPercent", " %"], ["The longest such time", "longestShortSeconds", " s"], ["Changes of the replica count", "actions", ""],
     ];
     const cell = (text) => element("span", { class: "num" }, text);
     this.result.append(grid("Result", ["Measure", "As it is", "With the changes", "Difference"], measures.map(([title, name, unit]) => {
       const before = answer.asIs[name], after = answer.changed[name], more = after - before;
       return [title, cell(number(before) + unit), cell(number(after) + unit), cell(more === 0 ? "0" : `${more > 0 ? "+" : "−"}${number(Math.abs(more))}${unit}`)];
-    })), this.chart, answer.notes.length > 0 ? element("ul", { class: "soft why" }, ...answer.notes.map((note) => element("li", {}, note))) : "",
+    }), "numbers"), this.chart, element("h4", {}, "What this assumes"), element("ul", { class: "soft why" }, ...answer.notes.map((note) => element("li", {}, sentence(note)))),
     element("h4", {}, "The command that makes this change"), copyable(answer.command, "Command"));
     this.draw();
   }

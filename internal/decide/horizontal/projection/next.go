@@ -21,17 +21,22 @@ type Change struct {
 
 // NextChange is the change that follows a decision that metrics made. The state is the settled one after it; it is only
 // read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing is
-// found where the count stays, or where what is proposed depends on the clock: during a surge, with a forecast, and if a
-// schedule, a fallback or the cooldown is due before.
+// found where the count stays, or where what is proposed depends on the clock: during a surge or while one is doubted,
+// with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule, a fallback or the
+// cooldown is due before.
 func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
-	isConstant := d.Proposed.Source != proposal.Surge && d.ForecastReplicas == 0
-	if d.Branch != horizontal.BranchMetrics || !isConstant {
+	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
+	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
 		return Change{}, false
 	}
+	w := newWalk(p, s, d, 0)
+	w.mayLower = d.Proposed.MayLower
 	if d.IsLoweringHeld {
-		next, found = Change{After: s.LoweringAt.Add(trigger.LoweringPeriod), Replicas: d.Limited.Replicas}, true
+		next.After = s.LoweringAt.Add(trigger.LoweringPeriod)
+		next.Replicas, _ = w.after(next.After, max(0, d.Proposed.Replicas))
+		found = next.Replicas < d.Desired
 	} else {
-		next, found = newWalk(p, s, d, 0).next(d)
+		next, found = w.next(max(0, d.Proposed.Replicas))
 	}
 	if due := dueAt(d); found && !due.IsZero() && !due.After(next.After) {
 		return Change{}, false
@@ -54,18 +59,36 @@ func dueAt(d *horizontal.Decision) (first time.Time) {
 }
 
 // next looks for the first moment after which the same proposal leads to another count.
-func (w *walk) next(d *horizontal.Decision) (next Change, found bool) {
-	w.mayLower = d.Proposed.MayLower
-	before := w.current
+func (w *walk) next(proposed int32) (next Change, found bool) {
 	for _, at := range w.moments() {
-		// Some windows end with the moment, and some after it.
-		then := *w
-		then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)
-		if then.decide(max(0, d.Proposed.Replicas)); then.current != before {
-			return Change{After: at, Replicas: then.current}, true
+		if then, _ := w.after(at, proposed); then != w.current {
+			return Change{After: at, Replicas: then}, true
 		}
 	}
 	return Change{}, false
+}
+
+// lower looks for the first moment after which the count falls if nothing is proposed any more.
+func (w *walk) lower() *Step {
+	w.mayLower = true
+	var delayedBy *Limits
+	for _, at := range w.moments() {
+		then, limits := w.after(at, 0)
+		if then < w.current {
+			return &Step{At: at, Replicas: then, Stabilized: limits.Stabilized, Limited: limits.Limited, DelayedBy: delayedBy}
+		}
+		delayedBy = &limits
+	}
+	return nil
+}
+
+// after is the count that a proposal leads to right after a moment, and what limits it. Some windows end with their last
+// moment, and others after it.
+func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
+	then := *w
+	then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)
+	limits := then.decide(proposed)
+	return then.current, limits
 }
 
 // moments are the decision's own time, and those at which something remembered no longer counts.
@@ -74,11 +97,10 @@ func (w *walk) moments() []time.Time {
 	all := []time.Time{w.now}
 	if b := w.limits.Behavior; b != nil {
 		up, down = b.Up.Stabilization, b.Down.Stabilization
-		for _, changes := range []history.Changes{w.state.ScaleUps, w.state.ScaleDowns} {
-			for _, change := range changes {
-				for _, policy := range slices.Concat(b.Up.Policies, b.Down.Policies) {
-					all = append(all, change.Time.Add(policy.Period))
-				}
+		policies := slices.Concat(b.Up.Policies, b.Down.Policies)
+		for _, change := range slices.Concat(w.state.ScaleUps, w.state.ScaleDowns) {
+			for _, policy := range policies {
+				all = append(all, change.Time.Add(policy.Period))
 			}
 		}
 	}

@@ -17,27 +17,58 @@ func (w *writer) ofMetrics() string {
 	case projection.ActiveMetric:
 		w.name(projection.ActiveMetric)
 		return w.metricName(w.index) + " is active, which needs a replica"
-	case projection.Tolerance:
-		return w.tolerated()
-	case projection.AssumedValues, projection.FewerPods, projection.MorePods, projection.NoReadyPods:
-		return w.ofPods(winner)
+	case projection.Tolerance, projection.AssumedValues, projection.FewerPods, projection.MorePods, projection.NoReadyPods:
+		return w.limitedMetric(winner)
 	}
 	return w.because(winner)
 }
 
-// tolerated is of a value near its target. Where the tolerance changes nothing it is not named.
-func (w *writer) tolerated() string {
-	r := &w.Metrics[w.index]
-	without := arithmetic.Saturate.Ceil32(r.Ratio * float64(w.Current))
-	if r.Ratio == 1 || without == w.Current {
-		return w.valueOf(w.index) + w.takes(r)
+// limitedMetric is of a metric that asks for another count than its value alone would. Where the count would be the same
+// without the limit, the limit is not named.
+func (w *writer) limitedMetric(winner proposal.Proposal) string {
+	if w.limit == projection.Tolerance {
+		w.index = w.nearest(w.index)
 	}
+	r, value := &w.Metrics[w.index], w.valueOf(w.index)
+	exact := arithmetic.Saturate.Ceil32(r.Ratio * float64(w.Current))
+	switch {
+	case w.limit != projection.Tolerance && (winner.Source != proposal.Metric || winner.Index != w.index):
+		w.name(w.limit)
+		return w.because(winner) + "; " + value + ", but " + w.ofPods(w.limit, r) + w.ifTheSame(r)
+	case w.Tolerance.Within(r.Ratio) && r.Ratio != 1 && exact != w.Current:
+		return w.tolerated(r)
+	case projection.Plain(w.Decision, r) == r.Replicas:
+		return value + w.takes(r)
+	}
+	w.name(w.limit)
+	return value + ", but " + w.ofPods(w.limit, r) + w.ifTheSame(r)
+}
+
+// nearest is the metric that is the most above its target, of those within the tolerance that keep the count.
+func (w *writer) nearest(i int) int {
+	for k := range w.Metrics {
+		r := &w.Metrics[k]
+		isKeeping := r.Verdict == metric.WithinTolerance || r.Verdict == metric.DirectionKept
+		if isKeeping && r.Ratio > w.Metrics[i].Ratio && w.Tolerance.Within(r.Ratio) {
+			i = k
+		}
+	}
+	return i
+}
+
+// tolerated is of a value near its target.
+func (w *writer) tolerated(r *metric.Result) string {
 	w.name(projection.Tolerance)
 	tolerance := w.Tolerance.Up
 	if r.Ratio < 1 {
 		tolerance = w.Tolerance.Down
 	}
-	return fmt.Sprintf("%s, within the tolerance of %s", w.valueOf(w.index), percent(tolerance))
+	text := fmt.Sprintf("%s, within the tolerance of %s", w.valueOf(w.index), percent(tolerance))
+	if behind := w.behindTolerance(r); behind != projection.None {
+		w.name(behind)
+		text += ", and " + w.ofPods(behind, r)
+	}
+	return text
 }
 
 // takes is ", which takes 3 pods" of a value that is not the target itself.
@@ -48,24 +79,27 @@ func (w *writer) takes(r *metric.Result) string {
 	return fmt.Sprintf(", which takes %s", podsText(w.Current))
 }
 
-// ofPods is of a metric that would ask for another count if other pods counted.
-func (w *writer) ofPods(winner proposal.Proposal) string {
-	w.name(w.limit)
-	r := &w.Metrics[w.index]
-	value := w.valueOf(w.index)
-	if isOther := winner.Source != proposal.Metric || winner.Index != w.index; isOther {
-		value = w.because(winner) + "; " + value
-	}
-	switch n := &r.Counts; w.limit {
+// ofPods is why a metric's ratio does not count for all replicas.
+func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
+	switch n := &r.Counts; limit {
 	case projection.NoReadyPods:
-		return value + ", but no pod is ready"
+		return "no pod is ready"
 	case projection.AssumedValues:
-		return value + ", but " + w.assumed(r)
+		return w.assumed(r)
 	case projection.MorePods:
-		return fmt.Sprintf("%s, but of %s for %d replicas", value, podsText(int32(n.Pods())), w.Current)
+		return thereAre(n.Pods()) + fmt.Sprintf(" for %d replicas", w.Current)
 	default:
-		return value + ", but " + w.fewer(r)
+		return w.fewer(r)
 	}
+}
+
+// ifTheSame is what the metric would ask for if all replicas counted.
+func (w *writer) ifTheSame(r *metric.Result) string {
+	plain := projection.Plain(w.Decision, r)
+	if plain == r.Replicas || plain <= 0 || w.limit == projection.MorePods || w.limit == projection.NoReadyPods {
+		return ""
+	}
+	return fmt.Sprintf("; if all %d use the same, it asks for %d", w.Current, plain)
 }
 
 // assumed names the pods for which values are assumed.
@@ -83,11 +117,7 @@ func (w *writer) assumed(r *metric.Result) string {
 	if text == "" {
 		text = "new pods have their part of the load for a moment only"
 	}
-	plain := projection.Plain(w.Decision, r)
-	if plain == r.Replicas || plain <= 0 {
-		return text
-	}
-	return fmt.Sprintf("%s; if all use the same, it asks for %d", text, plain)
+	return text
 }
 
 // fewer is why fewer pods count than there are replicas.
@@ -97,7 +127,7 @@ func (w *writer) fewer(r *metric.Result) string {
 	}
 	counted, existing := r.Counts.Counted+r.Counts.Unsampled, r.Counts.Pods()
 	if existing < int(w.Current) {
-		return fmt.Sprintf("of %d replicas there are %s", w.Current, podsText(int32(existing)))
+		return thereAre(existing) + fmt.Sprintf(" for %d replicas", w.Current)
 	}
 	return fmt.Sprintf("only %d of %d replicas count", counted, w.Current)
 }
@@ -144,7 +174,7 @@ func (w *writer) byMetric(p proposal.Proposal) string {
 func (w *writer) byFallback(p proposal.Proposal) string {
 	text := w.metricName(p.Index) + " cannot be read"
 	for _, f := range w.Fallbacks.Active {
-		if f.Metric == p.Index && w.State != nil {
+		if f.Metric == p.Index && !w.IsHistoryUnknown {
 			text += " since " + w.clock(f.Since)
 		}
 	}

@@ -10,13 +10,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // Input is what a sentence is made of. Without one of the others the sentence leaves out what follows from it.
 type Input struct {
 	Decision *horizontal.Decision
-	// State is the settled one after the decision; nil where the history is not known. It is only read.
+	// State is the settled one after the decision. It is only read.
 	State *horizontal.State
+	// IsHistoryUnknown says that the decision was made without knowing what came before it.
+	IsHistoryUnknown bool
 	// Pods are the observation's, for their names.
 	Pods []metric.Pod
 	// WriteError is why the replica count could not be written; empty if it was, or was not to be.
@@ -35,15 +38,39 @@ type Sentence struct {
 
 // Of is the decision in one sentence.
 func Of(in Input) Sentence {
-	w := writer{Input: in, Decision: in.Decision}
-	w.limit, w.index = projection.Binding(in.Decision)
+	w := writerOf(in)
 	if w.mayAnnounce() {
 		if next, found := projection.NextChange(w.Policy, w.State, w.Decision); found {
 			w.next = &next
 		}
 	}
-	text := oneLine(w.text())
-	return Sentence{Text: strings.TrimRight(text, ". ") + ".", Limits: w.named, Next: w.announced}
+	return Sentence{Text: sentenceOf(w.text() + w.contested()), Limits: w.named, Next: w.announced}
+}
+
+// contested says that another writer sets the count too.
+func (w *writer) contested() string {
+	if w.State == nil || !w.State.Overrides.IsContested(w.At, trigger.LoweringPeriod) {
+		return ""
+	}
+	return "; another writer sets the replica count too"
+}
+
+// Between is the sentence of a decision without its history, with which it may come to least or to most replicas.
+func Between(in Input, least, most int32) string {
+	w := writerOf(in)
+	return sentenceOf(fmt.Sprintf("Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s",
+		least, most, w.why()))
+}
+
+// sentenceOf has the text with one full stop, and without line breaks, which the messages of servers may have.
+func sentenceOf(text string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ". ") + "."
+}
+
+func writerOf(in Input) writer {
+	w := writer{Input: in, Decision: in.Decision}
+	w.limit, w.index = projection.Binding(in.Decision)
+	return w
 }
 
 // writer writes the sentence about a decision.
@@ -57,6 +84,8 @@ type writer struct {
 	// named and announced are what the sentence has so far.
 	named     []projection.Limit
 	announced *projection.Change
+	// isUntilSaid says that it has the end of the schedule that a bound is of.
+	isUntilSaid bool
 }
 
 // mayAnnounce reports whether what follows can be known: the history is, and the count is written.

@@ -29,9 +29,12 @@ func (w *writer) why() string {
 	case projection.MinReplicas, projection.ScheduleMin:
 		return w.limitedByMin()
 	case projection.MaxReplicas, projection.ScheduleMax:
-		return w.maxText() + "; " + w.asks()
+		return w.atMax()
 	case projection.ScaleUpRate, projection.ScaleDownRate:
-		return w.limitedByRate(w.limit == projection.ScaleUpRate)
+		if w.Stabilized.IsDisabled {
+			return w.stabilized()
+		}
+		return w.limitedByRate(w.limit, w.Limited.RateLimit)
 	case projection.Stabilization:
 		return w.stabilized()
 	case projection.SyncPeriod:
@@ -43,7 +46,10 @@ func (w *writer) why() string {
 		return w.asks() + ", and from 0 the first replica comes at once, the others as scaleUp permits"
 	case projection.Inactive:
 		w.name(projection.Inactive)
-		return "no metric is active"
+		if w.Desired < w.Current {
+			return "no metric has been active for the cooldown period"
+		}
+		return "no metric is active, and a replica comes once one is"
 	}
 	return w.ofMetrics()
 }
@@ -65,8 +71,9 @@ func (w *writer) failed() string {
 	if w.Proposed.Source != proposal.None && w.Proposed.Replicas < w.Current {
 		text = fmt.Sprintf("%s, but nothing is scaled down while %s", w.asks(), text)
 	}
-	if at := w.Fallbacks.Due; !at.IsZero() && w.State != nil {
-		text += fmt.Sprintf("; if that stays so, its fallback begins at %s", w.clock(at))
+	if at, i := w.Fallbacks.Due, w.Fallbacks.DueMetric; !at.IsZero() && !w.IsHistoryUnknown {
+		text += fmt.Sprintf("; if %s still cannot be read at %s, its fallback asks for %d", w.metricName(i), w.clock(at),
+			w.Policy.Metrics[i].Fallback.ReplicasAt(w.Current))
 	}
 	return text
 }
@@ -126,13 +133,17 @@ func (w *writer) changedAt() string {
 // outOfRange is of a count that minReplicas or maxReplicas changes whatever the metrics are.
 func (w *writer) outOfRange() string {
 	w.name(w.limit)
+	text := w.maxText()
 	switch {
 	case w.Branch == horizontal.BranchBelowMin:
-		return w.minText()
+		text = w.minText()
 	case w.limit == projection.ScaleDownRate:
-		return fmt.Sprintf("%s, and scaleDown policies permit no faster way", w.maxText())
+		text += fmt.Sprintf(", and the policies of scaleDown permit %d now", w.Limited.Replicas)
 	}
-	return w.maxText()
+	if w.Proposed.Source == proposal.None {
+		return text
+	}
+	return text + "; " + w.asks()
 }
 
 // minText is "minReplicas is 3", with the schedule that it is of.
@@ -148,12 +159,39 @@ func (w *writer) maxText() string {
 
 func (w *writer) limitedByMin() string {
 	w.name(w.limit)
-	return w.minText() + ", and " + w.asks()
+	text := w.minText()
+	if w.isAtRate() && !w.RaisedToMin {
+		w.name(projection.ScaleDownRate)
+		text += ", which is as far as the policies of scaleDown permit"
+	}
+	return text + ", and " + w.demand()
 }
+
+// demand is what is asked for, with what the windows make of it.
+func (w *writer) demand() string {
+	if w.Stabilized.Reason == behavior.ReadyForNewScale {
+		return w.asks()
+	}
+	return w.asks() + "; " + w.window()
+}
+
+// isAtRate reports whether the policies permit no more than the least or most replicas either.
+func (w *writer) isAtRate() bool { return w.Limited.Rated && w.Limited.RateLimit == w.Limited.Replicas }
 
 // isLimitedByMax reports whether more is asked for than max.
 func (w *writer) isLimitedByMax() bool {
 	return w.Branch == horizontal.BranchMetrics && !w.IsLoweringHeld && w.Limited.Reason == behavior.TooManyReplicas
+}
+
+// atMax is of a count that is not carried out.
+func (w *writer) atMax() string {
+	w.name(w.limit)
+	text := w.maxText()
+	if w.isAtRate() {
+		w.name(projection.ScaleUpRate)
+		text += ", which is as far as it may grow at once"
+	}
+	return text + ", and " + w.demand()
 }
 
 // limitedByMax is "Asks for 14, limited to 10 by maxReplicas since …: 40 % more load than 10 pods take".
@@ -165,13 +203,13 @@ func (w *writer) limitedByMax() string {
 		text = fmt.Sprintf("Scales from %d to %d, limited by maxReplicas%s", w.Current, w.Desired,
 			ofSchedule(w.Schedules.MaxBy))
 	}
-	if w.Limited.Rated && w.Limited.RateLimit == w.Limited.Replicas {
+	if w.isAtRate() {
 		w.name(projection.ScaleUpRate)
-		text += " and by the scaleUp policies"
+		text += " and by how fast it may grow"
 	}
 	text += w.scheduledUntil(w.Schedules.MaxBy)
 	if w.Rescale {
-		text += fmt.Sprintf(": %s", w.asks())
+		text += ": " + w.demand()
 	}
 	if s := w.State; s != nil && !w.Rescale && !s.Count.ChangedAt.IsZero() && s.Count.Replicas == w.Desired {
 		text += fmt.Sprintf(" (%d since %s)", w.Desired, w.clock(s.Count.ChangedAt))
@@ -181,21 +219,25 @@ func (w *writer) limitedByMax() string {
 
 // excess is how much more load there is than the pods take; empty if that is not known.
 func (w *writer) excess() string {
-	pods := float64(w.Desired)
-	if !w.Load.IsKnown || !(w.Load.Pods > pods) || w.Desired <= 0 {
-		return ""
-	}
-	most := ""
+	const many = 2
+	pods, least := float64(w.Desired), ""
 	if w.Load.IsCapped {
-		most = "at least "
+		least = "at least "
 	}
-	return fmt.Sprintf("; %s%s more load than %s take at the target", most, percent(w.Load.Pods/pods-1), podsText(w.Desired))
+	switch times := w.Load.Pods / pods; {
+	case !w.Load.IsKnown || !(w.Load.Pods > pods) || w.Desired <= 0:
+		return ""
+	case times < many:
+		return fmt.Sprintf("; %s%s more load than %s take at the target", least, percent(times-1), podsText(w.Desired))
+	default:
+		return fmt.Sprintf("; %s%.1f times the load that %s take at the target", least, times, podsText(w.Desired))
+	}
 }
 
 // limitedByRate is of a count that may not change as fast as it would.
-func (w *writer) limitedByRate(up bool) string {
-	w.name(w.limit)
-	rules, b := "scaleDown", w.Policy.Behavior
+func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
+	w.name(limit)
+	up, rules, b := limit == projection.ScaleUpRate, "scaleDown", w.Policy.Behavior
 	if up {
 		rules = "scaleUp"
 	}
@@ -203,11 +245,13 @@ func (w *writer) limitedByRate(up bool) string {
 	case b != nil && b.Rules(up).Select == behavior.SelectDisabled:
 		return fmt.Sprintf("%s, but selectPolicy of %s is Disabled", w.asks(), rules)
 	case w.Limited.IsDoublingHeld:
-		return w.asks() + ", but no value is newer than the last scale-up, and the count doubles once on each"
+		return w.asks() + ", but the count doubles once on each value, and there is none since the last scale-up"
 	case b == nil:
-		return w.asks() + ", and without behavior a decision doubles the count at most"
+		return w.demand() + ", and without behavior a decision doubles the count at most"
+	case w.limit == limit:
+		return fmt.Sprintf("%s, but the policies of %s permit %d", w.demand(), rules, permits)
 	}
-	return fmt.Sprintf("%s, but the policies of %s permit %d", w.asks(), rules, w.Limited.RateLimit)
+	return fmt.Sprintf("%s, but the policies of %s permit %d", w.asks(), rules, permits)
 }
 
 // held is of a count that an earlier recommendation keeps as it is: "Held at 8 until 23:02:24, then 5: …".
@@ -222,28 +266,36 @@ func (w *writer) held() string {
 // stabilized is which earlier recommendation counts, and for how long. Another limit behind it comes first: it lasts.
 func (w *writer) stabilized() string {
 	w.name(projection.Stabilization)
-	window := w.window()
-	switch behind := w.behind(); behind {
-	case projection.None:
-		return w.asks() + ", but " + window
-	case projection.MinReplicas, projection.ScheduleMin:
-		w.name(behind)
-		return w.minText() + ", and " + window + "; " + w.asks()
-	case projection.Cooldown:
-		return w.cooldown() + ", and " + window
-	case projection.MaxReplicas, projection.ScheduleMax:
-		w.name(behind)
-		return w.maxText() + ", and " + window + "; " + w.asks()
-	default:
-		return w.limitedByRate(behind == projection.ScaleUpRate) + ", and " + window
+	window, text := w.window(), ""
+	behind, permits := w.behind()
+	for _, limit := range behind {
+		if text != "" {
+			text += "; "
+		}
+		switch limit {
+		case projection.Cooldown:
+			text += w.cooldown()
+		case projection.ScaleUpRate, projection.ScaleDownRate:
+			text += w.limitedByRate(limit, permits)
+		case projection.MinReplicas, projection.ScheduleMin:
+			w.name(limit)
+			text += w.minText() + ", and " + w.asks()
+		default:
+			w.name(limit)
+			text += w.maxText() + ", and " + w.asks()
+		}
 	}
+	if text == "" {
+		return w.asks() + ", but " + window
+	}
+	return text + "; " + window
 }
 
 // window is the recommendation that counts, and for how long.
 func (w *writer) window() string {
 	s := &w.Stabilized
 	by := fmt.Sprintf("%d was asked for at %s", s.By.Replicas, w.clock(s.By.Time))
-	if w.State == nil || !s.By.Time.Before(w.At) {
+	if w.IsHistoryUnknown || !s.By.Time.Before(w.At) {
 		by = fmt.Sprintf("%d may have been asked for lately", s.By.Replicas)
 	}
 	switch {
@@ -271,7 +323,7 @@ func (w *writer) cooldown() string {
 		return "a metric that cannot be read may be active, so the last replica stays"
 	case z.IsCooledDown:
 		return "no metric is active, and the last replica goes next"
-	case w.State == nil:
+	case w.IsHistoryUnknown:
 		return "the last replica stays until no metric has been active for the cooldown period"
 	default:
 		return fmt.Sprintf("the last replica goes at %s if no metric becomes active", w.clock(z.CooldownEnd))

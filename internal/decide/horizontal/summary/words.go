@@ -66,6 +66,14 @@ func podsText(n int32) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
+// thereAre is "there is 1 pod" or "there are 3 pods".
+func thereAre(pods int) string {
+	if pods == 1 {
+		return "there is 1 pod"
+	}
+	return fmt.Sprintf("there are %d pods", pods)
+}
+
 // podsIn says something of the pods of a group: of one or two by name.
 func (w *writer) podsIn(r *metric.Result, group metric.Group, ofOne, ofMore string) string {
 	const mostNames = 2
@@ -140,6 +148,7 @@ func (w *writer) scheduledUntil(by *schedules.Schedule) string {
 	}
 	for i := range w.Schedules.InForce {
 		if f := &w.Schedules.InForce[i]; f.Schedule == by && !f.Until.IsZero() && !f.IsRamp {
+			w.isUntilSaid = true
 			return " until " + w.clock(f.Until)
 		}
 	}
@@ -152,15 +161,29 @@ const soon = time.Hour
 // due is what changes soon although the metrics stay.
 func (w *writer) due() string {
 	change := &w.Schedules.Next
-	if change.Schedule == nil || change.At.Sub(w.At) > soon {
+	isSaid := change.Kind == schedules.End && w.isUntilSaid
+	if change.Schedule == nil || change.At.Sub(w.At) > soon || isSaid {
 		return ""
 	}
 	what := [...]string{
 		trigger.ScheduleStart: "starts", trigger.ScheduleEnd: "ends", trigger.RampStart: "begins to ramp",
 		trigger.RampStep: "ramps on",
 	}[trigger.OfSchedule(change.Kind)]
-	return fmt.Sprintf("; %s %s at %s", change.Schedule.Describe(), what, w.clock(change.At))
+	text := fmt.Sprintf("; %s %s at %s", change.Schedule.Describe(), what, w.clock(change.At))
+	if change.Kind == schedules.Start {
+		text += boundsOf(change.Schedule)
+	}
+	return text
 }
 
-// oneLine has the text without line breaks, which the messages of servers may have.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// boundsOf is " with minReplicas 3 and maxReplicas 5".
+func boundsOf(s *schedules.Schedule) string {
+	text, word := "", " with"
+	if s.MinReplicas > 0 {
+		text, word = fmt.Sprintf(" with minReplicas %d", s.MinReplicas), " and"
+	}
+	if s.MaxReplicas > 0 {
+		text += fmt.Sprintf("%s maxReplicas %d", word, s.MaxReplicas)
+	}
+	return text
+}

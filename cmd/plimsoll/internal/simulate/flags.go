@@ -2,15 +2,19 @@ package simulate
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
@@ -25,6 +29,7 @@ const mostSettings = 16
 type simulateFlags struct {
 	hpas, sets, sides            []string
 	workload, load, plot, output string
+	all                          bool
 	lasts                        time.Duration
 	speedUp, podCapacity         float64
 	burstiness                   float64
@@ -72,11 +77,12 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 		"The start within a trace, such as 2026-11-23T08:00:00Z, or 8h after its first row. A shape starts at that date, "+
 			"for schedules; by default at midnight in UTC.")
 	fs.Float64Var(&f.speedUp, "speed-up", 1, "Play the load this many times faster.")
-	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)},
-		"The controller that decides: upstream, plimsoll, or both. WorkloadAutoscalers are decided by plimsoll only.")
+	fs.StringSliceVar(&f.sides, "as", []string{simulate.BothSides},
+		"The controller that decides: upstream, plimsoll or both. WorkloadAutoscalers are decided by plimsoll only.")
 	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
-		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the peak of the played "+
-			"load needs 70 % of maxReplicas.")
+		"The requests per second that one pod serves at 100 % of its CPU request. By default it follows from the "+
+			"autoscaler as it is without --set: from a target in requests, or else so that the peak of the load needs "+
+			"70 % of maxReplicas.")
 	fs.StringArrayVar(&f.sets, "set", nil,
 		"Set a field of every autoscaler, such as spec.maxReplicas=20. Different values of one field are compared.")
 	fs.Uint64Var(&f.seed, "seed", 1,
@@ -85,6 +91,7 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 		"The variance of requests per second, divided by their mean: 1 is Poisson, 0 no noise.")
 	fs.StringVar(&f.plot, "plot", "", "Write a plot to this file, .svg or .png.")
 	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
+	fs.BoolVar(&f.all, "all", false, "Print all rows of the score, also those of SPEC's measures of elasticity.")
 	f.addModel(fs)
 	f.addForecast(fs)
 	f.recordedFlags.add(fs)
@@ -98,8 +105,10 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.pods.Burst, "burst", f.pods.Burst,
 		"The CPU that a pod without a limit can use, as a multiple of its CPU request.")
 	fs.Var(&f.perRequest, "cpu-per-request",
-		"The CPU seconds of one request, such as 10m. By default a pod serves 50 requests per second at 100 % of its CPU "+
-			"request.")
+		"The CPU seconds of one request, such as 10m, instead of --pod-capacity.")
+	fs.Var((*memoryFlag)(&f.pods.Profile), "memory",
+		"The memory of a pod, such as base=200Mi,request=1Mi: base is what it uses without requests (default 32Mi), request "+
+			"what each request adds that waits in the pod or was served in the last second (default 64Ki).")
 	fs.DurationVar(&f.pods.StartAfter, "start-after", f.pods.StartAfter,
 		"The time from scheduling a pod until its containers run: images, volumes.")
 	fs.DurationVar(&f.readyAfter, "ready-after", 0,
@@ -133,34 +142,50 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 		"The price of one core for an hour: of requests, or of nodes with --nodes.")
 }
 
-// settings are what is compared: each file, with each combination of fields, under each
-// loop. The objects are all that the files hold.
-func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
+// compared is what is played, and the autoscaler as it is before --set changes it: the first one, where there are
+// several.
+type compared struct {
+	settings   []simulate.Setting
+	unmodified observehorizontal.Autoscaler
+	// objects are all that the files hold.
+	objects []manifest.Object
+}
+
+// compare has each file, with each combination of fields, under each loop.
+func (f *simulateFlags) compare() (*compared, error) {
 	if len(f.hpas) == 0 && f.recorded == nil {
-		return nil, nil, cmderror.Usagef(
+		return nil, cmderror.Usagef(
 			"--hpa: name a file with a HorizontalPodAutoscaler or WorkloadAutoscaler, or use --from")
 	}
 	combinations, err := f.combinations()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var settings []simulate.Setting
-	all, files, err := f.read()
+	sides, err := simulate.ParseSides(f.sides)
 	if err != nil {
-		return nil, nil, err
+		return nil, cmderror.Usagef("--as: %w", err)
+	}
+	c := &compared{}
+	var files []named
+	if c.objects, files, err = f.read(); err != nil {
+		return nil, err
 	}
 	for i := range files {
-		if settings, err = f.append(settings, &files[i], combinations); err != nil {
-			return nil, nil, err
+		if err := c.add(&files[i], combinations, sides); err != nil {
+			return nil, err
 		}
 	}
-	if settings, err = f.withForecasts(settings); err != nil {
-		return nil, nil, err
+	if c.unmodified, err = files[0].object.Autoscaler(); err != nil {
+		// --set may have mended it.
+		c.unmodified = c.settings[0].Autoscaler()
 	}
-	if len(settings) > mostSettings {
-		return nil, nil, cmderror.Usagef("these are %d settings, at most %d are compared", len(settings), mostSettings)
+	if c.settings, err = f.withForecasts(c.settings); err != nil {
+		return nil, err
 	}
-	return settings, all, nil
+	if len(c.settings) > mostSettings {
+		return nil, cmderror.Usagef("these are %d settings, at most %d are compared", len(c.settings), mostSettings)
+	}
+	return c, nil
 }
 
 // named is an object and what sets it apart from the others; empty if there are none.
@@ -201,52 +226,89 @@ func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) 
 	return all, hpas, nil
 }
 
-func (f *simulateFlags) append(
-	settings []simulate.Setting, n *named, combinations [][]manifest.Assignment,
-) ([]simulate.Setting, error) {
+// add adds an object with each combination of fields under each side. Upstream's loop is left out where it cannot
+// decide the object, unless it alone is asked for.
+func (c *compared) add(n *named, combinations [][]manifest.Assignment, sides []simulate.Side) error {
 	for _, combination := range combinations {
-		changed, names := n.object, []string{}
-		for _, a := range combination {
-			var err error
-			if changed, err = changed.With(a); err != nil {
-				return nil, cmderror.Usagef("--set: %w", err)
-			}
-			names = append(names, a.String())
+		changed, err := setAll(n.object, combination)
+		if err != nil {
+			return err
 		}
 		a, err := changed.Autoscaler()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, side := range f.sides {
-			as, err := simulate.ParseSide(side)
-			if err != nil {
-				return nil, cmderror.Usagef("--as: %w", err)
+		own := sides
+		if a.IsWorkload() && len(sides) > 1 {
+			own = []simulate.Side{simulate.Plimsoll}
+		}
+		for _, side := range own {
+			setting := simulate.Setting{Side: side, HPA: a.HPA, Workload: a.Workload}
+			if err := checkUsed(n.object, combination, &setting); err != nil {
+				return err
 			}
-			if a.IsWorkload() && as == simulate.Upstream && len(f.sides) > 1 {
-				continue
-			}
-			settings = append(settings, simulate.Setting{
-				Name: f.nameOf(n.name, names, side, len(combinations)), Side: as,
-				HPA: a.HPA, Workload: a.Workload,
-			})
+			setting.Name = nameOf(n.name, combination, len(combinations) > 1, side, len(own) > 1)
+			c.settings = append(c.settings, setting)
 		}
 	}
-	return settings, nil
+	return nil
 }
 
-// nameOf is the label of a variant: only the settings that differ.
-func (f *simulateFlags) nameOf(name string, sets []string, side string, combinations int) string {
+func setAll(object *manifest.Object, combination []manifest.Assignment) (changed *manifest.Object, err error) {
+	changed = object
+	for _, a := range combination {
+		if changed, err = changed.With(a); err != nil {
+			return nil, cmderror.Usagef("--set: %w", err)
+		}
+	}
+	return changed, nil
+}
+
+// checkUsed reports a field that is set to another value, and makes no difference to what is played.
+func checkUsed(object *manifest.Object, combination []manifest.Assignment, setting *simulate.Setting) error {
+	for i, a := range combination {
+		without, err := setAll(object, slices.Delete(slices.Clone(combination), i, i+1))
+		if err != nil {
+			return err
+		}
+		before, err := without.Autoscaler()
+		if err != nil {
+			continue // the field is needed
+		}
+		other := simulate.Setting{Side: setting.Side, HPA: before.HPA, Workload: before.Workload}
+		isOther := !equality.Semantic.DeepEqual(before.HPA, setting.HPA) ||
+			!equality.Semantic.DeepEqual(before.Workload, setting.Workload)
+		if isOther && simulate.AsksForTheSame(&other, setting) {
+			return fmt.Errorf("--set: %s: the simulation does not use this field: leave it out", a.Path)
+		}
+	}
+	return nil
+}
+
+// nameOf is the label of a setting: only what differs.
+func nameOf(name string, combination []manifest.Assignment, isSet bool, side simulate.Side, isOneOf bool) string {
 	var parts []string
 	if name != "" {
 		parts = append(parts, name)
 	}
-	if combinations > 1 {
-		parts = append(parts, sets...)
+	for i := 0; isSet && i < len(combination); i++ {
+		parts = append(parts, shortName(combination, i))
 	}
-	if len(f.sides) > 1 || len(parts) == 0 {
-		parts = append(parts, side)
+	if isOneOf || len(parts) == 0 {
+		parts = append(parts, string(side))
 	}
 	return strings.Join(parts, " ")
+}
+
+// shortName is the last part of an assignment's path with its value, or all of it where another one ends the same.
+func shortName(combination []manifest.Assignment, i int) string {
+	last := func(a manifest.Assignment) string { return a.Path[strings.LastIndex(a.Path, ".")+1:] }
+	for k := range combination {
+		if k != i && last(combination[k]) == last(combination[i]) {
+			return combination[i].String()
+		}
+	}
+	return last(combination[i]) + "=" + combination[i].Value
 }
 
 // combinations are all ways to choose one of the values of each field.
@@ -279,7 +341,7 @@ func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
 	return combinations, nil
 }
 
-func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Object) (*simulate.Scene, error) {
+func (f *simulateFlags) scene(c *compared) (*simulate.Scene, error) {
 	l, err := f.whole()
 	if err != nil {
 		return nil, err
@@ -287,7 +349,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
 		return nil, cmderror.Usagef("--speed-up: %v, want more than 0", f.speedUp)
 	}
-	w, err := f.pod(settings[0].Autoscaler().Target(), objects)
+	w, err := f.pod(c.unmodified, c.objects)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +357,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if err != nil {
 		return nil, cmderror.Usagef("--start: %w", err)
 	}
-	s, err := f.fit(part.SpedUp(f.speedUp), w, settings)
+	s, err := f.fit(part.SpedUp(f.speedUp), w, c.unmodified)
 	if err != nil {
 		return nil, err
 	}
@@ -349,8 +411,10 @@ func (f *simulateFlags) begin(l *load.Load) (part *load.Load, date time.Time, er
 }
 
 // fit is a scene of what is played of the load.
-func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simulate.Setting) (*simulate.Scene, error) {
-	s, err := simulate.NewScene(l, w, settings[0].Autoscaler())
+func (f *simulateFlags) fit(
+	l *load.Load, w simulate.Workload, unmodified observehorizontal.Autoscaler,
+) (*simulate.Scene, error) {
+	s, err := simulate.NewScene(l, w, unmodified)
 	if err != nil {
 		return nil, err
 	}
@@ -358,14 +422,25 @@ func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simula
 	if f.lasts != 0 {
 		s.For = f.lasts
 	}
-	switch {
-	case f.recorded != nil:
-		s.PodCapacity, err = f.recorded.PodCapacity(w)
-		return s, err
-	case f.podCapacity != 0:
-		s.PodCapacity = f.podCapacity
-		return s, nil
+	known, err := f.known(&w)
+	if err != nil {
+		return nil, err
 	}
-	err = s.PlayFor(s.For)
-	return s, err
+	return s, s.Assume(unmodified, known)
+}
+
+// known is what flags and the record say of the requests that a pod serves.
+func (f *simulateFlags) known(w *simulate.Workload) (simulate.Known, error) {
+	known := simulate.Known{IsInPods: f.recorded != nil}
+	switch {
+	case f.podCapacity != 0 && f.perRequest != 0:
+		return known, cmderror.Usagef("--cpu-per-request and --pod-capacity say the same: leave out one")
+	case f.podCapacity < 0 || math.IsNaN(f.podCapacity) || math.IsInf(f.podCapacity, 0):
+		return known, cmderror.Usagef("--pod-capacity: %v, want requests per second, more than 0", f.podCapacity)
+	case f.podCapacity != 0:
+		known.PerSecond, known.From = f.podCapacity, "--pod-capacity"
+	case f.perRequest != 0:
+		known.PerSecond, known.From = w.CPURequestMilli/float64(f.perRequest), "--cpu-per-request"
+	}
+	return known, nil
 }

@@ -50,27 +50,32 @@ func (s *Scene) Assume(unmodified observehorizontal.Autoscaler, known Known) err
 	return nil
 }
 
-// assumption is what a pod serves, and why.
+// assumption is what a pod serves at 100 % of its CPU request, in numbers and in words.
 type assumption struct {
 	perSecond float64
-	why       string
+	text      string
 }
 
 func (s *Scene) assumption(p *horizontal.Policy, known Known, peak float64) assumption {
+	at := func(perSecond float64, why string) assumption {
+		return assumption{perSecond, "a pod serves " + number(perSecond) + " requests/s at 100 % of its CPU request" + why}
+	}
 	if known.PerSecond > 0 {
-		return assumption{known.PerSecond, ", as " + known.From + " says"}
+		return at(known.PerSecond, ", as "+known.From+" says")
 	}
 	w := s.Workload
 	part := usedAtTarget(w, p)
 	if requests, name := w.fewestAtTarget(p); requests > 0 {
 		return assumption{requests / part, fmt.Sprintf(
-			", so that it uses %s %% of it for the %s requests/s of its target by %s", number(100*part), number(requests), name)}
+			"a pod serves %s requests/s at its target, as %s says, with %.0f %% of its CPU request, so %s at 100 %%",
+			number(requests), name, 100*part, number(requests/part))}
 	}
 	if known.IsInPods {
-		return assumption{requestsAtFull, ""}
+		return at(requestsAtFull, "")
 	}
-	return assumption{peak / (peakPart * float64(p.MaxReplicas) * part), fmt.Sprintf(
-		", so that the peak of %s needs %.0f %% of maxReplicas %d", number(peak), 100*peakPart, p.MaxReplicas)}
+	return at(peak/(peakPart*float64(p.MaxReplicas)*part), fmt.Sprintf(
+		", so that the peak of %s needs %.0f %% of maxReplicas %d at %.0f %% of it", number(peak), 100*peakPart,
+		p.MaxReplicas, 100*part))
 }
 
 // usedAtTarget is the part of its CPU request that a pod uses at the target, by the metrics that say it of any request.
@@ -108,14 +113,14 @@ func (w *Workload) fewestAtTarget(p *horizontal.Policy) (perSecond float64, name
 }
 
 func (s *Scene) assumedText(a *assumption) string {
-	text := "a pod serves " + number(a.perSecond) + " requests/s at 100 % of its CPU request" + a.why
+	text := a.text
 	if s.isInPods {
-		text = "the load is in pods at the target, as recorded, and such a pod serves " +
-			number(s.Target*a.perSecond) + " requests/s; " + text
+		text = "the load is in pods at the target, as recorded; " + text + " and " + number(s.Target*a.perSecond) +
+			" at the target"
 	}
 	text += "; the peak needs " + pods(s.podsFor(s.Target))
 	if s.Target > 1 {
-		text += fmt.Sprintf("; at its target a pod uses %.0f %% of its CPU request", 100*s.Target)
+		text += fmt.Sprintf(", each of which uses %.0f %% of its CPU request", 100*s.Target)
 	}
 	if s.IsQueue {
 		text += "; requests wait in one queue, which loses none"
@@ -156,9 +161,9 @@ func (s *Scene) meaning(m *source.Spec) string {
 	p := &s.Workload.Profile
 	switch {
 	case m.IsCPU():
-		return fmt.Sprintf("the CPU that requests take, %sm for each in a second", number(p.CPUPerRequestMilliCoreSeconds))
+		return fmt.Sprintf("what requests take, %sm for each of a second", number(p.CPUPerRequestMilliCoreSeconds))
 	case isMemory(m):
-		return fmt.Sprintf("memory, %s and %s for each request in the pod or served within %v",
+		return fmt.Sprintf("%s in a pod and %s for each request in it or served within %v",
 			bytes(s.Workload.idleMemory(m)), bytes(p.MemoryPerRequestBytes), p.MemoryHold)
 	case isOffered(m):
 		return "all requests per second"

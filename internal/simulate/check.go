@@ -16,6 +16,9 @@ import (
 // Refusal is why it is no use to play the settings, nil if it is: their metrics cannot follow the load, or all of them
 // ask for the same.
 func Refusal(s *Scene, settings []Setting) error {
+	if err := s.validate(); err != nil {
+		return err
+	}
 	var found findings
 	for i := range settings {
 		policy, err := settings[i].policy()
@@ -202,9 +205,12 @@ func deafMetric(s *Scene, p *horizontal.Policy, m *source.Spec) string {
 			"raise --pod-capacity", name, number(value), number(most))
 	case m.Target.Type != source.Value || !countsRequests(m):
 		return ""
+	case !isOffered(m) && most*float64(p.MinReplicas) <= value*above:
+		return fmt.Sprintf("%s asks for nothing: %s can serve at most %s requests/s, and its target is %s: raise minReplicas "+
+			"or --pod-capacity", name, pods(int64(p.MinReplicas)), number(most*float64(p.MinReplicas)), number(value))
 	case peak <= value*above:
-		return fmt.Sprintf("%s asks for nothing: the peak of %s requests/s is not above its target of %s", name, number(peak),
-			number(value))
+		return fmt.Sprintf("%s asks for nothing: the peak of %s requests/s is not above its target of %s: lower the target, "+
+			"or raise the load", name, number(peak), number(value))
 	}
 	return fmt.Sprintf("%s is all requests, which more pods do not lower: above %s it asks for maxReplicas: use an "+
 		"averageValue", name, number(value*above))

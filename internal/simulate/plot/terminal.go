@@ -91,17 +91,17 @@ func graph(series [][]float64, size Size, top float64, options ...asciigraph.Opt
 	return asciigraph.PlotMany(series, options...)
 }
 
-// axis is how many pods are between two labels, and how many rows a plot has. A row is a pod or more.
+// axis is how many pods are between two labels, and how many rows a plot has: those with which a row is the fewest pods,
+// but one at least.
 func axis(top, height int) (step, rows int) {
-	for decade := 1; decade < math.MaxInt32; decade *= 10 {
-		for _, of := range []int{1, 2, 5} {
-			labels := upTo(top, of*decade) / (of * decade)
-			if n := labels * min(of*decade, height/labels); n > rows {
-				step, rows = of*decade, n
+	highest := 0
+	for decade := 1; decade/10 <= top; decade *= 10 {
+		for _, of := range []int{decade, 2 * decade, 5 * decade} {
+			high := upTo(top, of)
+			n := high / of * min(of, height*of/high)
+			if n > 0 && (rows == 0 || high*rows < highest*n) {
+				step, rows, highest = of, n, high
 			}
-		}
-		if decade > top {
-			break
 		}
 	}
 	return step, rows

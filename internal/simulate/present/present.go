@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run, form Form) err
 	for i := range lines {
 		lines[i] = wrap(lines[i], form.Width)
 	}
-	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), Table(runs, form.HasAllRows), limits(s.Start, runs),
+	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, form)), limits(s.Start, runs),
 		forecasts(s.Start, runs))
 	return err
 }
@@ -115,27 +116,34 @@ func limits(start time.Time, runs []*simulate.Run) string {
 
 func milli(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) + "m" }
 
-// Table is the scores side by side: all that they say, or the rows that are read first.
-func Table(runs []*simulate.Run, hasAllRows bool) string {
+// rowsFor are all that scores say, or the rows that are read first.
+func rowsFor(s *simulate.Scene, form Form) []briefRow {
+	var chosen []briefRow
+	if form.HasAllRows {
+		for _, r := range rows {
+			chosen = append(chosen, briefRow{r.name, func(s *score.Score) string { return r.text(r.value(s), s) }})
+		}
+		return chosen
+	}
+	chosen = slices.Clone(brief)
+	if s.IsQueue {
+		chosen[lostRow] = waitRow
+	}
+	return chosen
+}
+
+// table is the scores side by side.
+func table(runs []*simulate.Run, chosen []briefRow) string {
 	cells := [][]string{{""}}
 	for _, run := range runs {
 		cells[0] = append(cells[0], run.Setting.Name)
 	}
-	add := func(name string, text func(s *score.Score) string) {
-		line := []string{name}
+	for _, r := range chosen {
+		line := []string{r.name}
 		for _, run := range runs {
-			line = append(line, text(&run.Score))
+			line = append(line, r.text(&run.Score))
 		}
 		cells = append(cells, line)
-	}
-	if hasAllRows {
-		for _, r := range rows {
-			add(r.name, func(s *score.Score) string { return r.text(r.value(s), s) })
-		}
-	} else {
-		for _, r := range brief {
-			add(r.name, r.text)
-		}
 	}
 	return inLine(cells)
 }

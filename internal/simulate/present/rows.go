@@ -18,11 +18,14 @@ type row struct {
 	text        func(v float64, s *score.Score) string
 }
 
-// brief are the rows that answer whether it was enough, what users noticed, what it cost, and how restless it was.
-var brief = []struct {
+// briefRow is a line of the short table.
+type briefRow struct {
 	name string
 	text func(s *score.Score) string
-}{
+}
+
+// brief are the rows that answer whether it was enough, what users noticed, what it cost, and how restless it was.
+var brief = []briefRow{
 	{"time short of capacity", short},
 	{"requests lost", func(s *score.Score) string { return percent(s.LostPercent, s) + " %" }},
 	{"pod-hours", func(s *score.Score) string { return number(s.PodHours, s) }},
@@ -30,6 +33,11 @@ var brief = []struct {
 	{"worst minute", worstMinute},
 	{"recovery from surges", recoveries},
 }
+
+// lostRow is the one that says nothing of a queue, which loses no requests; waitRow is what users notice of that.
+const lostRow = 1
+
+var waitRow = briefRow{"99 % of requests within", func(s *score.Score) string { return latency(s.P99Seconds, s) }}
 
 func short(s *score.Score) string {
 	if s.ShortPercent == 0 {

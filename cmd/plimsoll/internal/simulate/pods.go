@@ -39,6 +39,7 @@ func (f *simulateFlags) pod(
 	}
 	if target == nil {
 		f.asRecorded(&w)
+		f.isPodMadeUp = f.recorded == nil && f.cpu == 0
 	}
 	if f.cpu > 0 {
 		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1

@@ -156,10 +156,11 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 			return err
 		}
 	}
-	if note := simulate.Note(scene, runs); note != "" {
+	verdict := simulate.Verdict(scene, settings)
+	if note := simulate.Note(scene, runs); note != "" && verdict == nil {
 		fmt.Fprintf(errOut, "note: %s\n", note)
 	}
-	return simulate.Verdict(scene, settings)
+	return verdict
 }
 
 func (f *simulateFlags) write(out io.Writer, scene *simulate.Scene, runs []*simulate.Run) error {

@@ -273,16 +273,17 @@ func (w *writer) held() string {
 
 // stabilized is which earlier recommendation counts, and for how long. Another limit behind it comes first: it lasts.
 func (w *writer) stabilized() string {
+	behind, permits := w.behind()
+	if slices.Contains(behind, projection.Cooldown) {
+		return w.cooldown() // No window holds the last replica.
+	}
 	w.name(projection.Stabilization)
 	window, text := w.window(), ""
-	behind, permits := w.behind()
 	for _, limit := range behind {
 		if text != "" {
 			text += "; "
 		}
 		switch limit {
-		case projection.Cooldown:
-			text += w.cooldown()
 		case projection.ScaleUpRate, projection.ScaleDownRate:
 			text += w.limitedByRate(limit, permits)
 		case projection.MinReplicas, projection.ScheduleMin:
@@ -311,6 +312,8 @@ func (w *writer) window() string {
 		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas, shortly(surge.Confirmation))
 	case s.Reason == behavior.ScaleUpStabilized:
 		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, shortly(s.Window))
+	case s.Replicas > w.Current:
+		return fmt.Sprintf("%s, and the highest of %s counts", by, shortly(s.Window))
 	}
 	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, shortly(s.Window))
 }

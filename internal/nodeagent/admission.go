@@ -89,13 +89,13 @@ func (a *admission) enter(connection net.Conn) *list.Element {
 	defer a.mu.Unlock()
 	added := a.strangers.PushBack(connection)
 	if a.strangers.Len() > maxStrangers {
-		a.expel()
+		a.expelLocked()
 	}
 	return added
 }
 
-// expel ends a stranger's connection. It needs the lock.
-func (a *admission) expel() {
+// expelLocked ends a stranger's connection.
+func (a *admission) expelLocked() {
 	count, most := map[string]int{}, 0
 	for e := a.strangers.Front(); e != nil; e = e.Next() {
 		host := hostOf(e)

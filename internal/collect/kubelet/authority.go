@@ -42,7 +42,7 @@ type authority struct {
 
 func newAuthority(file string, build func(ca []byte) (*http.Transport, error), log logr.Logger) (*authority, error) {
 	a := &authority{file: file, build: build, log: log}
-	if err := a.read(); err != nil {
+	if err := a.readLocked(); err != nil {
 		return nil, a.wrong(err)
 	}
 	a.checked = time.Now()
@@ -80,7 +80,7 @@ func (a *authority) transport(atOnce bool) *http.Transport {
 	}
 	a.checked = now
 	complaint := ""
-	if err := a.read(); err != nil {
+	if err := a.readLocked(); err != nil {
 		complaint = a.wrong(err).Error()
 	}
 	if complaint != "" && complaint != a.complaint {
@@ -90,8 +90,8 @@ func (a *authority) transport(atOnce bool) *http.Transport {
 	return a.current
 }
 
-// read takes in the file if it has changed. It needs the lock.
-func (a *authority) read() error {
+// readLocked takes in the file if it has changed.
+func (a *authority) readLocked() error {
 	ca, err := os.ReadFile(a.file)
 	switch {
 	case err != nil:

@@ -80,7 +80,7 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 		c.mu.Unlock()
 		return errTooSoon
 	}
-	if err := c.refuses(a, now); err != nil {
+	if err := c.refusesLocked(a, now); err != nil {
 		a.refused = now
 		c.mu.Unlock()
 		return err
@@ -103,8 +103,8 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 	return err
 }
 
-// refuses is why an agent gets no certificate now. It needs the lock.
-func (c *Client) refuses(a *agent, now time.Time) error {
+// refusesLocked is why an agent gets no certificate now.
+func (c *Client) refusesLocked(a *agent, now time.Time) error {
 	if earliest := now.Add(-maxEnrolling * enrollmentGap); c.nextEnrollment.Before(earliest) {
 		c.nextEnrollment = earliest
 	}
@@ -129,7 +129,7 @@ func (c *Client) mayConnect(target kubelet.Target, now time.Time) error {
 		now.Sub(a.refused) >= enrollGap {
 		return nil
 	}
-	return c.refuses(a, now)
+	return c.refusesLocked(a, now)
 }
 
 // enrollGap is how long the agent gets no other certificate.

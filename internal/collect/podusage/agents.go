@@ -63,21 +63,29 @@ type AgentScraper interface {
 type agents struct {
 	origin
 	config       *Agents
-	session      *session
 	subscription *Subscription
-	contentions  AgentScraper
+	// scrapeKubelets has the kubelets of nodes scraped at once, and usedChanged is called when the samples of other
+	// agents are used than before.
+	scrapeKubelets func(nodes ...string)
+	usedChanged    func()
+	contentions    AgentScraper
 	// grace is for how long an agent may be silent.
 	grace time.Duration
 }
 
-func newAgents(config *Agents, s *session, of *Subscription) (*agents, error) {
-	only := []*Subscription{of}
-	a := &agents{config: config, session: s, subscription: of, origin: origin{
-		name: "agent", log: s.service.config.Log,
-		store:    rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
-		selected: of.wanted.selected, subscribers: func(string) []*Subscription { return only },
-		count: s.service.metrics.agentScraped,
-	}}
+func newAgents(
+	service *Service, of *Subscription, scrapeKubelets func(nodes ...string), usedChanged func(),
+) (*agents, error) {
+	only, config := []*Subscription{of}, service.config.Agents
+	a := &agents{
+		config: config, subscription: of, scrapeKubelets: scrapeKubelets, usedChanged: usedChanged,
+		origin: origin{
+			name: "agent", log: service.config.Log,
+			store:    rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
+			selected: of.wanted.selected, subscribers: func(string) []*Subscription { return only },
+			count: service.metrics.agentScraped,
+		},
+	}
 	rounds := config.Rounds
 	rounds.Forget = a.forget
 	if of.cadence.Agents > 0 {
@@ -166,9 +174,9 @@ func (a *agents) updateHealth(now time.Time) {
 			err.Error())
 	}
 	if len(began)+len(ended) > 0 {
-		a.session.countAgents()
+		a.usedChanged()
 	}
-	a.session.kubelets.rounds.Urgent(ended...)
+	a.scrapeKubelets(ended...)
 }
 
 var (
@@ -242,6 +250,6 @@ func (a *agents) uncovered(nodes []string, now time.Time) []string {
 // while.
 func (a *agents) reportMissingPod(now time.Time, node string) {
 	if before, ok := a.subscription.wanted.setMissing(node, now); ok && now.Sub(before) > missingFor {
-		a.session.kubelets.rounds.Urgent(node)
+		a.scrapeKubelets(node)
 	}
 }

@@ -60,7 +60,8 @@ func newSession(service *Service, subscriptions []*Subscription) (*session, erro
 		}
 		kept = max(kept, of.maxSilence())
 		if config.Agents != nil {
-			a, err := newAgents(config.Agents, s, of)
+			urgent := func(nodes ...string) { s.kubelets.rounds.Urgent(nodes...) }
+			a, err := newAgents(service, of, urgent, s.countAgents)
 			if err != nil {
 				return nil, err
 			}

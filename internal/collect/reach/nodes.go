@@ -33,7 +33,7 @@ func (n *Nodes) Put(node *corev1.Node) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.remove(node.Name)
+	n.removeLocked(node.Name)
 	if len(addresses) == 0 {
 		return
 	}
@@ -47,11 +47,10 @@ func (n *Nodes) Put(node *corev1.Node) {
 func (n *Nodes) Remove(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.remove(name)
+	n.removeLocked(name)
 }
 
-// remove needs the lock.
-func (n *Nodes) remove(name string) {
+func (n *Nodes) removeLocked(name string) {
 	for _, address := range n.addresses[name] {
 		if n.nodes[address]--; n.nodes[address] == 0 {
 			delete(n.nodes, address)

@@ -67,7 +67,7 @@ func NewMapper(discover Discovery) *Mapper { return &Mapper{discover: discover, 
 func (m *Mapper) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.start()
+	m.startLocked()
 }
 
 // Reset implements meta.ResettableRESTMapper: the cached result stays in use, and the next call
@@ -78,8 +78,7 @@ func (m *Mapper) Reset() {
 	m.isOld = true
 }
 
-// start needs the lock.
-func (m *Mapper) start() {
+func (m *Mapper) startLocked() {
 	hasFailed := m.known != nil && m.known.err != nil
 	if m.running != nil || !m.isOld && !hasFailed || hasFailed && time.Since(m.tried) < rediscoverAfter {
 		return
@@ -154,7 +153,7 @@ func (s *served) keep(version schema.GroupVersion, before *served) {
 // waits for a discovery that is under way or due.
 func (m *Mapper) current(isNewest bool) *served {
 	m.mu.Lock()
-	m.start()
+	m.startLocked()
 	known, running := m.known, m.running
 	m.mu.Unlock()
 	if running == nil || known != nil && !isNewest {

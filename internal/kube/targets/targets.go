@@ -156,13 +156,13 @@ func (c *Cache) of(id ID, object any) (*autoscalingv1.Scale, error) {
 	}
 	c.made[id] = made{of: object, scale: s}
 	if len(c.made) > c.most {
-		c.sweep()
+		c.sweepLocked()
 	}
 	return s, nil
 }
 
-// sweep forgets the scales of objects that are gone. It needs the lock.
-func (c *Cache) sweep() {
+// sweepLocked forgets the scales of objects that are gone.
+func (c *Cache) sweepLocked() {
 	for id := range c.made {
 		if _, exists, err := c.stores[id.Kind].informer.GetStore().GetByKey(id.Name.String()); err != nil || !exists {
 			delete(c.made, id)

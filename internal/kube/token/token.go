@@ -71,7 +71,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 		s.requesting = make(chan struct{})
 		go s.request(s.requesting)
 	}
-	token, err, requesting := s.valid(), s.err, s.requesting
+	token, err, requesting := s.validLocked(), s.err, s.requesting
 	s.mu.Unlock()
 	switch {
 	case token != "":
@@ -86,7 +86,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.valid(), s.err
+	return s.validLocked(), s.err
 }
 
 // Refused notes that a peer did not accept the token. It is renewed unless it is new: the account
@@ -102,8 +102,8 @@ func (s *Source) Refused(token string) {
 
 func (s *Source) account() string { return s.namespace + "/" + s.name }
 
-// valid is the token if it is. It needs the lock.
-func (s *Source) valid() string {
+// validLocked is the token if it is.
+func (s *Source) validLocked() string {
 	if time.Now().Before(s.expires) {
 		return s.token
 	}

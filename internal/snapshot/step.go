@@ -43,6 +43,15 @@ var (
 	ErrListInList = errors.New("a list within the list")
 )
 
+// SetOnce takes in an item of which a step has one.
+func SetOnce[T any](field **T, item *T) error {
+	if *field != nil {
+		return ErrSecond
+	}
+	*field = item
+	return nil
+}
+
 // Invalid is the error of a field of the step's object of that kind.
 func Invalid(kind, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", kind, fmt.Sprintf(format, args...))

@@ -140,15 +140,9 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 func (s *Step) Add(item runtime.Object) error {
 	switch item := item.(type) {
 	case *Snapshot:
-		if s.Snapshot != nil {
-			return snapshot.ErrSecond
-		}
-		s.Snapshot = item
+		return snapshot.SetOnce(&s.Snapshot, item)
 	case *vpav1.VerticalPodAutoscaler:
-		if s.Object != nil {
-			return snapshot.ErrSecond
-		}
-		s.Object = item
+		return snapshot.SetOnce(&s.Object, item)
 	case *vpav1.VerticalPodAutoscalerCheckpoint:
 		s.Checkpoints = append(s.Checkpoints, item)
 	case *corev1.Pod:

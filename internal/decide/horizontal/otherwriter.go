@@ -1,8 +1,4 @@
-// Package otherwriter decides when the replica count is not written because another writer sets it too.
-//
-// The other writer sets the count back as fast as it is written, so that each write would cause the next: after two
-// such overrides, writes come by the sync period.
-package otherwriter
+package horizontal
 
 import "time"
 
@@ -15,8 +11,10 @@ const (
 	maxOverrides  = 3
 )
 
-// History is what is remembered of writes of a replica count, and of other writers' changes of what was written.
-type History struct {
+// Overrides is what is remembered of writes of a replica count, and of other writers' changes of what was written. The
+// other writer may set the count back as fast as it is written, so that each write would cause the next: after two such
+// overrides, writes come by the sync period.
+type Overrides struct {
 	// Written is the last count that was written, and IsWritten ends once another writer has set another. WrittenAt is
 	// when, and stays.
 	Written   int32     `json:"written,omitempty"`
@@ -26,24 +24,24 @@ type History struct {
 	Noticed [maxOverrides]time.Time `json:"noticed,omitzero"`
 }
 
-// Result is what a replica count shows of another writer.
-type Result struct {
+// Overridden is what a replica count shows of another writer.
+type Overridden struct {
 	// IsNamed says that another writer has just been noticed, often enough to be named: the shell then reads its name.
 	// IsNew says that none was named before.
 	IsNamed, IsNew bool
 }
 
 // Next is what a decision on this replica count will find, before it is made.
-func (h *History) Next(now time.Time, replicas int32, period time.Duration) Result {
+func (h *Overrides) Next(now time.Time, replicas int32, period time.Duration) Overridden {
 	next := *h
 	if !next.Observe(now, replicas) || !next.IsContested(now, period) {
-		return Result{}
+		return Overridden{}
 	}
-	return Result{IsNamed: true, IsNew: !h.IsContested(now, period)}
+	return Overridden{IsNamed: true, IsNew: !h.IsContested(now, period)}
 }
 
 // Observe records the target's replica count, and reports whether another writer has set it.
-func (h *History) Observe(now time.Time, replicas int32) (isOverride bool) {
+func (h *Overrides) Observe(now time.Time, replicas int32) (isOverride bool) {
 	if !h.IsWritten || h.Written == replicas {
 		return false
 	}
@@ -54,15 +52,15 @@ func (h *History) Observe(now time.Time, replicas int32) (isOverride bool) {
 }
 
 // Wrote notes a write of the count, which began then.
-func (h *History) Wrote(at time.Time, replicas int32) {
+func (h *Overrides) Wrote(at time.Time, replicas int32) {
 	h.Written, h.IsWritten, h.WrittenAt = replicas, true, at
 }
 
 // Forget notes that the count may not be what was written last.
-func (h *History) Forget() { h.Written, h.IsWritten = 0, false }
+func (h *Overrides) Forget() { h.Written, h.IsWritten = 0, false }
 
 // HeldUntil is until when the count is not written again; zero if it may be now.
-func (h *History) HeldUntil(now time.Time, period time.Duration) time.Time {
+func (h *Overrides) HeldUntil(now time.Time, period time.Duration) time.Time {
 	if until := h.WrittenAt.Add(period); h.isFight(now, period) && now.Before(until) {
 		return until
 	}
@@ -70,12 +68,12 @@ func (h *History) HeldUntil(now time.Time, period time.Duration) time.Time {
 }
 
 // isFight reports whether two overrides came a short time ago.
-func (h *History) isFight(now time.Time, period time.Duration) bool {
+func (h *Overrides) isFight(now time.Time, period time.Duration) bool {
 	return !h.Noticed[1].IsZero() && now.Sub(h.Noticed[1]) <= heldPeriods*period
 }
 
 // IsContested reports whether another writer sets the count too.
-func (h *History) IsContested(now time.Time, period time.Duration) bool {
+func (h *Overrides) IsContested(now time.Time, period time.Duration) bool {
 	first := h.Noticed[maxOverrides-1]
 	return h.isFight(now, period) || !first.IsZero() && now.Sub(first) <= contestedTime
 }

@@ -1,4 +1,4 @@
-package otherwriter
+package horizontal
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestOverrides(t *testing.T) {
 	type step struct {
 		at       time.Duration
 		replicas int32
-		want     Result
+		want     Overridden
 		// held is for how long the count is not written, isContested whether the other writer is named.
 		held        time.Duration
 		isContested bool
@@ -23,35 +23,35 @@ func TestOverrides(t *testing.T) {
 	const second, minute = time.Second, time.Minute
 	for name, steps := range map[string][]step{
 		"its own count": {
-			{0, 2, Result{}, 0, false}, {second, 4, Result{}, 0, false}, {period, 4, Result{}, 0, false},
+			{0, 2, Overridden{}, 0, false}, {second, 4, Overridden{}, 0, false}, {period, 4, Overridden{}, 0, false},
 		},
 		"a person, once": {
-			{0, 2, Result{}, 0, false}, {minute, 2, Result{}, 0, false}, {minute + second, 4, Result{}, 0, false},
+			{0, 2, Overridden{}, 0, false}, {minute, 2, Overridden{}, 0, false}, {minute + second, 4, Overridden{}, 0, false},
 		},
 		"as fast as it is written": {
-			{0, 2, Result{}, 0, false},
-			{second, 2, Result{}, 0, false},
+			{0, 2, Overridden{}, 0, false},
+			{second, 2, Overridden{}, 0, false},
 			// The second override within two sync periods: the last write was at 1 s.
-			{2 * second, 2, Result{IsNamed: true, IsNew: true}, 14 * second, true},
-			{10 * second, 2, Result{}, 6 * second, true},
+			{2 * second, 2, Overridden{IsNamed: true, IsNew: true}, 14 * second, true},
+			{10 * second, 2, Overridden{}, 6 * second, true},
 			// Written again, and set back again.
-			{16 * second, 2, Result{}, 0, true},
-			{17 * second, 2, Result{IsNamed: true}, 14 * second, true},
+			{16 * second, 2, Overridden{}, 0, true},
+			{17 * second, 2, Overridden{IsNamed: true}, 14 * second, true},
 			// The last two overrides are two periods ago; three within half an hour still name it.
-			{33 * second, 2, Result{}, 0, true},
-			{34 * second, 4, Result{}, 0, true},
-			{30*minute + 2*second, 4, Result{}, 0, false},
+			{33 * second, 2, Overridden{}, 0, true},
+			{34 * second, 4, Overridden{}, 0, true},
+			{30*minute + 2*second, 4, Overridden{}, 0, false},
 		},
 		"every few minutes": {
-			{0, 2, Result{}, 0, false},
-			{3 * minute, 2, Result{}, 0, false},
-			{6 * minute, 2, Result{}, 0, false},
-			{9 * minute, 2, Result{IsNamed: true, IsNew: true}, 0, true},
-			{12 * minute, 4, Result{}, 0, true},
-			{33*minute + second, 4, Result{}, 0, false},
+			{0, 2, Overridden{}, 0, false},
+			{3 * minute, 2, Overridden{}, 0, false},
+			{6 * minute, 2, Overridden{}, 0, false},
+			{9 * minute, 2, Overridden{IsNamed: true, IsNew: true}, 0, true},
+			{12 * minute, 4, Overridden{}, 0, true},
+			{33*minute + second, 4, Overridden{}, 0, false},
 		},
 	} {
-		var h History
+		var h Overrides
 		for i, s := range steps {
 			now := start.Add(s.at)
 			next := h.Next(now, s.replicas, period)
@@ -72,7 +72,7 @@ func TestOverrides(t *testing.T) {
 
 // TestUnknownWrite: where a write may not have been made, another count is no override.
 func TestUnknownWrite(t *testing.T) {
-	var h History
+	var h Overrides
 	h.Wrote(start, 4)
 	h.Forget()
 	if h.Observe(start.Add(time.Second), 2) {

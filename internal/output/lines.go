@@ -33,6 +33,11 @@ func (p *Page) Heading(format string, args ...any) {
 	p.all = append(p.all, Line{Text: fmt.Sprintf(format, args...), IsHeading: true})
 }
 
+// Title adds a heading that stands out.
+func (p *Page) Title(text string) {
+	p.all = append(p.all, Line{Text: text, IsHeading: true, IsStrong: true})
+}
+
 // Add adds a line.
 func (p *Page) Add(label, format string, args ...any) {
 	p.all = append(p.all, Line{Label: label, Text: fmt.Sprintf(format, args...)})

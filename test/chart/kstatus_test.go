@@ -48,7 +48,7 @@ func TestKstatus(t *testing.T) {
 			Status:     plimsollv1alpha1.WorkloadAutoscalerStatus{ObservedGeneration: ptr.To(c.decided)},
 		}
 		if len(c.conditions) > 0 {
-			for _, shown := range append(statusreport.Overall(c.conditions, c.mode), c.conditions...) {
+			for _, shown := range append(statusreport.Overall(c.conditions, c.mode, "Stays at 3."), c.conditions...) {
 				object.Status.Conditions = append(object.Status.Conditions, metav1.Condition{
 					Type: shown.Type, Status: metav1.ConditionStatus(shown.Status), Reason: shown.Reason, Message: shown.Message,
 				})

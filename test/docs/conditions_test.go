@@ -44,7 +44,8 @@ func TestConditions(t *testing.T) {
 	b.WriteString("\n## HorizontalPodAutoscalers and WorkloadAutoscalers\n\n`Ready`, `Stalled`, `ScheduleActive` and " +
 		"`FallbackActive` are of WorkloadAutoscalers alone. The last two, `AutoscalersConflict` and `ReplicasOverridden` " +
 		"are absent until they are first True, `Stalled` is absent while it is not. Where a message names the HPA or the " +
-		"HPA controller, that of a WorkloadAutoscaler names the WorkloadAutoscaler.\n")
+		"HPA controller, that of a WorkloadAutoscaler names the WorkloadAutoscaler. The message of `Ready` that is True is " +
+		"the decision in one sentence, as of the last write of the status.\n")
 	write(t, b, rowsOf(t, code, horizontalValues(), "internal/decide/horizontal", "internal/controller/horizontal"))
 	b.WriteString("\n## VerticalPodAutoscalers and their pods\n\n`UpdateBlocked` is True while pods " +
 		"should be changed and none is. Conditions that are only True in the table are absent otherwise.\n")

@@ -136,6 +136,6 @@ func written(t *testing.T, write string) (to int32) {
 
 func said(r *explainhorizontal.Result) string {
 	var b strings.Builder
-	_ = r.WriteText(&b, explainhorizontal.Style{})
+	_ = r.WriteText(&b, explainhorizontal.Style{Verbose: true})
 	return b.String()
 }

@@ -20,6 +20,8 @@ import (
 
 // DecisionOutput is a decision as JSON prints it.
 type DecisionOutput struct {
+	// Summary is the decision in one sentence.
+	Summary string `json:"summary"`
 	// DesiredReplicas is absent where the scale cannot be read.
 	DesiredReplicas *int32                    `json:"desiredReplicas,omitempty"`
 	Rescale         bool                      `json:"rescale"`
@@ -170,7 +172,7 @@ func (r *Result) WriteJSON(w io.Writer) error { return output.JSONLine(w, r.Outp
 // Output is the decision as JSON prints it.
 func (r *Result) Output() DecisionOutput {
 	return DecisionOutput{
-		DesiredReplicas: r.known(r.Decision.Desired), Rescale: r.Decision.Rescale,
+		Summary: r.Sentence.Text, DesiredReplicas: r.known(r.Decision.Desired), Rescale: r.Decision.Rescale,
 		Status: r.statusOutput(), Events: r.Events, Trace: r.trace(),
 	}
 }

@@ -16,12 +16,20 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// WriteText prints the decision for people: the result and the limit that binds first,
-// then the numbers.
+// WriteText prints the decision for people: a sentence, then the numbers that it rests on.
 func (r *Result) WriteText(w io.Writer, style Style) error {
 	p := &output.Page{}
-	r.writeHead(p, r.resultText(), r.limitText())
-	r.writeDetails(p, style.AllPods)
+	p.Title(r.Sentence.Text)
+	if style.Verbose {
+		r.writeHead(p, r.resultText(), r.limitText())
+		r.writeDetails(p, style.Verbose)
+	} else {
+		var next []output.Line
+		if text := (workload{r}).followUpText(); text != "" {
+			next = append(next, output.Line{Label: "next change", Text: text})
+		}
+		r.writeNumbers(p, next)
+	}
 	return output.WriteLines(w, p.All(), style.Bold)
 }
 
@@ -50,9 +58,8 @@ func (r *Result) writeDivergences(p *output.Page) {
 
 // writeDetails prints how the decision came about, and its report.
 func (r *Result) writeDetails(p *output.Page, allPods bool) {
-	d, ref := &r.Decision, r.Step.Autoscaler().Target()
-	p.Add("target", "%s: %s; minReplicas %d, maxReplicas %d", strings.Trim(ref.Kind+"/"+ref.Name, "/"), r.countsText(),
-		d.Bounds.MinReplicas, d.Bounds.MaxReplicas)
+	d := &r.Decision
+	p.Add("target", "%s", r.targetText())
 	workload{r}.writeOwn(p)
 	if text := triggerText(d.Trigger); text != "" {
 		p.Add("trigger", "%s", text)
@@ -76,6 +83,13 @@ func (r *Result) writeDetails(p *output.Page, allPods bool) {
 		rows = append(rows, []string{e.Type, e.Reason, e.Message})
 	}
 	p.Table("events", rows)
+}
+
+// targetText is the target with its counts and bounds.
+func (r *Result) targetText() string {
+	d, ref := &r.Decision, r.Step.Autoscaler().Target()
+	return fmt.Sprintf("%s: %s; minReplicas %d, maxReplicas %d", strings.Trim(ref.Kind+"/"+ref.Name, "/"), r.countsText(),
+		d.Bounds.MinReplicas, d.Bounds.MaxReplicas)
 }
 
 // countsText are the replica counts of the target. What could not be read is not 0.
@@ -152,8 +166,12 @@ func stabilizedText(s *behavior.Stabilized) string {
 	if s.Reason == behavior.ReadyForNewScale {
 		return fmt.Sprintf("%d, not changed by recommendations in the stabilization window", s.Replicas)
 	}
-	return fmt.Sprintf("%d, by the recommendation of %d at %s in the stabilization window of %s",
-		s.Replicas, s.By.Replicas, s.By.Time.Format(time.RFC3339Nano), s.Window)
+	window := "in the stabilization window of "
+	if s.IsPassing {
+		window = "of a surge, which counts for "
+	}
+	return fmt.Sprintf("%d, by the recommendation of %d at %s %s%s",
+		s.Replicas, s.By.Replicas, s.By.Time.Format(time.RFC3339Nano), window, s.Window)
 }
 
 func limitedText(d *horizontal.Decision) string {

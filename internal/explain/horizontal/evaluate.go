@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
@@ -18,6 +19,8 @@ type Result struct {
 	Observation horizontal.Observation
 	Decision    horizontal.Decision
 	Report      statusreport.Report
+	// Sentence is the decision in one sentence.
+	Sentence summary.Sentence
 	// Status is the object's after the decision, as far as both kinds have it.
 	Status observehorizontal.Status
 	Events []observehorizontal.Event
@@ -49,10 +52,18 @@ func Evaluate(
 	if decision.Rescale {
 		state = horizontal.Settle(state, outcome)
 	}
+	in := r.input()
+	in.State = &state
+	r.Sentence = summary.Of(in)
 	r.Report = statusreport.Of(&decision, outcome)
 	r.Status = observehorizontal.StatusAfter(step.Autoscaler(), &decision, &r.Report, now)
 	r.Events = observehorizontal.Events(&r.Report)
 	return *r, state, nil
+}
+
+// input is what a sentence is made of, without the history.
+func (r *Result) input() summary.Input {
+	return summary.Input{Decision: &r.Decision, Pods: r.Observation.Pods, IsHistoryUnknown: r.IsHistoryUnknown}
 }
 
 // Evaluator decides the steps of a stream and carries each object's history

@@ -102,7 +102,7 @@ func TestEncodeKeepsDecisions(t *testing.T) {
 				if i > 0 {
 					got.WriteByte('\n')
 				}
-				if err := result.WriteText(&got, Style{}); err != nil {
+				if err := result.WriteText(&got, Style{Verbose: true}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -151,7 +151,7 @@ func TestSavedDivergences(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := result.WriteText(&text, Style{}); err != nil {
+		if err := result.WriteText(&text, Style{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(text.String(), "when the snapshot was saved"); got != isShown {
@@ -185,6 +185,7 @@ func writesJSON(t *testing.T, name string) {
 	decoder.DisallowUnknownFields()
 	for i := range results {
 		var object struct {
+			Summary         string                    `json:"summary"`
 			DesiredReplicas *int32                    `json:"desiredReplicas"`
 			Rescale         *bool                     `json:"rescale"`
 			Status          json.RawMessage           `json:"status"`
@@ -240,7 +241,7 @@ func explained(t *testing.T, step *snapshothorizontal.Step, set divergence.Set) 
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := result.WriteText(&text, Style{}); err != nil {
+	if err := result.WriteText(&text, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	return result, text.String()

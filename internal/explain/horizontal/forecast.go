@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -17,6 +18,14 @@ type Forecast struct {
 // IsCertain reports whether the history makes no difference to the count.
 func (f *Forecast) IsCertain() bool { return f.Least == f.Most }
 
+// Summary is the next decision in one sentence.
+func (f *Forecast) Summary() string {
+	if f.IsCertain() {
+		return f.Sentence.Text
+	}
+	return summary.Between(f.input(), f.Least, f.Most)
+}
+
 // ForecastOf decides a step with each of the histories that it may have.
 func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Forecast, error) {
 	var f Forecast
@@ -26,6 +35,7 @@ func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Fore
 			return f, err
 		}
 		result.IsHistoryUnknown = true
+		result.Sentence = summary.Of(result.input())
 		desired := result.Decision.Desired
 		if i == 0 {
 			f = Forecast{Result: result, Least: desired, Most: desired}

@@ -69,7 +69,7 @@ func TestEvaluateForecast(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := result.WriteText(&text, Style{}); err != nil {
+	if err := result.WriteText(&text, Style{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

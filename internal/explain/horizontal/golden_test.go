@@ -59,7 +59,7 @@ func explain(t *testing.T, file string, set divergence.Set) string {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
-		if err := result.WriteText(&out, Style{}); err != nil {
+		if err := result.WriteText(&out, Style{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,7 +158,7 @@ func explainEach(
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := explanation.WriteText(&out, Style{}); err != nil {
+		if err := explanation.WriteText(&out, Style{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		out.WriteByte('\n')

@@ -63,6 +63,7 @@ func (e *Explanation) output() Output {
 		Least: e.known(e.Least), Most: e.known(e.Most), LimitedBy: e.Limit.Name(), Final: e.Projection.Settled,
 		Older: e.Older,
 	}
+	out.Summary = e.Summary()
 	if !e.IsCertain() {
 		out.LimitedBy = "unknown"
 	}

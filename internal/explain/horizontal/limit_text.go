@@ -67,12 +67,15 @@ func (r *Result) noLimitText() string {
 }
 
 func stabilizationLimit(s *behavior.Stabilized) string {
-	direction := "scaleDown"
-	if s.Reason == behavior.ScaleUpStabilized {
-		direction = "scaleUp"
+	what := "stabilization window of scaleDown"
+	switch {
+	case s.IsPassing:
+		what = fmt.Sprintf("a surge, whose count is held for %s,", shortly(s.Window))
+	case s.Reason == behavior.ScaleUpStabilized:
+		what = "stabilization window of scaleUp"
 	}
-	return fmt.Sprintf("stabilization window of %s until %s, or longer if newer recommendations do not agree",
-		direction, s.By.Time.Add(s.Window).Format(time.TimeOnly))
+	return fmt.Sprintf("%s until %s, or longer if newer recommendations do not agree",
+		what, s.By.Time.Add(s.Window).Format(time.TimeOnly))
 }
 
 func (r *Result) rateLimit(up bool) string {

@@ -4,6 +4,6 @@ package horizontal
 type Style struct {
 	// Bold emphasizes the most important lines; nil leaves them as they are.
 	Bold func(string) string
-	// AllPods names all pods that do not count, not the first few of a group.
-	AllPods bool
+	// Verbose prints all that led to the decision, with the names of all pods that do not count.
+	Verbose bool
 }

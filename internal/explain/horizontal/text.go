@@ -14,10 +14,36 @@ import (
 
 // WriteText prints the explanation for people.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
-	return output.WriteLines(w, e.Lines(style.AllPods), style.Bold)
+	p := &output.Page{}
+	p.Title(e.Summary())
+	lines := p.All()
+	if style.Verbose {
+		lines = append(lines, e.Lines(true)...)
+	} else {
+		lines = append(lines, e.numbers()...)
+	}
+	return output.WriteLines(w, lines, style.Bold)
 }
 
-// Lines are what it says; allPods names all pods that do not count, not the first few of a group.
+// numbers are those that the sentence rests on, and what comes next.
+func (e *Explanation) numbers() []output.Line {
+	p := &output.Page{}
+	var next []output.Line
+	add := func(label, text string) {
+		if text != "" {
+			next = append(next, output.Line{Label: label, Text: text})
+		}
+	}
+	add("next change", workload{&e.Result}.followUpText())
+	add("scale-down", e.lowerText())
+	if !e.KnowsHistory {
+		add("history", e.historyText())
+	}
+	e.writeNumbers(p, next)
+	return p.All()
+}
+
+// Lines are all that it says beside the sentence; allPods names all pods that do not count, not the first few of a group.
 func (e *Explanation) Lines(allPods bool) []output.Line {
 	p := &output.Page{}
 	if e.IsCertain() {
@@ -97,21 +123,33 @@ func (e *Explanation) count(n int32) string {
 	}
 }
 
-// lowerText is the earliest scale-down, and what prevents an earlier one. Without the history that is known only where
-// this decision's own recommendation prevents it.
+// lowerText is the earliest scale-down, and what prevents an earlier one. The time is that of a recommendation or of a
+// change of the count, so that it stays while these do. Without the history it is not known, but that this decision's
+// own recommendation counts as long as its window.
 func (e *Explanation) lowerText() string {
-	if e.Projection.Lower == nil {
+	lower := e.Projection.Lower
+	switch {
+	case lower == nil:
 		return ""
+	case e.isLoweredByItself():
+		by := &lower.DelayedBy.Stabilized
+		return fmt.Sprintf("no earlier than %s after the last decision that asks for %d (%s), even if the load ends now",
+			shortly(by.Window), by.By.Replicas, windowName(by))
+	case !e.KnowsHistory:
+		return "not known: what was recommended earlier is unknown"
+	case !lower.At.After(e.Decision.At):
+		return "with the next decision, if the load ends now"
 	}
-	if !e.KnowsHistory && !e.isLoweredByItself() {
-		return fmt.Sprintf("perhaps not before %s: what was recommended earlier is unknown",
-			e.Projection.Lower.At.Format(time.TimeOnly))
+	return fmt.Sprintf("no earlier than %s%s, even if the load ends now", lower.At.Format(time.TimeOnly),
+		because(lower.DelayedBy))
+}
+
+// windowName is what a recommendation counts by.
+func windowName(s *behavior.Stabilized) string {
+	if s.IsPassing {
+		return "surges are held that long"
 	}
-	text := "no earlier than " + e.Projection.Lower.At.Format(time.TimeOnly)
-	if held := e.Projection.Lower.DelayedBy; held != nil {
-		text += because(held)
-	}
-	return text + ", even if the load ends now"
+	return "stabilization window of scaleDown"
 }
 
 // isLoweredByItself reports whether this decision's recommendation delays the scale-down.
@@ -123,6 +161,8 @@ func (e *Explanation) isLoweredByItself() bool {
 
 func because(held *projection.Limits) string {
 	switch {
+	case held == nil:
+		return ""
 	case held.Stabilized.Reason != behavior.ReadyForNewScale:
 		by := held.Stabilized.By
 		return fmt.Sprintf(" because of the recommendation of %d at %s", by.Replicas, by.Time.Format(time.TimeOnly))

@@ -17,6 +17,8 @@ import (
 
 // Output is an explanation as JSON and YAML print it.
 type Output struct {
+	// Summary is the explanation in one sentence.
+	Summary    string      `json:"summary"`
 	Time       time.Time   `json:"time"`
 	Namespace  string      `json:"namespace"`
 	Name       string      `json:"name"`
@@ -109,7 +111,8 @@ type Pod struct {
 func (e *Explanation) Output() Output {
 	k := e.Step
 	out := Output{
-		Time: k.Snapshot.Time, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(),
+		Summary: e.Summary(),
+		Time:    k.Snapshot.Time, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(),
 		Problem:  k.Snapshot.Target.Problem,
 		Features: e.Features, Damaged: e.Damaged, Updater: e.updater(),
 	}

@@ -25,10 +25,12 @@ import (
 
 // WriteText writes the explanation as text.
 func (e *Explanation) WriteText(w io.Writer) error {
-	return output.WriteLines(w, e.Lines(), nil)
+	p := &output.Page{}
+	p.Title(e.Summary())
+	return output.WriteLines(w, append(p.All(), e.Lines()...), nil)
 }
 
-// Lines are what it says.
+// Lines are all that it says beside the sentence.
 func (e *Explanation) Lines() []output.Line {
 	p := &output.Page{}
 	k := e.Step

@@ -38,3 +38,12 @@ func (c *Client) Get(ctx context.Context, namespace, name string) (*vpav1.Vertic
 	err := c.rest.Get().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Name(name).Do(ctx).Into(object)
 	return object, err
 }
+
+// List reads the VerticalPodAutoscalers of a namespace.
+func (c *Client) List(ctx context.Context, namespace string) (*vpav1.VerticalPodAutoscalerList, error) {
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	list := &vpav1.VerticalPodAutoscalerList{}
+	err := c.rest.Get().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Do(ctx).Into(list)
+	return list, err
+}

@@ -47,6 +47,7 @@ var outputs = []string{"text", "json"}
 
 type evaluateOptions struct {
 	file, output, divergences string
+	verbose                   bool
 }
 
 // Command is plimsoll evaluate.
@@ -64,7 +65,8 @@ func Command() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", "the file with the steps; - is standard input")
-	flags.StringVarP(&o.output, "output", "o", "text", "text explains, json prints one object for each step")
+	flags.StringVarP(&o.output, "output", "o", "text", "text begins with a sentence, json prints one object for each step")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all that led to each decision")
 	flags.StringVar(&o.divergences, "divergences", "default",
 		"differences from upstream that are in force: none, default, or comma-separated names")
 	commonflags.AddValues(flags, "output", commonflags.Values{All: outputs})
@@ -170,7 +172,7 @@ func (e *evaluation) horizontalStep(out io.Writer, step *snapshothorizontal.Step
 	if e.options.output == "json" {
 		return result.WriteJSON(out)
 	}
-	return result.WriteText(out, explainhorizontal.Style{})
+	return result.WriteText(out, explainhorizontal.Style{Verbose: e.options.verbose})
 }
 
 func (e *evaluation) verticalStep(out io.Writer, step *snapshotvertical.Step) error {

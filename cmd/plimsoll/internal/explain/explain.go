@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
@@ -33,10 +35,13 @@ comes next.
 Use it when a workload has more or fewer pods than you expect, or other requests, and before you
 change its autoscaler.
 
-For a HorizontalPodAutoscaler or a WorkloadAutoscaler it prints for each metric the value, the
-target, which pods count and the proposed replica count; then each limit in order, and which one
-binds. For a VerticalPodAutoscaler it prints how each recommendation came about, from samples to
-caps, and for each pod why it is changed or not.
+The first line is the answer in one sentence: what happens to the replica count, why, what comes
+next and when. The numbers that it rests on follow; --verbose prints for each metric the value, the
+target, which pods count and the proposed replica count, then each limit in order, and which one
+binds. For a VerticalPodAutoscaler explain prints how each recommendation came about, from samples
+to caps, and for each pod why it is changed or not.
+
+A workload or a pod stands for its autoscalers.
 
 It works on any cluster. Where Plimsoll's controller decides, explain reads the history from the
 leader's pod (pods/portforward). kube-controller-manager shows its history in no API: explain
@@ -47,6 +52,13 @@ command line is invalid.`
 
 const explainExample = `  # Why does web have that many pods?
   plimsoll explain hpa/web -n shop
+
+  # The same with all that led to it
+  plimsoll explain hpa/web -n shop --verbose
+
+  # What scales or sizes this Deployment, or this pod?
+  plimsoll explain deploy/web -n shop
+  plimsoll explain pod/web-7d9f8b6c5-mktjg -n shop
 
   # Which schedules and fallbacks are in force, and what comes next?
   plimsoll explain wla/web -n shop
@@ -73,7 +85,7 @@ type explainOptions struct {
 	forecast           forecastOptions
 	finder             leader.Finder
 	kube               *genericclioptions.ConfigFlags
-	out                io.Writer
+	out, err           io.Writer
 	in                 io.Reader
 }
 
@@ -81,13 +93,13 @@ type explainOptions struct {
 func Command() *cobra.Command {
 	o := explainOptions{kube: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:     "explain hpa/NAME | wla/NAME | vpa/NAME",
+		Use:     "explain hpa/NAME | wla/NAME | vpa/NAME | deploy/NAME | pod/NAME",
 		Short:   "Explain what an autoscaler does, why, and what comes next",
 		Long:    explainLong,
 		Example: explainExample,
 		Args:    cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			o.in, o.out, o.err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return o.run(cmd.Context(), args)
 		},
 	}
@@ -100,7 +112,7 @@ func Command() *cobra.Command {
 		"explain the steps of this file instead of a cluster's object; - is standard input")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "repeat the explanation until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "name every pod that does not count")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all that led to the decision, with every pod that does not count")
 	flags.StringVar(&o.decider, "controller", "auto",
 		"the controller that decides on the object: plimsoll, kube-controller-manager, or auto to detect it")
 	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
@@ -142,20 +154,24 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	}
 	kind, name, err := commonflags.ParseAutoscaler(args)
 	if err != nil {
+		if kind, name, ok := commonflags.ParseTarget(args); ok {
+			return subject{target: &explainer.Target{Kind: kind, Name: name}}, o.validateOther(observe.HorizontalPodAutoscaler)
+		}
 		what := "no object is named"
 		if len(args) > 0 {
 			what = fmt.Sprintf("%q names no autoscaler", strings.Join(args, " "))
 		}
-		return subject{}, &cmderror.Error{What: what, Why: "name the object to explain: " + err.Error(),
+		return subject{}, &cmderror.Error{What: what, Why: "name the object to explain: " + err.Error() + ", or a workload or a pod of it, as deploy/NAME",
 			Next: "plimsoll explain hpa/NAME -n NAMESPACE", Cause: err}
 	}
 	return subject{kind: kind, name: name}, o.validateOther(kind)
 }
 
-// subject is what to explain.
+// subject is what to explain: an autoscaler, or those of a target.
 type subject struct {
-	kind observe.Kind
-	name string
+	kind   observe.Kind
+	name   string
+	target *explainer.Target
 }
 
 func (o *explainOptions) run(ctx context.Context, args []string) error {
@@ -180,10 +196,13 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	object := observe.Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: what.name}, Kind: what.kind}
+	objects, err := o.find(ctx, reader, namespace, what)
+	if err != nil {
+		return complete.Similar(ctx, config, err)
+	}
 	for {
 		// With --watch, Ctrl-C may come in the middle of an explanation.
-		if err := o.explain(ctx, reader, object); !o.watch || err != nil && ctx.Err() == nil {
+		if err := o.explainAll(ctx, reader, objects); !o.watch || err != nil && ctx.Err() == nil {
 			return complete.Similar(ctx, config, err)
 		}
 		select {
@@ -193,6 +212,50 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 			return nil
 		}
 	}
+}
+
+// find is the named object, or the autoscalers of the named target.
+func (o *explainOptions) find(
+	ctx context.Context, reader *explainer.ClusterReader, namespace string, what subject,
+) ([]observe.Key, error) {
+	if what.target == nil {
+		name := types.NamespacedName{Namespace: namespace, Name: what.name}
+		return []observe.Key{{NamespacedName: name, Kind: what.kind}}, nil
+	}
+	found, err := reader.Find(ctx, namespace, *what.target)
+	for _, why := range found.LeftOut {
+		fmt.Fprintf(o.err, "not all autoscalers are known: %s\n", why)
+	}
+	if o.last != 0 || o.forecast.isAsked {
+		isVertical := func(k observe.Key) bool { return k.Kind == observe.VerticalPodAutoscaler }
+		found.Autoscalers = slices.DeleteFunc(found.Autoscalers, isVertical)
+	}
+	if err == nil && o.save != "" && len(found.Autoscalers) > 1 {
+		return nil, fmt.Errorf("--save: %s/%s has %d autoscalers: name one of them", what.target.Kind, what.target.Name,
+			len(found.Autoscalers))
+	}
+	return found.Autoscalers, err
+}
+
+func (o *explainOptions) explainAll(
+	ctx context.Context, reader *explainer.ClusterReader, objects []observe.Key,
+) error {
+	for i, object := range objects {
+		if i > 0 && o.output == "text" {
+			fmt.Fprintln(o.out)
+		}
+		err := o.explain(ctx, reader, object)
+		if apierrors.IsNotFound(err) && object.Kind == observe.HorizontalPodAutoscaler {
+			if successor, isThere := reader.Successor(ctx, object); isThere {
+				fmt.Fprintf(o.err, "hpa/%s does not exist: wla/%s took over\n", object.Name, successor.Name)
+				err = o.explain(ctx, reader, successor)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *explainOptions) explainer() explainer.Options {
@@ -235,7 +298,7 @@ func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
 	case "yaml":
 		return e.WriteYAML(o.out)
 	}
-	style := explainhorizontal.Style{AllPods: o.verbose}
+	style := explainhorizontal.Style{Verbose: o.verbose}
 	if _, inColour := commonflags.Terminal(o.out); inColour {
 		style.Bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
 	}

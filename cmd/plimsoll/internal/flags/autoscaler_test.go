@@ -26,3 +26,21 @@ func TestParseAutoscaler(t *testing.T) {
 		}
 	}
 }
+
+// TestParseTarget: workloads and pods are named as for kubectl.
+func TestParseTarget(t *testing.T) {
+	for args, want := range map[string]string{
+		"deploy/web": "deployment", "deployment/web": "deployment", "deployments.apps/web": "deployment", "deploy web": "deployment",
+		"sts/web": "statefulset", "Pod/web": "pod", "po web": "pod", "rollouts.argoproj.io/web": "rollout",
+	} {
+		kind, name, ok := ParseTarget(strings.Fields(args))
+		if !ok || kind != want || name != "web" {
+			t.Errorf("%s: %s %s, %v", args, kind, name, ok)
+		}
+	}
+	for _, args := range []string{"", "web", "deploy/", "/web"} {
+		if _, _, ok := ParseTarget(strings.Fields(args)); ok {
+			t.Errorf("%q names an object", args)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	autoscalingclient "k8s.io/client-go/kubernetes/typed/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
@@ -43,7 +44,8 @@ func (w *Writer) log(u *Update) {
 	if log := w.Log.V(1); r.Rescaled {
 		w.Log.Info("scaled", "object", nameOf(u.Autoscaler), "target", u.Autoscaler.TargetName(),
 			"current",
-			d.Current, "desired", d.Desired, "reason", r.Reason)
+			d.Current, "desired", d.Desired, "reason", r.Reason, "summary",
+			summary.Of(summary.Input{Decision: d}).Text)
 	} else if log.Enabled() {
 		log.Info("decided", "object", nameOf(u.Autoscaler), "target", u.Autoscaler.TargetName(),
 			"current",

@@ -14,8 +14,10 @@ type Stabilized struct {
 	Reason   StabilizedReason
 	// By is the earlier recommendation that changes the proposal; zero if none does.
 	By history.Recommendation
-	// Window is the window that By is in.
+	// Window is how long By counts: By.Time and Window are when it no longer does.
 	Window time.Duration
+	// IsPassing says that only some seconds asked for By, and that it counts for PassingWindow at most.
+	IsPassing bool
 	// IsDisabled says that without the window selectPolicy Disabled would permit no change in this direction either.
 	IsDisabled bool
 }
@@ -45,6 +47,9 @@ func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
 	} else {
 		result = stabilizeBoth(l.Behavior, h, w)
 		longest = max(l.Behavior.Up.Stabilization, l.Behavior.Down.Stabilization)
+	}
+	if result.Reason == ScaleDownStabilized && h.Recommendations.IsPassing(result.By) {
+		result.IsPassing, result.Window = true, min(result.Window, w.PassingWindow)
 	}
 	remember(l, h, w, w.Now.Add(-longest))
 	return result

@@ -62,6 +62,11 @@ func (r *Recommendations) HighestPassing(since time.Time) (Recommendation, bool)
 	return first(r.Passing, func(t time.Time) bool { return !t.Before(since) })
 }
 
+// IsPassing reports whether only some seconds asked for an entry.
+func (r *Recommendations) IsPassing(e Recommendation) bool {
+	return slices.Contains(r.Passing, e) && !slices.Contains(r.Highs, e)
+}
+
 // ExpirePassing forgets what only some seconds asked for, before then.
 func (r *Recommendations) ExpirePassing(cutoff time.Time) { r.Passing = expire(r.Passing, cutoff) }
 

@@ -43,8 +43,8 @@ type Projection struct {
 	Steps []Step
 	// Settled says that after the steps the count stays as long as the proposal does.
 	Settled bool
-	// Lower is the earliest decrease of the count if no replicas are proposed from now on;
-	// nil if it cannot fall, or would not within a day.
+	// Lower is the earliest decrease of the count if no replicas are proposed from now on, and At the moment after which
+	// a decision comes to it; nil if it cannot fall. It follows from what is remembered, not from when decisions are made.
 	Lower *Step
 }
 
@@ -58,12 +58,7 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 	up := newWalk(p, s, d, every)
 	up.mayLower, up.ahead = d.Proposed.MayLower, d.ForecastReplicas
 	o.Steps, o.Settled = up.play(d.Proposed.Replicas, maxSteps)
-	down := newWalk(p, s, d, every)
-	down.mayLower = true
-	down.falls = true
-	if steps, _ := down.play(0, 1); len(steps) > 0 {
-		o.Lower = &steps[0]
-	}
+	o.Lower = newWalk(p, s, d, 0).lower()
 	return o
 }
 
@@ -75,8 +70,6 @@ type walk struct {
 	every    time.Duration
 	current  int32
 	mayLower bool
-	// falls says that only a lower count is a step.
-	falls bool
 	// ahead is what the forecast asks for.
 	ahead int32
 }
@@ -100,10 +93,6 @@ func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 		limits := w.decide(proposed)
 		if w.current == before {
 			delayedBy = &limits
-			continue
-		}
-		if w.falls && w.current > before {
-			delayedBy, end = nil, w.horizon()
 			continue
 		}
 		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: limits.Stabilized,

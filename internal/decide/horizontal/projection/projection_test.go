@@ -77,11 +77,11 @@ func TestAhead(t *testing.T) {
 	}{
 		"without behavior it doubles at each turn": {
 			nil, 1, 10,
-			"8 at 15 s (ScaleUpLimit), 10 at 30 s (DesiredWithinRange), then steady, no lower before 315 s because of 10 at 0 s",
+			"8 at 15 s (ScaleUpLimit), 10 at 30 s (DesiredWithinRange), then steady, no lower before 300 s because of 10 at 0 s",
 		},
 		"max ends it": {
 			nil, 10, 100,
-			"then steady, no lower before 315 s because of 100 at 0 s",
+			"then steady, no lower before 300 s because of 100 at 0 s",
 		},
 		"two a minute": {
 			slowly, 1, 6,
@@ -93,7 +93,7 @@ func TestAhead(t *testing.T) {
 		},
 		"nothing to come": {
 			nil, 4, 4,
-			"then steady, no lower before 315 s because of 4 at 0 s",
+			"then steady, no lower before 300 s because of 4 at 0 s",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -27,8 +27,9 @@ const (
 func IsOverall(kind string) bool { return kind == Ready || kind == Stalled }
 
 // Overall sums up the conditions of a WorkloadAutoscaler. It is Ready while it does what it is asked for: also while
-// its mode writes no replica count, or while its target was put to zero replicas by somebody else.
-func Overall(conditions []condition.Condition, m mode.Mode) []condition.Condition {
+// its mode writes no replica count, or while its target was put to zero replicas by somebody else. The summary is the
+// decision in a sentence, the message while it is Ready.
+func Overall(conditions []condition.Condition, m mode.Mode, summary string) []condition.Condition {
 	var r Report
 	able, active := find(conditions, AbleToScale), find(conditions, ScalingActive)
 	isBeside := m == mode.Preview && able.Reason == AnotherAutoscaler
@@ -36,17 +37,17 @@ func Overall(conditions []condition.Condition, m mode.Mode) []condition.Conditio
 	case able.Status == condition.False && !isBeside:
 		r.Set(Ready, false, able.Reason, able.Message)
 	case m == mode.Paused:
-		r.Set(Ready, true, mode.Paused.String(), "the mode is Paused: neither metrics nor schedules change the replica count")
+		r.Set(Ready, true, mode.Paused.String(), summary)
 	case active.Status == condition.False && active.Reason == scalingDisabled:
-		r.Set(Ready, true, scalingDisabled, "the target has no replicas, and the object did not put it there: it stays so")
+		r.Set(Ready, true, scalingDisabled, summary)
 	case active.Status == condition.False:
 		r.Set(Ready, false, active.Reason, active.Message)
 	case active.Status == "":
 		r.Set(Ready, false, "AwaitingMetrics", "no metric has a value yet")
 	case m == mode.Preview:
-		r.Set(Ready, true, mode.Preview.String(), "the mode is Preview: the replica count is decided and not written")
+		r.Set(Ready, true, mode.Preview.String(), summary)
 	default:
-		r.Set(Ready, true, mode.Active.String(), "the WorkloadAutoscaler sets the replica count of its target")
+		r.Set(Ready, true, mode.Active.String(), summary)
 	}
 	if able.Status == condition.False && able.Reason == InvalidSpec {
 		r.Set(Stalled, true, InvalidSpec, able.Message)

@@ -31,16 +31,20 @@ func TestOverall(t *testing.T) {
 		"a preview beside another one": {AnotherAutoscaler, "", mode.Preview, yes, "Preview"},
 		"only an edit helps":           {InvalidSpec, "", mode.Preview, no, InvalidSpec},
 	} {
-		got := Overall([]condition.Condition{conditionOf(AbleToScale, c.unable), conditionOf(ScalingActive, c.inactive)}, c.mode)
+		got := Overall([]condition.Condition{conditionOf(AbleToScale, c.unable), conditionOf(ScalingActive, c.inactive)}, c.mode,
+			"Stays at 3.")
 		ready, stalled := find(got, Ready), find(got, Stalled)
 		if ready.Status != c.want || ready.Reason != c.reason || ready.Message == "" {
 			t.Errorf("%s: Ready is %+v, want %s %s", name, ready, c.want, c.reason)
+		}
+		if ready.Status == yes && ready.Message != "Stays at 3." {
+			t.Errorf("%s: Ready says %q, and not what was decided", name, ready.Message)
 		}
 		if isStalled := c.unable == InvalidSpec; stalled.Status == no || (stalled.Status == yes) != isStalled {
 			t.Errorf("%s: Stalled is %+v", name, stalled)
 		}
 	}
-	if got := find(Overall([]condition.Condition{conditionOf(AbleToScale, "")}, mode.Active), Ready); got.Status != no ||
+	if got := find(Overall([]condition.Condition{conditionOf(AbleToScale, "")}, mode.Active, ""), Ready); got.Status != no ||
 		got.Reason != "AwaitingMetrics" {
 		t.Errorf("before the first values Ready is %+v", got)
 	}

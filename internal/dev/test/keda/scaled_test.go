@@ -199,7 +199,7 @@ func (s *scaled) migrate(args ...string) (stdout, stderr string, err error) {
 func (s *scaled) explain(kind string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), program.Binary(), "explain", "wla/"+kind, "-n", s.Name,
-		"--controller-address="+program.Inspection())
+		"--controller-address="+program.Inspection(), "--verbose")
 	cmd.Env = s.Cluster.Env()
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -149,7 +149,7 @@ func (s *space) person(name string, there []rbacv1.PolicyRule) (kubeconfig strin
 // explain returns what the program prints, complaints included.
 func (s *space) explain(ctx context.Context, kubeconfig, subject string, more ...string) (string, error) {
 	var out bytes.Buffer
-	args := append([]string{"explain", subject, "-n", s.namespace, "--kubeconfig=" + kubeconfig}, more...)
+	args := append([]string{"explain", subject, "-n", s.namespace, "--kubeconfig=" + kubeconfig, "--verbose"}, more...)
 	cmd := exec.CommandContext(ctx, stage.plimsoll, args...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

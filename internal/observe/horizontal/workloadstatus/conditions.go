@@ -6,12 +6,14 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // conditions are those that an HPA has too, after those that sum them up.
 func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition {
-	all := statusreport.Overall(w.Status.Conditions, w.mode())
+	// The message of Ready alone is no reason to write a status: the sentence is as of the last write, as numbers are.
+	all := statusreport.Overall(w.Status.Conditions, w.mode(), summary.Of(summary.Input{Decision: w.Decision}).Text)
 	for i := range all {
 		all[i].Since = w.Decision.At
 		shown := meta.FindStatusCondition(a.Workload.Status.Conditions, all[i].Type)

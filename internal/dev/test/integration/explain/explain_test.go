@@ -80,13 +80,20 @@ func TestNamesTheLimitThatTheControllerObeys(t *testing.T) {
 	}
 }
 
-// TestText: the text has the metric, the limits, and what comes.
+// TestText: the text begins with a sentence and the numbers that it rests on; --verbose has the metric, the limits, and
+// what comes.
 func TestText(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
-	stdout, stderr, code := explain(t, s, "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
-	if code != 0 {
-		t.Fatalf("exit status %d: %s", code, stderr)
+	args := []string{"--sync-period=1s", "--controller-address=" + shared.Plimsoll(t).Inspection()}
+	stdout, stderr, code := explain(t, s, args...)
+	const sentence = "Stays at 2: jobs asks for 4, but the policies of scaleUp permit 2; then 3 after "
+	if lines := strings.Count(stdout, "\n"); code != 0 || !strings.HasPrefix(stdout, sentence) || lines > 7 {
+		t.Errorf("exit status %d, %d lines: %s%s", code, lines, stdout, stderr)
+	}
+	stdout, stderr, code = explain(t, s, append(args, "--verbose")...)
+	if code != 0 || !strings.HasPrefix(stdout, sentence) {
+		t.Fatalf("exit status %d: %s%s", code, stdout, stderr)
 	}
 	for _, want := range []string{
 		"HorizontalPodAutoscaler " + s.Name + "/web", "Deployment/web: 2 desired replicas", "proposed",
@@ -117,7 +124,7 @@ func TestSavedIsDecidedAlike(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, `"desiredReplicas":2,"rescale":false`) {
 		t.Errorf("evaluate says %s%s", stdout, stderr)
 	}
-	stdout, stderr, code = shared.Plimsoll(t).Run(t, "explain", "--from", file)
+	stdout, stderr, code = shared.Plimsoll(t).Run(t, "explain", "--from", file, "--verbose")
 	if code != 0 || !strings.Contains(stdout, "limited by     rate policies of scaleUp") {
 		t.Errorf("explain --from says %s%s", stdout, stderr)
 	}
@@ -131,7 +138,7 @@ func TestSavedIsDecidedAlike(t *testing.T) {
 func TestWithoutTheController(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
-	stdout, stderr, code := explain(t, s)
+	stdout, stderr, code := explain(t, s, "--verbose")
 	if code != 0 {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
@@ -156,7 +163,7 @@ func TestTheDemosLineFindsTheLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := harness.RunShell(t, line)
+	stdout, stderr, code := harness.RunShell(t, line+" --verbose")
 	if code != 0 || !strings.Contains(stdout, "history        read from the controller") {
 		t.Errorf("%s: exit status %d:\n%s%s", line, code, stdout, stderr)
 	}
@@ -192,10 +199,51 @@ func TestSaysWhatIsNotThere(t *testing.T) {
 	if code == 0 || !strings.Contains(stderr, `horizontalpodautoscalers.autoscaling "web" not found`) {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
-	_, stderr, code = shared.Plimsoll(t).Run(t, "explain", "deployment/web")
+	_, stderr, code = shared.Plimsoll(t).Run(t, "explain", "web")
 	if code == 0 || !strings.Contains(stderr, "name the object to explain: hpa/NAME, wla/NAME or vpa/NAME") {
 		t.Errorf("exit status %d: %s", code, stderr)
 	}
+}
+
+// TestFindsWhatScales: a Deployment and a pod of it stand for their autoscalers, and an HPA that is gone for the
+// WorkloadAutoscaler of its name.
+func TestFindsWhatScales(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	p := shared.Plimsoll(t)
+	run := func(args ...string) (stdout, stderr string, code int) {
+		return p.Run(t, append([]string{"explain", "-n", s.Name, "--kubeconfig=" + s.Cluster.KubeconfigPath(),
+			"--controller-address=" + p.Inspection()}, args...)...)
+	}
+	pod := strings.TrimSpace(s.Kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.name}"))
+	for _, subject := range []string{"deploy/web", "deployments.apps/web", "pod/" + pod} {
+		stdout, stderr, code := run(subject)
+		if code != 0 || !strings.Contains(stdout, "HorizontalPodAutoscaler "+s.Name+"/web") {
+			t.Errorf("%s: exit status %d: %s%s", subject, code, stdout, stderr)
+		}
+	}
+	_, stderr, code := run("sts/web")
+	if code != 1 || !strings.Contains(stderr, "no autoscaler in namespace "+s.Name+" has statefulset/web as its target") {
+		t.Errorf("exit status %d: %s", code, stderr)
+	}
+	s.Kubectl("delete", "hpa", "web")
+	s.KubectlInput(`
+apiVersion: plimsoll.dev/v1alpha1
+kind: WorkloadAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 3
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
+`, "apply", "-f", "-")
+	s.Eventually("the successor's explanation", func(context.Context) error {
+		stdout, stderr, code := run("hpa/web")
+		if code != 0 || !strings.Contains(stdout, "WorkloadAutoscaler "+s.Name+"/web") ||
+			!strings.Contains(stderr, "hpa/web does not exist: wla/web took over") {
+			return fmt.Errorf("exit status %d: %s%s", code, stdout, stderr)
+		}
+		return nil
+	})
 }
 
 // TestLast: the controller answers with the load that it has recorded: 3.5 pods at the target, of which the rate policy

@@ -72,7 +72,7 @@ func TestYesterdayRepeated(t *testing.T) {
 	t.Logf("raised %v before the jump", time.Until(jump).Round(time.Second))
 	o.Eventually("an event that the forecast raised the count", func(ctx context.Context) error { return saysForecast(ctx, o) })
 	explained, _, code := program.Run(t, "explain", "wla/web", "--namespace="+o.Name,
-		"--kubeconfig="+o.Cluster.KubeconfigPath(), "--controller-address="+program.Inspection())
+		"--kubeconfig="+o.Cluster.KubeconfigPath(), "--controller-address="+program.Inspection(), "--verbose")
 	if code != 0 || !strings.Contains(explained, "forecast") || !strings.Contains(explained, "pod-minutes") {
 		t.Errorf("explain (exit status %d) says nothing of the forecast:\n%s", code, explained)
 	}

@@ -32,7 +32,8 @@ func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explainh
 // explainText is its text output.
 func explainText(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) string {
 	t.Helper()
-	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath())
+	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath(),
+		"--verbose")
 	if code != 0 {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
@@ -84,7 +85,7 @@ func TestExplainPredictsUpstream(t *testing.T) {
 		", does not expose it",
 		"controller     kube-controller-manager",
 		"limited by     stabilization window of scaleDown until ", "result         stay at 4",
-		"scale-down     perhaps not before ", ": what was recommended earlier is unknown")
+		"scale-down     not known: what was recommended earlier is unknown")
 	s.HoldsReplicas(15*time.Second, harness.Deployment, "web", 4)
 	if got, want := changes.All(),
 		[]harness.Change{{From: 2, To: 4, By: "kube-controller-manager"}}; !slices.Equal(got, want) {

@@ -1,0 +1,121 @@
+package projection
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// Change is the next change of the count if all that is observed stays as it is.
+type Change struct {
+	// After is until when the count stays: the first decision after it changes the count. It is the time of the decision
+	// itself where the next one changes it.
+	After    time.Time
+	Replicas int32
+}
+
+// NextChange is the change that follows a decision that metrics made. The state is the settled one after it; it is only
+// read. The moment follows from what the state remembers, and does not depend on when decisions are made. Nothing is
+// found where the count stays, or where what is proposed depends on the clock: during a surge or while one is doubted,
+// with a forecast, while an HPA without behavior waits for a value to double on, and if a schedule, a fallback or the
+// cooldown is due before.
+func NextChange(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) (next Change, found bool) {
+	isConstant := d.Proposed.Source != proposal.Surge && d.Surge.Verdict < surge.Unhelped && d.ForecastReplicas == 0
+	if d.Branch != horizontal.BranchMetrics || !isConstant || d.Limited.IsDoublingHeld {
+		return Change{}, false
+	}
+	w := newWalk(p, s, d, 0)
+	w.mayLower = d.Proposed.MayLower
+	if d.IsLoweringHeld {
+		next.After = s.LoweringAt.Add(trigger.LoweringPeriod)
+		next.Replicas, _ = w.after(next.After, max(0, d.Proposed.Replicas))
+		found = next.Replicas < d.Desired
+	} else {
+		next, found = w.next(max(0, d.Proposed.Replicas))
+	}
+	if due := dueAt(d); found && !due.IsZero() && !due.After(next.After) {
+		return Change{}, false
+	}
+	return next, found
+}
+
+// dueAt is when a schedule, a fallback or the cooldown changes what is proposed; zero if none does.
+func dueAt(d *horizontal.Decision) (first time.Time) {
+	due := [...]time.Time{d.Schedules.Next.At, d.Fallbacks.Due, {}}
+	if d.Current > 0 && !d.Zero.IsCooledDown {
+		due[2] = d.Zero.CooldownEnd
+	}
+	for _, at := range due {
+		if first.IsZero() || !at.IsZero() && at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// next looks for the first moment after which the same proposal leads to another count.
+func (w *walk) next(proposed int32) (next Change, found bool) {
+	for _, at := range w.moments() {
+		if then, _ := w.after(at, proposed); then != w.current {
+			return Change{After: at, Replicas: then}, true
+		}
+	}
+	return Change{}, false
+}
+
+// lower looks for the first moment after which the count falls if nothing is proposed any more.
+func (w *walk) lower() *Step {
+	w.mayLower = true
+	var delayedBy *Limits
+	for _, at := range w.moments() {
+		then, limits := w.after(at, 0)
+		if then < w.current {
+			return &Step{At: at, Replicas: then, Stabilized: limits.Stabilized, Limited: limits.Limited, DelayedBy: delayedBy}
+		}
+		delayedBy = &limits
+	}
+	return nil
+}
+
+// after is the count that a proposal leads to right after a moment, and what limits it. Some windows end with their last
+// moment, and others after it.
+func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
+	then := *w
+	then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)
+	limits := then.decide(proposed)
+	return then.current, limits
+}
+
+// moments are the decision's own time, and those at which something remembered no longer counts.
+func (w *walk) moments() []time.Time {
+	up, down := time.Duration(0), w.limits.DownscaleStabilization
+	all := []time.Time{w.now}
+	if b := w.limits.Behavior; b != nil {
+		up, down = b.Up.Stabilization, b.Down.Stabilization
+		policies := slices.Concat(b.Up.Policies, b.Down.Policies)
+		for _, change := range slices.Concat(w.state.ScaleUps, w.state.ScaleDowns) {
+			for _, policy := range policies {
+				all = append(all, change.Time.Add(policy.Period))
+			}
+		}
+	}
+	r := &w.state.Recommendations
+	for _, of := range []struct {
+		entries []history.Recommendation
+		count   time.Duration
+	}{
+		{r.Highs, down}, {r.Lows, up}, {r.Slots, down}, {r.Slots, up}, {r.Passing, min(down, surge.Confirmation)},
+	} {
+		for _, entry := range of.entries {
+			all = append(all, entry.Time.Add(of.count))
+		}
+	}
+	all = slices.DeleteFunc(all, func(at time.Time) bool { return at.Before(w.now) })
+	slices.SortFunc(all, time.Time.Compare)
+	return slices.CompactFunc(all, time.Time.Equal)
+}

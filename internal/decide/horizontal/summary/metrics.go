@@ -1,0 +1,200 @@
+package summary
+
+import (
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+)
+
+// ofMetrics is of a count that is what is asked for: by which values, and what makes it no other.
+func (w *writer) ofMetrics() string {
+	winner := w.Winner()
+	switch w.limit {
+	case projection.ActiveMetric:
+		w.name(projection.ActiveMetric)
+		return w.metricName(w.index) + " is active, which needs a replica"
+	case projection.Tolerance, projection.AssumedValues, projection.FewerPods, projection.MorePods, projection.NoReadyPods:
+		return w.limitedMetric(winner)
+	}
+	return w.because(winner)
+}
+
+// limitedMetric is of a metric that asks for another count than its value alone would. Where the count would be the same
+// without the limit, the limit is not named.
+func (w *writer) limitedMetric(winner proposal.Proposal) string {
+	if w.limit == projection.Tolerance {
+		w.index = w.nearest(w.index)
+	}
+	r, value := &w.Metrics[w.index], w.valueOf(w.index)
+	exact := arithmetic.Saturate.Ceil32(r.Ratio * float64(w.Current))
+	switch {
+	case w.limit != projection.Tolerance && (winner.Source != proposal.Metric || winner.Index != w.index):
+		w.name(w.limit)
+		return w.because(winner) + "; " + value + ", but " + w.ofPods(w.limit, r) + w.ifTheSame(r)
+	case w.Tolerance.Within(r.Ratio) && r.Ratio != 1 && exact != w.Current:
+		return w.tolerated(r)
+	case projection.Plain(w.Decision, r) == r.Replicas:
+		return value + w.takes(r)
+	}
+	w.name(w.limit)
+	return value + ", but " + w.ofPods(w.limit, r) + w.ifTheSame(r)
+}
+
+// nearest is the metric that is the most above its target, of those within the tolerance that keep the count.
+func (w *writer) nearest(i int) int {
+	for k := range w.Metrics {
+		r := &w.Metrics[k]
+		isKeeping := r.Verdict == metric.WithinTolerance || r.Verdict == metric.DirectionKept
+		if isKeeping && r.Ratio > w.Metrics[i].Ratio && w.Tolerance.Within(r.Ratio) {
+			i = k
+		}
+	}
+	return i
+}
+
+// tolerated is of a value near its target.
+func (w *writer) tolerated(r *metric.Result) string {
+	w.name(projection.Tolerance)
+	tolerance := w.Tolerance.Up
+	if r.Ratio < 1 {
+		tolerance = w.Tolerance.Down
+	}
+	text := fmt.Sprintf("%s, within the tolerance of %s", w.valueOf(w.index), percent(tolerance))
+	if behind := w.behindTolerance(r); behind != projection.None {
+		w.name(behind)
+		text += ", and " + w.ofPods(behind, r)
+	}
+	return text
+}
+
+// takes is ", which takes 3 pods" of a value that is not the target itself.
+func (w *writer) takes(r *metric.Result) string {
+	if r.Ratio == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", which takes %s", podsText(w.Current))
+}
+
+// ofPods is why a metric's ratio does not count for all replicas.
+func (w *writer) ofPods(limit projection.Limit, r *metric.Result) string {
+	switch n := &r.Counts; limit {
+	case projection.NoReadyPods:
+		return "no pod is ready"
+	case projection.AssumedValues:
+		return w.assumed(r)
+	case projection.MorePods:
+		return thereAre(n.Pods()) + fmt.Sprintf(" for %d replicas", w.Current)
+	default:
+		return w.fewer(r)
+	}
+}
+
+// ifTheSame is what the metric would ask for if all replicas counted.
+func (w *writer) ifTheSame(r *metric.Result) string {
+	plain := projection.Plain(w.Decision, r)
+	if plain == r.Replicas || plain <= 0 || w.limit == projection.MorePods || w.limit == projection.NoReadyPods {
+		return ""
+	}
+	return fmt.Sprintf("; if all %d use the same, it asks for %d", w.Current, plain)
+}
+
+// assumed names the pods for which values are assumed.
+func (w *writer) assumed(r *metric.Result) string {
+	text := ""
+	if r.Counts.Missing > 0 {
+		text = w.podsIn(r, metric.Missing, "has no sample yet", "have no sample yet")
+	}
+	if r.Counts.Unready > 0 && r.Ratio > 1 {
+		if text != "" {
+			text += " and "
+		}
+		text += w.podsIn(r, metric.Unready, "is still starting", "are still starting")
+	}
+	if text == "" {
+		text = "new pods have their part of the load for a moment only"
+	}
+	return text
+}
+
+// fewer is why fewer pods count than there are replicas.
+func (w *writer) fewer(r *metric.Result) string {
+	if r.Groups == nil {
+		return fmt.Sprintf("not all of the %d replicas are ready", w.Current)
+	}
+	counted, existing := r.Counts.Counted+r.Counts.Unsampled, r.Counts.Pods()
+	if existing < int(w.Current) {
+		return thereAre(existing) + fmt.Sprintf(" for %d replicas", w.Current)
+	}
+	return fmt.Sprintf("only %d of %d replicas count", counted, w.Current)
+}
+
+// because is what asks for the count, with its value.
+func (w *writer) because(p proposal.Proposal) string {
+	switch p.Source {
+	case proposal.Metric:
+		return w.byMetric(p)
+	case proposal.Surge:
+		return fmt.Sprintf("a surge: %s was at %s of its target or more for %s", w.metricName(p.Index),
+			percent(w.Surge.Ratio), seconds(w.Surge.Span))
+	case proposal.Fallback:
+		return w.byFallback(p)
+	case proposal.Forecast:
+		return fmt.Sprintf("the forecast expects the load of %.3g pods within %s", w.Forecast.Expected,
+			shortly(w.Forecast.Horizon))
+	case proposal.Schedule:
+		if w.Schedules.MinBy == nil {
+			return fmt.Sprintf("no metric is named, and minReplicas is %d", w.Bounds.MinReplicas)
+		}
+		return w.minText()
+	}
+	return "nothing asks for another count"
+}
+
+func (w *writer) byMetric(p proposal.Proposal) string {
+	isRead := w.Metrics[p.Index].Failure == nil && !w.Metrics[p.Index].Pending
+	switch {
+	case w.Zero.IsCooledDown && w.Desired == 0:
+		return "no metric has been active for the cooldown period"
+	case w.Current == 0 && w.Zero.IsActive && isRead:
+		return fmt.Sprintf("%s is active, and asks for %d", w.metricName(p.Index), p.Replicas)
+	case w.Current == 0 && w.Zero.IsActive:
+		return w.metricName(p.Index) + " is active"
+	case !isRead || w.Current == 0:
+		return fmt.Sprintf("%s asks for %d", w.metricName(p.Index), p.Replicas)
+	case w.Desired == w.Current && w.Stabilized.Reason == behavior.ReadyForNewScale:
+		return w.valueOf(p.Index) + w.takes(&w.Metrics[p.Index])
+	}
+	return w.valueOf(p.Index)
+}
+
+func (w *writer) byFallback(p proposal.Proposal) string {
+	text := w.metricName(p.Index) + " cannot be read"
+	for _, f := range w.Fallbacks.Active {
+		if f.Metric == p.Index && !w.IsHistoryUnknown {
+			text += " since " + w.clock(f.Since)
+		}
+	}
+	return fmt.Sprintf("%s, and its fallback asks for %d", text, p.Replicas)
+}
+
+// asks is what is asked for before all limits: "CPU asks for 3".
+func (w *writer) asks() string {
+	p := w.Winner()
+	switch p.Source {
+	case proposal.None:
+		return "nothing asks for a count"
+	case proposal.Surge:
+		return fmt.Sprintf("a surge of %s asks for %d", w.metricName(p.Index), p.Replicas)
+	case proposal.Fallback:
+		return fmt.Sprintf("the fallback of %s asks for %d", w.metricName(p.Index), p.Replicas)
+	case proposal.Schedule:
+		return fmt.Sprintf("without metrics %d is asked for", p.Replicas)
+	case proposal.Forecast:
+		return fmt.Sprintf("the forecast asks for %d", p.Replicas)
+	}
+	return fmt.Sprintf("%s asks for %d", w.metricName(p.Index), p.Replicas)
+}

@@ -1,0 +1,178 @@
+// Package summary has a decision in one sentence, in the words of somebody on call: what happens to the replica count,
+// why, what comes next and when.
+package summary
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// Input is what a sentence is made of. Without one of the others the sentence leaves out what follows from it.
+type Input struct {
+	Decision *horizontal.Decision
+	// State is the settled one after the decision. It is only read.
+	State *horizontal.State
+	// IsHistoryUnknown says that the decision was made without knowing what came before it.
+	IsHistoryUnknown bool
+	// Pods are the observation's, for their names.
+	Pods []metric.Pod
+	// WriteError is why the replica count could not be written; empty if it was, or was not to be.
+	WriteError string
+}
+
+// Sentence is a decision in one sentence.
+type Sentence struct {
+	Text string
+	// Limits are those that it names: without all of them the count would be another one. It has none where the count is
+	// what is asked for.
+	Limits []projection.Limit
+	// Next is the change that it announces; nil if it announces none.
+	Next *projection.Change
+}
+
+// Of is the decision in one sentence.
+func Of(in Input) Sentence {
+	w := writerOf(in)
+	if w.mayAnnounce() {
+		if next, found := projection.NextChange(w.Policy, w.State, w.Decision); found {
+			w.next = &next
+		}
+	}
+	return Sentence{Text: sentenceOf(w.text() + w.contested()), Limits: w.named, Next: w.announced}
+}
+
+// contested says that another writer sets the count too.
+func (w *writer) contested() string {
+	if w.State == nil || !w.State.Overrides.IsContested(w.At, trigger.LoweringPeriod) {
+		return ""
+	}
+	return "; another writer sets the replica count too"
+}
+
+// Between is the sentence of a decision without its history, with which it may come to least or to most replicas.
+func Between(in Input, least, most int32) string {
+	w := writerOf(in)
+	return sentenceOf(fmt.Sprintf("Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s",
+		least, most, w.why()))
+}
+
+// sentenceOf has the text with one full stop, and without line breaks, which the messages of servers may have.
+func sentenceOf(text string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ". ") + "."
+}
+
+func writerOf(in Input) writer {
+	w := writer{Input: in, Decision: in.Decision}
+	w.limit, w.index = projection.Binding(in.Decision)
+	return w
+}
+
+// writer writes the sentence about a decision.
+type writer struct {
+	Input
+	*horizontal.Decision
+	// limit is the one that binds, and index the metric that it is about.
+	limit projection.Limit
+	index int
+	next  *projection.Change
+	// named and announced are what the sentence has so far.
+	named     []projection.Limit
+	announced *projection.Change
+	// isUntilSaid says that it has the end of the schedule that a bound is of.
+	isUntilSaid bool
+}
+
+// mayAnnounce reports whether what follows can be known: the history is, and the count is written.
+func (w *writer) mayAnnounce() bool {
+	return w.State != nil && w.Mode() == mode.Active && w.WriteError == "" && w.Desired > 0
+}
+
+func (w *writer) text() string {
+	switch refusal := w.Refusal; {
+	case w.Branch == horizontal.BranchNoScale:
+		return "Does nothing: the scale of its target cannot be read: " + w.Target.Error
+	case refusal.Reason != "":
+		return fmt.Sprintf("Stays at %d: %s%s", w.Current, strings.TrimRight(refusal.Message, "."), w.ifActive())
+	case w.WriteError != "" && w.Rescale:
+		return fmt.Sprintf("Stays at %d: %d could not be written to the target: %s", w.Current, w.Desired, w.WriteError)
+	case w.Branch == horizontal.BranchPaused:
+		return w.paused()
+	case w.Mode() == mode.Preview && w.Desired != w.Current:
+		return fmt.Sprintf("Stays at %d, as the mode is Preview; mode Active would scale to %d: %s", w.Current, w.Desired,
+			w.why())
+	}
+	return w.decided()
+}
+
+// paused is the sentence of mode Paused.
+func (w *writer) paused() string {
+	w.named = append(w.named, projection.Paused)
+	if w.Rescale {
+		return fmt.Sprintf("Scales from %d to %d: the mode is Paused, with paused.replicas %d%s", w.Current, w.Desired,
+			*w.Policy.WorkloadAutoscaler.PausedReplicas, w.ifActive())
+	}
+	return fmt.Sprintf("Stays at %d: the mode is Paused%s", w.Current, w.ifActive())
+}
+
+// ifActive is what mode Active would lead to, where that is something else.
+func (w *writer) ifActive() string {
+	switch w.ActiveDesired {
+	case w.Desired:
+		if w.Refusal.Reason == "" || w.Desired == w.Current {
+			return ""
+		}
+		return fmt.Sprintf("; it would scale to %d", w.Desired)
+	case w.Current:
+		return fmt.Sprintf("; mode Active would stay at %d", w.Current)
+	}
+	return fmt.Sprintf("; mode Active would scale to %d", w.ActiveDesired)
+}
+
+// decided is the sentence of a decision that is carried out.
+func (w *writer) decided() string {
+	switch {
+	case w.isLimitedByMax():
+		return w.limitedByMax()
+	case w.limit == projection.Stabilization && w.Desired == w.Current:
+		return w.held()
+	}
+	return w.what() + ": " + w.why() + w.then()
+}
+
+// what happens to the count.
+func (w *writer) what() string {
+	if w.Desired == w.Current {
+		return fmt.Sprintf("Stays at %d", w.Current)
+	}
+	return fmt.Sprintf("Scales from %d to %d", w.Current, w.Desired)
+}
+
+// then is what comes next, if the sentence does not say it yet.
+func (w *writer) then() string {
+	switch {
+	case w.announced != nil:
+		return ""
+	case w.next != nil && w.next.After.After(w.At):
+		w.announced = w.next
+		return fmt.Sprintf("; then %d after %s", w.next.Replicas, w.clock(w.next.After))
+	case w.next != nil:
+		w.announced = w.next
+		return fmt.Sprintf("; then %d with the next decision", w.next.Replicas)
+	}
+	return w.due()
+}
+
+// until is how long the count stays, and what it is then; empty if that is not known.
+func (w *writer) until() string {
+	if w.next == nil || !w.next.After.After(w.At) {
+		return ""
+	}
+	w.announced = w.next
+	return fmt.Sprintf(" until %s, then %d", w.clock(w.next.After), w.next.Replicas)
+}

@@ -1,0 +1,189 @@
+package summary
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// metricName is what people call the metric: CPU, memory, or its own name.
+func (w *writer) metricName(i int) string {
+	spec := &w.Policy.Metrics[i]
+	name := spec.ShortName()
+	switch {
+	case spec.GivenName != "":
+	case spec.Type == source.Resource && spec.IsCPU():
+		name = "CPU"
+	case spec.Type == source.ContainerResource && spec.IsCPU():
+		name = "CPU of container " + spec.Container
+	case spec.Type == source.ContainerResource:
+		name += " of container " + spec.Container
+	case spec.Type == source.Object:
+		name += " of " + spec.Object.Kind + " " + spec.Object.Name
+	case name == "":
+		name = "the external scaler"
+	}
+	return name
+}
+
+// valueOf is "CPU is at 76 % (target 50 %)", or "queue is at 140 % of its target".
+func (w *writer) valueOf(i int) string {
+	spec, r, name := &w.Policy.Metrics[i], &w.Metrics[i], w.metricName(i)
+	switch {
+	case math.IsNaN(r.Ratio) || math.IsInf(r.Ratio, 0):
+		return fmt.Sprintf("%s asks for %d", name, r.Replicas)
+	case spec.Target.Type == source.Utilization:
+		return fmt.Sprintf("%s is at %d %% (target %d %%)", name, r.Percent, spec.Target.Percent)
+	}
+	return fmt.Sprintf("%s is at %s of its target", name, percent(r.Ratio))
+}
+
+// percent is a part of something. What is not the whole is not shown as the whole, nor what is more than nothing as 0.
+func percent(part float64) string {
+	const most = 99
+	switch p := 100 * part; {
+	case p > 100*most:
+		return fmt.Sprintf("more than %d times", most)
+	case p > 0 && p < 1:
+		return "less than 1 %"
+	case p != 100 && math.Abs(p-100) < 1:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}
+
+func podsText(n int32) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
+}
+
+// thereAre is "there is 1 pod" or "there are 3 pods".
+func thereAre(pods int) string {
+	if pods == 1 {
+		return "there is 1 pod"
+	}
+	return fmt.Sprintf("there are %d pods", pods)
+}
+
+// podsIn says something of the pods of a group: of one or two by name.
+func (w *writer) podsIn(r *metric.Result, group metric.Group, ofOne, ofMore string) string {
+	const mostNames = 2
+	var names []string
+	n := 0
+	for i, g := range r.Groups {
+		if g != group {
+			continue
+		}
+		if n++; i < len(w.Pods) {
+			names = append(names, shortName(w.Pods[i].Name))
+		}
+	}
+	switch {
+	case n == 1 && len(names) == 1:
+		return names[0] + " " + ofOne
+	case n == 1:
+		return "1 pod " + ofOne
+	case n == mostNames && len(names) == mostNames:
+		return names[0] + " and " + names[1] + " " + ofMore
+	}
+	return fmt.Sprintf("%d pods %s", n, ofMore)
+}
+
+// shortName is a pod's name without the middle of a long one: the end tells the pods of a workload apart.
+func shortName(name string) string {
+	const longest, end = 24, 5
+	first, _, _ := strings.Cut(name, "-")
+	if len(name) <= longest || len(first)+end+2 > longest {
+		return name
+	}
+	return first + "-…" + name[len(name)-end:]
+}
+
+// clock is a time of the day, with the date if that is not today.
+func (w *writer) clock(t time.Time) string {
+	t = t.In(w.At.Location())
+	year, month, day := t.Date()
+	if y, m, d := w.At.Date(); y != year || m != month || d != day {
+		return t.Format("2006-01-02 15:04:05")
+	}
+	return t.Format("15:04:05")
+}
+
+// shortly is a duration in short form: 30 s, 5 min.
+func shortly(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+}
+
+// seconds is a duration of some seconds, to the tenth.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2g s", d.Seconds()) }
+
+// ofSchedule is ` of schedule "night"`; empty where a bound is the spec's.
+func ofSchedule(s *schedules.Schedule) string {
+	if s == nil {
+		return ""
+	}
+	return " of " + s.Describe()
+}
+
+// scheduledUntil is " until 17:00:00", as long as the schedule is in force that a bound is of; empty for the spec's.
+func (w *writer) scheduledUntil(by *schedules.Schedule) string {
+	if by == nil {
+		return ""
+	}
+	for i := range w.Schedules.InForce {
+		if f := &w.Schedules.InForce[i]; f.Schedule == by && !f.Until.IsZero() && !f.IsRamp {
+			w.isUntilSaid = true
+			return " until " + w.clock(f.Until)
+		}
+	}
+	return ""
+}
+
+// soon is how far ahead a change of the bounds is worth a mention.
+const soon = time.Hour
+
+// due is what changes soon although the metrics stay.
+func (w *writer) due() string {
+	change := &w.Schedules.Next
+	isSaid := change.Kind == schedules.End && w.isUntilSaid
+	if change.Schedule == nil || change.At.Sub(w.At) > soon || isSaid {
+		return ""
+	}
+	what := [...]string{
+		trigger.ScheduleStart: "starts", trigger.ScheduleEnd: "ends", trigger.RampStart: "begins to ramp",
+		trigger.RampStep: "ramps on",
+	}[trigger.OfSchedule(change.Kind)]
+	text := fmt.Sprintf("; %s %s at %s", change.Schedule.Describe(), what, w.clock(change.At))
+	if change.Kind == schedules.Start {
+		text += boundsOf(change.Schedule)
+	}
+	return text
+}
+
+// boundsOf is " with minReplicas 3 and maxReplicas 5".
+func boundsOf(s *schedules.Schedule) string {
+	text, word := "", " with"
+	if s.MinReplicas > 0 {
+		text, word = fmt.Sprintf(" with minReplicas %d", s.MinReplicas), " and"
+	}
+	if s.MaxReplicas > 0 {
+		text += fmt.Sprintf("%s maxReplicas %d", word, s.MaxReplicas)
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package horizontal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+)
+
+// TestShortForm: the first line is the sentence that JSON has, and no more than six lines follow it.
+func TestShortForm(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		in, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		for reader := snapshothorizontal.NewReader(in); ; {
+			step, err := reader.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := Explain(step, divergence.Default, 15*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text, encoded bytes.Buffer
+			var out struct {
+				Summary string `json:"summary"`
+			}
+			if err := errors.Join(e.WriteText(&text, Style{}), e.WriteJSON(&encoded)); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(encoded.Bytes(), &out); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+			if lines[0] != out.Summary || len(lines) > 1+mostNumbers {
+				t.Errorf("%s: %d lines, and %q in JSON:\n%s", file, len(lines), out.Summary, &text)
+			}
+			all.WriteString(text.String() + "\n")
+		}
+	}
+	golden(t, "testdata/short.txt", all.String())
+}
+
+// TestNoEarlierThan: the earliest scale-down is the same from one decision to the next as long as the input is.
+func TestNoEarlierThan(t *testing.T) {
+	texts := map[string]bool{}
+	for _, clock := range []string{"12:00:00", "12:00:02", "12:00:09"} {
+		text := strings.Replace(document, "12:00:00.123456789", clock, 1)
+		text = strings.Replace(text, "maxReplicas: 5,", `maxReplicas: 5, metrics: [{type: External, external: {metric: {name: depth},
+      target: {type: AverageValue, averageValue: 10}}}],`, 1) + `
+- apiVersion: external.metrics.k8s.io/v1beta1
+  kind: ExternalMetricValueList
+  items: [{metricName: depth, metricLabels: {}, timestamp: "2026-11-20T` + clock + `Z", value: 20}]`
+		e, err := Explain(stepOf(t, text), divergence.Default, 15*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[e.lowerText()] = true
+	}
+	want := "no earlier than 5 min after the last decision that asks for 2 (stabilization window of scaleDown), even if the " +
+		"load ends now"
+	if len(texts) != 1 || !texts[want] {
+		t.Errorf("%v, want %q", texts, want)
+	}
+}

@@ -1,0 +1,99 @@
+package vertical
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+)
+
+// Summary is the explanation in one sentence: what is recommended, and what happens to the pods.
+func (e *Explanation) Summary() string {
+	if problem := e.Step.Snapshot.Target.Problem; problem != "" && len(e.Published) == 0 {
+		return sentenceOf("Recommends nothing: " + problem)
+	}
+	recommended, verb := e.Published, "Recommends "
+	if len(recommended) == 0 {
+		recommended, verb = e.Recommended.Recommendations, "Is about to recommend "
+	}
+	if len(recommended) == 0 {
+		return sentenceOf("Recommends nothing yet: no checkpoint has samples")
+	}
+	first := &recommended[0]
+	text := fmt.Sprintf("%s%s for container %s", verb, amountsText(first.Target), first.Container)
+	if more := len(recommended) - 1; more > 0 {
+		text += fmt.Sprintf(" and more for %d others", more)
+	}
+	return sentenceOf(text + "; " + e.ofPods())
+}
+
+func sentenceOf(text string) string {
+	return strings.TrimRight(strings.Join(strings.Fields(text), " "), ". ") + "."
+}
+
+// ofPods is what the updater's next pass does with the pods, or why it does nothing.
+func (e *Explanation) ofPods() string {
+	pods := e.Update.Pods
+	if len(pods) == 0 {
+		return "there are no pods that the updater could change"
+	}
+	if e.Mode == vertical.ModeOff {
+		return "mode Off changes no pods"
+	}
+	isChanged := func(v update.Verdict) bool { return v.Action != update.Nothing }
+	if at := slices.IndexFunc(pods, isChanged); at >= 0 {
+		return fmt.Sprintf("the next pass changes %s: %s would be %s, because %s", of(count(pods, isChanged), len(pods)),
+			pods[at].Pod.Name, done[pods[at].Action], report.Sentence(pods[at].Reason))
+	}
+	isWanting := func(v update.Verdict) bool { return v.Reason != reason.None }
+	if n := count(pods, isWanting); n > 0 {
+		return fmt.Sprintf("%s to be changed, but not now: %s", needs(n, len(pods)), why(pods, isWanting))
+	}
+	return "no pod is changed: " + why(pods, func(update.Verdict) bool { return true })
+}
+
+func count(pods []update.Verdict, is func(update.Verdict) bool) (n int) {
+	for i := range pods {
+		if is(pods[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// of is "2 of 3 pods".
+func of(n, all int) string {
+	if all == 1 {
+		return "the pod"
+	}
+	return fmt.Sprintf("%d of %d pods", n, all)
+}
+
+func needs(n, all int) string {
+	if n == 1 {
+		return of(n, all) + " needs"
+	}
+	return of(n, all) + " need"
+}
+
+// why is what keeps most of the pods as they are.
+func why(pods []update.Verdict, is func(update.Verdict) bool) string {
+	against := map[reason.Reason]int{}
+	for i := range pods {
+		if is(pods[i]) {
+			against[pods[i].BlockedBy]++
+		}
+	}
+	most := reason.None
+	for r := range against {
+		if against[r] > against[most] || against[r] == against[most] && r < most {
+			most = r
+		}
+	}
+	return cmp.Or(report.Sentence(most), "it is not their turn yet")
+}

@@ -405,8 +405,7 @@ func dayLoad(minute int) float64 {
 
 // follow is what becomes of a load if its ceiling, times a factor, is wanted two minutes later, and lowered after five.
 func follow(load []float64, factor float64) (p view.Played) {
-	wanted, ready, short, longest, above := int32(2), int32(2), 0, 0, 0
-	run := 0
+	wanted, short, longest, above, run := int32(2), 0, 0, 0, 0
 	for i := range load {
 		highest := 0.0
 		for _, pods := range load[max(0, i-7):max(1, i-1)] {
@@ -416,7 +415,8 @@ func follow(load []float64, factor float64) (p view.Played) {
 		if next != wanted {
 			p.Actions++
 		}
-		wanted, ready = next, wanted
+		ready := wanted
+		wanted = next
 		p.Desired, p.Ready = append(p.Desired, wanted), append(p.Ready, ready)
 		p.PodHours += float64(ready) / 60
 		if load[i] > 1.1*float64(ready) {

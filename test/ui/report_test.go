@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,10 +59,9 @@ func surgeWithGap() *view.Object {
 	object := cluster.objects[row.ID]
 	h := object.History
 	const from, to = 104, 144
-	h.Points = append(h.Points[:from:from], h.Points[to:]...)
+	h.Points = slices.Delete(h.Points, from, to)
 	for i := range h.Metrics {
-		loads := h.Metrics[i].Loads
-		h.Metrics[i].Loads = append(loads[:from:from], loads[to:]...)
+		h.Metrics[i].Loads = slices.Delete(h.Metrics[i].Loads, from, to)
 	}
 	return object
 }

@@ -108,6 +108,9 @@ func TestTimeAxis(t *testing.T) {
 	if len(o.Lines) == 0 || !o.Lines[0].IsHeading || len(o.Metrics) != 1 {
 		t.Errorf("%+v, %+v", o.Lines, o.Metrics)
 	}
+	if !strings.HasPrefix(o.Summary, "Stays at 2") {
+		t.Errorf("in one sentence: %q", o.Summary)
+	}
 }
 
 // TestNothingIsExpectedYet: while a forecast learns there is neither a curve nor a number.

@@ -108,8 +108,12 @@ func TestTimeAxis(t *testing.T) {
 	if len(o.Lines) == 0 || !o.Lines[0].IsHeading || len(o.Metrics) != 1 {
 		t.Errorf("%+v, %+v", o.Lines, o.Metrics)
 	}
-	if !strings.HasPrefix(o.Summary, "Stays at 2") {
-		t.Errorf("in one sentence: %q", o.Summary)
+}
+
+// TestSentence: the decision stands first, in one sentence.
+func TestSentence(t *testing.T) {
+	if o := objectOf(t, 3); !strings.HasPrefix(o.Summary, "Stays at 2: queue is at 100 % of its target") {
+		t.Errorf("%q", o.Summary)
 	}
 }
 

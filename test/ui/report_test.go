@@ -92,7 +92,7 @@ func TestReport(t *testing.T) {
 	if !value[bool](p, `document.querySelector("button.mark").ariaPressed === "true"`) {
 		t.Error("the change is not marked")
 	}
-	p.do(chromedp.EmulateViewport(1280, 800))
+	p.do(chromedp.EmulateViewport(1280, 800), chromedp.Click(chromedp.CSS("button.mark")))
 	value[bool](p, `(document.querySelector("details").open = false, scrollTo(0, 0), document.activeElement.blur(), true)`)
 	p.picture("report.png")
 }

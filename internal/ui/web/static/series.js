@@ -21,7 +21,6 @@ function recorded(answer) {
     loads.values.forEach((values, k) => values.push((metrics.length > 0 ? metrics[k].loads[i] : point?.load) ?? null));
   };
   const begins = history.points.map((point) => Date.parse(point.time) / 1000);
-  for (const { at, to, ready } of changesOf(answer)) counts.set(at / 1000, { desired: to, ready });
   history.points.forEach((point, i) => {
     const begin = begins[i], end = Math.max(begin, Math.min(begin + step, seen)), last = begins[i - 1] + step;
     if (begin > last + step / 2) {
@@ -31,6 +30,8 @@ function recorded(answer) {
     addLoads((begin + end) / 2, point, i);
     counts.set(end, { desired: point.wanted, ready: point.ready });
   });
+  // A change may be where the point before it ends.
+  for (const { at, to, ready } of changesOf(answer)) counts.set(at / 1000, { desired: to, ready });
   // The last point holds up to now, unless nothing was recorded for longer than that.
   const i = begins.length - 1, end = Math.min(seen, begins[i] + step + late);
   if (end > loads.times.at(-1)) addLoads(end, history.points[i], i);

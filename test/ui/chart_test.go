@@ -84,7 +84,7 @@ func TestTimeToCome(t *testing.T) {
 }
 
 // TestCountsWhenTheyHappened: of a change of which only the minute is known, the count is drawn at the minute's end, and at
-// the time of its event if there is one; never before. The list says so.
+// the time of its event if there is one; never before. The list says so. Pods are ready when the minute ends.
 func TestCountsWhenTheyHappened(t *testing.T) {
 	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Minute)
 	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
@@ -101,11 +101,11 @@ func TestCountsWhenTheyHappened(t *testing.T) {
 			object := cluster.objects[row.ID]
 			load := 1.9
 			object.History = &loadreport.Output{From: begin, To: minute(9), ResolutionSeconds: 60,
-				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: 60, From: 2, To: 5, Ready: 2, Load: &load, Limit: "None"}}}
+				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: 60, From: 2, To: 5, Ready: 5, Load: &load, Limit: "None"}}}
 			for n := range 9 {
 				wanted, ready := int32(2), int32(2)
 				if n >= 4 {
-					wanted = 5
+					wanted, ready = 5, 5
 				}
 				object.History.Points = append(object.History.Points, loadreport.OutputPoint{Time: minute(n), Load: &load, Wanted: &wanted, Ready: &ready, Limit: "None"})
 			}
@@ -119,12 +119,16 @@ func TestCountsWhenTheyHappened(t *testing.T) {
 			p.showObject(row.ID)
 			p.waitFor("the chart", `document.querySelector(".chart canvas") !== null`)
 			drawn := value[[]float64](p, fmt.Sprintf(`(() => {
-				const plot = window.plots.at(-1), desired = plot.data[plot.series.findIndex((series) => series.label === "desired")];
-				const at = (time) => plot.data[0].reduce((last, x, i) => (x <= time && desired[i] !== undefined ? desired[i] : last), 0);
-				return [at(%[1]d - 1), at(%[1]d)];
-			})()`, tt.want.Unix()))
-			if !slices.Equal(drawn, []float64{2, 5}) {
-				t.Errorf("a second before %s and then %v are drawn, not 2 and 5", tt.want.Format(time.TimeOnly), drawn)
+				const plot = window.plots.at(-1);
+				const at = (label, time) => {
+					const counts = plot.data[plot.series.findIndex((series) => series.label === label)];
+					return plot.data[0].reduce((last, x, i) => (x <= time && counts[i] !== undefined ? counts[i] : last), 0);
+				};
+				return [at("desired", %[1]d - 1), at("desired", %[1]d), at("ready", %[2]d - 1), at("ready", %[2]d)];
+			})()`, tt.want.Unix(), minute(5).Unix()))
+			if !slices.Equal(drawn, []float64{2, 5, 2, 5}) {
+				t.Errorf("a second before %s and then, and as ready at the minute's end, %v are drawn, not 2 and 5, 2 and 5",
+					tt.want.Format(time.TimeOnly), drawn)
 			}
 			list := value[string](p, `document.querySelector(".events").textContent`)
 			if !strings.Contains(list, tt.says+"2 → 5") || !tt.event.IsZero() && !strings.HasPrefix(list, "CPU above target") {

@@ -293,6 +293,8 @@ type Node struct {
 	Why string
 	// NoAgent is why it can have no agent of Plimsoll's; empty if it can.
 	NoAgent string
+	// IsOpenShift says that it is one of OpenShift, which chooses the users of pods itself.
+	IsOpenShift bool
 	// CgroupRoot is the kubelet's --cgroup-root where it is known to have one.
 	CgroupRoot string
 }

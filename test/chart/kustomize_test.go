@@ -89,6 +89,10 @@ func charted(t *testing.T, values string) map[string]*unstructured.Unstructured 
 			}
 			delete(annotations, "helm.sh/resource-policy")
 		}
+		// It is for the next upgrade.
+		if delete(annotations, "plimsoll.dev/vpa-definitions"); len(annotations) == 0 {
+			annotations = nil
+		}
 		object.SetLabels(labels)
 		object.SetAnnotations(annotations)
 		if found[key(object)] != nil {

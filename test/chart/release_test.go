@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +187,34 @@ func TestExistingDefinitions(t *testing.T) {
 	r.remove()
 	if diff := cmp.Diff(before, definitions()); diff != "" {
 		t.Errorf("the definitions have changed (-before +now):\n%s", diff)
+	}
+}
+
+// TestReplacedDefinitions: an upgrade deletes no definitions that the release has installed and something else has
+// replaced, and no objects with them. It stops, and restores them with --force-conflicts.
+func TestReplacedDefinitions(t *testing.T) {
+	r := newRelease(t, namespace)
+	t.Cleanup(r.deleteDefinitions)
+	r.apply("install", chartDir, vertical)
+	made := r.makeUsersObjects()
+	file := filepath.Join(moduleDir(t, upstreamVPA), "deploy", "vpa-v1-crd-gen.yaml")
+	if _, err := r.cluster.Kubectl(t.Context(), "replace", "--filename="+file); err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[string]string{
+		"vertical.enabled=true": "conflict", "vertical.enabled=false": "helm.sh/resource-policy=keep",
+	} {
+		out, err := r.try("upgrade", "plimsoll", chartDir, "--namespace="+namespace, "--set="+values)
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", values, err, out)
+		}
+		r.checkUsersObjects(made)
+	}
+	r.apply("upgrade", chartDir, vertical, "--force-conflicts")
+	r.checkUsersObjects(made)
+	restored, err := r.definition(upstreamDefinitions[0])
+	if err != nil || restored.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+		t.Errorf("%v, %v", restored.GetAnnotations(), err)
 	}
 }
 

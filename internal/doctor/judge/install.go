@@ -84,6 +84,9 @@ func firstInstall(f *doctor.Facts) (command string, why []string) {
 	case vpas > 0 && f.Others.Unread == nil:
 		set("vertical.enabled=true", fmt.Sprintf("vertical autoscaling is for %s", count(vpas, "VerticalPodAutoscaler")))
 	}
+	if slices.ContainsFunc(f.Nodes.Value, func(n doctor.Node) bool { return n.IsOpenShift }) {
+		set("podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null", "OpenShift chooses the users of pods")
+	}
 	agents(f, set)
 	return command, why
 }

@@ -395,7 +395,10 @@ func TestFirstInstall(t *testing.T) {
 			f.Others.Value = []doctor.Deployment{{Component: doctor.VPAUpdater}}
 		}, " --set vertical.enabled=true --set nodeAgent.enabled=true", "REGISTRY is where"},
 		"no agents": {func(f *doctor.Facts) { f.Nodes.Value[0].NoAgent = "it runs Windows" }, "", "it runs Windows"},
-		"no nodes":  {func(f *doctor.Facts) { f.Nodes.Value = nil }, "", "install it"},
+		"OpenShift": {func(f *doctor.Facts) {
+			f.Nodes.Value[0].IsOpenShift, f.Nodes.Value[0].NoAgent = true, "no mount"
+		}, " --set podSecurityContext.runAsUser=null,podSecurityContext.runAsGroup=null", "chooses the users"},
+		"no nodes": {func(f *doctor.Facts) { f.Nodes.Value = nil }, "", "install it"},
 		"kind": {func(f *doctor.Facts) { f.Nodes.Value[0].CgroupRoot = "/kubelet" },
 			" --set nodeAgent.enabled=true --set nodeAgent.kubeletCgroupRoot=/kubelet", "kind"},
 	} {

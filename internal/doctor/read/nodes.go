@@ -36,11 +36,15 @@ func (n *node) facts() doctor.Node {
 		}
 	}
 	read.NoAgent = n.noAgent()
+	_, read.IsOpenShift = n.Metadata.Labels[openShiftLabel]
 	if strings.HasPrefix(n.Spec.ProviderID, "kind://") {
 		read.CgroupRoot = "/kubelet"
 	}
 	return read
 }
+
+// openShiftLabel is a label that each node of OpenShift has.
+const openShiftLabel = "node.openshift.io/os_id"
 
 // noAgent is why the node can have no agent, which mounts the cgroups of the node's own Linux.
 func (n *node) noAgent() string {
@@ -50,6 +54,8 @@ func (n *node) noAgent() string {
 		return "it runs Windows"
 	case labels["type"] == "virtual-kubelet", labels["eks.amazonaws.com/compute-type"] == "fargate":
 		return "a virtual node runs no DaemonSet"
+	case labels[openShiftLabel] != "":
+		return "OpenShift permits a mount of /sys/fs/cgroup to accounts with a SecurityContextConstraints for it alone"
 	case strings.HasPrefix(n.Metadata.Name, "gk3-"):
 		return "GKE Autopilot permits no pod to mount /sys/fs/cgroup"
 	}

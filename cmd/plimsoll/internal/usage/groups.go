@@ -3,6 +3,7 @@ package usage
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ func usageText(cmd *cobra.Command, width int) string {
 	fmt.Fprintf(&b, "Usage:\n  %s\n", output.Wrap(cmd.UseLine(), width, 2, 4))
 	if cmd.Example != "" {
 		b.WriteString("\nExamples:\n")
-		for line := range strings.SplitSeq(cmd.Example, "\n") {
+		for line := range strings.SplitSeq(continued.ReplaceAllString(cmd.Example, " "), "\n") {
 			b.WriteString(example(line, width) + "\n")
 		}
 	}
@@ -80,12 +81,17 @@ func usageText(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
+// continued is where a command goes on in the next line.
+var continued = regexp.MustCompile(` *\\\n *`)
+
 // example breaks a line of an example as a shell, or a reader of its comment, takes it.
 func example(line string, width int) string {
 	text := strings.TrimLeft(line, " ")
 	indent := len(line) - len(text)
 	if strings.HasPrefix(text, "#") {
-		return line[:indent] + output.Wrap(text, width, indent, indent+len("# "))
+		// Each line stays a comment where it is pasted.
+		wrapped := output.Wrap(text, width-len("# "), indent, indent)
+		return line[:indent] + strings.ReplaceAll(wrapped, "\n"+line[:indent], "\n"+line[:indent]+"# ")
 	}
 	return line[:indent] + output.WrapCommand(text, width, indent)
 }

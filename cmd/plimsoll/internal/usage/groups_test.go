@@ -60,8 +60,9 @@ func TestGroups(t *testing.T) {
 func TestKubectlsFlagsLast(t *testing.T) {
 	cmd := &cobra.Command{
 		Use: "run", Long: strings.Repeat("some words\n", 20) + "\n\n  a name    " + strings.Repeat("what it is ", 10),
-		Example: "  # Why\n  run --zone=" + strings.Repeat("a", 30) + " --namespace=" + strings.Repeat("b", 30) + " -o json",
-		Run:     func(*cobra.Command, []string) {},
+		Example: "  # Why" + strings.Repeat(" and how", 12) + "\n  run --zone=" + strings.Repeat("a", 30) +
+			" \\\n    --namespace=" + strings.Repeat("b", 30) + " -o json",
+		Run: func(*cobra.Command, []string) {},
 	}
 	cmd.Flags().String("zone", "", "Where.")
 	genericclioptions.NewConfigFlags(true).AddFlags(cmd.Flags())
@@ -75,7 +76,7 @@ func TestKubectlsFlagsLast(t *testing.T) {
 	at := 0
 	for _, part := range []string{
 		"some words some words some words some words some words some words some words\n", "  a name    what", "\n            ",
-		" \\\n    --namespace=", "\nFlags:\n", "--help", "--zone string\n      Where.\n",
+		"  # Why and how", "\n  # how and", " \\\n    --namespace=", "\nFlags:\n", "--help", "--zone string\n      Where.\n",
 		"\nFlags of kubectl, about the cluster:\n", "--namespace",
 	} {
 		next := strings.Index(out.String()[at:], part)

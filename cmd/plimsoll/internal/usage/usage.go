@@ -77,6 +77,15 @@ func Finish(cmd *cobra.Command, err error) error {
 
 // withFile says in words that a file is not there, or may not be read.
 func withFile(err error) error {
+	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // each of them is looked at
+		var all []error
+		for _, inner := range joined.Unwrap() {
+			all = append(all, withFile(inner))
+		}
+		if rejoined := errors.Join(all...); errors.Join(joined.Unwrap()...).Error() == err.Error() {
+			return rejoined
+		}
+	}
 	var file *fs.PathError
 	if !errors.As(err, &file) || strings.Contains(err.Error(), "\n") {
 		return err
@@ -93,8 +102,8 @@ func withFile(err error) error {
 	return &cmderror.Error{What: strings.Replace(err.Error(), file.Error(), what, 1), Cause: err}
 }
 
-// PrintError writes an error in the form of all. On a terminal its lines go on below where their texts begin; what reads
-// a pipe looks for whole lines.
+// PrintError writes an error in the form of all. On a terminal its lines go on below where their texts begin; what
+// reads a pipe looks for whole lines.
 func PrintError(w io.Writer, cmd *cobra.Command, err error) {
 	var text strings.Builder
 	cmderror.Print(&text, err, cmd.CommandPath()+" --help", Secrets(cmd))

@@ -68,6 +68,8 @@ func TestErrors(t *testing.T) {
 		"failure": {"explain", errors.New("boom"), "error: boom\n", 1},
 		"file": {"explain", fmt.Errorf("--usage: %w", &fs.PathError{Op: "stat", Path: "nope.yaml", Err: fs.ErrNotExist}),
 			"error: --usage: there is no file or folder nope.yaml\n", 1},
+		"file among others": {"explain", errors.Join(&fs.PathError{Op: "stat", Path: "a", Err: fs.ErrNotExist},
+			errors.New("boom")), "error: there is no file or folder a\nerror: boom\n", 1},
 		"file of another": {"explain", &fs.PathError{Op: "open", Path: "its.yaml", Err: fs.ErrPermission},
 			"error: you may not open its.yaml\n", 1},
 		"secret": {"explain --token=s3cret", errors.New("the token s3cret is wrong"), "error: the token REDACTED is wrong\n", 1},

@@ -55,7 +55,7 @@ func TestMissingTarget(t *testing.T) {
 	w.Create(queue("web"))
 	began := time.Now()
 	_, stderr, err := w.run("hpa/web", "--apply", "--yes", observe)
-	if took := time.Since(began); err == nil || !strings.Contains(stderr, "Deployment web") || took > patience {
+	if took := time.Since(began); err == nil || !strings.Contains(stderr, "correct spec.scaleTargetRef") || took > patience {
 		t.Errorf("after %s: %v: %s", took, err, stderr)
 	}
 	if hpa, o := w.objects("web"); hpa == nil || o != nil {

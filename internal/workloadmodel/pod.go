@@ -123,12 +123,32 @@ func (p *Pod) demand(seconds float64, slot uint64) {
 	if p.profile.Noise > 0 {
 		p.cost *= 1 + p.profile.Noise*signedUnit(mix(p.seed+slot))
 	}
-	p.fixed = p.profile.IdleCPUMilli*seconds + min(p.startupLeft, p.profile.StartupCPUMilli*seconds)
+	p.fixed = p.fixedWork(seconds)
 	p.wanted = min(p.fixed+(p.queue+p.arrived)*p.cost, p.limit(seconds))
 	if p.node != nil {
 		p.node.wanted += p.wanted
 		p.node.guaranteed += min(p.wanted, p.resources.CPURequestMilli*seconds)
 	}
+}
+
+// fixedWork is the CPU of a step that is not for requests.
+func (p *Pod) fixedWork(seconds float64) float64 {
+	return p.profile.IdleCPUMilli*seconds + min(p.startupLeft, p.profile.StartupCPUMilli*seconds)
+}
+
+// freeRoom is what a pod takes from a queue that has neither a limit nor work to do.
+const freeRoom = 1e9
+
+// room is how many more requests the pod can serve in a step.
+func (p *Pod) room(seconds float64) float64 {
+	switch {
+	case !p.ready:
+		return 0
+	case p.profile.CPUPerRequestMilliCoreSeconds <= 0 || p.resources.CPULimitMilli <= 0:
+		return freeRoom
+	}
+	free := p.limit(seconds) - p.fixedWork(seconds)
+	return max(0, free/p.profile.CPUPerRequestMilliCoreSeconds-p.queue)
 }
 
 // limit is the most CPU that the pod may use in a step.
@@ -173,6 +193,9 @@ func (p *Pod) run(seconds float64) {
 	p.servedRate = served / seconds
 	ceiling := min(p.limit(seconds), granted+spare) - fixed
 	p.latencySeconds = p.latency(served, max(0, ceiling), seconds)
+	if p.workload != nil {
+		p.latencySeconds += p.workload.wait
+	}
 	p.memoryBytes = p.workingSet(p.servedRate)
 	if p.workload != nil {
 		p.workload.stepLatency += served * p.latencySeconds

@@ -45,7 +45,7 @@ func (t *Timeline) Loads() []float64 {
 
 // LoadsOf returns the loads of another history in the same cells.
 func (t *Timeline) LoadsOf(h *History) []float64 {
-	other := newTimeline(pointsOf(h, t.Start, t.End()), t.Start, t.End(), t.Step)
+	other := newTimeline(h, pointsOf(h, t.Start, t.End()), t.Start, t.End(), t.Step)
 	loads := make([]float64, len(t.Cells))
 	for i := range loads {
 		loads[i] = math.NaN()
@@ -87,7 +87,7 @@ func TimelineOf(h *History, from, to time.Time) Timeline {
 	step := stepOf(pointsOf(h, from, to))
 	// The point that the time begins in counts, too.
 	from = from.Truncate(step)
-	return newTimeline(pointsOf(h, from, to), from, to, step)
+	return newTimeline(h, pointsOf(h, from, to), from, to, step)
 }
 
 // MinutesOf returns a cell for each minute, also where the history has only longer points: several cells then have the
@@ -95,7 +95,7 @@ func TimelineOf(h *History, from, to time.Time) Timeline {
 func MinutesOf(h *History, from, to time.Time) (t Timeline, coarse int) {
 	from = notTooEarly(from, to).Truncate(time.Minute)
 	points := pointsOf(h, from, to)
-	t = newTimeline(points, from, to, time.Minute)
+	t = newTimeline(h, points, from, to, time.Minute)
 	for i := range points {
 		if p := &points[i]; p.Every > time.Minute {
 			coarse += int(p.Every / time.Minute)
@@ -120,18 +120,31 @@ func pointsOf(h *History, from, to time.Time) []Point {
 	return points
 }
 
-// newTimeline is the timeline of a step, made of points.
-func newTimeline(points []Point, from, to time.Time, step time.Duration) Timeline {
+// lastBefore is the last point that ended before a moment, and not long before; nil if there is none.
+func lastBefore(h *History, at time.Time) (last *Point) {
+	h.Points(at.Add(-2*grains[resolutions-1].every), at, func(p Point) bool {
+		if !p.At.Add(p.Every).After(at) {
+			last = &p
+		}
+		return true
+	})
+	return last
+}
+
+// newTimeline is the timeline of a step, made of points of a history.
+func newTimeline(h *History, points []Point, from, to time.Time, step time.Duration) Timeline {
 	t := Timeline{Start: from.Truncate(step), Step: step}
 	t.Cells = make([]Cell, max(0, (to.Sub(t.Start)+t.Step-1)/t.Step))
 	for i := range t.Cells {
 		t.Cells[i].Load = math.NaN()
 	}
-	t.fill(points)
+	if len(points) > 0 {
+		t.fill(points, lastBefore(h, points[0].At))
+	}
 	return t.trimmed()
 }
 
-func (t *Timeline) fill(points []Point) {
+func (t *Timeline) fill(points []Point, before *Point) {
 	holds := holdsFor(points)
 	known := make([]time.Duration, len(t.Cells))
 	for i := range points {
@@ -151,10 +164,11 @@ func (t *Timeline) fill(points []Point) {
 				break
 			}
 			t.Cells[k].add(p, min(t.Step, end.Sub(begin), end.Sub(p.At), begin.Add(t.Step).Sub(p.At)), &known[k])
-			if i > 0 && begin.Add(t.Step).Before(p.At.Add(p.Every)) {
-				t.Cells[k].holdCounts(&points[i-1], p)
+			if before != nil && begin.Add(t.Step).Before(p.At.Add(p.Every)) {
+				t.Cells[k].holdCounts(before, p)
 			}
 		}
+		before = p
 	}
 }
 

@@ -2,9 +2,12 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -45,7 +48,7 @@ func checkFixedCount(c *objects.Collection) []Finding {
 	for _, h := range c.Horizontals {
 		least := h.MinReplicas()
 		isScheduled := h.Workload != nil && len(h.Workload.Schedules) > 0
-		if least != h.Spec.MaxReplicas || isScheduled {
+		if least != h.Spec.MaxReplicas || isScheduled || isOfKEDA(h) {
 			continue
 		}
 		found = append(found, Finding{
@@ -58,6 +61,13 @@ func checkFixedCount(c *objects.Collection) []Finding {
 	return found
 }
 
+// isOfKEDA reports whether KEDA makes the HPA: it also scales to zero, or to idleReplicaCount, and back.
+func isOfKEDA(h *objects.Horizontal) bool {
+	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.Kind == objects.ScaledObject
+	})
+}
+
 func checkMemoryTarget(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
@@ -66,21 +76,32 @@ func checkMemoryTarget(c *objects.Collection) []Finding {
 			if t.name != corev1.ResourceMemory || value == nil || value.Sign() <= 0 || value.Value() >= leastMemory {
 				continue
 			}
-			text := value.String()
-			meant := strings.TrimRight(text, "kKmi") + "Mi"
 			f := Finding{
 				Object: &h.Object, Field: t.field.In("target", "averageValue"),
 				Why: fmt.Sprintf("An averageValue of %s is less memory than any pod uses, so the count is always maxReplicas.",
-					text),
-				Remedy: "Did you mean " + meant + "?",
+					value),
+				Remedy: "Name what a pod should use, such as 500Mi.",
 			}
-			if !h.IsV1 {
-				f.Patch = patch(&h.Object).set(f.Field, meant)
+			if meant := meantMemory(value); meant != "" {
+				f.Remedy = "Did you mean " + meant + "?"
+				if !h.IsV1 {
+					f.Patch = patch(&h.Object).set(f.Field, meant)
+				}
 			}
 			found = append(found, f)
 		}
 	}
 	return found
+}
+
+// meantMemory is the same number of Mi; empty where that is no memory of a pod.
+func meantMemory(value *resource.Quantity) string {
+	const mostDigits = 4
+	number := strings.TrimRight(value.String(), "kKmi")
+	if len(number) > mostDigits || strings.Trim(number, "0123456789") != "" {
+		return ""
+	}
+	return number + "Mi"
 }
 
 func checkHeadroom(c *objects.Collection) []Finding {

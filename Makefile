@@ -288,7 +288,7 @@ scoreboard: ## upstream's loop against Plimsoll's and forecasts on many loads, i
 ##@ Maintain
 
 .PHONY: lint
-lint: $(LINT) ## check style, walls, formatting and module files
+lint: $(LINT) ## check style, walls, formatting, module files and workflows
 	@status=0; \
 	unformatted=$$(gofmt -s -l .); \
 	if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; status=1; fi; \
@@ -296,6 +296,8 @@ lint: $(LINT) ## check style, walls, formatting and module files
 		echo "== $$module"; \
 		(cd $$module && go mod tidy -diff && CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(CURDIR)/$(LINT) run ./...) || status=1; \
 	done; \
+	echo "== .github/workflows"; \
+	CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go tool -modfile=tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= .github/workflows/*.yml || status=1; \
 	echo "== the ten largest of what no rule limits"; \
 	CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go test $(TEST_FLAGS) -v -run 'TestLargest$$' ./test/architecture | grep -v -e '^=== ' -e '^--- ' -e '^ok' -e '^PASS' || status=1; \
 	exit $$status

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -165,6 +166,39 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// columns is how many a terminal has.
+const columns = 80
+
+// TestWidth: the help of each command fits a terminal.
+func TestWidth(t *testing.T) {
+	var paths []string
+	usage.Walk(rootCommand(), func(cmd *cobra.Command) {
+		if isDocumented(cmd) {
+			paths = append(paths, cmd.CommandPath())
+		}
+	})
+	for _, path := range paths {
+		got, err := run(t, "", append(strings.Fields(path)[1:], "--help")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(got) {
+			if n := utf8.RuneCountInString(line) - 1; n > columns {
+				t.Errorf("%s: a line of %d columns: %s", path, n, line)
+			}
+		}
+	}
+}
+
+// TestVersionFlag: --version prints what the command does.
+func TestVersionFlag(t *testing.T) {
+	byFlag, err := run(t, "", "--version")
+	byCommand, errCommand := run(t, "", "version")
+	if err != nil || errCommand != nil || byFlag != byCommand || !strings.HasPrefix(byFlag, "plimsoll ") {
+		t.Errorf("%q, %v; %q, %v", byFlag, err, byCommand, errCommand)
+	}
+}
+
 // TestControllerHelp: each flag of the controller is in a group, and each line of its help fits a terminal.
 func TestControllerHelp(t *testing.T) {
 	got, err := run(t, "", "controller", "--help")
@@ -172,7 +206,7 @@ func TestControllerHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(got) {
-		if n := len(line) - 1; n > 100 {
+		if n := len(line) - 1; n > columns {
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}

@@ -38,7 +38,7 @@ func main() {
 	stop()
 	if err != nil {
 		err = usage.Finish(cmd, err)
-		cmderror.Print(output.NewPrintable(os.Stderr), err, cmd.CommandPath()+" --help", usage.Secrets(cmd))
+		usage.PrintError(output.NewPrintable(os.Stderr), cmd, err)
 		os.Exit(cmderror.ExitStatus(err))
 	}
 }
@@ -73,15 +73,18 @@ func rootCommand() *cobra.Command { return programCommand(os.Args[0]) }
 
 // programCommand is the whole program, under the name by which it was started.
 func programCommand(program string) *cobra.Command {
-	version := buildinfo.Get().Version
+	info := buildinfo.Get()
+	version := info.Version
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		Short:         "Pod autoscaling for Kubernetes, horizontal and vertical",
 		Long:          rootLong,
 		Example:       rootExample,
+		Version:       info.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate("plimsoll {{.Version}}\n") // as the command version prints it
 	root.AddGroup(
 		&cobra.Group{ID: useGroup, Title: "Commands for autoscalers on a cluster:"},
 		&cobra.Group{ID: filesGroup, Title: "Commands for files, without a cluster:"},

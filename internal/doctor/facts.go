@@ -291,6 +291,12 @@ type Node struct {
 	IsReady bool
 	// Why is the reason for which it is not.
 	Why string
+	// NoAgent is why it can have no agent of Plimsoll's; empty if it can.
+	NoAgent string
+	// IsOpenShift says that it is one of OpenShift, which chooses the users of pods itself.
+	IsOpenShift bool
+	// CgroupRoot is the kubelet's --cgroup-root where it is known to have one.
+	CgroupRoot string
 }
 
 // Kubelet is what the kubelet of a node serves.

@@ -4,16 +4,46 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // inLine is text in one line. What is found in clusters is anybody's, and could otherwise be read as further findings.
 var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
+// Style is how a report is printed for people.
+type Style struct {
+	// Width is how many columns a line has; 0 breaks none.
+	Width int
+	// InColour has the levels in colours.
+	InColour bool
+}
+
+// The columns of a report.
+const (
+	levelWidth, checkWidth = 8, 18
+	// textColumn is where the texts begin, commandColumn where commands do, which are long.
+	textColumn    = levelWidth + 2 + checkWidth + 2
+	commandColumn = levelWidth + 2
+)
+
+// colours are those of the levels.
+var colours = [...]string{OK: "32", Unknown: "36", Warning: "33", Problem: "1;31"}
+
+func (s *Style) level(level Level) string {
+	text := fmt.Sprintf("%-*s", levelWidth, level)
+	if s.InColour {
+		return "\x1b[" + colours[level] + "m" + text + "\x1b[0m"
+	}
+	return text
+}
+
 // WriteText writes a line for each finding, and below it why it matters and what to do.
-func WriteText(w io.Writer, report *Report) error {
+func WriteText(w io.Writer, report *Report, style Style) error {
 	var out strings.Builder
 	for i := range report.Findings {
 		f := &report.Findings[i]
@@ -21,17 +51,38 @@ func WriteText(w io.Writer, report *Report) error {
 		if f.Object != "" {
 			line = f.Object + ": " + f.What
 		}
-		fmt.Fprintf(&out, "%-8s  %-18s  %s\n", f.Level, f.Check, inLine.Replace(line))
-		for _, detail := range [][2]string{{"why", f.Why}, {"do", f.Do}, {"", f.Command}} {
+		fmt.Fprintf(&out, "%s  %-*s  %s\n", style.level(f.Level), checkWidth, f.Check,
+			output.Wrap(inLine.Replace(line), style.Width, textColumn, textColumn))
+		for _, detail := range [][2]string{{"why", f.Why}, {"do", f.Do}} {
+			const label = 5
 			if detail[1] != "" {
-				fmt.Fprintf(&out, "%30s%-4s %s\n", "", detail[0], inLine.Replace(detail[1]))
+				fmt.Fprintf(&out, "%*s%-*s%s\n", textColumn, "", label, detail[0],
+					output.Wrap(inLine.Replace(detail[1]), style.Width, textColumn+label, textColumn+label))
 			}
 		}
+		if f.Command != "" {
+			command := output.WrapCommand(inLine.Replace(f.Command), style.Width, commandColumn)
+			fmt.Fprintf(&out, "%*s%s\n", commandColumn, "", command)
+		}
 	}
-	fmt.Fprintf(&out, "problems: %d, warnings: %d, unknown: %d, ok: %d.\n", report.Count(Problem),
-		report.Count(Warning), report.Count(Unknown), report.Count(OK))
+	out.WriteString(summary(report))
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// summary counts the findings of each level that there is.
+func summary(report *Report) string {
+	var counts []string
+	for level, name := range []string{Problem: "problems", Warning: "warnings", Unknown: "unknown", OK: "ok"} {
+		if n := report.Count(Level(level)); n > 0 {
+			counts = append(counts, fmt.Sprintf("%s: %d", name, n))
+		}
+	}
+	if len(counts) == 0 {
+		return "nothing is wrong.\n"
+	}
+	slices.Reverse(counts) // the worst first
+	return strings.Join(counts, ", ") + ".\n"
 }
 
 // Output is what -o json and -o yaml print.

@@ -12,18 +12,18 @@ import (
 // pods that need a while to be ready, and a scale-down that is stabilized for five minutes.
 type busy struct {
 	random *rand.Rand
-	// peak is in pods. noise is a sample's, as a part of the load, and correlation that of samples that follow each other.
+	// peak is in pods. noise is a sample's, as a fraction of the load, and correlation that of consecutive samples.
 	peak, noise, correlation float64
 	// startUp is in seconds.
 	startUp int
-	// isTwoMetrics says that another metric asks for the most now and then.
+	// isTwoMetrics is true if another metric has the highest proposal at times.
 	isTwoMetrics bool
 
 	burst, last   float64
 	wanted, ready int32
 	// highest are the highest counts of the last five minutes, each of 15 seconds.
 	highest [20]int32
-	// starting is when pods get ready.
+	// starting holds the times at which pods get ready.
 	starting []int
 }
 
@@ -43,7 +43,7 @@ func (b *busy) at(second int) Point {
 	return p
 }
 
-// scale decides as an HPA does, and has pods get ready.
+// scale decides as an HPA does, and makes pods ready.
 func (b *busy) scale(second int, load float64) (limit Limit) {
 	now := b.wanted
 	if now == 0 || math.Abs(load/float64(now)-1) > 0.1 {
@@ -75,7 +75,8 @@ func (b *busy) scale(second int, load float64) (limit Limit) {
 	return limit
 }
 
-// TestReachOfBusyLoads: what docs/forecast.md says is kept, is kept of loads and counts that change all the time.
+// TestReachOfBusyLoads: the history of loads and counts that change all the time reaches back as far as
+// docs/forecast.md promises.
 func TestReachOfBusyLoads(t *testing.T) {
 	const hour, days = 3600, 17
 	for _, c := range []struct {

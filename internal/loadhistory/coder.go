@@ -18,7 +18,7 @@ func (v *values) point() Point {
 const (
 	unknownCode, zeroCode, firstCode = 0, 1, 2
 	leastLoad, codeStep              = 1e-3, 0.02
-	// mostLoad is the most that a load of pods can be: counts have no more.
+	// mostLoad is the maximum load in pods, as that of replica counts.
 	mostLoad = math.MaxInt32
 )
 
@@ -45,46 +45,46 @@ func loadOf(code uint16) float64 {
 	return min(mostLoad, leastLoad*math.Exp(codeStep*float64(code-firstCode)))
 }
 
-// coder writes and reads the points of a slot, each as what is different from the one before.
+// coder encodes and decodes the points of a slot, each as its differences from the one before.
 type coder struct {
 	values
 	// next is the step after the last point.
 	next int64
-	// known is the last load that was known. otherLimit and otherPerPod are those before the last change: often it is two
-	// that alternate.
+	// known is the last known load. otherLimit and otherPerPod are those before the last change: often the values
+	// alternate between two.
 	known       uint16
 	otherLimit  Limit
 	otherPerPod float32
-	// changes are sets of what changes besides the load, counts is how the counts do.
+	// changes ranks the sets of changes besides the load, counts those of the counts.
 	changes, counts            ranks
 	loads, wants, both, readys golomb
 }
 
-// What changes besides the load.
+// The changes besides the load.
 const (
 	countsChange = 1 << iota
 	limitChanges
 	perPodChanges
-	// knownChanges: the load is known from now on, or not.
+	// knownChanges: the load becomes known, or unknown.
 	knownChanges
 	// isAfterGap: there are steps without a point before.
 	isAfterGap
 	allChanges = 5
 )
 
-// How the counts change.
+// The changes of the counts.
 const (
-	// readyFollows: both change, and ready is the same as wanted.
+	// readyFollows: both change, and ready equals wanted.
 	readyFollows = iota
-	// readyCatchesUp: ready alone changes, and is the same as wanted.
+	// readyCatchesUp: only ready changes, and equals wanted.
 	readyCatchesUp
-	// wantedChanges alone.
+	// wantedChanges: only wanted changes.
 	wantedChanges
-	// bothChange, or ready alone.
+	// bothChange: both change, or only ready.
 	bothChange
 )
 
-// coderAt is a coder for a slot whose first point is of a step.
+// coderAt is a coder for a slot whose first point is at a step.
 func coderAt(step int64) coder {
 	return coder{
 		next: step, known: zeroCode,
@@ -100,7 +100,7 @@ func coderAt(step int64) coder {
 // longestGap is in steps.
 const longestGap = math.MaxUint32
 
-// code has the point of a step. A reader is given nothing; the point is in the coder afterwards.
+// code encodes or decodes the point of a step. A decoder ignores its argument; the coder has the point afterwards.
 func (c *coder) code(s *stream, step int64, to *values) {
 	changes := c.codeChanges(s, c.changed(step, to))
 	if changes&isAfterGap != 0 {
@@ -146,7 +146,7 @@ func (c *coder) changed(step int64, to *values) (changes uint8) {
 	return changes
 }
 
-// isOther reports whether what a pod serves differs by more than what is not worth its bits.
+// isOther reports whether the load per pod differs by enough to be worth its bits.
 func isOther(a, b float32) bool { return math.Abs(float64(a-b)) > 0.001*math.Abs(float64(b)) }
 
 func (c *coder) codeChanges(s *stream, changes uint8) uint8 {

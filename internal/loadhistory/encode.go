@@ -10,10 +10,10 @@ import (
 // version is that of the encoding.
 const version = 2
 
-// MaxEncodedBytes is the most that a history takes when it is encoded.
+// MaxEncodedBytes is the maximum size of an encoded history.
 const MaxEncodedBytes = 12 << 10
 
-// MostMetrics is of how many metrics of an object the loads are recorded one by one.
+// MostMetrics is the number of an object's metrics whose loads are recorded separately.
 const MostMetrics = 8
 
 // EncodedMetric is the load by one metric as AppendBinary encodes it.
@@ -39,7 +39,7 @@ func (h *History) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// UnmarshalBinary reads what AppendBinary has written. It does not trust it.
+// UnmarshalBinary decodes the output of AppendBinary. It treats it as untrusted.
 func (h *History) UnmarshalBinary(b []byte) error {
 	switch {
 	case len(b) > MaxEncodedBytes:
@@ -64,7 +64,7 @@ func (h *History) UnmarshalBinary(b []byte) error {
 
 var errDamaged = errors.New("damaged")
 
-// read decodes a tier, and returns what is left.
+// read decodes a tier, and returns the remaining bytes.
 func (t *tier) read(b []byte, slots int) ([]byte, error) {
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > uint64(slots) {

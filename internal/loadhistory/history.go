@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limit is what limited the wanted count. The names are those of an HPA's conditions.
+// Limit is the limit that bound the wanted count. The names are those of an HPA's conditions.
 type Limit uint8
 
 // The limits.
@@ -26,7 +26,7 @@ const (
 	Paused
 	// MetricsFailed: metrics could not be computed.
 	MetricsFailed
-	// NotRecorded: the load is known from elsewhere, and nothing is known of the wanted and the ready count.
+	// NotRecorded: the load is from another source, and the wanted and the ready count are unknown.
 	NotRecorded
 	limits
 )
@@ -36,31 +36,30 @@ var limitNames = [limits]string{
 	"TooManyReplicas", "Paused", "MetricsFailed", "NotRecorded",
 }
 
-// String is the name of a limit.
+// String returns the name of a limit.
 func (l Limit) String() string { return limitNames[min(l, limits-1)] }
 
-// Point is how things stood.
+// Point is the load and the counts of a period.
 type Point struct {
-	// At is when the time begins that it stands for, and Every how long that is. The load is its mean; the rest is from
-	// its end.
+	// At is the start of the period, and Every its length. The load is its mean; the rest is from its end.
 	At    time.Time
 	Every time.Duration
-	// Load is in pods at the target, NaN if it was not known. It is kept to one percent.
+	// Load is in pods at the target, NaN if it was unknown. It is kept to one percent.
 	Load float64
-	// PerPodMilli is what one pod serves at the target, in thousandths of the metric's unit; 0 if that is not known.
+	// PerPodMilli is the load of one pod at the target, in thousandths of the metric's unit; 0 if it is unknown.
 	PerPodMilli float32
 	// Wanted and Ready are replicas.
 	Wanted, Ready int32
 	Limit         Limit
 }
 
-// grain is a resolution, and how many slots are kept of it.
+// grain is a resolution, with its number of slots.
 type grain struct {
 	every time.Duration
 	slots int
 }
 
-// step is the one that a moment is in, since the Unix epoch.
+// step returns the index of a moment's step since the Unix epoch.
 func (g *grain) step(at time.Time) int64 { return at.Unix() / int64(g.every/time.Second) }
 
 func (g *grain) start(step int64) time.Time {
@@ -71,37 +70,38 @@ func (g *grain) start(step int64) time.Time {
 // weeks of five minutes, if the load is noisy and the counts change all the time. A slot holds about 200 points then.
 var grains = [resolutions]grain{{time.Second, 3}, {time.Minute, 6}, {5 * time.Minute, 21}}
 
-// metricGrains are those of the load of one metric: 15 minutes of seconds and a day of minutes. Nothing but the load
-// changes, so that a slot holds about 700 points.
+// metricGrains are those of the load of one metric: 15 minutes of seconds and a day of minutes. Only the load changes,
+// so that a slot holds about 700 points.
 var metricGrains = [resolutions]grain{{time.Second, 2}, {time.Minute, 3}, {5 * time.Minute, 0}}
 
 const resolutions = 3
 
-// minutes is the place of minutes among the grains.
+// minutes is the index of minutes in the grains.
 const minutes = 1
 
 // History is that of one object. The zero value is empty.
 type History struct {
 	tiers [resolutions]tier
-	// isOfMetric says that it is the load of one of several metrics, which is kept for a day.
+	// isOfMetric is true for the load of one of several metrics, which is kept for a day.
 	isOfMetric bool
 	// before is the last moment that was added.
 	before moment
 }
 
-// moment is when a load was seen.
+// moment is a load at one moment.
 type moment struct {
 	isAny bool
 	load  float64
-	// second is since the Unix epoch. The load holds from then until another, and interval is since the moment before.
+	// second is since the Unix epoch. The load holds from then until until, and interval is the time since the moment
+	// before.
 	second, until, interval int64
 }
 
 // shortestHold is how many seconds a load holds at least, if the next one is late. Objects are decided every 15 seconds
-// by default, longestInterval is the longest time between two decisions that is expected.
+// by default, longestInterval is the longest expected time between two decisions.
 const shortestHold, longestInterval = 30, 3600
 
-// isLate reports whether a moment is before the last one without the clock having been wrong.
+// isLate reports whether a moment is so little before the last one that the clock need not have been wrong.
 func (m *moment) isLate(second int64) bool {
 	return m.isAny && second < m.second && m.second-second <= int64(stray/time.Second)
 }
@@ -131,11 +131,11 @@ func (h *History) grains() *[resolutions]grain {
 	return &grains
 }
 
-// Add adds what was seen at a moment. Moments are expected in their order; an earlier one by less than two minutes is
-// left out, and one before that begins anew there: the clock was wrong.
+// Add adds the load and the counts at a moment. Moments must be in order; an earlier one by less than two minutes is
+// ignored, and one before that restarts the history there: the clock was wrong.
 func (h *History) Add(at time.Time, p Point) { h.add(0, at, &p) }
 
-// AddMinute adds what was seen in a minute of which no seconds are known. Minutes are expected in their order.
+// AddMinute adds a minute without seconds. Minutes must be in order.
 func (h *History) AddMinute(at time.Time, p Point) { h.add(minutes, at, &p) }
 
 // add adds a moment to the resolutions from one on.
@@ -161,8 +161,8 @@ func (h *History) add(finest int, at time.Time, p *Point) {
 	h.before = h.before.next(second, p.Load)
 }
 
-// Points calls yield with the points from a time on and before another, oldest first, each time in the finest
-// resolution there is of it. It ends if yield returns false.
+// Points calls yield with the points from a time on and before another, oldest first, each part in the finest available
+// resolution. It ends if yield returns false.
 func (h *History) Points(from, to time.Time, yield func(p Point) bool) {
 	for i := len(grains) - 1; i >= 0; i-- {
 		end := h.endOf(i, to)
@@ -170,7 +170,7 @@ func (h *History) Points(from, to time.Time, yield func(p Point) bool) {
 			if p.At.Before(from) || !p.At.Before(end) {
 				return true
 			}
-			// A coarse point reaches into the time that a finer one begins with.
+			// A coarse point overlaps the start of a finer one.
 			from = p.At.Add(p.Every)
 			return yield(*p)
 		})
@@ -180,7 +180,7 @@ func (h *History) Points(from, to time.Time, yield func(p Point) bool) {
 	}
 }
 
-// endOf is where the next finer resolution has the points instead, or else the end that is given.
+// endOf returns where the next finer resolution starts, or else the given end.
 func (h *History) endOf(i int, end time.Time) time.Time {
 	if i == 0 {
 		return end
@@ -196,7 +196,7 @@ func (h *History) endOf(i int, end time.Time) time.Time {
 	return finer
 }
 
-// First is when the oldest point begins.
+// First returns the start of the oldest point.
 func (h *History) First() (at time.Time, found bool) {
 	const forever = 1 << 40
 	h.Points(time.Time{}, time.Unix(forever, 0), func(p Point) bool {
@@ -206,7 +206,7 @@ func (h *History) First() (at time.Time, found bool) {
 	return at, found
 }
 
-// Merge puts an earlier history before this one: what it has of the time before the first point.
+// Merge adds the points of an earlier history that are before the first point of this one.
 func (h *History) Merge(earlier *History) {
 	for i := range h.tiers {
 		h.tiers[i].merge(&h.grains()[i], &earlier.tiers[i])

@@ -118,7 +118,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMinutes: what is known by the minute has no seconds, and lies before what is recorded by the second.
+// TestMinutes: points of minutes have no seconds, and lie before those that are recorded by the second.
 func TestMinutes(t *testing.T) {
 	var past, now History
 	for minute := range 15 * 24 * 60 {
@@ -144,8 +144,8 @@ func TestMinutes(t *testing.T) {
 	}
 }
 
-// TestReachThroughRestarts: what docs/forecast.md says is kept of busy loads, is kept if the controller starts anew all the
-// time, and each time has what was saved only after it has decided for a while.
+// TestReachThroughRestarts: the history of busy loads reaches back as far as docs/forecast.md promises if the
+// controller restarts all the time, and each time gets its checkpoint only after it has decided for a while.
 func TestReachThroughRestarts(t *testing.T) {
 	const hour, every, unread = 3600, 17 * 60, 40
 	b := &busy{random: rand.New(rand.NewPCG(1, 2)), peak: 200, noise: 0.05, correlation: 0.8, startUp: 60}
@@ -188,7 +188,7 @@ func TestReachThroughRestarts(t *testing.T) {
 	}
 }
 
-// TestHighLoads: no load is read that no decision has, not even an infinite one.
+// TestHighLoads: no decoded load exceeds the maximum of a decision, or is infinite.
 func TestHighLoads(t *testing.T) {
 	var h History
 	for second, load := range []float64{math.MaxInt32, math.MaxFloat64, 1} {
@@ -266,7 +266,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestOtherVersion: what another version has written is refused.
+// TestOtherVersion: the encoding of another version is refused.
 func TestOtherVersion(t *testing.T) {
 	var h History
 	for second := range 3600 {
@@ -364,7 +364,7 @@ func TestDamaged(t *testing.T) {
 }
 
 // TestYoung: an object's first minutes are shown second by second, also right after a minute or five of the clock have
-// ended and became points of their own. Once seconds are dropped, minutes stand in for them.
+// ended and became points of their own. Once seconds are dropped, minutes replace them.
 func TestYoung(t *testing.T) {
 	var h History
 	began := time.Date(2026, 11, 25, 23, 54, 25, 0, time.UTC)

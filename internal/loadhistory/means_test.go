@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMeansOfTime: a load that was decided on each second counts no more than one that held for 15 seconds, and one that
-// held into a minute counts there. Of a time without a controller nothing is known.
+// TestMeansOfTime: a load that was decided on each second counts no more than one that held for 15 seconds, and one
+// that held into a minute counts there. The load of a time without a controller is unknown.
 func TestMeansOfTime(t *testing.T) {
 	var h History
 	add := func(from, to, every int, load float64) {
@@ -20,7 +20,7 @@ func TestMeansOfTime(t *testing.T) {
 	add(0, 240, 15, 2)
 	add(240, 300, 1, 20)
 	add(300, 350, 15, 2)
-	// The last one held until 370, and nobody decided for ten minutes.
+	// The last one held until 370, and there was no decision for ten minutes.
 	add(1000, 1100, 15, 8)
 	want := map[int]map[int]float64{
 		60:  {0: 2, 180: 2, 240: 20, 300: 2, 960: 8},
@@ -47,8 +47,8 @@ func TestMeansOfTime(t *testing.T) {
 	}
 }
 
-// TestMeansBetweenMinutes: decisions that are not at the full minute hold into the next one, and a load that is not
-// known counts for no time.
+// TestMeansBetweenMinutes: decisions that are not at the full minute hold into the next one, and an unknown load counts
+// for no time.
 func TestMeansBetweenMinutes(t *testing.T) {
 	var h History
 	for i, load := range []float64{4, 8, 4, math.NaN(), 4, 8} {
@@ -56,7 +56,7 @@ func TestMeansBetweenMinutes(t *testing.T) {
 	}
 	h.Add(after(240), Point{Load: 1})
 	h.Add(after(300), Point{Load: 1})
-	// No decision was in the fourth minute, so there is no point of it.
+	// No decision was in the fourth minute, so it has no point.
 	want := []float64{4, (10*4 + 20*8 + 20*4) / 50.0, (20*4 + 30*8) / 50.0, 1}
 	var got []float64
 	h.tiers[minutes].each(&grains[minutes], func(p *Point) bool {
@@ -77,12 +77,12 @@ func TestMeansBetweenMinutes(t *testing.T) {
 type naive struct {
 	every  int64
 	points []Point
-	// seen are the loads of the seconds of all moments, in their order.
+	// The loads of all moments with their seconds, in order.
 	seconds []int64
 	loads   []float64
 }
 
-// holds is how long the load of a moment holds.
+// holds returns how long the load of a moment holds.
 func (n *naive) holds(i int) int64 {
 	holds := int64(30)
 	if i > 0 {
@@ -91,7 +91,7 @@ func (n *naive) holds(i int) int64 {
 	return holds
 }
 
-// mean looks at each second of a step.
+// mean averages over each second of a step.
 func (n *naive) mean(step int64) float64 {
 	sum, known := 0.0, 0
 	i := 0
@@ -124,7 +124,7 @@ func (n *naive) add(at int64, p Point) {
 	last.Wanted, last.Ready, last.Limit, last.PerPodMilli = p.Wanted, p.Ready, p.Limit, p.PerPodMilli
 }
 
-// TestAgainstTwin compares what each resolution has with one that keeps everything, through restarts.
+// TestAgainstTwin compares each resolution with a twin that keeps everything, through restarts.
 func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &History{}
@@ -161,7 +161,7 @@ func TestAgainstTwin(t *testing.T) {
 	})
 }
 
-// compare holds a tier against the points that there were; the last one is not over.
+// compare compares a tier with the expected points; the last one has not ended.
 func compare(t *rapid.T, tier *tier, g *grain, want []Point) {
 	want = want[:len(want)-1]
 	var got []Point

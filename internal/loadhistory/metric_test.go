@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestOfMetric: the load of one metric is kept for a day, and comes back from its encoding, in 2 kB.
+// TestOfMetric: the load of one metric is kept for a day, and survives its encoding, in 2 kB.
 func TestOfMetric(t *testing.T) {
 	h := OfMetric()
 	const days = 3

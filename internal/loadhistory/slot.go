@@ -1,9 +1,9 @@
 package loadhistory
 
-// slotBytes are the bytes of a slot's points.
+// slotBytes is the size of a slot's points.
 const slotBytes = 374
 
-// slot has points that follow each other. It can be read without the ones before.
+// slot has consecutive points. It can be decoded without earlier slots.
 type slot struct {
 	// first is the step of its first point.
 	first int64
@@ -12,7 +12,7 @@ type slot struct {
 	data [slotBytes]byte
 }
 
-// append stores a point, unless there is no room. The coder is at the slot's end.
+// append encodes a point, unless there is no room. The coder is at the slot's end.
 func (s *slot) append(c *coder, step int64, v *values) bool {
 	if step-c.next > longestGap {
 		return false
@@ -27,13 +27,13 @@ func (s *slot) append(c *coder, step int64, v *values) bool {
 
 func (s *slot) bytes() int { return (int(s.used) + 7) / 8 }
 
-// reader decodes a slot. It trusts nothing: isBroken says that the bits are none of append's.
+// reader decodes a slot. It treats it as untrusted: isBroken is true if the bits are not append's.
 type reader struct {
 	coder
 	stream
 }
 
-// readerOf is one before the first point.
+// readerOf returns a reader before the first point.
 func readerOf(s *slot) reader {
 	return reader{coderAt(s.first), stream{data: s.data[:], end: int(s.used), isReading: true}}
 }
@@ -58,7 +58,8 @@ func (s *slot) each(yield func(step int64, v values) bool) bool {
 	return true
 }
 
-// last is a coder at the slot's end. The slot is fine if each of its bits is a point's, and there is one at least.
+// last returns a coder at the slot's end. The slot is fine if each of its bits belongs to a point, and it has at least
+// one.
 func (s *slot) last() (c coder, isFine bool) {
 	r := readerOf(s)
 	isAny := false
@@ -68,7 +69,7 @@ func (s *slot) last() (c coder, isFine bool) {
 	return r.coder, isAny && !r.isBroken
 }
 
-// forget drops the points from a step on, and reports whether there are others. The coder is at their end.
+// forget drops the points from a step on, and reports whether any are left. The coder is at their end.
 func (s *slot) forget(step int64) (c coder, isAny bool) {
 	r := readerOf(s)
 	for {

@@ -2,18 +2,18 @@ package loadhistory
 
 import "math/bits"
 
-// stream writes bits to data, or reads them: each of its methods is given what to write, and returns what was written
-// or read. What is given to one that reads does not matter. So what writes points reads them, too.
+// stream writes bits to data, or reads them: each of its methods takes the value to write, and returns the value that
+// was written or read. A stream that reads ignores the argument. So the same code encodes and decodes points.
 type stream struct {
 	data []byte
-	// at is the next bit, end the one after the last that there is room for, or that there is.
+	// at is the next bit, end is one past the last bit or past the room for bits.
 	at, end   int
 	isReading bool
-	// isBroken says that there is no more room, or that what was read was not written by a stream.
+	// isBroken is true when there is no more room, or when the input was not written by a stream.
 	isBroken bool
 }
 
-// bits has the lowest n bits of v, 32 at most.
+// bits codes the lowest n bits of v, 32 at most.
 func (s *stream) bits(v uint32, n int) (same uint32) {
 	if s.isBroken = s.isBroken || s.at+n > s.end; s.isBroken {
 		return 0
@@ -38,7 +38,7 @@ func (s *stream) flag(v bool) bool {
 	return s.bits(0, 1) == 1
 }
 
-// unary has a small number that is most at most: a bit for each, and one after them if they are fewer than most.
+// unary codes a small number up to most: a bit for each, and one after them if they are fewer than most.
 func (s *stream) unary(v, most uint32) (same uint32) {
 	for same < most && s.flag(same < v) {
 		same++
@@ -46,7 +46,7 @@ func (s *stream) unary(v, most uint32) (same uint32) {
 	return same
 }
 
-// number has any number: how many bits it has, and these.
+// number codes any number: its length in bits, and these.
 func (s *stream) number(v uint32) uint32 {
 	n := s.bits(uint32(bits.Len32(v)), 6)
 	if s.isBroken = s.isBroken || n > 32; s.isBroken {
@@ -60,16 +60,16 @@ func signed(v int64) uint32 { return uint32(v<<1) ^ uint32(v>>63) }
 
 func unsigned(v uint32) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// golomb has numbers that are mostly about as large as those before.
+// golomb codes numbers that are mostly about as large as those before.
 type golomb struct {
 	// sum is that of the latest n numbers.
 	sum, n uint16
 }
 
 const (
-	// longestUnary is how many times their usual size numbers have at most; others are written in full.
+	// longestUnary bounds the ratio of a number to the usual size; larger ones are written in full.
 	longestUnary = 10
-	// remembered is of how many numbers the usual size is at most, and largest what counts of a number.
+	// remembered bounds the count of numbers in the usual size, and largest what a single number adds to it.
 	remembered, largest = 24, 1 << 10
 )
 
@@ -93,7 +93,7 @@ func (g *golomb) code(s *stream, v uint32) (same uint32) {
 // ranks are symbols, the usual ones first.
 type ranks [8]uint8
 
-// find is the place of a symbol, 8 if it is none of them.
+// find returns the index of a symbol, 8 if it is missing.
 func (r *ranks) find(symbol uint8) uint32 {
 	for i, other := range r {
 		if other == symbol {
@@ -103,7 +103,7 @@ func (r *ranks) find(symbol uint8) uint32 {
 	return uint32(len(r))
 }
 
-// use has the symbol of a place come earlier from now on.
+// use moves a symbol towards the front.
 func (r *ranks) use(place uint32) {
 	if place > 0 {
 		r[place-1], r[place] = r[place], r[place-1]

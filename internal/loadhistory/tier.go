@@ -12,14 +12,15 @@ type tier struct {
 	slots []slot
 	// end is at the end of the last slot.
 	end coder
-	// now is the step that is not over.
+	// now is the step that has not ended.
 	now present
 }
 
 // present is a step that points are added to.
 type present struct {
 	step int64
-	// isAny says that there was a point. seconds are those of the step whose load is known, sum is that of their loads.
+	// isAny is true if there was a point. seconds counts the seconds of the step with a known load, sum is that of their
+	// loads.
 	isAny        bool
 	seconds, sum float64
 	last         values
@@ -57,7 +58,7 @@ func (t *tier) add(g *grain, at time.Time, p *Point, before *moment) {
 	n.last = values{perPod: p.PerPodMilli, wanted: p.Wanted, ready: p.Ready, limit: p.Limit}
 }
 
-// latest is the step that is not over, or the last one that is.
+// latest returns the step that has not ended, or the last one that has.
 func (t *tier) latest() (step int64, isAny bool) {
 	if t.now.isAny || len(t.slots) == 0 {
 		return t.now.step, t.now.isAny
@@ -65,7 +66,7 @@ func (t *tier) latest() (step int64, isAny bool) {
 	return t.end.next - 1, true
 }
 
-// flush makes a point of the step, if there is one.
+// flush makes a point of the step, if it has any moment.
 func (t *tier) flush(g *grain, before *moment) {
 	n := &t.now
 	if !n.isAny {
@@ -96,7 +97,7 @@ func (t *tier) append(g *grain, step int64, v *values) {
 	t.slots[len(t.slots)-1].append(&t.end, step, v)
 }
 
-// forget drops what is from a step on.
+// forget drops the points from a step on.
 func (t *tier) forget(step int64) {
 	for len(t.slots) > 0 {
 		var isAny bool
@@ -108,7 +109,7 @@ func (t *tier) forget(step int64) {
 }
 
 // merge puts an earlier tier's points before this one's. They are packed together: if each start of a controller began
-// a slot, those of a day full of starts would push out the points of weeks.
+// a slot, those of a day full of starts would displace the points of weeks.
 func (t *tier) merge(g *grain, earlier *tier) {
 	own, now := t.slots, t.now
 	begin, isAny := now.step, now.isAny

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// LongestTimeline is the longest timeline that is made: as long as histories are kept.
+// LongestTimeline is the maximum length of a timeline: as long as histories are kept.
 const LongestTimeline = 15 * 24 * time.Hour
 
-// Cell is how things stood for a step.
+// Cell is the load and the counts of a step.
 type Cell struct {
-	// IsRecorded says that the rest was recorded. Without it nothing is known of the step, and the load is NaN.
+	// IsRecorded is true if the rest was recorded. Otherwise the step is unknown, and the load is NaN.
 	IsRecorded bool
-	// Load is the mean in pods at the target, NaN if it was not known. PerPodMilli is what one pod serves at the target,
-	// in thousandths of the metric's unit; 0 if that is not known.
+	// Load is the mean in pods at the target, NaN if it was unknown. PerPodMilli is the load of one pod at the target, in
+	// thousandths of the metric's unit; 0 if it is unknown.
 	Load, PerPodMilli float64
-	// Wanted, Ready and Limit are those at the end of the step. With the limit NotRecorded the counts are not known.
+	// Wanted, Ready and Limit are those at the end of the step. With the limit NotRecorded the counts are unknown.
 	Wanted, Ready int32
 	Limit         Limit
 }
@@ -31,10 +31,10 @@ type Timeline struct {
 	Cells []Cell
 }
 
-// End is when the last cell ends.
+// End returns the end of the last cell.
 func (t *Timeline) End() time.Time { return t.Start.Add(time.Duration(len(t.Cells)) * t.Step) }
 
-// Loads are the cells' loads.
+// Loads returns the cells' loads.
 func (t *Timeline) Loads() []float64 {
 	loads := make([]float64, len(t.Cells))
 	for i := range loads {
@@ -43,9 +43,9 @@ func (t *Timeline) Loads() []float64 {
 	return loads
 }
 
-// LoadsOf are the loads of another history in the same cells.
+// LoadsOf returns the loads of another history in the same cells.
 func (t *Timeline) LoadsOf(h *History) []float64 {
-	other := newTimeline(pointsOf(h, t.Start, t.End()), t.Start, t.End(), t.Step)
+	other := newTimeline(h, pointsOf(h, t.Start, t.End()), t.Start, t.End(), t.Step)
 	loads := make([]float64, len(t.Cells))
 	for i := range loads {
 		loads[i] = math.NaN()
@@ -56,7 +56,7 @@ func (t *Timeline) LoadsOf(h *History) []float64 {
 	return loads
 }
 
-// PerPodMilli is what one pod serves at the target in each cell; 0 where that is not known.
+// PerPodMilli returns the load of one pod at the target in each cell; 0 where it is unknown.
 func (t *Timeline) PerPodMilli() []float64 {
 	all := make([]float64, len(t.Cells))
 	for i := range all {
@@ -65,7 +65,7 @@ func (t *Timeline) PerPodMilli() []float64 {
 	return all
 }
 
-// stepOf is the finest resolution that histories have of all of a time as long as the points are.
+// stepOf returns the finest resolution that histories keep for all of a time as long as the points'.
 func stepOf(points []Point) time.Duration {
 	length := time.Duration(0)
 	if n := len(points); n > 0 {
@@ -80,22 +80,22 @@ func stepOf(points []Point) time.Duration {
 	return 5 * time.Minute
 }
 
-// TimelineOf is what a history has of the time from one moment to another, of which the last part counts if it is
-// longer than LongestTimeline. It has no cells if nothing is recorded of that time.
+// TimelineOf returns the timeline of a history from one moment to another; if that is longer than LongestTimeline, it
+// returns the last part. It has no cells if there are no points in that time.
 func TimelineOf(h *History, from, to time.Time) Timeline {
 	from = notTooEarly(from, to)
 	step := stepOf(pointsOf(h, from, to))
 	// The point that the time begins in counts, too.
 	from = from.Truncate(step)
-	return newTimeline(pointsOf(h, from, to), from, to, step)
+	return newTimeline(h, pointsOf(h, from, to), from, to, step)
 }
 
-// MinutesOf has a cell for each minute, also where the history has only longer points: several cells then have the same
-// values. How many cells these are is the second result.
+// MinutesOf returns a cell for each minute, also where the history has only longer points: several cells then have the
+// same values. coarse is the number of these cells.
 func MinutesOf(h *History, from, to time.Time) (t Timeline, coarse int) {
 	from = notTooEarly(from, to).Truncate(time.Minute)
 	points := pointsOf(h, from, to)
-	t = newTimeline(points, from, to, time.Minute)
+	t = newTimeline(h, points, from, to, time.Minute)
 	for i := range points {
 		if p := &points[i]; p.Every > time.Minute {
 			coarse += int(p.Every / time.Minute)
@@ -120,45 +120,59 @@ func pointsOf(h *History, from, to time.Time) []Point {
 	return points
 }
 
-// newTimeline is the timeline of a step, made of points.
-func newTimeline(points []Point, from, to time.Time, step time.Duration) Timeline {
+// lastBefore is the last point that ended before a moment, and not long before; nil if there is none.
+func lastBefore(h *History, at time.Time) (last *Point) {
+	h.Points(at.Add(-2*grains[resolutions-1].every), at, func(p Point) bool {
+		if !p.At.Add(p.Every).After(at) {
+			last = &p
+		}
+		return true
+	})
+	return last
+}
+
+// newTimeline is the timeline of a step, made of points of a history.
+func newTimeline(h *History, points []Point, from, to time.Time, step time.Duration) Timeline {
 	t := Timeline{Start: from.Truncate(step), Step: step}
 	t.Cells = make([]Cell, max(0, (to.Sub(t.Start)+t.Step-1)/t.Step))
 	for i := range t.Cells {
 		t.Cells[i].Load = math.NaN()
 	}
-	t.fill(points)
+	if len(points) > 0 {
+		t.fill(points, lastBefore(h, points[0].At))
+	}
 	return t.trimmed()
 }
 
-func (t *Timeline) fill(points []Point) {
+func (t *Timeline) fill(points []Point, before *Point) {
 	holds := holdsFor(points)
 	known := make([]time.Duration, len(t.Cells))
 	for i := range points {
 		p := &points[i]
 		lasts := p.Every
 		if i+1 < len(points) {
-			// Between two decisions nothing is recorded: what was recorded at the first one holds.
+			// There are no points between two decisions: the values of the first one hold.
 			if next := points[i+1].At.Sub(p.At); next <= holds {
 				lasts = max(lasts, next)
 			}
 		}
 		end := p.At.Add(lasts)
-		// A point that ends within a cell belongs to that cell, too, unless the next one says otherwise.
+		// A point that ends within a cell belongs to that cell, too, unless the next one replaces it.
 		for k := t.index(p.At); k >= 0 && k < len(t.Cells); k++ {
 			begin := t.Start.Add(time.Duration(k) * t.Step)
 			if !begin.Before(end) {
 				break
 			}
 			t.Cells[k].add(p, min(t.Step, end.Sub(begin), end.Sub(p.At), begin.Add(t.Step).Sub(p.At)), &known[k])
-			if i > 0 && begin.Add(t.Step).Before(p.At.Add(p.Every)) {
-				t.Cells[k].holdCounts(&points[i-1], p)
+			if before != nil && begin.Add(t.Step).Before(p.At.Add(p.Every)) {
+				t.Cells[k].holdCounts(before, p)
 			}
 		}
+		before = p
 	}
 }
 
-// index is the cell that a moment is in; it may be none of the timeline's.
+// index returns the cell of a moment; it may be outside the timeline.
 func (t *Timeline) index(at time.Time) int {
 	since := at.Sub(t.Start)
 	if since < 0 {
@@ -167,7 +181,8 @@ func (t *Timeline) index(at time.Time) int {
 	return int(since / t.Step)
 }
 
-// add takes a point into the cell, of which it lasts a time. The load of the cell is known for another time already.
+// add adds a point to the cell, in which it lasts for a time. known is the time for which the load of the cell is known
+// already.
 func (c *Cell) add(p *Point, lasts time.Duration, known *time.Duration) {
 	if !math.IsNaN(p.Load) {
 		if *known == 0 {
@@ -189,14 +204,14 @@ func (c *Cell) holdCounts(before, p *Point) {
 	}
 }
 
-// The time for which a point holds if the next one is late, in bounds: an object is decided every 15 seconds by
+// The bounds of the time for which a point holds if the next one is late: an object is decided every 15 seconds by
 // default, and once an hour at least.
 const (
 	pointHoldsAtLeast = 30 * time.Second
 	pointHoldsAtMost  = 2 * time.Hour
 )
 
-// holdsFor is how long a point may hold until the next one: twice the usual time between two. After a longer time
+// holdsFor returns how long a point may hold until the next one: twice the usual time between two. After a longer time
 // the load is unknown: no decision was made.
 func holdsFor(points []Point) time.Duration {
 	if len(points) < 2 {
@@ -210,7 +225,7 @@ func holdsFor(points []Point) time.Duration {
 	return max(pointHoldsAtLeast, min(pointHoldsAtMost, 2*intervals[len(intervals)/2]))
 }
 
-// trimmed is the timeline without the cells at both ends of which nothing is recorded.
+// trimmed returns the timeline without unrecorded cells at both ends.
 func (t *Timeline) trimmed() Timeline {
 	recorded := func(c Cell) bool { return c.IsRecorded }
 	first := slices.IndexFunc(t.Cells, recorded)

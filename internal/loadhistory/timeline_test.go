@@ -12,7 +12,7 @@ func timelineAfter(seconds int) time.Time {
 	return timelineBegin.Add(time.Duration(seconds) * time.Second)
 }
 
-// recorded is a history of a point every so many seconds, of which some are left out.
+// recorded is a history with a point every few seconds, of which some are left out.
 func recorded(seconds, every int, of func(second int) (p Point, ok bool)) *History {
 	h := &History{}
 	for second := 0; second < seconds; second += every {
@@ -29,7 +29,7 @@ func ramp(second int) (Point, bool) {
 	return Point{Load: float64(n) + 1, Wanted: n + 1, Ready: n, PerPodMilli: 350}, true
 }
 
-// TestResolutions: a timeline has one resolution, the finest that there is of all of it.
+// TestResolutions: a timeline has one resolution, the finest that all of it has.
 func TestResolutions(t *testing.T) {
 	h := recorded(3*86400, 1, func(second int) (Point, bool) {
 		return Point{Load: 2 + float64(second)/86400, Wanted: 3, Ready: 3}, true
@@ -87,8 +87,8 @@ func TestCountsOfCoarsePoints(t *testing.T) {
 	}
 }
 
-// TestBetweenDecisions: where an object is decided every 15 s, what was seen holds until then. Where nobody decided for
-// minutes, nothing is known; nor is a load that could not be read.
+// TestBetweenDecisions: if an object is decided every 15 s, each load holds until the next decision. Minutes without a
+// decision are unknown; so is a load that could not be read.
 func TestBetweenDecisions(t *testing.T) {
 	h := recorded(800, 15, func(second int) (Point, bool) {
 		p, _ := ramp(second)
@@ -137,7 +137,8 @@ func TestMeans(t *testing.T) {
 	}
 }
 
-// TestMeansOfTime: where decisions come each second in one half of a minute, that half counts as much as the other.
+// TestTimelineMeansOfTime: where decisions come each second in one half of a minute, that half counts as much as the
+// other.
 func TestTimelineMeansOfTime(t *testing.T) {
 	h := &History{}
 	for second := 0; second < 3600; second++ {
@@ -159,7 +160,7 @@ func TestTimelineMeansOfTime(t *testing.T) {
 	}
 }
 
-// TestNothing: of a time of which nothing is recorded there are no cells.
+// TestNothing: a time without points has no cells.
 func TestNothing(t *testing.T) {
 	h := recorded(3600, 1, ramp)
 	for name, line := range map[string]Timeline{
@@ -172,7 +173,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestMinutes: there is a cell for each minute, also of the time of which only points of five minutes are left.
+// TestTimelineMinutes: there is a cell for each minute, also where only points of five minutes are left.
 func TestTimelineMinutes(t *testing.T) {
 	h := recorded(3*86400, 15, func(second int) (Point, bool) {
 		// If the counts did not change, all would be fine.

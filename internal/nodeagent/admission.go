@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// admission has the handshakes of a listener. Accept returns connections whose handshake has succeeded, so that
-// strangers count apart from clients, and those that say nothing fill no place that a client needs.
+// admission runs the handshakes of a listener. Accept returns connections whose handshake has succeeded, so that
+// strangers count apart from clients, and silent ones take no slot of a client.
 type admission struct {
 	net.Listener
 	config *tls.Config
-	// ready has connections of clients.
+	// ready passes the connections of clients.
 	ready chan net.Conn
 	// once starts accepting with the first Accept.
 	once sync.Once
@@ -25,7 +25,7 @@ type admission struct {
 
 	// mu guards the following.
 	mu sync.Mutex
-	// strangers are connections, the one that came first in front.
+	// strangers are connections without a handshake yet, the oldest in front.
 	strangers *list.List
 	clients   int
 }
@@ -54,8 +54,8 @@ func (a *admission) Close() error {
 	return a.Listener.Close()
 }
 
-// run accepts connections until the listener is closed. An error of any other kind, such as that of too many open
-// files, is one of the moment, or of one connection.
+// run accepts connections until the listener is closed. Any other error, such as too many open files, is temporary, or
+// concerns one connection.
 func (a *admission) run() {
 	pause := time.Duration(0)
 	for a.ctx.Err() == nil {
@@ -89,13 +89,13 @@ func (a *admission) enter(connection net.Conn) *list.Element {
 	defer a.mu.Unlock()
 	added := a.strangers.PushBack(connection)
 	if a.strangers.Len() > maxStrangers {
-		a.expel()
+		a.expelLocked()
 	}
 	return added
 }
 
-// expel ends a stranger's connection. It needs the lock.
-func (a *admission) expel() {
+// expelLocked closes a stranger's connection.
+func (a *admission) expelLocked() {
 	count, most := map[string]int{}, 0
 	for e := a.strangers.Front(); e != nil; e = e.Next() {
 		host := hostOf(e)
@@ -111,14 +111,14 @@ func (a *admission) expel() {
 	}
 }
 
-// hostOf is the address that a stranger connects from, without the port.
+// hostOf returns the address of a stranger, without the port.
 func hostOf(stranger *list.Element) string {
 	connection, _ := stranger.Value.(net.Conn)
 	host, _, _ := net.SplitHostPort(connection.RemoteAddr().String()) // Connections without a host count as one host.
 	return host
 }
 
-// admit hands out a connection if its handshake succeeds, and there is room for a client.
+// admit passes on a connection if its handshake succeeds, and there is room for a client.
 func (a *admission) admit(connection net.Conn, stranger *list.Element) {
 	client := &admitted{Conn: connection, of: a}
 	secured := tls.Server(client, a.config)

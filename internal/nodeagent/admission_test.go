@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// interrupted is a listener that has errors before it has connections.
+// interrupted is a listener that returns errors before connections.
 type interrupted struct {
 	net.Listener
 	wrong chan error
@@ -34,8 +34,8 @@ func (i *interrupted) Accept() (net.Conn, error) {
 	}
 }
 
-// TestErrorsOfAccepting: an agent that has run out of files, or of memory for a connection, answers again later. It does
-// not end: it would need a certificate again, and the kubelet would restart it less and less often.
+// TestErrorsOfAccepting: an agent that has run out of files, or of memory for a connection, serves again later. It does
+// not exit: it would need a certificate again, and the kubelet would restart it less and less often.
 func TestErrorsOfAccepting(t *testing.T) {
 	own := authority(t)
 	a := &agent{authorityFile: filepath.Join(t.TempDir(), "ca.crt")}
@@ -68,7 +68,7 @@ func TestErrorsOfAccepting(t *testing.T) {
 	}
 }
 
-// TestBrokenListener: a listener that has nothing but errors is not asked all the time.
+// TestBrokenListener: a listener that only returns errors is called with a backoff.
 func TestBrokenListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -95,8 +95,8 @@ func (a accepting) Close() error { return nil }
 // Addr implements net.Listener.
 func (a accepting) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestFlood: who connects all the time, so fast that nobody has shown by then who he is, ends his own connections and not
-// those of other addresses.
+// TestFlood: a host that connects all the time, so fast that no handshake can finish, displaces its own connections and
+// not those of other addresses.
 func TestFlood(t *testing.T) {
 	a := newAdmission(accepting(nil), &tls.Config{})
 	client := &stranger{from: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}}
@@ -116,7 +116,7 @@ func TestFlood(t *testing.T) {
 		}
 	}
 	a.strangers.Remove(shown)
-	// As many addresses with a connection each are left beside one of the flood's, which came before them.
+	// As many addresses with one connection each keep theirs, which came before the flood's.
 	for host := range byte(maxStrangers) {
 		a.enter(&stranger{from: &net.TCPAddr{IP: net.IPv4(10, 0, 1, host), Port: 1}})
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// maxSelections is how many are remembered: the controller and the recommender of an
-// installation have one each, and one more each while pods come and go.
+// maxSelections is the number of selections in memory: the controller and the recommender of an installation have one
+// each, and one more each while pods come and go.
 const maxSelections = 8
 
-// smallestZipped is how long a text is at least that is compressed.
+// smallestZipped is the shortest text that is compressed.
 const smallestZipped = 1 << 10
 
-// Handler answers requests of clients that are known to be Plimsoll's.
+// Handler serves requests of authenticated clients.
 type Handler struct {
 	samples *samples
-	// pages has buffers to be used again, zippers what compresses them.
+	// pages pools buffers, zippers the compressors.
 	pages, zippers sync.Pool
 
 	// mu guards the following.
@@ -41,7 +41,7 @@ type remembered struct {
 	used       time.Time
 }
 
-// NewHandler makes one that reads this tree. It starts nothing.
+// NewHandler makes a Handler that reads this tree. It starts nothing.
 func NewHandler(tree *cgroup.Tree, log logr.Logger) (*Handler, error) {
 	if tree == nil {
 		return nil, errors.New("an agent needs a tree of cgroups")
@@ -56,15 +56,14 @@ func NewHandler(tree *cgroup.Tree, log logr.Logger) (*Handler, error) {
 	}, nil
 }
 
-// answer is what one request needs.
+// answer has the buffers of one request.
 type answer struct {
 	page   page
 	usages []usage
 	stalls []stalls
 }
 
-// ServeHTTP implements http.Handler: POST with a selection, or GET with the key of one that
-// was posted before.
+// ServeHTTP implements http.Handler: POST with a selection, or GET with the key of one that was posted before.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wanted, code, err := h.selected(w, r)
 	if err != nil {
@@ -88,7 +87,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, a.page.text)
 }
 
-// selected is what the request is about, or what is wrong with it.
+// selected returns the selection of the request, or an error with its status.
 func (h *Handler) selected(w http.ResponseWriter, r *http.Request) (*remembered, int, error) {
 	switch r.Method {
 	case http.MethodGet:
@@ -130,7 +129,7 @@ func (h *Handler) known(key string) *remembered {
 	return known
 }
 
-// remember keeps a selection, in place of the one that was not used for longest.
+// remember keeps a selection in place of the least recently used one.
 func (h *Handler) remember(key string, containers []selection.Container) *remembered {
 	added := &remembered{containers: containers, labels: make([]string, len(containers)), used: time.Now()}
 	for i := range containers {

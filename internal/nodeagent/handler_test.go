@@ -28,8 +28,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// filled is a tree of version 2 with so many pods of two containers, and the selection of all
-// of them.
+// filled is a tree of version 2 with pods of two containers, and the selection of all of them.
 func filled(t testing.TB, pods int) (directory string, all []selection.Container) {
 	t.Helper()
 	text, err := os.ReadFile("cgroup/testdata/v2-systemd-containerd.txt")
@@ -78,7 +77,7 @@ func handlerOf(t testing.TB, directory string) *Handler {
 	return h
 }
 
-// request is one of a client.
+// request is a request of a client.
 func request(method, path string, body io.Reader) *http.Request {
 	return httptest.NewRequestWithContext(context.Background(), method, path, body)
 }
@@ -111,7 +110,7 @@ func setCPU(t testing.TB, directory string, pod, container int, micros int64) {
 	}
 }
 
-// TestPage is what a client gets.
+// TestPage: the page that a client gets.
 func TestPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory, all := filled(t, 1)
@@ -164,20 +163,19 @@ container_pressure_cpu_waiting_seconds_total{container="app",namespace="team-pro
 	})
 }
 
-// pass lets time pass.
 func pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // virtual time: what happens then is what is tested
 	synctest.Wait()
 }
 
-// kubelet reads an agent's pages with what reads those of kubelets.
+// kubelet parses an agent's pages with the parser of kubelets.
 type kubelet struct {
 	h      http.Handler
 	store  *rate.Store
 	wanted []selection.Container
 }
 
-// scrape records a page, and wants what is new about its containers to be as many of each kind.
+// scrape records a page, and checks the number of containers with fresh, same and restarted samples.
 func (k *kubelet) scrape(t *testing.T, fresh, same, restarts int) {
 	t.Helper()
 	w := get(k.h, selection.UsagePath, k.wanted)
@@ -193,15 +191,15 @@ func (k *kubelet) scrape(t *testing.T, fresh, same, restarts int) {
 	}
 }
 
-// usage is what is known of the pod of a container.
+// usage returns the usage of the pod of a container.
 func (k *kubelet) usage(c *selection.Container) []rate.ContainerUsage {
 	found, _ := k.store.Usage(rate.Query{Node: "node-1", Namespace: c.Namespace, Pod: c.Pod, Window: 15 * time.Second,
 		Now: time.Now()}, nil)
 	return found
 }
 
-// TestAsKubelet reads the pages with what reads those of kubelets: a rate over a quarter of a second, a container that
-// is started again, and one that goes.
+// TestAsKubelet parses the pages as those of kubelets: a rate over a quarter of a second, a container that restarts,
+// and one that ends.
 func TestAsKubelet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory, all := filled(t, 2)
@@ -234,7 +232,7 @@ func TestAsKubelet(t *testing.T) {
 		setCPU(t, directory, 0, 7, 1000)
 		pass(200 * time.Millisecond)
 		k.scrape(t, 3, 0, 1)
-		// The other pod goes.
+		// The other pod ends.
 		if err := os.RemoveAll(filepath.Dir(scope(directory, 1, 0))); err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +247,7 @@ func TestAsKubelet(t *testing.T) {
 	})
 }
 
-// TestIdle: files are closed when nobody asks, and nothing runs any more.
+// TestIdle: without requests files are closed, and no timer runs.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory, all := filled(t, 3)
@@ -276,7 +274,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestAbsent: a container that starts later is found, and is not looked for all the time.
+// TestAbsent: a container that starts later is found, and is not searched at each request.
 func TestAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory, all := filled(t, 1)
@@ -304,7 +302,7 @@ func TestAbsent(t *testing.T) {
 	})
 }
 
-// TestNotAnswered has requests that are none.
+// TestNotAnswered: invalid requests.
 func TestNotAnswered(t *testing.T) {
 	directory, all := filled(t, 1)
 	h := handlerOf(t, directory)
@@ -328,7 +326,7 @@ func TestNotAnswered(t *testing.T) {
 			t.Errorf("%s: %d %.100s", name, w.Code, w.Body)
 		}
 	}
-	// Of many selections the one that was used last stays.
+	// Of many selections the last one used stays.
 	for i := range 3 * maxSelections {
 		post(h, selection.UsagePath, append(all[:1:1], selection.Container{PodUID: "u", ID: fmt.Sprint(i), Namespace: "a",
 			Pod: "b", Name: "c"}))
@@ -360,8 +358,8 @@ func TestCompressed(t *testing.T) {
 }
 
 // BenchmarkNode is a request for 110 pods of two containers, every file of them in a folder of this machine. CPU is
-// read at each request, memory each second: the benchmark's requests follow each other at once, so that each is told
-// that a quarter of a second has passed.
+// read at each request, memory each second: the benchmark's requests follow each other at once, so it makes each
+// request look a quarter of a second later.
 func BenchmarkNode(b *testing.B) {
 	directory, all := filled(b, 110)
 	h := handlerOf(b, directory)
@@ -392,7 +390,7 @@ func BenchmarkNode(b *testing.B) {
 	b.ReportMetric(float64(memory.HeapAlloc)/(1<<20), "heap-MiB")
 }
 
-// discarded is a response that nobody reads.
+// discarded discards the response.
 type discarded struct{ header http.Header }
 
 // Header implements http.ResponseWriter.
@@ -404,7 +402,7 @@ func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader implements http.ResponseWriter.
 func (d *discarded) WriteHeader(int) {}
 
-// TestMaxAnswerBytes: the bound that clients have for an answer has room for the longest names and numbers, and for no
+// TestMaxAnswerBytes: the clients' bound on a response has room for the longest names and numbers, and for no
 // containers.
 func TestMaxAnswerBytes(t *testing.T) {
 	long := selection.Container{PodUID: strings.Repeat("u", 36), ID: strings.Repeat("c", 64),

@@ -26,20 +26,20 @@ import (
 )
 
 const (
-	// authorityPeriod is how often the file of the authority is read again. The kubelet
-	// renews it about a minute after the controller has.
+	// authorityPeriod is the period of reading the file of the CA. The kubelet renews it about a minute after the
+	// controller has.
 	authorityPeriod = 10 * time.Second
 	// The longest certificate and token that are sent or read.
 	maxCertificateBytes = 16 << 10
 	maxTokenBytes       = 16 << 10
-	// bootstrapLifetime is that of a certificate that no client verifies.
+	// bootstrapLifetime is the lifetime of the first certificate, which no client verifies.
 	bootstrapLifetime = 10 * 365 * 24 * time.Hour
 )
 
-// IdentityConfig is where an agent's credentials are.
+// IdentityConfig names the files of an agent's credentials.
 type IdentityConfig struct {
-	// AuthorityFile has the certificates, in PEM, of the authority that signs those of
-	// clients and of agents. It may be empty or missing: then the agent answers no client.
+	// AuthorityFile has the certificates, in PEM, of the CA that signs those of clients and of agents. It may be empty or
+	// missing: then the agent accepts no client.
 	AuthorityFile string
 	// TokenFile has the token of the agent's pod.
 	TokenFile string
@@ -48,11 +48,10 @@ type IdentityConfig struct {
 
 // Identity is the TLS identity of an agent, and the CA of its clients.
 //
-// Only a client with a client certificate of the CA gets a response. The agent's key
-// never leaves its memory. At first it shows a certificate of its own, which proves nothing.
-// A client that wants proof takes the agent's token, has the API server review it, and gives
-// the agent a certificate of the authority that names the node that the token names. No other
-// agent can be mistaken for this one: it has neither this key nor a token of this node.
+// Only a client with a client certificate of the CA gets a response. The agent's key never leaves its memory. At first
+// it shows a certificate of its own, which proves nothing. A client that requires proof reads the agent's token, has
+// the API server review it, and gives the agent a certificate of the CA with the name of the token's node. No other
+// agent can pretend to be this one: it has neither this key nor a token of this node.
 type Identity struct {
 	config IdentityConfig
 	key    *ecdsa.PrivateKey
@@ -61,7 +60,7 @@ type Identity struct {
 	mu sync.Mutex
 	// shown is the certificate that the agent shows.
 	shown *tls.Certificate
-	// authority are the certificates that the file had when it was read, nil without any.
+	// authority holds the certificates in the file when it was last read, nil without any.
 	authority *x509.CertPool
 	content   []byte
 	read      time.Time
@@ -91,7 +90,7 @@ func NewIdentity(config IdentityConfig) (*Identity, error) {
 	return i, nil
 }
 
-// TLS is the configuration of the agent's server.
+// TLS returns the configuration of the agent's server.
 func (i *Identity) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
@@ -103,14 +102,14 @@ func (i *Identity) TLS() *tls.Config {
 			return &tls.Config{
 				MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*shown}, ClientCAs: authority,
 				ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"http/1.1"},
-				// Each connection is verified anew: the authority may be another one.
+				// Each connection is verified again: the CA may have changed.
 				SessionTicketsDisabled: true,
 			}, nil
 		},
 	}
 }
 
-// current is what is shown, and the authority; nil if there is none.
+// current returns the certificate to show, and the CA; nil if there is none.
 func (i *Identity) current(now time.Time) (*tls.Certificate, *x509.CertPool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -121,8 +120,7 @@ func (i *Identity) current(now time.Time) (*tls.Certificate, *x509.CertPool) {
 	return i.shown, i.authority
 }
 
-// refresh reads the authority's file. What cannot be used leaves all as it was. It needs the
-// lock.
+// refresh reads the file of the CA. An unusable file changes nothing. It requires the lock.
 func (i *Identity) refresh() {
 	content, err := os.ReadFile(i.config.AuthorityFile)
 	pool := x509.NewCertPool()
@@ -173,7 +171,7 @@ func (i *Identity) takeCertificate(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// take shows a certificate from now on, if it is of the agent's key and of the authority.
+// take shows a new certificate, if it is of the agent's key and of the CA.
 func (i *Identity) take(now time.Time, text []byte) error {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {

@@ -20,14 +20,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// agent is one that serves on this machine.
+// agent serves on this machine.
 type agent struct {
 	address       string
 	identity      *Identity
 	authorityFile string
 }
 
-// serving is an agent that knows this authority; nil for none.
+// serving is an agent that trusts this authority; nil for none.
 func serving(t *testing.T, authority *agenttest.Authority) *agent {
 	t.Helper()
 	directory, _ := filled(t, 1)
@@ -75,7 +75,7 @@ func client(t *testing.T, shown *tls.Certificate, roots *x509.CertPool) *http.Cl
 	return &http.Client{Transport: transport, Timeout: 10 * time.Second}
 }
 
-// call is the status of an answer, and its text.
+// call returns the status and the text of a response.
 func (a *agent) call(t *testing.T, c *http.Client, method, path, body string) (int, string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "https://"+a.address+path, strings.NewReader(body))
@@ -109,8 +109,8 @@ func issued(t *testing.T, a *agenttest.Authority, name string, usage x509.ExtKey
 	return certificate
 }
 
-// TestUnauthorised: nobody is answered but clients of the authority. An agent is none, and sees neither the samples nor
-// the tokens of others.
+// TestUnauthorised: only clients of the authority get a response. An agent is not a client: it can read neither the
+// samples nor the tokens of others.
 func TestUnauthorised(t *testing.T) {
 	own, other := authority(t), authority(t)
 	a := serving(t, own)
@@ -132,8 +132,8 @@ func TestUnauthorised(t *testing.T) {
 	}
 }
 
-// TestNoAuthority: before there is an authority nobody is answered; afterwards its clients are, and those of the one
-// before no more.
+// TestNoAuthority: without an authority no client gets a response; later its clients do, and those of the previous one
+// no longer.
 func TestNoAuthority(t *testing.T) {
 	first, second := authority(t), authority(t)
 	a := serving(t, nil)
@@ -179,7 +179,7 @@ func TestNoAuthority(t *testing.T) {
 	}
 }
 
-// TestCertificate: the agent shows its token, and takes a certificate of its own key and of the authority alone.
+// TestCertificate: the agent shows its token, and takes only a certificate of its own key and of the authority.
 func TestCertificate(t *testing.T) {
 	own, other := authority(t), authority(t)
 	a := serving(t, own)
@@ -232,8 +232,8 @@ func signed(t *testing.T, by *agenttest.Authority, usage x509.ExtKeyUsage, of *t
 	return text
 }
 
-// TestStrangers: who connects and says nothing, however often, locks no client out: neither one that is connected nor a
-// new one. A stranger has a second.
+// TestStrangers: silent connections, however many, lock out no client: neither a connected nor a new one. A stranger
+// has a second for its handshake.
 func TestStrangers(t *testing.T) {
 	own := authority(t)
 	directory, _ := filled(t, 1)

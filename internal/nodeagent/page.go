@@ -7,15 +7,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// page writes a text as a kubelet does: the families' names, types and units are those of
-// its /metrics/resource and /metrics/cadvisor.
+// page writes a text in the kubelet's format: with the names, types and units of the families in its /metrics/resource
+// and /metrics/cadvisor.
 type page struct{ text []byte }
 
 func (p *page) family(name, kind, help string) {
 	p.text = append(p.text, "# HELP "+name+" "+help+"\n# TYPE "+name+" "+kind+"\n"...)
 }
 
-// labelsOf are those of a container's samples. Its names need no escapes.
+// labelsOf returns the labels of a container's samples. Its names need no escapes.
 func labelsOf(c *selection.Container) string {
 	return `container="` + c.Name + `",namespace="` + c.Namespace + `",pod="` + c.Pod + `"`
 }
@@ -72,11 +72,11 @@ func (p *page) usages(labels []string, all []usage) {
 	p.sample(errorFamily, "", 0, time.Time{})
 }
 
-// withID are the labels that counters of stalls have: a container that is started again has series of its own, as with
-// a kubelet. An ID needs no escapes.
+// withID returns the labels of the counters of stalls: a restarted container has series of its own, as with a kubelet.
+// An ID needs no escapes.
 func withID(labels string, c *selection.Container) string { return labels + `,id="` + c.ID + `"` }
 
-// stalls writes what containers did not get of the CPU.
+// stalls writes the counters of CPU throttling and pressure.
 func (p *page) stalls(wanted *remembered, all []stalls) {
 	labels := make([]string, len(all))
 	for i := range all {

@@ -12,31 +12,30 @@ import (
 )
 
 const (
-	// cpuGap is how old a sample of CPU is at least before it is taken again. Samples that
-	// lie closer are useless, as the moment of a sample is not known well enough.
+	// cpuGap is the age at which a sample of CPU is taken again. Closer samples are useless, as the error of their times
+	// is too large.
 	cpuGap = 100 * time.Millisecond
-	// memoryGap is that of memory, CFS periods and pressure. Reading memory costs some seven
-	// times what reading CPU costs, as the kernel sums it up for each reader. A client that polls each
-	// second is a little early now and then.
+	// memoryGap is that of memory, CFS periods and pressure. Reading memory costs about seven times as much as reading
+	// CPU, as the kernel sums it up for each reader. A client that polls each second is sometimes a little early.
 	memoryGap = 900 * time.Millisecond
-	// searchGap is how long a container that was not found is not looked for again, and
-	// maxSearches how many are looked for in one request: that costs most of all.
+	// searchGap is the pause before another search for a missing container, and maxSearches the number of searches in one
+	// request: a search costs most of all.
 	searchGap   = time.Second
 	maxSearches = 256
-	// idleAfter is how long after the last request all files are closed.
+	// idleAfter is the time from the last request to closing all files.
 	idleAfter = 10 * time.Second
 )
 
-// usage is what is known of one container. What is not known is not there.
+// usage is the usage of one container. Missing values are unknown.
 type usage struct {
 	cpuAt, memoryAt, began time.Time
 	cpuNanos, memoryBytes  int64
 	hasCPU, hasMemory      bool
 }
 
-// counted is a container that was asked for.
+// counted is a requested container.
 type counted struct {
-	// container is nil while it is not found; searched is when it was last looked for.
+	// container is nil while it is missing; searched is the time of the last search.
 	container *cgroup.Container
 	searched  time.Time
 	asked     time.Time
@@ -44,7 +43,7 @@ type counted struct {
 	stalls    stalls
 }
 
-// stalls are what a container did not get of the CPU.
+// stalls are the counters of CPU throttling and pressure of a container.
 type stalls struct {
 	at            time.Time
 	throttling    cgroup.Throttling
@@ -85,7 +84,7 @@ func (s *samples) usages(wanted []selection.Container, dst []usage) []usage {
 	return dst
 }
 
-// stalls appends what each container did not get.
+// stalls appends the counters of each container.
 func (s *samples) stalls(wanted []selection.Container, dst []stalls) []stalls {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *samples) stalls(wanted []selection.Container, dst []stalls) []stalls {
 	return dst
 }
 
-// find is the container, with its files open; nil if it is not there.
+// find returns the container, with its files open; nil if it is missing.
 func (s *samples) find(wanted *selection.Container) *counted {
 	now := time.Now()
 	name := cgroup.Name{PodUID: wanted.PodUID, ID: wanted.ID}
@@ -147,7 +146,7 @@ func (s *samples) readUsage(c *counted, wanted *selection.Container) bool {
 	return true
 }
 
-// readStalls is readUsage for what a container did not get.
+// readStalls is readUsage for the counters of stalls.
 func (s *samples) readStalls(c *counted, wanted *selection.Container) bool {
 	now := time.Now()
 	if !c.stalls.at.IsZero() && now.Sub(c.stalls.at) < memoryGap {
@@ -175,7 +174,7 @@ func (s *samples) isGone(c *counted, wanted *selection.Container, err error) boo
 	if !errors.Is(err, cgroup.ErrNotFound) {
 		return false
 	}
-	// Another container of this name has another ID: it is not looked for at once.
+	// A restarted container has another ID, so this one needs no immediate search.
 	_ = c.container.Close()
 	c.container, c.searched, c.last, c.stalls = nil, time.Now(), usage{}, stalls{}
 	return true

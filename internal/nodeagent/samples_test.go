@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestMemoryEachSecond: who asks each second, a little sooner or later, as the recommender does, has memory that was read
-// each second. With a gap of a whole second between readings it was each other second, and a peak between was missed.
+// TestMemoryEachSecond: a client that polls each second with some jitter, as the recommender does, gets memory that was
+// read each second. With a gap of a whole second between reads it was each other second, and a peak in between was
+// missed.
 func TestMemoryEachSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory, wanted := filled(t, 1)
@@ -23,7 +24,7 @@ func TestMemoryEachSecond(t *testing.T) {
 		if len(at) < 30 {
 			t.Errorf("in 30 s memory was read %d times", len(at))
 		}
-		// Who asks four times a second does not have it read more often.
+		// Polling four times a second does not read memory more often.
 		first, reads := h.samples.usages(wanted[:1], nil)[0].memoryAt, 0
 		for range 40 {
 			<-time.After(250 * time.Millisecond)

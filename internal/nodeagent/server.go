@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// NewServer makes the agent's server. It has bounds on how long a client may take, and how
-// much it may send.
+// NewServer makes the agent's server. It bounds the time of a client, and the size of its requests.
 func NewServer(handler *Handler, identity *Identity, log logr.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle(selection.UsagePath, handler)
@@ -28,11 +27,11 @@ func NewServer(handler *Handler, identity *Identity, log logr.Logger) *http.Serv
 }
 
 const (
-	// maxStrangers bounds the connections that are not authenticated yet, and maxClients those of clients. The
-	// controller has one.
+	// maxStrangers bounds the connections that are not authenticated yet, and maxClients those of clients. The controller
+	// has one.
 	maxStrangers = 32
 	maxClients   = 32
-	// handshakeTimeout is how long a connection may take to authenticate.
+	// handshakeTimeout bounds the handshake of a connection.
 	handshakeTimeout = time.Second
 )
 

@@ -12,16 +12,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// claim is a resource that a ResourceClaim adds to a pod (KEP-5517), for one of its containers; for none by name where
-// the container is empty. The zero handle ends the list.
+// claim is a resource that a ResourceClaim adds to a pod (KEP-5517), for one of its containers; for no particular one
+// if the container is empty. The zero handle ends the list.
 type claim struct {
 	name, container string
 	resource        corev1.ResourceName
 	next            unique.Handle[claim]
 }
 
-// claimsOf are the resources that claims give to the pod. What a device needs beside them, its overhead, is no request
-// for the containers' work. Neither is what init containers alone have, which end before that work begins.
+// claimsOf returns the resources that claims add to the pod. A device's overhead beside them is not a request for the
+// containers' work. Neither are claims of init containers alone, which end before that work begins.
 func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 	for _, status := range slices.Backward(pod.Status.NodeAllocatableResourceClaimStatuses) {
 		containers := working(pod, status.Containers)
@@ -36,7 +36,7 @@ func claimsOf(pod *corev1.Pod) (list unique.Handle[claim]) {
 	return list
 }
 
-// working are the names of those containers that work; a claim for none by name has the empty one.
+// working returns the names of those containers that work; a claim for no particular one has the empty name.
 func working(pod *corev1.Pod, names []string) []string {
 	if len(names) == 0 {
 		return []string{""}
@@ -44,7 +44,7 @@ func working(pod *corev1.Pod, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return endsBeforeWork(pod, name) })
 }
 
-// endsBeforeWork reports whether the container is an init container and no sidecar.
+// endsBeforeWork reports whether the container is an init container other than a sidecar.
 func endsBeforeWork(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name == name && !isSidecar(&c)
@@ -56,8 +56,8 @@ func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// claimed reports whether a claim adds to the request, which then is a part of what the pod, or the named container,
-// has. A request for the pod as a whole includes what claims add.
+// claimed reports whether a claim adds to the request. The request is then only a part of the resources of the pod, or
+// of the named container. A request for the pod as a whole includes claims.
 func (r *requests) claimed(spec *source.Spec, set divergence.Set) (of metric.Request, isClaimed bool) {
 	if r.claims == (unique.Handle[claim]{}) || !set.Has(divergence.ClaimedRequests) {
 		return metric.Request{}, false

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// UID stands for the UID of an object; 0 for none. It takes less room than the text.
+// UID identifies an object by a hash of its UID; 0 for none. It takes less memory than the text.
 type UID uint64
 
-// UIDOf is the one of an object.
+// UIDOf returns the UID of an object.
 func UIDOf(uid types.UID) UID {
 	if uid == "" {
 		return 0
@@ -28,7 +28,7 @@ type Controller struct {
 	ReplicaSet string
 }
 
-// Controller is the object that controls the pod.
+// Controller returns the object that controls the pod.
 func (p *Pod) Controller() Controller {
 	if p.controller == (unique.Handle[Controller]{}) {
 		return Controller{}
@@ -39,7 +39,7 @@ func (p *Pod) Controller() Controller {
 // HasSameController reports whether the same object controls the two.
 func (p *Pod) HasSameController(other *Pod) bool { return p.controller == other.controller }
 
-// controllerOf is shared by the pods of one controller.
+// controllerOf returns a value that the pods of one controller share.
 func controllerOf(pod metav1.Object) (shared unique.Handle[Controller]) {
 	reference := metav1.GetControllerOfNoCopy(pod)
 	if reference == nil {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// endpoint is where a pod's containers listen. It is small, as a cluster has many pods.
+// endpoint has the address and ports of a pod. It is small, as a cluster has many pods.
 type endpoint struct {
 	// address is the pod's own, in the form of an IPv6 address; the unspecified one if it has none.
 	address       [16]byte
@@ -26,7 +26,7 @@ func endpointOf(pod *corev1.Pod) endpoint {
 	return e
 }
 
-// Address is the pod's own; invalid if it has none yet.
+// Address returns the pod's address; invalid if it has none yet.
 func (p *Pod) Address() netip.Addr {
 	if p.endpoint.address == [16]byte{} {
 		return netip.Addr{}
@@ -37,16 +37,15 @@ func (p *Pod) Address() netip.Addr {
 // IsHostNetwork reports whether the pod's address is that of its node.
 func (p *Pod) IsHostNetwork() bool { return p.endpoint.isHostNetwork }
 
-// Port is the number of the TCP port with this name of the pod's containers, the first one as with
-// probes and Services.
+// Port returns the number of the TCP port with this name of the pod's containers, the first one as with probes and
+// Services.
 func (p *Pod) Port(name string) (number uint16, has bool) { return p.endpoint.ports.find(name) }
 
-// ports are the named TCP ports of a pod's containers. The pods of a workload have the same, and
-// share them.
+// ports are the named TCP ports of a pod's containers. The pods of a workload have the same ports, and share them.
 type ports struct{ text unique.Handle[string] }
 
 const (
-	// nameEnd is behind each name, portEnd behind each number. No valid name has one of them.
+	// nameEnd follows each name, portEnd each number. No valid name contains them.
 	nameEnd = "="
 	portEnd = ","
 )

@@ -12,12 +12,12 @@ const (
 	VerticalPodAutoscaler
 )
 
-// String is the kind as manifests have it.
+// String returns the kind in the form of manifests.
 func (k Kind) String() string {
 	return [...]string{"HorizontalPodAutoscaler", "WorkloadAutoscaler", "VerticalPodAutoscaler"}[k]
 }
 
-// Resource is the kind's plural, as in the paths of the API.
+// Resource returns the kind's plural, as in the paths of the API.
 func (k Kind) Resource() string {
 	return [...]string{"horizontalpodautoscalers", "workloadautoscalers", "verticalpodautoscalers"}[k]
 }
@@ -28,17 +28,17 @@ type Key struct {
 	Kind Kind
 }
 
-// HPA is the key of a HorizontalPodAutoscaler.
+// HPA returns the key of a HorizontalPodAutoscaler.
 func HPA(namespace, name string) Key {
 	return Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// WLA is the key of a WorkloadAutoscaler.
+// WLA returns the key of a WorkloadAutoscaler.
 func WLA(namespace, name string) Key {
 	return Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, Kind: WorkloadAutoscaler}
 }
 
-// VPA is the key of a VerticalPodAutoscaler.
+// VPA returns the key of a VerticalPodAutoscaler.
 func VPA(name types.NamespacedName) Key {
 	return Key{NamespacedName: name, Kind: VerticalPodAutoscaler}
 }

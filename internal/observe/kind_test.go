@@ -2,7 +2,7 @@ package observe
 
 import "testing"
 
-// TestGroupKey: Kubernetes' own workloads are of one group, whatever a reference says of it; those of others are not.
+// TestGroupKey: Kubernetes' own workloads are of one group, whatever group a reference has; those of others are not.
 func TestGroupKey(t *testing.T) {
 	for version, want := range map[string]string{
 		"": "", "v1": "", "apps/v1": "", "apps/v1beta2": "", "extensions/v1beta1": "", "batch/v1": "",

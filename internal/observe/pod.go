@@ -1,6 +1,5 @@
-// Package observe has the pods of the API as decisions see them, for both directions.
-// observe/horizontal and observe/vertical translate everything else, each for one. They
-// are pure: no client, no clock.
+// Package observe converts the pods of the API to those of decisions, for both directions. observe/horizontal and
+// observe/vertical convert everything else, each for one. They are pure: no client, no clock.
 package observe
 
 import (
@@ -17,10 +16,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// Pod is a pod of the API with the fields that decisions and the lookup of samples use. A
-// cluster has many, and a decision reads all of its target's every second. So a pod is
-// translated once, when it changes, and pods share what they have in common. It must not
-// be changed.
+// Pod is a pod of the API with the fields that decisions and the lookup of samples use. A cluster has many, and a
+// decision reads all of its target's every second. So a pod is converted once, when it changes, and pods share the
+// fields that they have in common. It must not be changed.
 type Pod struct {
 	metric.Pod
 	ResourceVersion string
@@ -29,7 +27,7 @@ type Pod struct {
 	Startup Startup
 	// Whole is the pod of the API, for vertical autoscaling; nil if that is off.
 	Whole Whole
-	// Running are the containers that run; nil if nobody needs their IDs.
+	// Running are the running containers; nil unless their IDs are needed.
 	Running *Running
 	// identity distinguishes a pod from another one of its name.
 	identity        uint64
@@ -37,8 +35,7 @@ type Pod struct {
 	labels          Labels
 	requests        unique.Handle[requests]
 	controller      unique.Handle[Controller]
-	// endpoint is where the pod's containers listen.
-	endpoint endpoint
+	endpoint        endpoint
 }
 
 var _ metav1.ObjectMetaAccessor = (*Pod)(nil)
@@ -80,20 +77,19 @@ func PodsOf(pods []*corev1.Pod) []*Pod {
 	return translated
 }
 
-// Namespace is the pod's.
+// Namespace returns the pod's namespace.
 func (p *Pod) Namespace() string { return p.namespace.Value() }
 
-// Node is where the pod's containers run, or will; empty before the pod is scheduled.
+// Node returns the node on which the pod's containers run, or will run; empty before the pod is scheduled.
 func (p *Pod) Node() string { return p.node.Value() }
 
-// Labels are the pod's.
+// Labels returns the pod's labels.
 func (p *Pod) Labels() Labels { return p.labels }
 
-// IsSame reports whether the other is this pod at another time, not another one of
-// its name.
+// IsSame reports whether the other is the same pod at another time, rather than another one of its name.
 func (p *Pod) IsSame(other *Pod) bool { return p.identity == other.identity }
 
-// Identity distinguishes the pod from others, also from one of its name: a hash of its UID.
+// Identity distinguishes the pod from others, also of the same name: it is a hash of its UID.
 func (p *Pod) Identity() uint64 { return p.identity }
 
 // IsReady reports whether the pod is ready.
@@ -105,8 +101,8 @@ func (p *Pod) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion}
 }
 
-// API is a pod of the API that is translated to the same, but for its UID, its controller, how
-// it started and where it listens: what can be carried away of it.
+// API returns a pod of the API that converts to the same Pod, except for its UID, its controller, its start-up and its
+// ports: the fields that can be exported.
 func (p *Pod) API() *corev1.Pod {
 	requests := p.requests.Value()
 	pod := &corev1.Pod{
@@ -121,7 +117,7 @@ func (p *Pod) API() *corev1.Pod {
 		pod.CreationTimestamp = metav1.Unix(0, p.Created)
 	}
 	if p.Deleting {
-		// When is not kept.
+		// The time is not kept.
 		at := metav1.Unix(0, max(p.Created, 1))
 		pod.DeletionTimestamp = &at
 	}
@@ -162,7 +158,7 @@ type Labels struct{ text unique.Handle[string] }
 
 var _ labels.Labels = Labels{}
 
-// labelEnd is behind each key and each value. No valid one has it.
+// labelEnd follows each key and each value. No valid one contains it.
 const labelEnd = "\x00"
 
 // LabelsOf are these.
@@ -177,7 +173,7 @@ func LabelsOf(set map[string]string) Labels {
 	return Labels{unique.Make(text.String())}
 }
 
-// All are the keys with their values.
+// All iterates over the keys with their values.
 func (l Labels) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for rest := l.text.Value(); rest != ""; {
@@ -191,7 +187,7 @@ func (l Labels) All() iter.Seq2[string, string] {
 	}
 }
 
-// Map is a copy of the labels; nil if there are none.
+// Map returns a copy of the labels; nil if there are none.
 func (l Labels) Map() map[string]string {
 	if l.text.Value() == "" {
 		return nil

@@ -66,7 +66,7 @@ func TestPodInInformers(t *testing.T) {
 	}
 }
 
-// What is carried away of a pod is translated to the same.
+// An exported pod converts to the same.
 func TestPodsOfTheAPIAndBack(t *testing.T) {
 	at := metav1.NewTime(noon)
 	for reason, change := range map[string]func(*corev1.Pod){

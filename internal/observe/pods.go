@@ -6,12 +6,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// Pods are the pods as the core sees them, index for index.
+// Pods converts pods for the core, index for index.
 func Pods(pods []*Pod) []metric.Pod {
 	return AppendPods(make([]metric.Pod, 0, len(pods)), pods)
 }
 
-// APIPods are pods as the API has them.
+// APIPods returns pods of the API.
 func APIPods(pods []*Pod) []*corev1.Pod {
 	all := make([]*corev1.Pod, len(pods))
 	for i, pod := range pods {

@@ -16,24 +16,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// requests is what a pod requests. The pods of a workload request the same, and
-// share it.
+// requests has the requests of a pod. The pods of a workload have the same requests, and share them.
 type requests struct {
-	// isPodLevel says that something is requested for the pod as a whole, which is
-	// then in whole. All that the pod requests is in pod, by upstream's formula.
+	// isPodLevel is true if there are requests for the pod as a whole, which are then in whole. pod has all requests of
+	// the pod, by upstream's formula.
 	isPodLevel bool
 	whole      amounts
 	pod        unique.Handle[request]
-	// containers are the first of those that live as long as the pod.
+	// containers is the first of those that live as long as the pod.
 	containers unique.Handle[container]
-	// claims are what the pod has through ResourceClaims.
+	// claims are the pod's resources from ResourceClaims.
 	claims unique.Handle[claim]
 }
 
-// amounts are requests as the spec has them, and as the status does. They differ while a resize in place is pending.
+// amounts are the requests of the spec, and of the status. They differ while a resize in place is pending.
 type amounts struct{ asked, actual unique.Handle[request] }
 
-// of is the amount of a resource to divide by, and whether the spec has another one.
+// of returns the amount of a resource to divide by, and whether the spec has another one.
 func (a amounts) of(name string, set divergence.Set) (milli int64, isOther, found bool) {
 	mode := ModeOf(set)
 	milli, found = find(a.asked, name, mode)
@@ -44,7 +43,7 @@ func (a amounts) of(name string, set divergence.Set) (milli int64, isOther, foun
 	return actual, actual != milli, true
 }
 
-// container is a container with what it requests. The zero handle ends the list.
+// container is a container with its requests. The zero handle ends the list.
 type container struct {
 	name     string
 	requests amounts
@@ -56,7 +55,7 @@ type container struct {
 type request struct {
 	resource           corev1.ResourceName
 	saturated, wrapped int64
-	// text is the quantity where it does not fit into milli-units.
+	// text is the quantity if it overflows milli-units.
 	text string
 	next unique.Handle[request]
 }
@@ -85,8 +84,8 @@ func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 	return unique.Make(r)
 }
 
-// amountsOf are the requests of a spec, and what a status has in their place. A resource that the status leaves out is
-// as the spec has it.
+// amountsOf returns the requests of a spec, and those of a status. A resource that the status lacks is that of the
+// spec.
 func amountsOf(asked, has corev1.ResourceList) amounts {
 	a := amounts{asked: listOf(asked)}
 	a.actual = a.asked
@@ -106,8 +105,8 @@ func amountsOf(asked, has corev1.ResourceList) amounts {
 	return a
 }
 
-// actuatedOf are the requests by which a container runs, or will start, as its kubelet reports them; nil where it does
-// not (component-helpers: containerActuatedRequests).
+// actuatedOf returns the requests with which a container runs, or will start, as its kubelet reports them; nil if it
+// does not (component-helpers: containerActuatedRequests).
 func actuatedOf(pod *corev1.Pod, name string) corev1.ResourceList {
 	is := func(s corev1.ContainerStatus) bool { return s.Name == name }
 	statuses := pod.Status.ContainerStatuses
@@ -126,7 +125,7 @@ func actuatedOf(pod *corev1.Pod, name string) corev1.ResourceList {
 	}
 }
 
-// wholeOf are the requests that are set for the pod as a whole.
+// wholeOf returns the requests that are set for the pod as a whole.
 func wholeOf(pod *corev1.Pod) corev1.ResourceList {
 	whole := maps.Clone(pod.Spec.Resources.Requests)
 	maps.DeleteFunc(whole, func(name corev1.ResourceName, _ resource.Quantity) bool {
@@ -135,9 +134,9 @@ func wholeOf(pod *corev1.Pod) corev1.ResourceList {
 	return whole
 }
 
-// allocatedOf are the requests that the kubelet has allocated to the pod as a whole, which it reports with the pod's
-// overhead. What it reads back from the pod's cgroup, status.resources, has the overhead too, and is rounded. Less than
-// the overhead is no allocation.
+// allocatedOf returns the requests that the kubelet has allocated to the pod as a whole, which it reports with the
+// pod's overhead. The value that it reads back from the pod's cgroup, status.resources, has the overhead too, and is
+// rounded. An amount below the overhead is no allocation.
 func allocatedOf(pod *corev1.Pod) corev1.ResourceList {
 	if len(pod.Spec.Overhead) == 0 {
 		return pod.Status.AllocatedResources
@@ -194,10 +193,9 @@ func (r *requests) all() func(yield func(*container) bool) {
 	}
 }
 
-// of is what the pod requests of the metric's resource (upstream:
-// calculateRequests): the named container's request; or what is set for the pod
-// as a whole (KEP-2837); or the sum over the containers and the init containers
-// that keep running beside them.
+// of returns the pod's request of the metric's resource (upstream: calculateRequests): the named container's request;
+// or that of the pod as a whole (KEP-2837); or the sum over the containers and the init containers that keep running
+// beside them.
 func (r *requests) of(spec *source.Spec, set divergence.Set) metric.Request {
 	if request, isClaimed := r.claimed(spec, set); isClaimed {
 		return request
@@ -232,8 +230,8 @@ func (c *container) addTo(sum *metric.Request, spec *source.Spec, set divergence
 	return found
 }
 
-// ofWhole is what is set for the pod as a whole. Where that leaves the resource out, it is the sum over the containers
-// that request it.
+// ofWhole returns the request that is set for the pod as a whole. If that lacks the resource, it is the sum over the
+// containers that request it.
 func (r *requests) ofWhole(spec *source.Spec, set divergence.Set) (sum metric.Request) {
 	if milli, isOther, found := r.whole.of(spec.Name, set); found {
 		return metric.Request{Milli: milli, Resizing: isOther}
@@ -263,7 +261,7 @@ func (r *requests) ofContainer(spec *source.Spec, set divergence.Set) (request m
 	return metric.Request{Missing: metric.ContainerNotFound, Container: spec.Container}
 }
 
-// AppendRequests appends what each pod requests of the metric's resource.
+// AppendRequests appends each pod's request of the metric's resource.
 func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, set divergence.Set) []metric.Request {
 	// The pods of a workload mostly request the same.
 	var last unique.Handle[requests]
@@ -278,8 +276,8 @@ func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, set di
 	return dst
 }
 
-// RunsThroughout reports whether a container of that name lives as long as the pod. It is true of every name where the
-// pod's containers are not known.
+// RunsThroughout reports whether a container of that name lives as long as the pod. It returns true for every name if
+// the pod's containers are unknown.
 func (p *Pod) RunsThroughout(name string) bool {
 	if p.requests == (unique.Handle[requests]{}) {
 		return true
@@ -302,8 +300,7 @@ func quantities(list unique.Handle[request]) corev1.ResourceList {
 	return all
 }
 
-// into writes requests into a pod that has none, so that it requests the same. Its containers become all that live as
-// long as the pod.
+// into sets these requests in a pod without any. Its containers become all that live as long as the pod.
 func (r *requests) into(pod *corev1.Pod) {
 	for c := range r.all() {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
@@ -334,8 +331,8 @@ func (r *requests) into(pod *corev1.Pod) {
 	}
 }
 
-// beyond is what upstream's formula adds to the requests of the pod: its overhead, and that of init containers which
-// have ended.
+// beyond returns the parts of upstream's formula beside the containers' requests: the pod's overhead, and the requests
+// of init containers that have ended.
 func (r *requests) beyond(pod *corev1.Pod) corev1.ResourceList {
 	sums := resourcehelpers.PodRequests(pod, resourcehelpers.PodResourcesOptions{})
 	beyond := corev1.ResourceList{}

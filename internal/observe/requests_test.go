@@ -16,8 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// podOf is a pod with containers named a, b, …, each with the given CPU
-// request; an empty one is left out.
+// podOf is a pod with containers named a, b, …, each with the given CPU request; an empty one is left out.
 func podOf(name string, requests ...string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	for i, request := range requests {
@@ -80,18 +79,18 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// cpu is a request, or what a status has in its place.
+// cpu is a request of a spec or a status.
 func cpu(amount string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
 }
 
-// having is the status of a container that runs by a request.
+// having is the status of a container with these requests.
 func having(name, amount string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, Resources: &corev1.ResourceRequirements{Requests: cpu(amount)}}
 }
 
-// TestActuatedRequests: while a resize in place is pending, a pod's use is a share of what its status has. Upstream
-// divides by the spec at once.
+// TestActuatedRequests: while a resize in place is pending, a pod's use is a fraction of the requests in its status.
+// Upstream divides by the spec at once.
 func TestActuatedRequests(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	for name, tc := range map[string]struct {
@@ -165,8 +164,8 @@ func TestActuatedRequests(t *testing.T) {
 	}
 }
 
-// TestPodLevelRequests: what is set for the pod as a whole is its request. Upstream adds the overhead, and of a
-// resource that is not set it takes what the scheduler reserves.
+// TestPodLevelRequests: the request of the pod as a whole counts. Upstream adds the overhead, and for a resource
+// without one it takes the amount that the scheduler reserves.
 func TestPodLevelRequests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason         string
@@ -207,8 +206,8 @@ func TestPodLevelRequests(t *testing.T) {
 	}
 }
 
-// TestClaimedRequests: where a ResourceClaim adds to a request, that is a part of what the pod has. Upstream divides by
-// the part.
+// TestClaimedRequests: if a ResourceClaim adds to a request, that is only a part of the pod's resources. Upstream
+// divides by the part.
 func TestClaimedRequests(t *testing.T) {
 	claim := func(p *corev1.Pod, resource corev1.ResourceName, containers ...string) {
 		all := &p.Status.NodeAllocatableResourceClaimStatuses

@@ -7,14 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Running are the containers of a pod that run, by which their cgroups are found.
+// Running has the running containers of a pod, by which their cgroups are found.
 type Running struct {
-	// PodUID is the UID of the pod, of a static pod the one that its node knows.
+	// PodUID is the UID of the pod; for a static pod, the one that its kubelet uses.
 	PodUID     string
 	Containers []RunningContainer
 }
 
-// RunningContainer is one.
+// RunningContainer is a running container.
 type RunningContainer struct {
 	Name string
 	// ID is its ID at the runtime, without the runtime's name in front.
@@ -29,10 +29,10 @@ func (r *Running) Equal(other *Running) bool {
 	return r.PodUID == other.PodUID && slices.Equal(r.Containers, other.Containers)
 }
 
-// configHash is the annotation of the API's copy of a static pod that has the UID by which the kubelet knows the pod.
+// configHash is the annotation of the API's copy of a static pod with the kubelet's UID of the pod.
 const configHash = "kubernetes.io/config.hash"
 
-// RunningOf are those of the pod's status; nil if none runs. Sidecars are among them: a kubelet reports those too.
+// RunningOf returns those in the pod's status; nil if none runs. Sidecars are among them: a kubelet reports those too.
 func RunningOf(pod *corev1.Pod) *Running {
 	r := &Running{PodUID: string(pod.UID)}
 	if hash := pod.Annotations[configHash]; hash != "" {

@@ -9,17 +9,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/startup"
 )
 
-// Startup has the times of the steps of a pod to readiness, by its status.
-// It is small, as a cluster has many pods.
+// Startup has the times of the steps of a pod to readiness, from its status. It is small, as a cluster has many pods.
 type Startup struct {
-	// Scheduled: it has a node. Sandboxed: volumes, sandbox and network are there.
-	// Initialized: its init containers are done. Running: the last of its containers
-	// runs, and none of them was restarted.
+	// Scheduled: it has a node. Sandboxed: volumes, sandbox and network are there. Initialized: its init containers are
+	// done. Running: the last of its containers runs, and none of them was restarted.
 	Scheduled, Sandboxed, Initialized, Running Stamp
 }
 
-// Stamp is a time in seconds from 1970, which is as exact as statuses are; 0 where
-// the status has none.
+// Stamp is a time in seconds from 1970, as exact as statuses are; 0 if the status has none.
 type Stamp uint32
 
 func stampOf(at time.Time) Stamp {
@@ -88,20 +85,19 @@ func (p StartupPart) String() string {
 	return [...]string{"creation", "scheduling", "sandbox", "init", "image", "readiness"}[p]
 }
 
-// BecameReady reports whether the pod is ready now and never was before, as far as
-// its statuses show. For one whose containers were restarted this is unknown.
+// BecameReady reports whether the pod is ready now and never was before, as far as its statuses show. For one whose
+// containers were restarted this is unknown.
 func BecameReady(before, after *Pod) bool {
 	if before.IsReady() || !after.IsReady() || !before.IsSame(after) || after.Startup.Running == 0 {
 		return false
 	}
-	// Kubelets say that a pod is not ready before its containers run; one that was
-	// ready meanwhile says so later.
+	// Kubelets report a pod as not ready before its containers run; for a pod that was ready in between, the transition is
+	// later.
 	return stampOf(before.ReadyTransition) <= after.Startup.Running
 }
 
-// SplitStartup yields how long each part took of a ready pod that the write of a
-// count brought about. A part whose end is not in the status is left out: its
-// time counts to the next.
+// SplitStartup yields the duration of each part of the start-up of a ready pod that a write of the replica count
+// created. A part whose end is missing from the status is left out: its time counts to the next.
 func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took time.Duration)) {
 	s := &pod.Startup
 	ends := [startupParts]Stamp{
@@ -109,8 +105,7 @@ func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took
 		PartInit:  s.Initialized,
 		PartImage: s.Running, PartReadiness: stampOf(pod.ReadyTransition),
 	}
-	// Where there are no init containers, kubelets take their end as come before the
-	// sandbox is there.
+	// Without init containers, kubelets report their end before the sandbox is there.
 	last := stampOf(written)
 	for i, end := range ends {
 		if end == 0 {
@@ -123,8 +118,9 @@ func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took
 	}
 }
 
-// StartUpOf is how long pods take from their creation until they are ready, by the present pods; 0 if that is unknown.
-// Pods with a restarted container do not count: they may have become ready again. Of many pods it samples a few.
+// StartUpOf returns the time of pods from their creation until they are ready, by the present pods; 0 if that is
+// unknown. Pods with a restarted container do not count: they may have become ready again. From many pods it samples a
+// few.
 func StartUpOf(pods []*Pod, now time.Time) time.Duration {
 	var times startup.Times
 	for i, found := 0, 0; i < len(pods) && found < enoughStartUps; i++ {
@@ -136,5 +132,5 @@ func StartUpOf(pods []*Pod, now time.Time) time.Duration {
 	return times.Percentile90(now)
 }
 
-// enoughStartUps is how many pods say how long pods take.
+// enoughStartUps is the size of that sample.
 const enoughStartUps = 20

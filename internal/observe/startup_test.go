@@ -61,7 +61,7 @@ func TestSplitStartup(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			var parts []string
-			// Statuses have whole seconds, writes have not.
+			// Statuses have whole seconds, writes have fractions.
 			SplitStartup(started(c.change), noon.Add(600*time.Millisecond), func(part StartupPart, took time.Duration) {
 				parts = append(parts, fmt.Sprint(part, " ", took))
 			})

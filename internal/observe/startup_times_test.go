@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// TestStartUpOf: pods that are there say how long they took, unless something else may have made them ready.
+// TestStartUpOf: the start-up times of pods count, unless they may have become ready again for another reason.
 func TestStartUpOf(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	of := func(took time.Duration, change func(p *Pod)) *Pod {

@@ -6,18 +6,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Whole is the pod of the API, as far as vertical decisions use it.
+// Whole is the pod of the API with the fields that vertical decisions use.
 type Whole interface {
-	// Pod is not to be changed. It may be made for the caller, which costs some
-	// allocations.
+	// Pod must not be changed. It may be allocated for each call.
 	Pod() *corev1.Pod
 	UID() string
-	// HasContainer reports whether the pod has a container of the name. Init containers,
-	// sidecars among them, do not count.
+	// HasContainer reports whether the pod has a container of the name. Init containers, sidecars among them, do not
+	// count.
 	HasContainer(name string) bool
 }
 
-// WholeOf is a pod that is kept as it is.
+// WholeOf returns a pod that is kept unchanged.
 func WholeOf(pod *corev1.Pod) Whole { return (*wholePod)(pod) }
 
 type wholePod corev1.Pod

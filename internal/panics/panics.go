@@ -6,12 +6,20 @@ import (
 	"runtime/debug"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
+// Recovered counts the panics of the process. The process registers it.
+var Recovered = prometheus.NewCounter(prometheus.CounterOpts{
+	Namespace: "plimsoll", Name: "recovered_panics_total",
+	Help: "Panics over one object or answer, which is left out. The log has where they were.",
+})
+
 // Report logs what recover returned, with the stack and with the keys and values that name the object, and counts it,
-// unless count is nil.
+// in a series of the caller too unless count is nil.
 // The deferred function that calls recover calls Report: then the stack is that of the panic.
 func Report(cause any, log logr.Logger, count func(), message string, object ...any) {
+	Recovered.Inc()
 	if count != nil {
 		count()
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// API is how the API server is reached.
+// API configures the connection to the API server.
 type API struct {
 	// Kubeconfig is the path to a file; without it, the pod's service account is used.
 	Kubeconfig string
@@ -16,7 +16,7 @@ type API struct {
 	Burst int
 }
 
-// RESTConfig is the configuration of clients.
+// RESTConfig returns the configuration of clients.
 func (a *API) RESTConfig(userAgent string) (*rest.Config, error) {
 	var config *rest.Config
 	var err error

@@ -8,10 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// RegisterBuildInfo registers the series that says what the program was built from.
-func RegisterBuildInfo(registerer prometheus.Registerer) error {
+// RegisterOwn registers the metrics of Plimsoll's own that every process has: the program's version and build, and the
+// panics that it recovered from.
+func RegisterOwn(registerer prometheus.Registerer) error {
 	build := buildinfo.Get()
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "plimsoll_build_info",
@@ -19,14 +21,14 @@ func RegisterBuildInfo(registerer prometheus.Registerer) error {
 		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Commit, "goversion": build.Go},
 	})
 	gauge.Set(1)
-	if err := registerer.Register(gauge); err != nil {
+	if err := errors.Join(registerer.Register(gauge), registerer.Register(panics.Recovered)); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	return nil
 }
 
-// RegisterCollectors registers what every process says of itself: the Go runtime's series,
-// the operating system's and the build.
+// RegisterCollectors registers the metrics that every process has: the Go runtime's, the operating system's and
+// Plimsoll's own.
 func RegisterCollectors(registerer prometheus.Registerer) error {
 	if err := errors.Join(
 		registerer.Register(collectors.NewGoCollector()),
@@ -34,5 +36,5 @@ func RegisterCollectors(registerer prometheus.Registerer) error {
 	); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	return RegisterBuildInfo(registerer)
+	return RegisterOwn(registerer)
 }

@@ -6,11 +6,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// LeaderElection is how a process gains leadership.
+// LeaderElection configures leader election.
 type LeaderElection struct {
 	Enabled                                   bool
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
-	// ResourceLock is leases, the one that there is.
+	// ResourceLock is leases, the only kind.
 	ResourceLock, ResourceName, ResourceNamespace string
 }
 

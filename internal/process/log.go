@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
 
-// LogFormat is how lines of the log are written.
+// LogFormat is the format of the log's lines.
 type LogFormat string
 
 // The formats.
@@ -41,8 +41,8 @@ func nameLevels(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// Prepare sets what is global in a process: the memory limits, and the logger of
-// the libraries. It logs what the program was built from.
+// Prepare sets the global state of a process: the memory limits, and the logger of the libraries. It logs the version
+// and build of the program.
 func Prepare(log logr.Logger) {
 	logBuild(log)
 	setMemoryLimits()

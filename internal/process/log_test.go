@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/buildinfo"
 )
 
-// The first line of each process says what it was built from.
+// The first line of each process has its version and build.
 func TestLogBuild(t *testing.T) {
 	var out bytes.Buffer
 	logBuild(NewLogger(&out, 0, LogText))

@@ -6,8 +6,8 @@ import (
 	"net/http/pprof"
 )
 
-// Profiles are the handlers of /debug/pprof. Whoever reads a profile slows the process
-// down and sees what it does: it is answered to connections from the pod itself alone.
+// Profiles returns the handlers of /debug/pprof. Reading a profile slows the process down and reveals its work: only
+// connections from the pod itself are served.
 func Profiles() map[string]http.Handler {
 	return map[string]http.Handler{
 		"/debug/pprof/":        fromLoopback(pprof.Index),
@@ -18,8 +18,7 @@ func Profiles() map[string]http.Handler {
 	}
 }
 
-// fromLoopback answers connections from a loopback address, as those of kubectl
-// port-forward are.
+// fromLoopback serves only connections from a loopback address, as those of kubectl port-forward are.
 func fromLoopback(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !IsLoopback(r.RemoteAddr) {
@@ -30,7 +29,7 @@ func fromLoopback(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// IsLoopback reports whether an address, with its port, is of this machine alone.
+// IsLoopback reports whether an address, with its port, is a loopback address.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

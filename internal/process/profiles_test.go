@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestProfilesAreForThePodItself: who connects from elsewhere is refused, whatever path of pprof it asks for.
+// TestProfilesAreForThePodItself: connections from elsewhere are refused, for every path of pprof.
 func TestProfilesAreForThePodItself(t *testing.T) {
 	handlers := Profiles()
 	ask := func(path, from string) int {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.RemoteAddr = from
-		// What somebody says of himself does not count.
+		// A header of the client does not count.
 		request.Header.Set("X-Forwarded-For", "127.0.0.1")
 		recorder := httptest.NewRecorder()
 		handlers[path].ServeHTTP(recorder, request)

@@ -14,10 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// shutdownTimeout is how long requests may take that have begun at the end.
+// shutdownTimeout is how long running requests may take at the end.
 const shutdownTimeout = 10 * time.Second
 
-// NewServer makes an HTTP server with bounds on how long requests may take.
+// NewServer makes an HTTP server with timeouts for requests.
 func NewServer(handler http.Handler, log logr.Logger) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
@@ -26,7 +26,7 @@ func NewServer(handler http.Handler, log logr.Logger) *http.Server {
 	}
 }
 
-// Serve serves until ctx ends, and then what has begun.
+// Serve serves until ctx ends, and then finishes the running requests.
 func Serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

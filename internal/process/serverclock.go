@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// ServerClock knows how far the API server's clock is ahead of the one here: the API
-// server judges the certificates that are made here.
+// ServerClock measures how far the API server's clock is ahead of the local one: the API server verifies the
+// certificates that are made here.
 type ServerClock struct{ ahead atomic.Int64 }
 
-// Offset is how far; zero as long as that is not known. Half a second is what the header
-// cannot tell.
+// Offset returns the difference; zero before it is known. The header is exact to half a second.
 func (c *ServerClock) Offset() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // Wrap reads the Date of each answer.
@@ -35,5 +34,5 @@ func (d dated) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go find what it wraps.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (d dated) WrappedRoundTripper() http.RoundTripper { return d.next }

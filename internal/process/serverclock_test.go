@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestServerClock: the API server's clock is that of its last answer.
+// TestServerClock: the API server's clock is that of its last response.
 func TestServerClock(t *testing.T) {
 	ahead := 48 * time.Hour
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -2,6 +2,8 @@ package quantity
 
 import (
 	"math"
+	"reflect"
+	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -21,24 +23,32 @@ func IsBounded(q *resource.Quantity) bool {
 
 // exactBelow is a bound under which a number of 64 bits is certain to hold what
 // AsApproximateFloat64 estimates, whatever that rounded.
-const exactBelow = 9.2e18
+const exactBelow = 9e18
 
 // Milli is the quantity in thousandths, rounded up, and the largest number of 64 bits
-// where that does not fit: MilliValue makes 0 of 1E, and -1000 of that number.
-func Milli(q *resource.Quantity) int64 {
-	if isLarge(q.AsApproximateFloat64() * 1000) {
-		return most64(q.Sign())
-	}
-	return q.MilliValue()
-}
+// where that does not fit: MilliValue makes 0 of 1E, and another number again of the
+// equal 1000000000000000000000m.
+func Milli(q *resource.Quantity) int64 { return scaled(q, resource.Milli) }
 
 // Value is the quantity in units, rounded up, and the largest number of 64 bits where
 // that does not fit.
-func Value(q *resource.Quantity) int64 {
-	if isLarge(q.AsApproximateFloat64()) {
-		return most64(q.Sign())
+func Value(q *resource.Quantity) int64 { return scaled(q, 0) }
+
+func scaled(q *resource.Quantity, scale resource.Scale) int64 {
+	// What is no number, which 0e99 times 1000 may be, is not large.
+	if estimate := q.AsApproximateFloat64() * math.Pow10(-int(scale)); !(math.Abs(estimate) >= exactBelow) {
+		return q.ScaledValue(scale)
 	}
-	return q.Value()
+	if IsBounded(q) {
+		// A comparison may rewrite the quantity's inside, and this one may be in a cache that
+		// others read.
+		c := q.DeepCopy()
+		if c.Cmp(*resource.NewScaledQuantity(math.MaxInt64, scale)) < 0 &&
+			c.Cmp(*resource.NewScaledQuantity(math.MinInt64, scale)) > 0 {
+			return c.ScaledValue(scale)
+		}
+	}
+	return most64(q.Sign())
 }
 
 // leastCompared is the least quantity that is cheap to compare: 1e-999999999 is not.
@@ -54,9 +64,6 @@ func IsFraction(q *resource.Quantity, units int64, scale resource.Scale) bool {
 	return q.Cmp(*resource.NewScaledQuantity(units, scale)) < 0
 }
 
-// isLarge is false of what is no number, which 0e99 times 1000 may be.
-func isLarge(estimate float64) bool { return math.Abs(estimate) >= exactBelow }
-
 func most64(sign int) int64 {
 	if sign < 0 {
 		return math.MinInt64
@@ -64,45 +71,51 @@ func most64(sign int) int64 {
 	return math.MaxInt64
 }
 
-// List is the list, or, if one of its quantities is not bounded, a copy with the
-// largest number of 64 bits in that one's place.
-func List(list corev1.ResourceList) (bounded corev1.ResourceList, isChanged bool) {
-	for name, q := range list {
-		if IsBounded(&q) {
-			continue
-		}
-		if !isChanged {
-			bounded, isChanged = list.DeepCopy(), true
-		}
-		bounded[name] = largest(q.Sign())
-	}
-	if !isChanged {
-		return list, false
-	}
-	return bounded, true
-}
-
 func largest(sign int) resource.Quantity {
 	return *resource.NewQuantity(most64(sign), resource.DecimalSI)
 }
 
+// List is the list, or, if one of its quantities is not bounded, a copy with the
+// largest number of 64 bits in that one's place.
+func List(list corev1.ResourceList) corev1.ResourceList {
+	if !isUnbounded(&list) {
+		return list
+	}
+	list = list.DeepCopy()
+	bound(list)
+	return list
+}
+
+func isUnbounded(list *corev1.ResourceList) bool {
+	for _, q := range *list {
+		if !IsBounded(&q) {
+			return true
+		}
+	}
+	return false
+}
+
+func bound(list corev1.ResourceList) {
+	for name, q := range list {
+		if !IsBounded(&q) {
+			list[name] = largest(q.Sign())
+		}
+	}
+}
+
 // Pod is the pod, or a copy of it whose resources are bounded.
 func Pod(pod *corev1.Pod) *corev1.Pod {
-	copied := false
-	for i, list := range listsOf(pod) {
-		bounded, isChanged := List(*list)
-		if !isChanged {
-			continue
-		}
-		if !copied {
-			pod, copied = pod.DeepCopy(), true
-		}
-		*listsOf(pod)[i] = bounded
+	if !slices.ContainsFunc(listsOf(pod), isUnbounded) {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	for _, list := range listsOf(pod) {
+		bound(*list)
 	}
 	return pod
 }
 
-// listsOf are the pod's quantities that are computed with, always in the same order.
+// listsOf are the pod's quantities that are computed with.
 func listsOf(pod *corev1.Pod) []*corev1.ResourceList {
 	lists := make([]*corev1.ResourceList, 0, 16)
 	of := func(r *corev1.ResourceRequirements) {
@@ -132,69 +145,41 @@ func listsOf(pod *corev1.Pod) []*corev1.ResourceList {
 // Horizontal is the object, or a copy of it whose targets and current values are
 // bounded.
 func Horizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
-	copied := false
-	for i, q := range quantitiesOf(hpa) {
-		if q == nil || IsBounded(q) {
-			continue
+	isHuge := func(q *resource.Quantity) bool { return !IsBounded(q) }
+	if !slices.ContainsFunc(quantitiesOf(hpa), isHuge) {
+		return hpa
+	}
+	hpa = hpa.DeepCopy()
+	for _, q := range quantitiesOf(hpa) {
+		if isHuge(q) {
+			*q = largest(q.Sign())
 		}
-		if !copied {
-			hpa, copied = hpa.DeepCopy(), true
-		}
-		*quantitiesOf(hpa)[i] = largest(q.Sign())
 	}
 	return hpa
 }
 
-// quantitiesOf are the object's, some of them nil, always in the same order.
 func quantitiesOf(hpa *autoscalingv2.HorizontalPodAutoscaler) []*resource.Quantity {
-	all := make([]*resource.Quantity, 0, 8)
-	if b := hpa.Spec.Behavior; b != nil {
-		for _, rules := range []*autoscalingv2.HPAScalingRules{b.ScaleUp, b.ScaleDown} {
-			if rules != nil {
-				all = append(all, rules.Tolerance)
-			}
-		}
-	}
-	target := func(t *autoscalingv2.MetricTarget) { all = append(all, t.Value, t.AverageValue) }
-	for i := range hpa.Spec.Metrics {
-		m := &hpa.Spec.Metrics[i]
-		if m.Resource != nil {
-			target(&m.Resource.Target)
-		}
-		if m.ContainerResource != nil {
-			target(&m.ContainerResource.Target)
-		}
-		if m.Pods != nil {
-			target(&m.Pods.Target)
-		}
-		if m.Object != nil {
-			target(&m.Object.Target)
-		}
-		if m.External != nil {
-			target(&m.External.Target)
-		}
-	}
-	return append(all, currentOf(hpa)...)
+	return quantitiesIn(reflect.ValueOf(&hpa.Status), quantitiesIn(reflect.ValueOf(&hpa.Spec), nil))
 }
 
-func currentOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (all []*resource.Quantity) {
-	current := func(v *autoscalingv2.MetricValueStatus) { all = append(all, v.Value, v.AverageValue) }
-	for i := range hpa.Status.CurrentMetrics {
-		m := &hpa.Status.CurrentMetrics[i]
-		if m.Resource != nil {
-			current(&m.Resource.Current)
+// quantitiesIn appends those behind pointers, in structs and in lists: all that an HPA has.
+func quantitiesIn(v reflect.Value, all []*resource.Quantity) []*resource.Quantity {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if q, ok := v.Interface().(*resource.Quantity); ok && q != nil {
+			return append(all, q)
+		} else if !ok && !v.IsNil() {
+			return quantitiesIn(v.Elem(), all)
 		}
-		if m.ContainerResource != nil {
-			current(&m.ContainerResource.Current)
+	case reflect.Slice:
+		for i := range v.Len() {
+			all = quantitiesIn(v.Index(i), all)
 		}
-		if m.Pods != nil {
-			current(&m.Pods.Current)
-		}
-		if m.Object != nil {
-			current(&m.Object.Current)
-		}
-		if m.External != nil {
-			current(&m.External.Current)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				all = quantitiesIn(v.Field(i), all)
+			}
 		}
 	}
 	return all

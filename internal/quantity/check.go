@@ -2,10 +2,13 @@ package quantity
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Check finds a quantity beyond the bounds in a JSON text that is about to be decoded
@@ -13,239 +16,158 @@ import (
 // type, as a label or an argument does, may say what it likes. Whether the text is JSON
 // at all, and fits, is for the decoder to say.
 //
-// It reads the text once, whatever is in it, and makes no objects of it.
+// It makes no objects of what is in the text.
 func Check(text []byte, into any) error {
-	s := schemaOf(reflect.TypeOf(into))
-	if s == nil {
+	if !hasBeyond(text) || !json.Valid(text) {
 		return nil
 	}
-	w := walk{text: text, path: make([]step, 0, 16)}
-	if beyond := w.value(s); beyond != nil {
+	w := walk{text: text, fields: map[reflect.Type]map[string]reflect.Type{}}
+	if beyond := w.value(reflect.TypeOf(into)); beyond != nil {
+		beyond.Field = strings.TrimPrefix(beyond.Field, ".")
 		return beyond
 	}
 	return nil
 }
 
-// deepest is how deep a decoder follows a text.
-const deepest = 10000
-
-// walk goes through a text beside the schema of the type that it is meant for. It sees
-// what a decoder into that type sees: also the first of two keys of the same name, and
-// keys in other letters' case. Of a text that is no JSON it says anything.
+// walk goes through a valid text beside the type that it is meant for. It sees what a
+// decoder into that type sees: also the first of two keys of the same name, and keys in
+// other letters' case.
 type walk struct {
 	text []byte
 	// at is how far it is.
-	at   int
-	path []step
+	at int
+	// fields are those of structs, by their names in the text.
+	fields map[reflect.Type]map[string]reflect.Type
 }
 
-// step is one on the way to a value: into a field, an entry of a map, or of a list.
-type step struct {
-	key    []byte
-	index  int
-	parent *schema
-}
+var quantityType = reflect.TypeFor[resource.Quantity]()
 
-func (w *walk) value(s *schema) *Error {
-	c := w.next()
-	switch {
-	case s == nil:
-		w.skip()
-	case s.isQuantity:
-		return w.quantity()
-	case c == '{' && (s.fields != nil || s.isMap):
-		return w.members(s)
-	case c == '[' && s.isList:
-		return w.elements(s)
-	default:
-		w.skip()
+// value goes through a value, which is decoded into the type; nil if it is not decoded.
+func (w *walk) value(t reflect.Type) *Error {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if c := w.next(); c == '{' || c == '[' {
+		return w.members(t, c)
+	}
+	text := w.scalar()
+	if t != quantityType {
+		return nil
+	}
+	if text = bytes.TrimSpace(unquoted(text)); hasBeyond(text) {
+		return newError("", string(text))
 	}
 	return nil
 }
 
-func (w *walk) quantity() *Error {
-	from := w.at
-	w.skip()
-	text := w.text[from:w.at]
-	switch {
-	case len(text) == 0 || text[0] == '{' || text[0] == '[':
-		return nil
-	case text[0] == '"':
-		text = unquoted(text)
+// members goes through an object or a list.
+func (w *walk) members(t reflect.Type, opening byte) *Error {
+	closing := opening + 2
+	w.at++
+	for i := 0; w.next() != closing; i++ {
+		if w.text[w.at] == ',' {
+			w.at++
+		}
+		var key []byte
+		if opening == '{' {
+			w.next()
+			key = unquoted(w.scalar())
+			w.next()
+			w.at++ // the colon
+		}
+		if beyond := w.value(w.member(t, opening, key)); beyond != nil {
+			beyond.Field = step(t, key, i) + beyond.Field
+			return beyond
+		}
 	}
-	beyond := checkText(bytes.TrimSpace(text))
-	if beyond != nil {
-		beyond.Field = w.field()
-	}
-	return beyond
+	w.at++
+	return nil
 }
 
-// unquoted is what a string says.
+// member is the type of what an object or a list has under a key; nil if it is not decoded.
+func (w *walk) member(t reflect.Type, opening byte, key []byte) reflect.Type {
+	switch {
+	case t == nil || t == quantityType:
+	case opening == '[' && t.Kind() == reflect.Slice, opening == '{' && t.Kind() == reflect.Map:
+		return t.Elem()
+	case opening == '{' && t.Kind() == reflect.Struct:
+		return w.field(t, key)
+	}
+	return nil
+}
+
+// step leads from an object or a list to what it has under a key.
+func step(t reflect.Type, key []byte, index int) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "[" + strconv.Itoa(index) + "]"
+	case reflect.Map:
+		return "[" + string(key) + "]"
+	default:
+		return "." + string(key)
+	}
+}
+
+func (w *walk) field(t reflect.Type, key []byte) reflect.Type {
+	fields, ok := w.fields[t]
+	if !ok {
+		fields = map[string]reflect.Type{}
+		for _, field := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name = cmp.Or(name, field.Name); name != "-" {
+				fields[name] = field.Type
+			}
+		}
+		w.fields[t] = fields
+	}
+	name := string(key)
+	if field, ok := fields[name]; ok {
+		return field
+	}
+	for other, field := range fields {
+		if strings.EqualFold(name, other) {
+			return field
+		}
+	}
+	return nil
+}
+
+// next goes to the next character that is no space.
+func (w *walk) next() byte {
+	for strings.IndexByte(" \t\r\n", w.text[w.at]) >= 0 {
+		w.at++
+	}
+	return w.text[w.at]
+}
+
+// scalar goes to the end of what is no object and no list.
+func (w *walk) scalar() []byte {
+	from := w.at
+	if w.text[from] != '"' {
+		for w.at < len(w.text) && strings.IndexByte(",]} \t\r\n", w.text[w.at]) < 0 {
+			w.at++
+		}
+		return w.text[from:w.at]
+	}
+	for w.at++; w.text[w.at] != '"'; w.at++ {
+		if w.text[w.at] == '\\' {
+			w.at++
+		}
+	}
+	w.at++
+	return w.text[from:w.at]
+}
+
+// unquoted is what a string says; a number is what it is.
 func unquoted(text []byte) []byte {
-	inner := bytes.TrimSuffix(text[1:], []byte{'"'})
+	if text[0] != '"' {
+		return text
+	}
+	inner := text[1 : len(text)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
 	var decoded string
-	if json.Unmarshal(text, &decoded) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(text, &decoded) // it is valid
 	return []byte(decoded)
-}
-
-// members goes through an object.
-func (w *walk) members(s *schema) *Error {
-	w.at++
-	for {
-		switch w.next() {
-		case '"':
-		case ',':
-			w.at++
-			continue
-		case '}':
-			w.at++
-			return nil
-		default:
-			w.stop()
-			return nil
-		}
-		from := w.at
-		w.skip()
-		key := unquoted(w.text[from:w.at])
-		if w.next() != ':' {
-			w.stop()
-			return nil
-		}
-		w.at++
-		if beyond := w.enter(step{key: key, parent: s}, s.of(key)); beyond != nil {
-			return beyond
-		}
-	}
-}
-
-func (w *walk) elements(s *schema) *Error {
-	w.at++
-	for i := 0; ; {
-		switch w.next() {
-		case ',':
-			w.at++
-			i++
-			continue
-		case ']':
-			w.at++
-			return nil
-		}
-		before := w.at
-		if beyond := w.enter(step{index: i, parent: s}, s.element); beyond != nil {
-			return beyond
-		}
-		if w.at == before {
-			w.stop()
-			return nil
-		}
-	}
-}
-
-// enter looks at the value that a step leads to.
-func (w *walk) enter(to step, s *schema) *Error {
-	if len(w.path) == deepest {
-		w.stop()
-		return nil
-	}
-	w.path = append(w.path, to)
-	beyond := w.value(s)
-	w.path = w.path[:len(w.path)-1]
-	return beyond
-}
-
-// field names the value that the walk is at.
-func (w *walk) field() string {
-	var name strings.Builder
-	for _, s := range w.path {
-		switch {
-		case s.parent.isList:
-			name.WriteString("[" + strconv.Itoa(s.index) + "]")
-		case s.parent.isMap:
-			name.WriteString("[" + string(s.key) + "]")
-		case name.Len() > 0:
-			name.WriteString("." + string(s.key))
-		default:
-			name.Write(s.key)
-		}
-	}
-	return name.String()
-}
-
-// next goes to the next character that is no space; 0 at the end.
-func (w *walk) next() byte {
-	for ; w.at < len(w.text); w.at++ {
-		switch c := w.text[w.at]; c {
-		case ' ', '\t', '\n', '\r':
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// stop ends the walk.
-func (w *walk) stop() { w.at = len(w.text) }
-
-// skip goes to the end of a value, whatever is in it.
-func (w *walk) skip() {
-	switch w.next() {
-	case '"':
-		w.skipString()
-	case '{', '[':
-		w.skipComposite()
-	default:
-		for w.at < len(w.text) && !isDelimiter(w.text[w.at]) {
-			w.at++
-		}
-	}
-}
-
-func (w *walk) skipString() { w.at = min(w.at+lengthOfString(w.text[w.at+1:])+2, len(w.text)) }
-
-// lengthOfString is how far it is to the quotation mark that ends the string.
-func lengthOfString(text []byte) int {
-	for from := 0; ; {
-		at := bytes.IndexByte(text[from:], '"')
-		if at < 0 {
-			return len(text)
-		}
-		end, escapes := from+at, 0
-		for end-escapes > from && text[end-escapes-1] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return end
-		}
-		from = end + 1
-	}
-}
-
-func (w *walk) skipComposite() {
-	for depth := 0; w.at < len(w.text); {
-		switch w.text[w.at] {
-		case '"':
-			w.skipString()
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		if w.at++; depth == 0 {
-			return
-		}
-	}
-}
-
-func isDelimiter(c byte) bool {
-	switch c {
-	case ',', ':', '{', '}', '[', ']', '"', ' ', '\t', '\n', '\r':
-		return true
-	}
-	return false
 }

@@ -3,13 +3,12 @@
 //
 // resource.Quantity takes any exponent: to read 1e-999999999 it computes a number
 // of a billion digits, and to compare 1e999999999 with another it does so too. A
-// megabyte of digits takes a second. No number of cores or bytes needs that: a text
-// of at most MaxLength characters with an exponent of at most MaxExponentDigits is
-// read in microseconds, and computed with in as many.
+// megabyte of digits takes a second. No number of cores or bytes needs that: at most
+// MaxLength digits with an exponent of at most MaxExponentDigits are read in
+// microseconds, and computed with in as many.
 package quantity
 
 import (
-	"bytes"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -48,39 +47,58 @@ func (*Error) Detail() string {
 		MaxExponentDigits)
 }
 
+func newError(field, text string) *Error {
+	const shown = 24
+	if len(text) > shown {
+		text = text[:shown] + "..."
+	}
+	return &Error{Field: field, Text: text}
+}
+
 // Parse is resource.ParseQuantity within the bounds.
 func Parse(text string) (resource.Quantity, error) {
-	if beyond := checkText([]byte(text)); beyond != nil {
-		return resource.Quantity{}, beyond
+	if hasBeyond(text) {
+		return resource.Quantity{}, newError("", text)
 	}
 	return resource.ParseQuantity(text)
 }
 
-// checkText compares one quantity's text with the bounds; nil if it is within them. Of
-// one that is too long it reads the beginning alone.
-func checkText(text []byte) *Error {
-	if len(text) <= MaxLength && !hasLongExponent(text) {
-		return nil
+// hasBeyond reports whether a text has a number beyond the bounds, at its beginning or
+// behind any character that is neither a letter nor a digit. In JSON, that is so for all
+// numbers that a decoder may find, and for escaped characters, which may be digits.
+func hasBeyond[T string | []byte](text T) bool {
+	isWord, length := false, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case isDigit(c) || c == '.':
+			if length++; length > MaxLength && !isWord {
+				return true
+			}
+		case c == '\\':
+			if i++; i < len(text) && text[i] == 'u' {
+				return true
+			}
+			isWord, length = false, 0
+		case (c|' ') == 'e' && !isWord:
+			if hasLongExponent(text[i+1:]) {
+				return true
+			}
+			isWord = true
+		default:
+			isWord, length = 'a' <= (c|' ') && (c|' ') <= 'z', 0
+		}
 	}
-	const shown = 24
-	if len(text) > shown {
-		return &Error{Text: string(text[:shown]) + "..."}
-	}
-	return &Error{Text: string(text)}
+	return false
 }
 
-// hasLongExponent reports whether more than MaxExponentDigits digits follow an e, which
-// in a quantity is the exponent's.
-func hasLongExponent(text []byte) bool {
-	at := bytes.IndexAny(text, "eE")
-	if at < 0 {
-		return false
+// hasLongExponent reports whether a text begins with more digits than an exponent may have.
+func hasLongExponent[T string | []byte](text T) bool {
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		text = text[1:]
 	}
 	digits := 0
-	for _, c := range text[at+1:] {
-		if isDigit(c) {
-			digits++
-		}
+	for digits < len(text) && isDigit(text[digits]) {
+		digits++
 	}
 	return digits > MaxExponentDigits
 }

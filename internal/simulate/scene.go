@@ -16,7 +16,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -35,13 +34,36 @@ const (
 	Plimsoll Side = "plimsoll"
 )
 
+// BothSides is the name of the two together.
+const BothSides = "both"
+
 // ParseSide reads the name of a side.
 func ParseSide(text string) (Side, error) {
 	switch s := Side(text); s {
 	case Upstream, Plimsoll:
 		return s, nil
 	}
-	return "", fmt.Errorf("%q, want %s or %s", text, Upstream, Plimsoll)
+	return "", fmt.Errorf("%q, want %s, %s or %s", text, Upstream, Plimsoll, BothSides)
+}
+
+// ParseSides reads the names of sides, each of which is there once.
+func ParseSides(texts []string) (sides []Side, err error) {
+	for _, text := range texts {
+		some := []Side{Upstream, Plimsoll}
+		if text != BothSides {
+			one, err := ParseSide(text)
+			if err != nil {
+				return nil, err
+			}
+			some = []Side{one}
+		}
+		for _, side := range some {
+			if !slices.Contains(sides, side) {
+				sides = append(sides, side)
+			}
+		}
+	}
+	return sides, nil
 }
 
 // Setting is one of those that are compared.
@@ -145,8 +167,14 @@ type Scene struct {
 	// Slow is when a request is, CoreHourPrice what one core costs an hour.
 	Slow          time.Duration
 	CoreHourPrice float64
-	// maxReplicas are the first setting's.
+	// IsQueue says that requests wait in one queue, which loses none, instead of in the pods.
+	IsQueue bool
+	// Assumed says in words what a pod was taken to serve, and why; Fed what each metric of the object is here.
+	Assumed string
+	Fed     []string
+	// maxReplicas are the first setting's. isInPods says that the load is in pods at the target.
 	maxReplicas int32
+	isInPods    bool
 }
 
 // Timing is when the two controllers decide, and how old their metrics are.
@@ -180,7 +208,7 @@ const (
 	leastHousekeeping = 100 * time.Millisecond
 	// leastAgents and mostAgents bound how often the agents of nodes read.
 	leastAgents, mostAgents = leastHousekeeping, 10 * time.Second
-	// defaultTarget is taken where no metric is about CPU.
+	// defaultTarget is the part of its CPU request that a pod uses at the target, where no metric says it.
 	defaultTarget = 0.7
 )
 
@@ -232,28 +260,6 @@ func (s *Scene) capacityFor(peak float64) float64 {
 
 // defaultStart is when shapes begin: at midnight, as generated days do.
 var defaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// targetOf is the part of what it can do that a pod is to do, as the first metric says that is about CPU
-// or about the requests that pods serve per second. Of what a metric counts, sidecars use their part.
-func targetOf(p *horizontal.Policy, w *Workload) float64 {
-	for i := range p.Metrics {
-		m, target := &p.Metrics[i], 0.0
-		sidecarsRequest, sidecarsUse := w.sidecars(m)
-		switch {
-		case !(w.CPURequestMilli > 0):
-		case m.IsCPU() && m.Target.Type == source.Utilization:
-			target = (float64(m.Target.Percent)/100*(w.CPURequestMilli+sidecarsRequest) - sidecarsUse) / w.CPURequestMilli
-		case m.IsCPU():
-			target = (float64(m.Target.Milli) - sidecarsUse) / w.CPURequestMilli
-		case m.IsRate && m.Target.Type == source.AverageValue:
-			target = float64(m.Target.Milli) / 1000 * w.Profile.CPUPerRequestMilliCoreSeconds / w.CPURequestMilli
-		}
-		if target > 0 {
-			return target
-		}
-	}
-	return defaultTarget
-}
 
 func (s *Scene) validate() error {
 	switch {
@@ -331,7 +337,7 @@ func (s Side) options() observehorizontal.Options {
 // requestsPerUnit turns the load's units into requests per second: a pod at 100 % of
 // its request serves PodCapacity.
 func (s *Scene) requestsPerUnit() float64 {
-	return s.Workload.CPURequestMilli / s.Workload.Profile.CPUPerRequestMilliCoreSeconds / s.PodCapacity
+	return s.Workload.servesAtFull() / s.PodCapacity
 }
 
 func (s *Scene) replicas(p *horizontal.Policy) int32 {
@@ -376,7 +382,7 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},
 		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter,
-		Grace: w.Grace, PreStop: w.PreStop, StopAfter: w.StopAfter,
+		Grace: w.Grace, PreStop: w.PreStop, StopAfter: w.StopAfter, IsQueue: s.IsQueue,
 		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply, Housekeeping: s.Timing.Housekeeping,
 		Outages: outages, ClockOffsets: s.ClockOffsets,
 	})

@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,6 +96,27 @@ func (w *Workload) wholePod() *corev1.Pod {
 	return pod
 }
 
+// ServeIn has the requests served in one of several containers. The others are sidecars that use no CPU.
+func (w *Workload) ServeIn(container string) {
+	all := w.Pod.Spec.Containers
+	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == container })
+	if i < 0 || len(all) == 1 {
+		return
+	}
+	for k := range all {
+		if k != i {
+			w.Sidecars = append(slices.Clone(w.Sidecars), world.Sidecar{
+				Name: all[k].Name, CPURequestMilli: float64(all[k].Resources.Requests.Cpu().MilliValue()),
+			})
+		}
+	}
+	one := all[i].Resources
+	w.CPURequestMilli = float64(one.Requests.Cpu().MilliValue())
+	w.CPULimitMilli, w.MemoryLimitBytes = float64(one.Limits.Cpu().MilliValue()), float64(one.Limits.Memory().Value())
+	w.Pod, w.Containers = w.Pod.DeepCopy(), 1
+	w.Pod.Spec.Containers, w.Name = []corev1.Container{*all[i].DeepCopy()}, w.Name+", container "+container
+}
+
 // sidecars are what the sidecars of a pod request and use together that a metric counts.
 func (w *Workload) sidecars(m *source.Spec) (requestMilli, usedMilli float64) {
 	for i := range w.Sidecars {
@@ -167,6 +189,9 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 		case m.Type == source.ContainerResource && w.Containers > 1:
 			return nil, fmt.Errorf("metric %s is of container %s; a pod of %d containers is simulated as a whole",
 				m.ShortName(), m.Container, w.Containers)
+		case m.Type == source.ContainerResource && !w.hasContainer(m.Container):
+			return nil, fmt.Errorf("metric %s is of container %s, which %s does not have: name one that it has, with "+
+				"--sidecar if the manifest lacks it", m.ShortName(), m.Container, w.Name)
 		case m.Type == source.Resource || m.Type == source.ContainerResource:
 			if m.Name != source.CPU && m.Name != string(corev1.ResourceMemory) {
 				return nil, fmt.Errorf("metric %s is of %s; cpu and memory are simulated", m.ShortName(), m.Name)
@@ -187,6 +212,10 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 		}
 	}
 	return requests, nil
+}
+
+func (w *Workload) hasContainer(name string) bool {
+	return slices.ContainsFunc(w.wholePod().Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 }
 
 // nothing is a usage of which only what surrounds it is of interest.

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Encode writes a step as a YAML document that Reader reads: its objects, which the
-// scheme knows.
+// Encode writes the objects of a step as a YAML document for Reader. The scheme must have their kinds.
 func Encode(w io.Writer, known *runtime.Scheme, objects []runtime.Object) error {
 	list := map[string]any{"apiVersion": corev1.SchemeGroupVersion.String(), "kind": "List"}
 	items := make([]any, len(objects))
@@ -35,8 +34,7 @@ func Encode(w io.Writer, known *runtime.Scheme, objects []runtime.Object) error 
 	return err
 }
 
-// encodeObject is the object as JSON has it, with its kind, which objects from
-// a cache lack.
+// encodeObject returns the object in JSON, with its kind, which objects from a cache lack.
 func encodeObject(known *runtime.Scheme, object runtime.Object) (map[string]any, error) {
 	kinds, _, err := known.ObjectKinds(object)
 	if err != nil {
@@ -59,8 +57,8 @@ func encodeObject(known *runtime.Scheme, object runtime.Object) (map[string]any,
 
 var timeType = reflect.TypeFor[metav1.Time]()
 
-// refine gives the times in item, which is v as JSON, their nanoseconds back:
-// the API's types print whole seconds, and a replay must not decide otherwise.
+// refine restores the nanoseconds of the times in item, which is v as JSON: the API's types print whole seconds, and a
+// replay must not decide otherwise.
 func refine(v reflect.Value, item any) any {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {

@@ -11,8 +11,8 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// TestFieldsKeepTheirNames: snapshots are decoded strictly, so that a field which is renamed makes those that earlier
-// versions saved unreadable. New fields are added to testdata/fields.txt; a line that is there stays.
+// TestFieldsKeepTheirNames: snapshots are decoded strictly, so that renaming a field makes those of earlier versions
+// unreadable. New fields are added to testdata/fields.txt; existing lines stay.
 func TestFieldsKeepTheirNames(t *testing.T) {
 	known, err := os.ReadFile("testdata/fields.txt")
 	if err != nil {

@@ -24,18 +24,16 @@ const maxItems = 1_000_000
 type Reader struct {
 	documents *splitter
 	formats   []Format
-	// read is how many documents came before.
+	// read counts the documents so far.
 	read int
 }
 
-// NewReader reads documents of these formats. One without any format's marks is of
-// the first.
+// NewReader reads documents of these formats. One without any format's marks is of the first.
 func NewReader(r io.Reader, formats ...Format) *Reader {
 	return &Reader{documents: newSplitter(r), formats: formats}
 }
 
-// Next is the next document's step, complete, or io.EOF. Its errors name document,
-// item, object and field.
+// Next returns the next document's step, complete, or io.EOF. Its errors name document, item, object and field.
 func (r *Reader) Next() (Step, error) {
 	document, err := r.documents.next()
 	if errors.Is(err, io.EOF) {
@@ -62,7 +60,7 @@ func NewReaderOf[S Step](r io.Reader, format Format) *ReaderOf[S] {
 	return &ReaderOf[S]{stream: NewReader(r, format)}
 }
 
-// Next is the next document's step, as [Reader.Next] has it.
+// Next returns the next document's step, as [Reader.Next] does.
 func (r *ReaderOf[S]) Next() (S, error) {
 	var none S
 	next, err := r.stream.Next()
@@ -89,7 +87,7 @@ func (r *Reader) decode(document []byte) (Step, error) {
 	return step, step.Complete()
 }
 
-// formatOf is the format that follows from the list's items.
+// formatOf returns the format that follows from the list's items.
 func (r *Reader) formatOf(list *corev1.List) *Format {
 	for i := range r.formats {
 		isMarked := func(item runtime.RawExtension) bool {
@@ -102,10 +100,10 @@ func (r *Reader) formatOf(list *corev1.List) *Format {
 	return &r.formats[0]
 }
 
-// typeOf is the kind of an object that may not decode.
+// typeOf returns the kind of an object that may not decode.
 func typeOf(raw []byte) metav1.TypeMeta {
 	var m metav1.TypeMeta
-	// What cannot be read is of no kind; the decoder says why.
+	// An unreadable object has no kind; the decoder returns the reason.
 	_ = json.Unmarshal(raw, &m)
 	return m
 }
@@ -176,7 +174,7 @@ func decodeObject(known *runtime.Scheme, raw []byte) (runtime.Object, error) {
 	return object, nil
 }
 
-// checkQuantities finds one that takes hours to read.
+// checkQuantities returns an error for a quantity that takes hours to parse.
 func checkQuantities(known *runtime.Scheme, raw []byte) error {
 	kind := typeOf(raw)
 	object, err := known.New(kind.GroupVersionKind())
@@ -201,7 +199,7 @@ func label(raw []byte) string {
 		Kind     string            `json:"kind"`
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}
-	// What cannot be read has no name.
+	// An unreadable object has no name.
 	_ = json.Unmarshal(raw, &m)
 	name := m.Metadata.Name
 	if m.Metadata.Namespace != "" {

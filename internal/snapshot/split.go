@@ -17,7 +17,7 @@ var errTooLarge = fmt.Errorf("larger than %d MiB", maxDocumentBytes>>20)
 // or at the stream's end, JSON documents with their last brace.
 type splitter struct {
 	in *bufio.Reader
-	// bounds is where in reads from.
+	// bounds is the reader under in.
 	bounds *bounded
 }
 
@@ -26,7 +26,7 @@ func newSplitter(r io.Reader) *splitter {
 	return &splitter{in: bufio.NewReader(b), bounds: b}
 }
 
-// next is the next document that is not blank, or io.EOF.
+// next returns the next document that is not blank, or io.EOF.
 func (s *splitter) next() ([]byte, error) {
 	for {
 		s.bounds.left = maxDocumentBytes
@@ -44,8 +44,7 @@ func (s *splitter) next() ([]byte, error) {
 	}
 }
 
-// skipBlank goes to the first byte of a document, past white space and
-// separators, and shows it.
+// skipBlank moves to the first byte of a document, past white space and separators, and returns it.
 func (s *splitter) skipBlank() (byte, error) {
 	for {
 		ahead, err := s.in.Peek(1)
@@ -66,7 +65,7 @@ func (s *splitter) skipBlank() (byte, error) {
 	}
 }
 
-// atSeparator reports whether the line ahead separates documents.
+// atSeparator reports whether the next line separates documents.
 func (s *splitter) atSeparator() bool {
 	dashes, _ := s.in.Peek(3)
 	return string(dashes) == "---"
@@ -101,7 +100,7 @@ func (s *splitter) lines() ([]byte, error) {
 	}
 }
 
-// braces reads from an opening brace to the one that closes it.
+// braces reads from an opening brace to its closing one.
 func (s *splitter) braces() ([]byte, error) {
 	var document []byte
 	depth, quoted, escaped := 0, false, false
@@ -133,7 +132,7 @@ func (s *splitter) braces() ([]byte, error) {
 	}
 }
 
-// isBlank reports whether a document has nothing but comments.
+// isBlank reports whether a document has only comments.
 func isBlank(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		line = bytes.TrimSpace(line)
@@ -144,13 +143,12 @@ func isBlank(document []byte) bool {
 	return true
 }
 
-// bounded is a reader that gives up when a document gets too large.
+// bounded is a reader that fails when a document gets too large.
 type bounded struct {
 	r    io.Reader
 	left int
 }
 
-// Read counts what it reads.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooLarge

@@ -1,6 +1,5 @@
-// Package snapshot reads and writes streams of snapshots: YAML or JSON documents,
-// each a v1 List with everything that one decision saw, as the API's own objects and
-// one object of Plimsoll's. A [Format] says what a document may contain: the
+// Package snapshot reads and writes streams of snapshots: YAML or JSON documents, each a v1 List with all inputs of one
+// decision, as the API's own objects and one object of Plimsoll's. A [Format] defines the contents of a document: the
 // packages horizontal and vertical have one each.
 package snapshot
 
@@ -15,11 +14,11 @@ import (
 // GroupVersion is the API version of Plimsoll's own objects in a snapshot.
 var GroupVersion = schema.GroupVersion{Group: "plimsoll.dev", Version: "v1alpha1"}
 
-// DivergencesAnnotation on Plimsoll's own object names the divergences that were in
-// force when Plimsoll saved it. It is for readers: an evaluation has its own.
+// DivergencesAnnotation on Plimsoll's own object names the divergences that were in force when Plimsoll saved it. It is
+// informational: an evaluation has its own.
 const DivergencesAnnotation = "plimsoll.dev/divergences"
 
-// Step is one document of a stream: what one decision saw.
+// Step is one document of a stream: the inputs of one decision.
 type Step interface {
 	// Add takes an item of the document.
 	Add(item runtime.Object) error
@@ -37,13 +36,22 @@ type Format struct {
 	New func() Step
 }
 
-// What Add returns of items that it cannot take.
+// The errors of Add for items that it cannot take.
 var (
 	ErrSecond     = errors.New("second of its kind, a step has one")
 	ErrListInList = errors.New("a list within the list")
 )
 
-// Invalid is the error of a field of the step's object of that kind.
+// SetOnce sets an item of which a step has one.
+func SetOnce[T any](field **T, item *T) error {
+	if *field != nil {
+		return ErrSecond
+	}
+	*field = item
+	return nil
+}
+
+// Invalid returns the error of a field of the step's object of that kind.
 func Invalid(kind, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", kind, fmt.Sprintf(format, args...))
 }

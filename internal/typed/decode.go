@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Decode decodes a map, which is at that path of its object, and returns the fields below it that the type does not
-// have. A value that does not fit is an *Error. Quantities that take hours to decode are refused.
+// Decode decodes a map, which is at that path of its object, and returns the fields below it that the type lacks. A
+// value of another type is an *Error. Quantities that take hours to decode are refused.
 func Decode(raw map[string]any, into any, at *field.Path) (unknown []string, err error) {
 	text, err := json.Marshal(raw)
 	if err == nil {
@@ -36,7 +36,7 @@ func Decode(raw map[string]any, into any, at *field.Path) (unknown []string, err
 	return nil, err
 }
 
-// Spec is a copy of an object's spec; nil if it has none.
+// Spec returns a copy of an object's spec; nil if it has none.
 func Spec(object map[string]any) (map[string]any, error) {
 	spec, ok := object["spec"].(map[string]any)
 	if !ok && object["spec"] != nil {

@@ -14,7 +14,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// TestTypeErrorsNameTheField: whatever an API server's decoder refuses of an object, the field that is wrong is found.
+// TestTypeErrorsNameTheField: if an API server's decoder refuses an object, the error names the wrong field.
 func TestTypeErrorsNameTheField(t *testing.T) {
 	values := []any{"text", "2", true, int64(7), int64(1) << 40, 1.5, []any{"a"}, map[string]any{"a": "b"}}
 	spec := map[string]any{

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Error is a field of an object that holds something of another type than the kind has there.
+// Error is the error of a field with a value of another type than the kind has there.
 type Error struct {
 	Field   *field.Path
 	Problem string
@@ -23,7 +23,7 @@ var _ error = (*Error)(nil)
 // Error implements error.
 func (e *Error) Error() string { return e.Field.String() + " " + e.Problem }
 
-// mismatch finds the first field of an object, by its name, that does not fit into the type; nil if all do.
+// mismatch returns the first field of an object, by its name, that does not fit into the type; nil if all do.
 func mismatch(raw any, into any, at *field.Path) *Error { return ofType(raw, reflect.TypeOf(into), at) }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -97,7 +97,7 @@ func ofStruct(raw any, t reflect.Type, at *field.Path) *Error {
 	return nil
 }
 
-// ofText asks a type that reads its own text, as a quantity or a time.
+// ofText tries a type that parses its own text, such as a quantity or a time.
 func ofText(raw any, t reflect.Type, at *field.Path) *Error {
 	text, err := json.Marshal(raw)
 	if err == nil {
@@ -138,7 +138,7 @@ func ofScalar(raw any, t reflect.Type, at *field.Path) *Error {
 	return nil
 }
 
-// wrong says what is in a field, what should be, and how to write that.
+// wrong describes the value of a field, the type it should have, and how to write that.
 func wrong(raw any, want string, at *field.Path) *Error {
 	problem := fmt.Sprintf("must be %s, and is %s", want, describe(raw))
 	switch r := raw.(type) {
@@ -164,7 +164,7 @@ func wrong(raw any, want string, at *field.Path) *Error {
 	return &Error{Field: at, Problem: problem}
 }
 
-// mostQuoted bounds what is repeated of a wrong text.
+// mostQuoted bounds the quoted part of a wrong text.
 const mostQuoted = 40
 
 func describe(raw any) string {

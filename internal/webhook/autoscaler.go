@@ -20,9 +20,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// reviewAutoscaler keeps out what is wrong, and gives what says nothing of how it
-// updates the default. One that is being deleted, or whose spec stays what it is, is let
-// through: whatever is wrong with it was stored before, and its finalizers must go.
+// reviewAutoscaler refuses invalid objects, and sets the default update mode of those without one. It accepts an object
+// that is being deleted, or whose spec does not change: an invalid one was stored before, and its finalizers must be
+// removable.
 func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer {
 	isSettled := isDeleted(request.Object.Raw) || request.Operation == admissionv1.Update && isSameSpec(request)
 	vpa, err := parse(request.Object.Raw)
@@ -35,7 +35,7 @@ func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer
 	var old *vpav1.VerticalPodAutoscaler
 	if request.Operation == admissionv1.Update {
 		if old, err = parse(request.OldObject.Raw); err != nil {
-			// It asks for nothing that the new one may keep.
+			// Without an old object, none of its values may be kept.
 			old = &vpav1.VerticalPodAutoscaler{}
 		}
 	}
@@ -56,17 +56,15 @@ func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer
 	return a
 }
 
-// maxValues is how many values the spec of an object may have: a policy with ten for each
-// container that a pod may have. A policy takes two bytes of text, and with what is wrong
-// with it a thousand in memory.
+// maxValues is the maximum number of values in the spec of an object: a policy with ten for each container that a pod
+// may have. A policy takes two bytes of text, and a thousand in memory with its errors.
 const maxValues = 10 * maxEntries
 
-// maxErrors is how many errors an answer names: what all of them take to be written
-// grows with the square of their number.
+// maxErrors is the maximum number of errors in a response: the memory for joining all of them grows with the square of
+// their number.
 const maxErrors = 20
 
-// parts are the fields of an object that are read. Its status and the rest of its metadata
-// are skipped in the text.
+// parts has the fields of an object that are read. Its status and the rest of its metadata are skipped in the text.
 type parts struct {
 	Metadata struct {
 		Name              string       `json:"name"`
@@ -99,7 +97,7 @@ func parse(raw []byte) (*vpav1.VerticalPodAutoscaler, error) {
 	return vpa, json.Unmarshal(p.Spec, &vpa.Spec)
 }
 
-// isDeleted reports whether an object is being deleted, of one that may not be readable.
+// isDeleted reports whether an object, possibly an unreadable one, is being deleted.
 func isDeleted(raw []byte) bool {
 	var p parts
 	return json.Unmarshal(raw, &p) == nil && p.Metadata.DeletionTimestamp != nil
@@ -129,7 +127,7 @@ func isSameSpec(request *admissionv1.AdmissionRequest) bool {
 	return reflect.DeepEqual(specs[0], specs[1])
 }
 
-// unreadable says what is wrong with an object that cannot be read.
+// unreadable is the error of an object that cannot be decoded.
 func unreadable(err error) *field.Error {
 	if beyond := (*quantity.Error)(nil); errors.As(err, &beyond) {
 		return field.Invalid(field.NewPath(beyond.Field), beyond.Text, beyond.Detail())

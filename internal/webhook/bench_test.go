@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
-// replicaSets are the owners of each ReplicaSet's pods, by its name.
+// replicaSets maps the name of each ReplicaSet to the owner of its pods.
 type replicaSets map[string]ownership.Owner
 
 func (r replicaSets) TopmostKnown(object metav1.Object) (ownership.Owner, bool, error) {
@@ -27,8 +27,7 @@ func (replicaSets) SelectorKnown(ownership.Owner) (labels.Selector, error) {
 	return labels.Everything(), nil
 }
 
-// BenchmarkReview: one pod among 2,000 objects, from the bytes that the API server
-// sends to those that it gets.
+// BenchmarkReview: one pod among 2,000 objects, from the bytes of the request to those of the response.
 func BenchmarkReview(b *testing.B) {
 	indexers := MatchIndexers()
 	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
@@ -58,7 +57,7 @@ func BenchmarkReview(b *testing.B) {
 	}
 }
 
-// podOf is a pod with what pods usually carry: environment, volumes and probes.
+// podOf is a pod with the usual fields: environment, volumes and probes.
 func podOf(t testing.TB, pod *corev1.Pod) string {
 	t.Helper()
 	template := appsv1.Deployment{}.Spec.Template

@@ -7,17 +7,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
-// Conflicts finds what an object fights over with horizontal autoscalers, from
-// caches.
+// Conflicts finds the conflicts of an object with horizontal autoscalers, from caches.
 type Conflicts interface {
 	OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string) []conflict.Conflict
-	// Skips says that the vertical side leaves that alone.
+	// Skips reports whether the vertical side skips the conflicting resource.
 	Skips() bool
 }
 
-// ConflictWarnings warn the owner of an object about a horizontal autoscaler with a
-// Utilization target on what this object controls. Which containers there are is
-// not known here: those with a policy are named, the others are "*".
+// ConflictWarnings returns warnings about a horizontal autoscaler with a Utilization target on a resource that this
+// object controls. The containers are unknown here: those with a policy are named, the others are "*".
 func ConflictWarnings(found Conflicts, v *vpav1.VerticalPodAutoscaler) []string {
 	containers := []string{vpav1.DefaultContainerResourcePolicy}
 	if policy := v.Spec.ResourcePolicy; policy != nil {

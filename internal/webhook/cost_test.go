@@ -94,7 +94,7 @@ func reviewOf(plural, object string) []byte {
 			`","version":"v1","resource":"` + plural + `"},"object":` + object + `}}`)
 }
 
-// allocated is how many bytes it takes to answer a request.
+// allocated returns the bytes that are allocated for a request.
 func allocated(t *testing.T, h http.Handler, body []byte) uint64 {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
@@ -110,9 +110,9 @@ func allocated(t *testing.T, h http.Handler, body []byte) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestWhatARequestAllocates: some times its text, whatever is in it. The Guard counts bytes of text. The bounds leave
-// room for what the race detector adds.
-func TestWhatARequestAllocates(t *testing.T) {
+// TestAllocationsOfRequests: a small multiple of its text, whatever is in it. The Guard counts bytes of text. The
+// bounds leave room for what the race detector adds.
+func TestAllocationsOfRequests(t *testing.T) {
 	h := newHandler(t, always(shop()))
 	for _, plural := range []string{pods, vpas} {
 		for what, object := range costly(plural) {
@@ -124,8 +124,8 @@ func TestWhatARequestAllocates(t *testing.T) {
 	}
 }
 
-// TestWhatASmallRequestAllocates: the worst that is read, of as few bytes as the Guard counts at least.
-func TestWhatASmallRequestAllocates(t *testing.T) {
+// TestAllocationsOfSmallRequests: the worst that is read, of as few bytes as the Guard counts at least.
+func TestAllocationsOfSmallRequests(t *testing.T) {
 	repeat := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 	h := newHandler(t, always(shop()))
 	for what, body := range map[string][]byte{
@@ -139,7 +139,7 @@ func TestWhatASmallRequestAllocates(t *testing.T) {
 	}
 }
 
-// TestPodOfTooManyEntriesIsAdmittedUnchanged: as one that cannot be read, with a warning; one of as many as are read is
+// TestPodOfTooManyEntriesIsAdmittedUnchanged: like an unreadable one, with a warning; a pod with the maximum is
 // changed.
 func TestPodOfTooManyEntriesIsAdmittedUnchanged(t *testing.T) {
 	for what, pod := range map[string]func(n int) string{
@@ -201,7 +201,7 @@ func TestAutoscalerOfTooManyValues(t *testing.T) {
 	}
 }
 
-// TestErrorsAreFew: what many errors take to be joined grows with the square of their number.
+// TestErrorsAreFew: the memory for joining errors grows with the square of their number.
 func TestErrorsAreFew(t *testing.T) {
 	h := newHandler(t, always(nil))
 	response,
@@ -212,7 +212,7 @@ func TestErrorsAreFew(t *testing.T) {
 	}
 }
 
-// TestOnlyTheListsOwnNamesCount: another resource whose name differs in its capitals is another one.
+// TestOnlyTheListsOwnNamesCount: a resource whose name differs in its capitals is another one.
 func TestOnlyTheListsOwnNamesCount(t *testing.T) {
 	pod, err := parsePod([]byte(
 		`{"spec":{"containers":[{"resources":{"requests":{"cpu":"1","CPU":"7","gpu":"3"},"limits":{}}},{"resources":{"requests":null,"claims":[]}}]}}`))

@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// heldBytes of requests are read and answered at a time: what decoding makes of them
-	// is up to eight times as much, and has to fit into the memory limit.
+	// heldBytes bounds the requests that are read and served at a time: decoding takes up to eight times as much memory,
+	// and must fit into the memory limit.
 	heldBytes = 32 << 20
-	// LeastBytes is what each request counts for at least. A pod has some 10 kB; one of
-	// very many containers in as few makes a megabyte and a half of answers.
+	// LeastBytes is the minimum that each request counts for. A pod has some 10 kB; one of very many containers in as few
+	// makes a response of a megabyte and a half.
 	LeastBytes = 128 << 10
-	// MaxBodyBytes bounds a request. An object has at most 1.5 MB in etcd, and an
-	// update brings two.
+	// MaxBodyBytes bounds a request. An object has at most 1.5 MB in etcd, and an update brings two.
 	MaxBodyBytes = 5 << 20
 )
 
@@ -33,13 +32,13 @@ const (
 	refusedBusy     = "busy"
 )
 
-// Guard wraps a Handler. Any pod can connect to the server, because nothing that every
-// cluster has distinguishes the API server from a pod. So a client that does not know the
-// path gets no answer, and a request is read only once there is room for all of it.
+// Guard wraps a Handler. Any pod can connect to the server, because nothing that every cluster has distinguishes the
+// API server from a pod. So a client without the path gets no response, and a request is read only once there is room
+// for all of it.
 type Guard struct {
 	next http.Handler
-	// wait is how long a request waits for room, and how long its body may take to come:
-	// the API server does not wait longer for an answer.
+	// wait bounds the wait of a request for room, and the time for its body: the API server does not wait longer for a
+	// response.
 	wait    time.Duration
 	room    *semaphore.Weighted
 	refused *prometheus.CounterVec
@@ -49,7 +48,7 @@ type Guard struct {
 
 var _ http.Handler = (*Guard)(nil)
 
-// NewGuard makes a Guard that lets any path through.
+// NewGuard makes a Guard that accepts any path.
 func NewGuard(next http.Handler, wait time.Duration, registerer prometheus.Registerer) (*Guard, error) {
 	if next == nil || wait <= 0 {
 		return nil, errors.New("guard: it needs a handler and a time to wait")
@@ -81,7 +80,7 @@ func (g *Guard) Require(path string) {
 // ServeHTTP implements http.Handler.
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path := g.path.Load(); path != nil && subtle.ConstantTimeCompare([]byte(*path), []byte(r.URL.Path)) == 0 {
-		// The API server has no use for the connection, and a stranger's takes memory.
+		// The API server does not need the connection, and a stranger's takes memory.
 		w.Header().Set("Connection", "close")
 		g.refuse(w, refusedPath, http.StatusNotFound)
 		return
@@ -105,7 +104,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.room.Release(weight)
-	// A writer that has none is a test's.
+	// Only the writers of tests have no deadline.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.wait))
 	g.next.ServeHTTP(w, r)
 }

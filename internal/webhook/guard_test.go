@@ -22,7 +22,7 @@ func guarded(t *testing.T, next http.HandlerFunc) *Guard {
 	return g
 }
 
-// unread fails if anybody reads it.
+// unread fails if it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -30,7 +30,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestRequestsWithAnotherPathAreCheap: nothing of the request is read, and the handler does not run.
+// TestRequestsWithAnotherPathAreCheap: the request is not read, and the handler does not run.
 func TestRequestsWithAnotherPathAreCheap(t *testing.T) {
 	answered := 0
 	g := guarded(t, func(http.ResponseWriter, *http.Request) { answered++ })
@@ -42,7 +42,7 @@ func TestRequestsWithAnotherPathAreCheap(t *testing.T) {
 		}
 		return recorder.Code
 	}
-	// As long as the API server may not ask there, any path will do.
+	// Before the API server has the path, any path is accepted.
 	if code := ask(http.MethodPost, "/", http.NoBody); code != http.StatusOK || answered != 1 {
 		t.Errorf("before a path is required: %d, answered %d", code, answered)
 	}
@@ -64,8 +64,8 @@ func TestRequestsWithAnotherPathAreCheap(t *testing.T) {
 	}
 }
 
-// TestNothingIsReadWithoutRoom: who says that there is too much is refused at once; who finds no room after as long as
-// the API server waits; and a small request finds room beside large ones.
+// TestNothingIsReadWithoutRoom: a request with too large a Content-Length is refused at once; one without room for as
+// long as the API server waits is refused then; and a small request finds room beside large ones.
 func TestNothingIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var inside, refused atomic.Int64

@@ -19,19 +19,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// Matcher finds the VerticalPodAutoscaler that applies to a new pod; nil is none.
-// It reads caches alone. An error says that this is not known now.
+// Matcher finds the VerticalPodAutoscaler that applies to a new pod; nil if there is none. It reads only caches. An
+// error means that the result is unknown now.
 type Matcher interface {
 	Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error)
 }
 
-// Config is what a Handler needs.
+// Config configures a Handler.
 type Config struct {
 	Matcher Matcher
-	// Ranges are the LimitRanges of a namespace, from a cache.
+	// Ranges returns the LimitRanges of a namespace, from a cache.
 	Ranges func(namespace string) *bounds.Ranges
-	// Warnings are for the owner of an object that is created or updated; nil for
-	// none.
+	// Warnings returns warnings for the owner of an object that is created or updated; nil for none.
 	Warnings func(*vpav1.VerticalPodAutoscaler) []string
 	// Ignores reports whether pods of a namespace are left alone.
 	Ignores  func(namespace string) bool
@@ -113,7 +112,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
 	return h.review(r.Context(), request), http.StatusOK
 }
 
-// review answers a request. Whatever goes wrong, it is admitted unchanged.
+// review serves a request. After any failure the pod is admitted unchanged.
 func (h *Handler) review(ctx context.Context, request *admissionv1.AdmissionRequest) (a answer) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -146,7 +145,7 @@ func admitted(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionRespo
 	return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
 }
 
-// patched is an answer with a patch, or none if there is nothing in it.
+// patched returns a response with a patch, or without one if it is empty.
 func (h *Handler) patched(request *admissionv1.AdmissionRequest, p patch) answer {
 	a := answer{response: admitted(request), status: statusSkipped, resource: resourceOf(request)}
 	if len(p) == 0 {

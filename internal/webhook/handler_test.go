@@ -114,7 +114,7 @@ func ask(t testing.TB, h http.Handler, body any) (*admissionv1.AdmissionResponse
 	return answer.Response, w.Code
 }
 
-// operations are a patch, one to a line.
+// operations returns a patch, one operation to a line.
 func operations(t *testing.T, response *admissionv1.AdmissionResponse) []string {
 	t.Helper()
 	if response.Patch == nil {
@@ -192,8 +192,7 @@ func TestPodIsPatched(t *testing.T) {
 	}
 }
 
-// TestPodsAreNeverLost: whatever goes wrong, the pod is admitted as it came, and
-// counted.
+// TestPodsAreNeverLost: after any failure, the pod is admitted unchanged, and counted.
 func TestPodsAreNeverLost(t *testing.T) {
 	const pod = `{"spec":{"containers":[{"name":"web"}]}}`
 	unknown := matchFunc(func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) { return nil, ownership.ErrUnknown })
@@ -212,7 +211,7 @@ func TestPodsAreNeverLost(t *testing.T) {
 		"a pod that is none": {matcher: always(shop()), body: review(pods, `{"spec":{"containers":7}}`),
 			reason: Unreadable},
 		"an unexpected kind": {matcher: always(shop()), body: review("secrets", `{}`), reason: Unreadable},
-		// The API server takes no answer for an answer: the configuration says Ignore.
+		// For the API server this is no response: the configuration has failurePolicy Ignore.
 		"no review":  {matcher: always(shop()), body: []byte("{"), reason: Unreadable, code: http.StatusBadRequest},
 		"no request": {matcher: always(shop()), body: []byte("{}"), reason: Unreadable, code: http.StatusBadRequest},
 		"far too much": {matcher: always(shop()), body: bytes.Repeat([]byte(" "), MaxBodyBytes+1), reason: Unreadable,
@@ -235,7 +234,7 @@ func TestPodsAreNeverLost(t *testing.T) {
 	}
 }
 
-// The watch that brings a pod's owner may be behind; a kind that has to be asked for takes longer than a pod can wait.
+// The watch with a pod's owner may be late; the scale of a custom kind takes longer than a pod can wait.
 func TestPodWaitsForItsOwner(t *testing.T) {
 	for why, c := range map[string]struct {
 		comes  time.Duration // 0 is never

@@ -17,7 +17,7 @@ import (
 )
 
 // TestInadmissiblePod: maxAllowed is below the min of a LimitRange, so a pod with the recommendation would be refused,
-// and the workload could create none. It keeps its own resources, and says why.
+// and the workload could create none. The pod keeps its own resources, with the reason.
 func TestInadmissiblePod(t *testing.T) {
 	vpa := shop()
 	vpa.Spec.ResourcePolicy = &vpav1.PodResourcePolicy{ContainerPolicies: []vpav1.ContainerResourcePolicy{{

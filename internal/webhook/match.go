@@ -26,7 +26,7 @@ type Owners interface {
 // byTarget is the index of objects by the workload that they name.
 const byTarget = "plimsoll.dev/admission-target"
 
-// MatchIndexers are those that New needs an informer to have beside that by namespace.
+// MatchIndexers are the indexers that NewMatcher requires beside that by namespace.
 func MatchIndexers() cache.Indexers {
 	return cache.Indexers{byTarget: func(object any) ([]string, error) {
 		vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler)
@@ -48,15 +48,14 @@ type CacheMatcher struct {
 	owners Owners
 }
 
-// NewMatcher makes a Matcher that finds VerticalPodAutoscalers in an indexer with Indexers and by
-// namespace.
+// NewMatcher makes a Matcher that finds VerticalPodAutoscalers in an indexer with MatchIndexers and by namespace.
 func NewMatcher(vpas cache.Indexer, owners Owners) *CacheMatcher {
 	return &CacheMatcher{vpas: vpas, owners: owners}
 }
 
 // Match implements webhook.Matcher.
 func (m *CacheMatcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
-	// Most namespaces have none, and their pods may be owned by anything.
+	// Most namespaces have none, and any kind may own their pods.
 	if some, err := m.vpas.IndexKeys(cache.NamespaceIndex, pod.Namespace); err != nil || len(some) == 0 {
 		return nil, err
 	}
@@ -90,8 +89,8 @@ func (m *CacheMatcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, err
 	return controlling, nil
 }
 
-// topmost is the topmost owner. The first pods of a rollout often come before
-// their ReplicaSet is in the cache; its owner follows from its name.
+// topmost returns the topmost owner. The first pods of a rollout often come before their ReplicaSet is in the cache;
+// its owner follows from its name.
 func (m *CacheMatcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
 	owner, owned, err := m.owners.TopmostKnown(pod)
 	if !errors.Is(err, ownership.ErrNotFound) {
@@ -111,9 +110,8 @@ func (m *CacheMatcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
 	return owner, owned, nil
 }
 
-// aboveMissing is the owner of the pod's owner, if that one was named by a Deployment,
-// after itself and the hash of the template, which is a label of the pod; or by a
-// CronJob, after itself and the time.
+// aboveMissing returns the owner of the pod's owner, if that has a name from a Deployment: its own and the hash of the
+// template, which is a label of the pod; or from a CronJob: its own and the time.
 func aboveMissing(pod *corev1.Pod) (metav1.OwnerReference, bool) {
 	controller := metav1.GetControllerOf(pod)
 	if controller == nil {

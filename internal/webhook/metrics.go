@@ -25,21 +25,20 @@ const (
 	resourceVPA     = "VPA"
 )
 
-// Failure is why a request was admitted unchanged.
+// Failure is the reason why a request was admitted unchanged.
 type Failure string
 
 // Why a request was admitted unchanged.
 const (
-	// Unreadable is a request that is none, or about something else.
+	// Unreadable is an invalid request, or one about another kind.
 	Unreadable Failure = "unreadable"
-	// OwnerMissing is a pod whose owner is not in the cache: it is younger than the cache, or deleted.
+	// OwnerMissing is a pod whose owner is not in the cache: it is newer than the cache, or deleted.
 	OwnerMissing Failure = "owner-missing"
-	// OwnerUnknown is a pod whose owner is of a kind that has to be asked for, and was
-	// not yet, or without an answer.
+	// OwnerUnknown is a pod whose owner is of a custom kind, whose scale was not requested yet, or without a response.
 	OwnerUnknown Failure = "owner-unknown"
 	// Unwritable is an answer that cannot be encoded.
 	Unwritable Failure = "unwritable"
-	// Inadmissible is a pod that the API server would refuse with what is recommended.
+	// Inadmissible is a pod that the API server would refuse with the recommended resources.
 	Inadmissible Failure = "inadmissible"
 	// Panicked is a defect of Plimsoll's.
 	Panicked Failure = "panic"
@@ -47,7 +46,7 @@ const (
 
 var failures = [...]Failure{Unreadable, OwnerMissing, OwnerUnknown, Unwritable, Inadmissible, Panicked}
 
-// Metrics are those of the server: upstream's, and one more.
+// Metrics are the server's: upstream's, and one more.
 type Metrics struct {
 	pods     *prometheus.CounterVec
 	latency  *prometheus.HistogramVec

@@ -36,7 +36,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		if errors.Is(err, ownership.ErrNotFound) {
 			reason = OwnerMissing
 		}
-		h.cfg.Log.Info("admitting a pod unchanged: its owner is not known yet",
+		h.cfg.Log.Info("admitting a pod unchanged: its owner is still unknown",
 			"namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "err", err.Error())
 		h.cfg.Metrics.unchanged(reason)
 		return failed
@@ -62,7 +62,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 // inadmissible answers with a pod that does not get all that is recommended, as the API server
 // would refuse it.
 func (h *Handler) inadmissible(request *admissionv1.AdmissionRequest, pod *newPod, why string, p patch) answer {
-	h.cfg.Log.Info("leaving out of the patch what the API server would refuse", "namespace", request.Namespace,
+	h.cfg.Log.Info("leaving out the part of the patch that the API server would refuse", "namespace", request.Namespace,
 		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "reason", why)
 	h.cfg.Metrics.unchanged(Inadmissible)
 	a := h.patched(request, p)
@@ -71,15 +71,14 @@ func (h *Handler) inadmissible(request *admissionv1.AdmissionRequest, pod *newPo
 }
 
 const (
-	// catchUp is how long a pod waits for an owner that is not in the cache: workload and
-	// pods are often made within moments, and the watch may be behind. The API server
-	// waits for seconds.
+	// catchUp is how long a pod waits for an owner that is not in the cache: workload and pods are often created within
+	// moments, and the watch may be late. The API server waits for seconds.
 	catchUp = 300 * time.Millisecond
-	// catchUpTurn is how often the cache is read meanwhile.
+	// catchUpTurn is the period of reading the cache meanwhile.
 	catchUpTurn = 10 * time.Millisecond
 )
 
-// match finds the object that a pod is under, within catchUp at most.
+// match finds the object of a pod, within catchUp at most.
 func (h *Handler) match(ctx context.Context, pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	vpa, err := h.cfg.Matcher.Match(pod)
 	if !errors.Is(err, ownership.ErrNotFound) {
@@ -113,7 +112,7 @@ func policyOf(vpa *vpav1.VerticalPodAutoscaler) admit.Policy {
 	}
 }
 
-// observed is the pod as the core sees it.
+// observed converts the pod for the decision core.
 func (pod *newPod) observed() admit.Pod {
 	containers := make([]admit.Container, len(pod.Spec.Containers))
 	of := admit.Pod{Containers: containers}
@@ -132,14 +131,13 @@ func (pod *newPod) observed() admit.Pod {
 		c := &pod.Spec.Containers[i]
 		containers[i].Name = c.Name
 		containers[i].Requests, containers[i].Limits = c.Resources.Requests.amounts(), c.Resources.Limits.amounts()
-		// One with claims on devices is not bare: making its resources anew would take
-		// them away.
+		// A container with claims on devices is not bare: replacing its resources would remove the claims.
 		containers[i].Bare = c.Resources.isBare()
 	}
 	return of
 }
 
-// patch is what a decision comes to, in upstream's order.
+// patch converts a decision to a patch, in upstream's order.
 func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 	var p patch
 	if !pod.Metadata.Annotations {
@@ -171,8 +169,8 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 	return p, nil
 }
 
-// before is the CPU and memory that a container has without its boost, as the
-// updater reads it to end the boost.
+// before returns the CPU and memory that a container has without its boost, in the format that the updater reads to end
+// the boost.
 func (c *newContainer) before() (string, error) {
 	type resources struct {
 		Requests resourceList `json:"requests"`
@@ -188,5 +186,5 @@ func (c *newContainer) before() (string, error) {
 	return string(text), err
 }
 
-// escape makes a key a part of a JSON pointer (RFC 6901).
+// escape escapes a key for a JSON pointer (RFC 6901).
 var escape = strings.NewReplacer("~", "~0", "/", "~1")

@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// TestPodResources: a pod that requests 500m and 512Mi as a whole, 100m of it for a
-// sidecar, is not given more, nor a boost beyond it.
+// TestPodResources: a pod that requests 500m and 512Mi as a whole, 100m of it for a sidecar, gets no more, nor a boost
+// beyond it.
 func TestPodResources(t *testing.T) {
 	vpa := shop()
 	vpa.Status.Recommendation.ContainerRecommendations[0].Target = corev1.ResourceList{

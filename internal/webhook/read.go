@@ -20,12 +20,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// maxEntries is how many containers, init containers, labels or owners of a pod are read. No
-// pod that runs has as many. Three bytes of text make a container of a hundred, whose patch
-// takes thousands.
+// maxEntries bounds the containers, init containers, labels and owners of a pod that are read. No running pod has as
+// many. Three bytes of text make a container of a hundred, whose patch takes thousands.
 const maxEntries = 250
 
-// readBody reads a request as a whole, into as much as it says that it has.
+// readBody reads a whole request, up to its Content-Length.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
@@ -35,8 +34,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// parseReview is the request of an AdmissionReview, as far as it is used: its user and
-// options are not decoded.
+// parseReview returns the request of an AdmissionReview without its user and options, which are not used.
 func parseReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var review struct {
 		Request *struct {
@@ -64,8 +62,8 @@ func parseReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	}, nil
 }
 
-// newPod is what is decoded of a pod. Everything else, and the resources that nothing
-// here changes, is skipped in the text: it makes no objects.
+// newPod has the fields of a pod that are decoded. Everything else, and the resources that nothing here changes, is
+// skipped in the text: it allocates no objects.
 type newPod struct {
 	Metadata struct {
 		Name            string                      `json:"name"`
@@ -103,8 +101,8 @@ func parsePod(raw []byte) (*newPod, error) {
 	return pod, json.Unmarshal(raw, pod)
 }
 
-// matched is what a Matcher goes by. The API server sends neither name nor namespace in
-// the object of a pod whose name is yet to be made.
+// matched returns the fields that a Matcher reads. The API server sends neither name nor namespace in the object of a
+// pod with generateName.
 func (pod *newPod) matched(namespace string) *corev1.Pod {
 	m := &pod.Metadata
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -113,7 +111,7 @@ func (pod *newPod) matched(namespace string) *corev1.Pod {
 	}}
 }
 
-// resourceList has the CPU and the memory of a ResourceList; nil where that is not there.
+// resourceList has the CPU and the memory of a ResourceList; nil if it is absent.
 type resourceList corev1.ResourceList
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -179,8 +177,8 @@ func (s *labelSet) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// countEntries is how many entries the arrays and objects of a valid JSON text have down
-// to a depth, without decoding them. An empty one counts as one.
+// countEntries counts the entries of the arrays and objects in a valid JSON text down to a depth, without decoding
+// them. An empty one counts as one.
 func countEntries(text []byte, deepest int) (n int) {
 	depth, isString := 0, false
 	for i := 0; i < len(text); i++ {

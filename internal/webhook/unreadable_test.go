@@ -20,7 +20,7 @@ var hostile = map[string]string{
 	"a megabyte of digits": `"` + strings.Repeat("9", 1<<20) + `"`,
 }
 
-// answered is the answer to a request; it fails the test where there is none in time.
+// answered returns the response to a request; it fails the test if there is none in time.
 func answered(t *testing.T, h http.Handler, body any) *admissionv1.AdmissionResponse {
 	t.Helper()
 	answers := make(chan *admissionv1.AdmissionResponse, 1)
@@ -53,7 +53,7 @@ func TestPodThatCannotBeReadIsAdmittedUnchanged(t *testing.T) {
 			}
 		}
 	}
-	// What decodes into no quantity may look like one.
+	// A text that is not a quantity may look like one.
 	pod := `{"metadata":{"generateName":"web-","labels":{"commit":"4531e203"}},"spec":{"containers":[{"name":"web","args":["1e-999999999"],"resources":{}}]}}`
 	if response := answered(t, newHandler(t, always(shop())), review(pods, pod)); len(operations(t, response)) == 0 {
 		t.Errorf("a pod with a label that looks like a quantity is left alone: %v", response.Warnings)
@@ -90,8 +90,7 @@ func TestAutoscalerThatCannotBeReadIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a stored object, its finalizers can be taken away, and its
-// labels changed.
+// For a stored object with any error, finalizers can be removed, and labels changed.
 func TestStoredInvalidObjectCanBeDeletedAndLabelled(t *testing.T) {
 	h := newHandler(t, always(nil))
 	texts := map[string]string{"invalid": `"1.0005"`}

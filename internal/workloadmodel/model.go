@@ -14,7 +14,7 @@ type Model struct {
 // New returns an empty model at time 0. Models with the same seed and contents do the same.
 func New(seed uint64) *Model { return &Model{seed: seed} }
 
-// Elapsed is the virtual time since the model began.
+// Elapsed returns the virtual time since the start of the model.
 func (m *Model) Elapsed() time.Duration { return m.elapsed }
 
 // AddNode adds a node with this much CPU for pods; 0 means that the node sets no bound.
@@ -58,7 +58,7 @@ func (m *Model) AddPod(config PodConfig) *Pod {
 	return p
 }
 
-// RemovePod ends a pod; what waits in it is dropped.
+// RemovePod ends a pod; its queued requests are dropped.
 func (m *Model) RemovePod(p *Pod) {
 	p.SetWorkload(nil)
 	last := len(m.pods) - 1

@@ -414,3 +414,34 @@ func BenchmarkDay(b *testing.B) {
 		}
 	}
 }
+
+// TestQueue: what pods cannot serve waits for all of them and is never lost, a new pod helps at once, and the wait is
+// what the pods that are there take.
+func TestQueue(t *testing.T) {
+	f := newFixture(1, 0, Constant(50))
+	f.workload.SetQueue(true)
+	f.model.Advance(time.Second)
+	near(t, "without pods", f.workload.Stats().QueueLength, 50)
+	// 10 ms for each request, so 20 a second.
+	f.addPods(1, Resources{CPULimitMilli: 200}, plain())
+	for range 10 {
+		f.model.Advance(time.Second)
+	}
+	got := f.workload.Stats()
+	near(t, "30 more each second", got.QueueLength, 350)
+	near(t, "served", got.ServedPerSecond, 20)
+	near(t, "lost", got.DroppedTotal, 0)
+	if got.LatencySeconds < 17.5 || got.LatencySeconds > 19 {
+		t.Errorf("a latency of %v s, want the 350 / 20 s of the queue and what a request takes", got.LatencySeconds)
+	}
+	f.addPods(4, Resources{CPULimitMilli: 200}, plain())
+	f.model.Advance(time.Second)
+	near(t, "50 fewer", f.workload.Stats().QueueLength, 300)
+	f.model.SetLoad(f.workload, Constant(10))
+	for range 10 {
+		f.model.Advance(time.Second)
+	}
+	got = f.workload.Stats()
+	near(t, "nothing waits", got.QueueLength, 0)
+	near(t, "served at last", got.ServedPerSecond, 10)
+}

@@ -2,7 +2,7 @@ package workloadmodel
 
 import "math"
 
-// What a node uses apart from its pods: the kubelet, the container runtime and the kernel of a small idle node.
+// The use of a node apart from its pods: the kubelet, the container runtime and the kernel of a small idle node.
 const (
 	defaultNodeIdleMilli   = 50
 	defaultNodeMemoryBytes = 512 << 20
@@ -19,13 +19,13 @@ type Node struct {
 	usedMilli       float64 // in the last step
 	podMemoryBytes  float64 // after the last step
 
-	// Of the present step, in milli-core-seconds.
+	// In the current step, in milli-core-seconds.
 	wanted, guaranteed, used  float64
 	guaranteedPart, extraPart float64 // of a pod's wish: up to its request, and beyond it
 	spare                     float64
 }
 
-// NodeStats is what a node used.
+// NodeStats is the use of a node.
 type NodeStats struct {
 	CPUSeconds  float64 // cumulative, never decreases
 	CPUMilli    float64 // mean rate over the last step

@@ -9,7 +9,7 @@ const (
 	oneCoreMilli = 1000
 	// maxUtilization keeps the estimate of the latency finite: at 0.95 a request takes 20 times its CPU time.
 	maxUtilization = 0.95
-	// maxLatencySeconds is what a pod without any CPU for requests shows.
+	// maxLatencySeconds is the latency of a pod without any CPU for requests.
 	maxLatencySeconds = 600
 )
 
@@ -23,11 +23,11 @@ type Resources struct {
 type PodConfig struct {
 	// Name is the pod's identity for noise and imbalance.
 	Name string
-	// Node may be nil: a pod that shares its CPU with nobody.
+	// Node may be nil: a pod with a CPU of its own.
 	Node      *Node
 	Resources Resources
 	Profile   Profile
-	// Age is how long the pod has been running already; its start-up work of that time is taken as done.
+	// Age is how long the pod has been running already; its start-up work of that time counts as done.
 	Age time.Duration
 }
 
@@ -53,7 +53,7 @@ type Pod struct {
 	servedRate      float64
 	latencySeconds  float64
 
-	// Of the present step, in requests and milli-core-seconds.
+	// In the current step, in requests and milli-core-seconds.
 	arrived, cost, wanted, fixed float64
 }
 
@@ -72,7 +72,7 @@ type PodStats struct {
 // Name returns the name that the pod was added with.
 func (p *Pod) Name() string { return p.name }
 
-// Workload returns whose load the pod serves, nil if nobody's.
+// Workload returns the workload whose load the pod serves, nil for none.
 func (p *Pod) Workload() *Workload { return p.workload }
 
 // Stats returns the state after the last step.
@@ -84,16 +84,16 @@ func (p *Pod) Stats() PodStats {
 	}
 }
 
-// SetReady starts or stops new requests to the pod. What already waits in it is still served.
+// SetReady starts or stops new requests to the pod. Queued requests are still served.
 func (p *Pod) SetReady(ready bool) { p.ready = ready }
 
 // SetResources resizes the pod in place.
 func (p *Pod) SetResources(r Resources) { p.resources = r }
 
-// SetProfile changes how the pod behaves from now on; start-up work is not begun again.
+// SetProfile changes the behaviour of the pod from now on; start-up work does not begin again.
 func (p *Pod) SetProfile(profile Profile) { p.profile = profile }
 
-// SetWorkload moves the pod to another workload, or to none. What waits in it is dropped from the old one.
+// SetWorkload moves the pod to another workload, or to none. Its queued requests are dropped from the old one.
 func (p *Pod) SetWorkload(w *Workload) {
 	if p.workload == w {
 		return
@@ -123,12 +123,32 @@ func (p *Pod) demand(seconds float64, slot uint64) {
 	if p.profile.Noise > 0 {
 		p.cost *= 1 + p.profile.Noise*signedUnit(mix(p.seed+slot))
 	}
-	p.fixed = p.profile.IdleCPUMilli*seconds + min(p.startupLeft, p.profile.StartupCPUMilli*seconds)
+	p.fixed = p.fixedWork(seconds)
 	p.wanted = min(p.fixed+(p.queue+p.arrived)*p.cost, p.limit(seconds))
 	if p.node != nil {
 		p.node.wanted += p.wanted
 		p.node.guaranteed += min(p.wanted, p.resources.CPURequestMilli*seconds)
 	}
+}
+
+// fixedWork is the CPU of a step that is not for requests.
+func (p *Pod) fixedWork(seconds float64) float64 {
+	return p.profile.IdleCPUMilli*seconds + min(p.startupLeft, p.profile.StartupCPUMilli*seconds)
+}
+
+// freeRoom is what a pod takes from a queue that has neither a limit nor work to do.
+const freeRoom = 1e9
+
+// room is how many more requests the pod can serve in a step.
+func (p *Pod) room(seconds float64) float64 {
+	switch {
+	case !p.ready:
+		return 0
+	case p.profile.CPUPerRequestMilliCoreSeconds <= 0 || p.resources.CPULimitMilli <= 0:
+		return freeRoom
+	}
+	free := p.limit(seconds) - p.fixedWork(seconds)
+	return max(0, free/p.profile.CPUPerRequestMilliCoreSeconds-p.queue)
 }
 
 // limit is the most CPU that the pod may use in a step.
@@ -139,7 +159,7 @@ func (p *Pod) limit(seconds float64) float64 {
 	return p.resources.CPULimitMilli * seconds
 }
 
-// granted is the pod's part of what its node decided.
+// granted returns the pod's part of the node's CPU.
 func (p *Pod) granted(seconds float64) (granted, spare float64) {
 	if p.node == nil {
 		return p.wanted, math.Inf(1)
@@ -148,7 +168,7 @@ func (p *Pod) granted(seconds float64) (granted, spare float64) {
 	return guaranteed*p.node.guaranteedPart + (p.wanted-guaranteed)*p.node.extraPart, p.node.spare
 }
 
-// run spends the granted CPU: idle and start-up work first, then requests; what is left waits or is dropped.
+// run spends the granted CPU: idle and start-up work first, then requests; the rest is queued or dropped.
 func (p *Pod) run(seconds float64) {
 	granted, spare := p.granted(seconds)
 	waiting := p.queue + p.arrived
@@ -173,6 +193,9 @@ func (p *Pod) run(seconds float64) {
 	p.servedRate = served / seconds
 	ceiling := min(p.limit(seconds), granted+spare) - fixed
 	p.latencySeconds = p.latency(served, max(0, ceiling), seconds)
+	if p.workload != nil {
+		p.latencySeconds += p.workload.wait
+	}
 	p.memoryBytes = p.workingSet(p.servedRate)
 	if p.workload != nil {
 		p.workload.stepLatency += served * p.latencySeconds

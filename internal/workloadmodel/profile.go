@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Profile says how a pod of a workload behaves: the parameters of the model that are not resources.
+// Profile is the behaviour of a workload's pods: the parameters of the model that are not resources.
 type Profile struct {
 	// CPUPerRequestMilliCoreSeconds is the CPU work of one request. 0 makes requests free.
 	CPUPerRequestMilliCoreSeconds float64
@@ -22,7 +22,7 @@ type Profile struct {
 	MemoryHold            time.Duration
 	// IOLatency is the part of a request's time that needs no CPU.
 	IOLatency time.Duration
-	// QueueLimit is how many requests wait in one pod before further ones are dropped.
+	// QueueLimit is the number of requests in the queue of one pod before further ones are dropped.
 	QueueLimit float64
 	// Imbalance is how far a pod's share of the load may be from the mean, 0 to below 1.
 	Imbalance float64

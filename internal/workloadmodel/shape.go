@@ -102,7 +102,7 @@ func (t Trace) Requests(elapsed time.Duration) float64 {
 	return lead + t.requests[i] + mean*(elapsed-a.At).Seconds()
 }
 
-// series is what Steps and Trace share: points in order, with the requests before each.
+// series is the common part of Steps and Trace: points in order, with the requests before each.
 type series struct {
 	points   []Point
 	requests []float64 // requests[i]: from points[0].At to points[i].At

@@ -56,6 +56,7 @@ func source(t *testing.T) []file {
 func TestImportsPointInwards(t *testing.T) {
 	report(t, allBreaches(layers, packages(t)))
 	report(t, homeless(layers, packages(t)))
+	report(t, testImports(packages(t)))
 
 	// Upstream's code stays out of the tests of this module too.
 	for _, p := range packages(t) {

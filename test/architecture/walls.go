@@ -40,7 +40,7 @@ func isStandard(importPath string) bool {
 // breaches returns a line for each import of p that the wall forbids.
 func (w wall) breaches(p Package) []string {
 	path, isOurs := local(p.ImportPath)
-	if !isOurs || !covers([]string{w.within}, path) {
+	if !isOurs || !covers([]string{w.within}, path) || isForTests(path) {
 		return nil
 	}
 	var found []string
@@ -55,6 +55,28 @@ func (w wall) breaches(p Package) []string {
 	for _, dependency := range p.Deps {
 		if !isStandard(dependency) && w.forbids(dependency) {
 			found = append(found, fmt.Sprintf("%s depends on %s: %s", path, dependency, w.why))
+		}
+	}
+	return found
+}
+
+// isForTests reports whether a package is imported by tests alone. Then it may import what they may.
+func isForTests(path string) bool {
+	return strings.HasPrefix(path, "internal/") && strings.HasSuffix(path, "test") && !covers(mayImportAll, path)
+}
+
+// testImports returns a line for each import of a package for tests by one that is not.
+func testImports(packages []Package) []string {
+	var found []string
+	for _, p := range packages {
+		path, isOurs := local(p.ImportPath)
+		if !isOurs || isForTests(path) || covers([]string{development}, path) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if target, isOurs := local(imported); isOurs && isForTests(target) {
+				found = append(found, fmt.Sprintf("%s imports %s, which is for tests", path, target))
+			}
 		}
 	}
 	return found

@@ -33,6 +33,12 @@ func TestWalls(t *testing.T) {
 				Deps: []string{"fmt", "os", "sync", "time", ours("internal/decide/horizontal/history")},
 			},
 		},
+		"a package for tests may use all that they may": {
+			p: Package{
+				ImportPath: ours("internal/controller/horizontal/horizontaltest"),
+				Imports:    []string{"testing", ours("internal/explain/horizontal")},
+			},
+		},
 		"the core imports an API type": {
 			p: Package{
 				ImportPath: ours("internal/decide/horizontal"),
@@ -122,4 +128,14 @@ func TestListPackagesSeesImports(t *testing.T) {
 	if p := packages[0]; !covers(p.Imports, "os/exec") || !covers(p.TestImports, "testing") || !covers(p.Deps, "syscall") {
 		t.Errorf("imports are missing: %+v", p)
 	}
+}
+
+// TestTestImports: what the product imports is no package for tests.
+func TestTestImports(t *testing.T) {
+	ours := func(path string) string { return modulePath + "/" + path }
+	wantFound(t, testImports([]Package{
+		{ImportPath: ours("internal/controller/horizontal"), Imports: []string{ours("internal/controller/horizontal/horizontaltest")}},
+		{ImportPath: ours("internal/controller/horizontal/horizontaltest"), Imports: []string{ours("internal/collect/kubelet/kubelettest")}},
+		{ImportPath: ours("internal/dev/bench"), Imports: []string{ours("internal/nodeagent/agenttest")}},
+	}), "imports internal/controller/horizontal/horizontaltest")
 }

@@ -159,11 +159,9 @@ func eventually(t *testing.T, what string, check func(context.Context) error) {
 // operatorVersion is the Prometheus Operator's whose definitions the monitors and the rule are checked with.
 const operatorVersion = "v0.85.0"
 
-// installPrometheusDefinitions applies those that the operator's module has. The go command checks what it downloads
-// against the checksum database.
-func installPrometheusDefinitions(t *testing.T, cluster *devcluster.Cluster) {
+// moduleDir is the folder of a module. The go command checks what it downloads against the checksum database.
+func moduleDir(t *testing.T, module string) string {
 	t.Helper()
-	module := "github.com/prometheus-operator/prometheus-operator@" + operatorVersion
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module).Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -172,7 +170,52 @@ func installPrometheusDefinitions(t *testing.T, cluster *devcluster.Cluster) {
 	if err := json.Unmarshal(out, &downloaded); err != nil {
 		t.Fatal(err)
 	}
-	all, err := manifests.Files(filepath.Join(downloaded.Dir, "example", "prometheus-operator-crd"))
+	return downloaded.Dir
+}
+
+// upstreamVPA is the version of tools/autoscaler.
+const upstreamVPA = "k8s.io/autoscaler/vertical-pod-autoscaler@v1.8.1"
+
+// upstreamDefinitions are the names of upstream's definitions.
+var upstreamDefinitions = []string{
+	"verticalpodautoscalers.autoscaling.k8s.io", "verticalpodautoscalercheckpoints.autoscaling.k8s.io",
+}
+
+// installUpstreamVPA applies what upstream's vertical autoscaler is installed with: definitions, rights and Deployments,
+// whose pods are simulated. It goes with the test.
+func installUpstreamVPA(t *testing.T, cluster *devcluster.Cluster) {
+	t.Helper()
+	deploy := filepath.Join(moduleDir(t, upstreamVPA), "deploy")
+	files := []string{
+		filepath.Join(deploy, "vpa-v1-crd-gen.yaml"), filepath.Join(deploy, "vpa-rbac.yaml"),
+		filepath.Join(deploy, "recommender-deployment.yaml"), filepath.Join(deploy, "updater-deployment.yaml"),
+	}
+	for _, file := range files {
+		if _, err := cluster.Kubectl(t.Context(), "apply", "--server-side", "--filename="+file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, file := range files {
+			_, err := cluster.Kubectl(context.WithoutCancel(t.Context()), "delete", "--ignore-not-found", "--filename="+file)
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, name := range upstreamDefinitions {
+		_, err := cluster.Kubectl(t.Context(), "wait", "--for=condition=Established", "customresourcedefinition/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// installPrometheusDefinitions applies those that the operator's module has.
+func installPrometheusDefinitions(t *testing.T, cluster *devcluster.Cluster) {
+	t.Helper()
+	dir := moduleDir(t, "github.com/prometheus-operator/prometheus-operator@"+operatorVersion)
+	all, err := manifests.Files(filepath.Join(dir, "example", "prometheus-operator-crd"))
 	if err != nil {
 		t.Fatal(err)
 	}

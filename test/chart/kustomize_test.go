@@ -89,6 +89,10 @@ func charted(t *testing.T, values string) map[string]*unstructured.Unstructured 
 			}
 			delete(annotations, "helm.sh/resource-policy")
 		}
+		// It is for the next upgrade.
+		if delete(annotations, "plimsoll.dev/vpa-definitions"); len(annotations) == 0 {
+			annotations = nil
+		}
 		object.SetLabels(labels)
 		object.SetAnnotations(annotations)
 		if found[key(object)] != nil {
@@ -106,13 +110,13 @@ func TestSameAsKustomize(t *testing.T) {
 		folders   []string
 		arguments []any
 	}{
-		"default":         {"", []string{""}, nil},
-		"horizontal only": {"vertical: {enabled: false}", []string{"horizontal"}, nil},
-		"node agent": {"nodeAgent: {enabled: true}", []string{"", "node-agent"}, []any{
+		"default":  {"", []string{"horizontal"}, nil},
+		"vertical": {"vertical: {enabled: true}", []string{""}, nil},
+		"node agent": {"{vertical: {enabled: true}, nodeAgent: {enabled: true}}", []string{"", "node-agent"}, []any{
 			"--node-agent-namespace=plimsoll-node-agent",                            // as docs/metrics-sources.md says
 			"--node-agent-authority=$(POD_NAMESPACE)/plimsoll-node-agent-authority", // its default
 		}},
-		"sources": {"sources: {services: true, secrets: true}", []string{"", "sources", "sources/secrets"}, []any{
+		"sources": {"sources: {services: true, secrets: true}", []string{"horizontal", "sources", "sources/secrets"}, []any{
 			"--metric-secrets", // as config/sources/secrets/kustomization.yaml says
 		}},
 	} {
@@ -139,9 +143,9 @@ func contents(objects map[string]*unstructured.Unstructured) map[string]map[stri
 // rights (InstallPlimsoll in internal/dev/devcluster). The chart grants these and no others, in each of its forms.
 func TestRightsAreThoseOfTheIntegrationTests(t *testing.T) {
 	for values, folders := range map[string][]string{
-		"":                           {""},
-		"vertical: {enabled: false}": {"horizontal"},
-		"nodeAgent: {enabled: true}": {"", "node-agent"},
+		"":                           {"horizontal"},
+		"vertical: {enabled: true}":  {""},
+		"nodeAgent: {enabled: true}": {"horizontal", "node-agent"},
 	} {
 		granted := func(objects map[string]*unstructured.Unstructured) map[string]any {
 			found := map[string]any{}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,27 @@ var commandBlocks = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 // TestREADME types the commands of README.md as they stand there, on a cluster where kube-controller-manager's HPA loop is
 // on and nothing of Plimsoll is installed. Then load comes, and Plimsoll scales.
 func TestREADME(t *testing.T) {
+	quickstart(t, func(*devcluster.Cluster) {})
+}
+
+// TestREADMEBesideUpstreamVPA types them where upstream's vertical autoscaler is installed. It stays the only one.
+func TestREADMEBesideUpstreamVPA(t *testing.T) {
+	var cluster *devcluster.Cluster
+	quickstart(t, func(c *devcluster.Cluster) {
+		cluster = c
+		installUpstreamVPA(t, c)
+	})
+	d, err := cluster.Client().AppsV1().Deployments(namespace).Get(t.Context(), "plimsoll-controller", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--components=horizontal") {
+		t.Errorf("two updaters: %q", args)
+	}
+}
+
+func quickstart(t *testing.T, prepare func(*devcluster.Cluster)) {
+	t.Helper()
 	root, err := build.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +55,11 @@ func TestREADME(t *testing.T) {
 	cluster := devclustertest.Start(t, devcluster.Config{
 		MetricsServer: true, HPAController: true, StartupDelay: time.Second,
 	})
+	prepare(cluster)
 	controllers := followPods(t, cluster, "plimsoll-controller")
 	home := t.TempDir()
 	reader := &reader{t: t, dir: root, env: append(cluster.Env(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home,
-		"HELM_DATA_HOME="+home, "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"))}
+		"HELM_DATA_HOME="+home, "REGISTRY=registry.example", "PATH="+filepath.Join(root, "bin")+":"+os.Getenv("PATH"))}
 	reader.run("kubectl apply -f docs/tutorial/web.yaml")
 	reader.run("kubectl wait hpa/web -n shop --timeout=2m " +
 		"--for=jsonpath='{.status.currentMetrics[0].resource.current.averageUtilization}'")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,8 @@ const (
 	workloadAutoscalers = "workloadautoscalers.plimsoll.dev"
 	// users is a namespace with objects of the kinds that the chart defines.
 	users = "shop"
+	// vertical are the values of vertical autoscaling.
+	vertical = "vertical: {enabled: true}"
 )
 
 // objects are one WorkloadAutoscaler and one VerticalPodAutoscaler.
@@ -58,7 +61,8 @@ func TestRelease(t *testing.T) {
 	older, newer := packages(t, r.helm)
 	everything := read(t, "testdata/everything.yaml")
 
-	r.apply("install", older, "horizontalPodAutoscalers: act")
+	const values = "{horizontalPodAutoscalers: act, vertical: {enabled: true}}"
+	r.apply("install", older, values)
 	r.checkVersion(false, false)
 	made := r.makeUsersObjects()
 	processes := followPods(t, r.cluster, "plimsoll-admission-controller")
@@ -81,7 +85,7 @@ func TestRelease(t *testing.T) {
 	}
 
 	// To go back without going back in definitions.
-	r.apply("upgrade", older, "horizontalPodAutoscalers: act", "--set=crds.install=false")
+	r.apply("upgrade", older, values, "--set=crds.install=false")
 	r.checkVersion(true, false)
 	r.checkUsersObjects(made)
 
@@ -104,7 +108,7 @@ func TestRelease(t *testing.T) {
 	r.checkRemoved(everything)
 	r.checkUsersObjects(made)
 
-	r.apply("install", newer, "")
+	r.apply("install", newer, vertical)
 	r.checkVersion(true, true)
 	r.checkUsersObjects(made)
 	r.remove()
@@ -144,19 +148,84 @@ func TestTakesOverKustomize(t *testing.T) {
 	if out, err := r.try(flags...); err == nil || !strings.Contains(out, "cannot be imported into the current release") {
 		t.Errorf("without --take-ownership: %v\n%s", err, out)
 	}
-	r.apply("install", chartDir, "controller: {replicas: 3}", "--take-ownership", "--server-side=false")
+	r.apply("install", chartDir, "{controller: {replicas: 3}, vertical: {enabled: true}}", "--take-ownership",
+		"--server-side=false")
 	after := r.deployment("plimsoll-controller")
 	if after.UID != before || *after.Spec.Replicas != 3 {
 		t.Errorf("the Deployment is another one, or has %d replicas", *after.Spec.Replicas)
 	}
-	r.apply("upgrade", chartDir, "{horizontalPodAutoscalers: shadow, image: {tag: later}}")
+	r.apply("upgrade", chartDir, "{horizontalPodAutoscalers: shadow, image: {tag: later}, vertical: {enabled: true}}")
 	container := r.deployment("plimsoll-controller").Spec.Template.Spec.Containers[0]
 	if !strings.HasSuffix(container.Image, ":later") ||
 		!slices.Contains(container.Args, "--horizontal-pod-autoscalers=shadow") {
 		t.Errorf("not upgraded: image %s, arguments %q", container.Image, container.Args)
 	}
 	r.remove()
-	r.checkRemoved("")
+	r.checkRemoved(vertical)
+}
+
+// TestExistingDefinitions: upstream's definitions of VerticalPodAutoscalers stay as they are where vertical autoscaling is
+// installed, upgraded and removed.
+func TestExistingDefinitions(t *testing.T) {
+	r := newRelease(t, namespace)
+	t.Cleanup(r.deleteDefinitions)
+	installUpstreamVPA(t, r.cluster)
+	definitions := func() map[string]string {
+		found := map[string]string{}
+		for _, name := range upstreamDefinitions {
+			live, err := r.definition(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[name] = fmt.Sprint(live.GetUID(), live.GetGeneration(), live.GetLabels())
+		}
+		return found
+	}
+	before := definitions()
+	r.apply("install", chartDir, vertical)
+	r.apply("upgrade", chartDir, "{vertical: {enabled: true}, horizontalPodAutoscalers: shadow}")
+	r.remove()
+	if diff := cmp.Diff(before, definitions()); diff != "" {
+		t.Errorf("the definitions have changed (-before +now):\n%s", diff)
+	}
+}
+
+// TestReplacedDefinitions: an upgrade deletes no definitions that the release has installed and something else has
+// replaced, and no objects with them. It stops, and restores them with --force-conflicts.
+func TestReplacedDefinitions(t *testing.T) {
+	r := newRelease(t, namespace)
+	t.Cleanup(r.deleteDefinitions)
+	r.apply("install", chartDir, vertical)
+	made := r.makeUsersObjects()
+	file := filepath.Join(moduleDir(t, upstreamVPA), "deploy", "vpa-v1-crd-gen.yaml")
+	if _, err := r.cluster.Kubectl(t.Context(), "replace", "--filename="+file); err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[string]string{
+		"vertical.enabled=true": "conflict", "vertical.enabled=false": "helm.sh/resource-policy=keep",
+	} {
+		out, err := r.try("upgrade", "plimsoll", chartDir, "--namespace="+namespace, "--set="+values)
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", values, err, out)
+		}
+		r.checkUsersObjects(made)
+	}
+	r.apply("upgrade", chartDir, vertical, "--force-conflicts")
+	r.checkUsersObjects(made)
+	restored, err := r.definition(upstreamDefinitions[0])
+	if err != nil || restored.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+		t.Errorf("%v, %v", restored.GetAnnotations(), err)
+	}
+}
+
+// definition is a CustomResourceDefinition.
+func (r *release) definition(name string) (*unstructured.Unstructured, error) {
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	})
+	definition.SetName(name)
+	return r.live(r.t.Context(), definition)
 }
 
 // live is what the API server has of an object.
@@ -174,12 +243,7 @@ func (r *release) live(ctx context.Context, object *unstructured.Unstructured) (
 // checkVersion: the definition has the later field, and the role the later rule, or neither.
 func (r *release) checkVersion(isDefinitionNewer, isRoleNewer bool) {
 	r.t.Helper()
-	definition := &unstructured.Unstructured{}
-	definition.SetGroupVersionKind(schema.GroupVersionKind{
-		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
-	})
-	definition.SetName(workloadAutoscalers)
-	found, err := r.live(r.t.Context(), definition)
+	found, err := r.definition(workloadAutoscalers)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -65,12 +65,12 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"nodeAgent: {namespace: {name: null}}":             {"/nodeAgent/namespace", "missing property 'name'"},
 		"priorityClass: {value: null}":                     {"/priorityClass", "missing property 'value'"},
 		// What the schema cannot say, the templates do.
-		"controller: {extraArgs: [--components=horizontal]}":             {"controller.extraArgs: --components is not for extraArgs: set vertical.enabled"},
-		"controller: {extraArgs: [--v=2]}":                               {"set logging.verbosity"},
-		"admissionController: {extraArgs: [--v=2]}":                      {"admissionController.extraArgs", "set logging.verbosity"},
-		"nodeAgent: {enabled: true, extraArgs: [--logging-format=text]}": {"nodeAgent.extraArgs", "set logging.format"},
-		"commonLabels: {helm.sh/chart: a}":                               {"commonLabels: the chart sets helm.sh/chart itself"},
-		"controller: {podLabels: {app.kubernetes.io/name: a}}":           {"podLabels: the selectors need app.kubernetes.io/name"},
+		"controller: {extraArgs: [--components=horizontal]}":                     {"controller.extraArgs: --components is not for extraArgs: set vertical.enabled"},
+		"controller: {extraArgs: [--v=2]}":                                       {"set logging.verbosity"},
+		"{vertical: {enabled: true}, admissionController: {extraArgs: [--v=2]}}": {"admissionController.extraArgs", "set logging.verbosity"},
+		"nodeAgent: {enabled: true, extraArgs: [--logging-format=text]}":         {"nodeAgent.extraArgs", "set logging.format"},
+		"commonLabels: {helm.sh/chart: a}":                                       {"commonLabels: the chart sets helm.sh/chart itself"},
+		"controller: {podLabels: {app.kubernetes.io/name: a}}":                   {"podLabels: the selectors need app.kubernetes.io/name"},
 		"nodeAgent: {enabled: true, namespace: {name: plimsoll-system, create: false}}": {
 			"nodeAgent.namespace.name: the agents need a namespace of their own"},
 		"monitoring: {dashboard: {enabled: true, labels: {app.kubernetes.io/instance: a}}}": {
@@ -100,7 +100,7 @@ func TestUnusualValues(t *testing.T) {
 		"{enabled: true, global: {imageRegistry: a}}", "{podSecurityContext: null, nodeAgent: {enabled: true}}",
 		"{controller: {resources: null, extraArgs: null, tolerations: null}, networkPolicies: {metricsFrom: null}}",
 	} {
-		if objects := mustRender(t, namespace, values); len(objects) < 20 {
+		if objects := mustRender(t, namespace, values); len(objects) < 15 {
 			t.Errorf("%s: %d objects", values, len(objects))
 		}
 	}
@@ -157,6 +157,7 @@ func TestSecretsOfSources(t *testing.T) {
 func TestLabelsOfTwo(t *testing.T) {
 	values := `
 commonLabels: {team: all, site: a}
+vertical: {enabled: true}
 monitoring:
   serviceMonitor: {enabled: true, labels: {team: monitors}}
   prometheusRule: {enabled: true, labels: {team: rules}}

@@ -47,7 +47,8 @@ var sources = []string{
 	"internal/collect/metricsapi", "internal/collect/podendpoint", "internal/collect/podusage", "internal/collect/polls",
 	"internal/controller/horizontal/backfill", "internal/controller/horizontal/checkpoints",
 	"internal/controller/horizontal/monitor", "internal/controller/vertical/recommender",
-	"internal/controller/vertical/updater", "internal/process", "internal/process/vertical/caches", "internal/webhook",
+	"internal/controller/vertical/updater", "internal/panics", "internal/process", "internal/process/vertical/caches",
+	"internal/webhook",
 }
 
 // A part of the program, where its series are, and what it registers.
@@ -67,7 +68,7 @@ func parts(t *testing.T) []part {
 		register     func(*testing.T, prometheus.Registerer) error
 	}{
 		{"All processes", "Of each command that runs until it is stopped.",
-			func(_ *testing.T, r prometheus.Registerer) error { return process.RegisterBuildInfo(r) }},
+			func(_ *testing.T, r prometheus.Registerer) error { return process.RegisterOwn(r) }},
 		{"Horizontal autoscaling", controller,
 			func(_ *testing.T, r prometheus.Registerer) error { _, err := horizontalmonitor.New(r); return err }},
 		{"Kubelets and agents of nodes", controller, registerKubelets},

@@ -153,7 +153,7 @@ func (c *codeBase) statements(t *testing.T, below string) []statement {
 			if err != nil || !entry.IsDir() {
 				return err
 			}
-			if entry.Name() == "testdata" {
+			if name := entry.Name(); name == "testdata" || strings.HasSuffix(name, "test") {
 				return fs.SkipDir
 			}
 			folder, err := filepath.Rel(c.root, path)

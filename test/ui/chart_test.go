@@ -84,30 +84,32 @@ func TestTimeToCome(t *testing.T) {
 }
 
 // TestCountsWhenTheyHappened: of a change of which only the minute is known, the count is drawn at the minute's end, and at
-// the time of its event if there is one; never before. The list says so.
+// the time of its event if there is one; never before. The list says so. Pods are ready when the minute ends.
 func TestCountsWhenTheyHappened(t *testing.T) {
 	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Minute)
 	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
 	for name, tt := range map[string]struct {
 		within int64
-		event  time.Time
-		want   time.Time
-		says   string
+		// ready is the count of the change.
+		ready int32
+		event time.Time
+		want  time.Time
+		says  string
 	}{
-		"a known second": {within: 1, want: minute(4), says: minute(4).Local().Format("15:04:05")},
-		"no event":       {within: 60, want: minute(5), says: "by " + minute(5).Local().Format("15:04")},
-		"an event":       {within: 60, event: minute(4).Add(20 * time.Second), want: minute(4).Add(20 * time.Second), says: minute(4).Add(20 * time.Second).Local().Format("15:04:05")},
+		"a known second": {within: 1, ready: 2, want: minute(4), says: minute(4).Local().Format("15:04:05")},
+		"no event":       {within: 60, ready: 5, want: minute(5), says: "by " + minute(5).Local().Format("15:04")},
+		"an event":       {within: 60, ready: 5, event: minute(4).Add(20 * time.Second), want: minute(4).Add(20 * time.Second), says: minute(4).Add(20 * time.Second).Local().Format("15:04:05")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster, row := withSurge(20)
 			object := cluster.objects[row.ID]
 			load := 1.9
 			object.History = &loadreport.Output{From: begin, To: minute(9), ResolutionSeconds: 60,
-				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: tt.within, From: 2, To: 5, Ready: 2, Load: &load, Limit: "None"}}}
+				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: tt.within, From: 2, To: 5, Ready: tt.ready, Load: &load, Limit: "None"}}}
 			for n := range 9 {
 				wanted, ready := int32(2), int32(2)
 				if n >= 4 {
-					wanted = 5
+					wanted, ready = 5, 5
 				}
 				object.History.Points = append(object.History.Points, loadreport.OutputPoint{Time: minute(n), Load: &load, Wanted: &wanted, Ready: &ready, Limit: "None"})
 			}
@@ -121,12 +123,16 @@ func TestCountsWhenTheyHappened(t *testing.T) {
 			p.showObject(row.ID)
 			p.waitFor("the chart", `document.querySelector(".chart canvas") !== null`)
 			drawn := value[[]float64](p, fmt.Sprintf(`(() => {
-				const plot = window.plots.at(-1), desired = plot.data[plot.series.findIndex((series) => series.label === "desired")];
-				const at = (time) => plot.data[0].reduce((last, x, i) => (x <= time && desired[i] !== undefined ? desired[i] : last), 0);
-				return [at(%[1]d - 1), at(%[1]d)];
-			})()`, tt.want.Unix()))
-			if !slices.Equal(drawn, []float64{2, 5}) {
-				t.Errorf("a second before %s and then %v are drawn, not 2 and 5", tt.want.Format(time.TimeOnly), drawn)
+				const plot = window.plots.at(-1);
+				const at = (label, time) => {
+					const counts = plot.data[plot.series.findIndex((series) => series.label === label)];
+					return plot.data[0].reduce((last, x, i) => (x <= time && counts[i] !== undefined ? counts[i] : last), 0);
+				};
+				return [at("desired", %[1]d - 1), at("desired", %[1]d), at("ready", %[2]d - 1), at("ready", %[2]d)];
+			})()`, tt.want.Unix(), minute(5).Unix()))
+			if !slices.Equal(drawn, []float64{2, 5, 2, 5}) {
+				t.Errorf("a second before %s and then, and as ready at the minute's end, %v are drawn, not 2 and 5, 2 and 5",
+					tt.want.Format(time.TimeOnly), drawn)
 			}
 			list := value[string](p, `document.querySelector(".events").textContent`)
 			if !strings.Contains(list, tt.says+"2 → 5") || !tt.event.IsZero() && !strings.HasPrefix(list, "CPU above target") {

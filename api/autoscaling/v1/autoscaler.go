@@ -7,8 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VerticalPodAutoscaler asks for the requests of one workload's pods to follow
-// what its containers use.
+// VerticalPodAutoscaler adjusts the requests of one workload's pods to the usage of their containers.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -26,19 +25,18 @@ type VerticalPodAutoscaler struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is asked for.
+	// The desired behavior.
 	Spec VerticalPodAutoscalerSpec `json:"spec"`
 
-	// What was found and recommended.
+	// The last observation and recommendation.
 	// +optional
 	Status VerticalPodAutoscalerStatus `json:"status,omitempty"`
 
-	// Unreadable says why a reader could not read the spec; it is then empty. It is
-	// never stored.
+	// Unreadable is the reason why a reader could not decode the spec, which is then empty. It is never stored.
 	Unreadable string `json:"-"`
 }
 
-// VerticalPodAutoscalerList is several of them.
+// VerticalPodAutoscalerList is a list of VerticalPodAutoscalers.
 //
 // +kubebuilder:object:root=true
 type VerticalPodAutoscalerList struct {
@@ -49,26 +47,23 @@ type VerticalPodAutoscalerList struct {
 	Items []VerticalPodAutoscaler `json:"items"`
 }
 
-// VerticalPodAutoscalerSpec says which pods, how they are changed, and within
-// which bounds.
+// VerticalPodAutoscalerSpec selects the pods, the way of changing them, and the bounds of their resources.
 type VerticalPodAutoscalerSpec struct {
-	// The workload whose pods are meant: a Deployment, StatefulSet, DaemonSet,
-	// ReplicaSet, ReplicationController, Job, CronJob, or anything else with a
-	// scale subresource that tells its selector. It must be the topmost owner of
-	// its pods. The number of pods is never changed.
+	// The workload whose pods are autoscaled: a Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController,
+	// Job, CronJob, or any other object with a scale subresource that has a selector. It must be the topmost owner of its
+	// pods. The number of pods is never changed.
 	TargetRef *autoscalingv1.CrossVersionObjectReference `json:"targetRef"`
 
 	// How recommendations reach the pods.
 	// +optional
 	UpdatePolicy *PodUpdatePolicy `json:"updatePolicy,omitempty"`
 
-	// Bounds of the recommendations. Without it every container is recommended
-	// for, without bounds; a container is left out by a policy of mode "Off".
+	// Bounds of the recommendations. Without it every container gets recommendations without bounds; a policy of mode
+	// "Off" excludes a container.
 	// +optional
 	ResourcePolicy *PodResourcePolicy `json:"resourcePolicy,omitempty"`
 
-	// The recommender that is responsible; at most one. None means the one that
-	// is called "default".
+	// The recommender that is responsible; at most one. None means the recommender named "default".
 	// +optional
 	Recommenders []VerticalPodAutoscalerRecommenderSelector `json:"recommenders,omitempty"`
 
@@ -79,18 +74,18 @@ type VerticalPodAutoscalerSpec struct {
 
 // VerticalPodAutoscalerRecommenderSelector names a recommender.
 type VerticalPodAutoscalerRecommenderSelector struct {
-	// The name that the recommender runs with.
+	// The name of the recommender.
 	Name string `json:"name"`
 }
 
-// StartupBoost says what containers get while they start.
+// StartupBoost raises the resources of containers while they start.
 type StartupBoost struct {
-	// CPU while starting; no more than usual without it.
+	// CPU during start-up. Without it there is no boost.
 	// +optional
 	CPU *GenericStartupBoost `json:"cpu,omitempty"`
 }
 
-// GenericStartupBoost is by how much one resource is raised, and for how long.
+// GenericStartupBoost is the increase of one resource, and its duration.
 //
 // +union
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Factor') == has(self.factor)",message="factor is required when type is Factor and forbidden otherwise"
@@ -101,17 +96,17 @@ type GenericStartupBoost struct {
 	// +required
 	Type StartupBoostType `json:"type"`
 
-	// What the request is multiplied by; with type "Factor" alone.
+	// The factor of the request. It may be set only with type "Factor".
 	// +unionMember=Factor
 	// +optional
 	Factor *int32 `json:"factor,omitempty"`
 
-	// What is added to the request; with type "Quantity" alone.
+	// The amount that is added to the request. It may be set only with type "Quantity".
 	// +unionMember=Quantity
 	// +optional
 	Quantity *resource.Quantity `json:"quantity,omitempty"`
 
-	// For how long the boost stays once the pod is ready; 0 without it.
+	// How long the boost stays once the pod is ready. The default is 0.
 	// +optional
 	DurationSeconds *int32 `json:"durationSeconds,omitempty"`
 }
@@ -127,13 +122,13 @@ const (
 	QuantityStartupBoostType StartupBoostType = "Quantity"
 )
 
-// VerticalPodAutoscalerStatus is what was found and recommended.
+// VerticalPodAutoscalerStatus is the last observation and recommendation.
 type VerticalPodAutoscalerStatus struct {
 	// The newest recommendation.
 	// +optional
 	Recommendation *RecommendedPodResources `json:"recommendation,omitempty"`
 
-	// What stands in the way, and what does not.
+	// The conditions of the object.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -145,78 +140,74 @@ type VerticalPodAutoscalerStatus struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 }
 
-// RecommendedPodResources has a recommendation for each container that is not
-// left out.
+// RecommendedPodResources has a recommendation for each container that is not excluded.
 type RecommendedPodResources struct {
 	// One for each container.
 	// +optional
 	ContainerRecommendations []RecommendedContainerResources `json:"containerRecommendations,omitempty"`
 }
 
-// RecommendedContainerResources is what one container should request, within
-// the bounds of its policy.
+// RecommendedContainerResources is the recommendation for one container, within the bounds of its policy.
 type RecommendedContainerResources struct {
 	// The container.
 	ContainerName string `json:"containerName,omitempty"`
 
-	// What it should request.
+	// The recommended requests.
 	Target corev1.ResourceList `json:"target"`
 
-	// With less than this it is likely to suffer.
+	// With less than this the container probably has too little.
 	// +optional
 	LowerBound corev1.ResourceList `json:"lowerBound,omitempty"`
 
-	// More than this is likely to be wasted.
+	// More than this is probably wasted.
 	// +optional
 	UpperBound corev1.ResourceList `json:"upperBound,omitempty"`
 
-	// What the target would be without minAllowed and maxAllowed. It is shown and
-	// never applied.
+	// The target without minAllowed and maxAllowed. It is informational, and never applied.
 	// +optional
 	UncappedTarget corev1.ResourceList `json:"uncappedTarget,omitempty"`
 }
 
-// VerticalPodAutoscalerConditionType is what a condition is about.
+// VerticalPodAutoscalerConditionType is the type of a condition.
 type VerticalPodAutoscalerConditionType string
 
-// What a condition is about.
+// The types of conditions.
 const (
-	// RecommendationProvided reports whether there is a recommendation.
+	// RecommendationProvided is True if there is a recommendation.
 	RecommendationProvided VerticalPodAutoscalerConditionType = "RecommendationProvided"
-	// LowConfidence reports whether it rests on little history.
+	// LowConfidence is True if the recommendation rests on little history.
 	LowConfidence VerticalPodAutoscalerConditionType = "LowConfidence"
-	// NoPodsMatched reports whether the target has no pods.
+	// NoPodsMatched is True if the target has no pods.
 	NoPodsMatched VerticalPodAutoscalerConditionType = "NoPodsMatched"
-	// FetchingHistory reports whether history is still being read.
+	// FetchingHistory is True while history is being read.
 	FetchingHistory VerticalPodAutoscalerConditionType = "FetchingHistory"
-	// ConfigDeprecated reports whether the object will stop being supported.
+	// ConfigDeprecated is True if the object uses settings whose support will end.
 	ConfigDeprecated VerticalPodAutoscalerConditionType = "ConfigDeprecated"
-	// ConfigUnsupported reports whether nothing can be recommended for the object as
-	// it is.
+	// ConfigUnsupported is True if there can be no recommendation for the object.
 	ConfigUnsupported VerticalPodAutoscalerConditionType = "ConfigUnsupported"
 )
 
-// VerticalPodAutoscalerCondition is one thing that is known of the object.
+// VerticalPodAutoscalerCondition is a condition of the object.
 type VerticalPodAutoscalerCondition struct {
-	// What it is about.
+	// The type of the condition.
 	Type VerticalPodAutoscalerConditionType `json:"type"`
 
 	// "True", "False" or "Unknown".
 	Status corev1.ConditionStatus `json:"status"`
 
-	// When the status last became another.
+	// When the status last changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty"`
 
-	// Why, in one word.
+	// The reason, in one word.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// Why, in a sentence.
+	// The reason, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The generation of the object that it is about.
+	// The generation of the object that the condition is about.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -2,8 +2,8 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// VerticalPodAutoscalerCheckpoint keeps what a recommender knows of one
-// container, so that the next recommender need not learn it again.
+// VerticalPodAutoscalerCheckpoint stores a recommender's history of one container, so that the next recommender starts
+// with it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -13,16 +13,16 @@ type VerticalPodAutoscalerCheckpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Whose it is.
+	// The container.
 	// +optional
 	Spec VerticalPodAutoscalerCheckpointSpec `json:"spec,omitempty"`
 
-	// What is known.
+	// The history.
 	// +optional
 	Status VerticalPodAutoscalerCheckpointStatus `json:"status,omitempty"`
 }
 
-// VerticalPodAutoscalerCheckpointList is several of them.
+// VerticalPodAutoscalerCheckpointList is a list of checkpoints.
 //
 // +kubebuilder:object:root=true
 type VerticalPodAutoscalerCheckpointList struct {
@@ -32,7 +32,7 @@ type VerticalPodAutoscalerCheckpointList struct {
 	Items []VerticalPodAutoscalerCheckpoint `json:"items"`
 }
 
-// VerticalPodAutoscalerCheckpointSpec says whose checkpoint it is.
+// VerticalPodAutoscalerCheckpointSpec names the container of a checkpoint.
 type VerticalPodAutoscalerCheckpointSpec struct {
 	// The VerticalPodAutoscaler, in the same namespace.
 	VPAObjectName string `json:"vpaObjectName,omitempty"`
@@ -41,19 +41,19 @@ type VerticalPodAutoscalerCheckpointSpec struct {
 	ContainerName string `json:"containerName,omitempty"`
 }
 
-// VerticalPodAutoscalerCheckpointStatus is what is known of the container.
+// VerticalPodAutoscalerCheckpointStatus is the history of the container.
 type VerticalPodAutoscalerCheckpointStatus struct {
 	// When it was written.
 	// +nullable
 	LastUpdateTime metav1.Time `json:"lastUpdateTime,omitempty"`
 
-	// The form of the rest; "v3".
+	// The version of the format; "v3".
 	Version string `json:"version,omitempty"`
 
-	// How much CPU was used.
+	// The CPU usage.
 	CPUHistogram HistogramCheckpoint `json:"cpuHistogram,omitempty"`
 
-	// How much memory was used, at the peaks.
+	// The memory usage, at its peaks.
 	MemoryHistogram HistogramCheckpoint `json:"memoryHistogram,omitempty"`
 
 	// The time of the first sample of CPU.
@@ -64,13 +64,13 @@ type VerticalPodAutoscalerCheckpointStatus struct {
 	// +nullable
 	LastSampleStart metav1.Time `json:"lastSampleStart,omitempty"`
 
-	// How many samples of CPU there were.
+	// The number of samples of CPU.
 	TotalSamplesCount int `json:"totalSamplesCount,omitempty"`
 }
 
 // HistogramCheckpoint is a histogram of decaying weights.
 type HistogramCheckpoint struct {
-	// The time at which a sample has the weight 1.
+	// The time of a sample with the weight 1.
 	// +nullable
 	ReferenceTimestamp metav1.Time `json:"referenceTimestamp,omitempty"`
 
@@ -80,6 +80,6 @@ type HistogramCheckpoint struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	BucketWeights map[int]uint32 `json:"bucketWeights,omitempty"`
 
-	// The sum that the weights of all buckets have in truth.
+	// The actual sum of the weights of all buckets.
 	TotalWeight float64 `json:"totalWeight,omitempty"`
 }

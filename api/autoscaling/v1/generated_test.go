@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// What is generated is compared by sums, so that nobody has to build the
-// generator for a test.
+// Generated files are compared by sums, so that a test does not need the generator.
 func TestGeneratedFilesAreFresh(t *testing.T) {
 	const root = "../../.."
 	recorded := map[string]string{}

@@ -5,23 +5,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// PodUpdatePolicy is how recommendations reach the pods.
+// PodUpdatePolicy configures the changes of pods.
 type PodUpdatePolicy struct {
 	// When pods are changed; "Recreate" without it.
 	// +optional
 	UpdateMode *UpdateMode `json:"updateMode,omitempty"`
 
-	// How many replicas must live before one is evicted; the updater's flag
-	// --min-replicas without it. It must be above 0.
+	// The minimum of running replicas for an eviction. It must be above 0. Without it the updater's flag --min-replicas
+	// applies.
 	// +optional
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// What a change must be like to be worth an eviction; all of them must hold.
+	// Conditions on a change for an eviction; all of them must hold.
 	// +optional
 	EvictionRequirements []EvictionRequirement `json:"evictionRequirements,omitempty"`
 
-	// A container that runs out of memory within this time of its start has its pod
-	// evicted; the updater's flag --evict-after-oom-threshold without it.
+	// If a container runs out of memory within this time of its start, its pod is evicted. Without it the updater's flag
+	// --evict-after-oom-threshold applies.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	EvictAfterOOMSeconds *int32 `json:"evictAfterOOMSeconds,omitempty"`
@@ -48,21 +48,21 @@ const (
 	UpdateModeAuto UpdateMode = "Auto"
 )
 
-// EvictionRequirement is what a change must be like to be worth an eviction.
+// EvictionRequirement is a condition on a change for an eviction.
 type EvictionRequirement struct {
-	// The resources that are looked at; one that changes as required is enough.
+	// The resources to compare; one that changes as required is enough.
 	Resources []corev1.ResourceName `json:"resources"`
 
 	// The required change.
 	ChangeRequirement EvictionChangeRequirement `json:"changeRequirement"`
 }
 
-// EvictionChangeRequirement compares the target with what is requested now.
+// EvictionChangeRequirement compares the target with the current requests.
 //
 // +kubebuilder:validation:Enum=TargetHigherThanRequests;TargetLowerThanRequests
 type EvictionChangeRequirement string
 
-// How the target compares with what is requested now.
+// How the target compares with the current requests.
 const (
 	TargetHigherThanRequests EvictionChangeRequirement = "TargetHigherThanRequests"
 	TargetLowerThanRequests  EvictionChangeRequirement = "TargetLowerThanRequests"
@@ -77,69 +77,67 @@ type PodResourcePolicy struct {
 	ContainerPolicies []ContainerResourcePolicy `json:"containerPolicies,omitempty" patchStrategy:"merge" patchMergeKey:"containerName"`
 }
 
-// DefaultContainerResourcePolicy is the name of the policy for containers
-// without one of their own.
+// DefaultContainerResourcePolicy is the name of the policy for containers without their own.
 const DefaultContainerResourcePolicy = "*"
 
 // ContainerResourcePolicy bounds the recommendations of one container.
 type ContainerResourcePolicy struct {
-	// The container, or "*" for all that have no policy of their own.
+	// The container, or "*" for all without a policy of their own.
 	ContainerName string `json:"containerName,omitempty"`
 
-	// "Off" leaves the container alone; "Auto" without it.
+	// "Off" excludes the container. The default is "Auto".
 	// +optional
 	Mode *ContainerScalingMode `json:"mode,omitempty"`
 
-	// Never recommend less.
+	// The minimum recommendation.
 	// +optional
 	MinAllowed corev1.ResourceList `json:"minAllowed,omitempty"`
 
-	// Never recommend more.
+	// The maximum recommendation.
 	// +optional
 	MaxAllowed corev1.ResourceList `json:"maxAllowed,omitempty"`
 
-	// The resources that are recommended; [cpu, memory] without it.
+	// The resources to recommend. The default is [cpu, memory].
 	// +patchStrategy=merge
 	ControlledResources *[]corev1.ResourceName `json:"controlledResources,omitempty" patchStrategy:"merge"`
 
-	// Whether limits are changed along with requests; "RequestsAndLimits" without
-	// it.
+	// Whether limits are changed along with requests. The default is "RequestsAndLimits".
 	// +optional
 	ControlledValues *ContainerControlledValues `json:"controlledValues,omitempty"`
 
-	// What memory is multiplied by after the container ran out of it; the
-	// recommender's flag --oom-bump-up-ratio without it.
+	// The factor by which memory is raised after the container ran out of it. Without it the recommender's flag
+	// --oom-bump-up-ratio applies.
 	// +optional
 	OOMBumpUpRatio *resource.Quantity `json:"oomBumpUpRatio,omitempty"`
 
-	// By how much memory is raised at least after the container ran out of it; the
-	// recommender's flag --oom-min-bump-up-bytes without it.
+	// The minimum by which memory is raised after the container ran out of it. Without it the recommender's flag
+	// --oom-min-bump-up-bytes applies.
 	// +optional
 	OOMMinBumpUp *resource.Quantity `json:"oomMinBumpUp,omitempty"`
 
-	// One memory peak is kept for each interval of this length; the recommender's
-	// flag --memory-aggregation-interval without it.
+	// The length of the intervals of which one memory peak each is kept. Without it the recommender's flag
+	// --memory-aggregation-interval applies.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MemoryAggregationIntervalSeconds *int32 `json:"memoryAggregationIntervalSeconds,omitempty"`
 
-	// After how many intervals without samples a container is forgotten; the
-	// recommender's flag --memory-aggregation-interval-count without it.
+	// The number of intervals without samples after which a container is forgotten. Without it the recommender's flag
+	// --memory-aggregation-interval-count applies.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MemoryAggregationIntervalCount *int64 `json:"memoryAggregationIntervalCount,omitempty"`
 
-	// More CPU while this container starts, in place of what the whole object says.
+	// More CPU while this container starts, in place of the setting of the whole object.
 	// +optional
 	StartupBoost *StartupBoost `json:"startupBoost,omitempty"`
 }
 
-// ContainerScalingMode is whether a container is recommended for.
+// ContainerScalingMode is whether a container gets recommendations.
 //
 // +kubebuilder:validation:Enum=Auto;Off
 type ContainerScalingMode string
 
-// Whether a container is recommended for.
+// Whether a container gets recommendations.
 const (
 	ContainerScalingModeAuto ContainerScalingMode = "Auto"
 	ContainerScalingModeOff  ContainerScalingMode = "Off"
@@ -154,6 +152,6 @@ type ContainerControlledValues string
 const (
 	// ContainerControlledValuesRequestsAndLimits keeps limits in proportion.
 	ContainerControlledValuesRequestsAndLimits ContainerControlledValues = "RequestsAndLimits"
-	// ContainerControlledValuesRequestsOnly leaves limits alone.
+	// ContainerControlledValuesRequestsOnly leaves limits unchanged.
 	ContainerControlledValuesRequestsOnly ContainerControlledValues = "RequestsOnly"
 )

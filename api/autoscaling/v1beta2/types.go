@@ -1,7 +1,6 @@
-// Package v1beta2 only keeps the name of an older version of the API in the
-// CustomResourceDefinitions: the API server refuses a definition that lacks a
-// version under which objects were ever stored. It is not served, so that its
-// fields matter to nobody.
+// Package v1beta2 only keeps the name of an older version of the API in the CustomResourceDefinitions: the API server
+// refuses a definition that lacks a version under which objects were ever stored. It is not served, so that its fields
+// do not matter.
 //
 // +kubebuilder:object:generate=false
 // +groupName=autoscaling.k8s.io

@@ -2,8 +2,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Behavior is how fast the replica count may rise and fall. If it is there, each of its
-// two directions is, with defaults for what is left out.
+// Behavior limits how fast the replica count rises and falls. If it is set, so are both directions, with defaults for
+// absent fields.
 type Behavior struct {
 	// How fast the replica count may rise. Without it the defaults of its fields apply.
 	// +optional
@@ -18,8 +18,8 @@ type Behavior struct {
 
 // ScaleUpRules are the limits on a rise.
 type ScaleUpRules struct {
-	// How long a recommendation counts, in seconds, from 0 to 3600. The count rises to the
-	// smallest of those that count. The default is 0: the last one alone counts.
+	// How long a recommendation counts, in seconds, from 0 to 3600. The count rises to the smallest of those that count.
+	// The default is 0: only the last one counts.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -32,8 +32,8 @@ type ScaleUpRules struct {
 	// +kubebuilder:default=Max
 	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty"`
 
-	// How much the count may rise within how many seconds. The default is within 15 seconds
-	// by 4 pods or to the double, whichever is more.
+	// How much the count may rise within how many seconds. The default is within 15 seconds by 4 pods or to double the
+	// count, whichever is more.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -83,13 +83,12 @@ type ScaleDownRules struct {
 	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
 }
 
-// ScalingPolicy is how much the replica count may change within a period.
+// ScalingPolicy limits the change of the replica count within a period.
 type ScalingPolicy struct {
 	// The unit of value: Pods or Percent.
 	Type ScalingPolicyType `json:"type"`
 
-	// The change that is permitted, in pods, or in percent of the count at the beginning
-	// of the period: 1 or more.
+	// The maximum change, in pods, or in percent of the count at the beginning of the period: 1 or more.
 	// +kubebuilder:validation:Minimum=1
 	Value int32 `json:"value"`
 
@@ -110,16 +109,16 @@ const (
 	PercentScalingPolicy ScalingPolicyType = "Percent"
 )
 
-// ScalingPolicySelect is which of several policies holds.
+// ScalingPolicySelect selects one of several policies.
 //
 // +kubebuilder:validation:Enum=Max;Min;Disabled
 type ScalingPolicySelect string
 
-// Which of several policies holds.
+// The selections among several policies.
 const (
-	// MaxChangePolicySelect is the one that permits the largest change.
+	// MaxChangePolicySelect selects the policy that permits the largest change.
 	MaxChangePolicySelect ScalingPolicySelect = "Max"
-	// MinChangePolicySelect is the one that permits the smallest change.
+	// MinChangePolicySelect selects the policy that permits the smallest change.
 	MinChangePolicySelect ScalingPolicySelect = "Min"
 	// DisabledPolicySelect permits no change in the direction.
 	DisabledPolicySelect ScalingPolicySelect = "Disabled"

@@ -11,16 +11,15 @@ const AutoscalerCheckpoints = "autoscalercheckpoints"
 // CheckpointKind is the kind of the checkpoints.
 const CheckpointKind = "AutoscalerCheckpoint"
 
-// The most bytes that a checkpoint may hold; the API server counts them in base64, which makes four
-// characters of three bytes.
+// The maximum bytes of a checkpoint; the API server counts them in base64, which makes four characters of three bytes.
 const (
 	MaxHistoryBytes  = 16384 / 4 * 3
 	MaxForecastBytes = 12288 / 4 * 3
 )
 
-// AutoscalerCheckpoint is what the controller has learnt of the load of one
-// HorizontalPodAutoscaler or WorkloadAutoscaler. The controller writes it every hour, and
-// reads it when it starts. It is deleted with its autoscaler.
+// AutoscalerCheckpoint stores the history and the forecast of the load of one HorizontalPodAutoscaler or
+// WorkloadAutoscaler. The controller writes it every hour, and reads it when it starts. It is deleted with its
+// autoscaler.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -33,15 +32,14 @@ type AutoscalerCheckpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Which autoscaler it is of.
+	// The autoscaler of the checkpoint.
 	Spec AutoscalerCheckpointSpec `json:"spec"`
 
-	// What was learnt. The controller alone writes it.
+	// The history and the forecast. Only the controller writes it.
 	// +optional
 	Status AutoscalerCheckpointStatus `json:"status,omitempty"`
 
-	// Unreadable is why a reader could not decode the object, of which there are then only the
-	// metadata. It is never stored.
+	// Unreadable is the reason why a reader could not decode the object, which then has only metadata. It is never stored.
 	Unreadable string `json:"-"`
 }
 
@@ -62,7 +60,7 @@ type AutoscalerCheckpointSpec struct {
 	Autoscaler CheckpointedAutoscaler `json:"autoscaler"`
 }
 
-// CheckpointedAutoscaler is one object, not another one that has its name later.
+// CheckpointedAutoscaler identifies one object, as opposed to a later one of the same name.
 type CheckpointedAutoscaler struct {
 	// The kind of the autoscaler.
 	// +kubebuilder:validation:Enum=HorizontalPodAutoscaler;WorkloadAutoscaler
@@ -73,26 +71,25 @@ type CheckpointedAutoscaler struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// The UID of the autoscaler. A new autoscaler of the same name does not begin with
-	// what an earlier one has learnt.
+	// The UID of the autoscaler. A new autoscaler of the same name does not start with the history of an earlier one.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	UID types.UID `json:"uid"`
 }
 
-// AutoscalerCheckpointStatus is what was learnt of the load of an autoscaler.
+// AutoscalerCheckpointStatus has the history and the forecast of the load of an autoscaler.
 type AutoscalerCheckpointStatus struct {
 	// When it was written.
 	// +optional
 	SavedAt metav1.Time `json:"savedAt,omitempty"`
 
-	// The history of the load, in a form of the controller's own.
+	// The history of the load, in the controller's own format.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	History []byte `json:"history,omitempty"`
 
-	// What the forecast has learnt of the load, in a form of the controller's own.
+	// The learnt forecast of the load, in the controller's own format.
 	// +optional
 	// +kubebuilder:validation:MaxLength=12288
 	Forecast []byte `json:"forecast,omitempty"`

@@ -44,7 +44,7 @@ type SecretKeySelector struct {
 	Key string `json:"key"`
 }
 
-// TLSConfig is how a server's certificate is checked, and which certificate it gets.
+// TLSConfig configures the verification of a server's certificate, and the client certificate.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.ca) || !has(self.caBundle)`,message="may not be set beside caBundle",fieldPath=".ca",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`!has(self.insecureSkipVerify) || !self.insecureSkipVerify || (!has(self.ca) && !has(self.caBundle))`,message="may not be true beside ca or caBundle, which would check nothing",fieldPath=".insecureSkipVerify",reason="FieldValueForbidden"
@@ -60,7 +60,7 @@ type TLSConfig struct {
 	// +optional
 	CA *SecretSource `json:"ca,omitempty"`
 
-	// The client's certificate, in PEM, for a server that asks for one. It needs key.
+	// The client's certificate, in PEM, for a server that requires one. It needs key.
 	// +optional
 	Cert *SecretSource `json:"cert,omitempty"`
 
@@ -68,20 +68,19 @@ type TLSConfig struct {
 	// +optional
 	Key *SecretSource `json:"key,omitempty"`
 
-	// The name that the server's certificate must have. Without it that is the host of
-	// the address.
+	// The name that the server's certificate must have. The default is the host of the address.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 	ServerName string `json:"serverName,omitempty"`
 
-	// Whether any certificate is accepted. The default is false. With true the values may
-	// be anyone's. It may not be true beside ca or caBundle.
+	// Whether any certificate is accepted. The default is false. With true any server can provide the values. It may not
+	// be true beside ca or caBundle.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
-// SecretSource is where a certificate or a key is.
+// SecretSource is the source of a certificate or a key.
 type SecretSource struct {
 	// A key of a Secret.
 	Secret SecretKeySelector `json:"secret"`

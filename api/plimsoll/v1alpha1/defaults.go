@@ -16,8 +16,7 @@ const (
 	DefaultShortageCostFactor     = 10
 )
 
-// SetDefaults sets the fields that are absent to what the API server sets them to. An
-// object that the API server returned has all of them.
+// SetDefaults sets absent fields to the API server's defaults. An object that the API server returned has all of them.
 func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	setDefault(&spec.MinReplicas, DefaultMinReplicas)
 	for i := range spec.Metrics {

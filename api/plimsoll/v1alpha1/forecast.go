@@ -2,11 +2,11 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Forecast is what may be done on the strength of the load of earlier days.
+// Forecast configures scaling by the load of earlier days.
 type Forecast struct {
-	// Active raises the replica count before the load comes, if on the last days that would
-	// have been worth what it wastes: shortageCostFactor weighs the two. Preview, the
-	// default, computes and shows the same, and raises nothing. Off learns nothing.
+	// Active raises the replica count before the load comes, if on the last days that would have been worth the wasted
+	// pods: shortageCostFactor weighs the two. Preview, the default, computes and shows the same, and raises nothing. Off
+	// learns nothing.
 	// +optional
 	// +kubebuilder:default=Preview
 	Mode ForecastMode `json:"mode,omitempty"`
@@ -19,8 +19,8 @@ type Forecast struct {
 	// +kubebuilder:validation:Maximum=100
 	WasteLimitPercent *int32 `json:"wasteLimitPercent,omitempty"`
 
-	// How many wasted pod-minutes are as bad as one pod-minute of missing capacity. The
-	// higher it is, the sooner a forecast raises the count. The default is 10.
+	// How many wasted pod-minutes are as bad as one pod-minute of missing capacity. The higher it is, the sooner a
+	// forecast raises the count. The default is 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -43,13 +43,13 @@ const (
 	ForecastActive ForecastMode = "Active"
 )
 
-// ForecastStatus is the forecast at the last decision, and what it has been worth.
+// ForecastStatus is the forecast at the last decision, and its value on the last days.
 type ForecastStatus struct {
 	// How the forecast is used: Preview or Active.
 	Mode ForecastMode `json:"mode"`
 
-	// In one word, why the forecast proposes replicas or none: InUse, Learning,
-	// LoadUnknown, NotWorthItsPrice or AboveWasteLimit.
+	// In one word, why the forecast proposes replicas or none: InUse, Learning, LoadUnknown, NotWorthItsPrice or
+	// AboveWasteLimit.
 	Reason string `json:"reason"`
 
 	// The same in a sentence, with its numbers.
@@ -61,13 +61,13 @@ type ForecastStatus struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// The largest load that is expected until pods created now are ready, as the number of
-	// pods that carry it at the metrics' targets. It is absent while it is not known.
+	// The largest load that is expected until pods created now are ready, as the number of pods that carry it at the
+	// metrics' targets. It is absent while it is unknown.
 	// +optional
 	ExpectedPods *int32 `json:"expectedPods,omitempty"`
 
-	// How long new pods are expected to take until they are ready, in seconds: nine of the
-	// target's last ten took no longer. It is 30 while that is not known.
+	// The expected time until new pods are ready, in seconds: nine of the target's last ten took no longer. It is 30 while
+	// that is unknown.
 	// +optional
 	StartUpSeconds *int32 `json:"startUpSeconds,omitempty"`
 
@@ -80,7 +80,7 @@ type ForecastStatus struct {
 	// +optional
 	WastedPodMinutesPerDay *int32 `json:"wastedPodMinutesPerDay,omitempty"`
 
-	// When it has seen enough to propose replicas. It is absent once it has.
+	// When it will have enough history to propose replicas. It is absent once it has.
 	// +optional
 	LearningUntil *metav1.Time `json:"learningUntil,omitempty"`
 }

@@ -70,31 +70,30 @@ type MetricSpec struct {
 	// +optional
 	Prometheus *PrometheusMetricSource `json:"prometheus,omitempty"`
 
-	// A metric of a server that has KEDA's protocol for external scalers.
+	// A metric of a server with KEDA's protocol for external scalers.
 	// +optional
 	ExternalScaler *ExternalScalerMetricSource `json:"externalScaler,omitempty"`
 
-	// What the metric proposes while it cannot be read. Without it the metric proposes
-	// nothing, and nothing lowers the replica count meanwhile.
+	// The proposal of the metric while it cannot be read. Without it the metric proposes nothing, and the replica count is
+	// not lowered in that time.
 	// +optional
 	Fallback *Fallback `json:"fallback,omitempty"`
 
-	// Above this value the metric is active: it keeps the last replica, and brings the first
-	// one back. The default is 0. It may be set beside scaleToZero, where type is Object,
-	// External or Prometheus. It is compared with the metric's total, also where the target
-	// is an average. The scaler of an ExternalScaler metric says itself whether the metric is
-	// active.
+	// The metric is active above this value: it keeps the last replica, and brings the first one back. The default is 0.
+	// It may be set beside scaleToZero, where type is Object, External or Prometheus. It is compared with the metric's
+	// total, also where the target is an average. The scaler of an ExternalScaler metric reports itself whether the metric
+	// is active.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`int(self) >= 0 || size(self) > 0`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
 }
 
-// MetricSourceType is where a metric comes from.
+// MetricSourceType is the source of a metric.
 //
 // +kubebuilder:validation:Enum=Resource;ContainerResource;Pods;Object;External;PodEndpoint;Prometheus;ExternalScaler
 type MetricSourceType string
 
-// Where metrics come from.
+// The sources of metrics.
 const (
 	ResourceMetricSourceType          MetricSourceType = "Resource"
 	ContainerResourceMetricSourceType MetricSourceType = "ContainerResource"
@@ -182,13 +181,12 @@ type MetricIdentifier struct {
 	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
 	Name string `json:"name"`
 
-	// Which series of the metric, by their labels. Without it all of them.
+	// The series of the metric, by their labels. Without it all series count.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
-// MetricTarget is the value that the autoscaler steers a metric to. It has the value that
-// its type names, and no other.
+// MetricTarget is the target value of a metric. It has the value that its type names, and no other.
 //
 // +kubebuilder:validation:XValidation:rule=`self.type != 'Value' || has(self.value)`,message="must be set where type is Value",fieldPath=".value",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Value' || !has(self.value)`,message="may be set only where type is Value",fieldPath=".value",reason="FieldValueForbidden"
@@ -213,26 +211,26 @@ type MetricTarget struct {
 	// +kubebuilder:validation:XValidation:rule=`self != 0 && (int(self) > 0 || size(self) > 0)`,message="must be positive"
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 
-	// The target of the average over the pods, in percent of what they request. It is
-	// required where type is Utilization, and may be set only there.
+	// The target of the average over the pods, in percent of their requests. It is required where type is Utilization, and
+	// may be set only there.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	AverageUtilization *int32 `json:"averageUtilization,omitempty"`
 }
 
-// MetricTargetType is which value of a MetricTarget is the target.
+// MetricTargetType selects the value of a MetricTarget.
 //
 // +kubebuilder:validation:Enum=Utilization;Value;AverageValue
 type MetricTargetType string
 
-// Which value is the target.
+// The types of targets.
 const (
 	UtilizationMetricType  MetricTargetType = "Utilization"
 	ValueMetricType        MetricTargetType = "Value"
 	AverageValueMetricType MetricTargetType = "AverageValue"
 )
 
-// Fallback is what a metric proposes while it cannot be read.
+// Fallback is the proposal of a metric while it cannot be read.
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.replicas) || (has(self.policy) && self.policy == 'CurrentReplicas')`,message="must be set unless policy is CurrentReplicas",fieldPath=".replicas",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`!has(self.replicas) || !has(self.policy) || self.policy != 'CurrentReplicas'`,message="may not be set where policy is CurrentReplicas",fieldPath=".replicas",reason="FieldValueForbidden"
@@ -276,7 +274,7 @@ const (
 	FallbackCurrentReplicasIfLower FallbackPolicy = "CurrentReplicasIfLower"
 )
 
-// Target is the target of the metric, whatever its type; nil where the scaler's own applies.
+// Target returns the target of the metric, whatever its type; nil if the scaler's own applies.
 func (m *MetricSpec) Target() *MetricTarget {
 	switch {
 	case m.Resource != nil:

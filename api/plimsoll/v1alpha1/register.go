@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// SchemeGroupVersion is the group and version of the objects here.
+// SchemeGroupVersion is the group and version of the objects in this package.
 var SchemeGroupVersion = schema.GroupVersion{Group: "plimsoll.dev", Version: "v1alpha1"}
 
 // WorkloadAutoscalers is the plural name, under which the API server serves the objects.
@@ -15,12 +15,12 @@ const WorkloadAutoscalers = "workloadautoscalers"
 // Kind is the kind of the objects.
 const Kind = "WorkloadAutoscaler"
 
-// Resource is the plural name with its group.
+// Resource returns the plural name with its group.
 func Resource(plural string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(plural).GroupResource()
 }
 
-// AddToScheme makes the objects known to a scheme.
+// AddToScheme adds the kinds to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion, &WorkloadAutoscaler{}, &WorkloadAutoscalerList{},
 		&AutoscalerCheckpoint{}, &AutoscalerCheckpointList{})

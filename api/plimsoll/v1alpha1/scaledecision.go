@@ -25,9 +25,8 @@ type ScaleDecision struct {
 	// The replica count that was decided.
 	DesiredReplicas int32 `json:"desiredReplicas"`
 
-	// What desiredReplicas follows from: the recommendation itself (MetricRecommendation,
-	// WithinTolerance), what changed it (Stabilized, PolicyLimited, ReplicaLimit), or why
-	// there was none (InvalidMetrics, RecommendationFailed).
+	// The origin of desiredReplicas: the recommendation itself (MetricRecommendation, WithinTolerance), a constraint
+	// (Stabilized, PolicyLimited, ReplicaLimit), or an error (InvalidMetrics, RecommendationFailed).
 	Reason ScaleDecisionReason `json:"reason"`
 
 	// The result of each metric. Metrics without a first value are left out.
@@ -35,25 +34,25 @@ type ScaleDecision struct {
 	// +listType=atomic
 	Metrics []ScaleDecisionMetric `json:"metrics,omitempty"`
 
-	// What kept the count from the recommendation.
+	// The constraints on the recommendation.
 	// +optional
 	// +listType=atomic
 	Constraints []ScaleDecisionConstraint `json:"constraints,omitempty"`
 }
 
-// ScaleDecisionReason is what the count of a decision follows from.
+// ScaleDecisionReason is the origin of the count of a decision.
 //
 // +kubebuilder:validation:Enum=MetricRecommendation;WithinTolerance;Stabilized;PolicyLimited;ReplicaLimit;InvalidMetrics;RecommendationFailed
 type ScaleDecisionReason string
 
-// ScaleDecisionConstraint is what kept a count from the recommendation.
+// ScaleDecisionConstraint is a constraint on the recommendation.
 //
 // +kubebuilder:validation:Enum=MinReplicas;MaxReplicas;Stabilization;Tolerance;ScalingPolicy;InvalidMetricGuard
 type ScaleDecisionConstraint string
 
-// ScaleDecisionMetric is what became of a metric in a decision.
+// ScaleDecisionMetric is the result of a metric in a decision.
 type ScaleDecisionMetric struct {
-	// The place of the metric in spec.metrics, from 0.
+	// The index of the metric in spec.metrics, from 0.
 	MetricIndex int32 `json:"metricIndex"`
 
 	// The replica count that the metric proposes. It is absent where it could not be
@@ -66,8 +65,8 @@ type ScaleDecisionMetric struct {
 	// +kubebuilder:validation:Enum=Used;Valid;Invalid
 	Status string `json:"status"`
 
-	// Why: Computed, FetchFailed, InvalidMetricValue, NoMatchingPods, or SkippedScaleDown
-	// where it proposes fewer replicas and another metric is Invalid.
+	// The reason: Computed, FetchFailed, InvalidMetricValue, NoMatchingPods, or SkippedScaleDown if it proposes fewer
+	// replicas and another metric is Invalid.
 	// +kubebuilder:validation:Enum=Computed;FetchFailed;InvalidMetricValue;NoMatchingPods;SkippedScaleDown
 	Reason string `json:"reason"`
 }

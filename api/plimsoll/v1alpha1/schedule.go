@@ -62,13 +62,11 @@ type Schedule struct {
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 
-	// The schedule is not in force from this time on. Without it the schedule goes on for
-	// ever.
+	// The schedule is not in force from this time on. Without it the schedule continues forever.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
-	// Whether the schedule is left out: it is neither in force nor ramps. The default is
-	// false.
+	// Whether the schedule is suspended: it is neither in force nor ramps. The default is false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 

@@ -25,41 +25,36 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:validation:Pattern=`^/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*([?]([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$`
 	Path string `json:"path,omitempty"`
 
-	// Whether the pods are asked by http or https. The default is http.
+	// The scheme of requests to the pods: http or https. The default is http.
 	// +optional
 	// +kubebuilder:default=http
 	Scheme Scheme `json:"scheme,omitempty"`
 
-	// The metric, named as the pods expose it, such as http_requests_total. The values of all
-	// series of a pod that the selector matches are added up. Of a histogram or summary, the
-	// names with _count and _sum are metrics.
+	// The metric, named as the pods expose it, such as http_requests_total. The values of all series of a pod that the
+	// selector matches are summed. Each histogram or summary has metrics with the suffixes _count and _sum.
 	// +kubebuilder:validation:XValidation:rule=`self.name.matches('^[a-zA-Z_:][a-zA-Z0-9_:]*$')`,message="must have letters, digits, '_' and ':' only, and not begin with a digit",fieldPath=".name"
 	Metric MetricIdentifier `json:"metric"`
 
-	// Gauge: the value counts as it is. Rate: the metric is a counter, and its increase
-	// per second counts. There is no default: a counter that is read as a gauge grows for
-	// ever.
+	// Gauge: the value itself counts. Rate: the metric is a counter, and its increase per second counts. There is no
+	// default: a counter that is read as a gauge grows forever.
 	ValueType ValueType `json:"valueType"`
 
-	// What a pod that answers without the metric counts as. Fail, the default: as a pod
-	// without a value. Zero: as 0. Many libraries expose a counter with labels only after
-	// its first increase.
+	// How a pod whose page lacks the metric counts. Fail, the default: as a pod without a value. Zero: as 0. Many
+	// libraries expose a counter with labels only after its first increase.
 	// +optional
 	// +kubebuilder:default=Fail
 	NullValues NullValues `json:"nullValues,omitempty"`
 
-	// How long a pod may take to connect and answer, in seconds, from 1 to 30. The default is
-	// 5. Overloaded pods answer late. A pod that takes longer than the interval is asked
-	// again as soon as it has answered.
+	// How long a pod may take to connect and respond, in seconds, from 1 to 30. The default is 5. Overloaded pods respond
+	// late. A pod that takes longer than the interval gets the next request as soon as it has responded.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=30
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// Over how many seconds a pod's values are averaged, from 5 to 300. The default is 15. A
-	// counter whose page changes less often, such as that of an exporter that renews it each
-	// minute, is averaged over the time between its changes.
+	// The window of a pod's average values in seconds, from 5 to 300. The default is 15. A counter whose page changes less
+	// often, such as that of an exporter that renews it each minute, is averaged over the time between its changes.
 	// +optional
 	// +kubebuilder:default=15
 	// +kubebuilder:validation:Minimum=5
@@ -70,16 +65,16 @@ type PodEndpointMetricSource struct {
 	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
-	// A token that the pods ask for.
+	// A token that the pods require.
 	// +optional
 	Authorization *Authorization `json:"authorization,omitempty"`
 
-	// A user and password that the pods ask for.
+	// A user and password that the pods require.
 	// +optional
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 
-	// How the pods' certificates are checked. It may be set only where scheme is https.
-	// Without it the system's certificate authorities are trusted.
+	// The verification of the pods' certificates. It may be set only where scheme is https. Without it the system's
+	// certificate authorities are trusted.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
@@ -95,29 +90,29 @@ const (
 	HTTPSScheme Scheme = "https"
 )
 
-// ValueType is how the values of a metric are read.
+// ValueType is the interpretation of a metric's values.
 //
 // +kubebuilder:validation:Enum=Gauge;Rate
 type ValueType string
 
-// How values are read.
+// The interpretations of values.
 const (
-	// GaugeValueType takes a value as it is.
+	// GaugeValueType takes the value itself.
 	GaugeValueType ValueType = "Gauge"
 	// RateValueType takes the increase of a counter per second.
 	RateValueType ValueType = "Rate"
 )
 
-// NullValues is what an answer without a value counts as.
+// NullValues is the treatment of a response without a value.
 //
 // +kubebuilder:validation:Enum=Fail;Zero
 type NullValues string
 
-// What an answer without a value counts as.
+// The treatments of a response without a value.
 const (
-	// NullValuesFail is no value.
+	// NullValuesFail treats it as an error.
 	NullValuesFail NullValues = "Fail"
-	// NullValuesZero is the value 0.
+	// NullValuesZero treats it as the value 0.
 	NullValuesZero NullValues = "Zero"
 )
 
@@ -139,24 +134,23 @@ type PrometheusMetricSource struct {
 	// +kubebuilder:validation:MaxLength=4096
 	Query string `json:"query"`
 
-	// How often the server is asked, in seconds, from 1 to 300. The default is 5. The same
-	// query of several objects is asked once.
+	// The time between two queries, in seconds, from 1 to 300. The default is 5. Objects with the same query share one
+	// request.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
 
-	// How long the server may take to answer, in seconds, from 1 to 30. The default is 3.
+	// How long the server may take to respond, in seconds, from 1 to 30. The default is 3.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=30
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// What an empty result, NaN and the infinities count as. Fail, the default: the metric
-	// cannot be read then, so that nothing lowers the replica count. Zero: as 0, which is
-	// KEDA's default.
+	// The treatment of an empty result, NaN and the infinities. Fail, the default: the metric cannot be read then, so that
+	// the replica count is not lowered. Zero: as 0, which is KEDA's default.
 	// +optional
 	// +kubebuilder:default=Fail
 	NullValues NullValues `json:"nullValues,omitempty"`
@@ -165,18 +159,17 @@ type PrometheusMetricSource struct {
 	// +optional
 	Tenant *Tenant `json:"tenant,omitempty"`
 
-	// The value of the query parameter namespace, which proxies before Prometheus ask for,
-	// such as those of OpenShift and prom-label-proxy. Without it the parameter is not sent.
+	// The value of the query parameter namespace, which proxies before Prometheus require, such as those of OpenShift and
+	// prom-label-proxy. Without it the parameter is not sent.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	NamespaceParameter string `json:"namespaceParameter,omitempty"`
 
 	// Further query parameters, for servers that have some beside Prometheus' own, such as
-	// dedup=false&max_source_resolution=5m for Thanos. Unless they are named here,
-	// partial_response=false (Thanos) and deny_partial_response=1 (VictoriaMetrics) are sent:
-	// such a server then refuses a query to which it knows only a part of the answer. Named
-	// here with an empty value, they are not sent.
+	// dedup=false&max_source_resolution=5m for Thanos. Unless they are named here, partial_response=false (Thanos) and
+	// deny_partial_response=1 (VictoriaMetrics) are sent: such a server then refuses a query that it can answer only in
+	// part. Named here with an empty value, they are not sent.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*(&[A-Za-z0-9_.-]+([[]])?=[A-Za-z0-9_.~%+:,-]*)*$`
@@ -187,21 +180,21 @@ type PrometheusMetricSource struct {
 	// +kubebuilder:validation:XValidation:rule=`self.type != 'Utilization'`,message="must be Value or AverageValue",fieldPath=".type"
 	Target MetricTarget `json:"target"`
 
-	// A token that the server asks for.
+	// A token that the server requires.
 	// +optional
 	Authorization *Authorization `json:"authorization,omitempty"`
 
-	// A user and password that the server asks for.
+	// A user and password that the server requires.
 	// +optional
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 
-	// How the server's certificate is checked. It may be set only where serverAddress
-	// begins with https. Without it the system's certificate authorities are trusted.
+	// The verification of the server's certificate. It may be set only where serverAddress begins with https. Without it
+	// the system's certificate authorities are trusted.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
 
-// Tenant is the tenant that a query is sent for.
+// Tenant is the tenant of a query.
 type Tenant struct {
 	// The name of the tenant: the value of the header.
 	// +kubebuilder:validation:MinLength=1
@@ -227,8 +220,8 @@ const (
 	ThanosTenantHeader     TenantHeader = "THANOS-TENANT"
 )
 
-// ExternalScalerMetricSource is a metric of a server that has KEDA's gRPC protocol for
-// external scalers. The server also says whether the metric is active.
+// ExternalScalerMetricSource is a metric of a server with KEDA's gRPC protocol for external scalers. The server also
+// reports whether the metric is active.
 type ExternalScalerMetricSource struct {
 	// The scaler, as HOST:PORT. It must be a Service of this object's namespace, or one
 	// that the controller's flag --metric-server permits.
@@ -236,46 +229,44 @@ type ExternalScalerMetricSource struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|[[][0-9a-fA-F:.]+]):[0-9]{1,5}$') && int(self.substring(self.lastIndexOf(':') + 1)) >= 1 && int(self.substring(self.lastIndexOf(':') + 1)) <= 65535`,message="must be a host and a port, such as my-scaler:9090"
 	ScalerAddress string `json:"scalerAddress"`
 
-	// What the scaler gets as scalerMetadata, beside scalerAddress.
+	// The scalerMetadata for the scaler, beside scalerAddress.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule=`self.all(k, size(k) >= 1 && size(k) <= 253 && size(self[k]) <= 4096)`,message="must have keys of 1 to 253 characters, and values of at most 4096"
 	// +kubebuilder:validation:XValidation:rule=`!('scalerAddress' in self)`,message="may not have the key scalerAddress: the scaler gets the field of that name"
 	ScalerMetadata map[string]string `json:"scalerMetadata,omitempty"`
 
-	// Which of the scaler's metrics. It is required if the scaler has several.
+	// The name of one of the scaler's metrics. It is required if the scaler has several.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	MetricName string `json:"metricName,omitempty"`
 
-	// The target: value in total, or averageValue for each pod. Without either of the two
-	// the scaler's own target applies, in total or for each pod, as type says. Without the
-	// whole field it applies for each pod.
+	// The target: value in total, or averageValue for each pod. Without either of the two the scaler's own target applies,
+	// in total or for each pod, by type. Without the whole field it applies for each pod.
 	// +optional
 	Target *ExternalScalerTarget `json:"target,omitempty"`
 
-	// How often the scaler is asked, in seconds, from 1 to 300. The default is 5.
+	// The time between two requests to the scaler, in seconds, from 1 to 300. The default is 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=300
 	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
 
-	// How it becomes known that the metric is active. Poll: the scaler is asked at each
-	// interval. Push, the default: it may also report it in between (StreamIsActive), as
-	// with KEDA's trigger external-push. A scaler that does not implement this is only
-	// asked.
+	// How the scaler reports that the metric is active. Poll: in response to the request at each interval. Push, the
+	// default: also in between (StreamIsActive), as with KEDA's trigger external-push. A scaler that does not implement
+	// this is only polled.
 	// +optional
 	// +kubebuilder:default=Push
 	Delivery Delivery `json:"delivery,omitempty"`
 
-	// Its presence means TLS, also if it is empty: the system's certificate authorities
-	// are trusted then. Without it the connection is not encrypted.
+	// The presence of this field enables TLS, also if it is empty: then the system's certificate authorities are trusted.
+	// Without it the connection is not encrypted.
 	// +optional
 	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
 }
 
-// ExternalScalerTarget is the value that the autoscaler steers a scaler's metric to.
+// ExternalScalerTarget is the target value of a scaler's metric.
 //
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Value' || !has(self.value)`,message="may be set only where type is Value",fieldPath=".value",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'AverageValue' || !has(self.averageValue)`,message="may be set only where type is AverageValue",fieldPath=".averageValue",reason="FieldValueForbidden"
@@ -295,20 +286,20 @@ type ExternalScalerTarget struct {
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 }
 
-// HasValue reports whether the scaler's own target does not apply.
+// HasValue reports whether the target has a value, so that the scaler's own does not apply.
 func (t *ExternalScalerTarget) HasValue() bool {
 	return t != nil && (t.Value != nil || t.AverageValue != nil)
 }
 
-// Delivery is how it becomes known that a scaler's metric is active.
+// Delivery is the way in which a scaler reports that its metric is active.
 //
 // +kubebuilder:validation:Enum=Poll;Push
 type Delivery string
 
-// How it becomes known.
+// The ways of reporting activity.
 const (
-	// PollDelivery asks the scaler.
+	// PollDelivery polls the scaler.
 	PollDelivery Delivery = "Poll"
-	// PushDelivery asks it, and lets it report between two questions.
+	// PushDelivery polls it, and accepts reports between two polls.
 	PushDelivery Delivery = "Push"
 )

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WorkloadAutoscalerStatus is what was last observed and decided.
+// WorkloadAutoscalerStatus is the last observation and decision.
 type WorkloadAutoscalerStatus struct {
 	// The generation of the object at the last decision. It is -1 until the first decision, so
 	// that clients that wait for the object do not consider it decided.
@@ -33,8 +33,7 @@ type WorkloadAutoscalerStatus struct {
 	// +optional
 	EffectiveMaxReplicas *int32 `json:"effectiveMaxReplicas,omitempty"`
 
-	// The status in a few words, for people. kubectl get shows it. Programs read the other
-	// fields.
+	// The status in a few words, for people. kubectl get shows it. Programs should read the other fields.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
 
@@ -45,13 +44,12 @@ type WorkloadAutoscalerStatus struct {
 	// +listMapKey=name
 	Metrics []MetricStatus `json:"metrics,omitempty"`
 
-	// What other than a metric proposed a replica count to the last decision.
+	// The proposals of other sources than metrics in the last decision.
 	// +optional
 	// +listType=atomic
 	Proposals []Proposal `json:"proposals,omitempty"`
 
-	// The limit that kept the replica count from the largest proposal. It is absent if there
-	// was none.
+	// The limit that kept the replica count from the largest proposal. It is absent if there was none.
 	// +optional
 	Limit *Limit `json:"limit,omitempty"`
 
@@ -60,11 +58,11 @@ type WorkloadAutoscalerStatus struct {
 	// +optional
 	LastScaleDecision *ScaleDecision `json:"lastScaleDecision,omitempty"`
 
-	// What changes next if the metrics stay as they are. It is absent where nothing does.
+	// The next change if the metrics stay the same. It is absent if there is none.
 	// +optional
 	Next *Next `json:"next,omitempty"`
 
-	// The forecast, and what it has been worth. It is absent where its mode is Off.
+	// The forecast, and its value on the last days. It is absent where its mode is Off.
 	// +optional
 	Forecast *ForecastStatus `json:"forecast,omitempty"`
 
@@ -74,10 +72,9 @@ type WorkloadAutoscalerStatus struct {
 	// +listMapKey=name
 	ActiveSchedules []ActiveSchedule `json:"activeSchedules,omitempty"`
 
-	// What holds for the autoscaler. Ready is True while it does what its mode says, also
-	// in Preview and Paused. Stalled is there, and True, while only an edit of the object
-	// helps. AbleToScale, ScalingActive, ScalingLimited and ScaledToZero mean what they
-	// mean on a HorizontalPodAutoscaler.
+	// The conditions of the autoscaler. Ready is True while it works as its mode demands, also in Preview and Paused.
+	// Stalled is present, and True, while only an edit of the object helps. AbleToScale, ScalingActive, ScalingLimited and
+	// ScaledToZero mean the same as on a HorizontalPodAutoscaler.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -88,7 +85,7 @@ type WorkloadAutoscalerStatus struct {
 
 // Summary is a status in a few words.
 type Summary struct {
-	// What the replica count follows from, or why the autoscaler does not act.
+	// The origin of the replica count, or the reason why the autoscaler does not act.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
@@ -97,9 +94,9 @@ type Summary struct {
 	Metrics string `json:"metrics,omitempty"`
 }
 
-// MetricStatus is the last value of a metric, and what follows from it.
+// MetricStatus is the last value of a metric, with its proposal.
 type MetricStatus struct {
-	// The name of the metric, as spec.metrics has it.
+	// The name of the metric, as in spec.metrics.
 	Name string `json:"name"`
 
 	// The type of the metric, as in spec.metrics.
@@ -113,8 +110,7 @@ type MetricStatus struct {
 	// +optional
 	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
 
-	// The average use of the pods in percent of what they request, where the target is a
-	// utilization.
+	// The average use of the pods in percent of their requests, where the target is a utilization.
 	// +optional
 	AverageUtilization *int32 `json:"averageUtilization,omitempty"`
 
@@ -122,7 +118,7 @@ type MetricStatus struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// How many pods the value is of. It is absent where the metric is not of pods.
+	// The pods of the value. It is absent where the metric is not of pods.
 	// +optional
 	Samples *MetricSamples `json:"samples,omitempty"`
 
@@ -131,12 +127,12 @@ type MetricStatus struct {
 	// +optional
 	SampleTime *metav1.Time `json:"sampleTime,omitempty"`
 
-	// Why there is no value. It is absent where there is one, and where the first is awaited.
+	// The reason why there is no value. It is absent where there is one, and where the first is awaited.
 	// +optional
 	Failure *MetricFailure `json:"failure,omitempty"`
 }
 
-// MetricSamples are how the pods count for a metric.
+// MetricSamples counts the pods of a metric by their samples.
 type MetricSamples struct {
 	// The pods whose samples the value is the average of.
 	Counted int32 `json:"counted"`
@@ -149,14 +145,14 @@ type MetricSamples struct {
 	// +optional
 	NotReady int32 `json:"notReady,omitempty"`
 
-	// The pods that were not asked, because a sample of the pods is enough.
+	// The pods that were not scraped, because a sample of the pods is enough.
 	// +optional
 	NotAsked int32 `json:"notAsked,omitempty"`
 }
 
-// MetricFailure is why a metric has no value.
+// MetricFailure is the reason why a metric has no value.
 type MetricFailure struct {
-	// The reason in one word, as the condition ScalingActive has it: FailedGetResourceMetric.
+	// The reason in one word, as in the condition ScalingActive: FailedGetResourceMetric.
 	Reason string `json:"reason"`
 
 	// The error.
@@ -166,7 +162,7 @@ type MetricFailure struct {
 
 // Proposal is the replica count that a source other than a metric proposes.
 type Proposal struct {
-	// What proposes: Surge, Schedule, Fallback or Forecast.
+	// The source of the proposal: Surge, Schedule, Fallback or Forecast.
 	Source ProposalSource `json:"source"`
 
 	// The name of the metric or schedule.
@@ -177,12 +173,12 @@ type Proposal struct {
 	Replicas int32 `json:"replicas"`
 }
 
-// ProposalSource is what proposes a replica count.
+// ProposalSource is the source of a proposed replica count.
 //
 // +kubebuilder:validation:Enum=Surge;Schedule;Fallback;Forecast
 type ProposalSource string
 
-// What proposes a replica count.
+// The sources of proposed replica counts.
 const (
 	// ProposalSourceSurge is the surge window over a metric: the last few seconds.
 	ProposalSourceSurge ProposalSource = "Surge"
@@ -204,12 +200,12 @@ type Limit struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Next is what changes next.
+// Next is the next change.
 type Next struct {
 	// When it changes.
 	Time metav1.Time `json:"time"`
 
-	// What changes, in one word, such as ScheduleStart.
+	// The change in one word, such as ScheduleStart.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
@@ -217,7 +213,7 @@ type Next struct {
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// What changes, in a sentence.
+	// The change in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

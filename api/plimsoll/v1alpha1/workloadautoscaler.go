@@ -4,9 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WorkloadAutoscaler sets the replica count of one workload. Its spec has the fields of a
-// HorizontalPodAutoscaler's under the same names; each metric has a name in addition.
-// Beyond that it has schedules, fallbacks, a pause, a preview, and scaling to zero.
+// WorkloadAutoscaler sets the replica count of one workload. Its spec has the fields of a HorizontalPodAutoscaler's
+// under the same names; each metric has a name in addition. Beyond that it has schedules, fallbacks, a pause, a
+// preview, and scaling to zero.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -30,13 +30,12 @@ type WorkloadAutoscaler struct {
 	// The workload, its metrics, and the limits of its replica count.
 	Spec WorkloadAutoscalerSpec `json:"spec"`
 
-	// What was last observed and decided.
+	// The last observation and decision.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status WorkloadAutoscalerStatus `json:"status,omitempty"`
 
-	// Unreadable is why a reader could not decode the spec, which is then empty. It is
-	// never stored.
+	// Unreadable is the reason why a reader could not decode the spec, which is then empty. It is never stored.
 	Unreadable string `json:"-"`
 }
 
@@ -95,24 +94,22 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	Metrics []MetricSpec `json:"metrics,omitempty"`
 
-	// How fast the replica count may rise and fall. Without it the count at most doubles in a
-	// sync period, or rises to 4. It falls to the highest count that was proposed in the last
-	// 300 seconds, or in the time that the controller's flag
-	// --horizontal-pod-autoscaler-downscale-stabilization says.
+	// The limits on how fast the replica count rises and falls. Without it the count at most doubles in a sync period, or
+	// rises to 4. It falls to the highest count that was proposed in the last 300 seconds, or in the time of the
+	// controller's flag --horizontal-pod-autoscaler-downscale-stabilization.
 	// +optional
 	Behavior *Behavior `json:"behavior,omitempty"`
 
-	// How often the replica count is decided at least, in seconds, from 3 to 3600. New
-	// samples and changed objects lead to decisions in between. Without it the
-	// controller's flag --horizontal-pod-autoscaler-sync-period applies, by default 15.
+	// The longest time between two decisions, in seconds, from 3 to 3600. New samples and changed objects lead to
+	// decisions in between. Without it the controller's flag --horizontal-pod-autoscaler-sync-period applies, by default
+	// 15.
 	// +optional
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=3600
 	SyncPeriodSeconds *int32 `json:"syncPeriodSeconds,omitempty"`
 
-	// Which pods count as the target's. LabelSelector, the default: all that the selector
-	// of its scale selects, as with a HorizontalPodAutoscaler. OwnerReference: of those,
-	// only the pods that the target or one of its ReplicaSets owns.
+	// The pods that count as the target's. LabelSelector, the default: all that the selector of its scale selects, as with
+	// a HorizontalPodAutoscaler. OwnerReference: of those, only the pods that the target or one of its ReplicaSets owns.
 	// +optional
 	// +kubebuilder:default=LabelSelector
 	SelectionStrategy SelectionStrategy `json:"selectionStrategy,omitempty"`
@@ -124,8 +121,7 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:default=Active
 	Mode Mode `json:"mode,omitempty"`
 
-	// The replica count while mode is Paused. It may be set only then. Without it the count
-	// stays as it is.
+	// The replica count while mode is Paused. It may be set only then. Without it the count stays the same.
 	// +optional
 	Paused *Paused `json:"paused,omitempty"`
 
@@ -151,23 +147,22 @@ type WorkloadAutoscalerSpec struct {
 	Forecast *Forecast `json:"forecast,omitempty"`
 }
 
-// MostReplicas is the largest maxReplicas that the definition permits.
+// MostReplicas is the maximum of maxReplicas in the definition.
 const MostReplicas = 1_000_000
 
-// Paused is what is set while the mode is Paused.
+// Paused has the replica count while the mode is Paused.
 type Paused struct {
 	// The replica count, at most maxReplicas. It may be below minReplicas, and 0.
 	// +kubebuilder:validation:Minimum=0
 	Replicas int32 `json:"replicas"`
 }
 
-// ScaleToZero is when the last replica is removed. The first one comes back as soon as a
-// metric is active or a schedule with minReplicas is in force.
+// ScaleToZero configures removing the last replica. The first one comes back as soon as a metric is active or a
+// schedule with minReplicas is in force.
 type ScaleToZero struct {
-	// The last replica is removed after so many seconds in which no metric was active and no
-	// schedule with minReplicas was in force. The default is 300. A metric is active while
-	// its value is above its activationValue; an ExternalScaler metric, while its scaler says
-	// so. Resource, ContainerResource, Pods and PodEndpoint metrics are never active.
+	// The last replica is removed after this many seconds in which no metric was active and no schedule with minReplicas
+	// was in force. The default is 300. A metric is active while its value is above its activationValue; an ExternalScaler
+	// metric, while its scaler reports so. Resource, ContainerResource, Pods and PodEndpoint metrics are never active.
 	// +optional
 	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=0
@@ -203,7 +198,7 @@ type CrossVersionObjectReference struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 }
 
-// SelectionStrategy is which pods count as the target's.
+// SelectionStrategy selects the pods that count as the target's.
 //
 // +kubebuilder:validation:Enum=LabelSelector;OwnerReference
 type SelectionStrategy string
@@ -217,7 +212,7 @@ const (
 	SelectionStrategyOwnerReference SelectionStrategy = "OwnerReference"
 )
 
-// Mode is how a decision is carried out.
+// Mode is the treatment of decisions.
 //
 // +kubebuilder:validation:Enum=Active;Preview;Paused
 type Mode string

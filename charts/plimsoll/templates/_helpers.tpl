@@ -137,3 +137,27 @@ seccompProfile:
 - {{ . | quote }}
 {{- end }}
 {{- end }}
+
+{{/* Whether the release has installed the definitions of VerticalPodAutoscalers before: its Deployment remembers that. */}}
+{{- define "plimsoll.hasInstalledVPADefinitions" -}}
+{{- $live := lookup "apps/v1" "Deployment" .Release.Namespace "plimsoll-controller" -}}
+{{- if eq (dig "metadata" "annotations" "plimsoll.dev/vpa-definitions" "" $live) "installed" -}}
+true
+{{- end -}}
+{{- end }}
+
+{{/* Whether it installs them. Helm fails on what something else has installed: upstream's stay as they are. */}}
+{{- define "plimsoll.installsVPADefinitions" -}}
+{{- $isOther := false -}}
+{{- range list "verticalpodautoscalers" "verticalpodautoscalercheckpoints" -}}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.autoscaling.k8s.io" .) -}}
+{{- if ne (dig "metadata" "labels" "app.kubernetes.io/part-of" "" .) "plimsoll" -}}
+{{- $isOther = true -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $isWanted := and .Values.crds.install .Values.vertical.enabled .Values.crds.verticalPodAutoscalers -}}
+{{- if and $isWanted (or (not $isOther) (include "plimsoll.hasInstalledVPADefinitions" .)) -}}
+true
+{{- end -}}
+{{- end }}

@@ -51,6 +51,8 @@ type Place struct {
 	Document int
 	// Line is the first of the document.
 	Line int
+	// IsWholeFile says that the document is the only one of a file that has a path.
+	IsWholeFile bool
 	// source is the document's text; nil where it is not known.
 	source *source
 }

@@ -3,18 +3,19 @@ package recurring
 import (
 	"math"
 	"time"
+
+	forecastplayback "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
 )
 
 // The autoscaler that is played back. Its window and its tolerance are the defaults of an HPA; it has the load of some
 // seconds ago, as scrapes and averages are that old.
 const (
-	step            = 10 * time.Second
-	stepsPerMinute  = int(time.Minute / step)
-	askedAfter      = 2
-	stabilization   = int(5 * time.Minute / step)
-	tolerance       = 0.1
-	minutesPerStep  = 1 / float64(stepsPerMinute)
-	roundingOfLoads = 1e-9
+	step           = 10 * time.Second
+	stepsPerMinute = int(time.Minute / step)
+	askedAfter     = 2
+	stabilization  = int(5 * time.Minute / step)
+	tolerance      = 0.1
+	minutesPerStep = 1 / float64(stepsPerMinute)
 )
 
 // playback is the history with an autoscaler that follows the load.
@@ -41,10 +42,11 @@ func newPlayback(h *History, c *Config) *playback {
 }
 
 func (p *playback) follow(c *Config) {
-	count := max(1, c.MinReplicas)
+	in := forecastplayback.Minute{Tolerance: tolerance, MinReplicas: max(1, c.MinReplicas), MaxReplicas: c.MaxReplicas}
+	count := in.MinReplicas
 	for _, pods := range p.history.Pods {
 		if !math.IsNaN(pods) {
-			count = wanted(pods, count, c)
+			count = in.Wanted(pods, count)
 			break
 		}
 	}
@@ -57,19 +59,11 @@ func (p *playback) follow(c *Config) {
 		}
 		want := count
 		if pods := p.load(i - askedAfter); !math.IsNaN(pods) {
-			want = wanted(pods, count, c)
+			want = in.Wanted(pods, count)
 		}
 		count = max(want, min(count, highest.add(i, want)))
 		p.counts[i] = max(count, floor)
 	}
-}
-
-// wanted is the count that a load asks for: the same within the tolerance.
-func wanted(pods float64, count int32, c *Config) int32 {
-	if math.Abs(pods/float64(max(1, count))-1) <= tolerance {
-		return min(max(count, 1, c.MinReplicas), c.MaxReplicas)
-	}
-	return int32(min(max(math.Ceil(pods-roundingOfLoads), 1, float64(c.MinReplicas)), float64(c.MaxReplicas)))
 }
 
 // load is that of a step; NaN outside of the history.

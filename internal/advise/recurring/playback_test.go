@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	forecastplayback "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast/playback"
 )
 
 // TestFollows: the load of 4 pods becomes 10 in minute 10 and 4 again in minute 20.
@@ -53,9 +55,9 @@ func TestFollows(t *testing.T) {
 
 // TestTolerance: within 10 % of the target nothing changes.
 func TestTolerance(t *testing.T) {
-	c := config()
+	m := forecastplayback.Minute{Tolerance: tolerance, MinReplicas: 2, MaxReplicas: 40}
 	for pods, want := range map[float64]int32{10: 10, 10.9: 10, 11.1: 12, 9.1: 10, 8.9: 9, 100: 40, 0: 2} {
-		if got := wanted(pods, 10, &c); got != want {
+		if got := m.Wanted(pods, 10); got != want {
 			t.Errorf("10 pods at a load of %v become %d, want %d", pods, got, want)
 		}
 	}

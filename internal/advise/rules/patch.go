@@ -31,22 +31,37 @@ type Patch struct {
 	isImpossible bool
 }
 
-// Command is what to give the patch to.
+// Command applies the patch when it is pasted into a shell; empty for a manifest that no command can name.
 func (p *Patch) Command() string {
 	if p.Create != nil {
-		return output.CommandToCluster("kubectl create -f FILE", p.ClusterFlags)
+		command := output.CommandToCluster("kubectl create -f -", p.ClusterFlags)
+		return command + " <<'EOF'\n" + p.YAML() + "EOF"
 	}
+	operations := " --type=json -p " + output.ShellQuote(p.json())
 	if p.IsLocal {
-		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
+		if p.Object.Place.File == "" || !p.Object.Place.IsWholeFile {
+			return ""
+		}
+		return "kubectl patch --local -o yaml -f " + output.ShellQuote(p.Object.Place.File) + operations
 	}
 	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + output.ShellQuote(p.Object.Name)
 	if namespace := p.Object.NamedNamespace(); namespace != "" {
 		command += " -n " + output.ShellQuote(namespace)
 	}
-	return output.CommandToCluster(command+" --type=json --patch-file FILE", p.ClusterFlags)
+	return output.CommandToCluster(command+operations, p.ClusterFlags)
 }
 
-// YAML is the patch as it goes into that file.
+// json are the operations in one line.
+func (p *Patch) json() string {
+	var text strings.Builder
+	if err := output.JSONLine(&text, p.Operations); err != nil {
+		// Operations are made of what JSON has.
+		panic(err)
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// YAML is the patch as it goes into a file.
 func (p *Patch) YAML() string {
 	var content any = p.Operations
 	if p.Create != nil {

@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,6 +59,57 @@ spec:
 		}
 		if commands == 0 || created == 0 {
 			t.Errorf("%s: %d patches, %d objects to create", metadata, commands, created)
+		}
+	}
+}
+
+// TestCommandsCanBePasted: a shell gives kubectl the operations of each patch, or the object to create, with no name left
+// to replace.
+func TestCommandsCanBePasted(t *testing.T) {
+	bin := t.TempDir()
+	const kubectl = "#!/bin/sh\nprintf '%s\\n' \"$@\"\ncat\n"
+	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	patches, created, local := 0, 0, 0
+	for _, rule := range All() {
+		bad := load(t, filepath.Join("testdata", "rules", rule.Name, "bad.yaml"))
+		for _, f := range Run(bad, []*Rule{rule}).Findings {
+			if f.Patch == nil {
+				continue
+			}
+			command, want := f.Patch.Command(), f.Patch.json()
+			switch {
+			case f.Patch.Create != nil:
+				created, want = created+1, f.Patch.YAML()
+			case f.Patch.IsLocal && command == "":
+				local++
+				continue
+			default:
+				patches++
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "-c", command)
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+			got, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(got), want) || strings.Contains(command, "FILE") {
+				t.Errorf("%s: %v: kubectl gets\n%s\nof\n%s", rule.Name, err, got, command)
+			}
+		}
+	}
+	if patches == 0 || created == 0 || local == 0 {
+		t.Errorf("%d patches, %d objects to create, %d manifests that no command can name", patches, created, local)
+	}
+}
+
+// TestLocalPatch: a manifest that is a file of its own is named.
+func TestLocalPatch(t *testing.T) {
+	for place, want := range map[objects.Place]string{
+		{File: "a b.yaml", IsWholeFile: true}: "kubectl patch --local -o yaml -f 'a b.yaml' --type=json -p '[]'",
+		{File: "many.yaml"}:                   "",
+	} {
+		p := Patch{Object: &objects.Object{Place: place}, Operations: []Operation{}, IsLocal: true}
+		if got := p.Command(); got != want {
+			t.Errorf("%+v: %q, want %q", place, got, want)
 		}
 	}
 }

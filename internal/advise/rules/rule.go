@@ -98,8 +98,8 @@ type Unexamined struct {
 func All() []*Rule {
 	var all []*Rule
 	for _, theme := range [][]*Rule{
-		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(),
-		budgetRules(), probeRules(),
+		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), valueRules(),
+		behaviorRules(), budgetRules(), probeRules(),
 		verticalRules(), allowedRules(), evictionRules(), sizeRules(), usageRules(), loadRules(),
 	} {
 		all = append(all, theme...)

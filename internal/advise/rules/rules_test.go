@@ -95,9 +95,10 @@ func words(findings []Finding) string {
 		if f.Patch == nil {
 			continue
 		}
-		fmt.Fprintf(&text, "  %s\n", f.Patch.Command())
-		for _, line := range strings.Split(strings.TrimSpace(f.Patch.YAML()), "\n") {
-			fmt.Fprintf(&text, "    %s\n", line)
+		if command := f.Patch.Command(); f.Patch.Create != nil || command == "" {
+			fmt.Fprintf(&text, "    %s\n", strings.ReplaceAll(strings.TrimSpace(f.Patch.YAML()), "\n", "\n    "))
+		} else {
+			fmt.Fprintf(&text, "  %s\n", command)
 		}
 	}
 	return text.String()

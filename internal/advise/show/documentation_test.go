@@ -30,8 +30,8 @@ that autoscaling guides warn about, in manifests before they are applied or in a
   The exit status is 1 if a finding has at least the level of ` + "`--fail-on`" + ` (error by default; or never).
 - **Choosing rules.** ` + "`--rules=NAME,…`" + ` runs these rules alone, ` + "`--rules=-NAME,…`" + ` all but these. The annotation
   ` + "`plimsoll.dev/ignore: NAME,NAME`" + ` on the object that a finding names suppresses it; the report counts them.
-- **Patches** are JSON patches for ` + "`kubectl patch --type=json --patch-file`" + `. Each fixes its finding alone: apply one, then
-  check again. Where only the owner can know the fix, the finding says what to do instead.
+- **Patches** are commands to paste: JSON patches (` + "`kubectl patch --type=json`" + `), or an object to create. Each fixes its finding
+  alone: apply one, then check again. Where only the owner can know the fix, the finding says what to do instead.
 - **Files.** Objects that are not in the files may exist elsewhere, so nothing is reported as missing for that alone. What
   cannot be read is a finding with its field and line, and the rest is checked.
 - **Kinds.** Targets are Deployments, StatefulSets, ReplicaSets, DaemonSets, Jobs, CronJobs, Argo's Rollouts, and any other

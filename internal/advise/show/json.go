@@ -23,6 +23,8 @@ type Finding struct {
 	Level  string `json:"level"`
 	Object Object `json:"object"`
 	Field  string `json:"field"`
+	// Line is the field's in the object's file.
+	Line   int    `json:"line,omitempty"`
 	Why    string `json:"why"`
 	Remedy string `json:"remedy,omitempty"`
 	Source string `json:"source"`
@@ -68,7 +70,8 @@ func JSON(w io.Writer, report *rules.Report) error {
 	for _, f := range report.Findings {
 		out.Findings = append(out.Findings, Finding{
 			Rule: f.Rule.Name, Level: f.Rule.Level.String(), Object: objectOf(f.Object), Field: f.Field.String(),
-			Why: f.Why, Remedy: f.Remedy, Source: f.Rule.Source, Snippet: f.Snippet, Patch: patchOf(f.Patch),
+			Line: f.Object.Place.LineOf(f.Field),
+			Why:  f.Why, Remedy: f.Remedy, Source: f.Rule.Source, Snippet: f.Snippet, Patch: patchOf(f.Patch),
 		})
 	}
 	for _, s := range report.Skipped {

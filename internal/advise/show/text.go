@@ -9,34 +9,47 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Text writes the findings object by object, with the patches.
-func Text(w io.Writer, report *rules.Report) error {
+// indent is where texts of a finding stand.
+const indent = 11
+
+// Text writes the findings object by object, with the patches, in lines of that width.
+func Text(w io.Writer, report *rules.Report, width int) error {
 	var out strings.Builder
 	var last string
 	for _, f := range report.Findings {
-		if key := f.Object.Key() + where(f.Object.Place); key != last {
+		if key := f.Object.Key() + place(f.Object.Place, nil); key != last {
 			if last != "" {
 				out.WriteByte('\n')
 			}
-			fmt.Fprintf(&out, "%s%s\n", title(f.Object), where(f.Object.Place))
+			fmt.Fprintf(&out, "%s\n", title(f.Object))
 			last = key
 		}
-		writeFinding(&out, &f)
+		writeFinding(&out, &f, width)
 	}
 	if last != "" {
 		out.WriteByte('\n')
 	}
 	out.WriteString(Summary(report))
 	for _, u := range unexamined(report) {
-		fmt.Fprintf(&out, "Not examined, as %s: %s.\n", u.why, strings.Join(u.names, ", "))
+		writeWrapped(&out, fmt.Sprintf("Not examined, as %s: %s.", u.why, strings.Join(u.names, ", ")), width, 0)
 	}
 	for _, s := range skips(report) {
-		fmt.Fprintf(&out, "Not looked for, as %s: %s.\n", s.why, strings.Join(s.names, ", "))
+		writeWrapped(&out, fmt.Sprintf("Not looked for, as %s: %s.", s.why, strings.Join(s.names, ", ")), width, 0)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// writeWrapped writes a text with so many blanks before it; further lines have two more where there are none.
+func writeWrapped(out *strings.Builder, text string, width, indent int) {
+	further := indent
+	if indent == 0 {
+		further = 2
+	}
+	fmt.Fprintf(out, "%*s%s\n", indent, "", output.Wrap(text, width, indent, further))
 }
 
 func title(o *objects.Object) string {
@@ -46,25 +59,36 @@ func title(o *objects.Object) string {
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
-func where(p objects.Place) string {
+// place is the line in a file where a field stands; empty on a cluster.
+func place(p objects.Place, field objects.Field) string {
 	if p.File == "" {
 		return ""
 	}
-	return fmt.Sprintf("  (%s:%d)", p.File, p.Line)
+	return fmt.Sprintf("%s:%d", p.File, p.LineOf(field))
 }
 
-func writeFinding(out *strings.Builder, f *rules.Finding) {
-	fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("  %-8s %-32s %s", f.Rule.Level, f.Rule.Name, f.Field), " "))
-	fmt.Fprintf(out, "           %s\n", f.Why)
+func writeFinding(out *strings.Builder, f *rules.Finding, width int) {
+	line := fmt.Sprintf("  %-8s %-32s %s", f.Rule.Level, f.Rule.Name, f.Field)
+	if at := place(f.Object.Place, f.Field); at != "" {
+		line += "  (" + at + ")"
+	}
+	fmt.Fprintln(out, output.Wrap(strings.TrimRight(line, " "), width, 0, indent))
+	writeWrapped(out, f.Why, width, indent)
 	if f.Remedy != "" {
-		fmt.Fprintf(out, "           %s\n", f.Remedy)
+		writeWrapped(out, f.Remedy, width, indent)
 	}
 	writeYAML(out, f.Snippet)
 	if f.Patch == nil {
 		return
 	}
-	fmt.Fprintf(out, "           %s\n", f.Patch.Command())
-	writeYAML(out, f.Patch.YAML())
+	switch command := f.Patch.Command(); {
+	case command == "":
+		writeYAML(out, f.Patch.YAML())
+	case f.Patch.Create != nil:
+		fmt.Fprintln(out, command) // a shell finds the end of the object where no blank precedes it
+	default:
+		fmt.Fprintf(out, "%*s%s\n", indent, "", output.WrapCommand(command, width, indent))
+	}
 }
 
 func writeYAML(out *strings.Builder, text string) {
@@ -72,7 +96,7 @@ func writeYAML(out *strings.Builder, text string) {
 		return
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		fmt.Fprintf(out, "             %s\n", line)
+		fmt.Fprintf(out, "%*s%s\n", indent+2, "", line)
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package clientauth makes, from Secrets, what a client shows to a server of metrics and how it
-// checks the server: TLS configurations, and values of the header Authorization.
+// Package clientauth makes from Secrets the credentials that a client shows to a server of metrics, and the
+// configuration with which it verifies the server: TLS configurations, and values of the Authorization header.
 //
-// Errors name the field of the object and the Secret, and have nothing of its data.
+// Errors name the field of the object and the Secret, and contain none of its data.
 package clientauth
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Pods is the host of a Peer that is the pods of PodEndpoint metrics.
+// Pods is the host of a Peer that stands for the pods of PodEndpoint metrics.
 const Pods = "pods"
 
-// maxAge is how long material is used without asking Lookup again.
+// maxAge is how long material is used without another call of Lookup.
 const maxAge = time.Second
 
 // Peer gets the value of a Secret.
 type Peer struct {
 	// Host is HOST:PORT as the object has it, or Pods.
 	Host string
-	// IsVerified reports that the peer must prove its identity before it gets the value, by the system's
-	// authorities or by one in the same Secret.
+	// IsVerified is true if the peer must prove its identity before it gets the value, by the system's authorities or by
+	// one in the same Secret.
 	IsVerified bool
 }
 
@@ -45,7 +45,7 @@ type Target struct {
 	Credentials sources.Credentials
 }
 
-// peer is the target as one that gets values of the Secret.
+// peer returns the target as a recipient of the Secret's values.
 func (t *Target) peer(secret string) Peer {
 	name := ""
 	if t.Host != Pods {
@@ -54,7 +54,7 @@ func (t *Target) peer(secret string) Peer {
 	return Peer{Host: t.Host, IsVerified: t.IsTLS && t.TLS.IsProof(secret, name)}
 }
 
-// serverName is the name that the certificate must have; empty if that of the connection.
+// serverName is the name that the certificate must have; empty for that of the connection.
 func (t *Target) serverName() string {
 	if t.TLS.ServerName != "" || t.Host == Pods {
 		return t.TLS.ServerName
@@ -71,32 +71,31 @@ func hostname(address string) string {
 	return host
 }
 
-// Material is what connections to the target need. It must not be changed.
+// Material has the credentials for connections to the target. It must not be changed.
 type Material struct {
-	// TLS is nil without TLS. The pointer stays the same as long as the contents do. Its ServerName is
-	// empty if the target is pods and the object has no serverName: then each connection has its own.
+	// TLS is nil without TLS. The pointer stays the same as long as the contents do. Its ServerName is empty if the target
+	// is pods and the object has no serverName: then each connection has its own.
 	TLS *tls.Config
-	// Authorization is the value of the header; empty if there is none.
+	// Authorization is the value of the header; empty without one.
 	Authorization string
 }
 
-// Client makes the material of one target, and makes it again when a Secret changes. It may be used
-// by many goroutines. Make one for each object or server, not for each connection: the first use
-// reads certificates.
+// Client makes the material of one target, and makes it again when a Secret changes. It is safe for concurrent use.
+// Make one for each object or server, not for each connection: the first use parses certificates.
 type Client struct {
 	lookup Lookup
 	target Target
 	// turn serializes rebuilding.
 	turn   chan struct{}
 	latest atomic.Pointer[made]
-	// isBegun and isMade are of the first material, if Latest makes it. isMade is closed then.
+	// isBegun and isMade concern the first material, if Latest makes it. isMade is closed then.
 	isBegun atomic.Bool
 	isMade  chan struct{}
-	// ready is that of Notify; nil for none.
+	// ready is the function of Notify; nil for none.
 	ready func()
 }
 
-// made is what was made of the Secrets at a time.
+// made is the material from the Secrets as of a time.
 type made struct {
 	material Material
 	err      error
@@ -104,12 +103,12 @@ type made struct {
 	pem      parts
 }
 
-// New reads nothing yet.
+// New makes a Client. It reads nothing yet.
 func New(lookup Lookup, target Target) *Client {
 	return &Client{lookup: lookup, target: target, turn: make(chan struct{}, 1), isMade: make(chan struct{})}
 }
 
-// Get is the material as of at most a second ago.
+// Get returns the material as of at most a second ago.
 func (c *Client) Get(ctx context.Context) (Material, error) {
 	m := c.latest.Load()
 	if m.isFresh() {
@@ -144,8 +143,7 @@ func (c *Client) Get(ctx context.Context) (Material, error) {
 
 func (m *made) isFresh() bool { return m != nil && time.Since(m.at) < maxAge }
 
-// build builds the material. Where the parts of the TLS configuration are those of the last one,
-// it is kept.
+// build builds the material. If the parts of the TLS configuration have not changed, it keeps the last one.
 func (c *Client) build(ctx context.Context, last *made) *made {
 	next := &made{at: time.Now()}
 	next.material, next.pem, next.err = c.read(ctx, last)

@@ -38,7 +38,7 @@ func pair(t *testing.T) (certificate, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}))
 }
 
-// secret has the values of a Secret's keys, and counts who asks for them.
+// secret has the values of a Secret's keys, and counts the reads.
 type secret struct {
 	values map[string]string
 	asked  int
@@ -65,7 +65,7 @@ func (s *secret) lookup(ctx context.Context, namespace string, key sources.Secre
 
 func of(key string) sources.SecretKey { return sources.SecretKey{Name: "mimir", Key: key} }
 
-// TestLargeValues: a value is sent with every request, or kept for every server, so that none may be of any size.
+// TestLargeValues: values are bounded, because they are sent with every request, or kept for every server.
 func TestLargeValues(t *testing.T) {
 	s := &secret{values: map[string]string{
 		"token": strings.Repeat("a", maxText), "large": strings.Repeat("a", maxText+1), "pem": strings.Repeat("a", maxPEM+1),
@@ -175,7 +175,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestVerified: a peer is verified only if the author of the object had no part in it, nor who may create another Secret.
+// TestVerified: a peer counts as verified only if neither the author of the object nor the author of another Secret can
+// influence the verification.
 func TestVerified(t *testing.T) {
 	for name, c := range map[string]struct {
 		host       string
@@ -269,7 +270,7 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// TestLatest: nobody waits for Secrets, and who got none is called when they are there.
+// TestLatest: Latest never waits for Secrets, and Notify's function is called when they are there.
 func TestLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &secret{values: map[string]string{"token": "abc"}, block: make(chan struct{})}
@@ -323,7 +324,7 @@ func TestLatestChanges(t *testing.T) {
 	})
 }
 
-// TestSlowSecret: only who has nothing waits, and no longer than his own time.
+// TestSlowSecret: only a caller without material waits, up to its own deadline.
 func TestSlowSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &secret{values: map[string]string{"token": "abc"}, block: make(chan struct{})}

@@ -8,8 +8,8 @@ import (
 	"net"
 )
 
-// DescribeTLS is why a connection has no TLS, without anything that the peer wrote: errors of
-// crypto/x509 quote names of its certificate. It is nil if the error is none of TLS.
+// DescribeTLS explains why a TLS connection failed, without text from the peer: errors of crypto/x509 quote names of
+// its certificate. It returns nil for any other error.
 func DescribeTLS(err error) error {
 	var (
 		record       tls.RecordHeaderError
@@ -23,7 +23,7 @@ func DescribeTLS(err error) error {
 	case errors.As(err, &authority):
 		return errors.New("its certificate is not signed by a trusted authority (tlsConfig.ca, tlsConfig.caBundle)")
 	case errors.As(err, &name):
-		// The name that it was to have, not one that it has.
+		// The name that it should have, not one that it has.
 		return fmt.Errorf("its certificate is not for %s (tlsConfig.serverName)", name.Host)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return errors.New("its certificate has expired, or is not valid yet")
@@ -38,8 +38,8 @@ func DescribeTLS(err error) error {
 	}
 }
 
-// IsAlert reports whether the peer ended TLS with one of the alerts of the protocol. These are
-// numbers, with words of this side.
+// IsAlert reports whether the peer ended TLS with one of the alerts of the protocol. These are numbers, whose texts
+// come from this side.
 func IsAlert(err error) bool {
 	var network *net.OpError
 	return errors.As(err, &network) && network.Op == alert

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestDescribeTLS: nothing that the peer wrote is quoted.
+// TestDescribeTLS: no text from the peer is quoted.
 func TestDescribeTLS(t *testing.T) {
 	certificate := &x509.Certificate{DNSNames: []string{"hush"}}
 	for want, err := range map[string]error{

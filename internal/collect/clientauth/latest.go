@@ -13,18 +13,18 @@ const (
 	firstWait = 20 * time.Millisecond
 	// backgroundTimeout bounds a read in the background.
 	backgroundTimeout = 5 * time.Second
-	// maxLag is how old the material is that Latest uses while it is made again. Where it is older, that
-	// is waited for, for lateWait at most.
+	// maxLag is the maximum age of material that Latest returns while it is made again. Older material is awaited, for
+	// lateWait at most.
 	maxLag   = 10 * time.Second
 	lateWait = time.Second
 )
 
-// ErrPending is why Latest has no material: Secrets are being read for the first time.
+// ErrPending is returned by Latest while Secrets are being read for the first time.
 var ErrPending = errors.New("Secrets are being read")
 
-// Latest is as Get, for callers that must not wait: the material is made in the background, and that
-// of some seconds ago is used meanwhile. Before there is any, it returns ErrPending; the function of
-// Notify is called once there is some, or another error.
+// Latest is Get for callers that must not wait: the material is made in the background, and that of some seconds ago is
+// used until then. Before there is any, it returns ErrPending; the function of Notify is called once there is some, or
+// another error.
 func (c *Client) Latest(ctx context.Context) (Material, error) {
 	m := c.latest.Load()
 	switch {
@@ -44,7 +44,7 @@ func (c *Client) Latest(ctx context.Context) (Material, error) {
 	}
 }
 
-// Notify sets what is called after the first material. It must be called before Latest.
+// Notify sets the function to call after the first material. It must be called before Latest.
 func (c *Client) Notify(ready func()) { c.ready = ready }
 
 // first waits for the first material for a moment.
@@ -75,7 +75,7 @@ func (c *Client) buildFirst() {
 	}
 }
 
-// rebuild does nothing if another goroutine does it.
+// rebuild does nothing if another goroutine is rebuilding.
 func (c *Client) rebuild() {
 	select {
 	case c.turn <- struct{}{}:
@@ -96,7 +96,7 @@ func (c *Client) buildInTurn() {
 	c.latest.Store(c.build(ctx, last))
 }
 
-// needsSecrets reports whether the material has something of Secrets.
+// needsSecrets reports whether the material depends on Secrets.
 func (t *Target) needsSecrets() bool {
 	return t.Credentials != (sources.Credentials{}) ||
 		t.IsTLS && (t.TLS.CA != sources.SecretKey{} || t.TLS.Cert != sources.SecretKey{} || t.TLS.Key != sources.SecretKey{})

@@ -22,7 +22,7 @@ const (
 	maxPEM = 512 << 10
 )
 
-// value is that of a Secret's key for the field of the object.
+// value returns that of a Secret's key for the field of the object.
 func (c *Client) value(ctx context.Context, field string, key sources.SecretKey, most int) ([]byte, error) {
 	if c.lookup == nil {
 		return nil, fmt.Errorf("%s: Secrets are not read", field)
@@ -74,7 +74,7 @@ func (c *Client) authorization(ctx context.Context) (string, error) {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(username+":"+password)), nil
 }
 
-// isToken reports whether the value is visible ASCII. Anything else could end the header's line.
+// isToken reports whether the value is visible ASCII. Any other character could end the header's line.
 func isToken(value string) bool {
 	for i := range len(value) {
 		if value[i] <= ' ' || value[i] > '~' {
@@ -84,7 +84,7 @@ func isToken(value string) bool {
 	return value != ""
 }
 
-// parts are what a TLS configuration is made of, in PEM.
+// parts are the parts of a TLS configuration, in PEM.
 type parts struct{ authorities, certificate, key []byte }
 
 func (p *parts) equal(q *parts) bool {

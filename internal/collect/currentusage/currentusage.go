@@ -1,6 +1,5 @@
-// Package currentusage reads what the containers of some pods use now: their memory
-// from the kubelets' samples where those are known, and everything else from
-// metrics.k8s.io.
+// Package currentusage reads the current usage of the containers of some pods: memory from the kubelets' samples where
+// there are any, and everything else from metrics.k8s.io.
 package currentusage
 
 import (
@@ -17,27 +16,27 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Kubelets has samples that were taken before; podusage.Subscription does.
+// Kubelets has samples of earlier scrapes; podusage.Subscription implements it.
 type Kubelets interface {
 	Latest(now time.Time, pods []*observe.Pod, v *podusage.View) error
 }
 
-// Metrics is metrics.k8s.io; metricsapi.Client is one.
+// Metrics reads metrics.k8s.io; metricsapi.Client implements it.
 type Metrics interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
 }
 
-// Config is what a Reader needs.
+// Config configures a Reader.
 type Config struct {
 	// Kubelets is nil where kubelets are not read.
 	Kubelets Kubelets
 	Metrics  Metrics
-	// Pod finds a pod in a cache; nil is none.
+	// Pod returns a pod from a cache; nil if there is none.
 	Pod func(namespace, name string) *observe.Pod
 	Log logr.Logger
 }
 
-// Reader reads what containers use.
+// Reader reads the current usage of containers.
 type Reader struct{ cfg Config }
 
 // New makes a Reader.
@@ -48,9 +47,8 @@ func New(cfg Config) (*Reader, error) {
 	return &Reader{cfg: cfg}, nil
 }
 
-// Read reads what the containers of the named pods use. A pod about which nothing is
-// known is left out. metrics.k8s.io is asked for a namespace as a whole, and only if the
-// kubelets' samples do not have all of the pods.
+// Read returns the current usage of the containers of the named pods. It leaves out pods without usage. It requests a
+// whole namespace from metrics.k8s.io, and only if a pod is missing from the kubelets' samples.
 func (r *Reader) Read(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts {
 	used := r.sampled(namespace, pods)
 	if len(used) == len(pods) {
@@ -74,7 +72,7 @@ func (r *Reader) Read(ctx context.Context, namespace string, pods []string) map[
 	return used
 }
 
-// sampled is the memory that containers use by the kubelets' samples.
+// sampled returns the memory of containers from the kubelets' samples.
 func (r *Reader) sampled(namespace string, pods []string) map[string]map[string]vertical.Amounts {
 	used := map[string]map[string]vertical.Amounts{}
 	if r.cfg.Kubelets == nil {

@@ -45,7 +45,7 @@ func (s *silent) Latest(time.Time, []*observe.Pod, *podusage.View) error {
 	return errors.New("no samples")
 }
 
-// TestRead: what the kubelets do not know is taken from metrics.k8s.io, and what neither knows is left out.
+// TestRead: usage that the kubelets' samples lack is read from metrics.k8s.io; a pod without usage in both is left out.
 func TestRead(t *testing.T) {
 	api, kubelets := &metrics{}, &silent{}
 	r, err := New(Config{

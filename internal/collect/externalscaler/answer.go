@@ -21,8 +21,8 @@ type target struct {
 	milli int64
 }
 
-// targetOf is the metric that the spec means among those of the scaler, with the scaler's target. As in KEDA, a
-// target that is a float has precedence if it is above 0, and is cut to thousandths.
+// targetOf selects the spec's metric among those of the scaler, with the scaler's target. As in KEDA, a target that is
+// a float has precedence if it is above 0, and is truncated to thousandths.
 func targetOf(spec *sources.ExternalScaler, response *pb.GetMetricSpecResponse) (target, error) {
 	specs := response.GetMetricSpecs()
 	switch {
@@ -55,7 +55,7 @@ func targetOf(spec *sources.ExternalScaler, response *pb.GetMetricSpecResponse) 
 	return target{}, errors.New("the scaler has no metric of the name in metricName")
 }
 
-// seriesOf are the values. As in KEDA, all of them count, whatever their names, and a float has precedence if it is
+// seriesOf returns the values. As in KEDA, all of them count, whatever their names, and a float has precedence if it is
 // above 0.
 func seriesOf(response *pb.GetMetricsResponse) ([]float64, error) {
 	values := response.GetMetricValues()

@@ -23,22 +23,22 @@ import (
 const (
 	// dialTimeout bounds one attempt to connect, the TLS handshake included.
 	dialTimeout = 3 * time.Second
-	// dialsPerSecond and the burst bound how often a scaler that ends its connections is connected to.
+	// dialsPerSecond and the burst bound the connections to a scaler that ends them.
 	dialsPerSecond, dialBurst = 1, 2
 	// maxBackoff is the longest time between attempts to connect to a scaler that refuses.
 	maxBackoff = 5 * time.Second
-	// maxMessageBytes and maxHeaderBytes bound what is kept of one response.
+	// maxMessageBytes and maxHeaderBytes bound the size of one response.
 	maxMessageBytes = 1 << 20
 	maxHeaderBytes  = 64 << 10
-	// windowBytes is what a scaler may send on one stream before it is read: the least of HTTP/2.
+	// windowBytes bounds what a scaler may send on one stream ahead of reads: the minimum of HTTP/2.
 	windowBytes = 64<<10 - 1
 	bufferBytes = 4 << 10
-	// silentAfter is when a connection on which nothing arrives although calls are made is taken for
-	// lost. Without it, that takes a quarter of an hour where a node disappears.
+	// A connection with calls under way on which nothing arrives is closed after silentAfter. Without it, a connection to
+	// a lost node stays for a quarter of an hour.
 	silentAfter = 20 * time.Second
 )
 
-// connection is one connection to a scaler, which is made again when it is lost.
+// connection is a connection to a scaler. It is made again when it is lost.
 type connection struct {
 	target clientauth.Target
 	dial   func(ctx context.Context) (net.Conn, error)
@@ -50,24 +50,24 @@ type connection struct {
 	users int
 
 	dials *rate.Limiter
-	// limits are those of what is read.
+	// limits bound the bytes that are read.
 	limits []*limit
 
 	// mu guards the following.
 	mu sync.Mutex
-	// failure is why there is no connection; nil if there is one, or was none yet.
+	// failure is the reason why there is no connection; nil if there is one, or was none yet.
 	failure error
-	// rejection is why the last connection ended after its TLS handshake; nil if it did not.
+	// rejection is the reason why the last connection ended after its TLS handshake; nil if it did not.
 	rejection error
-	// current is the connection, nil if there was none yet.
+	// current is the connection, nil before the first.
 	current *meteredConn
-	// config is what the current connection was made with; nil without TLS.
+	// config is the TLS configuration of the current connection; nil without TLS.
 	config *tls.Config
-	// unanswered is when the first call was made to which nothing arrived.
+	// unanswered is when the first call began after the last bytes that arrived.
 	unanswered time.Time
 }
 
-// newConnection connects to nothing yet.
+// newConnection does not connect yet.
 func newConnection(config *Config, t *clientauth.Target) (*connection, error) {
 	host, portText, err := net.SplitHostPort(t.Host)
 	if err != nil {
@@ -95,7 +95,7 @@ func newConnection(config *Config, t *clientauth.Target) (*connection, error) {
 	return c, nil
 }
 
-// options have nothing from the environment, from DNS or from the scaler.
+// options take nothing from the environment, DNS or the scaler.
 func (c *connection) options(transport credentials.TransportCredentials) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
@@ -116,7 +116,7 @@ func (c *connection) options(transport credentials.TransportCredentials) []grpc.
 	}
 }
 
-// connect waits until it is time for one more attempt.
+// connect makes one attempt, after waiting for the limiter.
 func (c *connection) connect(ctx context.Context) (net.Conn, error) {
 	if err := c.dials.Wait(ctx); err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func (c *connection) connect(ctx context.Context) (net.Conn, error) {
 	return c.current, nil
 }
 
-// check reports why the scaler may not be called: a Secret is not there, or may no longer be used.
-// When Secrets have changed, the connection is made again.
+// check reports why the scaler must not be called: a Secret is missing, or is no longer permitted. When Secrets have
+// changed, it closes the connection, so that gRPC makes another.
 func (c *connection) check(ctx context.Context) error {
 	material, err := c.auth.Get(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -178,7 +178,7 @@ func (c *connection) close() {
 	_ = c.client.Close()
 }
 
-// why is why there is no connection; nil if that is not known, or there is one.
+// why returns the reason why there is no connection; nil if it is unknown, or if there is one.
 func (c *connection) why() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,8 +191,7 @@ func (c *connection) setFailure(err error) {
 	c.failure = err
 }
 
-// handshaken keeps what the connection was made with. That the server accepts it is not known before
-// its first response.
+// handshaken keeps the configuration of the connection. Only the first response shows that the server accepts it.
 func (c *connection) handshaken(config *tls.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

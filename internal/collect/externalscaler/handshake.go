@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
-// handshaker makes TLS connections with the certificates of the moment.
+// handshaker makes TLS connections with the current certificates.
 type handshaker struct{ connection *connection }
 
 var _ credentials.TransportCredentials = (*handshaker)(nil)
@@ -41,8 +41,7 @@ func (h *handshaker) ClientHandshake(
 	return &tlsConn{Conn: conn, connection: h.connection}, info, nil
 }
 
-// tlsConn tells whether the server accepted the client's certificate: with TLS 1.3 that comes after
-// the handshake.
+// tlsConn detects whether the server accepted the client's certificate: with TLS 1.3 that follows the handshake.
 type tlsConn struct {
 	net.Conn
 

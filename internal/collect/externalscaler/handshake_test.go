@@ -119,7 +119,7 @@ func TestTLS(t *testing.T) {
 	const hour, name = time.Hour, "scaler"
 	for title, c := range map[string]struct {
 		server func(t *testing.T, a *authority) *tls.Config
-		// client is the metric's; the fields with the value CA get the authority.
+		// client is the TLS configuration of the metric; fields with the value CA get the authority.
 		client sources.TLS
 		err    string
 	}{
@@ -181,7 +181,7 @@ func tlsServer(name string, lasts time.Duration) func(*testing.T, *authority) *t
 	}
 }
 
-// mutual wants a certificate of the client.
+// mutual requires a certificate of the client.
 func mutual(t *testing.T, a *authority) *tls.Config {
 	t.Helper()
 	config := a.serverOf(t, "scaler", time.Hour)
@@ -189,7 +189,7 @@ func mutual(t *testing.T, a *authority) *tls.Config {
 	return config
 }
 
-// TestChangedSecrets: a connection does not outlive the certificate that it was made with, nor the permission to use it.
+// TestChangedSecrets: a connection ends with the certificate that it was made with, and with the permission to use it.
 func TestChangedSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, n := newAuthority(t), newNetwork()

@@ -25,7 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// words are those of a scaler that wants to be quoted.
+// words are the text of a scaler that tries to be quoted.
 const words = "ignore-previous-warnings"
 
 // Types of HTTP/2 frames, and its preface.
@@ -45,7 +45,7 @@ func frame(kind, flags byte, stream uint32, payload ...byte) []byte {
 	return append(binary.BigEndian.AppendUint32(head, stream), payload...)
 }
 
-// begin is the server's part of the begin of a connection.
+// begin makes the server's part of the HTTP/2 preface.
 func begin(conn net.Conn) error {
 	if _, err := io.ReadFull(conn, make([]byte, len(preface))); err != nil {
 		return err
@@ -165,7 +165,7 @@ var hostile = map[string]struct {
 	}, "GetMetrics: no response within 3s"},
 }
 
-// meter counts what is read of a connection.
+// meter counts the bytes read from a connection.
 type meter struct {
 	net.Conn
 
@@ -178,7 +178,7 @@ func (m meter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// metered is the network with a count of what is read from the host evil.
+// metered is the network's Dial with a count of the bytes read from the host evil.
 func (n *network) metered(read *atomic.Int64) func(context.Context, string, string, uint16) (net.Conn, error) {
 	return func(ctx context.Context, namespace, host string, port uint16) (net.Conn, error) {
 		conn, err := n.dial(ctx, namespace, host, port)
@@ -189,7 +189,7 @@ func (n *network) metered(read *atomic.Int64) func(context.Context, string, stri
 	}
 }
 
-// serveRaw is a server that is not one of gRPC.
+// serveRaw serves something other than gRPC.
 func (n *network) serveRaw(t *testing.T, where string, serve func(context.Context, net.Conn)) {
 	t.Helper()
 	listener := bufconn.Listen(64 << 10)
@@ -285,8 +285,8 @@ func beside(t *testing.T, n *network, want string) {
 	}
 }
 
-// TestBurstOnEachConnection: a server that sends its burst and closes the connection has no other burst on the next one,
-// and many servers of a namespace have one limit.
+// TestBurstOnEachConnection: a server that sends its burst and closes the connection gets no other burst on the next
+// one, and many servers of a namespace share one limit.
 func TestBurstOnEachConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -314,7 +314,7 @@ func TestBurstOnEachConnection(t *testing.T) {
 	})
 }
 
-// TestLimits: a limit outlasts its connections until it is as a new one would be.
+// TestLimits: a limit outlasts its connections until its bucket is full again.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, target := newLimits(), clientauth.Target{Namespace: "team-a", Host: "evil:6000"}
@@ -341,7 +341,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLostConnection: a connection on which nothing arrives any more is made again within half a minute.
+// TestLostConnection: a connection on which nothing arrives is made again within half a minute.
 func TestLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -372,7 +372,7 @@ func TestLostConnection(t *testing.T) {
 	})
 }
 
-// disappearing is a connection to a node that is lost: nothing arrives, and nothing is refused.
+// disappearing is a connection to a lost node: nothing arrives, and nothing is refused.
 type disappearing struct {
 	net.Conn
 

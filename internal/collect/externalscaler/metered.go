@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// bytesPerSecond and the burst bound what a scaler may send to the objects of a namespace, on all
-	// connections together and over new ones, and with it the CPU that it costs: a frame of HTTP/2 that
-	// means nothing has nine bytes. It is more than the responses for a thousand metrics.
+	// bytesPerSecond and the burst bound what a scaler may send to the objects of a namespace, on all connections together
+	// and across new ones, and with it the CPU that it costs: an empty frame of HTTP/2 has nine bytes. It is more than the
+	// responses for a thousand metrics.
 	bytesPerSecond, bytesBurst = 256 << 10, 4 << 20
 	// namespaceBytesPerSecond and the burst bound what all scalers of a namespace send.
 	namespaceBytesPerSecond, namespaceBytesBurst = 2 << 20, 16 << 20
 )
 
-// limits are those of scalers, which outlast their connections, and of namespaces. The pool's lock guards them.
+// limits holds the limits of scalers, which outlast their connections, and of namespaces. The pool's lock guards them.
 type limits struct {
 	targets    map[clientauth.Target]*limit
 	namespaces map[string]*limit
 }
 
-// limit is a limiter that is kept while it is used, and after that until it is as a new one would be.
+// limit is a limiter that is kept until it is unused and its bucket is full again.
 type limit struct {
 	*rate.Limiter
 
@@ -38,7 +38,7 @@ func newLimits() limits {
 	return limits{targets: map[clientauth.Target]*limit{}, namespaces: map[string]*limit{}}
 }
 
-// acquire is the limits of one more connection.
+// acquire returns the limits for one more connection.
 func (l *limits) acquire(t clientauth.Target) []*limit {
 	tidy(l.targets)
 	tidy(l.namespaces)
@@ -56,20 +56,20 @@ func acquire[K comparable](all map[K]*limit, key K, perSecond rate.Limit, burst 
 	return all[key]
 }
 
-// tidy removes those that nothing uses and that have nothing to remember.
+// tidy removes unused limits with full buckets.
 func tidy[K comparable](all map[K]*limit) {
 	maps.DeleteFunc(all, func(_ K, l *limit) bool { return l.users == 0 && l.Tokens() >= float64(l.Burst()) })
 }
 
-// meteredConn bounds what is read in a second. It is read by one goroutine.
+// meteredConn limits the bytes read per second. Only one goroutine reads it.
 type meteredConn struct {
 	net.Conn
 
 	limits []*limit
-	// closed ends what waits; close closes it once.
+	// closed ends wait; close closes it once.
 	closed chan struct{}
 	close  func()
-	// last is when something was read, in nanoseconds since 1970.
+	// last is the time of the last read, in nanoseconds since 1970.
 	last atomic.Int64
 }
 
@@ -98,7 +98,7 @@ func (m *meteredConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// wait reports whether the connection is open after a while.
+// wait waits, and returns false if the connection is closed before the end.
 func (m *meteredConn) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -113,8 +113,8 @@ func (m *meteredConn) wait(d time.Duration) bool {
 	}
 }
 
-// Write implements net.Conn. After a failure nothing is read any more: gRPC tries calls on the connection again,
-// without a pause, until reading fails too, and a scaler that has closed it may have sent what takes seconds to read.
+// Write implements net.Conn. A failure closes the connection: gRPC tries calls on the connection again, without a
+// pause, until reading fails too, and a scaler that has closed it may have sent bytes that take seconds to read.
 func (m *meteredConn) Write(b []byte) (int, error) {
 	n, err := m.Conn.Write(b)
 	if err != nil {

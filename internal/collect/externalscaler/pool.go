@@ -11,16 +11,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// maxUsers is how many metrics share a connection. Each has a stream and up to two calls under way,
-// and some servers permit 100 of these per connection.
+// maxUsers is the number of metrics that may share a connection. Each has a stream and up to two calls under way, and
+// some servers permit 100 of these per connection.
 const maxUsers = 32
 
 // Authors could use up the file descriptors and the memory of the controller without these bounds.
 const (
-	// maxConnections is how many connections there are for the objects of a namespace.
+	// maxConnections bounds the connections for the objects of a namespace.
 	maxConnections = 128
-	// guaranteed are those that a namespace may have whatever others have; maxShared bounds the further
-	// ones of all namespaces.
+	// Each namespace may have its guaranteed connections, whatever others have; maxShared bounds the further ones of all
+	// namespaces.
 	guaranteed = 4
 	maxShared  = 1024
 )
@@ -33,14 +33,14 @@ var (
 		errTooMany, maxShared, guaranteed)
 )
 
-// pool has the connections to all scalers. Objects of different namespaces share none.
+// pool holds the connections to all scalers. Objects of different namespaces share none.
 type pool struct {
 	config *Config
 
 	// mu guards the following.
 	mu          sync.Mutex
 	connections map[clientauth.Target][]*connection
-	// counts are those of the connections of each namespace, shared those beside the guaranteed ones.
+	// counts holds the number of connections of each namespace, shared the number beyond the guaranteed ones.
 	counts map[string]int
 	shared int
 	limits limits
@@ -56,7 +56,7 @@ func targetFor(key observe.Key, spec *sources.ExternalScaler) clientauth.Target 
 	return clientauth.Target{Namespace: key.Namespace, Host: spec.Address, IsTLS: spec.IsTLS, TLS: spec.TLS}
 }
 
-// acquire is a connection with room for one more.
+// acquire returns a connection with room for one more metric.
 func (p *pool) acquire(target clientauth.Target) (*connection, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *pool) release(c *connection) {
 	}
 }
 
-// remove reports whether no metric uses the connection any more.
+// remove releases a connection, and reports whether it has no metric left.
 func (p *pool) remove(c *connection) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// scaler is a server of the protocol. What it has no function for is not implemented.
+// scaler is a server of the protocol. A call without a function is unimplemented.
 type scaler struct {
 	pb.UnimplementedExternalScalerServer
 
@@ -107,7 +107,7 @@ func (s *scaler) GetMetrics(ctx context.Context, request *pb.GetMetricsRequest) 
 	return answer(ctx, request)
 }
 
-// queue is a scaler with one metric: 12 waiting, 5 for each replica.
+// queue is a scaler with one metric: 12 waiting, with a target of 5 for each replica.
 func queue() *scaler {
 	return &scaler{
 		isActive: func(*pb.ScaledObjectRef) (bool, error) { return false, nil },
@@ -131,7 +131,7 @@ func newNetwork() *network {
 	return &network{listeners: map[string]*bufconn.Listener{}, dials: map[string]int{}}
 }
 
-// serve begins a server for namespace/host. It is stopped by the test, or by its end.
+// serve starts a server for namespace/host. It stops at the end of the test at the latest.
 func (n *network) serve(t *testing.T, where string, s *scaler, options ...grpc.ServerOption) *grpc.Server {
 	t.Helper()
 	listener := bufconn.Listen(64 << 10)
@@ -229,18 +229,18 @@ func runAgain(t *testing.T, s *Source) (*notices, func()) {
 
 var worker = observe.WLA("team-a", "worker")
 
-// spec is the metric of a scaler that answers every five seconds.
+// spec is a metric of a scaler with an interval of five seconds.
 func spec() *sources.ExternalScaler {
 	return &sources.ExternalScaler{Address: "scaler:6000", Interval: 5 * time.Second, IsPushed: true}
 }
 
-// look has one metric of an object asked for, and is what is known of it.
+// look sets one metric of an object, and returns its latest result.
 func (s *Source) look(key observe.Key, spec *sources.ExternalScaler) sources.Answer {
 	s.Set(key, []sources.Spec{{ExternalScaler: spec}})
 	return s.Latest(time.Now(), key, spec)
 }
 
-// settle lets virtual time pass, and waits for what it leads to.
+// settle advances virtual time, and waits for the goroutines.
 func settle(d time.Duration) {
 	if d > 0 {
 		time.Sleep(d) //nolint:forbidigo // virtual time: it passes at once

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// TestSeries: polls and metrics are counted, those of scalers that are not there too.
+// TestSeries: polls and metrics are counted, also those of absent scalers.
 func TestSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, registry := newNetwork(), prometheus.NewRegistry()

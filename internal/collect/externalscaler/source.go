@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// pushGap is the least time between two pushes that the object's owner is notified of. With the
-	// polls, that is five decisions in a second.
+	// pushGap is the shortest time between two calls of pushed for an object. With the polls, that is five decisions in a
+	// second.
 	pushGap = 250 * time.Millisecond
-	// countPeriod is how often metrics are counted.
+	// countPeriod is the period at which metrics are counted.
 	countPeriod = 5 * time.Second
-	// connectRetry is how often is tried whether there may be one more connection for a metric without one.
+	// connectRetry is the period of retries for metrics without a connection.
 	connectRetry = 10 * time.Second
 )
 
-// Config is what a Source needs.
+// Config configures a Source.
 type Config struct {
 	// Dial connects to a server for objects of a namespace, if they may use it.
 	Dial func(ctx context.Context, namespace, host string, port uint16) (net.Conn, error)
 	// Lookup reads the Secrets of a tlsConfig; nil if Secrets are not read.
 	Lookup clientauth.Lookup
-	// Registerer gets the source's series; nil if nobody reads them.
+	// Registerer registers the source's metrics; nil for none.
 	Registerer prometheus.Registerer
 }
 
@@ -44,25 +44,25 @@ type Source struct {
 	series  *polls.Series
 	metrics *subscriptions.Table[sources.ExternalScaler, *subscription]
 
-	// mu guards the following, and the answers of subscriptions. The table of metrics calls what needs it.
+	// mu guards the following, and the answers of subscriptions. The table calls Begin and End, which lock it.
 	mu sync.Mutex
 	// running is nil while Run does not run.
 	running *running
-	// pushed is when the last push for an object was passed on.
+	// pushed is the time of the last call of pushed for an object.
 	pushed map[observe.Key]time.Time
 }
 
-// running is one Run.
+// running is the state of one Run.
 type running struct {
-	// poll begins to ask for a metric, until the function that it returns is called, or Run ends.
+	// poll starts polling a metric, until the function that it returns is called, or Run ends.
 	poll            func(*subscription, *connection) context.CancelFunc
 	pool            *pool
 	sampled, pushed func(observe.Key)
-	// waiting are the metrics without a connection, the longest waiting first. The source's lock guards it.
+	// waiting holds the metrics without a connection, in order. The source's lock guards it.
 	waiting []*subscription
 }
 
-// New makes a Source that connects to nothing yet.
+// New makes a Source. It connects to nothing before Run.
 func New(config Config) (*Source, error) {
 	if config.Dial == nil {
 		return nil, errors.New("external scalers: Dial is needed")
@@ -79,10 +79,9 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// Run asks the scalers of the metrics that are set, until the context ends. After that
-// all connections are closed, and nothing is known any more. sampled is called when there is
-// another answer for an object; pushed at once when a scaler reports that an object is active.
-// Both must return soon.
+// Run polls the scalers of the metrics that are set, until the context ends. Then it closes all connections, and drops
+// the results. sampled is called when an object's result has changed; pushed at once when a scaler reports that an
+// object is active. Both must return soon.
 func (s *Source) Run(ctx context.Context, sampled, pushed func(observe.Key)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -123,7 +122,7 @@ func (s *Source) begin(r *running) {
 	}
 }
 
-// end forgets what is known.
+// end makes all metrics pending again.
 func (s *Source) end() {
 	s.mu.Lock()
 	s.running = nil
@@ -135,7 +134,7 @@ func (s *Source) end() {
 	}
 }
 
-// startLocked does nothing while nothing runs, and for a metric that has begun or is over.
+// startLocked starts a metric. It does nothing without Run, and for a metric that has started or ended.
 func (s *Source) startLocked(m *subscription) {
 	r := s.running
 	if r == nil || m.cancel != nil || m.isOver {
@@ -163,10 +162,10 @@ func (s *Source) retry(r *running) {
 	}
 }
 
-// Set has these metrics of the object asked for from now on, and no others.
+// Set makes the source poll these metrics of the object, and no others of it.
 func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.metrics.Set(key, specs) }
 
-// Latest is what is known of a metric of the object. One that was not set is pending.
+// Latest returns the latest result for a metric of the object. A metric that was not set is pending.
 func (s *Source) Latest(now time.Time, key observe.Key, spec *sources.ExternalScaler) sources.Answer {
 	m, ok := s.metrics.Get(key, spec)
 	if !ok {
@@ -210,7 +209,7 @@ func (s *Source) count(now time.Time) {
 	maps.DeleteFunc(s.pushed, func(_ observe.Key, at time.Time) bool { return now.Sub(at) >= pushGap })
 }
 
-// isCurrentLocked reports whether answers to the metric count.
+// isCurrentLocked reports whether results of the metric count.
 func (s *Source) isCurrentLocked(m *subscription) bool { return !m.isOver && s.running != nil }
 
 // polled counts a poll.

@@ -46,7 +46,7 @@ func TestFirstAnswer(t *testing.T) {
 	})
 }
 
-// TestCalls: scalers get what KEDA's operator sends, as often.
+// TestCalls: scalers get the calls of KEDA's operator, at the same period.
 func TestCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -73,7 +73,7 @@ func TestCalls(t *testing.T) {
 	})
 }
 
-// TestNoMetricSpec: the scaler's spec is not needed where the object has all of it.
+// TestNoMetricSpec: the scaler's spec is not requested where the object has all of it.
 func TestNoMetricSpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -115,7 +115,7 @@ func TestChangedTarget(t *testing.T) {
 
 var errWords = status.Error(codes.FailedPrecondition, "words of the scaler")
 
-// TestFailures: as in KEDA, one call that fails is a metric that fails. What is known of the activity stays.
+// TestFailures: as in KEDA, one failed call fails the metric. The last activity stays.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*scaler)
@@ -172,7 +172,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestAbsent: a scaler that is not there yet is found when it is.
+// TestAbsent: a scaler that starts later is connected then.
 func TestAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -210,7 +210,7 @@ func TestInvalidAddresses(t *testing.T) {
 	})
 }
 
-// pusher is a queue whose stream sends what comes from the channel.
+// pusher is a queue whose stream sends the values of the channel.
 func pusher() (*scaler, chan bool) {
 	q, push := queue(), make(chan bool)
 	q.stream = func(_ *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.IsActiveResponse]) error {
@@ -266,7 +266,7 @@ func TestPush(t *testing.T) {
 	})
 }
 
-// TestPushWithoutValues: a push has effect before the first poll has an answer, and where polls fail.
+// TestPushWithoutValues: a push takes effect before the first poll has a response, and where polls fail.
 func TestPushWithoutValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -355,8 +355,8 @@ func lasting(
 	}
 }
 
-// TestFlood: a scaler that reports all the time to be active causes four decisions a second, for however many metrics,
-// and has to wait with what it sends.
+// TestFlood: a scaler that always reports to be active causes four decisions a second, for however many metrics, and
+// its further messages wait.
 func TestFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -425,8 +425,8 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// TestManyConnections: a namespace has a bounded number of connections, and another one has its own. A metric that has
-// none gets one when there is one less.
+// TestManyConnections: a namespace has a bounded number of connections, and another one has its own. A metric without a
+// connection gets one when another ends.
 func TestManyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -459,8 +459,8 @@ func TestManyConnections(t *testing.T) {
 	})
 }
 
-// TestManyNamespaces: namespaces with as many connections as there may be leave the first ones of another namespace.
-// Metrics without a connection have no goroutine.
+// TestManyNamespaces: namespaces with the maximum of connections leave the first ones of another namespace. Metrics
+// without a connection have no goroutine.
 func TestManyNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
@@ -517,14 +517,15 @@ func TestManyNamespaces(t *testing.T) {
 	})
 }
 
-// TestNoMoreSet: what an object has no more is not asked for once more. What another object has too goes on.
+// TestNoMoreSet: a metric that the object no longer has is not polled again. A metric that another object has too
+// continues.
 func TestNoMoreSet(t *testing.T) {
 	one, other := spec(), spec()
 	other.Address = "other:6000"
 	both := []sources.Spec{{ExternalScaler: one}, {ExternalScaler: other}}
 	for name, c := range map[string]struct {
 		specs []sources.Spec
-		// isShared says that another object has both metrics.
+		// isShared gives both metrics to another object.
 		isShared bool
 		// one and other are the polls of each in a minute.
 		one, other int
@@ -547,13 +548,13 @@ func TestNoMoreSet(t *testing.T) {
 					s.Set(observe.WLA("team-a", "second"), both)
 				}
 				settle(14 * time.Second)
-				polls, others, told := q.called("IsActive"), r.called("IsActive"), len(notices.samples(worker))
+				polls, others, samples := q.called("IsActive"), r.called("IsActive"), len(notices.samples(worker))
 				s.Set(worker, c.specs)
 				settle(time.Minute)
 				if polls, others = q.called("IsActive")-polls, r.called("IsActive")-others; polls != c.one || others != c.other {
 					t.Errorf("%d and %d polls", polls, others)
 				}
-				if got := len(notices.samples(worker)) - told; c.specs == nil && got > 0 {
+				if got := len(notices.samples(worker)) - samples; c.specs == nil && got > 0 {
 					t.Errorf("%d notices for an object that is gone", got)
 				}
 			})
@@ -561,7 +562,7 @@ func TestNoMoreSet(t *testing.T) {
 	}
 }
 
-// TestEditedDuringPoll: the answer to a metric that the object no longer has is dropped, and leads to no decision.
+// TestEditedDuringPoll: the response for a metric that the object no longer has is dropped, and leads to no decision.
 func TestEditedDuringPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -593,7 +594,7 @@ func TestEditedDuringPoll(t *testing.T) {
 	})
 }
 
-// TestReadIsNoSubscription: nothing is asked for because of a read.
+// TestReadIsNoSubscription: a read makes no call.
 func TestReadIsNoSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, q := newNetwork(), queue()
@@ -636,7 +637,7 @@ func TestChangedSpec(t *testing.T) {
 	})
 }
 
-// TestFailover: with the end of Run, all streams and connections end. It begins anew.
+// TestFailover: at the end of Run, all streams and connections end. Another Run starts without results.
 func TestFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()

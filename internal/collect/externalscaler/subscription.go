@@ -21,18 +21,17 @@ import (
 const (
 	// timeout bounds the calls of one poll.
 	timeout = 3 * time.Second
-	// targetAge is how long the scaler's own target is used. KEDA asks as often as the HPA does.
+	// targetAge is how long the scaler's own target is cached. KEDA requests it as often as the HPA does.
 	targetAge = 15 * time.Second
-	// minHold is the least time that a pushed activity holds.
+	// minHold is the shortest time for which a push keeps the metric active.
 	minHold = 5 * time.Second
-	// minPollGap bounds how often a push brings the next poll forward.
+	// minPollGap is the shortest time between two polls when a push brings the next one forward.
 	minPollGap = time.Second
 	// firstRetry and lastRetry bound the time until a stream is opened again, as in KEDA.
 	firstRetry, lastRetry = 2 * time.Second, time.Minute
-	// soundAfter is how long a stream lasts of which the next is opened after firstRetry.
+	// A stream that lasted soundAfter is opened again after firstRetry.
 	soundAfter = 10 * time.Second
-	// messagesPerSecond and the burst bound how many messages of a stream are read. The scaler has to
-	// wait with more.
+	// messagesPerSecond and the burst bound the messages that are read of a stream. Further ones wait in the connection.
 	messagesPerSecond, messageBurst = 20, 60
 )
 
@@ -45,19 +44,19 @@ type subscription struct {
 	// wake brings the next poll forward.
 	wake chan struct{}
 
-	// own is the scaler's metric, as of ownAt. Only the poll uses them.
+	// own is the scaler's metric and target, as of ownAt. Only the poll uses them.
 	own   target
 	ownAt time.Time
 
 	// The lock of the source guards the following.
 
-	// cancel ends the polls; nil while there are none.
+	// cancel ends the polls; nil while none run.
 	cancel context.CancelFunc
-	// isOver says that the object has the metric no longer.
+	// isOver is true when the object no longer has the metric.
 	isOver bool
-	// answer is that of the last poll.
+	// answer is the result of the last poll.
 	answer sources.Answer
-	// held is until when a pushed activity holds.
+	// held is the time until which a push keeps the metric active.
 	held time.Time
 }
 
@@ -93,7 +92,7 @@ func (m *subscription) run(ctx context.Context, p *pool, c *connection) {
 func (m *subscription) poll(ctx context.Context, c *connection) {
 	for ctx.Err() == nil {
 		began := time.Now()
-		answer := m.ask(ctx, c, began)
+		answer := m.pollOnce(ctx, c, began)
 		if ctx.Err() != nil {
 			return
 		}
@@ -112,9 +111,9 @@ func (m *subscription) poll(ctx context.Context, c *connection) {
 	}
 }
 
-// ask polls the scaler once. The two questions are independent: a scaler that is active wakes its
-// target although it has no value.
-func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) sources.Answer {
+// pollOnce polls the scaler once. Activity and values are independent: an active scaler wakes its target even without a
+// value.
+func (m *subscription) pollOnce(ctx context.Context, c *connection, began time.Time) sources.Answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	answer := sources.Answer{Asked: began}
@@ -123,8 +122,8 @@ func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) 
 	}
 	var wg sync.WaitGroup
 	var activityErr error
-	wg.Go(func() { answer.Activity, activityErr = m.askActivity(ctx, c) })
-	series, own, err := m.askValues(ctx, c)
+	wg.Go(func() { answer.Activity, activityErr = m.requestActivity(ctx, c) })
+	series, own, err := m.requestValues(ctx, c)
 	wg.Wait()
 	if err == nil {
 		err = activityErr
@@ -137,7 +136,7 @@ func (m *subscription) ask(ctx context.Context, c *connection, began time.Time) 
 	return answer
 }
 
-func (m *subscription) askActivity(ctx context.Context, c *connection) (metric.Activity, error) {
+func (m *subscription) requestActivity(ctx context.Context, c *connection) (metric.Activity, error) {
 	response, err := c.scaler.IsActive(ctx, m.ref)
 	switch {
 	case err != nil:
@@ -149,7 +148,7 @@ func (m *subscription) askActivity(ctx context.Context, c *connection) (metric.A
 	}
 }
 
-func (m *subscription) askValues(ctx context.Context, c *connection) ([]float64, target, error) {
+func (m *subscription) requestValues(ctx context.Context, c *connection) ([]float64, target, error) {
 	own, err := m.ownTarget(ctx, c)
 	if err != nil {
 		return nil, target{}, err
@@ -162,7 +161,7 @@ func (m *subscription) askValues(ctx context.Context, c *connection) ([]float64,
 	return series, own, err
 }
 
-// ownTarget is the name of the metric, and its target if the spec has none.
+// ownTarget returns the name of the metric, and its target if the spec has none.
 func (m *subscription) ownTarget(ctx context.Context, c *connection) (target, error) {
 	if m.spec.MetricName != "" && m.spec.HasTarget {
 		return target{name: m.spec.MetricName}, nil
@@ -191,7 +190,7 @@ func (m *subscription) follow(ctx context.Context, c *connection) {
 		err := m.receive(ctx, c)
 		switch {
 		case status.Code(err) == codes.Unimplemented:
-			// Polls are all that there is. It may be another server one day.
+			// The scaler only supports polls. It may be replaced by another server later.
 			retry = lastRetry
 		case errors.Is(err, io.EOF) || time.Since(began) >= soundAfter:
 			retry = firstRetry
@@ -203,7 +202,7 @@ func (m *subscription) follow(ctx context.Context, c *connection) {
 	}
 }
 
-// receive follows one stream. As in KEDA, only a scaler that reports to be active has an effect.
+// receive reads one stream. As in KEDA, only a report of activity has an effect.
 func (m *subscription) receive(ctx context.Context, c *connection) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 )
 
-// describe is the error of a call. The scaler's text is dropped: its author is untrusted, and it would get into
-// messages, logs and the object's status. failure is why there is no connection, if that is known.
+// describe returns the error of a call. It drops the scaler's text: its author is untrusted, and it would get into
+// events, logs and the object's status. failure is the reason why there is no connection, if it is known.
 func describe(call string, err, failure error) error {
 	switch code := status.Code(err); {
 	case code == codes.Unavailable && failure != nil:
@@ -31,7 +31,7 @@ func describe(call string, err, failure error) error {
 	}
 }
 
-// describeHandshake is why there is no TLS, without words of the certificate.
+// describeHandshake returns the error of a TLS handshake, without text from the certificate.
 func describeHandshake(err error) error {
 	described := clientauth.DescribeTLS(err)
 	switch {

@@ -13,17 +13,15 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// authorityPeriod is how often the file of a CA is looked at while all is well.
+// authorityPeriod is the period of reading the CA file while all certificates verify.
 const authorityPeriod = time.Minute
 
-// errNoCertificate is what is wrong with a file in which there is nothing: without
-// certificates, those of the system would count.
+// errNoCertificate refuses a file without certificates, with which those of the system would be trusted.
 var errNoCertificate = errors.New("there is no certificate in it")
 
-// authority is a transport that verifies kubelets with the CA that stands in a file
-// now. A CA is renewed while nodes go on with certificates of the old one, and
-// others come with those of the new one: whoever puts both into the file, then the
-// new one alone, is never refused, without a restart here.
+// authority is a transport that verifies kubelets with the CA that is in a file now. While a CA is renewed, some nodes
+// have certificates of the old one, others of the new one: if the file has both until all are renewed, no kubelet is
+// refused, without a restart of Plimsoll.
 type authority struct {
 	file string
 	log  logr.Logger
@@ -36,22 +34,21 @@ type authority struct {
 	current *http.Transport
 	ca      []byte
 	checked time.Time
-	// complaint is what was wrong with the file when it was last looked at.
+	// complaint is the error of the last check of the file.
 	complaint string
 }
 
 func newAuthority(file string, build func(ca []byte) (*http.Transport, error), log logr.Logger) (*authority, error) {
 	a := &authority{file: file, build: build, log: log}
-	if err := a.read(); err != nil {
+	if err := a.readLocked(); err != nil {
 		return nil, a.wrong(err)
 	}
 	a.checked = time.Now()
 	return a, nil
 }
 
-// RoundTrip implements http.RoundTripper. A certificate that is not of the CA is a
-// reason to look into the file at once, and to ask again if there is another CA: the
-// request has no body, and nothing of it was sent.
+// RoundTrip implements http.RoundTripper. If a certificate does not verify, it reads the file at once, and repeats the
+// request with a changed CA: the request has no body, and none of it was sent.
 func (a *authority) RoundTrip(request *http.Request) (*http.Response, error) {
 	known := a.transport(false)
 	response, err := known.RoundTrip(request)
@@ -69,8 +66,8 @@ func isUntrusted(err error) bool {
 	return errors.As(err, &untrusted)
 }
 
-// transport is the one for now. It looks into the file if it has not for a while, or
-// at once. What cannot be used is left alone: the CA as it was goes on.
+// transport returns the current transport. It reads the file if authorityPeriod has passed, or atOnce. An unusable file
+// leaves the CA unchanged.
 func (a *authority) transport(atOnce bool) *http.Transport {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +77,7 @@ func (a *authority) transport(atOnce bool) *http.Transport {
 	}
 	a.checked = now
 	complaint := ""
-	if err := a.read(); err != nil {
+	if err := a.readLocked(); err != nil {
 		complaint = a.wrong(err).Error()
 	}
 	if complaint != "" && complaint != a.complaint {
@@ -90,8 +87,8 @@ func (a *authority) transport(atOnce bool) *http.Transport {
 	return a.current
 }
 
-// read takes in the file if it has changed. It needs the lock.
-func (a *authority) read() error {
+// readLocked reads the file, and replaces the transport if it has changed.
+func (a *authority) readLocked() error {
 	ca, err := os.ReadFile(a.file)
 	switch {
 	case err != nil:
@@ -107,7 +104,7 @@ func (a *authority) read() error {
 	}
 	if a.current != nil {
 		a.log.Info("kubelets are verified with another CA from now on", "file", a.file)
-		// What is open was verified with the CA before.
+		// Idle connections were verified with the previous CA.
 		a.current.CloseIdleConnections()
 	}
 	a.current, a.ca = transport, ca

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// renewing is a kubelet whose certificate is another from one moment to the next.
+// renewing is a kubelet whose certificate can be replaced.
 type renewing struct {
 	*server
 	t       *testing.T
@@ -31,8 +31,7 @@ type renewing struct {
 	logs []string
 }
 
-// serveRenewing serves with a certificate that is its own CA, which is what the
-// client's file has.
+// serveRenewing serves with a certificate that is its own CA, and that the client's file contains.
 func serveRenewing(t *testing.T) (r *renewing, ca []byte) {
 	t.Helper()
 	r = &renewing{server: serve(t, say("metrics")), t: t}
@@ -91,8 +90,8 @@ func (r *renewing) logged(part string) int {
 	return strings.Count(strings.Join(r.logs, "\n"), part)
 }
 
-// TestRenewedAuthority: a kubelet with a certificate of another CA is refused until
-// that CA stands in the file; from then on one of the CA before is.
+// TestRenewedAuthority: a kubelet with a certificate of another CA is refused until that CA is in the file; from then
+// on a certificate of the previous CA is refused.
 func TestRenewedAuthority(t *testing.T) {
 	r, _ := serveRenewing(t)
 	before := *r.current.Load()
@@ -140,8 +139,7 @@ func TestBothAuthorities(t *testing.T) {
 	}
 }
 
-// TestBrokenAuthority: a file that cannot be used leaves the CA as it was, is told
-// of once, and heals.
+// TestBrokenAuthority: an unusable file leaves the CA unchanged, is logged once, and may be repaired.
 func TestBrokenAuthority(t *testing.T) {
 	for name, damage := range map[string]func(r *renewing){
 		"nonsense": func(r *renewing) { r.write([]byte("nonsense")) },
@@ -189,8 +187,8 @@ func TestBrokenAuthority(t *testing.T) {
 	}
 }
 
-// TestAuthorityIsLookedAtSeldom: while no certificate is refused, once a minute.
-func TestAuthorityIsLookedAtSeldom(t *testing.T) {
+// TestAuthorityIsReadSeldom: while no certificate is refused, once a minute.
+func TestAuthorityIsReadSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "ca.crt")
 		write := func(text string) {
@@ -258,8 +256,8 @@ func (p *pipes) Close() error {
 // Addr implements net.Listener.
 func (p *pipes) Addr() net.Addr { return &net.IPAddr{} }
 
-// TestRenewedCredentials: the token and the client's certificate are those that
-// stand in their files now, give or take a minute.
+// TestRenewedCredentials: the token and the client's certificate are those in their files, with a delay of up to a
+// minute.
 func TestRenewedCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, network := t.TempDir(), &pipes{dialled: make(chan net.Conn)}
@@ -316,7 +314,7 @@ func TestRenewedCredentials(t *testing.T) {
 		write("token", []byte("second"))
 		write("tls.crt", other)
 		write("tls.key", otherKey)
-		// By then the connection has been idle for too long, too.
+		// The connection has also been idle for too long after that.
 		<-time.After(2 * time.Minute)
 		ask()
 		if len(tokens) != 2 || tokens[0] != "Bearer first" || tokens[1] != "Bearer second" {

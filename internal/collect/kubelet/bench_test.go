@@ -16,9 +16,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 )
 
-// BenchmarkScrape asks a server on this machine for a node of 110 pods of 2
-// containers: the client's share and the server's, which sends bytes that are
-// ready. BenchmarkGzip is what making them costs a kubelet in addition.
+// BenchmarkScrape scrapes a server on this machine with the page of a node of 110 pods of 2 containers: it measures the
+// client and the server, which sends bytes that are ready. BenchmarkGzip measures the compression, which a kubelet pays
+// in addition.
 func BenchmarkScrape(b *testing.B) {
 	text := kubelettest.Filled(110, 2, noon).Text(noon.Add(time.Hour))
 	for name, packed := range map[string]bool{"gzip": true, "plain": false} {

@@ -13,11 +13,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 )
 
-// unzippers are used again: each has a window of 32 kB and tables.
+// unzippers are pooled: each has a window of 32 kB and tables.
 var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// read appends the answer's body to dst, decompressed, at least as far as the
-// families go. Decompressing is most of what a scrape costs here.
+// read appends the response's body to dst, decompressed, at least up to the end of the families. Decompressing is most
+// of the cost of a scrape here.
 func (c *Client) read(dst []byte, response *http.Response, families text.Families) ([]byte, error) {
 	body, end := io.Reader(response.Body), end(families)
 	if response.Header.Get("Content-Encoding") == "gzip" {
@@ -30,14 +30,13 @@ func (c *Client) read(dst []byte, response *http.Response, families text.Familie
 	}
 	answer, err := readUntil(dst, body, c.options.MaxResponseBytes, end)
 	if err == nil {
-		// A connection can be used again when all that came over it was read. What is
-		// too long for that is not waited for.
+		// A connection can be reused after its response was read to the end. A longer rest is not awaited.
 		_, _ = io.CopyN(io.Discard, response.Body, int64(c.options.MaxResponseBytes))
 	}
 	return answer, err
 }
 
-// end finds where an answer has said what is wanted; never, if all is.
+// end returns a function that finds the end of the wanted families in a response; for all families it finds none.
 func end(families text.Families) func([]byte) (int, bool) {
 	if families == 0 {
 		return func([]byte) (int, bool) { return 0, false }
@@ -46,8 +45,7 @@ func end(families text.Families) func([]byte) (int, bool) {
 	return cut.In
 }
 
-// readUntil appends to dst what there is up to the end that is found, or all, at most
-// so many bytes.
+// readUntil appends to dst up to the end that is found, or everything, at most maxBytes.
 func readUntil(dst []byte, from io.Reader, maxBytes int, end func([]byte) (int, bool)) ([]byte, error) {
 	start := len(dst)
 	for {

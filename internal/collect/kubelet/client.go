@@ -23,13 +23,12 @@ import (
 const (
 	dialTimeout = 3 * time.Second
 	keepAlive   = 30 * time.Second
-	// idleTimeout ends the connections to nodes that are not asked any more; it is
-	// longer than any pause between two questions.
+	// idleTimeout ends the connections to nodes that are no longer scraped; it is longer than any pause between two
+	// scrapes.
 	idleTimeout = 90 * time.Second
 
-	// Each kubelet has a connection, and each connection both buffers, for good. A
-	// question with its token fits into the one, the head of an answer into the other;
-	// longer reads go past it.
+	// Each kubelet has a connection, and each connection keeps both buffers. A request with its token fits into the one,
+	// the head of a response into the other; longer reads bypass it.
 	writeBufferBytes = 2 << 10
 	readBufferBytes  = 1 << 10
 
@@ -40,7 +39,7 @@ const (
 	bearer = "Bearer "
 )
 
-// ErrTooLarge is the reason of an answer beyond Options.MaxResponseBytes.
+// ErrTooLarge is wrapped by the error of a response beyond Options.MaxResponseBytes.
 var ErrTooLarge = errors.New("the answer is too large")
 
 // StatusError is a kubelet's answer other than 200.
@@ -51,24 +50,23 @@ func (e *StatusError) Error() string {
 	text := fmt.Sprintf("it answered %d %s", e.Code, http.StatusText(e.Code))
 	switch e.Code {
 	case http.StatusUnauthorized:
-		return text + ": it does not know the credentials that it was sent (--kubelet-service-account)"
+		return text + ": the kubelet does not accept the credentials (--kubelet-service-account)"
 	case http.StatusForbidden:
-		return text + ": whoever asks it needs the right to get nodes/metrics (--kubelet-service-account)"
+		return text + ": the credentials need the permission to get nodes/metrics (--kubelet-service-account)"
 	}
 	return text
 }
 
-// Client asks kubelets. It may be used by many goroutines.
+// Client requests metrics from kubelets. It is safe for concurrent use.
 type Client struct {
 	http    *http.Client
 	options Options
-	// tokens are nil where a client certificate, or nothing, authenticates Plimsoll.
+	// tokens is nil if a client certificate, or nothing, authenticates Plimsoll.
 	tokens Tokens
 }
 
-// NewClient takes from the REST configuration how to connect and, by default, the CA;
-// never what authenticates Plimsoll to the API server. The log tells of a CA that
-// changes.
+// NewClient takes the connection settings and, by default, the CA from the REST configuration; never the credentials of
+// Plimsoll for the API server. It logs changes of the CA.
 func NewClient(config *rest.Config, options Options, log logr.Logger) (*Client, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -83,8 +81,8 @@ func NewClient(config *rest.Config, options Options, log logr.Logger) (*Client, 
 	}}, nil
 }
 
-// kubeletConfig is the configuration without what is about the API server alone: whom
-// Plimsoll is to the API server, and whether that server is verified.
+// kubeletConfig returns the configuration without the parts that concern the API server alone: Plimsoll's credentials
+// for it, and whether it is verified.
 func kubeletConfig(config *rest.Config, options *Options) *rest.Config {
 	c := rest.AnonymousClientConfig(config)
 	if c.UserAgent == "" {
@@ -104,7 +102,7 @@ func kubeletConfig(config *rest.Config, options *Options) *rest.Config {
 	return c
 }
 
-// newTransport is for connections to kubelets that are verified.
+// newTransport makes the transport for verified connections to kubelets.
 func newTransport(c *rest.Config, options *Options, log logr.Logger) (http.RoundTripper, error) {
 	var verified http.RoundTripper
 	var err error
@@ -135,7 +133,7 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 		TLSHandshakeTimeout:    options.RequestTimeout,
 		DialContext:            dialer.DialContext,
 		Proxy:                  http.ProxyFromEnvironment,
-		DisableCompression:     true, // the body of an answer is decompressed as far as it is wanted
+		DisableCompression:     true, // read decompresses the body as far as needed
 		MaxIdleConnsPerHost:    1,
 		WriteBufferSize:        writeBufferBytes,
 		ReadBufferSize:         readBufferBytes,
@@ -151,9 +149,8 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 	return transport, nil
 }
 
-// Get appends the kubelet's answer to dst. It ends with ctx, and after the
-// request timeout. Errors wrap *StatusError, ErrTooLarge, context.DeadlineExceeded
-// or what the connection failed of.
+// Get appends the kubelet's response to dst. It ends with ctx, and after the request timeout. Errors wrap *StatusError,
+// ErrTooLarge, context.DeadlineExceeded or the error of the connection.
 func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, error) {
 	answer, _, err := c.fetch(ctx, target, 0, func() []byte { return dst })
 	if err != nil {
@@ -162,15 +159,15 @@ func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, er
 	return answer, nil
 }
 
-// Fetch implements Fetcher. A kubelet has all containers of its node: it does not select.
+// Fetch implements Fetcher. A kubelet serves all containers of its node: it does not select.
 func (c *Client) Fetch(
 	ctx context.Context, target Target, _ *selection.Prepared, take func() []byte,
 ) (response []byte, cpu time.Duration, err error) {
 	return c.fetch(ctx, target, rate.Families(), take)
 }
 
-// fetch requests only these families: what stands behind the last of them may be missing from the response. The CPU is
-// that of deciphering and decompressing. The request, and the handshake of a new connection, do not count.
+// fetch requests only these families: the response may end after the last of them. The CPU is that of deciphering and
+// decompressing. The request, and the handshake of a new connection, do not count.
 func (c *Client) fetch(
 	ctx context.Context, target Target, families text.Families, take func() []byte,
 ) (answer []byte, cpu time.Duration, err error) {
@@ -215,7 +212,7 @@ func (c *Client) answer(
 	ctx context.Context, response *http.Response, families text.Families, dst []byte,
 ) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
-		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error
+		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever this returns, the status is the error
 		if response.StatusCode == http.StatusUnauthorized && c.tokens != nil {
 			c.tokens.Refused(strings.TrimPrefix(response.Request.Header.Get("Authorization"), bearer))
 		}
@@ -223,14 +220,13 @@ func (c *Client) answer(
 	}
 	answer, err := c.read(dst, response, families)
 	if err == nil {
-		// A server that learns of the deadline before the connection is closed ends
-		// its answer in good order, wherever it is.
+		// A server that detects the deadline before the connection is closed ends its response regularly, at any byte.
 		err = ctx.Err()
 	}
 	return answer, err
 }
 
-// explain leaves out the URL, which is named already, and says what may help.
+// explain leaves out the URL, which is in the error already, and adds the setting that may help.
 func (c *Client) explain(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -32,11 +32,11 @@ const token = "s3cr3t-t0k3n"
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// server is a kubelet that answers as it is told.
+// server is a kubelet with the response that a test sets.
 type server struct {
 	*httptest.Server
 	connections atomic.Int32
-	// caFile has the CA that its certificate is of.
+	// caFile has the CA of its certificate.
 	caFile string
 
 	// mu guards requests.
@@ -144,8 +144,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestFamilies: what is behind the families that are wanted is not decompressed, and the
-// connection serves on.
+// TestFamilies: the page behind the wanted families is not decompressed, and the connection is reused.
 func TestFamilies(t *testing.T) {
 	whole := kubelettest.Filled(110, 2, noon).Text(noon)
 	wanted, _, found := bytes.Cut(whole, []byte("# TYPE container_swap"))
@@ -274,8 +273,8 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is not 200 is an error with its code and a reason, and
-// nothing of what the server wrote is in it. A redirect is not followed.
+// TestRefusals: a status other than 200 is an error with its code and a reason, and without text from the server. A
+// redirect is not followed.
 func TestRefusals(t *testing.T) {
 	other := serve(t, say("metrics"))
 	for code, word := range map[int]string{
@@ -326,8 +325,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestSilence: a kubelet that hangs, before the header or behind it, costs the
-// deadline and no more, and whoever calls can end it earlier.
+// TestSilence: a kubelet that hangs, before the header or behind it, takes the deadline and no longer, and the caller
+// can end it earlier.
 func TestSilence(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"no answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -369,7 +368,7 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// TestScrape goes the whole way from a kubelet's answer to a rate.
+// TestScrape covers the whole way from a kubelet's response to a rate.
 func TestScrape(t *testing.T) {
 	node := kubelettest.Filled(3, 2, noon)
 	now, broken := noon.Add(time.Hour), false
@@ -408,7 +407,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// TestScrapeReadsNoFurther: what is wrong behind the families of containers is not seen.
+// TestScrapeReadsNoFurther: defects behind the families of containers have no effect.
 func TestScrapeReadsNoFurther(t *testing.T) {
 	whole := kubelettest.Filled(3, 2, noon).Text(noon)
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(whole[:len(whole)-1]) })

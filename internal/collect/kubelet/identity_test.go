@@ -16,10 +16,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// own is Plimsoll's own token, which no kubelet may see.
+// own is Plimsoll's own token, which must reach no kubelet.
 const own = "own-t0k3n-for-the-API-server"
 
-// issued is a token that somebody issues for kubelets.
+// issued is a token that is issued for kubelets.
 type issued struct {
 	token string
 	err   error
@@ -37,8 +37,7 @@ func (i *issued) Refused(token string) {
 	i.refused = append(i.refused, token)
 }
 
-// TestOwnCredentialsGoToNoKubelet: whatever authenticates Plimsoll to the API server,
-// a kubelet sees nothing of it.
+// TestOwnCredentialsGoToNoKubelet: whatever authenticates Plimsoll to the API server, a kubelet receives nothing of it.
 func TestOwnCredentialsGoToNoKubelet(t *testing.T) {
 	dir := t.TempDir()
 	certificate, key := selfSigned(t)
@@ -106,9 +105,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestKubeletsAreVerifiedWhateverHoldsForTheAPIServer: insecure-skip-tls-verify of a
-// kubeconfig is about the API server alone.
-func TestKubeletsAreVerifiedWhateverHoldsForTheAPIServer(t *testing.T) {
+// TestKubeletsAreAlwaysVerified: insecure-skip-tls-verify of a kubeconfig affects only the API
+// server.
+func TestKubeletsAreAlwaysVerified(t *testing.T) {
 	s := serve(t, say("metrics"))
 	for _, insecure := range []bool{false, true} {
 		c := s.client(t, func(r *rest.Config, o *Options) {
@@ -125,8 +124,8 @@ func TestKubeletsAreVerifiedWhateverHoldsForTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestWithoutATokenNothingIsAsked: a kubelet is not asked in nobody's name.
-func TestWithoutATokenNothingIsAsked(t *testing.T) {
+// TestNoRequestWithoutToken: without a token there is no request.
+func TestNoRequestWithoutToken(t *testing.T) {
 	s := serve(t, say("metrics"))
 	c := s.client(t, func(_ *rest.Config, o *Options) { o.Tokens = &issued{err: errors.New("forbidden by RBAC")} })
 	if _, err := c.Get(t.Context(), s.target(), nil); err == nil || !strings.Contains(err.Error(), "forbidden by RBAC") {
@@ -137,7 +136,7 @@ func TestWithoutATokenNothingIsAsked(t *testing.T) {
 	}
 }
 
-// TestRefusedToken: whoever issued it hears that a kubelet does not know it.
+// TestRefusedToken: Refused is called with a token that a kubelet rejects.
 func TestRefusedToken(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	tokens := &issued{token: token}

@@ -12,53 +12,49 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// Options are the flags about kubelets. Names and meaning are metrics-server's,
-// so are the defaults, but for two: UseNodeStatusPort is set, as in the manifests
-// that metrics-server ships, and RequestTimeout is shorter.
+// Options are the flags about kubelets. Names and meaning are metrics-server's, so are the defaults, except two:
+// UseNodeStatusPort is set, as in the manifests that metrics-server ships, and RequestTimeout is shorter.
 type Options struct {
 	// PreferredAddressTypes is --kubelet-preferred-address-types: the types of
 	// addresses in a node's status, best first.
 	PreferredAddressTypes []string
-	// UseNodeStatusPort is --kubelet-use-node-status-port: the port that the node's
-	// status names goes before Port.
+	// UseNodeStatusPort is --kubelet-use-node-status-port: the port in the node's status has precedence over Port.
 	UseNodeStatusPort bool
 	// Port is --kubelet-port.
 	Port int
-	// InsecureTLS is --kubelet-insecure-tls: whoever answers is believed, and is
-	// sent the token. It is not inherited from the REST configuration.
+	// InsecureTLS is --kubelet-insecure-tls: any server is trusted, and receives the token. It is not inherited from the
+	// REST configuration.
 	InsecureTLS bool
-	// CertificateAuthority is --kubelet-certificate-authority, a file; without it
-	// the CA of the REST configuration counts. Files are read anew as they change.
+	// CertificateAuthority is --kubelet-certificate-authority, a file; without it the CA of the REST configuration is
+	// used. Files are read again as they change.
 	CertificateAuthority string
 	// ClientCertificate and ClientKey are --kubelet-client-certificate and
 	// --kubelet-client-key, files. With them no token is sent.
 	ClientCertificate, ClientKey string
-	// TokenFile is --kubelet-token-file; it goes before Tokens.
+	// TokenFile is --kubelet-token-file; it has precedence over Tokens.
 	TokenFile string
-	// Tokens are what kubelets are sent, those of --kubelet-service-account; nil for none.
+	// Tokens returns the tokens for kubelets, those of --kubelet-service-account; nil for none.
 	Tokens Tokens
 	// RequestTimeout is --kubelet-request-timeout, the deadline of one scrape.
 	RequestTimeout time.Duration
-	// DisableCompression asks for answers as they are: less CPU on both sides for
-	// some ten times the bytes on the way.
+	// DisableCompression requests uncompressed responses: less CPU on both sides for about ten times the bytes.
 	DisableCompression bool
 	// MaxResponseBytes bounds an answer, uncompressed.
 	MaxResponseBytes int
-	// Path is what is asked for; empty for /metrics/resource. It is no flag.
+	// Path is the path to request; empty for /metrics/resource. It is not a flag.
 	Path string
 }
 
-// Tokens authenticate Plimsoll to kubelets. A kubelet that is sent a token has it: it
-// should be good for nothing but reading nodes/metrics.
+// Tokens authenticate Plimsoll to kubelets. A kubelet that receives a token can use it: it should permit nothing but
+// reading nodes/metrics.
 type Tokens interface {
-	// Token is one that is valid now.
+	// Token returns a valid token.
 	Token(ctx context.Context) (string, error)
-	// Refused says that a kubelet did not know this one.
+	// Refused reports that a kubelet rejected this token.
 	Refused(token string)
 }
 
-// Authentication are the tokens that count; nil where a client certificate, or
-// nothing, authenticates Plimsoll.
+// Authentication returns the tokens to use; nil if a client certificate, or nothing, authenticates Plimsoll.
 func (o *Options) Authentication() Tokens {
 	switch {
 	case o.ClientCertificate != "":
@@ -69,7 +65,7 @@ func (o *Options) Authentication() Tokens {
 	return o.Tokens
 }
 
-// fileTokens are from a file, read anew every minute.
+// fileTokens reads the token from a file, again every minute.
 type fileTokens struct {
 	file transport.ResettableTokenSource
 }
@@ -107,7 +103,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate finds what cannot be meant.
+// Validate returns an error for options that cannot work.
 func (o *Options) Validate() error {
 	var found []error
 	if len(o.PreferredAddressTypes) == 0 {
@@ -118,7 +114,7 @@ func (o *Options) Validate() error {
 	}
 	if o.InsecureTLS && o.CertificateAuthority != "" {
 		found = append(found,
-			errors.New("--kubelet-certificate-authority verifies what --kubelet-insecure-tls does not look at: use one of them"))
+			errors.New("--kubelet-certificate-authority has no effect with --kubelet-insecure-tls: use one of them"))
 	}
 	if (o.ClientCertificate == "") != (o.ClientKey == "") {
 		found = append(found, errors.New("--kubelet-client-certificate and --kubelet-client-key go together"))

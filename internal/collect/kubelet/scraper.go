@@ -11,13 +11,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// keptBytes is how large a buffer may be to be used again.
+// keptBytes is the largest size of a buffer that is reused.
 const keptBytes = 1 << 20
 
-// Fetcher requests what the containers of a node use, from its kubelet or its agent.
+// Fetcher requests the usage of the containers of a node from its kubelet or its agent.
 type Fetcher interface {
-	// Fetch requests the selected containers; nil selects all of the node. It takes the buffer for the response once
-	// there is one, and returns that buffer with an error too. The CPU is what reading the response cost.
+	// Fetch requests the selected containers; nil selects all of the node. It takes a buffer when the response arrives,
+	// and returns that buffer with an error too. The CPU is the cost of reading the response.
 	Fetch(
 		ctx context.Context, target Target, selected *selection.Prepared, take func() []byte,
 	) (response []byte, cpu time.Duration, err error)
@@ -25,16 +25,16 @@ type Fetcher interface {
 
 var _ Fetcher = (*Client)(nil)
 
-// Scraper puts what nodes respond into a store. It may be used by many goroutines.
+// Scraper ingests the responses of nodes into a store. It is safe for concurrent use.
 type Scraper struct {
 	fetcher Fetcher
 	store   *rate.Store
-	// buffers are those not in use; reading and parsing keep a core busy, so that
-	// more than the cores are seldom needed.
+	// buffers holds the free buffers; reading and parsing keep a core busy, so that more buffers than cores are seldom
+	// needed.
 	buffers chan []byte
 }
 
-// NewScraper makes one.
+// NewScraper makes a Scraper that fills the store.
 func NewScraper(fetcher Fetcher, store *rate.Store) (*Scraper, error) {
 	if fetcher == nil || store == nil {
 		return nil, errors.New("a scraper of nodes needs a client and a store")
@@ -42,8 +42,8 @@ func NewScraper(fetcher Fetcher, store *rate.Store) (*Scraper, error) {
 	return &Scraper{fetcher: fetcher, store: store, buffers: make(chan []byte, 2*runtime.NumCPU())}, nil
 }
 
-// Scrape scrapes the selected containers of one node; nil selects all. After an error the store is as it was, and the
-// round has nothing but the CPU that was spent.
+// Scrape scrapes the selected containers of one node; nil selects all. After an error the store is unchanged, and the
+// round has only the CPU that was spent.
 func (s *Scraper) Scrape(ctx context.Context, target Target, selected *selection.Prepared) (rate.Round, error) {
 	// Many scrapes wait for a response at a time, and buffers are large: none is taken before there is a response.
 	response, reading, err := s.fetcher.Fetch(ctx, target, selected, s.take)

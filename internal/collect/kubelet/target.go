@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// Target is a kubelet that can be asked.
+// Target is a kubelet to scrape.
 type Target struct {
 	// Node is its name.
 	Node string
@@ -26,11 +26,10 @@ func (t Target) Key() string { return t.Node }
 // Phase implements scrape.Target: nodes are spread over the period.
 func (t Target) Phase(period time.Duration) time.Duration { return timing.Phase(t.Node, period) }
 
-// String is how errors call the kubelet.
+// String is the kubelet's name in errors.
 func (t Target) String() string { return fmt.Sprintf("kubelet of node %s at %s", t.Node, t.Address) }
 
-// Target finds where a node's kubelet listens, from the node's status: its
-// addresses and daemonEndpoints are all that is looked at.
+// Target returns the address of a node's kubelet, from the addresses and daemonEndpoints of the node's status.
 func (o *Options) Target(node *corev1.Node) (Target, error) {
 	host := ""
 	for _, wanted := range o.PreferredAddressTypes {

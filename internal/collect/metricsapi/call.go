@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Call names the object that a metrics API is asked for, and records when the call began. It
-// is in the context, as what is asked for does not depend on it. Objects take
-// turns in waiting for a slot; calls without an object share one queue.
+// Call names the object that a request to a metrics API is for, and records when the request began. It is passed in the
+// context, as the response does not depend on it. Objects take turns in waiting for a slot; calls without an object
+// share one queue.
 type Call struct {
 	Object types.NamespacedName
 	// Began is set to when the call got its slot.
@@ -18,13 +18,12 @@ type Call struct {
 
 type callKey struct{}
 
-// WithCall makes the calls under the context one object's. They are made one after the
-// other.
+// WithCall returns a context whose calls belong to one object. They are made one after the other.
 func WithCall(ctx context.Context, call *Call) context.Context {
 	return context.WithValue(ctx, callKey{}, call)
 }
 
-// CallOf is the context's call, and never nil.
+// CallOf returns the context's call; it is never nil.
 func CallOf(ctx context.Context) *Call {
 	if call, isCall := ctx.Value(callKey{}).(*Call); isCall {
 		return call

@@ -1,9 +1,8 @@
-// Package metricsapi asks the three metrics APIs of a cluster, metrics.k8s.io,
-// custom.metrics.k8s.io and external.metrics.k8s.io, for the values that a
-// HorizontalPodAutoscaler names. Every call has a deadline, every answer a
-// largest size, and each API its own slots, for which namespaces and objects take
-// turns: an adapter that is slow gets fewer requests and no call fails for that, a metric
-// that hangs and an object with very many metrics cost others next to nothing.
+// Package metricsapi reads the values that a HorizontalPodAutoscaler names from the three metrics APIs of a cluster:
+// metrics.k8s.io, custom.metrics.k8s.io and external.metrics.k8s.io. Every call has a deadline, every response a
+// maximum size, and each API its own slots, for which namespaces and objects take turns: a slow adapter gets fewer
+// requests without any call failing for that, and a metric that hangs or an object with very many metrics costs others
+// next to nothing.
 package metricsapi
 
 import (
@@ -33,33 +32,31 @@ const (
 	DefaultDiscoveryPeriod  = 15 * time.Second
 )
 
-// Config says how to reach the metrics APIs.
+// Config configures a Client.
 type Config struct {
-	// Rest is the way to the API server.
+	// Rest configures the connection to the API server.
 	Rest *rest.Config
-	// Mapper finds the resource of an Object metric's described object.
+	// Mapper maps the kind of an Object metric's described object to its resource.
 	Mapper meta.RESTMapper
 	// Timeout bounds one call. It begins when the call has a slot.
 	Timeout time.Duration
-	// MaxResponseBytes bounds one answer.
+	// MaxResponseBytes bounds the size of one response.
 	MaxResponseBytes int64
-	// Slots is how many calls to one API may be under way. The others wait, and are not
-	// bounded in time but by their context.
+	// Slots is the number of calls to one API that may run at a time. The others wait, bounded only by their context.
 	Slots int
-	// DiscoveryPeriod is how long the versions of the resource and the custom
-	// metrics API are remembered.
+	// DiscoveryPeriod is how long the versions of the resource and the custom metrics API are cached.
 	DiscoveryPeriod time.Duration
-	// Period is how often each object asks; Log is told of an API that is too slow for
-	// it, and Registerer gets the series of how long calls wait. All may be left out.
+	// Period is the time between two requests for the same object; Log reports an API that is too slow for it; Registerer
+	// gets the metrics of waiting times. All are optional.
 	Period     time.Duration
 	Log        logr.Logger
 	Registerer prometheus.Registerer
 }
 
-// Client asks the metrics APIs. It may be used by many goroutines.
+// Client reads the metrics APIs. It is safe for concurrent use.
 type Client struct {
 	resource, custom, external *source
-	// resourceV1 and customV1Beta1 ask for the versions that their sources do not.
+	// resourceV1 and customV1Beta1 request the versions that the sources do not.
 	resourceV1, customV1Beta1        rest.Interface
 	resourceVersions, customVersions *versions
 	mapper                           meta.RESTMapper
@@ -100,7 +97,7 @@ func New(cfg Config) (*Client, error) {
 	c.resourceVersions = &versions{
 		source: c.resource, group: metricsv1.GroupName, choose: resourceMetricsVersions,
 		period: cfg.DiscoveryPeriod,
-		// Its answer says what is wrong, as upstream's.
+		// Without a known version, the response to this one has upstream's error.
 		fallback: metricsv1beta1.SchemeGroupVersion,
 	}
 	c.customVersions = &versions{

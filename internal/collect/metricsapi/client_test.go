@@ -30,8 +30,7 @@ const (
 	groupV1 = `{"kind":"APIGroup","apiVersion":"v1","name":"custom.metrics.k8s.io","versions":[{"groupVersion":"custom.metrics.k8s.io/v1beta1"}],"preferredVersion":{"groupVersion":"custom.metrics.k8s.io/v1beta1"}}`
 )
 
-// server answers with the texts by path and query, and remembers what it was
-// asked.
+// server responds with the texts by path and query, and records the requests.
 type server struct {
 	answers map[string]string
 
@@ -135,7 +134,7 @@ func TestOlderVersionIsTranslated(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with an answer, it is an error and never an empty list.
+// Any defect of a response is an error, never an empty list.
 func TestBadAnswersAreErrors(t *testing.T) {
 	const path = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
 	tests := map[string]struct {
@@ -161,8 +160,7 @@ func TestBadAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// A quantity that takes hours to read, or to compare with, is refused; the other pods
-// are read. Of a sum nothing may be missing.
+// A quantity that would take hours to parse or compare is refused; the other pods are read. A sum fails as a whole.
 func TestQuantitiesThatTakeHours(t *testing.T) {
 	for _, hostile := range []string{`"1e-999999999"`, `"1e999999999"`, `1E-1000000`, `"1\u0065-999999999"`, `"` +
 		strings.Repeat("9", 1<<20) + `"`} {
@@ -200,10 +198,10 @@ func TestQuantitiesThatTakeHours(t *testing.T) {
 	}
 }
 
-// What is not JSON is not read: nothing looked for quantities in it.
+// A response that is not JSON is refused: its quantities have not been checked.
 func TestOnlyJSONIsRead(t *testing.T) {
 	const inYAML = "kind: ExternalMetricValueList\napiVersion: external.metrics.k8s.io/v1beta1\nitems:\n- value: \"1\"\n"
-	// The same, with nothing in the list.
+	// The same, with an empty list.
 	const inProtobuf = "k8s\x00\n:\n\x1fexternal.metrics.k8s.io/v1beta1\x12\x17ExternalMetricValueList\x12\x02\n\x00"
 	for name, text := range map[string]string{"YAML": inYAML, "protobuf": inProtobuf} {
 		c := start(t,

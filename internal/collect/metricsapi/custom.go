@@ -11,13 +11,12 @@ import (
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 )
 
-// AllObjects as a query's name asks for every object that its selector selects.
+// AllObjects as a query's name requests every object that its selector selects.
 const AllObjects = custommetricsv1beta2.AllObjects
 
 // CustomQuery names values of the custom metrics API.
 type CustomQuery struct {
-	// Namespace is the objects' namespace. For the metrics of a Namespace it is
-	// that namespace.
+	// Namespace is the objects' namespace. For the metrics of a Namespace object it is that namespace.
 	Namespace string
 	// Kind is the kind of the objects that the metric describes.
 	Kind schema.GroupKind
@@ -29,15 +28,14 @@ type CustomQuery struct {
 	Metric, MetricSelector string
 }
 
-// Custom asks the custom metrics API. The answer for a single object holds
-// exactly one item.
+// Custom requests values from the custom metrics API. The list for a single object has exactly one item.
 func (c *Client) Custom(ctx context.Context, query CustomQuery) (*custommetricsv1beta2.MetricValueList, error) {
 	path, err := c.pathOf(query)
 	if err != nil {
 		return nil, err
 	}
 	var version schema.GroupVersion
-	body, err := c.custom.ask(ctx, fmt.Sprint(query), func(ctx context.Context) ([]byte, error) {
+	body, err := c.custom.request(ctx, fmt.Sprint(query), func(ctx context.Context) ([]byte, error) {
 		offered, err := c.customVersions.all(ctx)
 		if err != nil {
 			return nil, err
@@ -70,14 +68,14 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*custommetricsv
 	return list, nil
 }
 
-// customPath is where the values of a kind of objects are.
+// customPath is the path to the values of a kind of objects.
 type customPath struct {
 	resource string
-	// isNamespace says that the objects are namespaces.
+	// isNamespace is true for the metrics of Namespace objects.
 	isNamespace bool
 }
 
-// pathOf may look a kind up. It holds no slot meanwhile.
+// pathOf may request discovery from the API server. It takes no slot for that.
 func (c *Client) pathOf(query CustomQuery) (customPath, error) {
 	if query.Kind == (schema.GroupKind{Kind: "Namespace"}) {
 		return customPath{isNamespace: true}, nil
@@ -120,7 +118,7 @@ func fromV1Beta1(old *custommetricsv1beta1.MetricValueList) *custommetricsv1beta
 	return list
 }
 
-// customMetricsVersions are those known here, the one first that the cluster prefers.
+// customMetricsVersions returns the supported versions, the cluster's preferred one first.
 func customMetricsVersions(group *metav1.APIGroup) (known []schema.GroupVersion) {
 	for _, offer := range append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...) {
 		switch offer.GroupVersion {

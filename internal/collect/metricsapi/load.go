@@ -10,22 +10,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// load says how long calls to one metrics API wait for a slot. The lock of its slots
-// guards it.
+// load records how long calls to one metrics API wait for a slot. The lock of its slots guards it.
 type load struct {
 	waiting prometheus.Gauge
-	// slowWaits are those of slow calls.
+	// slowWaits observes the waits of slow calls.
 	waits, slowWaits prometheus.Observer
 
 	log    logr.Logger
 	api    string
 	period time.Duration
-	// isLate says that calls wait longer than the period, lastLate when one last did.
+	// isLate is true while calls wait longer than the period; lastLate is when one last did.
 	isLate   bool
 	lastLate time.Time
 }
 
-// loads are the series of all APIs.
+// loads holds the metrics of all APIs.
 type loads struct {
 	waiting *prometheus.GaugeVec
 	waits   *prometheus.HistogramVec
@@ -56,10 +55,9 @@ func (l *loads) of(api string, cfg *Config) *load {
 	}
 }
 
-// note takes in how long a call waited. Where calls wait longer than the period in which
-// each object asks once, the API is too slow for it: objects are asked for, and decided,
-// less often. The log says so when it begins and when it is over. Slow calls do not
-// count: that they wait says nothing of the API.
+// note records how long a call waited. Where calls wait longer than the period in which each object makes one, the API
+// is too slow: objects are read, and decided, less often. This is logged when it begins and when it ends. Slow calls do
+// not count: their waits result from their own limit.
 func (l *load) note(now time.Time, waited time.Duration, isSlow bool) {
 	if isSlow {
 		l.slowWaits.Observe(waited.Seconds())
@@ -70,12 +68,12 @@ func (l *load) note(now time.Time, waited time.Duration, isSlow bool) {
 	case l.period == 0:
 	case waited > l.period:
 		if !l.isLate {
-			l.log.Info("metrics API is slower than it is asked: its metrics are asked for less often", "api", l.api,
+			l.log.Info("metrics API is too slow: its metrics are requested less often", "api", l.api,
 				"syncPeriod", l.period.String(), "waited", waited.Round(time.Second).String())
 		}
 		l.isLate, l.lastLate = true, now
 	case l.isLate && now.Sub(l.lastLate) > 2*l.period:
 		l.isLate = false
-		l.log.Info("metrics API is asked each sync period again", "api", l.api)
+		l.log.Info("metrics API is requested each sync period again", "api", l.api)
 	}
 }

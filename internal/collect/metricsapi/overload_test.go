@@ -44,13 +44,13 @@ func (a adapter) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// asker asks for the metrics of one object, all at a time, each sync period.
+// asker requests the metrics of one object, all at a time, each sync period.
 type asker struct {
 	object  types.NamespacedName
 	metrics []string
 }
 
-// askers are objects with one metric each, of its name.
+// askers returns n objects with one metric each, of its name.
 func askers(namespace, kind string, n int) []asker {
 	all := make([]asker, n)
 	for i := range all {
@@ -60,7 +60,7 @@ func askers(namespace, kind string, n int) []asker {
 	return all
 }
 
-// results are the calls for metrics whose names have one beginning.
+// results are the calls for metrics whose names share a prefix.
 type results struct {
 	answered, failed int
 	waited, longest  time.Duration
@@ -68,9 +68,8 @@ type results struct {
 
 func (r results) mean() time.Duration { return r.waited / time.Duration(max(1, r.answered+r.failed)) }
 
-// play lets them ask for so long, and tells how the calls went after the first part of
-// that, by what comes before the dash in the metrics' names. Like the controller, nobody
-// asks again while a call is under way.
+// play runs the askers, and returns the results of the calls after the first part, by the prefix of the metrics' names
+// up to the dash. Like the controller, none makes a request while its last is under way.
 func play(
 	t *testing.T, a adapter, all []asker, first, then time.Duration,
 ) (byKind map[string]results, logged []string) {
@@ -125,9 +124,9 @@ func play(
 	return byKind, logged
 }
 
-// An API that is asked for more than its slots can bear answers less often, and to all.
-// Upstream fails nobody either: its workers have no deadline for their turn. With five of
-// them each object would have its turn each 60 s where 600 calls take half a second.
+// An API with more requests than its slots can serve is read less often for each object. No call fails for that. Nor
+// does one upstream: its workers have no deadline for their turn. With five of them each object would have its turn
+// each 60 s where 600 calls take half a second.
 func TestOverloadFailsNobody(t *testing.T) {
 	for _, c := range []struct {
 		objects int
@@ -142,17 +141,17 @@ func TestOverloadFailsNobody(t *testing.T) {
 			const first, then = time.Minute, 4 * time.Minute
 			all, logged := play(t, func(string) time.Duration { return c.took }, askers("shop", "m", c.objects), first, then)
 			got := all["m"]
-			// What the slots can bear, less the calls that were under way at the end.
+			// The calls that the slots can serve, less those that were under way at the end.
 			turns := float64(then/syncPeriod) / max(1, c.load)
 			if want := int(float64(c.objects) * (turns - 2)); got.failed > 0 || got.answered < want {
 				t.Errorf("%d answers, %d failures; want %d answers at least and no failure", got.answered, got.failed, want)
 			}
-			// An API that is slower than that is asked less often by all alike, and the log says so.
+			// An API that is slower than that is read less often for all objects alike, and the log says so.
 			if most := time.Duration(max(1, c.load) * 1.2 * float64(syncPeriod)); got.longest > most {
 				t.Errorf("the longest call took %s, want %s at most", got.longest, most)
 			}
 			if isLate := len(logged) > 0 &&
-				strings.Contains(logged[0], "slower than it is asked"); isLate != (got.longest > syncPeriod+c.took) ||
+				strings.Contains(logged[0], "requested less often"); isLate != (got.longest > syncPeriod+c.took) ||
 				len(logged) > 1 {
 				t.Errorf("calls took up to %s, and the log says %q", got.longest, logged)
 			}
@@ -160,8 +159,7 @@ func TestOverloadFailsNobody(t *testing.T) {
 	}
 }
 
-// What hangs costs those of the same API that do not next to nothing, neither when it
-// begins nor later.
+// Calls that hang cost the other calls of the same API next to nothing, neither when they begin to hang nor later.
 func TestHungMetricsLeaveSlots(t *testing.T) {
 	for _, hung := range []int{10, 24, 100, 1000} {
 		for _, namespace := range []string{"shop", "other"} {

@@ -12,10 +12,10 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// Resource lists the PodMetrics of the pods that the selector selects. They are those of v1beta1, whichever version
-// was asked: both have the same fields (KEP-5207).
+// Resource lists the PodMetrics of the pods that the selector selects. They are of type v1beta1, whichever version was
+// requested: both have the same fields (KEP-5207).
 func (c *Client) Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
-	body, err := c.resource.ask(ctx, namespace+"?"+selector, func(ctx context.Context) ([]byte, error) {
+	body, err := c.resource.request(ctx, namespace+"?"+selector, func(ctx context.Context) ([]byte, error) {
 		return c.fetchPodMetrics(ctx, namespace, selector)
 	})
 	if err != nil {
@@ -28,8 +28,8 @@ func (c *Client) Resource(ctx context.Context, namespace, selector string) (*met
 	return list, nil
 }
 
-// fetchPodMetrics asks for another version if one is not served. The server may have been replaced by one of another
-// version, and the API server lists what nobody serves until its APIService is deleted.
+// fetchPodMetrics retries with another version if one is not served. The server may have been replaced by one of
+// another version, and the API server lists a version without a server until its APIService is deleted.
 func (c *Client) fetchPodMetrics(ctx context.Context, namespace, selector string) ([]byte, error) {
 	offered, err := c.resourceVersions.all(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) podMetrics(version schema.GroupVersion, namespace, selector str
 	return request
 }
 
-// resourceMetricsVersions are v1, which Kubernetes has since 1.37, and v1beta1, as far as they are served.
+// resourceMetricsVersions returns v1, which Kubernetes has since 1.37, and v1beta1, if they are served.
 func resourceMetricsVersions(group *metav1.APIGroup) []schema.GroupVersion {
 	known := []schema.GroupVersion{metricsv1.SchemeGroupVersion, metricsv1beta1.SchemeGroupVersion}
 	return slices.DeleteFunc(known, func(version schema.GroupVersion) bool {

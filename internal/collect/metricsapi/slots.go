@@ -14,51 +14,50 @@ import (
 )
 
 const (
-	// slowAfter is how long a call takes at least before it is slow, and slowFactor how
-	// many times as long as the answered calls of its API take on average.
+	// A call is slow after slowAfter, and after slowFactor times the average duration of its API's answered calls.
 	slowAfter  = 250 * time.Millisecond
 	slowFactor = 4
-	// slowShare is the part of the slots that slow calls may have: one in so many.
+	// slowShare is the divisor of the slots for the number that slow calls may have.
 	slowShare = 4
-	// averageOver is over about how many answered calls their average goes.
+	// averageOver is the number of calls that the moving average covers.
 	averageOver = 16
 	// maxWaiting bounds the calls that wait for a slot of one API.
 	maxWaiting = 100_000
-	// maxSlow bounds the slow calls that are remembered, slowMemory for how long.
+	// maxSlow bounds the number of slow calls that are remembered, slowMemory the time.
 	maxSlow    = 10_000
 	slowMemory = 10 * time.Minute
 )
 
-// ErrQueueFull says that a call was not made: too many wait already.
+// ErrQueueFull is returned for a call that was not made because too many are waiting.
 var ErrQueueFull = errors.New("too many calls wait for the metrics API")
 
-// errPreempted is why a call is cancelled that is to be made again as a slow one.
+// errPreempted is the cause of cancelling a call that is made again as a slow one.
 var errPreempted = errors.New("the call takes far longer than those that wait for its slot")
 
-// slots bound how many calls to one metrics API run at a time. Namespaces take turns, in each its objects, and the
+// slots limits the calls to one metrics API that run at a time. Namespaces take turns, in each its objects, and the
 // calls of an object go in order.
 //
-// Calls that were slow the last time get a quarter of the slots at most. One that is slow for the first time, while
+// Calls that were slow the last time get at most a quarter of the slots. A call that is slow for the first time, while
 // that quarter is taken and others wait, is cancelled and made again as a slow one, with its whole timeout. Its caller
 // does not notice.
 type slots struct {
 	timeout time.Duration
 	load    *load
-	// seed is of the hashes of calls.
+	// seed seeds the hashes of calls.
 	seed maphash.Seed
 
 	// mu guards the following.
 	mu sync.Mutex
-	// all has the regular and the slow calls below it, these the namespaces, and these the objects.
+	// all has the regular and the slow queue below it, these the namespaces, and these the objects.
 	all, regular, slow *queue
 	namespaces         fairqueue.Keyed[queueKey, *slot]
 	objects            fairqueue.Keyed[queueKey, *slot]
-	// preempted calls are being cancelled for those that wait.
+	// preempted counts the calls that are being cancelled for waiting ones.
 	preempted int
-	// slowSince holds the calls that were slow the last time, by their hashes: the texts
-	// may be of any length. Two calls with one hash are slow together, which is harmless.
+	// slowSince holds the calls that were slow the last time, by their hashes: their texts may be of any length. Two calls
+	// with the same hash are slow together, which is harmless.
 	slowSince map[uint64]time.Time
-	// average is how long calls take that are answered; 0 before the first.
+	// average is the average duration of answered calls; 0 before the first.
 	average time.Duration
 }
 
@@ -70,18 +69,18 @@ type queueKey struct {
 	isSlow bool
 }
 
-// slot is the place of one call: first in the queue, then running.
+// slot is the slot of one call: it waits in a queue, then runs.
 type slot struct {
-	// call is the hash of what is requested.
+	// call is the hash of the request.
 	call                uint64
 	isSlow, isPreempted bool
 	place               fairqueue.Item[*slot]
-	// queue is the one that the call waits in or takes its slot from.
+	// queue is the queue in which the call waits, or from which it takes its slot.
 	queue *queue
 	// ready is closed when the call may begin.
 	ready         chan struct{}
 	queued, began time.Time
-	// cancel ends the call; watch checks whether it is slow, nil if that is known.
+	// cancel ends the call; watch is the timer of checkSlow, nil where it is not needed.
 	cancel context.CancelCauseFunc
 	watch  *time.Timer
 }
@@ -94,8 +93,7 @@ func newSlots(n int, timeout time.Duration, load *load) *slots {
 	}
 }
 
-// run waits for a slot and makes the call. The timeout begins with the slot: a call does
-// not fail because many wait.
+// run waits for a slot and makes the call. The timeout begins with the slot, so that waiting alone fails no call.
 func (s *slots) run(ctx context.Context, call string, do func(context.Context) error) error {
 	for {
 		held, err := s.acquire(ctx, call)
@@ -113,7 +111,7 @@ func (s *slots) runIn(ctx context.Context, held *slot, do func(context.Context) 
 	defer cancel(nil)
 	timed, stop := context.WithTimeout(own, s.timeout)
 	defer stop()
-	// Also a panic gives the slot back.
+	// A panic releases the slot, too.
 	isAnswered := false
 	defer func() { s.release(held, isAnswered) }()
 	s.begin(held, cancel)
@@ -132,7 +130,7 @@ func (s *slots) runIn(ctx context.Context, held *slot, do func(context.Context) 
 	return err
 }
 
-// acquire waits for a slot. A caller that gives up leaves the queue at once.
+// acquire waits for a slot. A caller whose context ends leaves the queue at once.
 func (s *slots) acquire(ctx context.Context, call string) (*slot, error) {
 	held, err := s.enqueue(CallOf(ctx).Object, call)
 	if err != nil {
@@ -169,7 +167,7 @@ func (s *slots) enqueue(object types.NamespacedName, call string) (*slot, error)
 	return held, nil
 }
 
-// queueLocked is the queue of an object. Only those above it have limits.
+// queueLocked returns the queue of an object. Only the queues above it have limits.
 func (s *slots) queueLocked(object types.NamespacedName, isSlow bool) *queue {
 	above := s.regular
 	if isSlow {
@@ -179,7 +177,7 @@ func (s *slots) queueLocked(object types.NamespacedName, isSlow bool) *queue {
 	return s.objects.Of(queueKey{object, isSlow}, s.namespaces.Of(namespace, above, math.MaxInt), math.MaxInt)
 }
 
-// grantLocked lets the calls begin whose turn it is.
+// grantLocked starts the calls that have slots now.
 func (s *slots) grantLocked() {
 	for {
 		held, ok := s.slow.Next()
@@ -206,8 +204,8 @@ func (s *slots) begin(held *slot, cancel context.CancelCauseFunc) {
 	}
 }
 
-// checkSlow has a slow call take one of the slow calls' slots. If there is none, it cancels the call as soon as others
-// wait.
+// checkSlow moves a slow call to one of the slots for slow calls. Without a free one, it cancels the call as soon as
+// others wait.
 func (s *slots) checkSlow(held *slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,10 +227,9 @@ func (s *slots) checkSlow(held *slot) {
 	held.watch.Reset(slowAfter / 4)
 }
 
-// patienceLocked is how long a call may take before it is slow.
+// patienceLocked is the duration after which a call is slow.
 func (s *slots) patienceLocked() time.Duration { return max(slowAfter, slowFactor*s.average) }
 
-// release gives a slot back.
 func (s *slots) release(held *slot, isAnswered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +245,7 @@ func (s *slots) release(held *slot, isAnswered bool) {
 	s.grantLocked()
 }
 
-// learnLocked learns from how long a call took.
+// learnLocked updates the average and the slow calls with the duration of a call.
 func (s *slots) learnLocked(held *slot, isAnswered bool) {
 	took := time.Since(held.began)
 	switch {

@@ -73,7 +73,7 @@ func TestTurns(t *testing.T) {
 			synctest.Wait()
 		}
 		calls.Wait()
-		// The first one came when nobody waited.
+		// The first one came to an empty queue.
 		want := []string{"a/1", "a/1", "b/1", "c/1", "a/2", "b/1", "a/1", "a/2"}
 		if !slices.Equal(order, want) {
 			t.Errorf("the order is %q, want %q", order, want)
@@ -82,7 +82,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// Whoever gives up gives back its place in the queue, or its slot.
+// A caller that gives up leaves the queue, or releases its slot.
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slotsForTest(t, 2)
@@ -99,7 +99,7 @@ func TestGivingUp(t *testing.T) {
 		cancel()
 		calls.Wait()
 		s.check(t, 2)
-		// That a call was cancelled says nothing of how long it would have taken.
+		// A cancelled call has no known duration, so it is not slow.
 		if len(s.slowSince) > 0 {
 			t.Errorf("slow: %v", s.slowSince)
 		}
@@ -184,7 +184,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// The timeout begins with the slot, and so does what the caller is told.
+// The timeout begins with the slot, and so does the duration in the error.
 func TestTimeoutBeginsWithTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slotsForTest(t, 1)
@@ -206,8 +206,8 @@ func TestTimeoutBeginsWithTheSlot(t *testing.T) {
 	})
 }
 
-// TestSlowCallsAreRememberedInFewBytes: a call's text holds selectors and names that
-// strangers write, as long as they like.
+// TestSlowCallsAreRememberedInFewBytes: a call's text holds selectors and names of any length, written by untrusted
+// users.
 func TestSlowCallsAreRememberedInFewBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slotsForTest(t, 1)

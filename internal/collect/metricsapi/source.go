@@ -26,9 +26,9 @@ type source struct {
 	slots   *slots
 }
 
-// get makes a call, when it has a slot, and decodes the answer.
+// get makes a call in a slot, and decodes the response.
 func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Object) error {
-	body, err := s.ask(ctx, request.URL().String(), func(ctx context.Context) ([]byte, error) {
+	body, err := s.request(ctx, request.URL().String(), func(ctx context.Context) ([]byte, error) {
 		return s.fetch(ctx, request)
 	})
 	if err != nil {
@@ -37,9 +37,8 @@ func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Ob
 	return s.decode(body, into)
 }
 
-// ask waits for a slot, and has fetch make the call within the timeout. What is asked
-// for is named in call.
-func (s *source) ask(
+// request waits for a slot, and calls fetch with the timeout. call identifies the request.
+func (s *source) request(
 	ctx context.Context, call string, fetch func(context.Context) ([]byte, error),
 ) (body []byte, err error) {
 	err = s.slots.run(ctx, call, func(ctx context.Context) error {
@@ -67,11 +66,11 @@ func (s *source) fetch(ctx context.Context, request *rest.Request) ([]byte, erro
 	return body, nil
 }
 
-// decode reads the answer into the one type that was asked for: another kind,
-// or a text that is none, is an error of this metric and never an empty list.
+// decode decodes the response into the one expected type: any other kind, or a text without one, is an error of this
+// metric and never an empty list.
 //
-// So is a quantity that takes hours to read: the sum of the other series would be too
-// small. Only of pods, each of which may be missing, the others are read.
+// A quantity that would take hours to parse is an error too: without it the sum of the series would be too small. Only
+// in a list of pods, any of which may be missing, the other items are decoded.
 func (s *source) decode(body []byte, into runtime.Object) error {
 	if err := quantity.Check(body, into); err != nil {
 		pods, isPods := into.(*metricsv1beta1.PodMetricsList)
@@ -90,7 +89,7 @@ func (s *source) decode(body []byte, into runtime.Object) error {
 	return nil
 }
 
-// decodeEach reads the pods whose use can be read.
+// decodeEach decodes the pods whose quantities can be parsed.
 func (s *source) decodeEach(body []byte, into *metricsv1beta1.PodMetricsList) error {
 	var list struct {
 		metav1.TypeMeta `json:",inline"`
@@ -114,7 +113,7 @@ func (s *source) decodeEach(body []byte, into *metricsv1beta1.PodMetricsList) er
 	return nil
 }
 
-// builder makes sources and remembers the first error.
+// builder makes sources and keeps the first error.
 type builder struct {
 	config Config
 	codecs serializer.CodecFactory
@@ -123,8 +122,7 @@ type builder struct {
 }
 
 func (b *builder) source(name string, version schema.GroupVersion) *source {
-	// A codec factory's UniversalDeserializer reads YAML and protobuf too, which nobody has
-	// checked for quantities.
+	// A codec factory's UniversalDeserializer also accepts YAML and protobuf, whose quantities are not checked.
 	inJSON, _ := runtime.SerializerInfoForMediaType(b.codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	return &source{
 		name:    name,
@@ -154,7 +152,7 @@ func (b *builder) rest(version schema.GroupVersion) rest.Interface {
 	return client
 }
 
-// bounded ends answers, also those of errors, that are larger than allowed.
+// bounded cuts off responses, and those of errors, above the maximum size.
 type bounded struct {
 	next     http.RoundTripper
 	maxBytes int64

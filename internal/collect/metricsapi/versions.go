@@ -14,28 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// versions knows by which version a metrics API is asked. The group's document is
-// served by the API server itself, not by what serves the metrics.
+// versions selects the version of a metrics API to request. The group's document is served by the API server itself,
+// not by the server of the metrics.
 type versions struct {
 	source *source
 	group  string
-	// choose picks those of the versions of a group that are known here, the best first.
+	// choose returns the supported versions of a group, the preferred one first.
 	choose func(*metav1.APIGroup) []schema.GroupVersion
-	// fallback is asked for while none is known; empty if that is an error.
+	// fallback is requested while none is known; empty makes that an error.
 	fallback schema.GroupVersion
-	// period is how long an answer is remembered.
+	// period is how long the versions are cached.
 	period time.Duration
 
 	// mu guards what follows.
 	mu      sync.Mutex
 	offered []schema.GroupVersion
 	until   time.Time
-	// sought is when the versions were last looked up because one was not served.
+	// sought is the time of the last discovery after a version that was not served.
 	sought time.Time
 }
 
-// all are the versions to ask for, the best first; never empty without an error. The lock is not held over the call:
-// two who find the answer outdated ask twice, each in its slot, and nobody waits for another's call.
+// all returns the versions to request, the preferred one first; never empty without an error. The lock is not held
+// during the call: two callers that find the cache expired make a call each, in their own slots, and never wait for the
+// other's.
 func (v *versions) all(ctx context.Context) ([]schema.GroupVersion, error) {
 	v.mu.Lock()
 	offered, until := v.offered, v.until
@@ -58,7 +59,8 @@ func (v *versions) all(ctx context.Context) ([]schema.GroupVersion, error) {
 	return offered, nil
 }
 
-// other is another version than one that is not served, if there is one by now. It looks that up once a second.
+// other returns another version than the one that is not served, if discovery has one now. It makes at most one
+// discovery request a second.
 func (v *versions) other(ctx context.Context, than schema.GroupVersion) (version schema.GroupVersion, isThere bool) {
 	v.mu.Lock()
 	if now := time.Now(); now.Sub(v.sought) >= time.Second {
@@ -73,7 +75,7 @@ func (v *versions) other(ctx context.Context, than schema.GroupVersion) (version
 	return offered[i], true
 }
 
-// prefer has a version asked for first until the versions are looked up again.
+// prefer puts a version first until the next discovery.
 func (v *versions) prefer(version schema.GroupVersion) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -47,7 +47,7 @@ func wantPod(t *testing.T, c *Client) {
 	}
 }
 
-// TestVersionsOfResourceMetrics: v1 where it is served, v1beta1 otherwise, whatever the cluster prefers.
+// TestVersionsOfResourceMetrics: v1 where it is served, otherwise v1beta1, whichever the cluster prefers.
 func TestVersionsOfResourceMetrics(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -84,7 +84,7 @@ func TestVersionsOfResourceMetrics(t *testing.T) {
 	}
 }
 
-// TestVersionChanges: a server that is replaced by one of the other version costs no decision its samples.
+// TestVersionChanges: replacing a server by one of the other version costs no decision its samples.
 func TestVersionChanges(t *testing.T) {
 	for name, change := range map[string][2]map[string]string{
 		"upgrade":                 {serving("v1beta1", "v1beta1"), serving("v1", "v1")},
@@ -129,7 +129,7 @@ func TestUnavailableVersion(t *testing.T) {
 	wantPod(t, c)
 }
 
-// TestNoResourceMetrics: the error is that of upstream's client, which asks for v1beta1.
+// TestNoResourceMetrics: the error is that of upstream's client, which requests v1beta1.
 func TestNoResourceMetrics(t *testing.T) {
 	c := start(t, &server{}, nil)
 	const want = "the server could not find the requested resource (get pods.metrics.k8s.io)"

@@ -11,8 +11,8 @@ var addresses = reach.Rules{PodCIDRs: []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 }}
 
-// CanBeAt reports whether an agent can have this address. Whoever can write the status of an agent's pod must not
-// make requests go to any other place.
+// CanBeAt reports whether an agent can have this address. A writer of the status of an agent's pod must not be able to
+// redirect requests to any other place.
 func CanBeAt(ip string) bool {
 	address, err := netip.ParseAddr(ip)
 	return err == nil && addresses.CheckPod(address, false) == nil

@@ -27,20 +27,20 @@ import (
 )
 
 const (
-	// requestTimeout is how long one request may take, connecting included. An agent answers
-	// within milliseconds; its node's kubelet stands in soon.
+	// requestTimeout bounds one request, connecting included. An agent responds within milliseconds; its node's kubelet
+	// replaces it soon.
 	requestTimeout = time.Second
 	idle           = 90 * time.Second
 )
 
-// Credentials are what a client shows and signs with.
+// Credentials are the certificate of a client, and its authorities.
 type Credentials struct {
-	// Shown is the client's certificate, Authorities what agents are verified with, in PEM.
+	// Shown is the client's certificate, Authorities the certificates that verify agents, in PEM.
 	Shown       *tls.Certificate
 	Authorities []byte
 }
 
-// equal reports whether connections that were made with the one will do for the other.
+// equal reports whether connections made with the one are valid for the other.
 func (c *Credentials) equal(other *Credentials) bool {
 	return c != nil && slices.EqualFunc(c.Shown.Certificate, other.Shown.Certificate, bytes.Equal) &&
 		bytes.Equal(c.Authorities, other.Authorities)
@@ -48,68 +48,67 @@ func (c *Credentials) equal(other *Credentials) bool {
 
 // Authority has a client's credentials, and signs certificates of agents.
 type Authority interface {
-	// Credentials are nil before there are any.
+	// Credentials returns nil before there are any.
 	Credentials() *Credentials
-	// Sign is a certificate, in PEM, of a node's agent that has this key.
+	// Sign returns a certificate, in PEM, for a node's agent with this key.
 	Sign(now time.Time, node string, key crypto.PublicKey) ([]byte, error)
 }
 
-// Config is what a client needs.
+// Config configures a Client.
 type Config struct {
 	Authority Authority
-	// Review has the API server review the token of an agent's pod. It is the name of the node that
-	// the pod is on.
+	// Review has the API server review the token of an agent's pod. It returns the name of the pod's node.
 	Review func(ctx context.Context, token string) (node string, err error)
 	Log    logr.Logger
 }
 
-// Client has a connection to each agent, and the agents' certificates, for all [Scraper]s that request
-// something of them. It may be used by many goroutines.
+// Client has a connection to each agent, and the agents' certificates, for all [Scraper]s that send requests to them.
+// It is safe for concurrent use.
 type Client struct {
 	config Config
 
 	// mu guards the following.
 	mu sync.Mutex
-	// http trusts the authorities of, and shows the certificate of, credentials.
+	// http trusts the authorities of credentials, and shows their certificate.
 	http        *http.Client
 	credentials *Credentials
-	// nodes are where the agents are, and what they know.
+	// nodes holds the address and state of each node's agent.
 	nodes map[string]*agent
-	// addresses is how many addresses there were.
+	// addresses counts the addresses so far.
 	addresses int
-	// enrolling is how many agents get a certificate now, and nextEnrollment when the next one may, or earlier.
+	// enrolling counts the agents that are getting a certificate, and nextEnrollment is the earliest time of the next.
 	enrolling      int
 	nextEnrollment time.Time
 }
 
-// agent is one as the client knows it.
+// agent is the client's state of an agent.
 type agent struct {
 	address string
-	// host is the node with a number that differs with the address: connections are kept by it, and
-	// one to an agent that was before goes unused.
+	// host is the node with a number that changes with the address: connections are kept by it, so that one to an earlier
+	// agent is not reused.
 	host string
-	// keys are those of the selections that the agent knows, of each scraper that requests something of it.
+	// keys holds the key of the selection that the agent has of each scraper.
 	keys map[*Scraper]string
-	// enrolling is closed when the agent has got a certificate, or did not get one; nil if it is not getting one.
+	// enrolling is closed when the agent's enrollment has ended; nil without one.
 	enrolling chan struct{}
 	// began and ended are when it was last to get a certificate.
 	began, ended time.Time
-	// fruitless is how many certificates it got since it last answered.
+	// fruitless counts the certificates since its last response.
 	fruitless int
-	// refused is when it last had no valid certificate, and got none; zero if that is not so any more.
+	// refused is when it last had no valid certificate, and got none; zero once it has one.
 	refused time.Time
 	// connection is the newest.
 	connection net.Conn
 }
 
-// close ends the agent's connection once requests that are under way have ended.
+// close closes the agent's connection after the requests under way.
 func (a *agent) close() {
 	if connection := a.connection; connection != nil {
 		time.AfterFunc(requestTimeout, func() { _ = connection.Close() })
 	}
 }
 
-// New makes a client.
+// New makes a Client. It connects to nothing yet.
 func New(config Config) (*Client, error) {
 	if config.Authority == nil || config.Review == nil {
 		return nil, errors.New("a client of agents needs an authority and reviews of tokens")
@@ -117,7 +116,7 @@ func New(config Config) (*Client, error) {
 	return &Client{config: config, nodes: map[string]*agent{}}, nil
 }
 
-// leave notes that a scraper requests nothing of a node any more. What nobody requests anything of is forgotten.
+// leave records that a scraper no longer sends requests to a node. A node without scrapers is forgotten.
 func (c *Client) leave(node string, by *Scraper) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,17 +130,17 @@ func (c *Client) leave(node string, by *Scraper) {
 	}
 }
 
-// request is what is requested of an agent.
+// request is a request to an agent.
 type request struct {
 	by     *Scraper
 	target kubelet.Target
 	path   string
 	wanted *selection.Prepared
-	// take has a buffer for the response.
+	// take returns a buffer for the response.
 	take func() []byte
 }
 
-// fetch is the text of an answer, in a buffer to give back. An agent without a certificate gets one.
+// fetch returns the text of a response, in a buffer to release. An agent without a certificate gets one first.
 func (c *Client) fetch(ctx context.Context, r *request) (answer []byte, cpu time.Duration, err error) {
 	began := time.Now()
 	if err = c.mayConnect(r.target, began); err == nil {
@@ -168,7 +167,7 @@ func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.D
 	}
 	response, err := r.send(ctx, to)
 	if err == nil && response.StatusCode == http.StatusPreconditionFailed {
-		// The agent was started anew, or others have asked it for much.
+		// The agent was restarted, or dropped the selection for those of others.
 		drain(response)
 		to.isKnown = false
 		response, err = r.send(ctx, to)
@@ -189,14 +188,14 @@ func (c *Client) try(ctx context.Context, r *request) (answer []byte, cpu time.D
 	return answer, cpu, ctx.Err()
 }
 
-// destination is how to reach an agent now, and whether it knows the selection.
+// destination is the current connection to an agent, and whether the agent has the selection.
 type destination struct {
 	http    *http.Client
 	host    string
 	isKnown bool
 }
 
-// send sends a request: with the selection's key if the agent knows that.
+// send sends a request: with the selection's key if the agent has it.
 func (r *request) send(ctx context.Context, to destination) (*http.Response, error) {
 	where := url.URL{Scheme: "https", Host: to.host, Path: r.path}
 	method, body := http.MethodPost, io.Reader(bytes.NewReader(r.wanted.Text))
@@ -212,7 +211,7 @@ func (r *request) send(ctx context.Context, to destination) (*http.Response, err
 	return to.http.Do(sent)
 }
 
-// connection is where a request goes.
+// connection returns the destination of a request.
 func (c *Client) connection(r *request) (to destination, err error) {
 	credentials := c.config.Authority.Credentials()
 	if credentials == nil {
@@ -248,7 +247,7 @@ func (c *Client) connection(r *request) (to destination, err error) {
 	return destination{http: c.http, host: a.host, isKnown: key == r.wanted.Key}, nil
 }
 
-// knows notes that an agent knows a selection.
+// knows records that an agent has a selection.
 func (c *Client) knows(r *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,8 +261,8 @@ func (c *Client) knows(r *request) {
 	}
 }
 
-// dial connects to the agent of a node: connections are kept by the node's name, which is what the
-// agent's certificate must have.
+// dial connects to the agent of a node: connections are kept by the node's name, which the agent's certificate must
+// have.
 func (c *Client) dial(ctx context.Context, network, host string) (net.Conn, error) {
 	node, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -275,7 +274,7 @@ func (c *Client) dial(ctx context.Context, network, host string) (net.Conn, erro
 	if a == nil {
 		return nil, errGone
 	}
-	// The transport goes on connecting when the request has ended.
+	// The transport continues to connect after the request has ended.
 	connection, err := (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, a.address)
 	if err == nil {
 		c.mu.Lock()
@@ -285,7 +284,7 @@ func (c *Client) dial(ctx context.Context, network, host string) (net.Conn, erro
 	return connection, err
 }
 
-// newHTTP makes connections that are kept, one to each agent: requests to one agent wait for each other.
+// newHTTP keeps one connection to each agent: requests to one agent wait for each other.
 func newHTTP(config *tls.Config, dial func(ctx context.Context, network, host string) (net.Conn, error)) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -297,7 +296,7 @@ func newHTTP(config *tls.Config, dial func(ctx context.Context, network, host st
 	}
 }
 
-// unzippers are used again: each has a window of 32 kB and tables.
+// unzippers are pooled: each has a window of 32 kB and tables.
 var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
 // read appends an answer's body to dst, decompressed.
@@ -323,7 +322,7 @@ func read(dst []byte, response *http.Response, maxBytes int) ([]byte, error) {
 	return into.Bytes(), err
 }
 
-// drain lets a connection be used again, unless much is left.
+// drain reads the rest of a response so that its connection is reused, unless much is left.
 func drain(response *http.Response) {
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	_ = response.Body.Close()

@@ -29,7 +29,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// authority is a client's: it counts what it signs.
+// authority counts the certificates that it signs.
 type authority struct {
 	*agenttest.Authority
 	shown  *tls.Certificate
@@ -70,14 +70,14 @@ func reviewed(_ context.Context, token string) (string, error) {
 	return "", errors.New("no such token")
 }
 
-// startAgent makes one that serves on this machine.
+// startAgent starts an agent on this machine.
 func startAgent(t *testing.T, node string, a *authority) (address string) {
 	t.Helper()
 	address, _ = startCounted(t, node, a)
 	return address
 }
 
-// startCounted is startAgent, with how many connections there were.
+// startCounted is startAgent with a count of connections.
 func startCounted(t *testing.T, node string, a *authority) (address string, connections *atomic.Int64) {
 	t.Helper()
 	text, err := os.ReadFile("../../nodeagent/cgroup/testdata/v2-systemd-containerd.txt")
@@ -147,7 +147,7 @@ func newScraper(t *testing.T, of *Client) (*Scraper, *rate.Store) {
 	return s, store
 }
 
-// wanted selects the containers of so many pods.
+// wanted selects the containers of this many pods.
 func wanted(pods int) *selection.Prepared {
 	var all []selection.Container
 	for pod := range pods {
@@ -157,8 +157,8 @@ func wanted(pods int) *selection.Prepared {
 	return selection.Prepare(all)
 }
 
-// TestScrape: an agent without a certificate gets one, once. What it answers is stored. It learns what is wanted, and
-// what else is wanted later.
+// TestScrape: an agent without a certificate gets one, once. Its response is stored. It gets the selection, and a
+// changed one later.
 func TestScrape(t *testing.T) {
 	a := newAuthority(t)
 	c, store := newScraper(t, newClient(t, a))
@@ -178,7 +178,7 @@ func TestScrape(t *testing.T) {
 	if sizes := store.Sizes(); sizes != (rate.Sizes{Nodes: 1, Pods: 2, Containers: 2}) {
 		t.Errorf("%+v", sizes)
 	}
-	// Another controller, which has not asked this agent before, takes its certificate.
+	// Another controller, which has sent this agent no request before, uses its certificate.
 	second, _ := newScraper(t, newClient(t, a))
 	if _, err := second.Scrape(t.Context(), target, wanted(2)); err != nil || a.signed != 1 {
 		t.Errorf("%d certificates: %v", a.signed, err)
@@ -189,8 +189,8 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// TestShared: two sides that request something of an agent at the same time, with selections of their own, have one
-// certificate made and one connection. It stays when one of them leaves.
+// TestShared: two scrapers that send requests to an agent at the same time, with selections of their own, share one
+// certificate and one connection. It stays when one of them leaves.
 func TestShared(t *testing.T) {
 	a := newAuthority(t)
 	c := newClient(t, a)
@@ -237,7 +237,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestContention: the counters of what containers did not get, of the selection that usage is requested of too.
+// TestContention: the counters of throttling and pressure, for the selection that usage is requested for.
 func TestContention(t *testing.T) {
 	a := newAuthority(t)
 	s, store := newScraper(t, newClient(t, a))
@@ -257,7 +257,7 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// TestStartedAnew: an agent that was started anew has another key and another address, and knows no selection.
+// TestStartedAnew: a restarted agent has another key and another address, and no selection.
 func TestStartedAnew(t *testing.T) {
 	a := newAuthority(t)
 	c, _ := newScraper(t, newClient(t, a))
@@ -274,7 +274,7 @@ func TestStartedAnew(t *testing.T) {
 	}
 }
 
-// TestOtherNode: the agent of another node is not believed, with its token or with its certificate.
+// TestOtherNode: the agent of another node is rejected, with its token or with its certificate.
 func TestOtherNode(t *testing.T) {
 	a := newAuthority(t)
 	c, store := newScraper(t, newClient(t, a))
@@ -297,8 +297,8 @@ func TestOtherNode(t *testing.T) {
 	}
 }
 
-// TestStranger: who answers in the place of an agent gets no certificate, however often it is tried, and cannot make
-// errors of its own words.
+// TestStranger: a server in place of an agent gets no certificate, however often it tries, and its text appears in no
+// error.
 func TestStranger(t *testing.T) {
 	a := newAuthority(t)
 	c, _ := newScraper(t, newClient(t, a))
@@ -320,7 +320,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// startTaken makes a server that has the certificate of a node's agent, and answers what it likes.
+// startTaken starts a server with the certificate of a node's agent and any response.
 func startTaken(t *testing.T, node string, a *authority, answer http.HandlerFunc) (address string) {
 	t.Helper()
 	shown, err := a.Issue(node, x509.ExtKeyUsageServerAuth)
@@ -334,8 +334,8 @@ func startTaken(t *testing.T, node string, a *authority, answer http.HandlerFunc
 	return server.Listener.Addr().String()
 }
 
-// TestTakenOver: who has taken a node over cannot fill the client's memory: neither with containers that were not asked
-// for, nor with text.
+// TestTakenOver: an attacker on a node cannot fill the client's memory: neither with containers that were not selected,
+// nor with text.
 func TestTakenOver(t *testing.T) {
 	a := newAuthority(t)
 	c, store := newScraper(t, newClient(t, a))
@@ -355,8 +355,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestOwnWords: errors have nothing of what an agent wrote.
-func TestOwnWords(t *testing.T) {
+// TestErrorsHaveNoTextOfAgents: errors have no text from an agent.
+func TestErrorsHaveNoTextOfAgents(t *testing.T) {
 	a := newAuthority(t)
 	hijacked := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -399,14 +399,14 @@ func TestFruitless(t *testing.T) {
 		{1, 2 * enrollGap, errBusy}, {2, fruitlessGap + time.Minute, errBusy},
 	} {
 		c.nodes["node-1"] = &agent{began: now.Add(-step.ago), fruitless: step.fruitless}
-		c.enrolling = maxEnrolling // Whoever could get one finds no place.
+		c.enrolling = maxEnrolling // all enrollments are in use
 		if err := c.enroll(t.Context(), target, now); !errors.Is(err, step.want) {
 			t.Errorf("%+v: %v", step, err)
 		}
 	}
 }
 
-// TestManyEnroll: of many agents without a certificate, some get one at once, and the others are told to come later.
+// TestManyEnroll: of many agents without a certificate, some get one at once, and the others must try later.
 func TestManyEnroll(t *testing.T) {
 	a := newAuthority(t)
 	c, taken := newClient(t, a), 0
@@ -445,7 +445,7 @@ func TestLeftAlone(t *testing.T) {
 	if _, err := s.Scrape(t.Context(), target, wanted(1)); err != nil {
 		t.Error(err)
 	}
-	// Another process may give it one, and it may know an authority that is new here.
+	// Another process may give it one, and it may trust an authority that is new here.
 	other, _ := startCounted(t, "node-2", a)
 	target = kubelet.Target{Node: "node-2", Address: other}
 	c.enrolling = maxEnrolling
@@ -462,7 +462,7 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-// TestNotReady: without credentials nobody is asked.
+// TestNotReady: without credentials there is no request.
 func TestNotReady(t *testing.T) {
 	c, err := New(Config{Authority: none{}, Review: reviewed})
 	if err != nil {
@@ -475,7 +475,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// none is an authority that is not there yet.
+// none is an authority without credentials yet.
 type none struct{}
 
 // Credentials implements Authority.

@@ -1,13 +1,11 @@
-// Package nodeagents requests samples from the agents of nodes ([nodeagent]), and stores them as
-// those of kubelets.
+// Package nodeagents requests samples from the agents of nodes ([nodeagent]), and stores them as those of kubelets.
 //
 // A [Client] keeps a connection to each agent, which all [Scraper]s of a process use: the horizontal side's and the
-// vertical side's have samples and selections of their own. It shows a certificate of Plimsoll's own
-// authority, and expects one that names the node. An agent without one gets it: the client takes
-// the token of the agent's pod, has the API server review it, and signs a certificate for the key
-// of that very connection if the token's pod is on that node. The token is shown to nobody but
-// clients of the authority, so that nobody else has one of this node; and the key never leaves
-// the agent. So an agent, or who answers in its place, is believed for its own node alone.
+// vertical side's have samples and selections of their own. It shows a certificate of Plimsoll's own authority, and
+// expects one that names the node. An agent without one gets it: the client reads the token of the agent's pod, has the
+// API server review it, and signs a certificate for the key of that very connection if the token's pod is on that node.
+// The agent shows the token only to clients of the authority, so that no other server can get a certificate for this
+// node; and the key never leaves the agent. So an agent, or a server in its place, is trusted for its own node alone.
 //
 // Errors name the node. They repeat nothing that the other side wrote.
 //

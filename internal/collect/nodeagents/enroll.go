@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// enrollGap is how long an agent gets no other certificate after one: one that shows another
-	// each time must not keep the API server busy.
+	// enrollGap is the time after a certificate in which an agent gets no other: an agent that always shows another one
+	// must not keep the API server busy.
 	enrollGap = 30 * time.Second
-	// An agent that got maxFruitless certificates, and answered nobody with them, waits for fruitlessGap.
+	// An agent that got maxFruitless certificates without responding with them waits for fruitlessGap.
 	maxFruitless = 2
 	fruitlessGap = 30 * time.Minute
-	// maxEnrolling is how many agents get a certificate at a time, and enrollmentsPerSecond how many each second:
-	// the API server reviews a token for each.
+	// maxEnrolling is the number of agents that get a certificate at a time, and enrollmentsPerSecond the rate: the API
+	// server reviews a token for each.
 	maxEnrolling         = 8
 	enrollmentsPerSecond = 20
 	enrollmentGap        = time.Second / enrollmentsPerSecond
-	// reviewTimeout is how long that may take.
+	// reviewTimeout bounds an enrollment.
 	reviewTimeout = 10 * time.Second
 	maxTokenBytes = 16 << 10
 )
@@ -50,14 +50,14 @@ func tlsConfig(credentials *Credentials) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: roots, NextProtos: []string{"http/1.1"},
-		// The authority that it names to clients may be one of several: the certificate is shown anyway.
+		// The agent may name only one of several authorities to clients: the certificate is shown anyway.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return credentials.Shown, nil },
 	}, nil
 }
 
-// enroll gives an agent a certificate, if it proves that it is on its node. A request that finds none
-// while another has one made waits for that. Where many agents have none, as after an installation, most
-// are told to come later: who waits here holds a place that other agents need. It ends with ctx.
+// enroll gives an agent a certificate, if it proves that it is on its node. A request without a certificate waits for
+// an enrollment under way. Where many agents have none, as after an installation, most fail at once and try later: a
+// waiting request holds a slot that other agents need. It ends with ctx.
 func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.Time) error {
 	c.mu.Lock()
 	a, credentials, now := c.nodes[target.Node], c.credentials, time.Now()
@@ -80,7 +80,7 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 		c.mu.Unlock()
 		return errTooSoon
 	}
-	if err := c.refuses(a, now); err != nil {
+	if err := c.refusesLocked(a, now); err != nil {
 		a.refused = now
 		c.mu.Unlock()
 		return err
@@ -103,8 +103,8 @@ func (c *Client) enroll(ctx context.Context, target kubelet.Target, found time.T
 	return err
 }
 
-// refuses is why an agent gets no certificate now. It needs the lock.
-func (c *Client) refuses(a *agent, now time.Time) error {
+// refusesLocked returns the reason why an agent gets no certificate now.
+func (c *Client) refusesLocked(a *agent, now time.Time) error {
 	if earliest := now.Add(-maxEnrolling * enrollmentGap); c.nextEnrollment.Before(earliest) {
 		c.nextEnrollment = earliest
 	}
@@ -119,8 +119,8 @@ func (c *Client) refuses(a *agent, now time.Time) error {
 	return nil
 }
 
-// mayConnect is why an agent is not worth a handshake: it has just had no valid certificate, and would get none. Now
-// and then it is looked at whether it has got one elsewhere.
+// mayConnect returns the reason to skip the handshake with an agent: it has just had no valid certificate, and would
+// get none. From time to time it permits one, as the agent may have got a certificate elsewhere.
 func (c *Client) mayConnect(target kubelet.Target, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,10 +129,10 @@ func (c *Client) mayConnect(target kubelet.Target, now time.Time) error {
 		now.Sub(a.refused) >= enrollGap {
 		return nil
 	}
-	return c.refuses(a, now)
+	return c.refusesLocked(a, now)
 }
 
-// enrollGap is how long the agent gets no other certificate.
+// enrollGap is the time in which the agent gets no other certificate.
 func (a *agent) enrollGap() time.Duration {
 	if a.fruitless >= maxFruitless {
 		return fruitlessGap
@@ -140,13 +140,13 @@ func (a *agent) enrollGap() time.Duration {
 	return enrollGap
 }
 
-// exchange has an agent's token reviewed, and gives it a certificate for that.
+// exchange has an agent's token reviewed, and gives it a certificate.
 func (c *Client) exchange(ctx context.Context, target kubelet.Target, credentials *Credentials) error {
 	config, err := tlsConfig(credentials)
 	if err != nil {
 		return err
 	}
-	// Whoever answers sees no secret, and has to prove below who he is.
+	// The server receives no secret, and must prove its identity below.
 	config.InsecureSkipVerify = true
 	unverified := newHTTP(config, func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, target.Address)
@@ -181,7 +181,7 @@ func (c *Client) review(ctx context.Context, token string) (node string, err err
 	return c.config.Review(ctx, token)
 }
 
-// proof is the agent's token, and the key that it has proved to have by that connection.
+// proof returns the agent's token, and the key that the connection proves.
 func (c *Client) proof(ctx context.Context, unverified *http.Client, node string) (string, crypto.PublicKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

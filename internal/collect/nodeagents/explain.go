@@ -19,26 +19,24 @@ type own string
 // Error implements error.
 func (o own) Error() string { return string(o) }
 
-// described is an error that has nothing of what an agent wrote.
+// described is an error without text from an agent.
 type described struct{ error }
 
-// Unwrap lets others branch on the reason.
 func (d *described) Unwrap() error { return d.error }
 
-// ErrNotReady says that there is no certificate yet to show.
+// ErrNotReady is returned before there is a certificate to show.
 var ErrNotReady error = own("there is no certificate for agents yet")
 
 var (
-	// errTooLarge is the reason of an answer that is longer than that of an agent can be.
-	errTooLarge = own("the answer is longer than what it was asked for")
+	// errTooLarge is the error of a response that is longer than any of an agent.
+	errTooLarge = own("its response is longer than the selection permits")
 	errGone     = own("the node has no agent any more")
 	errDamaged  = own("the answer is not that of an agent")
 	errEnded    = own("the connection ended before the answer did")
 )
 
-// explain is why a request to an agent failed, without anything that the agent wrote: errors of net/http
-// and crypto/x509 quote the other side, and who has taken a node over must not write into logs and events
-// of others.
+// explain returns the error of a request to an agent, without text from the agent: errors of net/http and crypto/x509
+// quote the other side, and an attacker on a node must not write into logs and events of others.
 func explain(err error) error {
 	var (
 		reason  own
@@ -70,7 +68,7 @@ func explain(err error) error {
 	return errDamaged
 }
 
-// untrusted is what is wrong with a certificate.
+// untrusted explains the defect of a certificate.
 func untrusted(err error) error {
 	var (
 		authority x509.UnknownAuthorityError
@@ -88,7 +86,7 @@ func untrusted(err error) error {
 	return own("its certificate is not valid")
 }
 
-// isUntrusted tells that an agent has no certificate of its node, or none that is valid any more.
+// isUntrusted reports that an agent has no valid certificate of its node.
 func isUntrusted(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	return errors.As(err, &untrusted)

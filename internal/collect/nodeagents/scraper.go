@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// Scraper scrapes agents for one loop, with selections of its own. It may be used by many goroutines.
+// Scraper scrapes agents for one loop, with selections of its own. It is safe for concurrent use.
 type Scraper struct {
 	*kubelet.Scraper
 	client *Client
@@ -18,7 +18,7 @@ type Scraper struct {
 
 var _ kubelet.Fetcher = (*Scraper)(nil)
 
-// NewScraper makes one whose samples go into a store.
+// NewScraper makes a Scraper that fills the store.
 func NewScraper(client *Client, store *rate.Store) (s *Scraper, err error) {
 	s = &Scraper{client: client, store: store}
 	s.Scraper, err = kubelet.NewScraper(s, store)
@@ -44,7 +44,7 @@ func (s *Scraper) Contention(
 	return response, nil
 }
 
-// Forget drops what is known of a node.
+// Forget drops the state of a node.
 func (s *Scraper) Forget(node string) {
 	s.client.leave(node, s)
 	s.store.Forget(node)

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// large is a page of some 1 MB as a server with many routes has it: a counter with 200
-// series, and histograms, which make up most of it.
+// large is a page of some 1 MB, as servers with many routes have it: a counter with 200 series, and histograms, which
+// make up most of it.
 func large() string {
 	var all strings.Builder
 	counter := func(name string, routes int) {
@@ -35,8 +35,7 @@ func large() string {
 	return all.String()
 }
 
-// BenchmarkRead reads a page of 1 MB: one metric with 200 series, one without any, three, and
-// as many as can be wanted.
+// BenchmarkRead reads a page of 1 MB: one metric with 200 series, one without any, three, and the maximum.
 func BenchmarkRead(b *testing.B) {
 	text := large()
 	many := named("http_requests_total")

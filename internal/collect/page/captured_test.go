@@ -12,11 +12,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// The pages in testdata/pages are in the syntax of libraries and servers that many pods have: what each of them does in
-// another way is that labels end with a comma, that values are written as 1.0E9, empty lines between families,
-// exemplars, timestamps, braces and quotes within labels, and no line end behind the last line.
+// The pages in testdata/pages are in the syntax of libraries and servers that many pods have. They differ in: a comma
+// after the last label, values like 1.0E9, empty lines between families, exemplars, timestamps, braces and quotes
+// within labels, and a last line without an end.
 
-// format is that of a page, by its file's name.
+// format returns the format of a page, by its file's name.
 func format(file string) page.Format {
 	if strings.HasSuffix(file, ".openmetrics") {
 		return page.OpenMetrics
@@ -89,7 +89,7 @@ func TestPagesOfLibraries(t *testing.T) {
 	}
 }
 
-// captured are the pages, as seeds of the fuzzers.
+// captured returns the pages, as seeds of the fuzzers.
 func captured(t testing.TB) [][]byte {
 	files, err := filepath.Glob("testdata/pages/*")
 	if err != nil {

@@ -3,6 +3,7 @@ package page_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -18,14 +19,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// The Prometheus library's parser says what is right, in the words of the package comment.
+// The Prometheus library's parser is the reference, within the limits of the package comment.
 
 var fuzzed = named("x_total", "h_count", "h_sum", "h_bucket", "h", "x")
 
-// wantedLine finds the lines of the wanted samples.
+// wantedLine matches the lines of the wanted samples.
 var wantedLine = regexp.MustCompile(`^[ \t]*(x_total|h_count|h_sum|h_bucket|h|x)([^a-zA-Z0-9_:"]|$)`)
 
-// ended is the text with a line end behind its last line, which expfmt wants and Prometheus appends.
+// ended is the text with a line end after its last line, which expfmt requires and Prometheus appends.
 func ended(input []byte) []byte {
 	if end := bytes.LastIndexByte(input, '\n') + 1; strings.Trim(string(input[end:]), " \t") == "" {
 		return input
@@ -65,11 +66,11 @@ func library(input []byte) (all map[string][]float64, err error) {
 }
 
 // byName reads with the package.
-func byName(format page.Format, input []byte) (map[string][]float64, error) {
+func byName(format page.Format, input []byte, wanted []page.Want) (map[string][]float64, error) {
 	all := map[string][]float64{}
 	p := page.New(page.Config{})
-	err := p.Read(format, input, fuzzed, func(want int, s page.Sample) {
-		name := fuzzed[want].Name
+	err := p.Read(format, input, wanted, func(want int, s page.Sample) {
+		name := wanted[want].Name
 		all[name] = append(all[name], s.Value)
 	})
 	return all, err
@@ -82,7 +83,7 @@ var sameBits = cmp.Comparer(func(a, b float64) bool {
 
 func checkText(t *testing.T, input []byte) {
 	t.Helper()
-	got, err := byName(page.Text, input)
+	got, err := byName(page.Text, input, fuzzed)
 	want, wantErr := library(reduced(ended(input)))
 	switch {
 	case err == nil && wantErr != nil:
@@ -124,8 +125,7 @@ var pieces = []string{
 	"00000000000000000000", "# EOF", " # {} 1", "1520879607.789",
 }
 
-// broken breaks lines of pages in small places, which a fuzzer that knows no grammar takes
-// long to find.
+// broken breaks lines of pages in small places, which a fuzzer without a grammar takes long to find.
 func broken(times int, f func(input []byte)) {
 	lines := bytes.SplitAfter([]byte(strings.ReplaceAll(strings.ReplaceAll(goPage+openPage+strings.Join(textSeeds[5:], ""),
 		"http_requests", "x"), "http_seconds", "h")), []byte("\n"))
@@ -151,8 +151,7 @@ func TestLikeLibrary(t *testing.T) {
 	})
 }
 
-// The library cannot read OpenMetrics. This twin has its grammar as patterns, with the
-// blanks that text may have.
+// The library cannot read OpenMetrics. This twin has its grammar as patterns, with the blanks that text may have.
 const (
 	labelPattern    = `[ \t]*[a-zA-Z_][a-zA-Z0-9_]*[ \t]*=[ \t]*"(?:[^"\\\n]|\\["\\n])*"[ \t]*`
 	labelsPattern   = `\{(?:(?:` + labelPattern + `,)*(?:` + labelPattern + `|[ \t]*))\}`
@@ -164,7 +163,7 @@ const (
 
 var openLine = regexp.MustCompile(openLinePattern)
 
-// number is that of both formats.
+// number parses a number of both formats.
 func number(s string) (float64, bool) {
 	value, err := strconv.ParseFloat(s, 64)
 	return value, err == nil && !strings.ContainsAny(s, "pP_")
@@ -200,7 +199,7 @@ func twin(input []byte) (map[string][]float64, bool) {
 
 func checkOpen(t *testing.T, input []byte) {
 	t.Helper()
-	got, err := byName(page.OpenMetrics, input)
+	got, err := byName(page.OpenMetrics, input, fuzzed)
 	want, ok := twin(input)
 	switch {
 	case err == nil && !ok:
@@ -215,8 +214,7 @@ func checkOpen(t *testing.T, input []byte) {
 	}
 }
 
-// refusedMore is what the patterns know nothing of; nor do they of labels that are there
-// twice, and of UTF-8.
+// refusedMore are the errors for pages that the patterns accept; they also accept duplicate labels and invalid UTF-8.
 var refusedMore = []error{page.ErrTooLarge, page.ErrQuotedName}
 
 func validLines(input []byte) bool { return strings.ToValidUTF8(string(input), "") == string(input) }
@@ -238,6 +236,28 @@ func TestLikePatterns(t *testing.T) {
 		if !t.Failed() {
 			checkOpen(t, input)
 			checkOpen(t, append(input, "\n# EOF\n"...))
+		}
+	})
+}
+
+// TestFewNames: one name is looked for in another way than a few, and these than many. They find the same.
+func TestFewNames(t *testing.T) {
+	check := func(format page.Format, input []byte) {
+		want, err := byName(format, input, fuzzed)
+		got, isRefused := map[string][]float64{}, false
+		for _, wanted := range [][]page.Want{fuzzed[:1], fuzzed[1:2], fuzzed[2:5], fuzzed[5:]} {
+			some, err := byName(format, input, wanted)
+			isRefused = isRefused || err != nil
+			maps.Copy(got, some)
+		}
+		if isRefused != (err != nil) || !isRefused && !cmp.Equal(want, got, sameBits) {
+			t.Errorf("of many names %v, %v; of few %v, refused: %t\n%q", want, err, got, isRefused, input)
+		}
+	}
+	broken(10_000, func(input []byte) {
+		if !t.Failed() {
+			check(page.Text, input)
+			check(page.OpenMetrics, append(input, "\n# EOF\n"...))
 		}
 	})
 }

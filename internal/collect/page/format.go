@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Accept is the header that asks for a page.
+// Accept is the Accept header of a request for a page.
 const Accept = "text/plain;version=0.0.4, application/openmetrics-text;version=1.0.0;q=0.8"
 
 // The versions that are read; a page may leave its version out.
@@ -16,9 +16,9 @@ var (
 	openMetricsVersions = []string{"", "0.0.1", "1.0.0"}
 )
 
-var errFormat = errors.New("the page has none of the formats that were asked for")
+var errFormat = errors.New("the page has none of the requested formats")
 
-// Format is that of a page.
+// Format is the format of a page.
 type Format uint8
 
 // The formats.
@@ -28,7 +28,6 @@ const (
 	OpenMetrics
 )
 
-// String is the format's name.
 func (f Format) String() string {
 	switch f {
 	case Text:
@@ -40,8 +39,8 @@ func (f Format) String() string {
 	return "unknown"
 }
 
-// FormatOf is the format that the header Content-Type names. Without the header it is text,
-// as the text format's description demands.
+// FormatOf returns the format for a Content-Type header. Without the header it is text, as the text format's
+// description demands.
 func FormatOf(contentType string) (Format, error) {
 	const usual = "text/plain; version=0.0.4"
 	if rest, ok := strings.CutPrefix(contentType, usual); ok && (rest == "" || rest[0] == ';') || contentType == "" {

@@ -16,14 +16,14 @@ var (
 	ErrQuotedName    = errors.New("quoted names are not supported")
 )
 
-// Labels are a sample's labels as they stand between the braces, already
-// checked. They point into the text and are valid as long as it is.
+// Labels are a sample's labels as they stand between the braces, already checked. They point into the text and are
+// valid as long as it is.
 type Labels []byte
 
-// Label is one of them.
+// Label is one label of a sample.
 type Label struct {
 	Name []byte
-	// Raw is the value as it stands in the text, escapes in their place.
+	// Raw is the value as it stands in the text, with its escapes.
 	Raw []byte
 }
 
@@ -40,7 +40,7 @@ func (l Labels) Cut() (Label, Labels, bool) {
 	name := l[i:end]
 	value := bytes.IndexByte(l[end:], '"') + end + 1
 	end = endOfValue(l, value)
-	// Behind a value stand blanks and at most one comma.
+	// After a value come blanks and at most one comma.
 	rest := endOfBlanks(l, end+1)
 	if rest < len(l) {
 		rest++
@@ -69,8 +69,7 @@ func (l Label) AppendValue(dst []byte) []byte {
 	}
 }
 
-// readLabels reads the labels from behind the opening brace at i to behind the closing
-// one, which is where end points.
+// readLabels reads the labels from after the opening brace at i to after the closing one, which is end.
 func readLabels(text []byte, i int) (labels Labels, end int, err error) {
 	start := i
 	var names [maxLabels]struct{ from, to uint32 }
@@ -147,8 +146,8 @@ func readAssigned(text []byte, i int) (int, error) {
 	return endOfBlanks(text, end+1), checkEscapes(raw)
 }
 
-// checkEscapes looks at a value that ended with a quote: its last byte is no
-// backslash of its own, which would have escaped that quote.
+// checkEscapes checks a value that ended with a quote: its last byte is not an unescaped backslash, which would have
+// escaped that quote.
 func checkEscapes(raw []byte) error {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -162,8 +161,8 @@ func checkEscapes(raw []byte) error {
 	}
 }
 
-// endOfValue is where the value that begins at i ends: at its closing quote, or
-// at the end of the line, which must exist.
+// endOfValue returns the end of the value that begins at i: its closing quote, or the end of the line, which must
+// exist.
 func endOfValue(text []byte, i int) int {
 	for {
 		for text[i] != '"' && text[i] != '\\' && text[i] != '\n' {
@@ -179,7 +178,7 @@ func endOfValue(text []byte, i int) int {
 	}
 }
 
-// endOfBlanks is the first byte from i on that is neither a blank nor a tab.
+// endOfBlanks returns the index of the first byte from i on that is neither a blank nor a tab.
 func endOfBlanks(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
 		i++

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// LinesConfig says which lines are read.
+// LinesConfig selects the lines to read.
 type LinesConfig struct {
-	// Names are those of the wanted samples. An empty one is none.
+	// Names are the names of the wanted samples. An empty one matches nothing.
 	Names []string
 	// IsStrict refuses lines that do not begin with a metric name, long lines of samples that are not wanted, and a last
 	// line without an end.
@@ -19,33 +19,32 @@ type LinesConfig struct {
 
 // Line is the line of a wanted sample.
 type Line struct {
-	// Name is the index of the first of the names that is the sample's.
+	// Name is the index of the sample's name in Names; the first one of equal names.
 	Name int
-	// AsExpected reports that Labels are those that Next was told to expect.
+	// AsExpected is true if Labels are the labels that Next expected.
 	AsExpected bool
 	Labels     Labels
 	Value      float64
 	Time       Time
 }
 
-// Lines goes through one page after another. It allocates only for errors, for numbers of unusual length and for a last
-// line without an end.
+// Lines reads one page after another. It allocates only for errors, for numbers of unusual length and for a last line
+// without an end.
 type Lines struct {
 	config LinesConfig
-	// begins has the bytes that a line begins with whose name is read.
+	// begins has the first bytes of lines whose name is read.
 	begins [256]bool
 	// byName has the first index of each name if they are not few.
 	byName map[string]int
 
 	isOpenMetrics bool
-	// text ends with a line end, so that no loop over a line has to look for the end of the text; tail is behind it.
+	// text ends with a line end, so that no loop over a line must check for the end of the text; tail is the rest.
 	text, tail []byte
-	// before is how many lines of the page are before the text; start and pos are where the line begins, and what is read
-	// next.
+	// before counts the lines of the page before the text; start is the beginning of the line, pos the next byte to read.
 	before, start, pos int
 	line               Line
 	err                error
-	// name is the one that was read last: the lines of a metric are together.
+	// name is the last name that was read: the lines of a metric are together.
 	name     []byte
 	index    int
 	isWanted bool
@@ -53,7 +52,7 @@ type Lines struct {
 	last []byte
 }
 
-// NewLines makes a reader of lines.
+// NewLines makes a reader of the configured lines.
 func NewLines(config LinesConfig) Lines {
 	if config.MaxBytes <= 0 {
 		config.MaxBytes = DefaultMaxBytes
@@ -66,7 +65,7 @@ func NewLines(config LinesConfig) Lines {
 	return l
 }
 
-// want changes the names. They must not change while a page is read.
+// want sets the names. They must not change while a page is read.
 func (l *Lines) want(names []string) {
 	l.config.Names = names
 	clear(l.byName)
@@ -85,7 +84,7 @@ func (l *Lines) want(names []string) {
 	}
 }
 
-// Reset begins with a new page, which must not change while it is read.
+// Reset starts a new page, which must not change while it is read.
 func (l *Lines) Reset(format Format, body []byte) {
 	l.isOpenMetrics = format == OpenMetrics
 	l.text, l.tail, l.name, l.err = nil, nil, nil, nil
@@ -107,17 +106,17 @@ func (l *Lines) Reset(format Format, body []byte) {
 	}
 }
 
-// wholeOpenMetrics is the page without its last line, which must be # EOF.
+// wholeOpenMetrics returns the page without its last line, which must be # EOF.
 func wholeOpenMetrics(body []byte) ([]byte, bool) {
 	text, ok := bytes.CutSuffix(bytes.TrimSuffix(body, []byte{'\n'}), []byte("# EOF"))
 	return text, ok && (len(text) == 0 || text[len(text)-1] == '\n')
 }
 
-// Next goes to the next line of a wanted sample; false at the end of the page or at an error.
+// Next moves to the next line of a wanted sample; false at the end of the page or at an error.
 //
 // Expected are the labels that probably come next, as Line.Labels had them earlier: the lines of a kubelet are in the
-// same order from scrape to scrape and from family to family, and a comparison costs less than reading them again.
-// The lines are the same with any guess that was once read, and with none.
+// same order from scrape to scrape and from family to family, and a comparison costs less than parsing them again. The
+// result is the same with any guess that was once parsed, and with none.
 func (l *Lines) Next(expected string) bool {
 	for l.err == nil {
 		if !l.toWanted() {
@@ -140,10 +139,10 @@ func (l *Lines) Next(expected string) bool {
 	return false
 }
 
-// Line is the one that Next found. It is valid until the next call.
+// Line returns the line that Next found. It is valid until the next call.
 func (l *Lines) Line() *Line { return &l.line }
 
-// Err is what ended the page early, or nil.
+// Err returns the error that ended the page early, or nil.
 func (l *Lines) Err() error { return l.err }
 
 // fail ends the page at its line.
@@ -151,7 +150,7 @@ func (l *Lines) fail(err error) {
 	l.err = &Error{Line: 1 + l.before + bytes.Count(l.text[:l.start], []byte{'\n'}), Err: err}
 }
 
-// toWanted goes to what is behind the name on the next line of a wanted sample.
+// toWanted moves past the name on the next line of a wanted sample.
 func (l *Lines) toWanted() bool {
 	text, isStrict := l.text, l.config.IsStrict
 	for i := l.pos; i < len(text); {
@@ -190,8 +189,8 @@ func (l *Lines) checkLength(end int) error {
 	return nil
 }
 
-// takeLast goes on to the last line of a page if it has no line end. The text format wants one, but Prometheus appends
-// it (NewPromParser, model/textparse/promparse.go), and servers that are written by hand do leave it out.
+// takeLast moves to the last line of a page if it has no line end. The text format wants one, but Prometheus appends it
+// (NewPromParser, model/textparse/promparse.go), and servers that are written by hand do leave it out.
 func (l *Lines) takeLast() bool {
 	tail := l.tail
 	l.tail = nil
@@ -208,7 +207,7 @@ func (l *Lines) takeLast() bool {
 	return l.err == nil
 }
 
-// readName reads a metric name and finds whether it is wanted. It returns 0 if there is none.
+// readName reads a metric name and finds its index in the names. It returns 0 without a name.
 func (l *Lines) readName(rest []byte) (length int) {
 	if !l.config.IsStrict && len(l.config.Names) == 1 {
 		return l.compare(rest)
@@ -228,7 +227,7 @@ func (l *Lines) readName(rest []byte) (length int) {
 	return n
 }
 
-// compare looks for the only name: that takes less time than reading the line's. 0 is also for another name.
+// compare compares with the only name: that takes less time than reading the line's. It returns 0 for another name too.
 func (l *Lines) compare(rest []byte) (length int) {
 	name := l.config.Names[0]
 	n := len(name)
@@ -239,7 +238,7 @@ func (l *Lines) compare(rest []byte) (length int) {
 	return n
 }
 
-// endsName reports whether a metric's name ends before the byte. A name that goes on in quotes is another one.
+// endsName reports whether a metric's name ends before the byte. A name that continues in quotes is another one.
 func endsName(c byte) bool { return !isNameByte(c) && c != '"' }
 
 func (l *Lines) find(name []byte) (index int, isWanted bool) {
@@ -255,7 +254,7 @@ func (l *Lines) find(name []byte) (index int, isWanted bool) {
 	return 0, false
 }
 
-// nameError is why a line that has to begin with a metric name does not.
+// nameError explains why a line does not begin with a metric name.
 func nameError(rest []byte) error {
 	n := 0
 	for isNameByte(rest[n]) {
@@ -267,7 +266,7 @@ func nameError(rest []byte) error {
 	return errors.New("expected a metric name")
 }
 
-// readSample reads what is behind the name. End is the line end.
+// readSample reads the rest of a line after the name. end is the line end.
 func (l *Lines) readSample(expected string) (end int, err error) {
 	text := l.text
 	l.line = Line{Name: l.index}
@@ -290,8 +289,8 @@ func (l *Lines) readSample(expected string) (end int, err error) {
 	return i, err
 }
 
-// readOrMatchLabels skips the reading if the labels are the expected ones: these were read before, and reading them
-// again, up to the same brace, would give the same.
+// readOrMatchLabels compares the labels with the expected ones, and parses them only if they differ: equal text, up to
+// the same brace, was parsed before with the same result.
 func (l *Lines) readOrMatchLabels(i int, expected string) (end int, err error) {
 	rest := l.text[i:]
 	if n := len(expected); n > 0 && n < len(rest) && string(rest[:n]) == expected && rest[n] == '}' {
@@ -305,8 +304,7 @@ func (l *Lines) readOrMatchLabels(i int, expected string) (end int, err error) {
 	return end, err
 }
 
-// readOpenMetricsEnd reads what is at i, behind the value: a timestamp in seconds, and an exemplar, which it passes
-// over.
+// readOpenMetricsEnd reads the rest after the value, at i: a timestamp in seconds, and an exemplar, which it skips.
 func (l *Lines) readOpenMetricsEnd(i int) (end int, err error) {
 	text := l.text
 	if text[i] != '#' {

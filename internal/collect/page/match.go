@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Operator is that of a requirement, as in a Kubernetes label selector.
+// Operator is the operator of a requirement, as in a Kubernetes label selector.
 type Operator uint8
 
 // The operators. A label with an empty value is absent; NotIn matches absent labels too.
@@ -18,7 +18,7 @@ const (
 	DoesNotExist
 )
 
-// Requirement is what one label of a series must fulfil.
+// Requirement is a requirement on one label of a series.
 type Requirement struct {
 	Label    string
 	Operator Operator
@@ -47,11 +47,11 @@ func (r *Requirement) matches(labels []label) bool {
 	return false
 }
 
-// label is one of a series, without escapes and not empty.
+// label is a label of a series, without escapes and not empty.
 type label struct{ name, value []byte }
 
-// hashSeed makes it impossible for a page to have series with the same hash on purpose.
-// All parsers share it, because different ones may read the pages of one pod.
+// hashSeed prevents a page from choosing series with the same hash. All parsers share it, because different ones may
+// read the pages of one pod.
 var hashSeed = maphash.MakeSeed()
 
 // hashOf does not depend on the labels' order.

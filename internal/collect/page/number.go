@@ -22,7 +22,7 @@ func readValue(text []byte, i int) (value float64, end int, err error) {
 	end = endOfToken(text, i)
 	token := text[i:end]
 	for _, c := range token {
-		// strconv knows hexadecimal floats and underscores, the format does not.
+		// strconv accepts hexadecimal floats and underscores, the format does not.
 		if c == 'p' || c == 'P' || c == '_' {
 			return 0, end, errNoNumber
 		}
@@ -37,8 +37,7 @@ func readValue(text []byte, i int) (value float64, end int, err error) {
 	return value, end, nil
 }
 
-// readMillis reads the timestamp at i: milliseconds, and nothing behind them. End is the
-// line end.
+// readMillis reads the timestamp at i: milliseconds up to the end of the line. end is the line end.
 func readMillis(text []byte, i int) (millis int64, end int, err error) {
 	start := i
 	for i < start+18 && isDigit(text[i]) {
@@ -68,10 +67,9 @@ func endOfToken(text []byte, i int) int {
 	return i
 }
 
-// simpleFloat reads decimal numbers whose digits are an integer that float64
-// holds exactly, as is their power of ten: one multiplication or division then
-// rounds once, and so correctly (Clinger 1990). Others are left to strconv. The
-// text has a blank or line end behind the number, which is where end points.
+// simpleFloat reads decimal numbers whose digits are an integer that float64 holds exactly, as is their power of ten:
+// one multiplication or division then rounds once, and so correctly (Clinger 1990). Other numbers are parsed by
+// strconv. The text has a blank or line end after the number, which is end.
 func simpleFloat(text []byte) (value float64, end int, ok bool) {
 	var mantissa uint64
 	i, digits, exponent := 0, 0, 0
@@ -108,8 +106,7 @@ func simpleFloat(text []byte) (value float64, end int, ok bool) {
 	return float64(mantissa) * exactPowers[exponent], i, true
 }
 
-// simpleExponent reads a sign and up to three digits; length 0 if it is anything
-// else.
+// simpleExponent reads a sign and up to three digits; length 0 for any other text.
 func simpleExponent(text []byte) (power, length int) {
 	sign, i := 1, 0
 	if text[i] == '+' || text[i] == '-' {

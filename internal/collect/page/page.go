@@ -11,9 +11,9 @@ const (
 	DefaultMaxBytes     = 4 << 20
 	DefaultMaxLineBytes = 8 << 10
 	DefaultMaxSeries    = 10_000
-	// MaxWants is how many metrics can be wanted of a page.
+	// MaxWants is the maximum of metrics to read from a page.
 	MaxWants = 100
-	// few are found quicker one after another than by a search.
+	// few names are found faster one after another than by a search.
 	few = 4
 )
 
@@ -24,7 +24,7 @@ var (
 	errName      = errors.New("no metric of a page can have that name")
 )
 
-// Error says where a page of text is wrong.
+// Error is a syntax error of a page, with its line.
 type Error struct {
 	Line int // from 1
 	Err  error
@@ -41,11 +41,11 @@ type Config struct {
 	MaxBytes int
 	// MaxLineBytes bounds the lines of wanted samples.
 	MaxLineBytes int
-	// MaxSeries bounds the series that are handed out, of all wanted metrics together.
+	// MaxSeries bounds the series that are passed on, of all wanted metrics together.
 	MaxSeries int
 }
 
-// Sample is one of a series.
+// Sample is a sample of a series.
 type Sample struct {
 	// Series is a hash of its labels.
 	Series uint64
@@ -53,13 +53,13 @@ type Sample struct {
 	Time   Time
 }
 
-// Time is when a sample was taken, in milliseconds since 1970, if the page says so.
+// Time is the timestamp of a sample, in milliseconds since 1970, if the page has one.
 type Time struct {
 	IsKnown bool
 	Millis  int64
 }
 
-// timeOf is a time in seconds. One that is no number is as old as can be.
+// timeOf converts a time in seconds. NaN is the earliest time.
 func timeOf(seconds float64) Time {
 	millis := math.Round(seconds * 1000)
 	switch {
@@ -73,14 +73,14 @@ func timeOf(seconds float64) Time {
 
 // Want is a wanted metric.
 type Want struct {
-	// Name is that of the sample.
+	// Name is the name of the sample.
 	Name string
-	// Selector has what the labels must fulfil: all of it.
+	// Selector has the requirements on the labels; all must match.
 	Selector []Requirement
 }
 
-// Parser reads one page after another. It is for one goroutine. It allocates only for
-// errors, for numbers of unusual length and until its buffers are as long as needed.
+// Parser reads one page after another. It is for one goroutine. It allocates only for errors, for numbers of unusual
+// length and until its buffers are long enough.
 type Parser struct {
 	config Config
 	lines  Lines
@@ -90,12 +90,12 @@ type Parser struct {
 	each   func(want int, s Sample)
 	series int
 
-	// Of the sample that is read.
+	// The labels and series of the current sample.
 	labels    []label
 	unescaped []byte
 }
 
-// New makes a parser.
+// New makes a Parser.
 func New(config Config) Parser {
 	if config.MaxSeries <= 0 {
 		config.MaxSeries = DefaultMaxSeries
@@ -104,7 +104,7 @@ func New(config Config) Parser {
 	return Parser{config: config, lines: NewLines(lines)}
 }
 
-// Read calls each for every series of the page that is wanted, with the index of the wanted metric.
+// Read calls each for every wanted series of the page, with the index of the wanted metric.
 func (p *Parser) Read(format Format, body []byte, want []Want, each func(want int, s Sample)) error {
 	if err := p.begin(want); err != nil {
 		return err

@@ -183,7 +183,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestErrorsDoNotQuote: what a page has in it must not appear in a condition or log.
+// TestErrorsDoNotQuote: no text from a page appears in a condition or log.
 func TestErrorsDoNotQuote(t *testing.T) {
 	for _, text := range []string{"x secret\n", "x{secret} 1\n", "x{a=secret} 1\n", "x{a=\"\\secret\"} 1\n",
 		"x 1 secret\n", "x{secret=\"\",secret=\"\"} 1\n"} {
@@ -209,7 +209,7 @@ func TestInvalidWants(t *testing.T) {
 	}
 }
 
-// TestSeries: the hash is that of the labels in any order and any way of writing them.
+// TestSeries: the hash is that of the labels in any order and any spelling.
 func TestSeries(t *testing.T) {
 	same := []string{`x{a="1",b="2\n"} 1`, `x{ b = "2\n" , a="1", } 2`, `x{b="2\n",c="",a="1"} 3`}
 	other := []string{`x{a="2\n",b="1"} 1`, `x{a="1"} 1`, `x{b="2\n"} 1`, `x 1`, `x{a="1",b="2"} 1`, `x{a="1",b="2\\n"} 1`,
@@ -253,7 +253,7 @@ func TestFormatOf(t *testing.T) {
 	}
 }
 
-// TestTimestamps: each sample has the time that the page gives it, in each format, and none where it gives none.
+// TestTimestamps: each sample has the timestamp on the page, in each format, and none without one.
 func TestTimestamps(t *testing.T) {
 	at := func(millis int64) page.Time { return page.Time{IsKnown: true, Millis: millis} }
 	for name, tt := range map[string]struct {
@@ -276,7 +276,7 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// TestTooManyLabels: the error names the bound and the series. What is not wanted may have as many as it likes.
+// TestTooManyLabels: the error names the bound and the series. Series that are not wanted may have any number.
 func TestTooManyLabels(t *testing.T) {
 	labels := func(n int) string {
 		var all []string

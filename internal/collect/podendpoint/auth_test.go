@@ -22,7 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Pods get the credentials of the Secret, which is asked for pods as such.
+// Pods get the credentials of the Secret, which is read for pods as such.
 func TestCredentials(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var peers atomic.Int64
@@ -58,8 +58,8 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
-// TestSilentAPIServer: scrapes that have no credentials yet take no place of another object's, and follow soon when
-// there are some.
+// TestSilentAPIServer: scrapes without credentials yet take no slots of other objects, and follow soon after the
+// credentials arrive.
 func TestSilentAPIServer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const silent = 4 * time.Second
@@ -118,8 +118,8 @@ func serveTLS(t *testing.T) *httptest.Server {
 	return server
 }
 
-// TestClientCertificateIsRequired: with TLS 1.3 a pod refuses a client after the handshake, and the error still says
-// why.
+// TestClientCertificateIsRequired: with TLS 1.3 a pod refuses a client after the handshake, and the error still has the
+// reason.
 func TestClientCertificateIsRequired(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -142,8 +142,7 @@ func TestClientCertificateIsRequired(t *testing.T) {
 	}
 }
 
-// TestTLS uses real connections: a server's certificate must be for the pod's address, or for the
-// name that the object has.
+// TestTLS uses real connections: a server's certificate must be for the pod's address, or for the name in the object.
 func TestTLS(t *testing.T) {
 	server := serveTLS(t)
 	trusted := x509.NewCertPool()
@@ -186,7 +185,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestCertificatesChange: a connection that was made with other certificates is not used.
+// TestCertificatesChange: a connection that was made with other certificates is not reused.
 func TestCertificatesChange(t *testing.T) {
 	server := serveTLS(t)
 	config := server.Client().Transport.(*http.Transport).TLSClientConfig

@@ -30,8 +30,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// serverVariable makes this program the pods of BenchmarkScrapes, so that what they cost is not
-// counted.
+// serverVariable makes this program the pods of BenchmarkScrapes, so that their cost is not measured.
 const serverVariable = "PLIMSOLL_BENCH_PODS"
 
 func TestMain(m *testing.M) {
@@ -80,7 +79,7 @@ func servePods() error {
 	return err
 }
 
-// benchPage is 4 kB, as a small server has it.
+// benchPage is a page of 4 kB, typical of a small server.
 func benchPage() string {
 	var page strings.Builder
 	page.WriteString("# HELP http_requests_total Requests by code.\n# TYPE http_requests_total counter\n")
@@ -136,9 +135,9 @@ func heap() uint64 {
 	return stats.HeapAlloc + stats.StackInuse
 }
 
-// BenchmarkScrapes scrapes 10,000 pods in 1,000 objects each second, from another process, for 10 s
-// after a warm-up, and decides each object whenever its round is over. It prints CPU of the whole
-// process for each scrape and in cores, and memory for each pod, all of it and what scraping adds.
+// BenchmarkScrapes scrapes 10,000 pods in 1,000 objects each second, from another process, for 10 s after a warm-up,
+// and decides each object at the end of its round. It prints the CPU of the whole process for each scrape and in cores,
+// and memory for each pod, in total and the part that scraping adds.
 func BenchmarkScrapes(b *testing.B) {
 	const objects, each = 1000, 10
 	port := startPods(b)
@@ -172,13 +171,13 @@ func BenchmarkScrapes(b *testing.B) {
 	reports := make(chan Sampled, 4*objects*each)
 	go func() {
 		defer close(done)
-		s.Run(ctx, func(told Sampled) { reports <- told })
+		s.Run(ctx, func(sampled Sampled) { reports <- sampled })
 	}()
 	go func() {
-		for told := range reports {
-			if reported[told.Key]++; reported[told.Key] >= told.Reporting {
-				reported[told.Key] = 0
-				rounds <- told.Key
+		for sampled := range reports {
+			if reported[sampled.Key]++; reported[sampled.Key] >= sampled.Reporting {
+				reported[sampled.Key] = 0
+				rounds <- sampled.Key
 			}
 		}
 		close(rounds)
@@ -299,7 +298,6 @@ func benchRequests(b *testing.B, pods int, request func(i int) error) {
 	b.ReportMetric(bytes, "B/connection")
 }
 
-// all makes one request to each of the pods.
 func all(b *testing.B, pods, atATime int, request func(i int) error) {
 	b.Helper()
 	var next atomic.Int64
@@ -317,7 +315,7 @@ func all(b *testing.B, pods, atATime int, request func(i int) error) {
 	running.Wait()
 }
 
-// BenchmarkLatest is what a decision asks each second.
+// BenchmarkLatest measures the reads of decisions each second.
 func BenchmarkLatest(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

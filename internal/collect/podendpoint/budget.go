@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// planPeriod is how often it is determined how many pods of each object are scraped.
+	// planPeriod is the period at which the number of scraped pods of each object is determined.
 	planPeriod = time.Second
-	// unknownCost is what a scrape is taken to cost before any was measured.
+	// unknownCost is the assumed cost of a scrape before the first measurement.
 	unknownCost = 40 * time.Microsecond
-	// notable is by how much what scrapes cost must change before other pods are scraped for it: a pod
-	// that leaves the sample loses its history.
+	// notable is the relative change of the cost of scrapes that changes the sample: a pod that leaves the sample loses
+	// its history.
 	notable = 0.25
-	// enough is the part of the CPU below which all pods are scraped again.
+	// enough is the fraction of the CPU below which all pods are scraped again.
 	enough = 0.95
 )
 
-// budget is how many pods are scraped in one interval.
+// budget limits the pods that are scraped in one interval.
 type budget struct {
-	// scrapes and cpu may be spent in one interval.
+	// scrapes and cpu are the budget of one interval.
 	scrapes int
 	cpu     time.Duration
-	// slow is how long scrapes of slow pages may take together in one interval.
+	// slow bounds the total duration of scrapes of slow pages in one interval.
 	slow time.Duration
-	// pods is how many could be scraped, as of the last plan with those of new pages since.
+	// pods counts the pods with pages, as of the last plan with those of new pages since.
 	pods atomic.Int64
-	// series is how many series are remembered.
+	// series counts the series of all histories.
 	series atomic.Int64
 
-	// The following are the plan's alone. isShort says that not all pods are scraped; costs are what the scrapes of
-	// each namespace are taken to cost then.
+	// Only plan uses the following. isShort is true if not all pods are scraped; costs are then the planned costs of the
+	// scrapes of each namespace.
 	isShort bool
 	costs   map[string]*namespaceCosts
 }
@@ -49,7 +49,7 @@ func (b *budget) begin(config *Config) {
 	b.slow = time.Duration(slowPerConcurrent*config.MaxConcurrent) * config.Interval
 }
 
-// first is how many of the pods of a page are in the sample until the next plan.
+// first returns the size of a page's sample until the next plan.
 func (b *budget) first(pods int) int {
 	if all := b.pods.Add(int64(pods)); all <= int64(b.scrapes) && time.Duration(all)*unknownCost <= b.cpu {
 		return math.MaxInt
@@ -57,10 +57,10 @@ func (b *budget) first(pods int) int {
 	return max(1, sample.Least(pods))
 }
 
-// demand is what scraping all pods would take.
+// demand is the cost of scraping all pods.
 type demand struct {
 	pods []int
-	// costs is the CPU of one scrape of each page, took how long it takes.
+	// costs is the CPU of one scrape of each page, took its duration.
 	costs, took []time.Duration
 	// namespaces are those of the pages' objects.
 	namespaces []string
@@ -74,7 +74,7 @@ func (d *demand) add(namespace string, pods int, cost, took time.Duration) {
 	d.namespaces = append(d.namespaces, namespace)
 }
 
-// sum is how many pods there are of all pages, and what they cost.
+// sum returns the number of pods of all pages, and their cost.
 func (d *demand) sum(pods []int) (total int, cpu time.Duration) {
 	for i, n := range pods {
 		total += n
@@ -83,7 +83,7 @@ func (d *demand) sum(pods []int) (total int, cpu time.Duration) {
 	return total, cpu
 }
 
-// sumOf is the same of some of the pages.
+// sumOf is sum for some of the pages.
 func (d *demand) sumOf(pages, pods []int) (total int, cpu time.Duration) {
 	for _, i := range pages {
 		total += pods[i]
@@ -92,7 +92,7 @@ func (d *demand) sumOf(pages, pods []int) (total int, cpu time.Duration) {
 	return total, cpu
 }
 
-// limits are what is scraped of a page: how many pods are in the sample, and by how much its interval is longer.
+// limits are the limits of a page: the size of its sample, and the factor by which its interval is longer.
 type limits struct {
 	pods    int
 	stretch float64
@@ -101,7 +101,7 @@ type limits struct {
 // unlimited is all pods in each interval.
 var unlimited = limits{pods: math.MaxInt, stretch: 1}
 
-// share is what is scraped of each page, nil if all pods are.
+// share returns the limits of each page, nil if all pods are scraped.
 func (b *budget) share(d *demand) []limits {
 	all, _ := d.sum(d.pods)
 	b.pods.Store(int64(all))
@@ -126,7 +126,7 @@ func (b *budget) share(d *demand) []limits {
 // roundStretch rounds up, so that moments do not change with every pod.
 func roundStretch(stretch float64) float64 { return math.Ceil(4*stretch) / 4 }
 
-// limit is that of a page. A sample of all pods stays one when there are more.
+// limit returns the limits of a page. A sample of all pods remains one when pods are added.
 func (d *demand) limit(page, pods int, stretch float64) limits {
 	if pods >= d.pods[page] {
 		pods = math.MaxInt
@@ -134,7 +134,7 @@ func (d *demand) limit(page, pods int, stretch float64) limits {
 	return limits{pods: pods, stretch: stretch}
 }
 
-// plan determines again and again how many pods of each page are scraped.
+// plan determines each planPeriod how many pods of each page are scraped.
 func (s *Source) plan(ctx context.Context) {
 	var before scrape.Totals
 	for timing.Pause(ctx, planPeriod) == nil {
@@ -187,13 +187,14 @@ func (s *Source) share(pages []*podPage) {
 	}
 }
 
-// part is which part of an interval's budget scraping so many pods takes.
+// part returns the fraction of an interval's budget for scraping this many pods.
 func (b *budget) part(pods int, cost time.Duration) float64 {
 	return float64(pods) * max(1/float64(b.scrapes), cost.Seconds()/b.cpu.Seconds())
 }
 
-// spreadOf is the time within which pods are scraped that take a part of an interval's budget: twice as long as that is
-// all that is scraped, so that others need not wait for them. It is doubled from the least, as moments change with it.
+// spreadOf returns the time within which to scrape the pods of an object that take a fraction of an interval's budget:
+// at least twice that fraction of the interval, so that others need not wait for them. It is a power of two times
+// leastSpread, because phases change with it.
 func spreadOf(part float64, interval time.Duration) time.Duration {
 	spread := leastSpread
 	for spread.Seconds() < 2*part*interval.Seconds() {

@@ -123,7 +123,7 @@ func TestNamespacesGetEqualParts(t *testing.T) {
 	}
 }
 
-// What scrapes cost varies; which pods are scraped does not follow every change.
+// The cost of scrapes varies; the sample does not follow every change.
 func TestSharesAreSteady(t *testing.T) {
 	b := newBudget()
 	first := b.share(demandOf(1000, 20, 60*us))

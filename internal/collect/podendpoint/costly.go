@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// costlyFactor is how many times the median a costly page costs.
+// A page is costly above costlyFactor times the median cost.
 const costlyFactor = 4
 
-// capCostly is how many pods of each page may be scraped. Pages that cost no more than a few times
-// the median may have all of theirs. The others get at most an equal part of the CPU, so that large
-// pages make their own samples small, not those of others.
+// capCostly returns how many pods of each page may be scraped. Pages that cost no more than a few times the median may
+// have all of theirs. The others get at most an equal part of the CPU, so that large pages make their own samples
+// small, not those of others.
 func capCostly(pods []int, costs []time.Duration, cpu time.Duration) []int {
 	capped := slices.Clone(pods)
 	median := medianOf(costs)

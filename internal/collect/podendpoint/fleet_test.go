@@ -36,11 +36,11 @@ type fleet struct {
 	mu sync.Mutex
 	// page is a pod's page, by its name; nil is a connection that is refused.
 	page map[string]func(w net.Conn, r *http.Request)
-	// asked are the times of a pod's requests, dialed counts its connections.
+	// asked holds the times of a pod's requests, dialed counts its connections.
 	asked   map[string][]time.Time
 	dialed  map[string]int
 	sampled []Sampled
-	// specs are the metrics of each object that were looked at.
+	// specs holds the metrics of each object that look has set.
 	specs map[observe.Key][]sources.Spec
 }
 
@@ -86,7 +86,7 @@ func begin(t *testing.T, config Config) *fleet {
 	t.Cleanup(func() {
 		cancel()
 		<-done
-		// Connections that are kept have a goroutine of the fleet each.
+		// Each kept connection has a goroutine of the fleet.
 		for key := range f.specs {
 			f.forget(key)
 		}
@@ -100,29 +100,29 @@ func (f *fleet) change(how func()) {
 	how()
 }
 
-// times are when a pod was asked.
+// times returns the times of a pod's requests.
 func (f *fleet) times(name string) (asked []time.Time) {
 	f.change(func() { asked = slices.Clone(f.asked[name]) })
 	return asked
 }
 
-// connections is how often a pod was dialed.
+// connections returns the number of connections to a pod.
 func (f *fleet) connections(name string) (dialed int) {
 	f.change(func() { dialed = f.dialed[name] })
 	return dialed
 }
 
-// followed is how many pods are scraped.
+// followed returns the number of scraped pods.
 func (f *fleet) followed() int {
 	f.source.mu.Lock()
 	defer f.source.mu.Unlock()
 	return len(f.source.byPod)
 }
 
-// last is the last report of new samples.
-func (f *fleet) last() (told Sampled) {
-	f.change(func() { told = f.sampled[len(f.sampled)-1] })
-	return told
+// last returns the last call of Sampled.
+func (f *fleet) last() (sampled Sampled) {
+	f.change(func() { sampled = f.sampled[len(f.sampled)-1] })
+	return sampled
 }
 
 func nameAt(address netip.Addr) string {
@@ -163,7 +163,7 @@ func (f *fleet) serve(conn net.Conn, name string) {
 	}
 }
 
-// pods are running and ready since long ago; the first has this number.
+// pods have been running and ready for long; the first has this number.
 func pods(first, n int) []*observe.Pod {
 	all := make([]*observe.Pod, n)
 	for i := range all {
@@ -187,7 +187,7 @@ func podOf(number int) *corev1.Pod {
 	}
 }
 
-// query is for a metric of an object's pods.
+// query selects a metric of an object's pods.
 type query struct {
 	Key  observe.Key
 	Spec *sources.PodEndpoint
@@ -204,7 +204,7 @@ func gaugeQuery(pods []*observe.Pod) *query {
 		PortName: "http", Path: "/metrics", Metric: "queue_length"}}
 }
 
-// milli are the values of a view, - for a pod without one and ? for one that is not in the sample.
+// milli formats the values of a view, - for a pod without one and ? for one outside the sample.
 func milli(v *View, pods int) string {
 	var all []string
 	for i := range pods {
@@ -220,7 +220,7 @@ func milli(v *View, pods int) string {
 	return strings.Join(all, " ")
 }
 
-// look has a metric read of these pods, beside those of the object that are read already, and finds what is known.
+// look adds a metric of these pods to those of the object, and reads its latest values.
 func (f *fleet) look(q *query, v *View) error {
 	f.t.Helper()
 	specs := f.specs[q.Key]
@@ -232,13 +232,11 @@ func (f *fleet) look(q *query, v *View) error {
 	return f.latest(q, v)
 }
 
-// latest finds what is known.
 func (f *fleet) latest(q *query, v *View) error {
 	_, err := f.source.Latest(time.Now(), q.Key, q.Spec, q.Pods, v)
 	return err
 }
 
-// set has these metrics of an object read.
 func (f *fleet) set(key observe.Key, specs []sources.Spec) {
 	f.specs[key] = specs
 	f.source.Set(key, specs)
@@ -246,7 +244,7 @@ func (f *fleet) set(key observe.Key, specs []sources.Spec) {
 
 func (f *fleet) forget(key observe.Key) { f.set(key, nil) }
 
-// run lets the time pass, with a look each second, and returns the last one's values and error.
+// run passes the time, with a look each second, and returns the last one's values and error.
 func (f *fleet) run(q *query, d time.Duration) (string, error) {
 	var v View
 	err := f.look(q, &v)

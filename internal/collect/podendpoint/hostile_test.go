@@ -31,7 +31,7 @@ func raw(text string) func(net.Conn, *http.Request) {
 	return func(w net.Conn, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-// thousand series have this number.
+// thousand writes a thousand series with this number.
 func thousand(n int) string {
 	var all strings.Builder
 	for i := range 1_000 {
@@ -40,7 +40,7 @@ func thousand(n int) string {
 	return all.String()
 }
 
-// hostile are pages of pods that mean harm, and what is said of them.
+// hostile has pages of malicious pods, and the errors for them.
 var hostile = map[string]struct {
 	page func(w net.Conn, r *http.Request)
 	want string
@@ -106,7 +106,7 @@ var hostile = map[string]struct {
 	"negative":     {text(func() string { return "http_requests_total -1\n" }), "NaN, infinite or negative"},
 	"nothing":      {text(func() string { return "" }), "no series of the metric"},
 	"not a page":   {raw(okHead + "Content-Length: 5\r\n\r\n<htm>"), "its page"},
-	"another type": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nx\n"), "none of the formats"},
+	"another type": {raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nx\n"), "none of the requested formats"},
 	"half a page":  {raw(okHead + "Content-Length: 30\r\n\r\nhttp_requests_total 12"), "no whole response"},
 	"half a page whose end nothing marks": {func(w net.Conn, _ *http.Request) {
 		_, _ = io.WriteString(w, okHead+"\r\nhttp_requests_total 12")
@@ -137,8 +137,8 @@ var hostile = map[string]struct {
 	"a page of one byte": {raw(okHead + "Content-Length: 1\r\n\r\n\n"), "no series of the metric"},
 }
 
-// A hostile page costs its object the metric, and no one else anything: the other object's pod is
-// scraped every second, and nothing of what was sent is in an error.
+// A hostile page costs its object the metric, and other objects nothing: the other object's pod is scraped every
+// second, and the error has no text from the page.
 func TestHostilePods(t *testing.T) {
 	for name, c := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestHostilePods(t *testing.T) {
 	}
 }
 
-// TestPanic: a defect in reading is an error of the pod whose page shows it.
+// TestPanic: a panic while reading is an error of that pod alone.
 func TestPanic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -225,9 +225,8 @@ func TestManySeriesOfAnotherObject(t *testing.T) {
 	})
 }
 
-// Many pods that are silent at once, more than scrapes may be under way, hold up no one for long:
-// those of another object have their values all the while, and are scraped every second once the
-// silent ones are known.
+// Many pods that fall silent at once, more than scrapes may be under way, delay others only for a short time: pods of
+// another object have values all the time, and are scraped every second once the silent ones are detected.
 func TestManySilentPods(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const silent = 2000

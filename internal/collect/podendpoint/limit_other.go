@@ -4,5 +4,5 @@ package podendpoint
 
 import "math"
 
-// maxOpen is how many connections may be open: this system has no limit that could be read.
+// maxOpen is unlimited: this system has no limit that can be read.
 func maxOpen() int64 { return math.MaxInt64 }

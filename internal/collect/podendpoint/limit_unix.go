@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// maxOpen is how many connections may be open: four fifths of the process's file descriptors. Go
-// raises the soft limit to the hard one.
+// maxOpen is the maximum of open connections: four fifths of the process's file descriptors. Go raises the soft limit
+// to the hard one.
 func maxOpen() int64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

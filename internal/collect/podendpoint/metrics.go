@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// metrics are the source's own series.
+// metrics are the Prometheus metrics of a Source.
 type metrics struct {
 	scrapes     *prometheus.CounterVec
 	duration    prometheus.Histogram
@@ -68,14 +68,14 @@ func (m *metrics) scraped(took, cpu time.Duration, err error) {
 	m.cpu.Add(cpu.Seconds())
 }
 
-// heldBack adds what the budget held back since before.
+// heldBack adds the scrapes that the budget delayed since before.
 func (m *metrics) heldBack(before, now *scrape.Totals) {
 	for bound := scrape.ByScrapes; bound < scrape.Bounds; bound++ {
 		m.held.WithLabelValues(bound.String()).Add(float64(now.Held[bound] - before.Held[bound]))
 	}
 }
 
-// counts are the pods by their state.
+// counts counts the pods by their state.
 type counts struct{ scraped, failing, unsampled int }
 
 func (c *counts) add(p *podPage) {
@@ -96,7 +96,7 @@ func (m *metrics) count(c *counts) {
 	m.pods.WithLabelValues("unsampled").Set(float64(c.unsampled))
 }
 
-// reset says that nothing is scraped.
+// reset clears the metrics when scraping ends.
 func (m *metrics) reset() {
 	m.count(&counts{})
 	m.connections.Set(0)

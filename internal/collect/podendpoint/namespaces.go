@@ -9,11 +9,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podendpoint/sample"
 )
 
-// namespaceCosts are what the scrapes of a namespace's pods are taken to cost on average: with all its pages as they
-// are, and with its costly pages capped. They change when that is notable.
+// namespaceCosts are the planned average costs of the scrapes of a namespace's pods: with all its pages as they are,
+// and with its costly pages capped. They change only with a notable change of the cost.
 type namespaceCosts struct{ all, capped time.Duration }
 
-// steady is the cost by which a scrape is planned, given what it costs now.
+// steady returns the planned cost, which follows the current one when the change is notable.
 func steady(planned *time.Duration, now time.Duration) time.Duration {
 	if change := now.Seconds()/max(planned.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
 		*planned = max(now, 1)
@@ -21,16 +21,16 @@ func steady(planned *time.Duration, now time.Duration) time.Duration {
 	return *planned
 }
 
-// pagesOf are the pages of a namespace, and the part of the budget that scraping all of their pods takes.
+// pagesOf has the pages of a namespace, and the fraction of the budget for scraping all of their pods.
 type pagesOf struct {
 	costs *namespaceCosts
 	pages []int
 	need  float64
 }
 
-// shareOut is what is scraped of each page if the budget does not suffice. Namespaces that need less than an equal part
-// of it have all of their pods scraped. The others get equal parts of what is left, so that their samples become
-// smaller and their intervals longer, not those of others.
+// shareOut returns the limits of each page if the budget does not suffice for all. Namespaces that need less than an
+// equal part of it have all of their pods scraped. The others get equal parts of the rest, so that their own samples
+// become smaller and their own intervals longer.
 func (b *budget) shareOut(d *demand, pods []int) []limits {
 	namespaces := b.byNamespace(d, pods)
 	shares := make([]limits, len(pods))
@@ -50,7 +50,7 @@ func (b *budget) shareOut(d *demand, pods []int) []limits {
 	return shares
 }
 
-// byNamespace are the pages by namespace, those that need least first.
+// byNamespace returns the pages by namespace, the smallest need first.
 func (b *budget) byNamespace(d *demand, pods []int) []*pagesOf {
 	found := map[string]*pagesOf{}
 	costs := make(map[string]*namespaceCosts, len(b.costs))

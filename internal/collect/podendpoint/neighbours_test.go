@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Pods of another namespace that always answer just before their timeout, of the default or of the longest that a spec may
-// have, more of them than scrapes may be under way, take no values from others.
+// Pods of another namespace that always respond just before their timeout, of the default or of the longest in a spec,
+// more of them than scrapes may be under way, do not delay the values of others.
 func TestNeighboursOfVerySlowPods(t *testing.T) {
 	for name, tt := range map[string]struct{ takes, timeout time.Duration }{
 		"the default timeout": {4500 * time.Millisecond, 0},

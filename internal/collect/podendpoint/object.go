@@ -25,23 +25,23 @@ type object struct {
 	// name is the key's text.
 	name string
 
-	// mu guards the following, and all of the pages and their targets but what is said there.
+	// mu guards the following, and the pages and their targets with the exceptions noted there.
 	mu    sync.Mutex
 	pages []*podPage
-	// series is how many series its targets have to remember.
+	// series counts the series in the histories of its targets.
 	series int
 }
 
-// wanted is a metric that is read of a page. It is not changed.
+// wanted is a metric to read from a page. It is immutable.
 type wanted struct {
 	page *podPage
 	spec sources.PodEndpoint
 	want page.Want
-	// since is when it was set.
+	// since is when the metric was set.
 	since time.Time
 }
 
-// subscribe has a metric read of its page.
+// subscribe adds a metric to its page.
 func (s *Source) subscribe(key observe.Key, spec *sources.PodEndpoint) *wanted {
 	s.mu.Lock()
 	o := s.objects[key]
@@ -61,7 +61,7 @@ func (s *Source) subscribe(key observe.Key, spec *sources.PodEndpoint) *wanted {
 	return m
 }
 
-// pageAt is the page at that place, which is made if it is new.
+// pageAt returns the page at that place; it makes a missing one.
 func (o *object) pageAt(place sources.PodEndpoint) *podPage {
 	for _, p := range o.pages {
 		if p.place == place {
@@ -73,7 +73,7 @@ func (o *object) pageAt(place sources.PodEndpoint) *podPage {
 	return p
 }
 
-// unsubscribe ends that a metric is read of its page, and with the last one of a page that the page is scraped.
+// unsubscribe removes a metric from its page, and the page with its last metric.
 func (s *Source) unsubscribe(m *wanted) {
 	p, o := m.page, m.page.object
 	o.mu.Lock()
@@ -95,7 +95,7 @@ func (s *Source) unsubscribe(m *wanted) {
 	}
 }
 
-// reporting is how many targets bring samples in one round.
+// reporting returns the number of targets with samples in one round.
 func (o *object) reporting() int {
 	n := 0
 	for _, p := range o.pages {
@@ -112,7 +112,7 @@ func (m *wanted) newHistory() counter.History {
 	return counter.New(config)
 }
 
-// window is what values are averaged over.
+// window is the window of the metric's averages.
 func (m *wanted) window() time.Duration { return cmp.Or(m.spec.Window, averaging.StableWindow) }
 
 func wantOf(spec *sources.PodEndpoint) page.Want {
@@ -125,8 +125,8 @@ func wantOf(spec *sources.PodEndpoint) page.Want {
 	return want
 }
 
-// spellings are the values of a label, and of the two labels that are numbers the ways in which libraries write them:
-// Prometheus 3 shows 1.0 where the page has 1.
+// spellings returns the values of a label, and for the two labels with numbers all spellings of libraries: Prometheus 3
+// shows 1.0 where the page has 1.
 func spellings(label string, values []string) []string {
 	if label != "le" && label != "quantile" {
 		return values
@@ -165,8 +165,8 @@ func (s *Source) newPage(o *object, at sources.PodEndpoint) *podPage {
 	return p
 }
 
-// retry scrapes the targets that fail. A scrape that waited for the API server would take the place of
-// another; so it fails, and is repeated when Secrets have been read.
+// retry scrapes the failing targets. A scrape that waited for the API server would take the slot of another; so it
+// fails instead, and is repeated when Secrets have been read.
 func (p *podPage) retry() {
 	p.object.mu.Lock()
 	keys := make([]string, 0, len(p.targets))

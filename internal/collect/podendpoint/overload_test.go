@@ -58,7 +58,8 @@ func TestOverloadedPodsAnswerLate(t *testing.T) {
 	}
 }
 
-// decide is the count of a WorkloadAutoscaler whose only metric is the query, with that target for each pod.
+// decide returns the replica count of a WorkloadAutoscaler whose only metric is the query, with that target for each
+// pod.
 func (f *fleet) decide(q *query, state *horizontal.State, target int64) (desired int32) {
 	f.t.Helper()
 	var v View
@@ -111,8 +112,8 @@ func TestTimeoutOfTheSpec(t *testing.T) {
 	})
 }
 
-// What a pod that is ready had last is known while it does not answer, for some minutes. One that is not ready, or
-// whose page has no such metric, has nothing.
+// A ready pod that stops responding keeps its last value for some minutes. One that is not ready, or whose page lacks
+// the metric, has none.
 func TestSilentPods(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -144,7 +145,7 @@ func TestSilentPods(t *testing.T) {
 	})
 }
 
-// Large pages of one namespace do not keep others from reading theirs.
+// Large pages of one namespace do not delay those of others.
 func TestLargePagesOfANeighbour(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const hostilePods, neighbours = 40, 10
@@ -182,7 +183,7 @@ func TestLargePagesOfANeighbour(t *testing.T) {
 	})
 }
 
-// trickle serves a page whose end takes almost as long as it may.
+// trickle serves a page whose end arrives just before the timeout.
 func trickle(page string) func(net.Conn, *http.Request) {
 	return func(w net.Conn, _ *http.Request) {
 		fmt.Fprintf(w, "%sContent-Length: %d\r\n\r\n%s", okHead, len(page)+1, page)
@@ -191,7 +192,7 @@ func trickle(page string) func(net.Conn, *http.Request) {
 	}
 }
 
-// A bound is found however the page and the selector write it.
+// A bucket is found in all spellings of its bound on the page and in the selector.
 func TestSpellings(t *testing.T) {
 	for label, of := range map[string]map[string]string{
 		"le": {"1.0": "1 1.0", "1": "1 1.0", "0.5": "0.5", "1e+06": "1000000 1000000.0 1e+06", "+Inf": "+Inf", "x": "x"},

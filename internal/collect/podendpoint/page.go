@@ -20,52 +20,50 @@ import (
 )
 
 const (
-	// leastSpread is the time within which the pods of one object are scraped, so that its round is over
-	// soon, unless they are so many that others would wait for them.
+	// leastSpread is the time within which the pods of one object are scraped, so that its round ends soon, unless they
+	// are so many that others would wait for them.
 	leastSpread = 20 * time.Millisecond
-	// tick is what the pods' moments are multiples of: where there are many pods, tens of scrapes begin at once,
-	// and threads neither sleep nor wake for each.
+	// tick divides the pods' phases: where there are many pods, tens of scrapes begin at once, and threads neither sleep
+	// nor wake for each.
 	tick = 5 * time.Millisecond
-	// turn is how often a sample may move on.
+	// turn is the shortest time between two moves of a sample.
 	turn = time.Second
 )
 
-// podPage is one page that each of an object's pods has. It is guarded by the object's lock.
+// podPage is one page that each of an object's pods has. The object's lock guards it.
 type podPage struct {
 	source *Source
 	object *object
 	place  sources.PodEndpoint
 	auth   *clientauth.Client
-	// metrics are what is read of it; wants are the same for scrapes, which read it without the lock.
+	// metrics are the metrics to read from it; wants are the same for scrapes, which read it without the lock.
 	metrics []*wanted
 	wants   atomic.Pointer[wants]
 
-	// pods is how many could be scraped, targets are those that are.
+	// pods counts the pods with this page, targets are the scraped ones.
 	pods    int
 	targets map[uint64]*target
-	// limit is how many are in the sample if not all are; stretched is by how much the interval is longer, in
-	// thousandths, 0 before the first plan.
+	// limit is the size of the sample if not all pods are in it; stretched is the factor by which the interval is longer,
+	// in thousandths, 0 before the first plan.
 	limit     int
 	stretched atomic.Int64
 	// spread is the time within which the object's pods are scraped, in nanoseconds, 0 before the first plan.
 	spread atomic.Int64
 	circle sample.Circle
 	moved  time.Time
-	// unreachables is how many pods have no such port.
+	// unreachables counts the pods without this port.
 	unreachables int
-	// reporting is how many targets of the sample do not fail.
+	// reporting counts the targets of the sample that do not fail.
 	reporting int
-	// cost is an average of what scraping one pod costs; 0 before the first.
+	// cost is the average cost of scraping one pod; 0 before the first.
 	cost time.Duration
-	// took is an average of how long it takes to scrape one pod, planned what it was when the samples were
-	// determined; 0 before the first.
+	// took is the average duration of scraping one pod, planned its value in the last plan; 0 before the first.
 	took, planned time.Duration
 
 	uids    []uint64
 	indices []int
 }
 
-// wants are the metrics of a page.
 type wants struct {
 	metrics []*wanted
 	page    []page.Want
@@ -90,8 +88,8 @@ type target struct {
 	address         netip.AddrPort
 	host            string // the address as text
 	isHostNetwork   bool
-	// connection, parsing and isMeasured are the scrape's that is under way. parsing is what reading its page cost
-	// when that was last measured.
+	// connection, parsing and isMeasured belong to the running scrape. parsing is the CPU of parsing its page when that
+	// was last measured.
 	connection fetch.Connection
 	parsing    time.Duration
 	isMeasured bool
@@ -99,17 +97,17 @@ type target struct {
 	next *target
 
 	added time.Time
-	// isAhead says that it does not count yet.
+	// isAhead marks a target that will be in the sample next, and does not count yet.
 	isAhead, isReady bool
 	histories        []counter.History
-	// sampled is when it brought new samples last, failing why it fails. isSilent says that its last scrape failed, so
-	// that nothing of a page is known.
+	// sampled is the time of its last new samples, failing the error of a failing one. isSilent is true if its last scrape
+	// failed, so that its page is unknown.
 	sampled  time.Time
 	failing  error
 	isSilent bool
-	// isAwaited says that a scrape is under way.
+	// isAwaited is true while a scrape is under way.
 	isAwaited atomic.Bool
-	// scrapes is how many pages were read; series is how many series are remembered.
+	// scrapes counts the pages that were read; series counts the series in its histories.
 	scrapes, series int
 }
 
@@ -125,16 +123,16 @@ func (t *target) Phase(period time.Duration) time.Duration {
 
 func (p *podPage) timeout() time.Duration { return cmp.Or(p.place.Timeout, p.source.config.Timeout) }
 
-// stretch is by how much the page's interval is longer. It takes no lock: the scheduler asks for it.
+// stretch is the factor by which the page's interval is longer. It takes no lock, as scrape.Config.Stretch requires.
 func (p *podPage) stretch() float64 { return max(1, float64(p.stretched.Load())/1000) }
 
-// String is how errors call it.
+// String is the target's name in errors.
 func (t *target) String() string { return "pod " + t.name + " at " + t.host }
 
 // keys numbers the targets.
 var keys atomic.Uint64
 
-// follow makes those pods be scraped that are the object's now.
+// follow sets the object's pods.
 func (p *podPage) follow(now time.Time, pods []*observe.Pod) {
 	p.unreachables = 0
 	eligible, known := 0, 0
@@ -161,14 +159,14 @@ func (p *podPage) follow(now time.Time, pods []*observe.Pod) {
 	p.choose(now, pods, size)
 }
 
-// update reads a pod again, and reports whether it is a target.
+// update updates the target of a pod, and reports whether the pod has one.
 func (p *podPage) update(pod *observe.Pod) bool {
 	t := p.targets[pod.Identity()]
 	switch {
 	case t == nil:
 		return false
 	case t.address.Addr() != pod.Address():
-		p.remove([]*target{t}) // its sandbox was made anew
+		p.remove([]*target{t}) // it has a new sandbox
 		return false
 	case pod.IsReady() && !t.isReady && t.failing != nil:
 		p.source.rounds.Retry(t.key)
@@ -177,12 +175,12 @@ func (p *podPage) update(pod *observe.Pod) bool {
 	return true
 }
 
-// isEligible reports whether a pod has a page by now.
+// isEligible reports whether a pod can have a page now.
 func isEligible(pod *observe.Pod) bool {
 	return pod.Phase == metric.PhaseRunning && !pod.Deleting && pod.Address().IsValid()
 }
 
-// size is how many of the pods are in the sample.
+// size is the number of pods in the sample.
 func (p *podPage) size() int {
 	if p.limit == 0 {
 		p.limit = p.source.budget.first(p.pods)
@@ -190,7 +188,7 @@ func (p *podPage) size() int {
 	return min(p.limit, p.pods)
 }
 
-// choose makes the sample the targets, and a few more that will be in it next. It is one of the pods that are ready:
+// choose makes the sample the targets, and a few more that will be in it next. The sample is one of the ready pods:
 // those that are starting do not count.
 func (p *podPage) choose(now time.Time, pods []*observe.Pod, size int) {
 	p.uids = p.uids[:0]
@@ -247,7 +245,7 @@ func (p *podPage) hasPort(pod *observe.Pod) bool {
 	return err == nil
 }
 
-// portOf is where the pod's page is.
+// portOf returns the port of the pod's page.
 func (p *podPage) portOf(pod *observe.Pod) (uint16, error) {
 	if p.place.PortName == "" {
 		return p.place.Port, nil

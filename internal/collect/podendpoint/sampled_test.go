@@ -23,7 +23,7 @@ func fresh(first, n int, status corev1.ConditionStatus) []*observe.Pod {
 	return all
 }
 
-// Pods that are starting are not in the sample, and are not asked.
+// Pods that are starting are not in the sample, and are not scraped.
 func TestSampleBesideNewPods(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const old, added = 20, 20

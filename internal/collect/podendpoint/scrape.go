@@ -19,30 +19,29 @@ import (
 )
 
 const (
-	// keptBytes is how large a buffer may be to be used again.
+	// keptBytes is the largest size of a buffer that is reused.
 	keptBytes = 1 << 20
-	// What waiting for a response costs is not measured: a goroutine that waits leaves its thread.
-	// These are estimates for a request, its response's bytes, and a new connection. They are to compare
-	// pages with one another, and do not have all that a scrape costs: of 10,000 pods with small pages
-	// BenchmarkScrapes counts 0.37 cores by them where the process took 0.5, with scheduling, garbage
-	// collection and the decisions' reads.
+	// The cost of waiting for a response is estimated, not measured: a waiting goroutine leaves its thread. These are
+	// estimates for a request, its response's bytes, and a new connection. They serve to compare pages, and omit a part of
+	// a scrape's cost: of 10,000 pods with small pages BenchmarkScrapes counts 0.37 cores by them where the process took
+	// 0.5, with scheduling, garbage collection and the decisions' reads.
 	exchangeCost    = 25 * time.Microsecond
 	costPerKilobyte = 500 * time.Nanosecond
 	costPerRead     = 3 * time.Microsecond
-	// costPerOverhead is of a byte that is not the body's: of a head, or of the size of a chunk.
+	// costPerOverhead is the cost of a byte outside the body: of a head, or of the size of a chunk.
 	costPerOverhead = 20 * time.Nanosecond
 	connectCost     = 60 * time.Microsecond
 	handshakeCost   = time.Millisecond
-	// Reading pages with fewer than measuredBytes is measured one time of measuredOf.
+	// Parsing pages with fewer than measuredBytes is measured one time of measuredOf.
 	measuredBytes = 16 << 10
 	measuredOf    = 8
-	// staleAfter is how old a value may be by the page's own timestamp: as long as Prometheus' queries look back.
-	// mostAhead is by how much the clock of a pod's node may be ahead.
+	// staleAfter is the maximum age of a value by the page's own timestamp: the lookback of Prometheus' queries. mostAhead
+	// is how far the clock of a pod's node may be ahead.
 	staleAfter = 5 * time.Minute
 	mostAhead  = 10 * time.Second
 )
 
-// Reasons for which a page that was read gives no sample.
+// The reasons why a page that was read gives no sample.
 var (
 	errAbsent     = errors.New("its page has no series of the metric that the selector selects")
 	errValue      = errors.New("a value of the metric on its page is NaN, infinite or negative")
@@ -56,15 +55,15 @@ var (
 		"that it has no rate: as: Rate needs a counter that only grows, on a page of all processes of the pod together")
 )
 
-// scratch is what a scrape needs once the pod responds.
+// scratch holds the buffers of a scrape from the start of the response.
 type scratch struct {
 	body   []byte
 	parser page.Parser
-	// values are those of each wanted metric.
+	// values holds the values of each wanted metric.
 	values [][]counter.Value
-	// add is addValue, made once.
+	// add is addValue, allocated once.
 	add func(want int, s page.Sample)
-	// oldest are the oldest times that the page gives to samples of each wanted metric.
+	// oldest holds the oldest timestamp on the page for each wanted metric.
 	oldest []page.Time
 }
 
@@ -81,8 +80,8 @@ func (c *scratch) addValue(want int, s page.Sample) {
 	}
 }
 
-// timeOf is when the values of a wanted metric were taken. A sum is as old as the oldest part of it. It is an error if
-// the page says a time that cannot count: the present value is unknown.
+// timeOf returns the time of a wanted metric's values: for a sum, that of its oldest part. It is an error if the
+// timestamp is too old or in the future: the present value is unknown.
 func (c *scratch) timeOf(want int, now time.Time) (time.Time, error) {
 	oldest := c.oldest[want]
 	if !oldest.IsKnown {
@@ -98,7 +97,7 @@ func (c *scratch) timeOf(want int, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// call is a scrape that is under way. It is used again.
+// call is a running scrape. Calls are pooled.
 type call struct {
 	source  *Source
 	target  *target
@@ -141,7 +140,7 @@ func (c *scratch) begin(wants int) {
 	}
 }
 
-// scrape reads a pod's page, and tells of what is new and what that cost.
+// scrape reads a pod's page, reports new samples, and returns the cost.
 func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err error) {
 	began := time.Now()
 	w := t.page.wants.Load()
@@ -155,26 +154,26 @@ func (s *Source) scrape(ctx context.Context, t *target) (cpu time.Duration, err 
 		now := time.Now()
 		took := now.Sub(began)
 		s.metrics.scraped(took, cpu, err)
-		told, isNew := s.finish(now, t, w, outcome{c.scratch, cpu, took, err})
+		sampled, isNew := s.finish(now, t, w, outcome{c.scratch, cpu, took, err})
 		if isNew {
-			s.sampled(told)
+			s.sampled(sampled)
 		}
 	}
 	return cpu, err
 }
 
-// isEnding reports whether all scraping ends. A scrape that gives way to another has failed.
+// isEnding reports whether all scraping ends. A scrape that was cancelled for another has failed.
 func isEnding(ctx context.Context) bool {
 	return ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled)
 }
 
-// read requests the page and reads the wanted metrics. Reading what a stranger sent must not end the
+// read requests the page and parses the wanted metrics. A panic of the parser on untrusted input must not end the
 // process.
 func (c *call) read(ctx context.Context, w *wants) (cpu time.Duration, err error) {
 	t := c.target
 	defer func() {
 		if r := recover(); r != nil {
-			// It is counted as a scrape that failed.
+			// It counts as a failed scrape.
 			panics.Report(r, c.source.config.Log, nil, "reading a pod's page failed", "pod", t.name, "namespace", t.namespace)
 			c.scratch, err = nil, fmt.Errorf("%s: reading its page failed", t)
 		}
@@ -193,9 +192,9 @@ func (c *call) read(ctx context.Context, w *wants) (cpu time.Duration, err error
 	return cpu, nil
 }
 
-// measure reads a page, and tells how much CPU that cost. Measuring costs as much as reading a part of a small page. So
-// of small ones only some are measured, and the others are taken to cost as much as the last that was. Which ones are
-// measured is random, so that no pod can make just the others costly.
+// measure parses a page, and returns the CPU that it took. Measuring costs as much as parsing a part of a small page.
+// So only some of the small ones are measured, and the others are assumed to cost as much as the last one measured. The
+// choice is random, so that no pod can make just the others costly.
 func (t *target) measure(bytes int, read func()) time.Duration {
 	if bytes < measuredBytes && t.isMeasured && rand.Uint32N(measuredOf) != 0 {
 		read()
@@ -213,12 +212,12 @@ func (c *scratch) parse(response *fetch.Response, w *wants) error {
 	}
 	body := response.Body
 	if format == page.Text && response.IsOpenEnded && len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
-		return page.ErrTruncated // its last number may be half of one
+		return page.ErrTruncated // its last number may be truncated
 	}
 	return c.parser.Read(format, response.Body, w.page, c.add)
 }
 
-// get reads the page into the scratch's buffer, and estimates what that cost.
+// get reads the page into the scratch's buffer, and estimates the cost.
 func (c *call) get(ctx context.Context) (fetch.Response, time.Duration, error) {
 	t, r := c.target, &c.request
 	material, err := t.page.auth.Latest(ctx)
@@ -242,24 +241,24 @@ func (c *call) get(ctx context.Context) (fetch.Response, time.Duration, error) {
 	return response, cpu, err
 }
 
-// outcome is how a scrape ended.
+// outcome is the outcome of a scrape.
 type outcome struct {
-	// values are what was read; nil if nothing was.
+	// values are the values that were read; nil after an error.
 	values    *scratch
 	cpu, took time.Duration
 	err       error
 }
 
-// finish puts what was read into the histories.
-func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (told Sampled, isNew bool) {
+// finish adds the values to the histories.
+func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (sampled Sampled, isNew bool) {
 	p := t.page
 	p.object.mu.Lock()
 	defer p.object.mu.Unlock()
 	if p.targets[t.pod] != t {
-		return told, false // it was removed meanwhile
+		return sampled, false // it was removed during the scrape
 	}
 	if t.scrapes > 0 {
-		p.learn(&end) // the first one's connection is not the rule
+		p.learn(&end) // the first one's connection is not typical
 	}
 	wasReporting := t.isReporting()
 	t.failing, t.isSilent = end.err, end.err != nil
@@ -276,14 +275,14 @@ func (s *Source) finish(now time.Time, t *target, w *wants, end outcome) (told S
 			t.failing.Error())
 	}
 	if !isNew || t.isAhead {
-		return told, false
+		return sampled, false
 	}
-	told = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reporting()}
+	sampled = Sampled{Key: p.object.key, At: now, Before: t.sampled, Reporting: p.object.reporting()}
 	t.sampled = now
-	return told, true
+	return sampled, true
 }
 
-// learn makes what a scrape cost, and how long it took, a part of what those of the page's pods do.
+// learn updates the page's average cost and duration.
 func (p *podPage) learn(end *outcome) {
 	learn(&p.cost, end.cpu)
 	if end.err == nil {
@@ -301,7 +300,7 @@ func learn(average *time.Duration, value time.Duration) {
 	}
 }
 
-// plannedTook is how long a scrape takes, which changes when it is notable.
+// plannedTook returns the average duration of a scrape, updated when the change is notable.
 func (p *podPage) plannedTook() time.Duration {
 	if change := p.took.Seconds()/max(p.planned.Seconds(), 1e-9) - 1; math.Abs(change) > notable {
 		p.planned = p.took
@@ -320,7 +319,7 @@ func (s *Source) add(now time.Time, t *target, w *wants, c *scratch) (isNew bool
 	for i, m := range w.metrics {
 		at := i
 		if t.page.wants.Load() != w {
-			// Other metrics are wanted by now.
+			// The metrics have changed during the scrape.
 			if at = slices.Index(t.page.metrics, m); at < 0 {
 				continue
 			}
@@ -343,7 +342,7 @@ func (s *Source) add(now time.Time, t *target, w *wants, c *scratch) (isNew bool
 	return isNew
 }
 
-// count is how many series of rates there are, each of which is remembered.
+// count returns the number of series of rates, each of which a history keeps.
 func (c *scratch) count(w *wants) int {
 	n := 0
 	for i, m := range w.metrics {
@@ -354,14 +353,13 @@ func (c *scratch) count(w *wants) int {
 	return n
 }
 
-// keep makes so many series be remembered of the target. It is false if there are too many, of all objects together
-// and of its own.
+// keep counts the series of the target. It returns false if there are too many, in all objects together and in its own.
 func (s *Source) keep(t *target, series int) bool {
 	total := s.reserve(t, series)
 	return total <= maxSeries || series <= smallSeries || t.page.object.series <= maxSeries/s.count()
 }
 
-// reserve counts the series of a target, and returns those of all.
+// reserve counts the series of a target, and returns the total of all.
 func (s *Source) reserve(t *target, series int) (total int64) {
 	added := series - t.series
 	t.series += added

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// slowPerConcurrent is how many scrapes of slow pages may be under way for each of MaxConcurrent. Package
-// scrape allows three; the rest is for pods that fall silent.
+// slowPerConcurrent is the number of scrapes of slow pages for each of MaxConcurrent. Package scrape allows three; the
+// rest is for pods that fall silent.
 const slowPerConcurrent = 2
 
-// capSlow is how many pods of each page may be scraped. Those of slow pages may together take the given time in each
-// interval. Beyond it the namespaces that take most of it get equal parts, and within each its pages, so that
+// capSlow returns how many pods of each page may be scraped. Those of slow pages together may take the given time in
+// each interval. Beyond it the namespaces that take most of it get equal parts, and within each its pages, so that
 // pages that take long make their own samples small, and the others are scraped in time.
 func (d *demand) capSlow(all time.Duration) []int {
 	needs := map[string]time.Duration{}
@@ -43,10 +43,11 @@ func (d *demand) capSlow(all time.Duration) []int {
 	return capped
 }
 
-// slowNeed is how long scraping all pods of a page takes.
+// slowNeed is the time for scraping all pods of a page.
 func (d *demand) slowNeed(page int) time.Duration { return time.Duration(d.pods[page]) * d.took[page] }
 
-// capPages caps these pages, so that they take the given time together, and returns what they do take: each has a pod.
+// capPages caps these pages, so that together they take the given time, and returns the time that they take: each keeps
+// a pod.
 func (d *demand) capPages(capped, pages []int, all time.Duration) (taken time.Duration) {
 	slices.SortFunc(pages, func(a, b int) int { return cmp.Compare(d.slowNeed(a), d.slowNeed(b)) })
 	for n, i := range pages {

@@ -28,7 +28,7 @@ func slowDemand(pods []int, took []time.Duration, namespaces []string) *demand {
 	return &demand{pods: pods, took: took, namespaces: namespaces}
 }
 
-// Scrapes that take long leave places to others. Those that take less than their part are not touched.
+// Scrapes that take long yield to others. Those below their part are not affected.
 func TestCapSlow(t *testing.T) {
 	for name, c := range map[string]struct {
 		pods   []int
@@ -89,7 +89,7 @@ func slowly(page func(net.Conn, *http.Request), after time.Duration) func(net.Co
 	}
 }
 
-// Pages that always take long, many times as many as scrapes may be under way, hold up no one once that is known.
+// Pages that always take long, many times as many as scrapes may be under way, delay no other once that is detected.
 func TestManySlowPages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const slow, paths, neighbours, settled = 20, 20, 50, 8 * time.Second
@@ -121,11 +121,11 @@ func TestManySlowPages(t *testing.T) {
 			t.Errorf("a neighbour waited %s", longest)
 		}
 		f.forget(bad.Key)
-		<-time.After(2 * time.Second) // until the pages that are under way have been served
+		<-time.After(2 * time.Second) // until the running scrapes have ended
 	})
 }
 
-// lookAtPages looks at metrics of an object that are on so many pages of each pod.
+// lookAtPages reads metrics of an object that are on this many pages of each pod.
 func (f *fleet) lookAtPages(q *query, pages int) {
 	for n := range pages {
 		other, spec := *q, *q.Spec
@@ -135,7 +135,7 @@ func (f *fleet) lookAtPages(q *query, pages int) {
 	}
 }
 
-// longestGap is the longest time between requests to so many pods, after a time.
+// longestGap returns the longest time between requests to these pods, from a time on.
 func (f *fleet) longestGap(first, n int, after time.Time) (longest time.Duration) {
 	for i := range n {
 		times := f.times(fmt.Sprintf("pod-%d", first+i))
@@ -148,8 +148,8 @@ func (f *fleet) longestGap(first, n int, after time.Time) (longest time.Duration
 	return longest
 }
 
-// More slow pages than scrapes may be under way, each with one pod: they give way to the pods of another namespace, those
-// that take a while themselves included. They are still read in turn.
+// More slow pages than scrapes may be under way, each with one pod: they yield to the pods of another namespace, also
+// to slow ones among them. They are still read in turn.
 func TestSlowNamespace(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const objects, paths, quick, moderate = 20, 10, 40, 10
@@ -191,7 +191,7 @@ func TestSlowNamespace(t *testing.T) {
 			f.forget(observe.WLA("team-b", fmt.Sprintf("slow-%d", i)))
 		}
 		f.forget(good.Key)
-		<-time.After(2 * time.Second) // until the pages that are under way have been served
+		<-time.After(2 * time.Second) // until the running scrapes have ended
 	})
 }
 

@@ -29,41 +29,38 @@ const (
 	DefaultMaxPerSecond  = 10_000
 	DefaultMaxCPU        = 0.5
 	DefaultMaxConcurrent = 256
-	// DefaultTimeout is longer than pods take that are well: those that are overloaded answer late, and their values
-	// are needed most.
+	// DefaultTimeout is longer than the responses of healthy pods take: overloaded ones respond late, and their values are
+	// needed most.
 	DefaultTimeout = 5 * time.Second
 )
 
 const (
-	// maxBackoff is how long a pod that fails is left alone at most. One that becomes ready is
-	// scraped at once.
+	// maxBackoff is the longest pause of a failing pod. One that becomes ready is scraped at once.
 	maxBackoff = 10 * time.Second
-	// slowAfter is how long a scrape counts in MaxConcurrent. Most take a few milliseconds, and the
-	// shorter it is the sooner many pods that fall silent at once are known.
+	// slowAfter is how long a scrape counts in MaxConcurrent. Most take a few milliseconds, and the shorter it is the
+	// sooner many pods that fall silent at once are detected.
 	slowAfter = 50 * time.Millisecond
 	// maxLargeBytes bounds the pages that are being read, without those below 64 KiB.
 	maxLargeBytes = 128 << 20
-	// maxSeries bounds the series that are remembered of all pods together, 16 bytes each. Pages with
-	// fewer than smallSeries are not refused for it, nor those of objects with no more than an equal part.
+	// maxSeries bounds the series in the histories of all pods together, 16 bytes each. Pages with fewer than smallSeries
+	// are not refused for it, nor those of objects with no more than an equal part.
 	maxSeries   = 4 << 20
 	smallSeries = 100
 )
 
-// ErrStarting is the reason for which Latest has no values as long as pods have been scraped too few
-// times.
+// ErrStarting is returned by Latest while the pods have too few scrapes.
 var ErrStarting = errors.New("fewer than two scrapes of the pods so far")
 
-// Config is what a Source needs. What is zero of the interval, the budget and the timeout becomes
-// the default.
+// Config configures a Source. A zero interval, budget or timeout means the default.
 type Config struct {
-	// DialPod connects to a pod at an address that it has checked.
+	// DialPod checks a pod's address and connects to it.
 	DialPod func(ctx context.Context, address netip.AddrPort, isHostNetwork bool) (net.Conn, error)
-	// Secret has the credentials; nil if Secrets are not read.
+	// Secret reads credentials; nil if Secrets are not read.
 	Secret clientauth.Lookup
-	// Interval is how often each pod is scraped (--pod-endpoint-interval).
+	// Interval is the time between two scrapes of a pod (--pod-endpoint-interval).
 	Interval time.Duration
-	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: how many scrapes begin in a second, how
-	// much CPU they may cost, in cores, and how many are under way.
+	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: the scrapes that begin in a second, their CPU in cores, and
+	// the scrapes under way.
 	MaxPerSecond  float64
 	MaxCPU        float64
 	MaxConcurrent int
@@ -82,24 +79,24 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Sampled is a scrape of one pod that brought new samples.
+// Sampled describes a scrape of one pod with new samples.
 type Sampled struct {
-	// Key is the object whose metrics they are.
+	// Key is the object of the metrics.
 	Key observe.Key
-	// At is now, Before when this pod brought samples for the object the last time; zero if never.
+	// At is the current time, Before the time of this pod's last new samples for the object; zero if there were none.
 	At, Before time.Time
-	// Reporting is how many scrapes of the object's pods bring samples in one round.
+	// Reporting is the number of scrapes with samples in one round of the object's pods.
 	Reporting int
 }
 
-// Source scrapes pods, and answers from what it read. It may be used by many goroutines.
+// Source scrapes pods and serves the samples. It is safe for concurrent use.
 type Source struct {
 	config  Config
 	metrics *metrics
 	wanted  *subscriptions.Table[sources.PodEndpoint, *wanted]
 	rounds  *scrape.Rounds[*target]
 	client  *fetch.Client
-	// calls are what scrapes under way have, scratches what they have in addition once the pod responds.
+	// calls pools the state of running scrapes, scratches their buffers from the response on.
 	calls, scratches sync.Pool
 	// sampled is called after each scrape with new samples.
 	sampled func(Sampled)
@@ -161,10 +158,10 @@ func (s *Source) Run(ctx context.Context, sampled func(Sampled)) {
 	s.metrics.reset()
 }
 
-// Set has these metrics of the object's pods read from now on, and no others. Follow says which pods.
+// Set makes the source read these metrics of the object's pods, and no others of it. Follow sets the pods.
 func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.wanted.Set(key, specs) }
 
-// Follow has these pods scraped for the object from now on, as far as they have pages and the budget allows.
+// Follow makes the source scrape these pods for the object, as far as they have pages and the budget allows.
 func (s *Source) Follow(key observe.Key, pods []*observe.Pod) {
 	s.mu.Lock()
 	o := s.objects[key]
@@ -180,8 +177,8 @@ func (s *Source) Follow(key observe.Key, pods []*observe.Pod) {
 	}
 }
 
-// Latest is what is known of a metric of these pods, by their indices. It uses the memory of an earlier result; nil if
-// there is none. An error is why there are no values; ErrStarting means that there will be soon.
+// Latest returns the latest samples of a metric of these pods, by their indices. It reuses an earlier view; nil makes a
+// new one. An error means that there are no values; ErrStarting means that there will be soon.
 func (s *Source) Latest(
 	now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
 ) (observehorizontal.PodUsage, error) {

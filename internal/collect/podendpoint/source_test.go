@@ -27,7 +27,7 @@ func TestRates(t *testing.T) {
 		f := begin(t, Config{})
 		f.page["pod-0"], f.page["pod-1"] = f.requests(10), f.requests(30)
 		q := rateQuery(pods(0, 2))
-		// What is in three seconds may be a burst.
+		// Samples of less than three seconds may be a burst.
 		for _, after := range []time.Duration{0, 3 * time.Second} {
 			if _, err := f.run(q, after); !errors.Is(err, ErrStarting) {
 				t.Errorf("%s after the look before: %v", after, err)
@@ -47,8 +47,8 @@ func TestRates(t *testing.T) {
 		if apart := one[len(one)-1].Sub(other[len(other)-1]).Abs(); apart > leastSpread {
 			t.Errorf("the pods are scraped %s apart", apart)
 		}
-		if told := f.last(); told.Reporting != 2 || told.Key != q.Key || told.At.Sub(told.Before) != time.Second {
-			t.Errorf("%+v", told)
+		if s := f.last(); s.Reporting != 2 || s.Key != q.Key || s.At.Sub(s.Before) != time.Second {
+			t.Errorf("%+v", s)
 		}
 	})
 }
@@ -75,7 +75,7 @@ func TestMetricsOfOnePage(t *testing.T) {
 		if n := len(f.times("pod-0")); n > 7 {
 			t.Errorf("%d requests in 5 s", n)
 		}
-		// The other metric alone is read on.
+		// Only the other metric is still read.
 		f.set(queue.Key, []sources.Spec{{PodEndpoint: queue.Spec}})
 		if got, err := f.run(queue, 0); got != "7000" || err != nil {
 			t.Errorf("the queue is %s, %v", got, err)
@@ -114,7 +114,7 @@ func TestGauge(t *testing.T) {
 	})
 }
 
-// A value that the page says is of another time is taken at that time, and not at all when it is old: it is never new.
+// A value with a timestamp counts at that time, and not at all when it is old: it is never new.
 func TestTimestamps(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
@@ -154,8 +154,8 @@ func TestTimestamps(t *testing.T) {
 	}
 }
 
-// A page that repeats what it had: its value counts until it is five minutes old, and then the failure says why. The
-// value that one page does not have any more counts for three seconds, as every other.
+// A page that repeats a timestamp: its value counts until it is five minutes old; then the error has the reason. A
+// value that a page no longer has counts for three seconds, as every other.
 func TestRepeatedTimestamp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -204,8 +204,8 @@ func TestHalfOfThePodsAreSilent(t *testing.T) {
 		if got, err := f.run(q, 3*time.Second); got != "10000 - 10000 -" || err != nil {
 			t.Errorf("then they are missing: %s, %v", got, err)
 		}
-		if told := f.last(); told.Reporting != 2 {
-			t.Errorf("%d pods report", told.Reporting)
+		if sampled := f.last(); sampled.Reporting != 2 {
+			t.Errorf("%d pods report", sampled.Reporting)
 		}
 		f.change(func() { f.page["pod-1"], f.page["pod-3"] = f.requests(10), f.requests(10) })
 		if got, err := f.run(q, 14*time.Second); got != "10000 10000 10000 10000" || err != nil {
@@ -214,7 +214,7 @@ func TestHalfOfThePodsAreSilent(t *testing.T) {
 	})
 }
 
-// Counters that begin anew, as after a restart, give no rate until there are two pages of them.
+// Counters that restart give no rate until there are two pages of them.
 func TestCountersBeginAnew(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -237,7 +237,8 @@ func TestCountersBeginAnew(t *testing.T) {
 	})
 }
 
-// A gauge that is read as a counter, or a page that processes serve in turn, never has a rate. The error says so.
+// A gauge that is read as a counter, or a page that several processes serve in turn, never has a rate. The error has
+// the reason.
 func TestCounterThatFallsOnEveryPage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -252,7 +253,7 @@ func TestCounterThatFallsOnEveryPage(t *testing.T) {
 	})
 }
 
-// Pods that vanish are not scraped any more, and new ones are at once.
+// Deleted pods are no longer scraped, and new ones are at once.
 func TestPodsComeAndGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -270,7 +271,7 @@ func TestPodsComeAndGo(t *testing.T) {
 		if open := f.source.client.Open(); open != 2 {
 			t.Errorf("%d connections for 2 pods", open)
 		}
-		// One of the same name is another one, and so is one at another address.
+		// A pod with the same name is another pod, and so is one at another address.
 		again := podOf(1)
 		again.UID, again.Status.PodIP = "other", "10.1.0.7"
 		f.change(func() { f.page["pod-7"] = f.requests(20) })
@@ -362,7 +363,7 @@ func TestUrgent(t *testing.T) {
 	})
 }
 
-// Nothing is scraped once more for an object that is gone, and what another one has goes on.
+// The pods of a deleted object are no longer scraped, and those of another one still are.
 func TestForgotten(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -371,14 +372,14 @@ func TestForgotten(t *testing.T) {
 		stays.Key.Name = "stays"
 		_, _ = f.run(stays, 0)
 		_, _ = f.run(gone, 5*time.Second)
-		before, told := len(f.times("pod-0")), len(f.sampled)
+		before, sampled := len(f.times("pod-0")), len(f.sampled)
 		f.forget(gone.Key)
 		<-time.After(5 * time.Second)
 		if n := len(f.times("pod-0")) - before; n < 4 || n > 5 || f.followed() != 1 || f.source.client.Open() != 1 {
 			t.Errorf("%d requests, %d pods, %d connections", n, f.followed(), f.source.client.Open())
 		}
 		f.change(func() {
-			for _, s := range f.sampled[told:] {
+			for _, s := range f.sampled[sampled:] {
 				if s.Key == gone.Key {
 					t.Errorf("%+v", s)
 				}
@@ -393,7 +394,7 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// A page that comes after the object's metric has been edited is dropped, and leads to no decision.
+// A page that arrives after the object's metric has been edited is dropped, and leads to no decision.
 func TestEditedDuringScrape(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit     func(*sources.PodEndpoint)
@@ -415,12 +416,12 @@ func TestEditedDuringScrape(t *testing.T) {
 				spec := *q.Spec
 				c.edit(&spec)
 				f.set(q.Key, []sources.Spec{{PodEndpoint: &spec}})
-				var told int
-				f.change(func() { told = len(f.sampled) })
+				var sampled int
+				f.change(func() { sampled = len(f.sampled) })
 				<-time.After(3 * time.Second)
 				f.change(func() {
-					if (len(f.sampled) > told) != c.decision {
-						t.Errorf("%+v", f.sampled[told:])
+					if (len(f.sampled) > sampled) != c.decision {
+						t.Errorf("%+v", f.sampled[sampled:])
 					}
 				})
 				f.forget(q.Key)
@@ -430,7 +431,7 @@ func TestEditedDuringScrape(t *testing.T) {
 	}
 }
 
-// Nothing is scraped because of a read.
+// A read causes no scrape.
 func TestReadIsNoSubscription(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -447,7 +448,7 @@ func TestReadIsNoSubscription(t *testing.T) {
 	})
 }
 
-// What was read of a metric before its spec was edited is read no longer.
+// The samples of a metric from before its spec was edited are dropped.
 func TestEditedPath(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := begin(t, Config{})
@@ -469,7 +470,7 @@ func TestEditedPath(t *testing.T) {
 				t.Errorf("read: %q", paths)
 			}
 		})
-		// Back again: nothing of the old page is left.
+		// Back to the first path: the samples of the old page are gone.
 		if _, err := f.run(before, 0); !errors.Is(err, ErrStarting) {
 			t.Errorf("%v", err)
 		}
@@ -559,7 +560,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// Reading small pages is measured now and then, that of large ones always.
+// Parsing small pages is measured sometimes, that of large ones always.
 func TestMeasure(t *testing.T) {
 	for _, bytes := range []int{measuredBytes - 1, measuredBytes} {
 		var target target

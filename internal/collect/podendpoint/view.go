@@ -16,31 +16,29 @@ import (
 )
 
 const (
-	// graceIntervals is for how many intervals the samples of a pod count that is not read any more.
+	// The samples of a pod that is no longer read count for graceIntervals.
 	graceIntervals = 3
-	// silentFor is for how long the last sample of a pod is known that is ready and does not answer. A pod that is
-	// stuck for longer says nothing of the load.
+	// A ready pod that stops responding keeps its last sample for silentFor. Later the sample does not describe its load.
 	silentFor = 5 * time.Minute
-	// warmUpIntervals is for how many intervals a pod that has not failed may have no samples because
-	// its scraping has just begun.
+	// A pod without failures may have no samples for warmUpIntervals because its scraping has just begun.
 	warmUpIntervals = 4
-	// rounding is how much shorter a span of scrapes may be that come every second, but not exactly then.
+	// rounding is how much shorter than planned a span of scrapes may be that come about every second.
 	rounding = 500 * time.Millisecond
 )
 
-// View is what Latest found. The zero value is ready for use, and it may be used again.
+// View is the result of Latest. The zero value is ready for use, and it may be reused.
 type View struct {
 	samples []metric.Sample
 	recent  []metric.Recent
 	found   found
 }
 
-// found counts the pods of a view that are ready and in the sample.
+// found counts the ready pods of a view that are in the sample.
 type found struct {
-	// isAny says that there is a sample, also of a pod that is not ready.
+	// isAny is true if there is a sample, also of a pod that is not ready.
 	isAny bool
-	// sampled pods have a sample; starting ones will have one soon; failing ones do not, and failure is
-	// why the first of them does not.
+	// sampled pods have a sample; starting ones will have one soon; failing ones have none, and failure is the error of
+	// the first of them.
 	sampled, starting, failing int
 	failure                    error
 }
@@ -88,14 +86,14 @@ func (f *found) err(isBeginning bool) error {
 	return nil
 }
 
-// interval is how long it takes until all targets have been scraped.
+// interval is the time in which all targets are scraped once.
 func (p *podPage) interval() time.Duration {
 	return time.Duration(float64(p.source.config.Interval) * p.stretch())
 }
 
 func (p *podPage) warmUp() time.Duration { return warmUpIntervals*p.interval() + time.Second }
 
-// isNew reports whether the scraping of a pod has just begun. Until its first page has come, it may take its time.
+// isNew reports whether the scraping of a pod has just begun. Until its first page, it has a timeout more.
 func (p *podPage) isNew(now time.Time, t *target, m *wanted) bool {
 	warmUp := p.warmUp()
 	if t.scrapes == 0 && t.failing == nil {
@@ -107,7 +105,7 @@ func (p *podPage) isNew(now time.Time, t *target, m *wanted) bool {
 func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View) error {
 	at := slices.Index(p.metrics, m)
 	if at < 0 {
-		return ErrStarting // the object has another one by now
+		return ErrStarting // the object's metrics have changed
 	}
 	grace := max(graceIntervals*p.interval(), graceIntervals*time.Second)
 	for i, pod := range pods {
@@ -133,7 +131,7 @@ func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View)
 		}
 		if v.samples[i] = s; s.Present {
 			v.found.isAny = true
-			// Single intervals say what happens now.
+			// Single intervals describe the present.
 			if isNewest || now.Sub(h.Confirmed()) > grace {
 				v.recent[i] = h.Recent()
 			}
@@ -142,8 +140,8 @@ func (p *podPage) latest(now time.Time, m *wanted, pods []*observe.Pod, v *View)
 	return v.found.err(now.Sub(m.since) < p.warmUp())
 }
 
-// outdated is what is left of a sample that is no longer new: all of it while the next page is awaited, and what the
-// pod had last if it is ready and does not answer.
+// outdated returns the rest of a sample that is no longer new: all of it while a scrape is under way, and a silent one
+// if the pod is ready and does not respond.
 func (t *target) outdated(now time.Time, pod *observe.Pod, s metric.Sample) metric.Sample {
 	switch {
 	case t.failing == nil && t.isAwaited.Load():
@@ -154,15 +152,15 @@ func (t *target) outdated(now time.Time, pod *observe.Pod, s metric.Sample) metr
 	return metric.Sample{}
 }
 
-// isBrief reports whether a pod was scraped for too short a time since this process began to: what it did in a second
-// or two may be a burst. A gauge's value is none. The first seconds of a pod that has just started are its start in any
+// isBrief reports whether a pod was scraped for too short a time since this process started: its use in a second or two
+// may be a burst. A gauge's value never is. For a pod that has just started, the first seconds are its start in any
 // case.
 func isBrief(pod *observe.Pod, s *metric.Sample) bool {
 	began := s.At.Add(-s.Window)
 	return s.Window < averaging.ShortestWindow-rounding && began.Sub(pod.StartTime) > averaging.ShortestWindow
 }
 
-// miss is a pod that does not count: one that is not in the sample, or that cannot be scraped.
+// miss records a pod without a target: one that is not in the sample, or that cannot be scraped.
 func (p *podPage) miss(pod *observe.Pod, isUnknown bool, i int, v *View) {
 	if isUnknown {
 		if _, err := p.portOf(pod); err != nil {
@@ -175,8 +173,8 @@ func (p *podPage) miss(pod *observe.Pod, isUnknown bool, i int, v *View) {
 	v.samples[i].Unsampled = true
 }
 
-// averageOf is the pod's over the metric's window. While it has just become ready the average begins with that. The API
-// truncates the time to seconds.
+// averageOf returns the pod's average over the metric's window. The average of a pod that has just become ready begins
+// with its readiness. The API truncates that time to seconds.
 func (m *wanted) averageOf(h *counter.History, pod *observe.Pod) metric.Sample {
 	window := m.window()
 	s := h.Average(window)

@@ -12,15 +12,15 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// accessTimeout bounds the question.
 const accessTimeout = 10 * time.Second
 
-// Reviews asks the API server for the rights of whoever asks.
+// Reviews checks permissions of the identity that its client uses.
 type Reviews = authorizationclient.SelfSubjectAccessReviewInterface
 
-// Rights asks the API server whether it grants what scraping takes: to Plimsoll, to
-// watch the nodes, and to whom the kubelets see, to read them, as they ask it the
-// same. Reader is nil where only the kubelets know who that is.
+// Rights checks with SelfSubjectAccessReviews that scraping is permitted: Plimsoll itself must list and watch nodes,
+// and the identity that Plimsoll presents to the kubelets must read nodes/metrics, which is the check that the kubelets
+// make. Reader returns the reviews of that identity; nil skips its check, where only the kubelets can resolve the
+// identity.
 func Rights(
 	own Reviews, reader func(context.Context) (Reviews, error),
 ) func(context.Context) (missing string, err error) {
@@ -42,7 +42,7 @@ func Rights(
 	}
 }
 
-// lacks is the first of these rights that is not granted.
+// lacks returns the first of the rights that is not granted.
 func lacks(ctx context.Context, reviews Reviews, rights ...string) (string, error) {
 	for _, right := range rights {
 		verb, what, _ := strings.Cut(right, " ")

@@ -15,7 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// grantsOf answers for somebody who may do this.
+// grantsOf grants these rights.
 func grantsOf(rights ...string) Reviews {
 	client := fake.NewClientset()
 	client.PrependReactor("create", "selfsubjectaccessreviews",
@@ -33,8 +33,9 @@ func grantsOf(rights ...string) Reviews {
 	return client.AuthorizationV1().SelfSubjectAccessReviews()
 }
 
-// TestRightsAreThoseOfWhoUsesThem: the nodes are watched as Plimsoll, and read as whom the kubelets see.
-func TestRightsAreThoseOfWhoUsesThem(t *testing.T) {
+// TestRightsByIdentity: Plimsoll watches the nodes under its own identity, and reads the kubelets under the
+// one that it presents to them.
+func TestRightsByIdentity(t *testing.T) {
 	watcher, reader := []string{"list nodes", "watch nodes"}, []string{"get nodes/metrics"}
 	forbidden := apierrors.NewForbidden(corev1.Resource("serviceaccounts/token"), "reader", errors.New("RBAC"))
 	for name, c := range map[string]struct {

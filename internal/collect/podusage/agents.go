@@ -16,68 +16,77 @@ import (
 )
 
 const (
-	// AgentPeriod is how often each agent is scraped, unless something else is configured.
+	// AgentPeriod is the default period between two scrapes of an agent.
 	AgentPeriod = 250 * time.Millisecond
-	// agentGrace is for how long an agent may be silent before its node's kubelet stands in, gracePeriods how many periods
-	// that is at least.
+	// The kubelet of a node replaces an agent that has been silent for agentGrace, or for gracePeriods periods if that is
+	// longer.
 	agentGrace   = 1500 * time.Millisecond
 	gracePeriods = 3
-	// agentWait is the same for an agent that is not scraped because the budget has no room for it. With a
-	// kubelet's defaults its own samples are older.
+	// agentWait replaces agentGrace for an agent that the budget leaves unscraped. With a kubelet's defaults its own
+	// samples are older.
 	agentWait = 5 * time.Second
 	// agentBackoff is the longest pause before an agent that fails is scraped again. Where the pods of a node take all of
 	// its CPU, an agent may miss a response or two: after a longer pause, it would miss the load itself.
 	agentBackoff = time.Second
-	// agentsPeriod is how often the agents of the nodes are found again, and their health is updated.
+	// agentsPeriod is the period at which the agents of the nodes are resolved again and their health is updated.
 	agentsPeriod = 250 * time.Millisecond
-	// agentStretch is how many times less often a kubelet is scraped while the agent of its node responds.
-	// Its samples are kept, so that it can stand in at once, and are seldom newer than this.
+	// agentStretch multiplies the period of a kubelet while the agent of its node responds. Its samples are kept, so that
+	// it can replace the agent at once; they are seldom newer than this.
 	agentStretch = 5
-	// missingFor is for how long a kubelet is scraped as often as without an agent after a ready pod was missing from the
-	// agent. An object whose kubelets are scraped every second is decided as often.
+	// After a ready pod was missing from the agent, its kubelet is scraped as often as without an agent for missingFor. An
+	// object whose kubelets are scraped every second is decided as often.
 	missingFor = 5 * time.Second
 )
 
-// Agents are scraped before kubelets. A kubelet stands in where its node has no agent, where the agent
-// does not respond, and for pods of which it does not know all containers.
+// Agents configures the agents of nodes, which are scraped before kubelets. The kubelet replaces the agent on a node
+// without one, on a node whose agent does not respond, and for each pod of which the agent lacks a container.
 type Agents struct {
 	// Scraper makes the scraper of agents for one subscription, which fills the store.
 	Scraper func(store *rate.Store) (AgentScraper, error)
-	// Find is where a node's agent listens; false if it has none.
+	// Find returns the address of a node's agent, and false if the node has none.
 	Find func(node string) (address string, found bool)
-	// Run, if it is not nil, does what the others need until ctx ends.
+	// Run, if it is not nil, runs in the background until ctx ends, for the other functions.
 	Run func(ctx context.Context)
-	// Rounds has the budget of a subscription, and the period of those that name none, if it is not AgentPeriod.
+	// Rounds configures the budget of a subscription, and the period of subscriptions without one. The default is
+	// AgentPeriod.
 	Rounds scrape.Config[kubelet.Target]
 }
 
 // AgentScraper scrapes agents.
 type AgentScraper interface {
 	Scraper
-	// Contention is the response about CPU that the containers did not get, as a kubelet's /metrics/cadvisor has it.
+	// Contention returns counters of CPU throttling and pressure in the format of a kubelet's /metrics/cadvisor.
 	Contention(ctx context.Context, target kubelet.Target, selected *selection.Prepared) ([]byte, error)
 	Forget(node string)
 }
 
-// agents are scraped for one subscription while a session lasts.
+// agents scrapes the agents of nodes for one subscription while a session lasts.
 type agents struct {
 	origin
 	config       *Agents
-	session      *session
 	subscription *Subscription
-	contentions  AgentScraper
-	// grace is for how long an agent may be silent.
+	// scrapeKubelets scrapes the kubelets of nodes at once. usedChanged is called when the set of agents whose samples are
+	// used changes.
+	scrapeKubelets func(nodes ...string)
+	usedChanged    func()
+	contentions    AgentScraper
+	// grace is the longest silence of an agent whose samples are still used.
 	grace time.Duration
 }
 
-func newAgents(config *Agents, s *session, of *Subscription) (*agents, error) {
-	only := []*Subscription{of}
-	a := &agents{config: config, session: s, subscription: of, origin: origin{
-		name: "agent", log: s.service.config.Log,
-		store:    rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
-		selected: of.wanted.selected, subscribers: func(string) []*Subscription { return only },
-		count: s.service.metrics.agentScraped,
-	}}
+func newAgents(
+	service *Service, of *Subscription, scrapeKubelets func(nodes ...string), usedChanged func(),
+) (*agents, error) {
+	only, config := []*Subscription{of}, service.config.Agents
+	a := &agents{
+		config: config, subscription: of, scrapeKubelets: scrapeKubelets, usedChanged: usedChanged,
+		origin: origin{
+			name: "agent", log: service.config.Log,
+			store:    rate.New(rate.Config{Span: averaging.Reach, MaxAge: maxAge}),
+			selected: of.wanted.selected, subscribers: func(string) []*Subscription { return only },
+			count: service.metrics.agentScraped,
+		},
+	}
 	rounds := config.Rounds
 	rounds.Forget = a.forget
 	if of.cadence.Agents > 0 {
@@ -117,7 +126,7 @@ func (a *agents) run(ctx context.Context) {
 	}
 }
 
-// choose makes the agents of the nodes that are wanted now those that are scraped.
+// choose sets the targets: the agents of the nodes that are wanted now.
 func (a *agents) choose() {
 	var targets []kubelet.Target
 	for _, node := range a.subscription.appendNodes(nil) {
@@ -128,14 +137,13 @@ func (a *agents) choose() {
 	a.rounds.Set(targets)
 }
 
-// forget leaves it to updateHealth to notice that the agent does not respond any more.
+// forget keeps the freshness: updateHealth drops it, and logs that the agent no longer responds.
 func (a *agents) forget(target kubelet.Target) {
 	a.contentions.Forget(target.Node)
 	a.store.Forget(target.Node)
 }
 
-// updateHealth notes whose samples are used. Where those of an agent no longer are, its node's kubelet is scraped at
-// once.
+// updateHealth switches nodes between agent and kubelet. It scrapes a node's kubelet at once when its agent fails.
 func (a *agents) updateHealth(now time.Time) {
 	var began, ended []string
 	a.mu.Lock()
@@ -166,18 +174,18 @@ func (a *agents) updateHealth(now time.Time) {
 			err.Error())
 	}
 	if len(began)+len(ended) > 0 {
-		a.session.countAgents()
+		a.usedChanged()
 	}
-	a.session.kubelets.rounds.Urgent(ended...)
+	a.scrapeKubelets(ended...)
 }
 
 var (
-	errNotScraped = errors.New("it is not scraped any more")
-	// errNotYet is the reason of an agent that has not been scraped yet.
-	errNotYet = errors.New("it has not answered yet")
+	errNotScraped = errors.New("it is no longer scraped")
+	// errNotYet is the error of an agent without a finished scrape.
+	errNotYet = errors.New("no response yet")
 )
 
-// countAgents counts the nodes whose agents' samples a subscription uses.
+// countAgents counts the nodes whose agent's samples are used.
 func (s *session) countAgents() {
 	nodes := map[string]struct{}{}
 	for _, a := range s.agents {
@@ -192,8 +200,8 @@ func (s *session) countAgents() {
 	s.service.metrics.agents.Set(float64(len(nodes)))
 }
 
-// isFresh reports whether an agent's samples may be used. An agent that is not scraped, because the budget has no room
-// for it, is not silent.
+// isFresh reports whether an agent's samples may be used. An agent that the budget leaves unscraped does not count as
+// silent.
 func (a *agents) isFresh(f *freshness, now time.Time) bool {
 	if f.requested.After(f.last) {
 		return now.Sub(f.requested) <= a.grace && now.Sub(f.last) <= a.grace+agentWait
@@ -201,13 +209,12 @@ func (a *agents) isFresh(f *freshness, now time.Time) bool {
 	return now.Sub(f.last) <= max(a.grace, agentWait)
 }
 
-// isHealthy is isFresh of a node's agent.
 func (a *agents) isHealthy(node string, now time.Time) bool {
 	f, ok := a.freshness(node)
 	return ok && a.isFresh(&f, now)
 }
 
-// silence is why an agent does not respond; nil if it does, or if the node has none.
+// silence returns the error of an agent that does not respond; nil if it responds, or if the node has none.
 func (a *agents) silence(node string, now time.Time) error {
 	state, isTarget := a.rounds.State(node)
 	switch {
@@ -219,12 +226,12 @@ func (a *agents) silence(node string, now time.Time) error {
 	return errNotYet
 }
 
-// coversNode reports whether the agent's samples are used, and no ready pod needs the node's kubelet.
+// coversNode reports whether the agent's samples are used and suffice for all ready pods.
 func (a *agents) coversNode(node string, now time.Time) bool {
 	return a != nil && a.isHealthy(node, now) && now.Sub(a.subscription.wanted.lastMissing(node)) > missingFor
 }
 
-// uncovered are the nodes for which agents are not enough.
+// uncovered returns the nodes for which agents are not enough.
 func (a *agents) uncovered(nodes []string, now time.Time) []string {
 	if a == nil {
 		return nodes
@@ -238,10 +245,10 @@ func (a *agents) uncovered(nodes []string, now time.Time) []string {
 	return left
 }
 
-// reportMissingPod notes that an agent that responds does not know a pod. The kubelet is due if this is the first for a
-// while.
+// reportMissingPod records that a responding agent lacks a pod. It scrapes the node's kubelet at once, unless a pod was
+// missing within missingFor.
 func (a *agents) reportMissingPod(now time.Time, node string) {
 	if before, ok := a.subscription.wanted.setMissing(node, now); ok && now.Sub(before) > missingFor {
-		a.session.kubelets.rounds.Urgent(node)
+		a.scrapeKubelets(node)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// cluster is nodes whose kubelets have samples every 10 s, as with their defaults, and whose agents have them at once.
+// cluster has nodes whose kubelets have samples every 10 s, as with their defaults, and whose agents have them at once.
 // Each container uses 100m.
 type cluster struct {
 	began    time.Time
@@ -34,26 +34,26 @@ type cluster struct {
 
 	// mu guards the following.
 	mu sync.Mutex
-	// agents are the nodes with agents, with what is wrong with them.
+	// agents holds the failure of each node with an agent; nil if it works.
 	agents map[string]error
-	// asked are the containers that agents were asked for last, kubelets how often kubelets were asked.
+	// asked holds the containers of the last request to each agent, kubelets the number of requests to kubelets.
 	asked    map[string]string
 	kubelets int
-	// kubeletFailure is what is wrong with kubelets.
+	// kubeletFailure is the failure of the kubelets; nil if they work.
 	kubeletFailure error
-	// peak is the most memory that a container has, for 3 s of each minute; 0 for none.
+	// peak is the highest memory of a container, for 3 s of each minute; 0 for none.
 	peak int64
-	// unknown are containers that agents do not find.
+	// unknown names a container that agents do not find.
 	unknown string
-	// housekeeping is how often kubelets have samples; 0 for 10 s.
+	// housekeeping is the period of the kubelets' samples; 0 for 10 s.
 	housekeeping time.Duration
-	// requests is how often agents were asked for as many containers.
+	// requests counts requests to agents by the number of containers in them.
 	requests map[int]int
-	// forgotten are the nodes whose agents need no connection any more.
+	// forgotten lists the nodes whose agents were forgotten.
 	forgotten []string
 }
 
-// textOf is what a node's containers have used by a time.
+// textOf is the page with the use of a node's containers up to a time.
 func (c *cluster) textOf(at time.Time, containers ...selection.Container) []byte {
 	node := &kubelettest.Node{}
 	for i := range containers {
@@ -64,7 +64,7 @@ func (c *cluster) textOf(at time.Time, containers ...selection.Container) []byte
 	return node.Text(at)
 }
 
-// memoryAt is what a container has: most of it between two samples of the kubelet.
+// memoryAt is a container's memory: the peak falls between two samples of the kubelet.
 func (c *cluster) memoryAt(at time.Time) int64 {
 	if second := at.Unix() % 60; c.peak > 0 && second >= 3 && second < 6 {
 		return c.peak
@@ -72,7 +72,7 @@ func (c *cluster) memoryAt(at time.Time) int64 {
 	return 1 << 20
 }
 
-// fromKubelets and fromAgents are what asks one or the other.
+// fromKubelets and fromAgents scrape one or the other.
 type (
 	fromKubelets struct {
 		*cluster
@@ -142,7 +142,7 @@ func (c *cluster) set(change func()) {
 	change()
 }
 
-// newCluster has node a, where there is an agent.
+// newCluster has node a, with an agent.
 func newCluster(t *testing.T) *cluster {
 	c := &cluster{began: time.Now(), agents: map[string]error{"a": nil}, asked: map[string]string{}, world: newWorld(t),
 		registry: prometheus.NewRegistry(), requests: map[int]int{}}
@@ -150,7 +150,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// configure has a service read the cluster.
+// configure makes a service read the cluster.
 func (c *cluster) configure(change ...func(*Agents)) func(*Config) {
 	return func(config *Config) {
 		config.Registerer = c.registry
@@ -191,7 +191,7 @@ func running(t *testing.T, change ...func(*Agents)) (c *cluster, s *Subscription
 	return c, s, []*observe.Pod{podOf("web-0")}
 }
 
-// age is how old the pod's sample is. It wants one, of all containers.
+// age returns the age of the pod's sample. It fails without one, or with one that lacks a container.
 func age(t *testing.T, s *Subscription, pods []*observe.Pod) time.Duration {
 	t.Helper()
 	var v View
@@ -218,7 +218,8 @@ func settled(t *testing.T, s *Subscription, pods []*observe.Pod) {
 	}
 }
 
-// TestAgentBeforeKubelet: samples come from the agent, four times a second, and its node's kubelet is asked less often.
+// TestAgentBeforeKubelet: samples come from the agent, four times a second, and its node's kubelet is scraped less
+// often.
 func TestAgentBeforeKubelet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -231,8 +232,8 @@ func TestAgentBeforeKubelet(t *testing.T) {
 				t.Errorf("samples are %s old", a)
 			}
 		}
-		if told := len(c.world.sampled); c.kubelets < 1 || c.kubelets > 3 || told < 39 || told > 43 {
-			t.Errorf("in 10 s the kubelet was asked %d times, and there were samples %d times", c.kubelets, told)
+		if sampled := len(c.world.sampled); c.kubelets < 1 || c.kubelets > 3 || sampled < 39 || sampled > 43 {
+			t.Errorf("in 10 s the kubelet was scraped %d times, and there were samples %d times", c.kubelets, sampled)
 		}
 		wantIntervals(t, s, pods)
 		if got := strings.Count(c.asked["a"], "u-0 "); got != 2 || c.world.logged("come from its agent") != 1 {
@@ -246,7 +247,7 @@ func TestAgentBeforeKubelet(t *testing.T) {
 	})
 }
 
-// wantIntervals wants single intervals of a quarter of a second, a second and another quarter.
+// wantIntervals expects single intervals of a quarter of a second, a second and another quarter.
 func wantIntervals(t *testing.T, s *Subscription, pods []*observe.Pod) {
 	t.Helper()
 	var v View
@@ -261,8 +262,8 @@ func wantIntervals(t *testing.T, s *Subscription, pods []*observe.Pod) {
 	}
 }
 
-// TestAgentEnds: within 3 s of an agent's end the samples are the kubelet's, there is no moment without any, and metrics
-// say so. When it is back, they are the agent's again.
+// TestAgentEnds: within 3 s of an agent's end the samples are the kubelet's, without a gap, and the metrics show it.
+// When the agent is back, they are the agent's again.
 func TestAgentEnds(t *testing.T) {
 	for name, failure := range map[string]error{"killed": errors.New("connection refused"), "mad": errMad} {
 		t.Run(name, func(t *testing.T) {
@@ -294,9 +295,9 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
-// TestAgentReturns: one that missed answers, as the pods of its node took all CPU, is used again soon, however long it
-// was silent. Without a sample of the last seconds before, it has too little for an average until it has some seconds of
-// them.
+// TestAgentReturns: an agent that missed requests, as the pods of its node took all CPU, is used again soon, however
+// long it was silent. Without a sample of the last seconds before, its average starts only after some seconds of new
+// samples.
 func TestAgentReturns(t *testing.T) {
 	for _, silent := range []time.Duration{2 * time.Second, 5 * time.Second, 20 * time.Second, 5 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -331,8 +332,8 @@ func TestAgentReturns(t *testing.T) {
 	}
 }
 
-// TestBudgetForAgents: an agent whose turn comes seldom, as there are more than the budget has room for, is not silent.
-// Without a turn for longer its node's kubelet stands in.
+// TestBudgetForAgents: with more agents than the budget has room for, an agent that is seldom scraped does not count as
+// silent. After a longer time without a scrape its node's kubelet replaces it.
 func TestBudgetForAgents(t *testing.T) {
 	for perSecond, isAgents := range map[float64]bool{0.4: true, 0.1: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -357,7 +358,7 @@ func TestBudgetForAgents(t *testing.T) {
 	}
 }
 
-// originsOf says where what is known of the pods is from.
+// originsOf returns the origins of the pods' samples.
 func originsOf(t *testing.T, s *Subscription, pods []*observe.Pod) Origins {
 	t.Helper()
 	var v View
@@ -371,7 +372,7 @@ func originsOf(t *testing.T, s *Subscription, pods []*observe.Pod) Origins {
 	return o
 }
 
-// wantSilent wants the pod's samples to be the kubelet's, and to be told why the agent's are not.
+// wantSilent expects the pod's samples from the kubelet, and the agent's failure among the origins.
 func wantSilent(t *testing.T, s *Subscription, pods []*observe.Pod, failure error) {
 	t.Helper()
 	o := originsOf(t, s, pods)
@@ -381,7 +382,7 @@ func wantSilent(t *testing.T, s *Subscription, pods []*observe.Pod, failure erro
 	}
 }
 
-// TestNeitherAnswers: where the kubelet cannot be read either, both reasons are told.
+// TestNeitherAnswers: if the kubelet cannot be read either, the error has both reasons.
 func TestNeitherAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -396,8 +397,8 @@ func TestNeitherAnswers(t *testing.T) {
 	})
 }
 
-// TestNotFromAgent: where the agent does not know all of a pod, or the IDs of the pod's containers are not known, or
-// the agent is gone, samples come from the kubelet.
+// TestNotFromAgent: samples come from the kubelet if the agent lacks a container of the pod, if the IDs of the pod's
+// containers are missing, or if the agent is gone.
 func TestNotFromAgent(t *testing.T) {
 	for name, change := range map[string]func(c *cluster, pods []*observe.Pod){
 		"a container is not found": func(c *cluster, _ []*observe.Pod) { c.set(func() { c.unknown = "proxy" }) },
@@ -427,15 +428,15 @@ func TestNotFromAgent(t *testing.T) {
 	}
 }
 
-// setRunning replaces the pod by one of which other containers run, as its cache does.
+// setRunning replaces the pod by one with other running containers, as its cache does.
 func setRunning(pods []*observe.Pod, running *observe.Running) {
 	pod := *pods[0]
 	pod.Running = running
 	pods[0] = &pod
 }
 
-// TestReadsSubscribeToNothing: an agent is asked for the pods that were set, from then on and at once no more when the
-// object is forgotten. That they are read changes nothing.
+// TestReadsSubscribeToNothing: requests to an agent name the pods that were set, from then on until the object is
+// forgotten. Reads change nothing.
 func TestReadsSubscribeToNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -443,7 +444,7 @@ func TestReadsSubscribeToNothing(t *testing.T) {
 			c.set(func() { clear(c.asked) })
 			for range 40 {
 				var v View
-				_ = s.Latest(time.Now(), pods, &v) // what is known does not matter
+				_ = s.Latest(time.Now(), pods, &v) // the result does not matter
 				pass(250 * time.Millisecond)
 			}
 			return len(c.asked) > 0
@@ -469,8 +470,8 @@ func TestReadsSubscribeToNothing(t *testing.T) {
 	})
 }
 
-// TestKubeletBesideAgent: a pod that is known from its kubelet alone, though the agent of its node answers, has samples as
-// fresh as without an agent: the kubelet is asked at the usual interval, and at once when a surge is suspected.
+// TestKubeletBesideAgent: a pod that only its kubelet has, though the agent of its node responds, has samples as fresh
+// as without an agent: the kubelet is scraped at the usual interval, and at once when a surge is suspected.
 func TestKubeletBesideAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -495,7 +496,7 @@ func TestKubeletBesideAgent(t *testing.T) {
 		if a := age(t, s, pods); a > 300*time.Millisecond {
 			t.Errorf("after an early scrape a sample is %s old", a)
 		}
-		// When the agent knows the pod, its kubelet is asked seldom again.
+		// When the agent has the pod, its kubelet is scraped seldom again.
 		c.set(func() { c.unknown = "" })
 		settled(t, s, pods)
 		c.set(func() { c.kubelets = 0 })
@@ -509,8 +510,8 @@ func TestKubeletBesideAgent(t *testing.T) {
 	})
 }
 
-// TestAgentsAreForgotten: when a session ends, as the rights on kubelets are gone, its agents are forgotten. The client that
-// both sides share would keep the samples of each session that was.
+// TestAgentsAreForgotten: when a session ends because the permissions on kubelets are gone, its agents are forgotten.
+// The client that sessions share would otherwise keep the samples of each earlier one.
 func TestAgentsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -525,7 +526,7 @@ func TestAgentsAreForgotten(t *testing.T) {
 	})
 }
 
-// TestLongSelection: pods with names as long as they may be do not have the agent refuse all of the node's pods.
+// TestLongSelection: pods with names of the maximum length do not make the agent refuse all of the node's pods.
 func TestLongSelection(t *testing.T) {
 	long := func(n int, suffix string) string { return strings.Repeat("x", n-len(suffix)) + suffix }
 	of := &wantedNode{pods: map[podName]*wantedPod{}}
@@ -544,7 +545,7 @@ func TestLongSelection(t *testing.T) {
 	}
 }
 
-// TestContainerStartsAnew: the agent is asked for the new ID as soon as the pod's status has it.
+// TestContainerStartsAnew: the agent gets the new ID as soon as the pod's status has it.
 func TestContainerStartsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -561,8 +562,8 @@ func TestContainerStartsAnew(t *testing.T) {
 	})
 }
 
-// TestContentionOfAgent: the agent is asked what the containers did not get that it is asked for anyway. It is said whether
-// these are all.
+// TestContentionOfAgent: the agent returns the contention of the containers that are selected anyway, and isWhole
+// reports whether these are all.
 func TestContentionOfAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, pods := running(t)
@@ -588,8 +589,8 @@ func TestContentionOfAgent(t *testing.T) {
 	})
 }
 
-// TestShortPeak: who looks every 15 s, as the recommender does, learns of a peak of memory of 3 s from an agent that is
-// asked every second, and when it was. From the kubelet, with its samples every 10 s, never.
+// TestShortPeak: with an agent that is scraped every second, a reader every 15 s, such as the recommender, gets a peak
+// of memory of 3 s, and its time. From the kubelet, with its samples every 10 s, it never does.
 func TestShortPeak(t *testing.T) {
 	const peak = 512 << 20
 	for name, test := range map[string]struct {
@@ -623,4 +624,57 @@ func TestShortPeak(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRightsAreTakenAway: after the last session, no view has anything of it, such as the places of pods that agents did
+// not know: the next object may have fewer pods.
+func TestRightsAreTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.unknown = "proxy"
+		s := c.world.start(c.configure(), func(config *Config) {
+			config.Access = func(context.Context) (string, error) {
+				c.world.mu.Lock()
+				defer c.world.mu.Unlock()
+				return c.world.missing, nil
+			}
+		})
+		c.world.want("a")
+		pods := []*observe.Pod{podOf("web-0"), podOf("web-1")}
+		var v View
+		for range 40 {
+			_ = s.look(time.Now(), pods, &v)
+			pass(time.Second)
+		}
+		if len(v.Lacking()) != 2 {
+			t.Fatalf("%v are missing from the agent, want both pods", v.Lacking())
+		}
+		c.world.set(func() { c.world.missing = "get nodes/metrics" })
+		pass(2 * accessPeriod)
+		if err := s.look(time.Now(), pods[:1], &v); !errors.Is(err, ErrNotGranted) {
+			t.Errorf("%v, want %v", err, ErrNotGranted)
+		}
+		if o := v.Origins(time.Now(), pods[:1]); o.AgentPods+o.KubeletPods > 0 || v.IsUsable() {
+			t.Errorf("without a session, samples are known: %+v", o)
+		}
+	})
+}
+
+// TestFailingAgentsAreForgotten: the agent of a node that is removed often fails first. Nothing is kept of such nodes.
+func TestFailingAgentsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, pods := running(t)
+		settled(t, s, pods)
+		c.set(func() { c.agents["a"] = errors.New("connection refused") })
+		pass(time.Minute)
+		c.world.want()
+		s.Forget(web)
+		pass(time.Minute)
+		a := s.service.session.Load().agents[s.index]
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if n := len(a.failing) + len(a.fresh); n > 0 {
+			t.Errorf("%d nodes are known that are not wanted", n)
+		}
+	})
 }

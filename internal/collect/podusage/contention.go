@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
-// Contention requests from the agent of a node the counters of CPU that containers did not get. There is no response
-// where the agent is not scraped or does not respond. isWhole says that the agent knows all containers of the node
-// that were set, so that its kubelet knows no more.
+// Contention requests from the agent of a node the counters of CPU throttling and pressure. There is no response where
+// the agent is not scraped or does not respond. isWhole reports whether the agent has all containers of the node that
+// were set, so that its kubelet has no more.
 func (s *Subscription) Contention(ctx context.Context, node string) (response []byte, isWhole bool, err error) {
 	session := s.service.session.Load()
 	if session == nil {
@@ -33,8 +33,8 @@ func (a *agents) contention(ctx context.Context, node string) (response []byte, 
 	return response, err == nil && a.knowsAll(node, now), err
 }
 
-// knowsAll reports whether the agent has samples of all containers that are wanted of its node. What it responds about
-// CPU that they did not get has nothing of a container without a limit, so that this cannot be seen there.
+// knowsAll reports whether the agent has samples of all containers that are wanted of its node. A container without a
+// limit has no throttling counters, so that the response does not show this.
 func (a *agents) knowsAll(node string, now time.Time) bool {
 	knows := true
 	var known []rate.ContainerUsage

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// metrics are the source's own series.
+// metrics are the Prometheus metrics of a Service.
 type metrics struct {
 	source   *prometheus.GaugeVec
 	scrapes  *prometheus.CounterVec
@@ -20,7 +20,7 @@ type metrics struct {
 	nodes    prometheus.Gauge
 	failing  prometheus.Gauge
 	unfound  prometheus.Gauge
-	// agents is how many nodes' samples come from agents.
+	// agents counts the nodes whose samples come from agents.
 	agents       prometheus.Gauge
 	agentScrapes *prometheus.CounterVec
 }
@@ -31,23 +31,22 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		source: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: "resource_metrics_source",
-			Help: "1 for where resource metrics come from: the label 'source' is 'kubelet', also where agents are " +
-				"asked first, or 'api'."}, []string{"source"}),
+			Help: "1 for the current source of resource metrics: the label 'source' is 'kubelet', also with agents of " +
+				"nodes, or 'api'."}, []string{"source"}),
 		scrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrapes_total",
 			Help: "Scrapes of kubelets. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll",
 			Name:    "kubelet_scrape_duration_seconds",
-			Help:    "The time that scrapes of kubelets take, until their answers are stored.",
+			Help:    "The duration of scrapes of kubelets, until their samples are stored.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
 		cpu: prometheus.NewCounter(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrape_cpu_seconds_total",
-			Help: "The CPU that reading and parsing the answers of kubelets cost, which --kubelet-max-cpu bounds."}),
+			Help: "The CPU time of reading and parsing the responses of kubelets, which --kubelet-max-cpu bounds."}),
 		held: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_held_scrapes_total",
-			Help: "Scrapes of kubelets that the budget let begin more than a tenth of an interval late. The label 'bound' is " +
-				"what they waited for: " +
-				"'scrapes' a second, 'cpu' or 'concurrency'."}, []string{"bound"}),
+			Help: "Scrapes of kubelets that the budget delayed by more than a tenth of an interval. The label 'bound' is " +
+				"the exhausted limit: 'scrapes' per second, 'cpu' or 'concurrency'."}, []string{"bound"}),
 		nodes:   gauge("kubelet_nodes", "Nodes with pods of targets that have resource metrics."),
-		failing: gauge("kubelet_failing_nodes", "Nodes of which the last scrape failed."),
-		unfound: gauge("kubelet_unfound_nodes", "Nodes that are not scraped because no address is known of their kubelets."),
+		failing: gauge("kubelet_failing_nodes", "Nodes whose last scrape failed."),
+		unfound: gauge("kubelet_unfound_nodes", "Nodes that are not scraped because their kubelet has no known address."),
 		agents:  gauge("agent_nodes", "Nodes whose samples come from their agents."),
 		agentScrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "agent_scrapes_total",
 			Help: "Scrapes of the agents of nodes. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
@@ -82,7 +81,6 @@ func (m *metrics) scraped(took, cpu time.Duration, err error) {
 	m.cpu.Add(cpu.Seconds())
 }
 
-// agentScraped counts a scrape of an agent.
 func (m *metrics) agentScraped(_, _ time.Duration, err error) {
 	m.agentScrapes.WithLabelValues(resultOf(err)).Inc()
 }

@@ -3,7 +3,6 @@ package podusage
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 // origin scrapes one kind of server on the nodes: their kubelets, or their agents.
@@ -24,30 +24,30 @@ type origin struct {
 	scraper Scraper
 	store   *rate.Store
 	rounds  *scrape.Rounds[kubelet.Target]
-	// selected is what a node is asked for, nothing if that is nil; a nil function selects everything.
+	// selected returns the containers to request from a node; nil for none. A nil function selects everything.
 	selected func(node string) *selection.Prepared
-	// subscribers are those of a node.
+	// subscribers returns the subscriptions of a node.
 	subscribers func(node string) []*Subscription
-	// count counts a scrape; failures, if it is not nil, is how many nodes fail.
+	// count counts a scrape; failures, if it is not nil, is the number of failing nodes.
 	count    func(took, cpu time.Duration, err error)
 	failures prometheus.Gauge
 
 	// mu guards the following.
 	mu sync.Mutex
-	// fresh is when each node had new samples.
+	// fresh holds when each node had new samples.
 	fresh map[string]freshness
-	// failing are the nodes whose last scrape failed.
+	// failing holds the nodes whose last scrape failed. It is nil if failures is.
 	failing map[string]struct{}
 }
 
-// freshness is when a node had new samples: for the first time since it was last silent for too long, the last time,
-// and how long after the ones before.
+// freshness records when a node had new samples: the first since it was last silent for too long, the last, and the gap
+// between the last two.
 type freshness struct {
 	first, last time.Time
 	gap         time.Duration
-	// requested is when the node was first scraped since then.
+	// requested is the time of the first scrape since last.
 	requested time.Time
-	// isUsed says that samples of the node's agent are used.
+	// isUsed reports whether the samples of the node's agent are used.
 	isUsed bool
 }
 
@@ -62,10 +62,10 @@ func (f *freshness) add(now time.Time) {
 	f.last = now
 }
 
-// silence is how old the newest samples are, or were when these came.
+// silence returns the age of the newest samples, or the gap before them if that is longer.
 func (f *freshness) silence(now time.Time) time.Duration { return max(f.gap, now.Sub(f.last)) }
 
-// begin makes the rounds, which scrape nothing yet.
+// begin makes the rounds. They have no targets yet.
 func (o *origin) begin(config scrape.Config[kubelet.Target]) (err error) {
 	o.fresh, o.failing = map[string]freshness{}, map[string]struct{}{}
 	config.Scrape, config.Changed = o.scrape, o.changed
@@ -73,7 +73,7 @@ func (o *origin) begin(config scrape.Config[kubelet.Target]) (err error) {
 	return err
 }
 
-// scrape scrapes one node, if there is something to ask it for, and reports new samples.
+// scrape scrapes one node, unless nothing is selected on it, and reports new samples.
 func (o *origin) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
 	var selected *selection.Prepared
 	if o.selected != nil {
@@ -102,7 +102,6 @@ func (o *origin) scrape(ctx context.Context, target kubelet.Target) (cpu time.Du
 	return round.CPU, nil
 }
 
-// freshness is that of a node; ok is false if it has had no samples.
 func (o *origin) freshness(node string) (f freshness, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +109,7 @@ func (o *origin) freshness(node string) (f freshness, ok bool) {
 	return f, ok
 }
 
-// request notes that a node is scraped.
+// request records the time of the first scrape since the last new samples.
 func (o *origin) request(node string, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,14 +119,13 @@ func (o *origin) request(node string, now time.Time) {
 	}
 }
 
-// read scrapes one node. A response that the parser panics over must not end the process.
+// read scrapes one node. A panic of the parser must not end the process.
 func (o *origin) read(
 	ctx context.Context, target kubelet.Target, selected *selection.Prepared,
 ) (round rate.Round, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			o.log.Error(fmt.Errorf("panic: %v", r), "reading a node failed", "node", target.Node, "from", o.name,
-				"stack", string(debug.Stack()))
+			panics.Report(r, o.log, nil, "reading a node failed", "node", target.Node, "from", o.name)
 			round, err = rate.Round{}, fmt.Errorf("%s of node %s at %s: reading its response failed: %v", o.name, target.Node,
 				target.Address, r)
 		}
@@ -135,7 +133,7 @@ func (o *origin) read(
 	return o.scraper.Scrape(ctx, target, selected)
 }
 
-// uses are lists of what pods use, to be used again.
+// uses pools the buffers of Sampled.Use.
 var uses sync.Pool
 
 // report calls the subscribers of a node.
@@ -155,14 +153,13 @@ func (o *origin) report(of Sampled) {
 		watch.Sampled(of)
 	}
 	if buffer != nil {
-		// What the buffer holds would keep the names of pods alive that are gone.
+		// The buffer must not keep names of deleted pods in memory.
 		clear(of.Use)
 		*buffer = of.Use
 		uses.Put(buffer)
 	}
 }
 
-// forget drops what is known of a node.
 func (o *origin) forget(node string) {
 	o.mu.Lock()
 	delete(o.fresh, node)
@@ -187,14 +184,15 @@ func (o *origin) changed(state scrape.State[kubelet.Target]) {
 	o.log.Info("a node can be read again", "node", node, "from", o.name)
 }
 
-// setFailingLocked notes whether a node fails, and counts those that do.
+// setFailingLocked records whether the last scrape of a node failed, if failures are counted.
 func (o *origin) setFailingLocked(node string, isFailing bool) {
+	if o.failures == nil {
+		return
+	}
 	if isFailing {
 		o.failing[node] = struct{}{}
 	} else {
 		delete(o.failing, node)
 	}
-	if o.failures != nil {
-		o.failures.Set(float64(len(o.failing)))
-	}
+	o.failures.Set(float64(len(o.failing)))
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Origins say where what Latest found comes from.
+// Origins counts the pods of the last Latest by the origin of their samples.
 type Origins struct {
-	// AgentPods and KubeletPods are how many pods are known from one or the other.
+	// AgentPods and KubeletPods count the pods with samples of one or the other.
 	AgentPods, KubeletPods int
-	// Silent are the agents that do not answer, of nodes with pods that are not known from them.
+	// Silent lists the agents that do not respond, of nodes with pods without samples of an agent.
 	Silent []SilentAgent
 }
 
-// SilentAgent is an agent that does not answer.
+// SilentAgent is an agent that does not respond.
 type SilentAgent struct {
 	Node string
 	Err  error
 }
 
-// IsFromAgents reports whether agents know all pods of which the last Latest found something.
+// IsFromAgents reports whether all samples of the last Latest came from agents, and there was at least one.
 func (v *View) IsFromAgents() bool {
 	isAny := false
 	for _, from := range v.View.Origins() {
@@ -33,7 +33,7 @@ func (v *View) IsFromAgents() bool {
 	return isAny
 }
 
-// Origins say where the last Latest found what. The pods are those that it was called with.
+// Origins returns the origins of the samples of the last Latest, for the pods of that call.
 func (v *View) Origins(now time.Time, pods []*observe.Pod) Origins {
 	var o Origins
 	isNoted := map[string]bool{}

@@ -17,11 +17,9 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// PodMetrics are what the view has, as metrics.k8s.io would say it: of each of the
-// pods that Look looked at, if it is known, the average over the stable window and,
-// marked as such, the last single intervals; and, marked as such, the same of each
-// container that a metric names, with that container's times. Readings of them are
-// those of the view.
+// PodMetrics converts the view to objects of metrics.k8s.io: for each pod with usage, the average over the stable
+// window and, marked as such, the last single intervals; and, marked as such, the same for each container that a metric
+// names, with that container's times. Readings of the objects equal those of the view.
 func (v *View) PodMetrics(pods []*observe.Pod, metrics []source.Spec) *metricsv1beta1.PodMetricsList {
 	names := []string{""}
 	for i := range metrics {
@@ -78,7 +76,7 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 	return all
 }
 
-// itemOf has the sample's times and what usage says of each container.
+// itemOf returns an object with the sample's times and the usage of each container.
 func (v *View) itemOf(
 	p part, s *metric.Sample, usage func(k int, c *podload.Usage) corev1.ResourceList,
 ) metricsv1beta1.PodMetrics {

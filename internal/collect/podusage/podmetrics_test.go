@@ -19,9 +19,9 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// TestPodMetricsReadAlike: what is read from a view's PodMetrics is what is read from
-// the view, whatever the times of a pod's containers.
-func TestPodMetricsReadAlike(t *testing.T) {
+// TestPodMetricsEqualTheView: reading a view's PodMetrics gives the same as reading the view, whatever the times of a
+// pod's containers.
+func TestPodMetricsEqualTheView(t *testing.T) {
 	target := source.Target{Type: source.AverageValue, Milli: 100}
 	policy := &horizontal.Policy{Namespace: "shop", Divergences: divergence.Default, Metrics: []source.Spec{
 		{Type: source.Resource, Name: "cpu", Target: target},
@@ -52,7 +52,7 @@ func TestPodMetricsReadAlike(t *testing.T) {
 	})
 }
 
-// drawn reads pods of which anything may be known.
+// drawn reads pods in arbitrary states.
 type drawn struct {
 	pods       []*observe.Pod
 	containers [][]podload.Container

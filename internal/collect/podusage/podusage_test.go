@@ -29,7 +29,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// world is kubelets in virtual time whose pods burn CPU.
+// world has kubelets in virtual time whose pods burn CPU.
 type world struct {
 	t      *testing.T
 	client *fake.Clientset
@@ -40,18 +40,18 @@ type world struct {
 	// mu guards the following.
 	mu       sync.Mutex
 	kubelets map[string]*kubelettest.Node
-	// milli is what each container uses on a node.
+	// milli is the use of each container on a node.
 	milli  map[string]int64
 	burnt  map[string]time.Time
 	broken map[string]error
 	wanted []string
 	asked  map[string]string
-	// scrapes are how many scrapes of each node there were.
+	// scrapes counts the scrapes of each node.
 	scrapes map[string]int
 	sampled []Sampled
 	missing string
 	logs    []string
-	// cost is what a scrape costs.
+	// cost is the CPU time of a scrape.
 	cost time.Duration
 }
 
@@ -63,7 +63,6 @@ func newWorld(t *testing.T) *world {
 	}
 }
 
-// service makes a service of the world's nodes.
 func (w *world) service(change ...func(*Config)) *Service {
 	w.t.Helper()
 	options := kubelet.DefaultOptions()
@@ -111,7 +110,7 @@ func (w *world) run(s *Subscription, watch Watch) (stop func()) {
 // web is the object whose pods are read.
 var web = observe.HPA("shop", "web")
 
-// look reads what is known of the object's pods, as a loop does.
+// look reads the usage of the object's pods, as a loop does.
 func (s *Subscription) look(now time.Time, pods []*observe.Pod, v *View) error {
 	s.Set(web, pods)
 	err := s.Latest(now, pods, v)
@@ -119,7 +118,7 @@ func (s *Subscription) look(now time.Time, pods []*observe.Pod, v *View) error {
 	return err
 }
 
-// scraper asks the world's kubelets.
+// scraper scrapes the world's kubelets.
 type scraper struct {
 	*world
 	store *rate.Store
@@ -147,7 +146,7 @@ func (w *scraper) Scrape(_ context.Context, target kubelet.Target, _ *selection.
 	return round, err
 }
 
-// errMad is a kubelet's answer that nobody is prepared for.
+// errMad makes a kubelet return a response that the parser panics over.
 var errMad = errors.New("a mad answer")
 
 // node adds a node with pods of the containers app and proxy.
@@ -199,7 +198,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// pod is one that has been ready for long.
+// pod has been ready for long.
 func pod(name, node string) *corev1.Pod {
 	long := metav1.NewTime(time.Now().Add(-time.Hour))
 	return &corev1.Pod{
@@ -250,7 +249,7 @@ func TestSamplesAreLikeMetricsServers(t *testing.T) {
 	})
 }
 
-// wantSeconds wants the pod's last intervals of a second each, the newest first.
+// wantSeconds expects the pod's last intervals of a second each, the newest first.
 func (v *View) wantSeconds(t *testing.T, newest time.Time) {
 	t.Helper()
 	for k, r := range v.Recent(0, cpuOfPod, arithmetic.Saturate) {
@@ -260,8 +259,8 @@ func (v *View) wantSeconds(t *testing.T, newest time.Time) {
 	}
 }
 
-// TestWindowBeginsWithReadiness: what a pod used before it was ready is left out as
-// soon as what it used since then is enough.
+// TestWindowBeginsWithReadiness: the usage of a pod before its readiness is left out as soon as the samples since then
+// are enough.
 func TestWindowBeginsWithReadiness(t *testing.T) {
 	for name, tt := range map[string]struct{ ready, want time.Duration }{
 		"for long":              {time.Hour, 15 * time.Second},
@@ -295,8 +294,8 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 	}
 }
 
-// TestWindowOfANewPodIsItsOwn: the average of a pod that has just become ready begins with that, and those of the others
-// stay as long as they are.
+// TestWindowOfANewPodIsItsOwn: the average of a pod that has just become ready begins at its readiness, and those of
+// the others keep their length.
 func TestWindowOfANewPodIsItsOwn(t *testing.T) {
 	const stable = 15 * time.Second
 	readyFor := func(d time.Duration) func(*corev1.Pod, time.Time) {
@@ -361,19 +360,19 @@ func TestWindowOfANewPodIsItsOwn(t *testing.T) {
 				}
 				if list := v.PodMetrics(observe.PodsOf(pods),
 					[]source.Spec{*cpuOfPod}); list.Items[0].Window.Duration != tt.wantOld {
-					t.Errorf("it is told as %+v, want a window of %s", list.Items[0], tt.wantOld)
+					t.Errorf("it has %+v, want a window of %s", list.Items[0], tt.wantOld)
 				}
 			})
 		})
 	}
 }
 
-func TestTooLittleIsKnown(t *testing.T) {
+func TestTooFewSamples(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*corev1.Pod)
 		node   func(*kubelettest.Node)
 		after  time.Duration
-		want   error // nil: nothing is wrong
+		want   error // nil: no error
 		sample bool
 	}{
 		"not yet scraped":             {after: 50 * time.Millisecond, want: ErrStarting},
@@ -428,12 +427,12 @@ func TestTooLittleIsKnown(t *testing.T) {
 	}
 }
 
-// aged is a pod that started so long ago.
+// aged sets the age of a pod.
 func aged(age time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now().Add(-age)} }
 }
 
-// A scale-up brings pods to nodes that were not scraped before. The others are known all the same.
+// A scale-up brings pods to nodes that were not scraped before. The other pods keep their usage.
 func TestNewcomersDoNotHideTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -530,8 +529,7 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestNodesFollowTheTargets: only nodes that are wanted are scraped, at the
-// address that they have now.
+// TestNodesFollowTheTargets: only nodes that are wanted are scraped, at their current address.
 func TestNodesFollowTheTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -573,7 +571,7 @@ func TestNodesFollowTheTargets(t *testing.T) {
 	})
 }
 
-func TestSampledIsTold(t *testing.T) {
+func TestSampledIsCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.node("a", 100, "web-0")
@@ -581,14 +579,14 @@ func TestSampledIsTold(t *testing.T) {
 		w.want("a")
 		pass(4500 * time.Millisecond)
 		if len(w.sampled) != 4 && len(w.sampled) != 5 {
-			t.Fatalf("told %v", w.sampled)
+			t.Fatalf("calls %v", w.sampled)
 		}
 		if first := w.sampled[0]; first.Node != "a" || !first.Before.IsZero() {
 			t.Errorf("first %+v", first)
 		}
-		for i, told := range w.sampled[1:] {
-			if !told.Before.Equal(w.sampled[i].At) || told.At.Sub(told.Before) != time.Second {
-				t.Errorf("%+v after %+v", told, w.sampled[i])
+		for i, sampled := range w.sampled[1:] {
+			if !sampled.Before.Equal(w.sampled[i].At) || sampled.At.Sub(sampled.Before) != time.Second {
+				t.Errorf("%+v after %+v", sampled, w.sampled[i])
 			}
 		}
 	})
@@ -643,7 +641,7 @@ func TestAccess(t *testing.T) {
 		if err := look(); !errors.Is(err, ErrNotGranted) || len(w.asked) > 0 || source() != "kubelet 0, api 1" {
 			t.Errorf("taken away: %v, asked %v, %s", err, w.asked, source())
 		}
-		// And once more, from the beginning.
+		// And once more, from the start.
 		w.set(func() { w.missing = "" })
 		pass(2 * time.Minute)
 		if err := look(); err != nil {
@@ -652,9 +650,9 @@ func TestAccess(t *testing.T) {
 	})
 }
 
-// TestBudgetIsTold: the series say what reading kubelets costs, and what holds it back.
-// Preferred nodes go first within the bound on CPU, too.
-func TestBudgetIsTold(t *testing.T) {
+// TestBudgetMetrics: the metrics have the cost of reading kubelets, and the bound that delays scrapes. Preferred nodes
+// go first within the bound on CPU, too.
+func TestBudgetMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.cost = 10 * time.Millisecond
@@ -684,8 +682,8 @@ func TestBudgetIsTold(t *testing.T) {
 		}
 		preferred, other := 0, 0
 		w.set(func() {
-			for _, told := range w.sampled {
-				switch told.Node {
+			for _, sampled := range w.sampled {
+				switch sampled.Node {
 				case "node-7":
 					preferred++
 				case "node-8":
@@ -699,8 +697,7 @@ func TestBudgetIsTold(t *testing.T) {
 	})
 }
 
-// TestPreferredNodes: where the budget is too short for all nodes, those that are
-// preferred are scraped each period all the same.
+// TestPreferredNodes: where the budget is too short for all nodes, the preferred ones are still scraped each period.
 func TestPreferredNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -714,8 +711,8 @@ func TestPreferredNodes(t *testing.T) {
 		pass(30 * time.Second)
 		times := func(node string) (n int) {
 			w.set(func() {
-				for _, told := range w.sampled {
-					if told.Node == node {
+				for _, sampled := range w.sampled {
+					if sampled.Node == node {
 						n++
 					}
 				}

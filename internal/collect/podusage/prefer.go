@@ -8,10 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// preference is how long a node goes before others after Prefer.
+// preference is the time for which Prefer prefers a node.
 const preference = 5 * time.Second
 
-// prefer keeps nodes before others for a while.
 func (s *Subscription) prefer(now time.Time, nodes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +19,7 @@ func (s *Subscription) prefer(now time.Time, nodes []string) {
 	}
 }
 
-// stillPreferred are the nodes whose preference is not over.
+// stillPreferred returns the nodes whose preference has not ended.
 func (s *Subscription) stillPreferred(now time.Time) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +34,7 @@ func (s *Subscription) stillPreferred(now time.Time) []string {
 	return nodes
 }
 
-// promotePreferred makes preferred nodes urgent that are late, and counts the scrapes that the budget delayed.
+// promotePreferred makes late preferred nodes urgent, and counts the scrapes that the budget delayed.
 func (s *session) promotePreferred(ctx context.Context) {
 	var before scrape.Totals
 	rounds := s.kubelets.rounds
@@ -52,7 +51,7 @@ func (s *session) promotePreferred(ctx context.Context) {
 	}
 }
 
-// late are the preferred nodes whose last scrape began longer than a period ago: none where the budget has room for
+// late returns the preferred nodes whose last scrape began more than a period ago: none where the budget has room for
 // all.
 func (s *session) late(of *Subscription, now time.Time) (late []string) {
 	period := of.cadence.Kubelets

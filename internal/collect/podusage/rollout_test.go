@@ -14,18 +14,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// target has pods, of which each is to use so much. It is looked at each second from one time to another.
+// target has pods with the target use of each. It is decided each second from one time to another.
 type target struct {
 	lives       []life
 	targetMilli int64
 	replicas    int32
 	from, to    time.Duration
-	// tolerance is 10 % if it is 0; isOff says that load may count twice.
+	// tolerance is 10 % if it is 0; isOff switches the divergence off, so that load may count twice.
 	tolerance float64
 	isOff     bool
 }
 
-// proposals tells what a metric asks for.
+// proposals calls see with the proposal of a metric at each second.
 func (k *slowKubelet) proposals(t *testing.T, of *target, see func(at time.Duration, r *metric.Result)) {
 	t.Helper()
 	spec := *cpuOfPod
@@ -60,8 +60,8 @@ func (k *slowKubelet) proposals(t *testing.T, of *target, see func(at time.Durat
 	})
 }
 
-// TestRolloutIsNoLessLoad: each of ten pods uses its target all the time, and five are replaced at once. The load of the
-// five that are gone was theirs, and not that of the others, before the new ones were ready: the count stays.
+// TestRolloutIsNoLessLoad: each of ten pods uses its target all the time, and five are replaced at once. Until the new
+// ones are ready, the load of the five that are gone is still counted, so that the count stays.
 func TestRolloutIsNoLessLoad(t *testing.T) {
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {
@@ -88,8 +88,8 @@ func TestRolloutIsNoLessLoad(t *testing.T) {
 	}
 }
 
-// TestStartHidesNoSurge: four pods have 20 times the load from one moment to the next. The CPU with which two more
-// started before they were ready is no load that the surge is compared with.
+// TestStartHidesNoSurge: four pods get 20 times the load from one moment to the next. The CPU that two more pods used
+// before they were ready is not part of the load that the surge is compared with.
 func TestStartHidesNoSurge(t *testing.T) {
 	const comes, seeds = 100 * time.Second, 20
 	long := life{start: -time.Hour, ready: -time.Hour}

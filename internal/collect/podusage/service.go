@@ -22,10 +22,9 @@ import (
 )
 
 const (
-	// maxAge is how long a kubelet that responds may have no new sample of any of its
-	// containers.
+	// maxAge is how long a kubelet that responds may go without a new sample of any of its containers.
 	maxAge = 20 * time.Second
-	// accessPeriod is how often the permissions are checked again.
+	// accessPeriod is the period of the check of permissions.
 	accessPeriod = time.Minute
 	// accessRetry is the pause after a check that failed.
 	accessRetry = 5 * time.Second
@@ -34,48 +33,47 @@ const (
 // ErrNotGranted is returned while nothing is scraped for lack of permissions.
 var ErrNotGranted = errors.New("no permission to read kubelets")
 
-// Config is what a service needs.
+// Config configures a Service.
 type Config struct {
 	// Scraper makes the scraper of kubelets, which fills the store.
 	Scraper func(store *rate.Store) (Scraper, error)
-	// Target finds a node's kubelet.
+	// Target resolves a node's kubelet.
 	Target func(node *corev1.Node) (kubelet.Target, error)
-	// Nodes makes a new informer of the nodes each time. Only names, addresses and
-	// daemon endpoints are read.
+	// Nodes makes a new informer of nodes at each call. Only names, addresses and daemon endpoints are read.
 	Nodes func() cache.SharedIndexInformer
-	// Access names a permission that is missing, if one is. Nil means that none is.
+	// Access returns the first missing permission; empty if all are granted. A nil function skips the check.
 	Access func(ctx context.Context) (missing string, err error)
 	// Agents are scraped before kubelets; nil for none.
 	Agents *Agents
-	// Rounds has the budget, and the period of subscriptions that name none.
+	// Rounds configures the budget, and the period of subscriptions without one.
 	Rounds     scrape.Config[kubelet.Target]
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 }
 
-// Scraper scrapes the selected containers of one node: nil, for kubelets, selects all.
+// Scraper scrapes the selected containers of one node. Nil selects all; only kubelets get it.
 type Scraper interface {
 	Scrape(ctx context.Context, target kubelet.Target, selected *selection.Prepared) (rate.Round, error)
 }
 
 var _ Scraper = (*kubelet.Scraper)(nil)
 
-// Service scrapes nodes for all loops of a process: each node once, however many loops need its samples. Each loop has
-// a Subscription.
+// Service scrapes nodes for all loops of a process: each node once, for all subscriptions. Each loop has a
+// Subscription.
 type Service struct {
 	config  Config
 	metrics *metrics
-	// nodesChanged has an element when other nodes may be wanted, or when a kubelet's address may have changed.
+	// nodesChanged has an element when the wanted nodes or the address of a kubelet may have changed.
 	nodesChanged chan struct{}
-	// session is the present one; nil while nothing is scraped.
+	// session is the current session; nil while nothing is scraped.
 	session atomic.Pointer[session]
-	// isBeginning is true until it is known whether there will be a session.
+	// isBeginning is true until the first check of permissions has decided whether there is a session.
 	isBeginning atomic.Bool
 
 	// mu guards the following.
 	mu            sync.Mutex
 	subscriptions []*Subscription
-	// running is how many subscriptions run. The last one that ends calls stop.
+	// running counts the running subscriptions. The last one that ends calls stop.
 	running int
 	stop    func()
 }
@@ -101,7 +99,7 @@ func New(config Config) (*Service, error) {
 	return s, nil
 }
 
-// join runs the service while at least one subscription runs.
+// join starts the service with the first subscription.
 func (s *Service) join(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,11 +108,11 @@ func (s *Service) join(ctx context.Context) {
 		return
 	}
 	subscriptions := slices.Clone(s.subscriptions)
-	// It does not end with the subscription that began it.
+	// The service outlives the subscription that started it.
 	s.stop = begin(context.WithoutCancel(ctx), func(ctx context.Context) { s.run(ctx, subscriptions) })
 }
 
-// leave waits until nothing runs any more if this was the last subscription.
+// leave stops the service with the last subscription, and waits for it.
 func (s *Service) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +121,7 @@ func (s *Service) leave() {
 	}
 }
 
-// run scrapes until ctx ends, as long as that is permitted.
+// run scrapes until ctx ends, while the permissions are granted.
 func (s *Service) run(ctx context.Context, subscriptions []*Subscription) {
 	defer s.isBeginning.Store(false)
 	if s.config.Access == nil {
@@ -154,7 +152,7 @@ func (s *Service) run(ctx context.Context, subscriptions []*Subscription) {
 	}
 }
 
-// begin calls run in a goroutine; stop ends that and waits for it.
+// begin calls run in a goroutine; stop cancels its context and waits for it.
 func begin(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -181,7 +179,7 @@ func (s *Service) scrape(ctx context.Context, subscriptions []*Subscription) {
 	session.run(ctx)
 }
 
-// logSource logs where resource metrics come from.
+// logSource logs the source of resource metrics.
 func (s *Service) logSource(isGranted bool, missing string) {
 	if isGranted {
 		s.config.Log.Info("resource metrics come from the kubelets", "agents", s.config.Agents != nil)
@@ -193,7 +191,7 @@ func (s *Service) logSource(isGranted bool, missing string) {
 	s.metrics.from("api")
 }
 
-// notifyNodesChanged has the session choose again which nodes it scrapes.
+// notifyNodesChanged makes the session choose its nodes again.
 func (s *Service) notifyNodesChanged() {
 	select {
 	case s.nodesChanged <- struct{}{}:

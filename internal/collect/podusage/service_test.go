@@ -1,8 +1,12 @@
 package podusage
 
 import (
+	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,11 +24,11 @@ type loop struct {
 	nodes []string
 	moved chan struct{}
 	stop  func()
-	// sampled is how many scrapes of each node it was called for.
+	// sampled counts the calls of Sampled for each node.
 	sampled map[string]int
 }
 
-// loops are the horizontal and the vertical loop of a process: one needs samples each second, the other every ten
+// loops returns the horizontal and the vertical loop of a process: one needs samples each second, the other every ten
 // seconds.
 func loops(w *world, change ...func(*Config)) (fast, slow *loop) {
 	nodes := w.service(change...)
@@ -32,26 +36,34 @@ func loops(w *world, change ...func(*Config)) (fast, slow *loop) {
 	slow = &loop{Subscription: nodes.Subscribe(Cadence{Kubelets: 10 * time.Second, Agents: time.Second})}
 	for _, l := range []*loop{fast, slow} {
 		l.moved, l.sampled = make(chan struct{}, 1), map[string]int{}
-		l.stop = w.run(l.Subscription, Watch{
-			Nodes: func(dst []string) []string {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				return append(dst, l.nodes...)
-			},
-			Moved:   l.moved,
-			Sampled: func(of Sampled) { w.set(func() { l.sampled[of.Node]++ }) },
-		})
+		l.run(w)
 	}
 	return fast, slow
 }
 
-// want has the loop want these nodes.
-func (l *loop) want(w *world, nodes ...string) {
-	w.set(func() { l.nodes = nodes })
-	l.moved <- struct{}{}
+// run runs the loop until stop is called, or the test ends.
+func (l *loop) run(w *world) {
+	l.stop = w.run(l.Subscription, Watch{
+		Nodes: func(dst []string) []string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return append(dst, l.nodes...)
+		},
+		Moved:   l.moved,
+		Sampled: func(of Sampled) { w.set(func() { l.sampled[of.Node]++ }) },
+	})
 }
 
-// reads wants a sample of a pod.
+// want sets the loop's nodes.
+func (l *loop) want(w *world, nodes ...string) {
+	w.set(func() { l.nodes = nodes })
+	select {
+	case l.moved <- struct{}{}:
+	default:
+	}
+}
+
+// reads expects a sample of a pod.
 func (l *loop) reads(t *testing.T, name, node string) {
 	t.Helper()
 	var v View
@@ -61,7 +73,7 @@ func (l *loop) reads(t *testing.T, name, node string) {
 	}
 }
 
-// inAMinute wants so many scrapes of each node.
+// inAMinute expects this number of scrapes of each node.
 func (w *world) inAMinute(want map[string]int) {
 	w.t.Helper()
 	w.set(func() { clear(w.scrapes) })
@@ -71,8 +83,8 @@ func (w *world) inAMinute(want map[string]int) {
 	}
 }
 
-// TestTwoLoops: a node that both loops want is scraped once, as often as the faster one needs it. A node that only the
-// slower one wants is scraped as often as that needs it.
+// TestTwoLoops: a node that both loops want is scraped once, at the period of the faster one. A node that only the
+// slower one wants is scraped at the period of that.
 func TestTwoLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -95,7 +107,7 @@ func TestTwoLoops(t *testing.T) {
 		if n := len(slow.Targets()); n != 2 {
 			t.Errorf("the slower loop has %d targets", n)
 		}
-		// A pod of the faster loop comes to a node of the slower one.
+		// A pod of the faster loop moves to a node of the slower one.
 		fast.want(w, "a", "b", "c")
 		w.set(func() { clear(w.scrapes) })
 		pass(1200 * time.Millisecond)
@@ -112,8 +124,8 @@ func TestTwoLoops(t *testing.T) {
 	})
 }
 
-// TestNodeFailsForTwoLoops: the slower loop goes on with the samples that it has for as long as it would have without
-// the faster one, and a node that fails costs the others nothing.
+// TestNodeFailsForTwoLoops: the slower loop uses the samples that it has for as long as it would without the faster
+// one, and a node that fails costs the others nothing.
 func TestNodeFailsForTwoLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -144,8 +156,8 @@ func TestNodeFailsForTwoLoops(t *testing.T) {
 	})
 }
 
-// TestNodeIsRetriedForTheFasterLoop: that a node failed while only the slower loop wanted it does not have the faster
-// one wait for its next turn.
+// TestNodeIsRetriedForTheFasterLoop: after a node failed while only the slower loop wanted it, the faster one gets a
+// scrape at once, before the slower loop's next turn.
 func TestNodeIsRetriedForTheFasterLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -163,7 +175,7 @@ func TestNodeIsRetriedForTheFasterLoop(t *testing.T) {
 	})
 }
 
-// TestAgentOfTwoLoops: an agent is asked by each loop for that loop's pods alone, as often as it needs them.
+// TestAgentOfTwoLoops: each loop requests only its own pods from an agent, at its own period.
 func TestAgentOfTwoLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
@@ -190,4 +202,80 @@ func TestAgentOfTwoLoops(t *testing.T) {
 			t.Errorf("%v nodes with agents", n)
 		}
 	})
+}
+
+// TestEverythingAtOnce: loops read and edit while nodes come and go, agents and kubelets fail, permissions are taken away,
+// and loops end and begin again. Nothing panics or hangs, no goroutine outlives the loops, and what is left is that of the
+// last set.
+func TestEverythingAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.world.node("b", 100, "web-1")
+		fast, slow := loops(c.world, c.configure(), func(config *Config) {
+			config.Access = func(context.Context) (string, error) {
+				c.world.mu.Lock()
+				defer c.world.mu.Unlock()
+				return c.world.missing, nil
+			}
+		})
+		random := rand.New(rand.NewPCG(1, 2))
+		some := func(all ...string) []string {
+			return slices.DeleteFunc(all, func(string) bool { return random.IntN(3) == 0 })
+		}
+		pods := []*observe.Pod{podOf("web-0"), podOf("web-1"), podOf("web-2")}
+		ended := make(chan struct{})
+		var users sync.WaitGroup
+		for _, l := range []*loop{fast, slow} {
+			users.Go(func() { l.use(t, ended, pods) })
+		}
+		for range 300 {
+			pass(2 * time.Second)
+			l, failure := []*loop{fast, slow}[random.IntN(2)], map[bool]error{true: errors.New("connection refused")}
+			switch random.IntN(6) {
+			case 0:
+				l.want(c.world, some("a", "b", "gone")...)
+			case 1:
+				l.stop()
+				l.run(c.world)
+			case 2:
+				c.world.set(func() { c.world.missing = map[bool]string{true: "list nodes"}[random.IntN(3) == 0] })
+			case 3:
+				c.set(func() { c.agents["a"] = failure[random.IntN(2) == 0] })
+			case 4:
+				c.set(func() { c.kubeletFailure = failure[random.IntN(3) == 0] })
+			case 5:
+				l.Set(web, pods[:random.IntN(len(pods)+1)])
+			}
+		}
+		close(ended)
+		users.Wait()
+		fast.stop()
+		slow.stop()
+		for _, l := range []*loop{fast, slow} {
+			l.Forget(web)
+			if l.Forget(observe.VPA(web.NamespacedName)); len(l.wanted.nodes) > 0 {
+				t.Errorf("pods of %d nodes are wanted", len(l.wanted.nodes))
+			}
+		}
+	})
+}
+
+// use calls all methods until ended is closed.
+func (l *loop) use(t *testing.T, ended <-chan struct{}, pods []*observe.Pod) {
+	var v View
+	for n := 0; ; n++ {
+		select {
+		case <-ended:
+			return
+		case <-time.After(70 * time.Millisecond):
+		}
+		now, some := time.Now(), pods[:1+n%len(pods)]
+		l.Set(observe.VPA(web.NamespacedName), some)
+		_ = l.Latest(now, some, &v) // Most of the time something is wrong.
+		l.ReportMissing(now, some, &v)
+		v.Origins(now, some)
+		l.Prefer(n%2 == 0, "a", "b", "gone")
+		l.Targets()
+		_, _, _ = l.Contention(t.Context(), "a")
+	}
 }

@@ -18,32 +18,31 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// nodeDebounce is how long changes of the nodes are gathered before the rounds get
-// them.
+// nodeDebounce is the time for which changes of nodes are collected before the targets are set.
 const nodeDebounce = 100 * time.Millisecond
 
-// listingTime is how long listing the nodes takes at most, if it works.
+// listingTime is the longest that a list of the nodes takes.
 const listingTime = 10 * time.Second
 
-// session is a time in which nodes may be scraped.
+// session scrapes nodes while the permissions are granted.
 type session struct {
 	service       *Service
 	subscriptions []*Subscription
 	nodes         cache.SharedIndexInformer
 	// kubelets are scraped once for all subscriptions.
 	kubelets *origin
-	// agents are scraped for each subscription, by its index: each asks for its own pods as often as it needs them. None
-	// where there are no agents.
+	// agents are scraped for each subscription, by its index, for its own pods at its own period. Empty where there are no
+	// agents.
 	agents []*agents
-	// period is the shortest of the subscriptions.
+	// period is the shortest of the subscriptions' periods.
 	period time.Duration
 	began  time.Time
 
 	// mu guards the following.
 	mu sync.RWMutex
-	// wanted are the subscriptions that want each node. The lists do not change.
+	// wanted holds the subscriptions of each node. Its lists are immutable.
 	wanted map[string][]*Subscription
-	// unresolved has why wanted nodes are not scraped.
+	// unresolved holds the error of each wanted node that cannot be scraped.
 	unresolved map[string]error
 }
 
@@ -60,7 +59,8 @@ func newSession(service *Service, subscriptions []*Subscription) (*session, erro
 		}
 		kept = max(kept, of.maxSilence())
 		if config.Agents != nil {
-			a, err := newAgents(config.Agents, s, of)
+			urgent := func(nodes ...string) { s.kubelets.rounds.Urgent(nodes...) }
+			a, err := newAgents(service, of, urgent, s.countAgents)
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +133,7 @@ func hasMoved(before, after any) bool {
 		old.Status.DaemonEndpoints != node.Status.DaemonEndpoints
 }
 
-// choose makes the nodes that are wanted now those that are scraped.
+// choose sets the targets: the nodes that are wanted now.
 func (s *session) choose() {
 	wanted, unresolved := map[string][]*Subscription{}, map[string]error{}
 	var names []string
@@ -167,7 +167,7 @@ func (s *session) choose() {
 	s.hasten(before, wanted)
 }
 
-// hasten scrapes nodes soon that are wanted more often than before, instead of when the longer period is over.
+// hasten scrapes nodes at once whose period has become shorter, instead of when the longer period ends.
 func (s *session) hasten(before, wanted map[string][]*Subscription) {
 	var hastened []string
 	for node, of := range wanted {
@@ -179,7 +179,7 @@ func (s *session) hasten(before, wanted map[string][]*Subscription) {
 	s.kubelets.rounds.Retry(hastened...)
 }
 
-// shortest is the period of the subscription that needs samples most often.
+// shortest returns the shortest period of these subscriptions.
 func shortest(of []*Subscription) time.Duration {
 	period := of[0].cadence.Kubelets
 	for _, other := range of[1:] {
@@ -188,7 +188,6 @@ func shortest(of []*Subscription) time.Duration {
 	return period
 }
 
-// resolve finds a node's kubelet.
 func (s *session) resolve(name string) (kubelet.Target, error) {
 	object, exists, err := s.nodes.GetStore().GetByKey(name)
 	if err != nil {
@@ -207,7 +206,7 @@ func (s *session) subscribersOf(node string) []*Subscription {
 	return s.wanted[node]
 }
 
-// agentsOf are those of a subscription; nil without agents.
+// agentsOf returns those of a subscription; nil without agents.
 func (s *session) agentsOf(of *Subscription) *agents {
 	if of.index >= len(s.agents) {
 		return nil
@@ -215,7 +214,7 @@ func (s *session) agentsOf(of *Subscription) *agents {
 	return s.agents[of.index]
 }
 
-// stretch is how many times less often a kubelet is scraped than the period says.
+// stretch returns the factor by which a kubelet's period is longer than the session's.
 func (s *session) stretch(target kubelet.Target) float64 {
 	now, period := time.Now(), time.Duration(0)
 	for _, of := range s.subscribersOf(target.Node) {
@@ -230,7 +229,7 @@ func (s *session) stretch(target kubelet.Target) float64 {
 	return max(1, float64(period)/float64(s.period))
 }
 
-// longestPeriod is how often a kubelet is scraped at least where the budget allows it.
+// longestPeriod is the longest period of a kubelet's scrapes while the budget suffices.
 func (s *Subscription) longestPeriod() time.Duration {
 	if s.wanted != nil {
 		return agentStretch * s.cadence.Kubelets
@@ -238,18 +237,18 @@ func (s *Subscription) longestPeriod() time.Duration {
 	return s.cadence.Kubelets
 }
 
-// maxSilence is maxAge, and what scraping less often adds to it.
+// maxSilence adds to maxAge the time by which a working agent stretches the period.
 func (s *Subscription) maxSilence() time.Duration {
 	return maxAge + s.longestPeriod() - s.cadence.Kubelets
 }
 
-// maxSampleAge is how long ago the newest sample of a container may have arrived.
+// maxSampleAge bounds the time since a container's newest sample arrived.
 func (s *Subscription) maxSampleAge() time.Duration { return podload.MaxSampleAge(s.longestPeriod()) }
 
 // grace is how long a node may fail before its samples are too old.
 func (s *Subscription) grace() time.Duration { return max(3*s.cadence.Kubelets, 3*time.Second) }
 
-// health is since when a node has had samples, or why those that it had are too old for a subscription: neither its
+// health returns the freshness of a node's samples, or an error if they are too old for a subscription: neither its
 // kubelet nor, if it has one, its agent responds.
 func (s *session) health(of *Subscription, node string, now time.Time) (freshness, error) {
 	f, err := s.kubeletHealth(of, node, now)
@@ -258,12 +257,12 @@ func (s *session) health(of *Subscription, node string, now time.Time) (freshnes
 		return f, err
 	}
 	if silence := a.silence(node, now); silence != nil {
-		err = fmt.Errorf("%w; and its agent does not answer: %w", err, silence)
+		err = fmt.Errorf("%w; and its agent does not respond: %w", err, silence)
 	}
 	return f, err
 }
 
-// kubeletHealth is since when a kubelet has had samples, or why those that it had are too old.
+// kubeletHealth returns the freshness of a kubelet's samples, or an error if they are too old.
 func (s *session) kubeletHealth(of *Subscription, node string, now time.Time) (freshness, error) {
 	state, isTarget := s.kubelets.rounds.State(node)
 	s.mu.RLock()
@@ -290,9 +289,9 @@ func (s *session) kubeletHealth(of *Subscription, node string, now time.Time) (f
 }
 
 var (
-	errNoAnswer = errors.New("no answer yet")
-	// errTooOld also covers nodes that a short budget scrapes too rarely: a sample now and then, between two that are too
-	// old, is of no use.
+	errNoAnswer = errors.New("no response yet")
+	// errTooOld also covers nodes that a short budget scrapes too rarely: single samples with gaps that are too long
+	// between them are of no use.
 	errTooOld  = fmt.Errorf("its newest samples are older than %s", maxAge)
-	errNoNodes = errors.New("the nodes' addresses are not known: the API server has not listed them")
+	errNoNodes = errors.New("the nodes' addresses are unknown: the API server has not listed them")
 )

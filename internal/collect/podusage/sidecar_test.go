@@ -19,8 +19,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// housekept is a kubelet whose cAdvisor samples each container by itself, one to two intervals after
-// the sample before.
+// housekept is a kubelet whose cAdvisor samples each container at its own times, one to two intervals after the sample
+// before.
 type housekept struct {
 	store      *rate.Store
 	random     *rand.Rand
@@ -28,12 +28,12 @@ type housekept struct {
 	milli      []float64
 	next       []time.Time
 
-	// mu guards intervals. A container without one is not sampled any more.
+	// mu guards intervals. A container without an interval is no longer sampled.
 	mu        sync.Mutex
 	intervals []time.Duration
 }
 
-// newHousekept is one of a pod of which a container works and another is idle. It has run for long.
+// newHousekept has run for long. Its pod has a busy container and an idle one.
 func newHousekept(store *rate.Store, seed uint64) *housekept {
 	start := time.Now().Add(-time.Hour)
 	h := &housekept{
@@ -63,7 +63,7 @@ func (h *housekept) Scrape(_ context.Context, target kubelet.Target, _ *selectio
 	return h.store.Ingest(target.Node, now, node.Text(now))
 }
 
-// stop has containers sampled no more.
+// stop ends the samples of containers.
 func (h *housekept) stop(containers []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,8 +72,8 @@ func (h *housekept) stop(containers []int) {
 	}
 }
 
-// TestIdleSidecar: an idle container is sampled every 15 to 30 s. Its pod has samples all the time, and before the
-// second one it is not taken for a pod that nothing is known of.
+// TestIdleSidecar: an idle container is sampled every 15 to 30 s. Its pod has samples all the time, and never counts as
+// missing before the second one.
 func TestIdleSidecar(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -99,12 +99,12 @@ func TestIdleSidecar(t *testing.T) {
 	}
 }
 
-// TestSamplesStop: a container that has no newer samples for longer than idle ones have none is missing, and with it
-// its pod. A kubelet that has nothing new at all is noticed sooner.
+// TestSamplesStop: a container without a new sample for longer than the interval of idle ones is missing, and so is its
+// pod. A kubelet without any new sample is detected sooner.
 func TestSamplesStop(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stopped []int
-		// isKnown is until when it is known at least, isMissing since when it is not.
+		// isKnown is the time until which the pod must have samples, isMissing the time from which it must have none.
 		isKnown, isMissing time.Duration
 		want               error
 	}{

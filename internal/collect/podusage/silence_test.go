@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// TestBudgetTooShort: as long as the budget reaches each node before its samples are
-// too old, they are used; beyond that they never are, rather than now and then.
+// TestBudgetTooShort: as long as the budget reaches each node before its samples are too old, they are used; beyond
+// that they never are, rather than now and then.
 func TestBudgetTooShort(t *testing.T) {
 	for name, tt := range map[string]struct {
 		perSecond float64
@@ -55,8 +55,8 @@ func TestBudgetTooShort(t *testing.T) {
 	}
 }
 
-// TestBackAfterSilence: what a node brings after it was silent for long is a new
-// beginning. A pod of it is never taken for one that nothing is known of.
+// TestBackAfterSilence: the samples of a node after a long silence are a new beginning. A pod of it never counts as
+// missing.
 func TestBackAfterSilence(t *testing.T) {
 	for _, silence := range []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute} {
 		t.Run(silence.String(), func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestBackAfterSilence(t *testing.T) {
 	}
 }
 
-// TestMadAnswer: an answer that reading panics over is a failure of its node alone.
-func TestMadAnswer(t *testing.T) {
+// TestParserPanic: a response that the parser panics over is a failure of its node alone.
+func TestParserPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.node("a", 100, "web-0")
@@ -114,7 +114,7 @@ func TestMadAnswer(t *testing.T) {
 	})
 }
 
-// TestRefused: of a pod of which a kubelet says what cannot be, that is known, and nothing else.
+// TestRefused: a pod with impossible values in a kubelet's response is reported as such, and has no usage.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

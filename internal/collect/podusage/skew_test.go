@@ -26,13 +26,13 @@ type slowKubelet struct {
 	store  *rate.Store
 	random *rand.Rand
 	pods   []*slowPod
-	// use is what a pod uses at a time, in thousandths of a core.
+	// use is the use of a pod at a time, in thousandths of a core.
 	use func(pod int, at time.Time) float64
 }
 
 type slowPod struct {
 	started time.Time
-	// burnt is exact, up to at; the sample is what is told.
+	// burnt is exact, up to at; sample is the counter in the response.
 	burnt float64
 	at    time.Time
 
@@ -68,10 +68,11 @@ func (k *slowKubelet) Scrape(_ context.Context, target kubelet.Target, _ *select
 	return k.store.Ingest(target.Node, now, node.Text(now))
 }
 
-// life is when a pod starts, is ready, and is deleted, after the beginning; a pod that is never deleted has no end.
+// life has the times, after the beginning, at which a pod starts, is ready, and is deleted. A pod that is never deleted
+// has no end.
 type life struct{ start, ready, gone time.Duration }
 
-// at is the pod as it is then; nil if it is not there.
+// at returns the pod in its state at that time; nil if it does not exist.
 func (l *life) at(at time.Duration, p *corev1.Pod) *corev1.Pod {
 	if at < l.start || l.gone > 0 && at >= l.gone {
 		return nil
@@ -84,7 +85,7 @@ func (l *life) at(at time.Duration, p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// look looks each second from one time after the start to another, and tells what is known of the pods.
+// look reads the usage of the pods each second from one time after the start to another, and calls see with it.
 func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, see func(time.Duration, []*observe.Pod, *View)) {
 	t.Helper()
 	w := newWorld(t)
@@ -123,8 +124,8 @@ func (k *slowKubelet) look(t *testing.T, lives []life, from, to time.Duration, s
 	}
 }
 
-// TestMovedLoadCountsOnce: a load that moves to another pod every half a minute is in the newest samples of two pods now
-// and then. It counts once.
+// TestMovedLoadCountsOnce: a load that moves to another pod every half a minute is at times in the newest samples of
+// two pods. It counts once.
 func TestMovedLoadCountsOnce(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -148,8 +149,8 @@ func TestMovedLoadCountsOnce(t *testing.T) {
 	}
 }
 
-// TestNewPodTakesLoadOver: of a new pod there is a sample each second, of the old one after 20 s at the latest. What the
-// new one takes over does not count twice meanwhile.
+// TestNewPodTakesLoadOver: a new pod has a sample each second, the old one after 20 s at the latest. The load that the
+// new one takes over counts once in between.
 func TestNewPodTakesLoadOver(t *testing.T) {
 	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,8 +175,8 @@ func TestNewPodTakesLoadOver(t *testing.T) {
 	}
 }
 
-// TestNarrowTolerance: where an eleventh pod takes over its part of the load of ten, no more than a tolerance of 2 % counts
-// twice.
+// TestNarrowTolerance: where an eleventh pod takes over its part of the load of ten, no more than a tolerance of 2 %
+// counts twice.
 func TestNarrowTolerance(t *testing.T) {
 	const comes, total = 100 * time.Second, 1260
 	for seed := range uint64(10) {
@@ -204,8 +205,8 @@ func TestNarrowTolerance(t *testing.T) {
 	}
 }
 
-// TestSurgeIsSeenAtOnce: load that is new is in the first sample that has it.
-func TestSurgeIsSeenAtOnce(t *testing.T) {
+// TestSurgeCountsAtOnce: new load counts from the first sample that has it.
+func TestSurgeCountsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		const comes = 5 * time.Minute
@@ -232,7 +233,7 @@ func TestSurgeIsSeenAtOnce(t *testing.T) {
 	})
 }
 
-// livesOf has pods that are ready at those times, a second after their start.
+// livesOf returns pods that are ready at those times, a second after their start.
 func livesOf(ready ...time.Duration) (lives []life) {
 	for _, after := range ready {
 		lives = append(lives, life{start: after - time.Second, ready: after})

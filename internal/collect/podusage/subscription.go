@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Cadence is how often a loop needs samples of each kubelet, and of each agent. 0 is the period of Config.Rounds and of
-// Agents.Rounds.
+// Cadence is the period at which a loop needs samples of each kubelet, and of each agent. 0 is the period of
+// Config.Rounds and of Agents.Rounds.
 type Cadence struct{ Kubelets, Agents time.Duration }
 
 // Watch is the subscriber: the nodes to scrape and the callback for new samples.
@@ -28,30 +28,30 @@ type Watch struct {
 // Sampled is a scrape with new samples.
 type Sampled struct {
 	Node string
-	// At is now, Before when the scrape before it that had new samples ended; zero if there was none.
+	// At is the current time, Before the end of the last scrape with new samples; zero for the first one.
 	At, Before time.Time
-	// Use is what the node's pods use by these samples alone. It is only good until Sampled returns.
+	// Use is the use of the node's pods by these samples alone. It is valid until Sampled returns.
 	Use []rate.PodUse
 }
 
-// Subscription is what one loop has of a Service: its nodes, its pods, its cadence.
+// Subscription connects one loop to a Service: it has the loop's nodes, pods and cadence.
 type Subscription struct {
 	service *Service
-	// index is its place among the service's subscriptions.
+	// index is its index among the service's subscriptions.
 	index   int
 	cadence Cadence
-	// watch is nil while Run does not run.
+	// watch is nil unless Run is running.
 	watch atomic.Pointer[Watch]
-	// wanted are the pods that agents are asked for; nil without agents.
+	// wanted holds the pods to request from agents; nil without agents.
 	wanted *wantedPods
 
 	// mu guards the following.
 	mu sync.Mutex
-	// preferred is until when nodes go before others.
+	// preferred holds the end of each node's preference.
 	preferred map[string]time.Time
 }
 
-// Subscribe makes the subscription of one loop. All are made before the first of them runs.
+// Subscribe makes the subscription of one loop. All must be made before the first of them runs.
 func (s *Service) Subscribe(cadence Cadence) *Subscription {
 	if cadence.Kubelets == 0 {
 		cadence.Kubelets = s.config.Rounds.Period
@@ -67,7 +67,7 @@ func (s *Service) Subscribe(cadence Cadence) *Subscription {
 	return of
 }
 
-// Run has the nodes scraped until ctx ends, as long as that is permitted.
+// Run scrapes the nodes until ctx ends, while the permissions are granted.
 func (s *Subscription) Run(ctx context.Context, watch Watch) {
 	s.watch.Store(&watch)
 	s.service.join(ctx)
@@ -83,7 +83,7 @@ func (s *Subscription) Run(ctx context.Context, watch Watch) {
 	s.service.leave()
 }
 
-// appendNodes appends the nodes that the loop wants; none while Run does not run.
+// appendNodes appends the nodes that the loop wants; none unless Run is running.
 func (s *Subscription) appendNodes(dst []string) []string {
 	if watch := s.watch.Load(); watch != nil {
 		return watch.Nodes(dst)
@@ -91,33 +91,34 @@ func (s *Subscription) appendNodes(dst []string) []string {
 	return dst
 }
 
-// Set has agents asked for these pods of the object from now on, and for no others of it. Kubelets have all pods of
-// their nodes.
+// Set makes requests to agents select these pods of the object, and no others of it. Kubelets serve all pods of their
+// nodes.
 func (s *Subscription) Set(key observe.Key, pods []*observe.Pod) {
 	if s.wanted != nil {
 		s.wanted.table.SetAll(key, pods)
 	}
 }
 
-// Forget ends what Set began for an object.
+// Forget ends Set of an object.
 func (s *Subscription) Forget(key observe.Key) { s.Set(key, nil) }
 
-// Latest reads what is known of the pods, for v to answer from until the next Latest. The error says why that is not
-// enough.
+// Latest reads the usage of the pods into v, which serves it until the next Latest. It returns an error if there is not
+// enough to decide on.
 func (s *Subscription) Latest(now time.Time, pods []*observe.Pod, v *View) error {
 	// Load isBeginning first: it is cleared only after session is set.
 	isBeginning, session := s.service.isBeginning.Load(), s.service.session.Load()
-	switch {
-	case session != nil:
+	if session != nil {
 		return session.latest(s, now, pods, v)
-	case isBeginning:
+	}
+	*v = View{} // It may have something of other pods, from a session that has ended.
+	if isBeginning {
 		return fmt.Errorf("the permissions on kubelets are not checked yet: %w", ErrStarting)
 	}
 	return ErrNotGranted
 }
 
-// ReportMissing tells the service which of the pods of the last Latest their agents do not know: their kubelets are
-// scraped as often as without an agent for a while.
+// ReportMissing reports the pods of the last Latest that their agents lack: their kubelets are scraped as often as
+// without an agent for a while.
 func (s *Subscription) ReportMissing(now time.Time, pods []*observe.Pod, v *View) {
 	for _, i := range v.Lacking() {
 		v.agents.reportMissingPod(now, pods[i].Node())
@@ -137,7 +138,7 @@ func (s *Subscription) Prefer(atOnce bool, nodes ...string) {
 	}
 }
 
-// Targets are the kubelets of the loop's nodes that are scraped now.
+// Targets returns the kubelets of the loop's nodes that are scraped now.
 func (s *Subscription) Targets() []kubelet.Target {
 	session := s.service.session.Load()
 	if session == nil {

@@ -13,17 +13,16 @@ import (
 // ErrStarting is returned while samples are seconds away.
 var ErrStarting = podload.ErrStarting
 
-// View is what was known of some pods at one moment. It may be used again.
+// View holds the usage of some pods at one moment. It can be reused.
 type View struct {
 	podload.View
-	// agents are asked before kubelets; nil for none.
+	// agents are read before kubelets; nil for none.
 	agents *agents
 	reader reader
 }
 
 var _ observehorizontal.PodUsage = (*View)(nil)
 
-// latest reads what is known of the pods for a subscription.
 func (s *session) latest(of *Subscription, now time.Time, pods []*observe.Pod, v *View) error {
 	v.agents, v.Period = s.agentsOf(of), of.cadence.Kubelets
 	v.reader = reader{session: s, subscription: of, agents: v.agents, now: now, pods: pods}
@@ -32,7 +31,7 @@ func (s *session) latest(of *Subscription, now time.Time, pods []*observe.Pod, v
 	return err
 }
 
-// reader has what the session knows at a moment.
+// reader reads the session's samples as of one moment.
 type reader struct {
 	session      *session
 	subscription *Subscription

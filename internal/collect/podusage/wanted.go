@@ -10,27 +10,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// wantedPods are the pods of a subscription's objects, by their nodes: what the agents are asked for.
+// wantedPods holds the pods of a subscription's objects by node: those to request from the agents.
 type wantedPods struct {
 	table *subscriptions.Table[*observe.Pod, *wantedPod]
 
-	// mu guards the following. The table's calls need it.
+	// mu guards the following. Calls of the table need it.
 	mu    sync.Mutex
 	nodes map[string]*wantedNode
 }
 
-// wantedNode has the pods of one node.
 type wantedNode struct {
 	pods map[podName]*wantedPod
-	// prepared is the selection of their containers; nil if that has changed.
+	// prepared is the selection of the pods' containers; nil if they have changed since.
 	prepared *selection.Prepared
-	// missing is when a ready pod was last missing from the agent.
+	// missing is the last time at which the agent lacked a ready pod.
 	missing time.Time
 }
 
 type podName struct{ namespace, name string }
 
-// wantedPod is one, and how many objects have it.
+// wantedPod is a pod, with the number of objects that have it.
 type wantedPod struct {
 	podName
 	node    string
@@ -44,13 +43,13 @@ func newWantedPods() *wantedPods {
 	return w
 }
 
-// canBeSelected reports whether an agent can be asked for a pod: its containers run, and their IDs are known.
+// canBeSelected reports whether a request to an agent can name a pod: its containers run, and their IDs are set.
 func canBeSelected(pod *observe.Pod) bool {
 	return pod.Phase == metric.PhaseRunning && !pod.Deleting && pod.Node() != "" && pod.Running != nil
 }
 
-// begin selects the containers that run now; nil if the agent cannot be asked for them. A pod whose status has changed
-// is begun before the former one ends.
+// begin selects the containers that run now; nil if a request cannot name them. When a pod's status has changed, the
+// table begins the new one before it ends the old.
 func (w *wantedPods) begin(_ observe.Key, of **observe.Pod) *wantedPod {
 	pod := *of
 	if !canBeSelected(pod) {
@@ -94,7 +93,7 @@ func (w *wantedPods) end(pod *wantedPod) {
 	}
 }
 
-// selected is what the agent of a node is asked for; nil for nothing.
+// selected returns the selection for the agent of a node; nil for none.
 func (w *wantedPods) selected(node string) *selection.Prepared {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +107,7 @@ func (w *wantedPods) selected(node string) *selection.Prepared {
 	return of.prepared
 }
 
-// containers are those of all pods, as many as an agent takes.
+// containers returns those of all pods, up to the limit of a request.
 func (w *wantedNode) containers() []selection.Container {
 	var all []selection.Container
 	left := selection.MaxBytes
@@ -128,7 +127,7 @@ func (w *wantedNode) containers() []selection.Container {
 	return all
 }
 
-// each calls yield for the pods of a node, and how many containers of them run, until it returns false.
+// each calls yield with the pods of a node and their number of running containers, until it returns false.
 func (w *wantedPods) each(node string, yield func(name podName, containers int) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +142,7 @@ func (w *wantedPods) each(node string, yield func(name podName, containers int) 
 	}
 }
 
-// lastMissing is when a ready pod of a node was last missing from the agent.
+// lastMissing returns the last time at which the agent lacked a ready pod of the node.
 func (w *wantedPods) lastMissing(node string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +152,7 @@ func (w *wantedPods) lastMissing(node string) time.Time {
 	return time.Time{}
 }
 
-// setMissing notes that a ready pod of a node is missing from the agent. It returns when one was last.
+// setMissing records that the agent lacks a ready pod of the node. It returns the time before that.
 func (w *wantedPods) setMissing(node string, now time.Time) (before time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

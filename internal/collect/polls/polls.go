@@ -1,6 +1,5 @@
-// Package polls has the series of the servers that Plimsoll polls for metrics of objects: Prometheus
-// and external scalers. Their labels are not those of servers or objects, whose number authors of
-// objects choose.
+// Package polls has the Prometheus metrics about the servers that Plimsoll polls for metrics of objects: Prometheus and
+// external scalers. They have no labels of servers or objects, whose number authors of objects choose.
 package polls
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// Result is what came of a poll.
+// Result is the result of a poll.
 type Result int
 
 // The results of polls.
@@ -26,15 +25,15 @@ const (
 
 func (r Result) String() string { return [results]string{"success", "empty", "failure"}[r] }
 
-// Series are those of one type of metric.
+// Series are the metrics about polls of one type.
 type Series struct {
 	polls             [results]prometheus.Counter
 	duration          prometheus.Observer
 	answered, failing prometheus.Gauge
 }
 
-// New registers the series of a type of metric; without a registerer nobody reads them. The types
-// share the series, apart from a label.
+// New registers the metrics about one type of polls; a nil registerer registers nothing. The types share the metrics,
+// apart from a label.
 func New(registerer prometheus.Registerer, metricType string) (*Series, error) {
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll",
 		Name: "metric_server_polls_total",
@@ -73,10 +72,10 @@ func (s *Series) Polled(took time.Duration, result Result) {
 	s.duration.Observe(took.Seconds())
 }
 
-// Counts are the metrics of objects, without those that still wait for their first answer.
+// Counts counts the metrics of objects, without those that wait for their first response.
 type Counts struct{ answered, failing int }
 
-// Add adds a metric that has an answer, or the error in place of one.
+// Add counts a metric with a value, or with an error.
 func (c *Counts) Add(err error) {
 	if err != nil {
 		c.failing++
@@ -85,7 +84,7 @@ func (c *Counts) Add(err error) {
 	}
 }
 
-// Metrics says how many metrics there are now.
+// Metrics sets the number of metrics.
 func (s *Series) Metrics(c Counts) {
 	s.answered.Set(float64(c.answered))
 	s.failing.Set(float64(c.failing))

@@ -22,15 +22,15 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// boundedBody has bytes left until it is too long.
+// boundedBody fails after left more bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int
 }
 
-// Read fails once there is more than what is left.
+// Read fails beyond the limit.
 func (b *boundedBody) Read(p []byte) (int, error) {
-	// One byte more than is left shows that there is more.
+	// One byte more shows that the limit is exceeded.
 	if len(p) > b.left+1 {
 		p = p[:b.left+1]
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Config says where to ask and by which names. Each field has upstream's flag in its
-// comment.
+// Config configures a Client. Each field has upstream's flag in its comment.
 type Config struct {
 	// Address: --prometheus-address.
 	Address string
@@ -21,9 +20,8 @@ type Config struct {
 	Insecure bool
 	// QueryTimeout: --prometheus-query-timeout.
 	QueryTimeout time.Duration
-	// Username and Password: --username, --password. BearerToken and BearerTokenFile:
-	// --prometheus-bearer-token, --prometheus-bearer-token-file; the file is read anew
-	// as it changes. At most one way of the three.
+	// Username and Password: --username, --password. BearerToken and BearerTokenFile: --prometheus-bearer-token,
+	// --prometheus-bearer-token-file; the file is read again as it changes. At most one of the three ways.
 	Username, Password, BearerToken, BearerTokenFile string
 	// Length and Resolution: --history-length, --history-resolution.
 	Length, Resolution time.Duration
@@ -39,8 +37,7 @@ type Config struct {
 	// NamespaceLabel, PodLabel and ContainerLabel of the others:
 	// --container-namespace-label, --container-pod-name-label, --container-name-label.
 	NamespaceLabel, PodLabel, ContainerLabel string
-	// RateWindow is over how long CPU use is averaged where loads are read: at least
-	// twice the interval at which cAdvisor is scraped.
+	// RateWindow is the window of the average CPU use for loads: at least twice the interval at which cAdvisor is scraped.
 	RateWindow time.Duration
 	// RequestMetric and PhaseMetric are kube-state-metrics', for loads.
 	// StateNamespaceLabel, StatePodLabel and StateContainerLabel are their labels.
@@ -48,11 +45,10 @@ type Config struct {
 	StateNamespaceLabel, StatePodLabel, StateContainerLabel string
 }
 
-// The bounds of RateWindow. Over more than a quarter of an hour no jump is left.
+// The bounds of RateWindow. An average over more than a quarter of an hour hides every jump.
 const minRateWindow, maxRateWindow = 10 * time.Second, 15 * time.Minute
 
-// DefaultConfig has upstream's defaults, but for the names of cAdvisor's labels, which
-// are today's.
+// DefaultConfig has upstream's defaults, except for the names of cAdvisor's labels, which are today's.
 func DefaultConfig() Config {
 	return Config{
 		Address: "http://prometheus.monitoring.svc", QueryTimeout: 5 * time.Minute,
@@ -73,7 +69,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(d), err
 }
 
-// Validate finds what cannot be meant.
+// Validate returns an error for options that cannot work.
 func (c *Config) Validate() error {
 	var found []error
 	check := func(fine bool, format string, args ...any) {
@@ -119,7 +115,7 @@ func (c *Config) Validate() error {
 	return errors.Join(found...)
 }
 
-// transport authenticates as the configuration says.
+// transport authenticates as configured.
 func (c *Config) transport() (http.RoundTripper, error) {
 	client := config.DefaultHTTPClientConfig
 	client.TLSConfig.InsecureSkipVerify = c.Insecure
@@ -134,7 +130,7 @@ func (c *Config) transport() (http.RoundTripper, error) {
 	return config.NewRoundTripperFromConfig(client, "plimsoll")
 }
 
-// password is the flag's, or the environment's, where no list of processes shows it.
+// password returns the flag's, or the environment's, which no list of processes shows.
 func (c *Config) password() string {
 	if c.Password == "" {
 		return os.Getenv("PROMETHEUS_PASSWORD")

@@ -15,16 +15,16 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Pod is a pod that there is or was.
+// Pod is a pod that exists or existed.
 type Pod struct {
 	Namespace, Name string
-	// Labels are those that it had last; nil if Prometheus does not know them.
+	// Labels are its last ones; nil if Prometheus has none.
 	Labels map[string]string
-	// Containers are what its containers used, by their names.
+	// Containers holds the usage of its containers, by name.
 	Containers map[string]*Use
 }
 
-// Use is what a container used, each list in order of time.
+// Use is the usage of a container, each list in order of time.
 type Use struct{ CPU, Memory []Sample }
 
 // Sample is thousandths of a core, or bytes, and when.
@@ -33,11 +33,11 @@ type Sample struct {
 	Value float64
 }
 
-// Client asks a Prometheus server.
+// Client reads from a Prometheus server.
 type Client struct {
 	config Config
 	api    prometheusv1.API
-	// bounded is the same with a bound on each response, for queries with small ones.
+	// bounded is the same API with a bound on each response, for queries with small ones.
 	bounded prometheusv1.API
 }
 
@@ -61,15 +61,14 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// ErrEmpty says that Prometheus answered and knows nothing: names that do not fit are
-// the usual reason.
+// ErrEmpty is returned if Prometheus has no data: usually because names do not match.
 var ErrEmpty = errors.New(
 	"no series: check --history-cpu-metric, --prometheus-cadvisor-job-name and the names of labels")
 
 type key struct{ namespace, pod string }
 
-// History is what the pods of these namespaces used until now, sorted by namespace and
-// name. Without namespaces no request is made.
+// History returns the usage of the pods of these namespaces until now, sorted by namespace and name. Without namespaces
+// it makes no request.
 func (c *Client) History(ctx context.Context, namespaces []string, now time.Time) ([]*Pod, error) {
 	if len(namespaces) == 0 {
 		return nil, nil
@@ -114,7 +113,7 @@ func matchAny(label string, values []string) string {
 	return fmt.Sprintf("%s=~%q", label, strings.Join(quoted, "|"))
 }
 
-// use asks for one resource and keeps its samples.
+// use reads the samples of one resource.
 func (c *Client) use(
 	ctx context.Context, query string, now time.Time, pods map[key]*Pod, keep func(*Use, Sample),
 ) error {
@@ -157,7 +156,7 @@ func useOf(pods map[key]*Pod, where key, container string) *Use {
 	return pod.Containers[container]
 }
 
-// labels fills in the labels that pods had last.
+// labels sets the last labels of the pods.
 func (c *Client) labels(ctx context.Context, namespaces []string, now time.Time, pods map[key]*Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.QueryTimeout)
 	defer cancel()
@@ -225,7 +224,7 @@ func sorted(pods map[key]*Pod) []*Pod {
 	return all
 }
 
-// inOrder sorts: a container that was started again has several series.
+// inOrder sorts: a restarted container has several series.
 func inOrder(samples []Sample) []Sample {
 	slices.SortStableFunc(samples, func(a, b Sample) int { return a.At.Compare(b.At) })
 	return samples

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// server answers queries by what they begin with, and remembers them.
+// server responds to queries by their prefix, and records them.
 type server struct {
 	mu      sync.Mutex
 	answers map[string]string
@@ -109,8 +109,8 @@ func TestHistoryFails(t *testing.T) {
 	}
 }
 
-// TestNobodyToAskFor: without autoscaled namespaces Prometheus is left in peace.
-func TestNobodyToAskFor(t *testing.T) {
+// TestNoNamespaces: without autoscaled namespaces there is no request.
+func TestNoNamespaces(t *testing.T) {
 	s, c := start(t, nil)
 	if pods, err := c.History(t.Context(), nil, noon); err != nil || pods != nil || len(s.queries) != 0 {
 		t.Errorf("%v, %v after %d queries", pods, err, len(s.queries))

@@ -14,34 +14,33 @@ import (
 
 // Series is the load of a scale target, minute by minute.
 type Series struct {
-	// Start is when the first minute begins.
+	// Start is the beginning of the first minute.
 	Start time.Time
-	// Pods is how many pods carry the load of each minute at the target of the metric. It is NaN where that is not
-	// known. While the pods use all that they can, the load may be larger.
+	// Pods is the number of pods that carry the load of each minute at the target of the metric. It is NaN where that is
+	// unknown. While the pods use all the CPU that they can, the load may be larger.
 	Pods []float64
-	// PerPodMilli is what one pod uses at the target in each minute, in thousandths of a core; NaN where that is not
-	// known.
+	// PerPodMilli is the use of one pod at the target in each minute, in thousandths of a core; NaN where that is unknown.
 	PerPodMilli []float64
 }
 
-// ErrNoLoad says that Prometheus answered and knows nothing of the target's pods.
+// ErrNoLoad is returned if Prometheus has no data about the target's pods.
 var ErrNoLoad = errors.New(
 	"no CPU use of its pods: check --history-cpu-metric, --prometheus-cadvisor-job-name and the names of labels")
 
-// ErrNoRequest says that the requests of the pods are unknown.
+// ErrNoRequest is returned if the requests of the pods are unknown.
 var ErrNoRequest = errors.New(
 	"no CPU requests of its pods: neither the workload nor --history-request-metric has them")
 
 const (
-	// chunk is how much a query reads at a time.
+	// chunk is the time range of one query.
 	chunk = 24 * time.Hour
-	// leastSeen is the part of the running pods whose use is known at least: with less, the sum would show a load that
-	// is far too small.
+	// leastSeen is the smallest fraction of the running pods with a rate: below it, the sum would be a load that is far
+	// too small.
 	leastSeen = 0.5
 )
 
-// Load reads the load of a scale target from Prometheus, in pods at the target: the CPU use of all pods by what one may
-// use at the target. It takes --prometheus-query-timeout at most.
+// Load reads the load of a scale target from Prometheus, in pods at the target: the CPU use of all pods divided by the
+// use of one at the target. It takes --prometheus-query-timeout at most.
 //
 // A minute's CPU use is the rate over the window around it. The sum is unknown where less than half of the pods that
 // have run for five minutes have a rate. Where the requests of a minute are unknown, the ones before count, and before
@@ -93,12 +92,12 @@ func (c *Client) load(ctx context.Context, q *Query) (Series, error) {
 // minutes are those of one load.
 type minutes struct {
 	client *Client
-	// start is when the first begins; end is the latest time that is asked for.
+	// start is the beginning of the first; end is the latest time of a query.
 	start, end time.Time
 	count      int
 }
 
-// forgetUnseen makes the use of all pods unknown where that of too few is known.
+// forgetUnseen makes the use of all pods unknown in minutes with a rate of too few.
 func (m *minutes) forgetUnseen(ctx context.Context, query string, usage []float64) error {
 	seen, err := m.read(ctx, query)
 	if err != nil {
@@ -112,7 +111,7 @@ func (m *minutes) forgetUnseen(ctx context.Context, query string, usage []float6
 	return nil
 }
 
-// perPod is what one pod uses at the target in each minute, in thousandths of a core.
+// perPod returns the use of one pod at the target in each minute, in thousandths of a core.
 func (m *minutes) perPod(ctx context.Context, q *Query, query string) ([]float64, error) {
 	if q.AverageMilli > 0 {
 		return slices.Repeat([]float64{float64(q.AverageMilli)}, m.count), nil
@@ -142,7 +141,7 @@ func (m *minutes) perPod(ctx context.Context, q *Query, query string) ([]float64
 // shift is from a minute's beginning until the end of the window around its middle.
 func (m *minutes) shift() time.Duration { return (time.Minute + m.client.config.RateWindow) / 2 }
 
-// read sends a query for all minutes, day by day. What has no answer is NaN.
+// read sends a query for all minutes, day by day. Minutes without a value are NaN.
 func (m *minutes) read(ctx context.Context, query string) ([]float64, error) {
 	values := slices.Repeat([]float64{math.NaN()}, m.count)
 	const most = int(chunk / time.Minute)
@@ -189,7 +188,7 @@ func (m *minutes) readDay(ctx context.Context, query string, r prometheusv1.Rang
 
 func anyKnown(values []float64) bool { return slices.ContainsFunc(values, isAmount) }
 
-// isAmount reports an amount that can be meant; more than 1e15 cores or pods cannot.
+// isAmount reports whether an amount is plausible; more than 1e15 cores or pods is not.
 func isAmount(v float64) bool { return v >= 0 && v <= 1e15 }
 
 func isAboveZero(v float64) bool { return v > 0 && isAmount(v) }

@@ -31,7 +31,7 @@ type rangeServer struct {
 
 	mu      sync.Mutex
 	queries []string
-	// longest is how many points were asked for in one query.
+	// longest is the largest number of points in one query.
 	longest int
 }
 
@@ -86,8 +86,8 @@ func webQuery() Query {
 		UtilizationPercent: 50}
 }
 
-// TestLoad: 3 cores of use, where a pod requests half a core and shall use half of that, are 12 pods. What is missing is
-// unknown, never zero.
+// TestLoad: 3 cores of use, where a pod requests half a core and shall use half of that, are 12 pods. Missing values
+// are unknown, never zero.
 func TestLoad(t *testing.T) {
 	unknown := math.NaN()
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute-10)*time.Minute + 90*time.Second) }
@@ -136,7 +136,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestSetMetric: the first CPU metric with a target counts, and what the pods request on average that request any.
+// TestSetMetric: the first CPU metric with a target counts, and the average request of the pods that have one.
 func TestSetMetric(t *testing.T) {
 	pod := func(milli int64) *observe.Pod {
 		return observe.PodOf(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app",

@@ -16,28 +16,28 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// MaxLoadDays is how long a time Load reads at most.
+// MaxLoadDays is the longest time range of Load.
 const MaxLoadDays = 92
 
-// Query says whose load is read, and of what time.
+// Query selects a load and a time range.
 type Query struct {
-	// Namespace, Kind and Name are those of the scale target. Its former pods are known
-	// by their names alone, so its kind is Deployment, ReplicaSet or StatefulSet.
+	// Namespace, Kind and Name are those of the scale target. Its former pods are found by their names alone, so its kind
+	// is Deployment, ReplicaSet or StatefulSet.
 	Namespace, Kind, Name string
-	// Container is the one of a ContainerResource metric; empty for all.
+	// Container is the container of a ContainerResource metric; empty for all.
 	Container string
-	// From and To bound the time. Minutes for which samples after To would be needed stay unknown.
+	// From and To bound the time. Minutes that need samples after To stay unknown.
 	From, To time.Time
-	// UtilizationPercent is the target of a metric of type Utilization, and AverageMilli that of type AverageValue,
-	// in thousandths of a core. One of the two is set.
+	// UtilizationPercent is the target of a metric of type Utilization, and AverageMilli that of type AverageValue, in
+	// thousandths of a core. One of the two is set.
 	UtilizationPercent int32
 	AverageMilli       int64
-	// RequestMilli is what a pod, or the container, requests today, in thousandths of a core. It counts where
-	// Prometheus knows of no requests; 0 if it is not known.
+	// RequestMilli is the request of a pod, or of the container, today, in thousandths of a core. It counts where
+	// Prometheus has no requests; 0 if it is unknown.
 	RequestMilli int64
 }
 
-// ErrNoCPU says that the past of an autoscaler's metrics is not known here.
+// ErrNoCPU is returned for an autoscaler without a CPU metric: Prometheus has no past of other metrics.
 var ErrNoCPU = errors.New("it has no CPU metric with a target")
 
 // SetMetric sets the container, the target and the request to those of the first CPU metric of an autoscaler with these
@@ -78,7 +78,7 @@ func meanRequest(requests []metric.Request) int64 {
 	return int64(min(sum/float64(n), math.MaxInt64/2))
 }
 
-// Validate finds what cannot be asked. It makes no request.
+// Validate returns an error for a query that cannot work. It makes no request.
 func (q *Query) Validate() error {
 	var found []error
 	check := func(fine bool, format string, args ...any) {
@@ -95,8 +95,8 @@ func (q *Query) Validate() error {
 	return errors.Join(append(found, err)...)
 }
 
-// random are the characters of pod-template hashes and of the ends of generated names: k8s.io/apimachinery's
-// util/rand leaves out vowels and what looks like others.
+// random matches the characters of pod-template hashes and of the ends of generated names: k8s.io/apimachinery's
+// util/rand leaves out vowels and characters that look alike.
 const random = "[bcdfghjklmnpqrstvwxz2456789]"
 
 // longestPrefix is where the API server cuts a name before it adds five random characters (apiserver,
@@ -117,8 +117,8 @@ func podNames(kind, name string) (string, error) {
 	return "", fmt.Errorf("the names of the pods of a %s are not known; want Deployment, ReplicaSet or StatefulSet", kind)
 }
 
-// generated matches a name and what follows it, then five random characters. Where both may be too long for a prefix
-// together, any part of what follows may be missing.
+// generated matches a name and the text after it, then five random characters. Where both together may be too long for
+// a prefix, any part of that text may be missing.
 func generated(name, follows string, longest int) string {
 	const end = random + "{5}"
 	if len(name)+longest <= longestPrefix {
@@ -130,9 +130,9 @@ func generated(name, follows string, longest int) string {
 
 // queries are those of one load.
 type queries struct {
-	// usage is the CPU use of all pods in cores, request what one of them requests on average.
+	// usage is the CPU use of all pods in cores, request the average request of one of them.
 	usage, request string
-	// seen is the part of the pods that have run for five minutes whose use is known.
+	// seen is the fraction with a rate of the pods that have run for five minutes.
 	seen string
 }
 
@@ -163,8 +163,7 @@ func (c *Client) queriesOf(q *Query) (queries, error) {
 	requests := fmt.Sprintf("%s{%s}", c.config.RequestMetric, strings.Join(request, ", "))
 	phase := fmt.Sprintf(`%s{%s, phase="Running"}`, c.config.PhaseMetric, strings.Join(state, ", "))
 	return queries{
-		// The largest of each container: of one that was started again, and of servers that are scraped twice, there
-		// are several series.
+		// The largest of each container: a restarted container, and servers that are scraped twice, have several series.
 		usage: fmt.Sprintf("sum(max by (%s, %s) (%s))", c.config.PodLabel, c.config.ContainerLabel, rate),
 		request: fmt.Sprintf("sum(max by (%[1]s, %[2]s) (%[3]s)) / count(count by (%[1]s) (%[3]s))",
 			c.config.StatePodLabel, c.config.StateContainerLabel, requests),

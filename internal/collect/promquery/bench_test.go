@@ -33,7 +33,7 @@ func (m *inMemory) dial(context.Context, string, string, uint16) (net.Conn, erro
 	return here, nil
 }
 
-// serve reads heads alone: queries have no body.
+// serve reads only heads: queries have no body.
 func (m *inMemory) serve(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	r := bufio.NewReader(c)
@@ -59,7 +59,7 @@ type crowd struct {
 	specs  []*sources.Prometheus
 }
 
-// newCrowd has objects in each of the namespaces, of which perQuery share a query.
+// newCrowd makes objects in each of the namespaces, of which perQuery share a query.
 func newCrowd(tb testing.TB, m *inMemory, namespaces, objects, perQuery int) *crowd {
 	tb.Helper()
 	resolve := func(
@@ -83,7 +83,7 @@ func newCrowd(tb testing.TB, m *inMemory, namespaces, objects, perQuery int) *cr
 	return all
 }
 
-// look is one for each object. It returns how many have a value.
+// look reads one metric of each object. It returns the number with a value.
 func (m *crowd) look() int {
 	answered := 0
 	for i, key := range m.keys {
@@ -94,7 +94,7 @@ func (m *crowd) look() int {
 	return answered
 }
 
-// BenchmarkLatest is what a decision pays for the latest answer, with thousands of other metrics.
+// BenchmarkLatest measures a decision's read of the latest response, with thousands of other metrics.
 func BenchmarkLatest(b *testing.B) {
 	m := newCrowd(b, newInMemory(), 100, 100, 1)
 	m.look()
@@ -104,8 +104,8 @@ func BenchmarkLatest(b *testing.B) {
 	}
 }
 
-// BenchmarkPolls asks each query every second, in real time, for ten seconds: what a query costs with its part of the
-// server in memory, what an object that shares it costs, and what they keep.
+// BenchmarkPolls polls each query every second, in real time, for ten seconds. It measures the cost of a query with its
+// part of the server in memory, the cost of each object that shares it, and the memory that they keep.
 func BenchmarkPolls(b *testing.B) {
 	for _, c := range []struct{ namespaces, objects, perQuery int }{
 		{20, 50, 1}, {60, 50, 1}, {60, 50, 10},
@@ -160,7 +160,7 @@ func measurePolls(b *testing.B, namespaces, objects, perQuery int) {
 	b.ReportMetric(float64(kept)/float64(len(m.keys)), "B/object")
 }
 
-// heap is what is in use after a collection.
+// heap is the heap in use after a collection.
 func heap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -168,7 +168,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// processTime is the CPU that the process has used.
+// processTime is the CPU time of the process.
 func processTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -15,27 +15,25 @@ import (
 
 var (
 	errTooLong = fmt.Errorf("its answer has more than %d bytes", maxBody)
-	errEncoded = errors.New("its answer is compressed, which was not asked for")
-	// errDisplaced is why a request ended that had taken long.
+	errEncoded = errors.New("its response is compressed, although it must not be")
+	// errDisplaced is the error of a long request that was ended for others.
 	errDisplaced = errors.New("no answer yet, and too many other servers do not answer")
-	// errUnresolved is why there is no answer if the address of the server was not found in time.
+	// errUnresolved is the error if the address of the server was not found in time.
 	errUnresolved = errors.New("its address is not found: the API server or DNS does not answer in time")
 )
 
-// dialError is an error of Resolve or connect. It has nothing of what the server sent.
+// dialError is an error of Resolve or connect. It has no text from the server.
 type dialError struct {
 	err error
-	// isUnresolved reports that it is one of Resolve.
+	// isUnresolved is true for an error of Resolve.
 	isUnresolved bool
 }
 
-// Error is that of Resolve or connect.
 func (e *dialError) Error() string { return e.err.Error() }
 
-// Unwrap is for package errors.
 func (e *dialError) Unwrap() error { return e.err }
 
-// isTimeout reports whether the server took too long, to connect or to answer.
+// isTimeout reports whether the server took too long to connect or to respond.
 func isTimeout(ctx context.Context, err error) bool {
 	var timeout net.Error
 	var dial *dialError
@@ -45,8 +43,8 @@ func isTimeout(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// describe returns an error that has nothing of what the server sent. Errors of HTTP have its lines,
-// and those of certificates have its names.
+// describe returns an error without text from the server. Errors of HTTP have lines of its response, and errors of
+// certificates have its names.
 func describe(err error) error {
 	var dial *dialError
 	tls := clientauth.DescribeTLS(err)
@@ -64,13 +62,13 @@ func describe(err error) error {
 	return errors.New("it does not answer with valid HTTP")
 }
 
-// errorTypes are those of Prometheus' API.
+// errorTypes are the error types of Prometheus' API.
 var errorTypes = []string{
 	"timeout", "canceled", "execution", "bad_data", "internal", "unavailable", "not_found", "not_acceptable",
 }
 
-// statusError is the error of an answer with another status than 200. The server's own message is
-// not repeated: it may be anything.
+// statusError is the error of a response with a status other than 200. It leaves out the server's own message, which
+// may be anything.
 func statusError(status int, body []byte) error {
 	var answer struct {
 		ErrorType string `json:"errorType"`

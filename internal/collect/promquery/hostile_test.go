@@ -19,8 +19,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// ask asks a server that listens on this machine under the name of the URL.
-func ask(t *testing.T, listening string, p *sources.Prometheus, timeout time.Duration) *result {
+// resultOf requests a result from a server that listens on this machine under the name of the URL.
+func resultOf(t *testing.T, listening string, p *sources.Prometheus, timeout time.Duration) *result {
 	t.Helper()
 	r, err := requestOf("team-a", p)
 	if err != nil {
@@ -32,7 +32,7 @@ func ask(t *testing.T, listening string, p *sources.Prometheus, timeout time.Dur
 	defer v.close()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	return v.ask(ctx, &r, timeout)
+	return v.query(ctx, &r, timeout)
 }
 
 // raw is a server that answers each connection with the text, and then closes it.
@@ -57,7 +57,7 @@ func raw(t *testing.T, text string) string {
 	return l.Addr().String()
 }
 
-// TestHostileAnswers: each is an error within the timeout, which names the server and quotes nothing of it.
+// TestHostileAnswers: each is an error within the timeout, which names the server and quotes nothing of its response.
 func TestHostileAnswers(t *testing.T) {
 	var followed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
@@ -110,7 +110,7 @@ func TestHostileAnswers(t *testing.T) {
 	} {
 		server := httptest.NewServer(c.handler)
 		began := time.Now()
-		r := ask(t, server.Listener.Addr().String(), spec("prometheus:9090", "up"), time.Second)
+		r := resultOf(t, server.Listener.Addr().String(), spec("prometheus:9090", "up"), time.Second)
 		checkError(t, name, r, c.want)
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%s took %s", name, took)
@@ -132,11 +132,11 @@ func TestHostileAnswers(t *testing.T) {
 		"nothing":         "",
 		"informational":   strings.Repeat("HTTP/1.1 103 hush\r\nhush: hush\r\n\r\n", 10_000),
 	} {
-		checkError(t, name, ask(t, raw(t, text), spec("prometheus:9090", "up"), time.Second), "")
+		checkError(t, name, resultOf(t, raw(t, text), spec("prometheus:9090", "up"), time.Second), "")
 	}
 }
 
-// checkError finds the text in the error, the server's name, and nothing that the server sent.
+// checkError expects the text and the server's name in the error, and nothing that the server sent.
 func checkError(t *testing.T, name string, r *result, want string) {
 	t.Helper()
 	switch {
@@ -148,7 +148,7 @@ func checkError(t *testing.T, name string, r *result, want string) {
 	}
 }
 
-// TestCertificates: errors say what to change.
+// TestCertificates: errors name the setting to change.
 func TestCertificates(t *testing.T) {
 	server := httptest.NewUnstartedServer(answerWith("1"))
 	server.EnableHTTP2 = true
@@ -177,14 +177,14 @@ func TestCertificates(t *testing.T) {
 	} {
 		p := spec("prometheus:9090", "up")
 		p.Address, p.TLS = "https://prometheus:9090", c.tls
-		r := ask(t, c.server.Listener.Addr().String(), p, 5*time.Second)
+		r := resultOf(t, c.server.Listener.Addr().String(), p, 5*time.Second)
 		if c.want != "" {
 			checkError(t, name, r, c.want)
 		} else if r.err != nil {
 			t.Errorf("%s: %v", name, r.err)
 		}
 	}
-	checkError(t, "HTTPS", ask(t, server.Listener.Addr().String(), spec("prometheus:9090", "up"), time.Second), "status 400")
+	checkError(t, "HTTPS", resultOf(t, server.Listener.Addr().String(), spec("prometheus:9090", "up"), time.Second), "status 400")
 }
 
 // TestDialErrors are shown as they are.
@@ -195,7 +195,7 @@ func TestDialErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newServer(&Config{Resolve: n.resolve}, &r)
-	got := v.ask(t.Context(), &r, time.Second)
+	got := v.query(t.Context(), &r, time.Second)
 	if want := "serverAddress http://prometheus:9090: refused: prometheus:9090"; fmt.Sprint(got.err) != want {
 		t.Errorf("%v, want %s", got.err, want)
 	}

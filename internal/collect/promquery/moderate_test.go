@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestModerateServer: a server that is well and takes a while for each query is asked as often as it can be, and no
-// metric fails for that. Where it would take more than a minute until it has answered all, metrics fail, and say why.
+// TestModerateServer: a healthy server with slow queries is polled as often as it can respond, and no metric fails for
+// that. Where it would take more than a minute to serve all, metrics fail, and the error has the reason.
 func TestModerateServer(t *testing.T) {
 	for _, c := range []struct {
 		namespaces, each int
@@ -57,7 +57,7 @@ func TestModerateServer(t *testing.T) {
 				if failing > 0 != c.isTooSlow {
 					t.Errorf("%d of %d looks fail: %s", failing, 30*c.namespaces*c.each, why)
 				}
-				if c.isTooSlow && !strings.Contains(why, "queries of the namespace and more wait") {
+				if c.isTooSlow && !strings.Contains(why, "queries of the namespace wait for others") {
 					t.Error(why)
 				}
 			})
@@ -65,7 +65,7 @@ func TestModerateServer(t *testing.T) {
 	}
 }
 
-// TestPartialAnswers: what a server says to be a part of the answer is none. Remarks of PromQL are nothing of the kind.
+// TestPartialAnswers: a response that the server marks as partial is an error. PromQL annotations do not mark one.
 func TestPartialAnswers(t *testing.T) {
 	const rest = `"data":{"resultType":"vector","result":[{"metric":{},"value":[1795435200,"50"]}]}}`
 	for text, isPartial := range map[string]bool{
@@ -89,7 +89,7 @@ func TestPartialAnswers(t *testing.T) {
 	}
 }
 
-// TestQueryParameters: servers are asked for whole answers, unless the metric says otherwise.
+// TestQueryParameters: requests ask servers for complete results, unless the metric has its own parameter.
 func TestQueryParameters(t *testing.T) {
 	for parameters, want := range map[string]string{
 		"": "deny_partial_response=1&partial_response=false&query=up&timeout=3s",

@@ -19,10 +19,10 @@ func wait(r *http.Request, d time.Duration) {
 	}
 }
 
-// slow is how long a server takes that answers just in time.
+// slow is the response time of a server just within its timeout.
 const slow = 29 * time.Second
 
-// serveSlowly begins three slow servers, and one that answers after 50 ms.
+// serveSlowly starts three slow servers, and one that responds after 50 ms.
 func (n *network) serveSlowly() {
 	after := func(d time.Duration) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -36,8 +36,8 @@ func (n *network) serveSlowly() {
 	n.serve("prometheus:9090", after(50*time.Millisecond))
 }
 
-// TestSlowNamespaces: servers that answer just in time are never avoided. Although six namespaces have some, another
-// namespace's queries are asked as often as they should.
+// TestSlowNamespaces: servers that respond just in time are never backed off. Although six namespaces have some, the
+// queries of another namespace are polled at their interval.
 func TestSlowNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -66,8 +66,8 @@ func TestSlowNamespaces(t *testing.T) {
 	})
 }
 
-// TestManySlowNamespaces: more namespaces than there are places in all have slow servers, each with several queries.
-// Another namespace's queries are asked as often as they should, from soon after that on.
+// TestManySlowNamespaces: more namespaces than there are slots have slow servers, each with several queries. Soon after
+// that the queries of another namespace are polled at their interval.
 func TestManySlowNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -103,7 +103,8 @@ func TestManySlowNamespaces(t *testing.T) {
 	})
 }
 
-// TestMuchReceived: a namespace with large answers asks less often, says so, and delays nobody else.
+// TestMuchReceived: a namespace with large responses is polled less often, with an error that says so, and delays no
+// other.
 func TestMuchReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -144,7 +145,7 @@ func TestMuchReceived(t *testing.T) {
 	})
 }
 
-// TestNamespacesLeaveRoom: four namespaces with many queries leave places to the next one.
+// TestNamespacesLeaveRoom: four namespaces with many queries leave slots to the next one.
 func TestNamespacesLeaveRoom(t *testing.T) {
 	q, now := newQueues(), time.Unix(1_800_000_000, 0)
 	push := func(name string) {

@@ -1,12 +1,11 @@
-// Package promquery asks Prometheus servers for the metrics of type Prometheus.
+// Package promquery polls Prometheus servers for the metrics of type Prometheus.
 //
-// A query is asked once for all objects of a namespace that have it, for the same server with the
-// same credentials. Objects of several namespaces share nothing: the name of a server and the
-// permission to use it depend on the namespace.
+// A query is polled once for all objects of a namespace that have it, for the same server with the same credentials.
+// Objects of different namespaces share nothing: the name of a server and the permission to use it depend on the
+// namespace.
 //
-// The authors of queries, and the servers, are taken to be attackers. Answers are bounded in size and
-// in time, redirects are not followed, and errors have nothing of an answer but numbers and words
-// that are known beforehand.
+// The authors of queries, and the servers, are taken to be attackers. Responses are bounded in size and time, redirects
+// are not followed, and errors have nothing of a response but numbers and known words.
 package promquery
 
 import (
@@ -17,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
@@ -28,37 +28,39 @@ import (
 )
 
 const (
-	// patience is how long a first answer is pending.
+	// patience is how long a first response is pending.
 	patience = 3 * time.Second
-	// maxMissed is the number of intervals after which the last value is too old. A server that answers, but slowly, makes
-	// them longer: a time in which a query waits for its turn does not count, up to longestWait.
+	// maxMissed is the number of intervals after which the last value is too old. A slow server makes them longer: the
+	// time in which a query waits for its turn does not count, up to longestWait.
 	maxMissed   = 3
 	longestWait = time.Minute
 )
 
-// Config is what a Source needs.
+// Config configures a Source.
 type Config struct {
-	// Resolve finds a server for objects of the namespace, and connect connects to it. How long Resolve
-	// takes does not depend on the server.
+	// Resolve returns a server's address for objects of the namespace, and connect connects to it. The duration of Resolve
+	// does not depend on the server.
 	Resolve func(ctx context.Context, namespace, host string, port uint16) (
 		connect func(context.Context) (net.Conn, error), err error)
 	// Credential returns values of Secrets; nil if they are not read.
 	Credential clientauth.Lookup
-	// Registerer gets the source's series; nil if nobody reads them.
+	// Registerer registers the source's metrics; nil for none.
 	Registerer prometheus.Registerer
+	// Log is told of a response that cannot be read; it may be the zero Logger.
+	Log logr.Logger
 }
 
-// Source has the latest results of queries. It may be used by many goroutines.
+// Source has the latest results of queries. It is safe for concurrent use.
 type Source struct {
 	config  Config
 	series  *polls.Series
 	metrics *subscriptions.Table[sources.Prometheus, *subscription]
-	// wake has an element if something may be due earlier than before.
+	// wake has an element if a poll may be due earlier than before.
 	wake chan struct{}
-	// counted is when metrics were counted last. Run alone uses it.
+	// counted is the time of the last count of metrics. Only Run uses it.
 	counted time.Time
 
-	// mu guards the following. The table of metrics calls what needs it.
+	// mu guards the following. The table calls Begin and End, which lock it.
 	mu       sync.Mutex
 	polls    map[request]*poll
 	servers  map[clientauth.Target]*server
@@ -70,14 +72,14 @@ type Source struct {
 type subscription struct {
 	key  observe.Key
 	spec sources.Prometheus
-	// since is when it was set.
+	// since is when the metric was set.
 	since time.Time
-	// poll asks for it; nil if err says why nothing can.
+	// poll polls it; nil if err prevents that.
 	poll *poll
 	err  error
 }
 
-// New makes a Source. It asks nothing before Run.
+// New makes a Source. It makes no request before Run.
 func New(config Config) (*Source, error) {
 	if config.Resolve == nil {
 		return nil, errors.New("promquery: Resolve is needed")
@@ -96,11 +98,11 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// Set has these metrics of the object asked for from now on, and no others.
+// Set makes the source poll these metrics of the object, and no others of it.
 func (s *Source) Set(key observe.Key, specs []sources.Spec) { s.metrics.Set(key, specs) }
 
-// Latest is the latest answer for a metric of the object, whose Series must not be changed. One that was not set is
-// pending.
+// Latest returns the latest result for a metric of the object, whose Series must not be changed. A metric that was not
+// set is pending.
 func (s *Source) Latest(now time.Time, key observe.Key, spec *sources.Prometheus) sources.Answer {
 	subscribed, ok := s.metrics.Get(key, spec)
 	if !ok {
@@ -134,7 +136,7 @@ func (s *Source) subscribe(key observe.Key, spec *sources.Prometheus) *subscript
 	return subscribed
 }
 
-// unsubscribe ends a poll that nobody needs any more. The answer to a request that is under way is dropped.
+// unsubscribe ends a poll without subscribers. The response to a running request is dropped.
 func (s *Source) unsubscribe(subscribed *subscription) {
 	p := subscribed.poll
 	if p == nil {
@@ -157,7 +159,7 @@ func (s *Source) unsubscribe(subscribed *subscription) {
 	}
 }
 
-// serverLocked is the one that the request is for.
+// serverLocked returns the server of the request.
 func (s *Source) serverLocked(r *request) *server {
 	v := s.servers[r.target]
 	if v == nil {
@@ -181,7 +183,7 @@ func (s *Source) updateIntervalLocked(p *poll) {
 	s.wakeUp()
 }
 
-// wakeUp makes Run see what is due.
+// wakeUp makes Run check again which polls are due.
 func (s *Source) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
@@ -189,7 +191,7 @@ func (s *Source) wakeUp() {
 	}
 }
 
-// answer is what is known of the subscription's metric.
+// answer returns the latest result of the subscription's metric.
 func (u *subscription) answer(now time.Time) sources.Answer {
 	if u.err != nil {
 		return sources.Answer{Asked: now, Err: u.err}
@@ -208,7 +210,8 @@ func (u *subscription) answer(now time.Time) sources.Answer {
 	}
 }
 
-// failure is why there is no value: the reason given, or that of the server, or that the query waits for its turn.
+// failure returns the reason why there is no value: the given error, that of the server, or that the query waits for
+// its turn.
 func (p *poll) failure(waited time.Duration, err error) error {
 	if waited > p.interval {
 		err = p.server.namespace.crowded()

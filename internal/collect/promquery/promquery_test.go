@@ -31,9 +31,9 @@ type network struct {
 
 	// mu guards the following.
 	mu sync.Mutex
-	// handlers are those of the servers, by HOST:PORT.
+	// handlers serve the requests, by HOST:PORT.
 	handlers map[string]http.HandlerFunc
-	// requests are those that arrived, by HOST:PORT; underWay those that are not answered.
+	// requests are those that arrived, by HOST:PORT; underWay those without a response yet.
 	requests           map[string][]*http.Request
 	at                 map[string][]time.Time
 	dialed             []string
@@ -42,7 +42,7 @@ type network struct {
 	// sampled counts the calls for an object.
 	sampled map[string]int
 	serving sync.WaitGroup
-	// isAway reports that no address is found, until the time for that is over.
+	// isAway makes Resolve time out.
 	isAway atomic.Bool
 }
 
@@ -74,7 +74,6 @@ func (n *network) dial(ctx context.Context, namespace, host string, port uint16)
 	return &closing{Conn: here, close: func() { _ = server.Close(); listener.end() }}, nil
 }
 
-// resolve is that of Config.
 func (n *network) resolve(
 	ctx context.Context, namespace, host string, port uint16,
 ) (connect func(context.Context) (net.Conn, error), err error) {
@@ -85,7 +84,7 @@ func (n *network) resolve(
 	return func(ctx context.Context) (net.Conn, error) { return n.dial(ctx, namespace, host, port) }, nil
 }
 
-// serve adds a server, or changes what it answers.
+// serve adds a server, or replaces its handler.
 func (n *network) serve(address string, handler http.HandlerFunc) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,15 +110,15 @@ func (n *network) end(address string) {
 	n.underWayAt[address]--
 }
 
-// calls is how often sampled was called for an object.
+// calls counts the calls of sampled for an object.
 func (n *network) calls(object string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sampled[object]
 }
 
-// times are those of the requests to a server, and most how many were under way at once; of all servers if the address
-// is empty.
+// times returns the times of the requests to a server, and the most that were under way at once; of all servers if the
+// address is empty.
 func (n *network) times(address string) (times []time.Time, most int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,14 +137,13 @@ func (n *network) count(address string) int {
 	return number
 }
 
-// closing runs a function when it is closed.
+// closing calls a function when it is closed.
 type closing struct {
 	net.Conn
 	once  sync.Once
 	close func()
 }
 
-// Close is that of net.Conn.
 func (c *closing) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() { go c.close() })
@@ -159,7 +157,6 @@ type listener struct {
 	closed     chan struct{}
 }
 
-// Accept is that of net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
 	if c := l.connection; c != nil {
 		l.connection = nil
@@ -169,12 +166,10 @@ func (l *listener) Accept() (net.Conn, error) {
 	return nil, io.EOF
 }
 
-// Close is that of net.Listener.
 func (l *listener) Close() error { l.end(); return nil }
 
 func (l *listener) end() { l.once.Do(func() { close(l.closed) }) }
 
-// Addr is that of net.Listener.
 func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // run starts a source. The function that it returns ends it, and waits for its end.
@@ -211,7 +206,7 @@ func answerWith(value string) http.HandlerFunc {
 // silent never answers.
 func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// look has one metric of an object asked for, and is what is known of it.
+// look sets one metric of an object, and returns its latest result.
 func (s *Source) look(key observe.Key, p *sources.Prometheus) sources.Answer {
 	s.Set(key, []sources.Spec{{Prometheus: p}})
 	return s.Latest(time.Now(), key, p)
@@ -233,7 +228,7 @@ func sleep(d time.Duration) {
 	synctest.Wait()
 }
 
-// wantValue finds the value alone in the answer.
+// wantValue expects the value, and nothing else, in the result.
 func wantValue(t *testing.T, name string, a sources.Answer, value float64) {
 	t.Helper()
 	if a.IsPending || a.Err != nil || len(a.Series) != 1 || a.Series[0] != value || a.At.After(time.Now()) {
@@ -241,7 +236,7 @@ func wantValue(t *testing.T, name string, a sources.Answer, value float64) {
 	}
 }
 
-// sizes are of what the source keeps. Without polls there is nothing else.
+// sizes returns the number of polls and servers. Without polls the source holds nothing else.
 func (s *Source) sizes() (polls, servers int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +246,7 @@ func (s *Source) sizes() (polls, servers int) {
 	return len(s.polls), len(s.servers)
 }
 
-// wantRequests counts those to a server since the last count.
+// wantRequests checks the number of requests to a server since the last count.
 func (n *network) wantRequests(name, address string, least, most int) {
 	n.t.Helper()
 	if got := n.count(address); got < least || got > most {
@@ -259,11 +254,11 @@ func (n *network) wantRequests(name, address string, least, most int) {
 	}
 }
 
-// TestOneQueryForMany: objects with the same query are asked for once, as often as the most frequent needs.
+// TestOneQueryForMany: one poll serves all objects with the same query, at the shortest of their intervals.
 func TestOneQueryForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
-		// All look before the first answer is there: who looks later has it at once, and is not called.
+		// All objects subscribe before the first response; a later one has it at once, and is not called.
 		var first sync.Once
 		n.serve("prometheus:9090", func(w http.ResponseWriter, r *http.Request) {
 			first.Do(func() { <-time.After(100 * time.Millisecond) })
@@ -296,7 +291,7 @@ func TestOneQueryForMany(t *testing.T) {
 		if n.calls("team-a/shop-7") != 1 {
 			t.Errorf("%d calls for the same value", n.calls("team-a/shop-7"))
 		}
-		// One of them needs it each second, from now on.
+		// One of them needs it each second from now on.
 		look(7, time.Second)
 		sleep(10 * time.Second)
 		n.wantRequests("10 s, each second", "prometheus:9090", 10, 10)
@@ -308,7 +303,7 @@ func TestOneQueryForMany(t *testing.T) {
 	})
 }
 
-// TestNotShared: another namespace, other credentials, another tenant, query or server are asked apart.
+// TestNotShared: metrics of another namespace, credentials, tenant, query or server are polled separately.
 func TestNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -359,13 +354,14 @@ func TestNotShared(t *testing.T) {
 	})
 }
 
-// TestNoMoreSet: what an object has no more is not asked for once more. What another object has too goes on.
+// TestNoMoreSet: a metric that the object no longer has is not polled again. A metric that another object has too
+// continues.
 func TestNoMoreSet(t *testing.T) {
 	one, other := spec("prometheus:9090", "one"), spec("other:9090", "other")
 	both := []sources.Spec{{Prometheus: one}, {Prometheus: other}}
 	for name, c := range map[string]struct {
 		specs []sources.Spec
-		// isShared says that another object has both metrics.
+		// isShared gives both metrics to another object.
 		isShared bool
 		// one and other are the requests for each in a minute.
 		one, other int
@@ -401,7 +397,7 @@ func TestNoMoreSet(t *testing.T) {
 	}
 }
 
-// TestEditedDuringRequest: the answer to a query that the object no longer has is dropped, and leads to no decision.
+// TestEditedDuringRequest: the response to a query that the object no longer has is dropped, and leads to no decision.
 func TestEditedDuringRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -432,7 +428,7 @@ func TestEditedDuringRequest(t *testing.T) {
 	})
 }
 
-// TestReadIsNoSubscription: nothing is asked for because of a read.
+// TestReadIsNoSubscription: a read makes no request.
 func TestReadIsNoSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -447,7 +443,7 @@ func TestReadIsNoSubscription(t *testing.T) {
 	})
 }
 
-// TestSlowServer: a server that does not answer is asked less and less often, and delays no other's objects.
+// TestSlowServer: a server that does not respond is polled less and less often, and delays no other's objects.
 func TestSlowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -485,7 +481,7 @@ func TestSlowServer(t *testing.T) {
 			look()
 		}
 		n.wantRequests("5 minutes", "slow:9090", 4, 6)
-		// Once it answers, all are asked at once.
+		// Once it responds, all are polled at once.
 		n.serve("slow:9090", answerWith("3"))
 		for range 5 {
 			sleep(syncPeriod)
@@ -497,7 +493,8 @@ func TestSlowServer(t *testing.T) {
 	})
 }
 
-// TestPauses: the pauses of a server that answers too late double from 2 s to a minute. Between them it is asked once.
+// TestPauses: the pauses of a server that responds too late double from 2 s to a minute. Between them it gets one
+// request.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -521,7 +518,8 @@ func TestPauses(t *testing.T) {
 	})
 }
 
-// TestUnresolved: a server is not avoided because the API server, which has its address or credentials, does not answer.
+// TestUnresolved: a server is not backed off because the API server, which has its address or credentials, does not
+// respond.
 func TestUnresolved(t *testing.T) {
 	for name, needsSecret := range map[string]bool{"address": false, "credentials": true} {
 		t.Run(name, func(t *testing.T) {
@@ -573,7 +571,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		sleep(time.Second)
-		// Each namespace has 8 at least, half of the 16 that there is room for then.
+		// Each namespace has at least 8, half of the 16 that there is room for then.
 		if _, most := n.times(""); most < 6*8 || most > maxQuick {
 			t.Errorf("%d requests at once", most)
 		}
@@ -583,12 +581,12 @@ func TestBounds(t *testing.T) {
 				_, most := n.times(fmt.Sprintf("slow-%d-%d:80", namespace, server))
 				sum += most
 			}
-			// Nothing was answered yet, so the most at once is also the number under way.
+			// There were no responses yet, so the most at once is also the number under way.
 			if sum > maxPerNamespace {
 				t.Errorf("%d requests for namespace %d", sum, namespace)
 			}
 		}
-		// The namespaces that had no turn are next.
+		// The namespaces without a turn so far are next.
 		sleep(3 * time.Second)
 		for namespace := range 6 {
 			asked := 0
@@ -603,7 +601,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestPatience: the first answer is pending for three seconds, and an old one is no answer.
+// TestPatience: the first response is pending for three seconds, and an old value is an error.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
@@ -643,7 +641,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestRequest: what a server gets, and what it does not.
+// TestRequest: the headers and parameters that a server gets, and those that it does not.
 func TestRequest(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://proxy:3128")
 	synctest.Test(t, func(t *testing.T) {

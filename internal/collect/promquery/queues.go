@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// maxPerServer and maxPerNamespace bound how many requests run to a server and for the objects of a namespace.
+	// maxPerServer and maxPerNamespace bound the requests that run to a server and for the objects of a namespace.
 	maxPerServer    = 8
 	maxPerNamespace = 16
-	// maxQuick bounds those of all namespaces that are not slow, and maxSlow those of the slow ones. A
-	// namespace is slow if a request of it takes longer than slowAfter, until one does not that ends
-	// slowFor later. If it asks nothing, it is slow for rememberedFor.
+	// maxQuick bounds the requests of all namespaces that are not slow, and maxSlow those of the slow ones. A request that
+	// takes longer than slowAfter makes its namespace slow, until a quicker one ends slowFor later or more. Without
+	// requests, it stays slow for rememberedFor.
 	maxQuick      = 64
 	maxSlow       = 32
 	slowAfter     = time.Second
 	slowFor       = time.Minute
 	rememberedFor = 10 * time.Minute
-	// maxInAll bounds all. There are more than maxQuick and maxSlow if many namespaces become slow at a
+	// maxInAll bounds all requests. There are more than maxQuick and maxSlow if many namespaces become slow at the same
 	// time. Above it, the longest requests of slow namespaces are ended.
 	maxInAll = 256
-	// bytesPerSecond bounds what the servers of a namespace send, and with it the CPU that their answers
-	// cost. An answer counts as leastBytes at least. What is sent in burst may come at once.
+	// bytesPerSecond bounds what the servers of a namespace send, and with it the CPU that their responses cost. A
+	// response counts as leastBytes at least. The bytes of burst may come at once.
 	bytesPerSecond = 2 << 20
 	leastBytes     = 1 << 10
 	burst          = 4 * time.Second
@@ -34,26 +34,26 @@ const (
 
 type queue = fairqueue.Queue[*poll]
 
-// queues have the polls that are due and wait until fewer requests run. Namespaces take turns, and in each its servers,
-// so that the slow servers of one do not delay another's. Those with slow servers have places of their own, so that
-// many of them do not delay others either.
+// queues holds the polls that are due and wait until fewer requests run. Namespaces take turns, and in each its
+// servers, so that the slow servers of one do not delay another's. Those with slow servers have slots of their own, so
+// that many of them do not delay others either.
 type queues struct {
 	// all has quick and slow below it, these the namespaces, and these the servers.
 	all, quick, slow *queue
 	namespaces       map[string]*namespace
 }
 
-// namespace has the requests for the objects of one.
+// namespace has the requests for the objects of one namespace.
 type namespace struct {
 	queue *queue
-	// servers is how many there are.
+	// servers counts the namespace's servers.
 	servers int
-	// running are the polls that run, without those that were displaced, in the order in which they began.
+	// running holds the running polls without the displaced ones, in the order in which they began.
 	running []*poll
 	// wasSlow reports that a request of it was slow, at last at slowAt.
 	wasSlow bool
 	slowAt  time.Time
-	// paid is when the servers might have sent at bytesPerSecond what they have sent.
+	// paid is the time at which the bytes sent so far are within bytesPerSecond.
 	paid time.Time
 }
 
@@ -64,7 +64,7 @@ func newQueues() queues {
 	return q
 }
 
-// namespace is the one of that name, a new one if it is not known.
+// namespace returns the one of that name; it makes a missing one.
 func (q *queues) namespace(name string) *namespace {
 	n := q.namespaces[name]
 	if n == nil {
@@ -74,7 +74,7 @@ func (q *queues) namespace(name string) *namespace {
 	return n
 }
 
-// charge counts what a server sent.
+// charge counts the bytes that a server sent.
 func (n *namespace) charge(bytes int64, now time.Time) {
 	if n.paid.Before(now) {
 		n.paid = now
@@ -82,10 +82,10 @@ func (n *namespace) charge(bytes int64, now time.Time) {
 	n.paid = n.paid.Add(time.Duration(max(bytes, leastBytes)) * time.Second / bytesPerSecond)
 }
 
-// resumes is when the namespace may ask again.
+// resumes is when the namespace may make requests again.
 func (n *namespace) resumes() time.Time { return n.paid.Add(-burst) }
 
-// becomesSlow is when its longest request will be a slow one, which may be past; zero if there is none.
+// becomesSlow is when the longest request makes the namespace slow, which may be in the past; zero without a request.
 func (n *namespace) becomesSlow() time.Time {
 	if len(n.running) == 0 {
 		return time.Time{}
@@ -103,12 +103,12 @@ func (n *namespace) crowded() error {
 	for 2*waiting <= n.queue.Waiting() {
 		waiting *= 2
 	}
-	return fmt.Errorf("%d queries of the namespace and more wait until others are answered, of which at most %d are "+
-		"asked at a time, and %d of a server: it answers too slowly for so many (recording rules are quicker, and a "+
-		"longer intervalSeconds asks less often)", waiting, maxPerNamespace, maxPerServer)
+	return fmt.Errorf("at least %d queries of the namespace wait for others: at most %d run at a time, and %d to a "+
+		"server, which responds too slowly for so many (recording rules are quicker, and a longer intervalSeconds polls "+
+		"less often)", waiting, maxPerNamespace, maxPerServer)
 }
 
-// sweep forgets the namespaces that have nothing any more.
+// sweep forgets the namespaces that have no servers, no requests and no bytes to pay for, and are no longer slow.
 func (q *queues) sweep(now time.Time) {
 	maps.DeleteFunc(q.namespaces, func(_ string, n *namespace) bool {
 		return n.servers == 0 && n.queue.IsIdle() && !n.paid.After(now) &&
@@ -116,7 +116,7 @@ func (q *queues) sweep(now time.Time) {
 	})
 }
 
-// update gives each namespace the places that it may have now.
+// update sets the number of slots of each namespace.
 func (q *queues) update(now time.Time) {
 	for _, n := range q.namespaces {
 		above := q.quick
@@ -131,9 +131,8 @@ func (q *queues) update(now time.Time) {
 	}
 }
 
-// resumes is when something will change for a poll that waits, although no request ends: when the
-// first namespace may ask again that may not now, or becomes slow and leaves its places. Zero if there
-// is no such time.
+// resumes is when a waiting poll may start although no request ends: when the first namespace may make requests again,
+// or becomes slow and leaves its slots. Zero if there is no such time.
 func (q *queues) resumes(now time.Time) time.Time {
 	var first time.Time
 	next := func(at time.Time) {
@@ -155,7 +154,7 @@ func (q *queues) resumes(now time.Time) time.Time {
 	return first
 }
 
-// take removes and returns a poll that may be asked now, and counts it as running; nil if there is none.
+// take removes and returns a poll that may start now, and counts it as running; nil if there is none.
 func (q *queues) take(now time.Time) *poll {
 	p, ok := q.all.Next()
 	if !ok {
@@ -170,8 +169,8 @@ func (q *queues) take(now time.Time) *poll {
 	return p
 }
 
-// displace ends the longest request of slow namespaces but this one. It counts as one that was not
-// answered in time.
+// displace ends the longest request of the slow namespaces, except this one. It counts as one without a response in
+// time.
 func (q *queues) displace(except *poll, now time.Time) {
 	var longest *namespace
 	for _, n := range q.namespaces {
@@ -188,7 +187,7 @@ func (q *queues) displace(except *poll, now time.Time) {
 	longest.wasSlow, longest.slowAt = true, now
 }
 
-// done counts the poll as no longer running, and what its server has sent.
+// done counts the poll as no longer running, and charges what its server has sent.
 func (q *queues) done(p *poll, now time.Time) {
 	n := p.server.namespace
 	if i := slices.Index(n.running, p); i >= 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// request is what is asked of a server. Equal ones are asked once.
+// request is a query to a server. Equal requests share a poll.
 type request struct {
 	target clientauth.Target
 	// url is that of the query API, without the query.
@@ -24,13 +24,13 @@ type request struct {
 	others string
 }
 
-// complete makes servers refuse queries to which they know only a part of the answer: Thanos, and VictoriaMetrics.
+// complete makes servers refuse queries that they can answer only in part: Thanos and VictoriaMetrics.
 var complete = map[string]string{"partial_response": "false", "deny_partial_response": "1"}
 
-// errAddress is the reason of addresses that the API server would have refused.
+// errAddress is the error of addresses that the API server would have refused.
 var errAddress = errors.New("not an http or https URL with a host, and without user, query and fragment")
 
-// reserved are the parameters that are no others.
+// reserved are the parameters that a metric must not set.
 var reserved = []string{"query", "time", "timeout", "namespace"}
 
 func requestOf(namespace string, spec *sources.Prometheus) (request, error) {
@@ -78,7 +78,7 @@ func checkParameters(text string) error {
 	return nil
 }
 
-// parameters are those of the query API, and others.
+// parameters returns those of the query API, and the metric's own.
 func (r *request) parameters(timeout time.Duration) string {
 	values, err := url.ParseQuery(r.others)
 	if err != nil {

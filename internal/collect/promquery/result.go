@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// result is what a server answered to a request.
+// result is the result of a request.
 type result struct {
 	series []float64
-	// at is the timestamp of the value, but not after it arrived; asked is when it was asked for.
+	// at is the timestamp of the value, or of its arrival if that is earlier; asked is the time of the request.
 	at, asked time.Time
 	err       error
-	// isNull reports that err is that the result has no number.
+	// isNull is true if err means that the result has no number.
 	isNull bool
-	// isTimeout reports that the server took too long.
+	// isTimeout is true if the server took too long.
 	isTimeout bool
 }
 
-// isLike reports whether decisions see no difference.
+// isLike reports whether the results are equal for decisions.
 func (r *result) isLike(other *result) bool {
 	if r.err != nil && other.err != nil {
 		return r.isNull == other.isNull && r.err.Error() == other.err.Error()
@@ -44,7 +44,7 @@ var (
 // answer is the JSON of the query API.
 type answer struct {
 	Status string `json:"status"`
-	// IsPartial is VictoriaMetrics'. Warnings are of the storage, with those of PromQL among them.
+	// IsPartial is a field of VictoriaMetrics. Warnings come from the storage, and include those of PromQL.
 	IsPartial bool     `json:"isPartial"`
 	Warnings  []string `json:"warnings"`
 	Data      struct {
@@ -53,13 +53,13 @@ type answer struct {
 	} `json:"data"`
 }
 
-// element is one of a vector.
+// element is an element of a vector.
 type element struct {
 	Value     json.RawMessage `json:"value"`
 	Histogram json.RawMessage `json:"histogram"`
 }
 
-// read is the result in the body of an answer that arrived at a time.
+// read parses the body of a response that arrived at this time.
 func read(body []byte, arrived time.Time) *result {
 	at, value, err := valueOf(body)
 	if at.IsZero() || at.After(arrived) {
@@ -95,12 +95,12 @@ func valueOf(body []byte) (at time.Time, value float64, err error) {
 	}
 }
 
-// missing are words of warnings by which Thanos, and Prometheus with remote storage, say that a part of the data is
+// missing are words of the warnings of Thanos, and of Prometheus with remote storage, that a part of the data is
 // missing.
 var missing = []string{"StoreAPI", "rpc error", "fetch series for", "receive series from", "remote read", "remote_read"}
 
-// isPartial reports whether a part of the data is missing. Other warnings are remarks, as those of PromQL on what a
-// function was applied to, which name metrics: one may be called prometheus_remote_read_queries.
+// isPartial reports whether a part of the data is missing. Other warnings are annotations, such as those of PromQL on
+// the input of a function, which name metrics: one may be called prometheus_remote_read_queries.
 func (a *answer) isPartial() bool {
 	return a.IsPartial || slices.ContainsFunc(a.Warnings, func(warning string) bool {
 		return !strings.HasPrefix(warning, "PromQL ") && slices.ContainsFunc(missing, func(words string) bool {
@@ -146,7 +146,7 @@ func pairOf(text json.RawMessage) (at time.Time, value float64, err error) {
 	if value, err = strconv.ParseFloat(number, 64); err != nil {
 		return time.Time{}, 0, errNotJSON
 	}
-	// The year 2286; what is later cannot be a number of seconds.
+	// The year 2286; a later time cannot be a number of seconds.
 	const latest = 1e10
 	if seconds <= 0 || seconds > latest {
 		return time.Time{}, 0, errTimestamp

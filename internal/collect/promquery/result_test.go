@@ -19,7 +19,7 @@ func success(resultType, result string) string {
 }
 
 func TestRead(t *testing.T) {
-	// Without an error, value and isNull are what is read; a null value is an error unless it is ignored.
+	// Without an error, value and isNull are the result; a null value is an error unless it is ignored.
 	for name, c := range map[string]struct {
 		body   string
 		value  float64
@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestTimestamp: a value is as old as the server says, but not from the future.
+// TestTimestamp: a value has the server's timestamp, but never one in the future.
 func TestTimestamp(t *testing.T) {
 	for result, want := range map[string]time.Time{
 		`[1795435190.5,"1"]`: time.UnixMilli(1795435190500),
@@ -104,7 +104,7 @@ func TestIsLike(t *testing.T) {
 	}
 }
 
-// FuzzRead: no answer makes a panic, or a value that is no number.
+// FuzzRead: no response causes a panic, or a value that is not a number.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{success("scalar", `[1795435200,"42.5"]`), success("vector", `[]`),
 		success("vector", `[{"metric":{},"value":[1795435200,"NaN"]}]`), success("vector", `[{"histogram":[1,{}]}]`)} {

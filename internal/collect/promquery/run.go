@@ -9,11 +9,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// countPeriod is how often metrics are counted.
+// countPeriod is the period at which metrics are counted.
 const countPeriod = 4 * time.Second
 
-// Run asks until the context ends. It calls sampled, from many goroutines, for each object that has
-// an answer other than the last.
+// Run polls until the context ends. It calls sampled, from many goroutines, for each object whose result has changed.
 func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 	var running sync.WaitGroup
 	defer s.close()
@@ -37,7 +36,7 @@ func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
 	}
 }
 
-// start returns what makes the requests that begin now, and when to check again.
+// start returns functions that make the requests that begin now, and when to check again.
 func (s *Source) start(
 	ctx context.Context, now time.Time, sampled func(observe.Key),
 ) (requests []func(), next time.Time) {
@@ -65,15 +64,15 @@ func (s *Source) start(
 	return requests, next
 }
 
-// requestLocked returns what makes one request. It may be displaced from now on.
+// requestLocked returns a function that makes one request. It may be displaced from now on.
 func (s *Source) requestLocked(ctx context.Context, p *poll, sampled func(observe.Key)) func() {
 	own, cancel := context.WithCancelCause(ctx)
 	p.displace = func() { cancel(errDisplaced) }
-	timeout := p.timeout // it may change meanwhile
+	timeout := p.timeout // it may change during the request
 	return func() {
 		defer cancel(nil)
 		asked := time.Now()
-		r := p.server.ask(own, &p.request, timeout)
+		r := p.server.query(own, &p.request, timeout)
 		r.asked = asked
 		if ctx.Err() != nil {
 			return
@@ -87,7 +86,7 @@ func (s *Source) requestLocked(ctx context.Context, p *poll, sampled func(observ
 	}
 }
 
-// finish takes a result. It returns the objects for which it is another than the last.
+// finish stores a result. It returns the objects whose result has changed.
 func (s *Source) finish(p *poll, r *result, now time.Time) []observe.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *Source) finish(p *poll, r *result, now time.Time) []observe.Key {
 	return keys
 }
 
-// count counts the metrics, if it is time, and forgets the namespaces that have none any more.
+// count counts the metrics each countPeriod, and forgets the namespaces that no longer have any.
 func (s *Source) count(now time.Time) {
 	if now.Sub(s.counted) < countPeriod {
 		return
@@ -136,7 +135,6 @@ func (s *Source) count(now time.Time) {
 	s.queues.sweep(now)
 }
 
-// close closes idle connections. Nothing is asked any more.
 func (s *Source) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,24 +9,24 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// poll is a request that is asked repeatedly. The Source's lock guards it.
+// poll is a request that is made repeatedly. The Source's lock guards it.
 type poll struct {
 	request     request
 	server      *server
 	subscribers map[*subscription]struct{}
 	// interval is the shortest of the subscribers', timeout the longest.
 	interval, timeout time.Duration
-	// due is when it is asked next, if it is in the schedule.
+	// due is the time of the next request, if the poll is in the schedule.
 	due         time.Time
 	isScheduled bool
 	index       int
-	// asked is when it was asked last; zero before.
+	// asked is the time of the last request; zero before the first.
 	asked time.Time
-	// place is where it waits for its turn when it is due.
+	// place is its place in the queues when it is due.
 	place fairqueue.Item[*poll]
 	// displace ends the request that runs.
 	displace func()
-	// result is the last one; nil before the first.
+	// result is the latest; nil before the first.
 	result *result
 }
 
@@ -44,8 +44,8 @@ func (p *poll) updateInterval() {
 	p.interval, p.timeout = max(p.interval, shortest), max(p.timeout, shortest)
 }
 
-// waited is how long it has been due without being asked, because others are before it: at last, if it is under way.
-// A namespace that is held back for what its servers send has no longer time.
+// waited is how long the poll has been due, or was before its running request, because others are before it. It is 0
+// for a namespace above bytesPerSecond, which gets no more time for that.
 func (p *poll) waited(now time.Time) time.Duration {
 	switch {
 	case p.isScheduled || p.server.isLimited:
@@ -57,7 +57,7 @@ func (p *poll) waited(now time.Time) time.Duration {
 	}
 }
 
-// outcome is the result as it is counted.
+// outcome is the label of the result in metrics.
 func (r *result) outcome() polls.Result {
 	switch {
 	case r.err == nil:
@@ -69,7 +69,6 @@ func (r *result) outcome() polls.Result {
 	}
 }
 
-// answer is the result for an object.
 func (r *result) answer(spec *sources.Prometheus) sources.Answer {
 	switch {
 	case r.err == nil:
@@ -84,13 +83,13 @@ func (r *result) answer(spec *sources.Prometheus) sources.Answer {
 // zero must not be changed.
 var zero = []float64{0}
 
-// Before is for timing.Queue.
+// Before implements timing.Item.
 func (p *poll) Before(other *poll) bool { return p.due.Before(other.due) }
 
-// Place is for timing.Queue.
+// Place implements timing.Item.
 func (p *poll) Place() *int { return &p.index }
 
-// schedule has the polls that wait for their time, the next one first.
+// schedule holds the polls that are not due yet, the next one first.
 type schedule struct{ timing.Queue[*poll] }
 
 func (s *schedule) add(p *poll) {

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// TestSeries: polls are counted once, whatever the number of objects, and metrics of objects by what the objects have.
+// TestSeries: a poll counts once, whatever the number of objects; metrics of objects count by their results.
 func TestSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, registry := newNetwork(t), prometheus.NewRegistry()

@@ -13,7 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
 const (
@@ -23,34 +26,35 @@ const (
 	secretsTimeout = 5 * time.Second
 	resolveTimeout = 3 * time.Second
 	maxConnections = 2 * maxPerServer
-	// toleratedTimeouts is how many times in a row a server may answer too late before it is asked
-	// less often: after shortestPause, which doubles with each further time until longestPause.
+	// After toleratedTimeouts in a row a server is polled less often: after shortestPause, which doubles with each further
+	// timeout up to longestPause.
 	toleratedTimeouts = 2
 	shortestPause     = 2 * time.Second
 	longestPause      = time.Minute
 )
 
-// server is one with which connections are shared: with the same credentials, for one namespace.
+// server shares connections: with the same credentials, for one namespace.
 type server struct {
 	target clientauth.Target
 	// address is its URL without a path, for errors.
 	address string
+	log     logr.Logger
 	resolve func(ctx context.Context) (connect func(context.Context) (net.Conn, error), err error)
 	auth    *clientauth.Client
 
-	// The Source's lock guards the following. Polls counts those of the server; in queue those wait that are due.
+	// The Source's lock guards the following. polls counts those of the server; queue holds those that are due.
 	polls     int
 	namespace *namespace
 	queue     *queue
-	// timeouts counts answers that came too late, in a row; the last was counted at judged.
+	// timeouts counts timeouts in a row; the last was counted at judged.
 	timeouts int
 	judged   time.Time
-	// backoffUntil is when it may be asked again.
+	// backoffUntil is the time of the next request.
 	backoffUntil time.Time
-	// isLimited reports that its namespace may not ask for now.
+	// isLimited is true while its namespace is above bytesPerSecond.
 	isLimited bool
 
-	// received is what it has sent, in bytes, since that was counted.
+	// received is the number of bytes that it has sent since the last charge.
 	received  atomic.Int64
 	resolving resolving
 
@@ -64,6 +68,7 @@ type server struct {
 func newServer(config *Config, r *request) *server {
 	v := &server{
 		target: r.target, address: "http://" + r.target.Host, auth: clientauth.New(config.Credential, r.target),
+		log: config.Log,
 	}
 	if r.target.IsTLS {
 		v.address = "https://" + r.target.Host
@@ -78,19 +83,19 @@ func newServer(config *Config, r *request) *server {
 	return v
 }
 
-// resolving is how many connections wait until the address of a server is found.
+// resolving counts connections that wait for the address of a server.
 type resolving struct {
 	underWay atomic.Int32
-	// failed is when that failed for the last time, in nanoseconds since 1970.
+	// failed is the time of the last failure, in nanoseconds since 1970.
 	failed atomic.Int64
 }
 
-// isFailing reports whether the address was not found for a request that began then.
+// isFailing reports whether a lookup is under way, or has failed since a request began.
 func (r *resolving) isFailing(began time.Time) bool {
 	return r.underWay.Load() > 0 || r.failed.Load() >= began.UnixNano()
 }
 
-// end counts one less. A failure is known before.
+// end removes a waiting connection. A failure is recorded first.
 func (r *resolving) end(err error) {
 	if err != nil {
 		r.failed.Store(time.Now().UnixNano())
@@ -114,7 +119,7 @@ func (v *server) dial(ctx context.Context) (net.Conn, error) {
 	return &countedConn{connection, &v.received}, nil
 }
 
-// countedConn counts what is received.
+// countedConn counts the bytes received.
 type countedConn struct {
 	net.Conn
 
@@ -137,11 +142,11 @@ func hostAndPort(address string) (host string, port uint16, err error) {
 	return host, uint16(number), err
 }
 
-// isBackedOff reports whether it is asked less often, and one request at a time.
+// isBackedOff reports whether it is polled less often, and one request at a time.
 func (v *server) isBackedOff() bool { return v.timeouts >= toleratedTimeouts }
 
-// judge counts answers that come too late. It reports whether the server may not be asked before
-// backoffUntil. Requests that ran together count once.
+// judge counts timeouts. It reports whether the server is backed off until backoffUntil. Requests that ran together
+// count once.
 func (v *server) judge(r *result, now time.Time) bool {
 	switch {
 	case !r.isTimeout:
@@ -164,14 +169,14 @@ func (v *server) judge(r *result, now time.Time) bool {
 	return true
 }
 
-// failure is the error, or that the server is asked less often.
+// failure returns the error, or that the server is polled less often.
 func (v *server) failure(err error) error {
 	switch {
 	case v.isLimited:
 		err = fmt.Errorf("the servers of the namespace send more than %d bytes per second", bytesPerSecond)
 	case v.isBackedOff():
 		// The text stays the same from one time to the next, so that events are counted together.
-		err = errors.New("no answer in time, several times in a row: it is asked less often")
+		err = errors.New("no answer in time, several times in a row: it is polled less often")
 	}
 	return v.failed(err)
 }
@@ -187,7 +192,7 @@ func (v *server) close() {
 	}
 }
 
-// connections are those for the TLS configuration. There are others after a Secret has changed.
+// connections returns the transport for the TLS configuration. It makes another after a Secret has changed.
 func (v *server) connections(config *tls.Config) *http.Transport {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -209,10 +214,12 @@ func (v *server) connections(config *tls.Config) *http.Transport {
 	return v.transport
 }
 
-// ask asks once, within the timeout. A panic in reading the answer is an error of this request alone.
-func (v *server) ask(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
+// query makes one request, within the timeout. A panic while reading the response is an error of this request alone.
+func (v *server) query(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
 	defer func() {
-		if recovered := recover(); recovered != nil {
+		if cause := recover(); cause != nil {
+			panics.Report(cause, v.log, nil, "reading the response of a Prometheus server failed", "server", v.address,
+				"namespace", v.target.Namespace)
 			answer = &result{err: v.failed(errors.New("its answer cannot be read"))}
 		}
 	}()

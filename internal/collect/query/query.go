@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
@@ -17,10 +18,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/panics"
 )
 
-// Source answers for the three metrics APIs. Each call must end by itself,
-// whatever the API does.
+// Source reads the three metrics APIs. Each call must end by itself, whatever the API does.
 type Source interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
 	Custom(ctx context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error)
@@ -30,23 +31,24 @@ type Source interface {
 
 var _ Source = (*metricsapi.Client)(nil)
 
-// Questions are those of one object, at one moment. They may be asked side by
-// side.
+// Questions are the requests of one decision about an object. Ask may be called concurrently.
 type Questions struct {
 	Source     Source
 	Autoscaler observehorizontal.Autoscaler
 	Policy     *horizontal.Policy
-	// Selector is the scale's.
+	// Selector is the selector of the scale.
 	Selector string
+	// Log is told of an answer that cannot be read; it may be the zero Logger.
+	Log logr.Logger
 
-	// once asks for the pods' metrics: several metrics are read from one answer.
+	// once requests the pods' metrics: several metrics are read from one response.
 	once          sync.Once
 	resource      observehorizontal.Response
 	resourceAsked time.Time
 }
 
-// Ask puts the question of metric i. What the core finds wrong with the spec
-// by itself is not asked. Asked is when the API was, after any waiting for a slot.
+// Ask requests the values of metric i. A spec with an error of its own is not requested. asked is the time of the
+// request, after any waiting for a slot.
 func (q *Questions) Ask(ctx context.Context, i int) (r observehorizontal.Response, asked time.Time) {
 	call := &metricsapi.Call{Object: q.Autoscaler.Key().NamespacedName, Began: time.Now()}
 	r = q.ask(metricsapi.WithCall(ctx, call), i)
@@ -55,8 +57,9 @@ func (q *Questions) Ask(ctx context.Context, i int) (r observehorizontal.Respons
 
 func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Response) {
 	defer func() {
-		// Decoding what a stranger sent must not end the process.
+		// A panic while decoding untrusted input must not end the process.
 		if cause := recover(); cause != nil {
+			panics.Report(cause, q.Log, nil, "reading the answer of a metrics API failed", "object", q.Autoscaler.Key().String())
 			r = observehorizontal.Response{Err: fmt.Errorf("reading the answer failed: %v", cause)}
 		}
 	}()
@@ -96,8 +99,7 @@ func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Respons
 	return r
 }
 
-// selectorText is a metric's selector as the APIs take it; none and an empty
-// one select everything.
+// selectorText returns a metric's selector in the form of the APIs; nil and an empty selector select everything.
 func selectorText(selector *metav1.LabelSelector) (string, error) {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 // Rules determine which pods and servers are connected to. The zero value permits pods, and
 // Services of the object's own namespace.
 type Rules struct {
-	// Servers are those that the operator permits (--metric-server).
+	// Servers are the servers that the operator permits (--metric-server).
 	Servers []Server
-	// PodCIDRs permit pods that are refused otherwise (--pod-endpoint-allowed-cidr): those with
-	// loopback, link-local or node addresses, and those in the host's network.
+	// PodCIDRs permit pods that are refused otherwise (--pod-endpoint-allowed-cidr): those with loopback, link-local or
+	// node addresses, and those in the host's network.
 	PodCIDRs []netip.Prefix
-	// IsNode reports whether the address is that of a node; nil if nodes are not known.
+	// IsNode reports whether the address belongs to a node; nil if nodes are unknown.
 	IsNode func(netip.Addr) bool
 }
 
-// ErrRefused is the reason of all errors of the rules.
+// ErrRefused is wrapped by all errors of the rules.
 var ErrRefused = errors.New("refused")
 
 // block is a range of addresses with the words for it in messages.
@@ -29,8 +29,8 @@ type block struct {
 
 // never are addresses that no pod has. No CIDR permits them.
 //
-// Metadata services are named one by one where they are not link-local. Ranges that embed an IPv4
-// address are refused as a whole: a gateway on the way would connect to the embedded address.
+// Metadata services are named one by one where they are not link-local. Ranges that embed an IPv4 address are refused
+// as a whole: a gateway on the way would connect to the embedded address.
 var never = []block{
 	{netip.MustParsePrefix("0.0.0.0/8"), "an unspecified address"},
 	{netip.MustParsePrefix("::/128"), "an unspecified address"},
@@ -51,14 +51,14 @@ var never = []block{
 	{netip.MustParsePrefix("2001::/32"), embedding},
 }
 
-// unusual are addresses that a pod has only where the operator says so.
+// unusual are addresses that a pod has only if the operator permits them.
 var unusual = []block{
 	{netip.MustParsePrefix("127.0.0.0/8"), loopback},
 	{netip.MustParsePrefix("::1/128"), loopback},
 	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address"},
 	{netip.MustParsePrefix("fe80::/10"), "a link-local address"},
 	{netip.MustParsePrefix("fec0::/10"), "a site-local address"},
-	// What is left of it once ::/128 and ::1/128 are named: IPv4-compatible addresses.
+	// The rest without ::/128 and ::1/128: IPv4-compatible addresses.
 	{netip.MustParsePrefix("::/96"), embedding},
 }
 
@@ -68,8 +68,8 @@ const (
 	embedding = "an address that embeds an IPv4 address"
 )
 
-// CheckPod reports why a pod with this address is not connected to; nil if it is. An IPv4 address in
-// the form of an IPv6 address is judged as what it is.
+// CheckPod returns an error if a pod with this address must not be connected to. It unmaps IPv4-mapped IPv6 addresses
+// first.
 func (r *Rules) CheckPod(address netip.Addr, isHostNetwork bool) error {
 	if err := checkForm(address); err != nil {
 		return err
@@ -97,9 +97,9 @@ func (r *Rules) CheckPod(address netip.Addr, isHostNetwork bool) error {
 	return fmt.Errorf("%w: %s (--pod-endpoint-allowed-cidr permits more)", ErrRefused, reason)
 }
 
-// checkResolved reports why the address that DNS has for a permitted name is not connected to. An
-// operator who names a server trusts its DNS, but no server of metrics is at these addresses. A
-// literal address in --metric-server permits link-local ones.
+// checkResolved returns an error if an address from DNS for a permitted name must not be connected to. An operator who
+// names a server trusts its DNS, but no server of metrics is at these addresses. A literal address in --metric-server
+// permits link-local ones.
 func checkResolved(address netip.Addr) error {
 	if err := checkForm(address); err != nil {
 		return err
@@ -107,8 +107,8 @@ func checkResolved(address netip.Addr) error {
 	address = address.Unmap()
 	name := nameOf(never, address)
 	if name == embedding {
-		// Where nodes have IPv6 alone, DNS has such addresses for servers with IPv4. The operator
-		// permitted the name, and the IPv4 address must be permitted as well.
+		// Where nodes have only IPv6, DNS has such addresses for servers with IPv4. The operator permitted the name, and the
+		// IPv4 address must be permitted as well.
 		return checkEmbedded(address)
 	}
 	if name == "" {
@@ -139,7 +139,7 @@ func checkEmbedded(address netip.Addr) error {
 	return checkResolved(embedded)
 }
 
-// checkForm refuses what is no plain address. A zone selects an interface of the machine.
+// checkForm refuses all but plain addresses. A zone selects an interface of the machine.
 func checkForm(address netip.Addr) error {
 	switch {
 	case !address.IsValid():
@@ -150,7 +150,7 @@ func checkForm(address netip.Addr) error {
 	return nil
 }
 
-// nameOf is the name of the first block with the address; empty if there is none.
+// nameOf returns the name of the first block with the address; empty without one.
 func nameOf(blocks []block, address netip.Addr) string {
 	for _, b := range blocks {
 		if b.prefix.Contains(address) {

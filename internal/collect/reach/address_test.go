@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodes has one, with addresses beside those of pods.
+// nodes has one node, with addresses beside those of pods.
 func nodes() *Nodes {
 	n := NewNodes()
 	n.Put(node("node-1", "10.0.0.1", "2001:db8::1", "node-1.example.com"))
@@ -98,7 +98,7 @@ func TestCheckPod(t *testing.T) {
 	}
 }
 
-// TestCheckPodWithoutNodes: the zero value has rules, too.
+// TestCheckPodWithoutNodes: the zero value applies the rules, too.
 func TestCheckPodWithoutNodes(t *testing.T) {
 	var rules Rules
 	if err := rules.CheckPod(netip.MustParseAddr("10.0.0.1"), false); err != nil {

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// dialTimeout bounds one Dial, with everything that it asks and tries.
+	// dialTimeout bounds one Dial, with all lookups and attempts.
 	dialTimeout = 3 * time.Second
 	keepAlive   = 30 * time.Second
-	// maxAddresses is how many addresses of a server one Dial tries.
+	// maxAddresses is the number of addresses of a server that one Dial tries.
 	maxAddresses = 3
 )
 
-// Config is what a Dialer needs.
+// Config configures a Dialer.
 type Config struct {
 	Rules Rules
 	// Services returns the addresses of the pods behind a port of a Service; nil if Services may not
 	// be read.
 	Services func(ctx context.Context, namespace, name string, port uint16) ([]netip.AddrPort, error)
-	// ClusterDomain is that of Services in DNS (--cluster-domain); empty for the usual one.
+	// ClusterDomain is the domain of Services in DNS (--cluster-domain); empty for the usual one.
 	ClusterDomain string
-	// Lookup asks DNS; nil for the resolver of this machine. Names end in a dot: they are complete.
+	// Lookup queries DNS; nil for the resolver of this machine. Names end in a dot: they are complete.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Connect opens a TCP connection; nil for that of this machine.
 	Connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
@@ -36,7 +36,7 @@ type Config struct {
 // Dialer connects to servers and pods that the rules permit. It may be used by many goroutines.
 type Dialer struct{ config Config }
 
-// NewDialer connects to nothing yet.
+// NewDialer makes a Dialer. It connects to nothing yet.
 func NewDialer(config Config) *Dialer {
 	if config.ClusterDomain == "" {
 		config.ClusterDomain = DefaultClusterDomain
@@ -66,9 +66,8 @@ func (d *Dialer) Dial(ctx context.Context, namespace, host string, port uint16) 
 	return connect(ctx)
 }
 
-// Resolve is the first part of Dial, which depends on the API server and DNS: connect depends on the
-// server alone. The rules are applied to each address directly before it is connected to, so connect
-// is to be called at once.
+// Resolve is the first part of Dial, which depends on the API server and DNS: connect depends on the server alone. The
+// rules are applied to each address directly before connecting to it, so call connect at once.
 func (d *Dialer) Resolve(
 	ctx context.Context, namespace, host string, port uint16,
 ) (connect func(context.Context) (net.Conn, error), err error) {
@@ -99,7 +98,7 @@ func (d *Dialer) DialPod(ctx context.Context, address netip.AddrPort, isHostNetw
 	return d.connect(ctx, []netip.AddrPort{address})
 }
 
-// addresses are those of the route that the rules permit. It is an error if there is none.
+// addresses returns those of the route that the rules permit. It is an error if there is none.
 func (d *Dialer) addresses(
 	ctx context.Context, namespace string, route Route, port uint16,
 ) ([]netip.AddrPort, error) {
@@ -133,8 +132,8 @@ func (d *Dialer) addresses(
 	return addresses, nil
 }
 
-// lookup asks DNS for a complete name. With the search domains of a pod or of its node, another name may answer first:
-// example.com is also Service example of namespace com, and a node's domain may have an answer for everything.
+// lookup queries DNS for a complete name. With the search domains of a pod or of its node, another name may match
+// first: example.com is also Service example of namespace com, and a node's domain may have a wildcard record.
 func (d *Dialer) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	if !strings.HasSuffix(name, ".svc") {
 		return d.config.Lookup(ctx, name+".")
@@ -148,8 +147,7 @@ func (d *Dialer) lookup(ctx context.Context, name string) ([]netip.Addr, error) 
 	return addresses, err
 }
 
-// permitted are the addresses without those that the check refuses. If it refuses all, its first
-// error is returned.
+// permitted returns the addresses that pass the check. If none passes, it returns the first error.
 func permitted(addresses []netip.AddrPort, check func(netip.Addr) error) ([]netip.AddrPort, error) {
 	var kept []netip.AddrPort
 	var refusal error
@@ -169,7 +167,7 @@ func permitted(addresses []netip.AddrPort, check func(netip.Addr) error) ([]neti
 	return nil, refusal
 }
 
-// connect tries some of the addresses, in order. Each has an equal part of the time that is left.
+// connect tries some of the addresses, in order. Each has an equal part of the remaining time.
 func (d *Dialer) connect(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
 	addresses = addresses[:min(len(addresses), maxAddresses)]
 	var failures error
@@ -186,7 +184,7 @@ func (d *Dialer) connect(ctx context.Context, addresses []netip.AddrPort) (net.C
 	return nil, failures
 }
 
-// connectOne takes at most one of the parts of the time that is left.
+// connectOne takes at most one of the parts of the remaining time.
 func (d *Dialer) connectOne(ctx context.Context, address netip.AddrPort, parts int) (net.Conn, error) {
 	if deadline, has := ctx.Deadline(); has {
 		var cancel context.CancelFunc

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// network has DNS, Services and connections of a test.
+// network fakes DNS, Services and connections.
 type network struct {
-	// dns has the answers to each name, one for each time that it is asked; the last stays.
+	// dns has the responses for each name, one for each query; the last repeats.
 	dns map[string][]string
 	// services has the addresses of each namespace/name.
 	services map[string]string
 	// refused addresses do not answer.
 	refused string
-	// asked and connected are what happened.
+	// asked and connected record the queries and connections.
 	asked, connected []string
 }
 
@@ -152,7 +152,7 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// TestRebinding: DNS that has a permitted address for the check, and another for whoever asks again, is asked once.
+// TestRebinding: DNS that has a permitted address for the check, and another for a second query, is queried once.
 func TestRebinding(t *testing.T) {
 	n := &network{dns: map[string][]string{"mimir.example.com.": {"192.0.2.7", "169.254.169.254"}}}
 	d := n.dialer(mimir())
@@ -171,8 +171,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedForARefusedServer: an author cannot send DNS queries with names of his choice.
-func TestNothingIsAskedForARefusedServer(t *testing.T) {
+// TestRefusedServerGetsNoRequest: an author cannot send DNS queries with names of his choice.
+func TestRefusedServerGetsNoRequest(t *testing.T) {
 	n := &network{}
 	for _, host := range []string{"secret.attacker.example", "169.254.169.254", "shop.team-b.svc"} {
 		if _, err := n.dialer(mimir()).Dial(t.Context(), "team-a", host, 80); !errors.Is(err, ErrRefused) {
@@ -206,7 +206,7 @@ func TestDialPod(t *testing.T) {
 	}
 }
 
-// TestServicesOff: without a way to read Services there are none.
+// TestServicesOff: without a lister of Services there are none.
 func TestServicesOff(t *testing.T) {
 	n := &network{}
 	d := NewDialer(Config{Lookup: n.lookup, Connect: n.connect})

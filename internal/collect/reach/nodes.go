@@ -7,17 +7,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Nodes are the addresses of the cluster's nodes. It may be used by many goroutines.
+// Nodes holds the addresses of the cluster's nodes. It is safe for concurrent use.
 type Nodes struct {
 	// mu guards the following.
 	mu sync.RWMutex
 	// addresses are those of each node.
 	addresses map[string][]netip.Addr
-	// nodes counts the nodes that have an address.
+	// nodes counts the nodes with each address.
 	nodes map[netip.Addr]int
 }
 
-// NewNodes has no addresses.
+// NewNodes returns Nodes without addresses.
 func NewNodes() *Nodes {
 	return &Nodes{addresses: map[string][]netip.Addr{}, nodes: map[netip.Addr]int{}}
 }
@@ -33,7 +33,7 @@ func (n *Nodes) Put(node *corev1.Node) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.remove(node.Name)
+	n.removeLocked(node.Name)
 	if len(addresses) == 0 {
 		return
 	}
@@ -47,11 +47,10 @@ func (n *Nodes) Put(node *corev1.Node) {
 func (n *Nodes) Remove(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.remove(name)
+	n.removeLocked(name)
 }
 
-// remove needs the lock.
-func (n *Nodes) remove(name string) {
+func (n *Nodes) removeLocked(name string) {
 	for _, address := range n.addresses[name] {
 		if n.nodes[address]--; n.nodes[address] == 0 {
 			delete(n.nodes, address)

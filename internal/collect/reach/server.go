@@ -14,15 +14,14 @@ import (
 
 // Server is a server that the operator permits.
 type Server struct {
-	// Host is an address in its shortest form, or a name in lower case. That of a Service of the
-	// cluster ends in svc.
+	// Host is an address in its shortest form, or a name in lower case. The name of a Service of the cluster ends in svc.
 	Host string
 	Port uint16
 	// Namespaces are those whose objects may use it; empty for all.
 	Namespaces []string
 }
 
-// String is the server as ParseServer reads it.
+// String formats the server for ParseServer.
 func (s Server) String() string {
 	text := net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
 	if len(s.Namespaces) > 0 {
@@ -65,18 +64,18 @@ func ParseServer(text string) (Server, error) {
 	return s, nil
 }
 
-// Route is how the address of a server is found. Exactly one of its fields is set.
+// Route is the way to find the address of a server. Exactly one of its fields is set.
 type Route struct {
 	// Service is the name of a Service of the object's own namespace.
 	Service string
-	// Address is that of a server which is permitted by its address.
+	// Address is the address of a server that is permitted by its address.
 	Address netip.Addr
-	// Name is that of a server which is permitted by its name, for DNS.
+	// Name is the DNS name of a server that is permitted by its name.
 	Name string
 }
 
-// CheckServer is the route to a server for objects of the namespace, or an error if they may not
-// use it. It reads no DNS.
+// CheckServer returns the route to a server for objects of the namespace, or an error if they may not use it. It does
+// not query DNS.
 func (r *Rules) CheckServer(namespace, host string, port uint16) (Route, error) {
 	host, address, err := parseHost(host)
 	if err != nil {
@@ -105,7 +104,7 @@ func (r *Rules) isPermitted(namespace, host string, port uint16) bool {
 	})
 }
 
-// serviceOf is the Service that the name means: NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc or
+// serviceOf returns the Service that the name denotes: NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc or
 // NAME.NAMESPACE.svc.cluster.local, with the object's namespace.
 func serviceOf(namespace, host string) (service string, has bool) {
 	service, rest, isQualified := strings.Cut(host, ".")
@@ -124,7 +123,7 @@ func serviceOf(namespace, host string) (service string, has bool) {
 
 var errHost = errors.New("not the name of a host or an address")
 
-// parseHost is the host in the form that hosts are compared in, and its address if it is one.
+// parseHost returns the host in its canonical form, and its address if it is one.
 func parseHost(text string) (host string, address netip.Addr, err error) {
 	if address, err = netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {
@@ -138,7 +137,7 @@ func parseHost(text string) (host string, address netip.Addr, err error) {
 	}
 	host = strings.ToLower(text)
 	if len(validation.IsDNS1123Subdomain(host)) > 0 || endsInNumber(host) {
-		// The text is not repeated: it may be long, or have control characters.
+		// The error omits the text, which may be long, or have control characters.
 		return "", netip.Addr{}, errHost
 	}
 	if service, isService := strings.CutSuffix(host, ".svc."+DefaultClusterDomain); isService {
@@ -147,14 +146,14 @@ func parseHost(text string) (host string, address netip.Addr, err error) {
 	return host, netip.Addr{}, nil
 }
 
-// DefaultClusterDomain is that of Services in DNS in most clusters.
+// DefaultClusterDomain is the domain of Services in DNS in most clusters.
 const DefaultClusterDomain = "cluster.local"
 
 // IsDomain reports whether the text can be the domain of a cluster.
 func IsDomain(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
 
-// endsInNumber reports whether a resolver could read the name as an IPv4 address in another form:
-// 0177.0.0.1, 127.1 or 0x7f.1.
+// endsInNumber reports whether a resolver could read the name as an IPv4 address in another form: 0177.0.0.1, 127.1 or
+// 0x7f.1.
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if digits, isHex := strings.CutPrefix(last, "0x"); isHex {

@@ -119,7 +119,7 @@ func TestCheckServer(t *testing.T) {
 		"metadata in hexadecimal":   {host: "0xa9fea9fe", port: 80},
 		"metadata by name":          {host: "metadata.google.internal", port: 80},
 		"loopback":                  {host: "127.0.0.1"},
-		"loopback by name":          {host: "localhost", want: Route{Service: "localhost"}}, // which there is not
+		"loopback by name":          {host: "localhost", want: Route{Service: "localhost"}}, // which does not exist
 		"a path into the API":       {host: "../../kube-system/services/x"},
 		"a path, encoded":           {host: "..%2f..%2fx"},
 		"line end":                  {host: "prometheus\r\nhost: x"},
@@ -147,8 +147,8 @@ func TestCheckServer(t *testing.T) {
 	}
 }
 
-// FuzzServer: whatever is read is written in a form that is read as the same, permits exactly what it names, and is
-// never an address that no server has.
+// FuzzServer: every parsed server is formatted in a form that parses to the same, permits exactly the server that it
+// names, and is never an address that no server has.
 func FuzzServer(f *testing.F) {
 	for _, seed := range []string{"prometheus.monitoring.svc:9090", "mimir.example.com:443=team-a,team-b",
 		"[2001:db8::7]:9090", "192.0.2.7:1", "0x7f.1:80", "[::ffff:169.254.169.254]:80", "[fe80::1%eth0]:80",
@@ -176,7 +176,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// checkRoute compares with a second way to say what a server permits.
+// checkRoute compares with a second implementation of the rules for servers.
 func checkRoute(t *testing.T, server Server, namespace string, route Route, err error) {
 	t.Helper()
 	isMine := len(server.Namespaces) == 0

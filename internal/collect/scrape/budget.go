@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// burst is for how long what was not spent of the budget may be spent later at once, so
-// that neither hashes that lie close together matter, nor a timer that wakes late where
-// the budget is just enough.
+// burst is the time for which unused budget accumulates, so that neither hashes that lie close together matter, nor a
+// timer that fires late where the budget is just enough.
 const burst = time.Second / 5
 
-// unknownCost is what a scrape is taken to cost before any has been measured: a node of
-// 110 pods with two containers each.
+// unknownCost is the assumed cost of a scrape before the first measurement: a node of 110 pods with two containers
+// each.
 const unknownCost = 500 * time.Microsecond
 
-// Bound is what keeps a scrape waiting that is due.
+// Bound is the limit that delays a scrape that is due.
 type Bound uint8
 
-// The bounds. Bounds is how many there are.
+// The bounds. Bounds is their number.
 const (
 	Unbound Bound = iota
 	ByScrapes
@@ -26,19 +25,17 @@ const (
 	Bounds
 )
 
-// String is the bound's name in series.
+// String returns the bound's label value in metrics.
 func (b Bound) String() string { return [...]string{"none", "scrapes", "cpu", "concurrency"}[b] }
 
-// budget is what may be spent: scrapes, and CPU, of which only what they cost before is
-// known when they start. What they turn out to cost more is made up for by the next.
+// budget is a token bucket of scrapes and of CPU. The CPU of a scrape is an estimate when it starts; later scrapes make
+// up for what it cost more.
 type budget struct {
 	maxPerSecond, maxCPU float64
-	// scrapes and cpuSeconds may be spent at once, counted at filled. The latter may be
-	// below 0.
+	// scrapes and cpuSeconds are the tokens as of filled. cpuSeconds may be below 0.
 	scrapes, cpuSeconds float64
 	filled              time.Time
-	// typical is what a scrape of a target costs that has not been scraped, a moving
-	// average over all targets.
+	// typical is the estimated cost of a target's first scrape, a moving average over all targets.
 	typical time.Duration
 }
 
@@ -48,11 +45,11 @@ func newBudget(maxPerSecond, maxCPU float64) budget {
 	return b
 }
 
-// mostScrapes and mostCPU may be spent at once.
+// mostScrapes and mostCPU are the sizes of the buckets.
 func (b *budget) mostScrapes() float64 { return max(1, b.maxPerSecond*burst.Seconds()) }
 func (b *budget) mostCPU() float64     { return b.maxCPU * burst.Seconds() }
 
-// fill adds what the time since it was last looked at allows.
+// fill adds the tokens for the time since filled.
 func (b *budget) fill(now time.Time) {
 	if elapsed := now.Sub(b.filled); elapsed > 0 {
 		b.scrapes = min(b.mostScrapes(), b.scrapes+elapsed.Seconds()*b.maxPerSecond)
@@ -61,8 +58,8 @@ func (b *budget) fill(now time.Time) {
 	}
 }
 
-// wait says how long a scrape that is likely to cost so much has to wait, and for what;
-// 0 if it may begin. One that costs more than is there at most waits for that.
+// wait returns how long a scrape of this estimated cost must wait, and the bound it waits for; 0 if it may begin. One
+// that costs more than the bucket holds waits until it is full.
 func (b *budget) wait(cost time.Duration) (time.Duration, Bound) {
 	scrapes := (1 - b.scrapes) / b.maxPerSecond
 	cpu := (min(cost.Seconds(), b.mostCPU()) - b.cpuSeconds) / b.maxCPU
@@ -73,7 +70,7 @@ func (b *budget) wait(cost time.Duration) (time.Duration, Bound) {
 	if cpu > scrapes {
 		bound = ByCPU
 	}
-	// At least something, however it is rounded.
+	// At least 1 ns, also after rounding.
 	return max(1, time.Duration(math.Ceil(max(scrapes, cpu)*float64(time.Second)))), bound
 }
 
@@ -82,7 +79,7 @@ func (b *budget) take(cost time.Duration) {
 	b.cpuSeconds -= cost.Seconds()
 }
 
-// refund gives back what a scrape cost less than was taken for it, or takes what it cost more.
+// refund corrects the tokens by the difference of a scrape's estimated and actual cost.
 func (b *budget) refund(taken, spent time.Duration) {
 	b.cpuSeconds = min(b.mostCPU(), b.cpuSeconds+(taken-spent).Seconds())
 	if spent > 0 {
@@ -90,7 +87,6 @@ func (b *budget) refund(taken, spent time.Duration) {
 	}
 }
 
-// likelyCost is what scraping the target is likely to cost.
 func (e *entry[T]) likelyCost(typical time.Duration) time.Duration {
 	if e.cost == 0 {
 		return typical
@@ -98,8 +94,8 @@ func (e *entry[T]) likelyCost(typical time.Duration) time.Duration {
 	return e.cost
 }
 
-// learn makes what a scrape cost a part of what the target's next one is likely to cost.
-// One that failed before anything was read says nothing.
+// learn updates the target's estimate with the cost of a scrape. A scrape that failed before it read anything has no
+// cost.
 func (e *entry[T]) learn(spent time.Duration) {
 	switch {
 	case spent <= 0:

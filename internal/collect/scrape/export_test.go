@@ -1,6 +1,6 @@
 package scrape
 
-// States appends the state of each target of the set to dst, in no order.
+// States appends the state of each target of the set to dst, in any order.
 func (r *Rounds[T]) States(dst []State[T]) []State[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 )
 
-// TestSilentGroup: where a thousand targets of one group are silent, those of another that fail once are scraped
-// again about as soon as without these.
+// TestSilentGroup: where a thousand targets of one group are silent, targets of another group that fail once are
+// scraped again about as soon as without the silent ones.
 func TestSilentGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(time.Millisecond)

@@ -6,37 +6,34 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// starvingPeriods is how many periods late a target must be to go before urgent
-// ones.
+// starvingPeriods is how many periods late a target must be to go before urgent ones.
 const starvingPeriods = 10
 
 // entry is a target.
 type entry[T Target] struct {
 	state State[T]
-	// phase is the target's own moment in each period.
+	// phase is the target's own offset in each period.
 	phase time.Duration
-	// due is when the target may be scraped; place is its index in the queue that it is
-	// in, which is none while it is scraped.
+	// due is when the target may be scraped. queue and place are its position; queue is nil while it is scraped.
 	due   time.Time
 	queue *queue[T]
 	place int
 
-	// isUrgent targets are in the urgent queue, or go there when their scrape
-	// succeeds.
+	// isUrgent targets are in the urgent queue, or join it when their scrape succeeds.
 	isUrgent bool
-	// mustRetry says that the scrape that is under way is repeated at once if it fails.
+	// mustRetry repeats the current scrape at once if it fails.
 	mustRetry bool
-	// cost is what scraping the target is likely to cost, 0 if that is not known; taken
-	// is what was taken for the scrape that is under way.
+	// cost is the estimated cost of scraping the target, 0 before the first; taken is the estimate that was taken from the
+	// budget for the current scrape.
 	cost, taken time.Duration
-	// lasted is how long the last scrape took that succeeded, 0 before the first.
+	// lasted is the duration of the last scrape that succeeded, 0 before the first.
 	lasted time.Duration
 	tenant *tenant[T]
 	// isGone marks a target that left the set while it was scraped.
 	isGone bool
-	// scraped is the target as of when its scrape began, which reads it without the lock.
+	// scraped is the copy of the target that the current scrape reads without the lock.
 	scraped T
-	// worker makes the scrape that is under way; it is Rounds'.
+	// worker runs the current scrape; it belongs to Rounds.
 	worker *worker[T]
 }
 
@@ -50,11 +47,11 @@ type plan[T Target] struct {
 
 	slots  slots[T]
 	budget budget
-	// delayedBy is what the first that is due waits for; delayed counts those that began late
-	// because of it.
+	// delayedBy is the bound that delays the first target that is due; delayed counts late scrapes by the bound that
+	// delayed them.
 	delayedBy Bound
 	delayed   [Bounds]uint64
-	// wasUrgent tells that the last to start was urgent.
+	// wasUrgent is true if the last target that started was urgent.
 	wasUrgent bool
 }
 
@@ -68,7 +65,7 @@ func newPlan[T Target](config Config[T]) *plan[T] {
 	return p
 }
 
-// set makes these the targets, and returns those that are to be forgotten now.
+// set replaces the targets. It returns those to forget now; the others are being scraped.
 func (p *plan[T]) set(now time.Time, targets []T) (gone []T) {
 	wanted := make(map[string]struct{}, len(targets))
 	for _, t := range targets {
@@ -86,7 +83,7 @@ func (p *plan[T]) set(now time.Time, targets []T) (gone []T) {
 	return gone
 }
 
-// add makes one a target. It returns its entry if it is new, which is in no queue yet.
+// add adds a target. It returns the entry of a new one, which is in no queue yet.
 func (p *plan[T]) add(target T) *entry[T] {
 	key := target.Key()
 	if e := p.targets[key]; e != nil {
@@ -112,7 +109,7 @@ func (p *plan[T]) forget(e *entry[T]) {
 	p.tenants.leave(e.tenant)
 }
 
-// remove makes one no target any more, and tells whether it is to be forgotten now.
+// remove removes a target. It returns true if the target is to be forgotten now: it is not being scraped.
 func (p *plan[T]) remove(e *entry[T]) bool {
 	if e.queue == nil {
 		e.isGone = true
@@ -123,7 +120,7 @@ func (p *plan[T]) remove(e *entry[T]) bool {
 	return true
 }
 
-// mark makes a target urgent. One that fails keeps waiting.
+// mark makes a target urgent. A failing one keeps its backoff.
 func (p *plan[T]) mark(now time.Time, key string) {
 	e := p.targets[key]
 	if e == nil || e.isUrgent || e.queue != nil && e.state.IsFailing() {
@@ -131,13 +128,14 @@ func (p *plan[T]) mark(now time.Time, key string) {
 	}
 	e.isUrgent = true
 	if e.queue == nil {
-		return // when it is done
+		return // queued when the scrape ends
 	}
 	e.leave()
 	p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 }
 
-// retry lets a target that fails be scraped now. A scrape that is under way may fail for what is mended by now.
+// retry makes a failing target due now. If it is being scraped, and that scrape fails, the cause may have been fixed
+// during the scrape: it is repeated at once.
 func (p *plan[T]) retry(now time.Time, key string) {
 	switch e := p.targets[key]; {
 	case e == nil:
@@ -149,9 +147,8 @@ func (p *plan[T]) retry(now time.Time, key string) {
 	}
 }
 
-// next starts the target that is to be scraped now. Otherwise it says how long
-// nothing will change, 0 if that is until a scrape ends or the targets do. The scrapes
-// that are cancelled make room for it.
+// next starts the target to scrape now. Without one it returns the time until the plan may change by itself, 0 if it
+// changes only with the end of a scrape or with the targets. The cancelled scrapes make room.
 func (p *plan[T]) next(now time.Time) (start *entry[T], cancelled []*entry[T], wait time.Duration) {
 	cancelled = p.slots.release(now)
 	q := p.first(now)
@@ -172,7 +169,7 @@ func (p *plan[T]) next(now time.Time) (start *entry[T], cancelled []*entry[T], w
 	return p.begin(now, q, cost), cancelled, 0
 }
 
-// begin starts the first of a queue.
+// begin starts the first target of a queue.
 func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T] {
 	p.budget.take(cost)
 	e := q.take()
@@ -188,7 +185,7 @@ func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T
 	return e
 }
 
-// first is the queue whose first target is to be scraped now, nil if none is due.
+// first returns the queue with the target to scrape now; nil if none is due.
 func (p *plan[T]) first(now time.Time) *queue[T] {
 	others := &p.regular
 	if p.mayRetry(now) && (!p.regular.isDue(now) || p.failing.due().Before(p.regular.due())) {
@@ -205,8 +202,9 @@ func (p *plan[T]) first(now time.Time) *queue[T] {
 	return nil
 }
 
-// mayRetry reports whether the first target that fails may be scraped now. Tenants have equal parts of the places for
-// that: silent targets take a place for their whole timeout, and those of one would delay the others' for minutes.
+// mayRetry reports whether the first failing target may be scraped now. Tenants have equal shares of the slots for
+// retries: silent targets take a slot for their whole timeout, and those of one tenant would delay the others' for
+// minutes.
 func (p *plan[T]) mayRetry(now time.Time) bool {
 	for p.slots.mayRetry() && p.failing.isDue(now) {
 		e := p.failing.First()
@@ -219,10 +217,10 @@ func (p *plan[T]) mayRetry(now time.Time) bool {
 	return false
 }
 
-// retriesEach is a tenant's part of the places for retries.
+// retriesEach is a tenant's share of the slots for retries.
 func (p *plan[T]) retriesEach() int { return max(1, p.slots.maxRetries()/max(1, p.tenants.failing)) }
 
-// endRetry ends the scrape of a target that had failed. Parked ones may be next.
+// endRetry ends the scrape of a target that had failed. Parked targets of its tenant may follow.
 func (p *plan[T]) endRetry(t *tenant[T]) {
 	t.retries--
 	for n := t.retries; n < p.retriesEach() && t.parked.Len() > 0; n++ {
@@ -237,7 +235,7 @@ func (p *plan[T]) untilDue(now time.Time) time.Duration {
 	return 0
 }
 
-// due is when the first target is due, zero if none is.
+// due returns when the first target is due; zero if no scrape is scheduled.
 func (p *plan[T]) due() (first time.Time) {
 	for _, q := range [...]*queue[T]{&p.regular, &p.urgent, &p.failing} {
 		if q.Len() == 0 || q == &p.failing && !p.slots.mayRetry() {
@@ -250,18 +248,18 @@ func (p *plan[T]) due() (first time.Time) {
 	return first
 }
 
-// isDueBefore reports whether a scrape may begin before the given time, or at any time if that is zero, by which next
-// said that nothing changes as long as nothing else does.
+// isDueBefore reports whether a scrape may begin before until, the end of the wait that next returned; zero for any
+// time.
 func (p *plan[T]) isDueBefore(until time.Time) bool {
 	if p.delayedBy != Unbound {
-		return true // what it waits for may be there now
+		return true // the bound may be free now
 	}
 	due := p.due()
 	return !due.IsZero() && (until.IsZero() || due.Before(until))
 }
 
-// done ends a scrape, which cost so much CPU. It tells whether the target is to be forgotten now, and
-// whether it began or ceased to fail.
+// done ends a scrape that took this much CPU. isGone reports that the target is to be forgotten now, isChanged that it
+// began or ceased to fail.
 func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err error) (isGone, isChanged bool) {
 	p.slots.end(now, e, err)
 	if e.state.IsFailing() {
@@ -294,14 +292,13 @@ func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err erro
 	return false, isChanged
 }
 
-// following is when a target is scraped again that was just scraped. Who was late takes its own place in the period
-// again.
+// following returns the time of the next scrape after a scrape. A late target returns to its own place in the period.
 func (p *plan[T]) following(now time.Time, e *entry[T]) time.Time {
 	phase, period := p.grid(e)
 	return timing.Next(timing.Later(now, e.state.Started.Add(period/2)), phase, period)
 }
 
-// grid is how often a target is scraped, and its own moment in that time.
+// grid returns a target's period and its offset in it.
 func (p *plan[T]) grid(e *entry[T]) (phase, period time.Duration) {
 	if p.config.Stretch == nil {
 		return e.phase, p.config.Period
@@ -315,14 +312,13 @@ func (p *plan[T]) schedule(e *entry[T], now time.Time, q *queue[T], due time.Tim
 	q.add(e)
 }
 
-// onGrid is the next of the target's own moments.
+// onGrid returns the next of the target's own times.
 func (p *plan[T]) onGrid(e *entry[T], after time.Time) time.Time {
 	phase, period := p.grid(e)
 	return timing.Next(after, phase, period)
 }
 
-// backoff doubles with each failure. A tenth more or less by the target's phase keeps targets
-// apart that failed together.
+// backoff doubles with each failure. A spread of a tenth by the target's phase separates targets that failed together.
 func (p *plan[T]) backoff(e *entry[T]) time.Duration {
 	wait := p.config.Period
 	for range min(e.state.Failures, 30) {

@@ -22,10 +22,9 @@ func some(names ...int) []kubelet.Target {
 	return all
 }
 
-// TestPlanKeepsItsBounds: whatever happens in whatever order, a node is in exactly
-// one place, the budget holds over every stretch of time, urgent or not, and a
-// plan that says to wait says how long. What a scrape costs is known when it has ended:
-// the bound on CPU holds but for what is under way.
+// TestPlanKeepsItsBounds: after any sequence of calls, a node is in exactly one place, the budget holds over every
+// stretch of time, urgent or not, and a plan that makes Run wait returns for how long. The cost of a scrape is measured
+// at its end, so that scrapes under way may exceed the bound on CPU.
 func TestPlanKeepsItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := Config[kubelet.Target]{
@@ -41,7 +40,7 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 		now := noon
 		var running []*entry[kubelet.Target]
 		var started []time.Time
-		cost := map[*entry[kubelet.Target]]int{} // the place in spent
+		cost := map[*entry[kubelet.Target]]int{} // index in spent
 		var spent []time.Duration
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "millis")) * time.Millisecond)
@@ -74,8 +73,8 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 			}
 			p.check(t, running)
 		}
-		// As many scrapes as run at a time may turn out to cost more than was taken for
-		// them, as many from before less, and one more begins at the end.
+		// As many scrapes as run at a time may cost more than their estimates, as many from before less, and one more begins
+		// at the end.
 		slack := float64(2*(1+slowPerSlot)*config.MaxConcurrent+1) * mostCost.Seconds()
 		for i := range started {
 			cpu := 0.0
@@ -125,7 +124,7 @@ func (p *plan[T]) cancel(t *rapid.T, now time.Time, cancelled, running []*entry[
 	return running
 }
 
-// mostCost is what a scrape costs at most here.
+// mostCost is the highest cost of a scrape here.
 const mostCost = 5 * time.Millisecond
 
 func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
@@ -163,7 +162,7 @@ func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
 	}
 }
 
-// checkRetries returns the queues of what failed.
+// checkRetries returns the queues of failing targets.
 func (p *plan[T]) checkRetries(t *rapid.T, underWay int) (queues []*queue[T]) {
 	count := map[*tenant[T]]int{}
 	for _, e := range p.targets {
@@ -200,8 +199,8 @@ func (p *plan[T]) checkSlots(t *rapid.T, running, failing int) {
 	}
 }
 
-// TestRetriesOfManyTenants: where each tenant has a target that failed, they have no more places than there are for
-// retries.
+// TestRetriesOfManyTenants: with a failed target in each tenant, all tenants together have no more slots than there are
+// for retries.
 func TestRetriesOfManyTenants(t *testing.T) {
 	p := newPlan(Config[kubelet.Target]{
 		MaxConcurrent: 8, Group: func(target kubelet.Target) string { return target.Node },
@@ -223,7 +222,7 @@ func TestRetriesOfManyTenants(t *testing.T) {
 	}
 }
 
-// BenchmarkPlan is what one scrape costs the schedule, among 1000 nodes.
+// BenchmarkPlan measures the plan's part of one scrape, among 1000 nodes.
 func BenchmarkPlan(b *testing.B) {
 	p := newPlan(Config[kubelet.Target]{}.withDefaults())
 	names := make([]int, 1000)

@@ -6,29 +6,29 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// queue has targets by the time at which they are due. Its targets know that they are in it.
+// queue has targets by the time at which they are due. Each target in it points to it.
 type queue[T Target] struct{ timing.Queue[*entry[T]] }
 
-// due is when the first one is due, in a queue that is not empty.
+// due returns when the first target is due, in a queue that is not empty.
 func (q *queue[T]) due() time.Time { return q.First().due }
 
-// isDue reports whether the first one is due.
+// isDue reports whether the first target is due.
 func (q *queue[T]) isDue(now time.Time) bool { return q.Len() > 0 && !q.due().After(now) }
 
-// add puts a target that is in no queue into this one.
+// add adds a target that is in no queue.
 func (q *queue[T]) add(e *entry[T]) {
 	e.queue = q
 	q.Push(e)
 }
 
-// take takes out the first target of a queue that is not empty.
+// take removes the first target of a queue that is not empty.
 func (q *queue[T]) take() *entry[T] {
 	e := q.Pop()
 	e.queue = nil
 	return e
 }
 
-// leave takes a target out of the queue that it is in.
+// leave removes a target from its queue.
 func (e *entry[T]) leave() {
 	e.queue.Remove(e)
 	e.queue = nil

@@ -15,70 +15,65 @@ const (
 	DefaultPeriod        = time.Second
 	DefaultMaxPerSecond  = 1000
 	DefaultMaxConcurrent = 64
-	// DefaultMaxCPU is what DefaultMaxPerSecond scrapes of nodes with 110 pods cost.
+	// DefaultMaxCPU is the cost of DefaultMaxPerSecond scrapes of nodes with 110 pods.
 	DefaultMaxCPU     = 0.5
 	DefaultSlowAfter  = 250 * time.Millisecond
 	DefaultUrgentGap  = trigger.EarlyScrapeGap
 	DefaultMaxBackoff = 30 * time.Second
 )
 
-// Target is what is scraped.
+// Target is a server to scrape.
 type Target interface {
-	// Key is its name: two targets with the same one are the same.
+	// Key identifies it: two targets with the same key are the same.
 	Key() string
-	// Phase is its own moment in each period, as that of timing.Phase.
+	// Phase is its own offset in each period, as that of timing.Phase.
 	Phase(period time.Duration) time.Duration
-	// String is how errors call it.
+	// String is its name in errors.
 	String() string
 }
 
-// Config of Rounds. Zero values mean the defaults.
+// Config configures Rounds. Zero values are the defaults.
 type Config[T Target] struct {
-	// Scrape asks one target, and ends with ctx. It is called by many goroutines,
-	// for each target by one at a time. It says how much CPU that cost, 0 if none worth
-	// counting.
+	// Scrape scrapes one target, and ends with ctx. Many goroutines call it, but only one at a time for each target. It
+	// returns the CPU that the scrape took, 0 if that is negligible.
 	Scrape func(ctx context.Context, target T) (cpu time.Duration, err error)
-	// Forget, if it is not nil, is called for targets that have left the set and are not
-	// being scraped any more.
+	// Forget, if it is not nil, is called for targets that have left the set, when their scrape has ended.
 	Forget func(target T)
 	// Changed, if it is not nil, is called when a target begins or ceases to fail. Calls
 	// may be late; State is authoritative.
 	Changed func(State[T])
-	// Group, if it is not nil, is a name that a target shares with others, such as its namespace. A group whose scrapes
-	// take long gives way to others. It is the same as long as the target is in the set.
+	// Group, if it is not nil, returns a name that a target shares with others, such as its namespace. A group with slow
+	// scrapes yields to others. The group of a target must not change while it is in the set.
 	Group func(target T) string
-	// Stretch is by how much a target's period is longer than the others', at least 1. Nil is 1 for all. It must take
-	// no lock under which Rounds is called.
+	// Stretch returns the factor, at least 1, by which a target's period is longer than Period. Nil is 1 for all. It must
+	// take no lock that a caller of Rounds holds.
 	Stretch func(target T) float64
 
-	// Period is how often each target is scraped.
+	// Period is the time between two scrapes of a target.
 	Period time.Duration
-	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: how many scrapes begin in
-	// a second, how much CPU they may cost, in cores, and how many are under way. A
-	// scrape that has taken longer than SlowAfter leaves its place to another; of those
-	// there are at most slowPerSlot for each place.
+	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: the scrapes that begin in a second, their CPU in cores, and
+	// the scrapes under way. A scrape that has taken longer than SlowAfter leaves its slot to another; there are at most
+	// slowPerSlot slow ones for each slot.
 	MaxPerSecond  float64
 	MaxCPU        float64
 	MaxConcurrent int
 	SlowAfter     time.Duration
-	// UrgentGap is how long after its last scrape's beginning an urgent target may be
-	// scraped again.
+	// UrgentGap is the shortest time between the starts of a target's last scrape and of its urgent one.
 	UrgentGap time.Duration
-	// MaxBackoff is how long a target that fails is left alone at most.
+	// MaxBackoff is the longest pause of a failing target.
 	MaxBackoff time.Duration
 }
 
-// Totals are counts since the beginning.
+// Totals are counters since the start.
 type Totals struct {
 	Scrapes, Failures uint64
-	// CPU is what they cost.
+	// CPU is the CPU time of the scrapes.
 	CPU time.Duration
-	// Held are those that began more than a tenth of a period late, by what they had to
-	// wait for.
+	// Held counts scrapes that began more than a tenth of a period late, by the bound that delayed them.
 	Held [Bounds]uint64
 }
 
-// Rounds scrapes a set of targets while Run runs, which is once.
+// Rounds scrapes a set of targets while Run runs. It runs once.
 type Rounds[T Target] struct {
 	config Config[T]
 	// wake has an element when there may be something to start.
@@ -88,20 +83,22 @@ type Rounds[T Target] struct {
 	mu     sync.Mutex
 	plan   *plan[T]
 	totals Totals
-	// isWaiting says that Run waits, until the given time or, if that is zero, until it is woken.
+	// isWaiting is true while Run waits: until the given time or, if that is zero, until wake.
 	isWaiting bool
 	until     time.Time
-	// idle are the workers without a scrape. There are none after isOver, which the end of Run sets.
+	// idle holds the workers without a scrape. It is empty after isOver, which is set at the end of Run.
 	idle   []*worker[T]
 	isOver bool
 }
 
-// worker makes one scrape after the other, all with one context as long as none is cancelled. A context for each took a
+// worker runs one scrape after another, with one context until a scrape is cancelled. A context for each scrape took a
 // thirtieth of the CPU of scrapes, and the stack of a new goroutine has to grow for each.
 type worker[T Target] struct {
-	// next has the entry to scrape. It is closed when there will be none.
+	// next passes the entry to scrape. It is closed to end the worker.
 	next   chan *entry[T]
 	cancel context.CancelCauseFunc
+	// isCancelled says that its scrape was cancelled, which ends its context. The lock of Rounds guards it.
+	isCancelled bool
 }
 
 // New checks the configuration. It makes no request.
@@ -147,13 +144,12 @@ func (c Config[T]) withDefaults() Config[T] {
 	return c
 }
 
-// Add makes these targets too, and scrapes those that are new as soon as may be.
+// Add adds these targets, and scrapes new ones as soon as the budget permits.
 func (r *Rounds[T]) Add(targets ...T) {
 	r.add(targets, func(_ *entry[T], now time.Time) time.Time { return now })
 }
 
-// Join makes these targets too, and scrapes those that are new at their own moments: where others leave for them, that
-// takes no more of the budget.
+// Join adds these targets, and scrapes new ones at their own times: if they replace others, this needs no more budget.
 func (r *Rounds[T]) Join(targets ...T) {
 	r.add(targets, func(e *entry[T], now time.Time) time.Time { return r.plan.onGrid(e, now) })
 }
@@ -184,8 +180,7 @@ func (r *Rounds[T]) Remove(keys ...string) {
 	}
 }
 
-// Retry scrapes those of these targets that fail as soon as may be, without waiting for as long as
-// their failures demand.
+// Retry scrapes the failing ones of these targets as soon as the budget permits, without their backoff.
 func (r *Rounds[T]) Retry(keys ...string) {
 	r.mu.Lock()
 	now := time.Now()
@@ -195,8 +190,8 @@ func (r *Rounds[T]) Retry(keys ...string) {
 	r.unlock()
 }
 
-// Set makes these the targets, and no others: new ones are scraped within a period,
-// known ones keep their state, also where their address is another.
+// Set replaces the targets: new ones are scraped within a period, the others keep their state, also if their address
+// changes.
 func (r *Rounds[T]) Set(targets []T) {
 	r.mu.Lock()
 	gone := r.plan.set(time.Now(), targets)
@@ -206,8 +201,7 @@ func (r *Rounds[T]) Set(targets []T) {
 	}
 }
 
-// Urgent asks for a scrape of these targets before all others, once. It does nothing
-// for targets that are not in the set, and for those that fail.
+// Urgent scrapes these targets before all others, once. It ignores targets outside the set, and failing ones.
 func (r *Rounds[T]) Urgent(keys ...string) {
 	r.mu.Lock()
 	now := time.Now()
@@ -217,7 +211,7 @@ func (r *Rounds[T]) Urgent(keys ...string) {
 	r.unlock()
 }
 
-// State tells how a target's scrapes go; false if it is not in the set.
+// State returns the state of a target's scrapes; false if the target is not in the set.
 func (r *Rounds[T]) State(key string) (State[T], bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,7 +222,7 @@ func (r *Rounds[T]) State(key string) (State[T], bool) {
 	return e.state, true
 }
 
-// Totals counts scrapes that have ended.
+// Totals counts the scrapes that have ended.
 func (r *Rounds[T]) Totals() Totals {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,8 +231,8 @@ func (r *Rounds[T]) Totals() Totals {
 	return totals
 }
 
-// Run scrapes until ctx ends, and returns when no scrape is under way any more. It forgets the targets that were being
-// scraped then. It runs once: to scrape again takes other Rounds.
+// Run scrapes until ctx ends, and returns when the last scrape has ended. It forgets the targets that were being
+// scraped then. It runs once: to scrape again, make new Rounds.
 func (r *Rounds[T]) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -256,7 +250,7 @@ func (r *Rounds[T]) Run(ctx context.Context) {
 		if e != nil {
 			if e.worker == nil {
 				own, cancel := context.WithCancelCause(ctx)
-				w := &worker[T]{make(chan *entry[T], 1), cancel}
+				w := &worker[T]{next: make(chan *entry[T], 1), cancel: cancel}
 				running.Go(func() { r.work(own, w) })
 				e.worker = w
 			}
@@ -276,7 +270,7 @@ func (r *Rounds[T]) Run(ctx context.Context) {
 	}
 }
 
-// finish ends the workers without a scrape. The others end after theirs.
+// finish ends the idle workers. The others end after their scrape.
 func (r *Rounds[T]) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -286,7 +280,7 @@ func (r *Rounds[T]) finish() {
 	r.idle, r.isOver = nil, true
 }
 
-// work scrapes until there is nothing more to do for the worker.
+// work scrapes until the worker ends.
 func (r *Rounds[T]) work(ctx context.Context, w *worker[T]) {
 	defer w.cancel(nil)
 	for e := range w.next {
@@ -296,14 +290,15 @@ func (r *Rounds[T]) work(ctx context.Context, w *worker[T]) {
 	}
 }
 
-// start is the target whose scrape begins now, with an idle worker if there is one. Otherwise it returns how long to
-// wait, as plan does.
+// start returns the entry to scrape now, with an idle worker if there is one. Without an entry it returns how long to
+// wait, as plan.next does.
 func (r *Rounds[T]) start() (e *entry[T], wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	e, cancelled, wait := r.plan.next(now)
 	for _, other := range cancelled {
+		other.worker.isCancelled = true
 		other.worker.cancel(errCancelled)
 	}
 	if e == nil {
@@ -321,24 +316,21 @@ func (r *Rounds[T]) start() (e *entry[T], wait time.Duration) {
 	return e, 0
 }
 
-// scrape scrapes a target that was started. It returns whether the worker is to wait for another one.
+// scrape scrapes a started target. It returns whether the worker waits for another one.
 func (r *Rounds[T]) scrape(ctx context.Context, w *worker[T], e *entry[T]) (mayWait bool) {
 	spent, err := r.config.Scrape(ctx, e.scraped)
 	isCancelled := errors.Is(context.Cause(ctx), errCancelled)
 	if ctx.Err() != nil && !isCancelled {
-		r.abandon(e) // nothing starts any more, and the target did not fail
+		r.abandon(e) // no more scrapes start, and the target did not fail
 		return false
 	}
 	if err != nil && isCancelled {
 		err = fmt.Errorf("%s: %w", e.scraped.String(), errCancelled)
 	}
-	if isCancelled {
-		w = nil // its context has ended
-	}
 	return r.end(w, e, spent, err)
 }
 
-// abandon lets go of a target whose scrape was under way when all scraping ended: Remove leaves those to the scrape.
+// abandon forgets a target whose scrape was under way at the end of Run: Remove leaves such a target to its scrape.
 func (r *Rounds[T]) abandon(e *entry[T]) {
 	r.mu.Lock()
 	r.plan.forget(e)
@@ -346,11 +338,11 @@ func (r *Rounds[T]) abandon(e *entry[T]) {
 	r.forget(e.state.Target)
 }
 
-// errCancelled is why a scrape that was cancelled failed.
+// errCancelled is the error of a cancelled scrape.
 var errCancelled = errors.New("no answer yet, and too many others that do not answer")
 
-// end takes in how a scrape ended. It returns whether the worker, which is nil if it has to end, waits for another one.
-// A worker that calls Forget or Changed does not: that may take time.
+// end records a scrape that has ended. It returns whether the worker waits for another one. A worker whose scrape was
+// cancelled ends, even if that had just succeeded. So does one that calls Forget or Changed, since that may take time.
 func (r *Rounds[T]) end(w *worker[T], e *entry[T], spent time.Duration, err error) (mayWait bool) {
 	r.mu.Lock()
 	r.totals.Scrapes++
@@ -360,7 +352,7 @@ func (r *Rounds[T]) end(w *worker[T], e *entry[T], spent time.Duration, err erro
 	}
 	isGone, isChanged := r.plan.done(time.Now(), e, spent, err)
 	isChanged = isChanged && r.config.Changed != nil
-	mayWait = w != nil && !isGone && !isChanged && !r.isOver && len(r.idle) < r.config.MaxConcurrent
+	mayWait = !w.isCancelled && !isGone && !isChanged && !r.isOver && len(r.idle) < r.config.MaxConcurrent
 	if mayWait {
 		r.idle = append(r.idle, w)
 	}
@@ -381,8 +373,7 @@ func (r *Rounds[T]) forget(target T) {
 	}
 }
 
-// unlock unlocks mu after the plan was changed, and wakes Run if there is something to start before Run would
-// see it.
+// unlock unlocks mu after a change of the plan, and wakes Run if a scrape may begin before the end of Run's wait.
 func (r *Rounds[T]) unlock() {
 	mustWake := r.isWaiting && r.plan.isDueBefore(r.until)
 	if mustWake {

@@ -15,13 +15,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 )
 
-// fleet is kubelets that take some time and note when they were asked.
+// fleet has kubelets that take some time to respond, and records the times of their scrapes.
 type fleet struct {
 	// mu guards the following.
 	mu       sync.Mutex
 	took     time.Duration
 	cost     map[string]time.Duration // of CPU, "" for all others
-	slow     map[string]time.Duration // takes as long, not took
+	slow     map[string]time.Duration // takes this long instead of took
 	hangs    map[string]bool          // until timeout
 	timeout  time.Duration
 	broken   map[string]error
@@ -33,7 +33,7 @@ type fleet struct {
 	atOnce   map[string]int
 	forgot   []string
 	changed  []scrape.State[kubelet.Target]
-	parallel bool // one node was asked twice at a time
+	parallel bool // two scrapes of one node ran at the same time
 	ended    bool // a scrape began with a context that had ended
 }
 
@@ -88,7 +88,7 @@ func (f *fleet) change(how func()) {
 	how()
 }
 
-// reset forgets what was noted.
+// reset clears the records.
 func (f *fleet) reset() {
 	f.change(func() { f.started, f.order, f.busiest = map[string][]time.Time{}, nil, 0 })
 }
@@ -135,7 +135,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// gaps are the times between the scrapes of a node.
+// gaps returns the times between the scrapes of a node.
 func (f *fleet) gaps(node string) []time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +146,7 @@ func (f *fleet) gaps(node string) []time.Duration {
 	return all
 }
 
-// untilRunning waits until some node is being asked.
+// untilRunning waits until some node is being scraped.
 func (f *fleet) untilRunning(t *testing.T) {
 	t.Helper()
 	for range 6000 {
@@ -260,8 +260,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestCPUBudget: with less CPU than the nodes cost, intervals stretch for all alike, and
-// what is spent is what may be, whatever was thought before.
+// TestCPUBudget: with less CPU than the nodes cost, intervals stretch for all alike, and the CPU that is used is the
+// bound, whatever the estimates were.
 func TestCPUBudget(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cost     map[string]time.Duration
@@ -331,8 +331,8 @@ func TestUrgentWithinCPU(t *testing.T) {
 	})
 }
 
-// TestWhatHolds: which bound it is that stretches the intervals.
-func TestWhatHolds(t *testing.T) {
+// TestDelayingBound: Totals has the bound that stretches the intervals.
+func TestDelayingBound(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config scrape.Config[kubelet.Target]
 		want   scrape.Bound
@@ -384,7 +384,7 @@ func TestUrgent(t *testing.T) {
 		if n := len(f.order); n > 202 {
 			t.Errorf("%d scrapes in 20 s, beyond the budget", n)
 		}
-		// Asking again and again does not ask the kubelet more often than may be.
+		// Repeated calls do not scrape the kubelet more often than UrgentGap allows.
 		f.reset()
 		for range 100 {
 			r.Urgent("node-007")
@@ -396,8 +396,8 @@ func TestUrgent(t *testing.T) {
 	})
 }
 
-// TestUrgentStarvesNobody: when all of the budget is asked for by urgent nodes,
-// others that wait for long take turns with them.
+// TestUrgentStarvesNobody: when urgent nodes need the whole budget, others that have waited for long take turns with
+// them.
 func TestUrgentStarvesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
@@ -422,8 +422,7 @@ func TestUrgentStarvesNobody(t *testing.T) {
 	})
 }
 
-// withFailure runs three nodes of which node-001 is broken from the sixth second
-// on.
+// withFailure runs three nodes of which node-001 fails from the sixth second on.
 func withFailure(t *testing.T, then func(f *fleet, r *scrape.Rounds[kubelet.Target], wrong error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -463,7 +462,7 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestState: what is wrong, since when, and that it is over.
+// TestState: the error of a target, since when it fails, and that it works again.
 func TestState(t *testing.T) {
 	withFailure(t, func(f *fleet, r *scrape.Rounds[kubelet.Target], wrong error) {
 		broke := time.Now()
@@ -483,12 +482,12 @@ func TestState(t *testing.T) {
 		}
 		if len(f.changed) != 2 || !f.changed[0].IsFailing() || f.changed[1].IsFailing() ||
 			f.changed[0].Target.Node != "node-001" {
-			t.Errorf("told of %+v", f.changed)
+			t.Errorf("calls %+v", f.changed)
 		}
 	})
 }
 
-// TestOneFailureIsNotAll: nodes that are well are not touched by one that is not.
+// TestOneFailureIsNotAll: a failing node does not affect the others.
 func TestOneFailureIsNotAll(t *testing.T) {
 	withFailure(t, func(f *fleet, r *scrape.Rounds[kubelet.Target], _ error) {
 		pass(3 * time.Minute)
@@ -504,7 +503,7 @@ func TestOneFailureIsNotAll(t *testing.T) {
 	})
 }
 
-// TestPartition: nodes that hang cost the others little, in the long run next to nothing.
+// TestPartition: nodes that hang cost the others little, and in the long run next to nothing.
 func TestPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
@@ -559,7 +558,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		if !slices.Equal(f.forgot, []string{"node-000"}) {
 			t.Errorf("forgot %v", f.forgot)
 		}
-		// A node that leaves while it is scraped is forgotten when that has ended.
+		// A node that leaves while it is scraped is forgotten at the end of that scrape.
 		f.change(func() { f.hangs["node-001"], f.hangs["node-002"] = true, true })
 		pass(1500 * time.Millisecond)
 		r.Set(all[2:])
@@ -579,8 +578,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	})
 }
 
-// TestNodeComesBack: one that leaves and comes back while it is scraped has never
-// been away.
+// TestNodeComesBack: a node that leaves and comes back during its scrape has never been away.
 func TestNodeComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(600 * time.Millisecond)
@@ -596,7 +594,7 @@ func TestNodeComesBack(t *testing.T) {
 	})
 }
 
-// TestLateNodes: a scrape that began late is not followed by the next at once.
+// TestLateNodes: a late scrape is not followed by the next at once.
 func TestLateNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
@@ -605,7 +603,7 @@ func TestLateNodes(t *testing.T) {
 		r.Set(all)
 		pass(3 * time.Second)
 		for _, target := range all {
-			// One slow answer holds up all others for most of a period.
+			// One slow response delays all others by most of a period.
 			f.change(func() { f.slow[target.Node] = 900 * time.Millisecond })
 			pass(time.Second)
 			f.change(func() { clear(f.slow) })
@@ -640,8 +638,8 @@ func TestStopsInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestForgetsAfterTheEnd: whoever removes all targets after Run has ended is told of each once, of those too whose
-// scrapes were under way when it ended.
+// TestForgetsAfterTheEnd: removing all targets after the end of Run forgets each once, also those whose scrapes were
+// under way when it ended.
 func TestForgetsAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
@@ -700,8 +698,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// TestTargetsOneByOne: those that are added are scraped at once, those that are removed not any more,
-// and one that fails is scraped at once if it is told that it may succeed.
+// TestTargetsOneByOne: added targets are scraped at once, removed ones no longer, and a failing one is scraped at once
+// after Retry.
 func TestTargetsOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(time.Millisecond)
@@ -746,7 +744,7 @@ func TestTargetsOneByOne(t *testing.T) {
 	})
 }
 
-// count is how often a target was scraped; that of all if it has no name.
+// count returns the number of scrapes of a target; of all without a name.
 func (f *fleet) count(name string) (n int) {
 	f.change(func() {
 		if n = len(f.started[name]); name == "" {
@@ -756,8 +754,8 @@ func (f *fleet) count(name string) (n int) {
 	return n
 }
 
-// TestRetryDuringScrape: what a scrape fails for may be mended while it is under way. It is repeated once then, and no
-// sooner than usual after that.
+// TestRetryDuringScrape: the cause of a failure may be fixed while the scrape is under way. The scrape is repeated once
+// then, and after that at the usual times.
 func TestRetryDuringScrape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(100 * time.Millisecond)
@@ -773,7 +771,7 @@ func TestRetryDuringScrape(t *testing.T) {
 	})
 }
 
-// A target may get another address at any time: each scrape has one of the two, never parts of both. With -race this
+// The address of a target may change at any time: each scrape has one of the two, never parts of both. With -race this
 // also shows that scrapes read nothing that Set writes.
 func TestAddressChangesDuringScrapes(t *testing.T) {
 	addresses := [...]string{"10.0.0.1:1", "10.100.100.100:10250"}
@@ -806,7 +804,7 @@ func TestAddressChangesDuringScrapes(t *testing.T) {
 	}
 }
 
-// BenchmarkRounds is what one scrape costs besides the request, among 1000 nodes that are all due.
+// BenchmarkRounds measures one scrape without the request, among 1000 nodes that are all due.
 func BenchmarkRounds(b *testing.B) {
 	scraped := make(chan struct{}, 1024)
 	r, err := scrape.New(scrape.Config[kubelet.Target]{

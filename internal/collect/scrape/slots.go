@@ -5,32 +5,29 @@ import (
 	"time"
 )
 
-// slowPerSlot is how many slow scrapes there may be for each slot. A slot is taken for at
-// least SlowAfter by one that turns slow, so that a slow scrape has about
-// (1 + slowPerSlot) * SlowAfter before it is cancelled.
+// slowPerSlot is the number of slow scrapes for each slot. A scrape that turns slow has taken a slot for at least
+// SlowAfter, so that a slow scrape has about (1 + slowPerSlot) * SlowAfter before it is cancelled.
 const slowPerSlot = 3
 
-// overdueFactor is how many times as long as its last successful scrape one takes at
-// least before it is cancelled: a target that always takes long is read all the same.
+// A scrape is cancelled after overdueFactor times the duration of its target's last success at the earliest: a target
+// that always takes long is still read.
 const overdueFactor = 2
 
-// slots are the scrapes under way, each list in the order in which they began.
+// slots holds the scrapes under way, each list in the order in which they began.
 type slots[T Target] struct {
-	// maxRunning scrapes have a slot each; after slowAfter they are slow, and their slot
-	// is free.
+	// maxRunning scrapes have a slot each; after slowAfter a scrape is slow, and its slot is free.
 	maxRunning int
 	slowAfter  time.Duration
 
 	running, slow []*entry[T]
-	// retries are those, slow or not, of targets whose last scrape failed.
+	// retries counts the scrapes, slow or not, of targets whose last scrape failed.
 	retries int
 	tenants *tenants[T]
 }
 
-// isFull reports whether no scrape may begin.
 func (s *slots[T]) isFull() bool { return len(s.running) >= s.maxRunning }
 
-// mayRetry reports whether one more target that failed may be scraped.
+// mayRetry reports whether one more failing target may be scraped.
 func (s *slots[T]) mayRetry() bool { return s.retries < s.maxRetries() }
 
 func (s *slots[T]) maxRetries() int { return max(1, s.maxRunning/4) }
@@ -42,7 +39,7 @@ func (s *slots[T]) begin(e *entry[T]) {
 	}
 }
 
-// end takes out a scrape that has ended.
+// end removes a scrape that has ended.
 func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 	s.running = without(s.running, e)
 	s.leaveSlow(e)
@@ -56,7 +53,7 @@ func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 	e.tenant.succeed(now, e.lasted >= s.slowAfter)
 }
 
-// leaveSlow takes a scrape out of the slow ones, if it is one of them.
+// leaveSlow removes a scrape from the slow ones, if it is one of them.
 func (s *slots[T]) leaveSlow(e *entry[T]) {
 	if at := slices.Index(s.slow, e); at >= 0 {
 		s.slow = slices.Delete(s.slow, at, at+1)
@@ -64,8 +61,8 @@ func (s *slots[T]) leaveSlow(e *entry[T]) {
 	}
 }
 
-// release frees the slots of scrapes that have become slow. Where there are too many of
-// these, it returns those that are to be cancelled.
+// release frees the slots of scrapes that have become slow. It returns the slow scrapes to cancel, where there are too
+// many.
 func (s *slots[T]) release(now time.Time) (cancelled []*entry[T]) {
 	for len(s.running) > 0 && now.Sub(s.running[0].state.Started) >= s.slowAfter {
 		isFull := s.isSlowFull()
@@ -87,7 +84,7 @@ func (s *slots[T]) release(now time.Time) (cancelled []*entry[T]) {
 	return cancelled
 }
 
-// untilRelease is when release will free a slot, 0 if only the end of a scrape can.
+// untilRelease returns the time until release can free a slot, 0 if only the end of a scrape can.
 func (s *slots[T]) untilRelease(now time.Time) time.Duration {
 	if len(s.running) == 0 {
 		return 0
@@ -105,12 +102,11 @@ func (s *slots[T]) untilRelease(now time.Time) time.Duration {
 
 func (s *slots[T]) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRunning }
 
-// toCancel is the scrape that gives way to another; without one it is how long until
-// there is one, 0 if none does. Retries have their whole timeout, so that a target that
-// needs it is read at last, and those that took long the last time have as long again,
-// unless their tenant takes more places than others.
-// Where most scrapes are slow, of most tenants, the reason is not in the targets, and
-// cancelling them would let none succeed.
+// toCancel returns the slow scrape to cancel for another; without one, the time until there is one, 0 if none will be.
+// Retries keep their whole timeout, so that a target that needs it is read in the end, and targets whose last scrape
+// took long get as long again, unless their tenant takes more slots than others.
+// Where most scrapes are slow, of most tenants, the cause is outside the targets, and if scrapes were cancelled, none
+// would succeed.
 func (s *slots[T]) toCancel(now time.Time) (cancel *entry[T], until time.Duration) {
 	all, slow := s.tenants.count(now)
 	if all == 0 || 2*slow > all {
@@ -136,8 +132,8 @@ func (s *slots[T]) toCancel(now time.Time) (cancel *entry[T], until time.Duratio
 	return nil, until
 }
 
-// newestOfSlowest is the scrape that began last of the tenant with the most slow ones: others of it will soon have
-// succeeded. It may be the one that becomes slow now.
+// newestOfSlowest returns the latest scrape of the tenant with the most slow ones: earlier ones of it are closer to
+// success. It may be the scrape that becomes slow now.
 func (s *slots[T]) newestOfSlowest() *entry[T] {
 	next := s.running[0]
 	next.tenant.slow++

@@ -10,19 +10,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 )
 
-// zones are the nodes of two zones, of which the first goes dark when it began.
+// zones are the nodes of two zones, of which the first goes dark at began.
 type zones struct {
 	fleet         *fleet
 	dark, healthy []kubelet.Target
 	began         time.Time
 }
 
-// mostAtATime are 64 scrapes, three times as many slow ones, and those that were just
-// cancelled and have not ended.
+// mostAtATime is 64 scrapes, three times as many slow ones, and those that were just cancelled and have not ended.
 const mostAtATime = 5 * scrape.DefaultMaxConcurrent
 
-// goDark runs nodes in two zones, and lets connections to those of one be swallowed for
-// timeout each.
+// goDark runs nodes in two zones. Connections to the nodes of one hang until timeout.
 func goDark(t *testing.T, f *fleet, nodes, dark int, timeout time.Duration) (*zones, *scrape.Rounds[kubelet.Target]) {
 	t.Helper()
 	f.timeout = timeout
@@ -48,7 +46,7 @@ func goDarkWith(
 	return z, r
 }
 
-// silence is the longest time without the beginning of a scrape of a healthy node.
+// silence returns the longest time without the start of a scrape of a healthy node.
 func (z *zones) silence() (longest time.Duration) {
 	now := time.Now()
 	z.fleet.change(func() {
@@ -62,8 +60,8 @@ func (z *zones) silence() (longest time.Duration) {
 	return longest
 }
 
-// TestDarkZone: the nodes of a zone that stops answering keep no others waiting, from
-// the first moment on, and are tried again.
+// TestDarkZone: the nodes of a zone that stops responding do not delay others, from the first moment on, and are tried
+// again.
 func TestDarkZone(t *testing.T) {
 	for _, tt := range []struct {
 		nodes, dark int
@@ -97,9 +95,8 @@ func TestDarkZone(t *testing.T) {
 	}
 }
 
-// TestSlowNodesInADarkZonesTime: nodes that answer, but late, are read all the while, and
-// do not begin to fail.
-func TestSlowNodesInADarkZonesTime(t *testing.T) {
+// TestSlowNodesBesideADarkZone: nodes that respond late are read all the time, and do not begin to fail.
+func TestSlowNodesBesideADarkZone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(5 * time.Millisecond)
 		for _, target := range targets(1000)[900:] {
@@ -122,7 +119,7 @@ func TestSlowNodesInADarkZonesTime(t *testing.T) {
 	})
 }
 
-// TestFewSlowNodesDoNotPreventCancelling: some that always take many times as long as is slow do not make all slow.
+// TestFewSlowNodesDoNotPreventCancelling: a few nodes that are always very slow do not count as most nodes.
 func TestFewSlowNodesDoNotPreventCancelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(5 * time.Millisecond)
@@ -138,8 +135,7 @@ func TestFewSlowNodesDoNotPreventCancelling(t *testing.T) {
 	})
 }
 
-// TestAllScrapesAreSlow: where all take long, none is cancelled for another: that would
-// leave none that succeeds.
+// TestAllScrapesAreSlow: where all take long, none is cancelled for another: otherwise none would succeed.
 func TestAllScrapesAreSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(5 * time.Millisecond)
@@ -161,8 +157,8 @@ func TestAllScrapesAreSlow(t *testing.T) {
 	})
 }
 
-// TestManyNodesAreAlwaysSlow: nodes that always take long, more of them than there are
-// places for slow scrapes, are all read, and keep the others from little.
+// TestManyNodesAreAlwaysSlow: nodes that always take long, more than there are slots for slow scrapes, are all read,
+// and delay the others little.
 func TestManyNodesAreAlwaysSlow(t *testing.T) {
 	const concurrent = 16
 	for _, tt := range []struct {

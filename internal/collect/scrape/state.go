@@ -7,11 +7,9 @@ import (
 // State is the state of a target's scrapes.
 type State[T Target] struct {
 	Target T
-	// Started is when the last scrape began, Succeeded when the last one that
-	// succeeded ended; zero if there was none.
+	// Started is the start of the last scrape, Succeeded the end of the last success; zero if there was none.
 	Started, Succeeded time.Time
-	// Failures is how many failed since, LastError the last one's error, FailingSince
-	// when the first of them ended.
+	// Failures counts the failures since then, LastError is the last one's error, FailingSince the end of the first.
 	Failures     int
 	LastError    error
 	FailingSince time.Time
@@ -20,8 +18,7 @@ type State[T Target] struct {
 // IsFailing reports whether the last scrape failed.
 func (s *State[T]) IsFailing() bool { return s.Failures > 0 }
 
-// record takes in how a scrape ended, and reports whether the target began or ceased
-// to fail.
+// record records the end of a scrape, and reports whether the target began or ceased to fail.
 func (s *State[T]) record(now time.Time, err error) (isChanged bool) {
 	was := s.IsFailing()
 	if err == nil {

@@ -3,40 +3,39 @@ package scrape
 import "time"
 
 const (
-	// remembered is how many scrapes a tenant's slowPart is an average of, more than end together because they began
-	// together.
+	// slowPart is a moving average over this many scrapes, more than end together because they began together.
 	remembered = 256
-	// forgottenAfter is how long a tenant counts without a scrape that succeeds.
+	// A tenant counts for this long after its last success.
 	forgottenAfter = time.Minute
 )
 
-// tenant has the targets of a namespace, which must not cost those of another one.
+// tenant has the targets of a namespace, which must not slow those of another.
 type tenant[T Target] struct {
 	name string
-	// targets is how many there are, failing how many of them fail.
+	// targets counts the tenant's targets, failing those that fail.
 	targets, failing int
-	// retries is how many are being scraped that failed; parked are those that are due while the tenant has its part of
-	// the places for retries.
+	// retries counts the scrapes of failing targets that are under way; parked are failing targets that are due while the
+	// tenant uses its share of the slots for retries.
 	retries int
 	parked  queue[T]
 
-	// slow is how many slow scrapes run.
+	// slow counts the slow scrapes under way.
 	slow int
-	// slowPart is which part of the last scrapes that succeeded took longer than slowAfter. How long they took says
-	// less: one scrape of twenty can make the average long.
+	// slowPart is the fraction of the last successful scrapes that took longer than slowAfter. An average of durations
+	// would be worse: one scrape of twenty can make it long.
 	slowPart float64
-	// succeeded is when the last one did; zero if none has.
+	// succeeded is the time of the last success; zero before the first.
 	succeeded time.Time
 }
 
-// tenants are those of all targets.
+// tenants holds the tenants of all targets.
 type tenants[T Target] struct {
 	byName map[string]*tenant[T]
-	// failing is how many have targets that fail.
+	// failing counts the tenants with failing targets.
 	failing int
 }
 
-// join is the tenant of that name, which has one more target.
+// join returns the tenant of that name, with one more target.
 func (s *tenants[T]) join(name string) *tenant[T] {
 	t := s.byName[name]
 	if t == nil {
@@ -47,14 +46,14 @@ func (s *tenants[T]) join(name string) *tenant[T] {
 	return t
 }
 
-// leave forgets the tenant with its last target.
+// leave removes a target, and forgets the tenant with its last one.
 func (s *tenants[T]) leave(t *tenant[T]) {
 	if t.targets--; t.targets == 0 {
 		delete(s.byName, t.name)
 	}
 }
 
-// addFailing counts targets that fail, or no longer do.
+// addFailing adds n failing targets.
 func (s *tenants[T]) addFailing(t *tenant[T], n int) {
 	was := t.failing
 	t.failing += n
@@ -66,7 +65,7 @@ func (s *tenants[T]) addFailing(t *tenant[T], n int) {
 	}
 }
 
-// succeed takes in a scrape that succeeded.
+// succeed records a successful scrape.
 func (t *tenant[T]) succeed(now time.Time, isSlow bool) {
 	part := 0.0
 	if isSlow {
@@ -79,7 +78,7 @@ func (t *tenant[T]) succeed(now time.Time, isSlow bool) {
 	t.succeeded = now
 }
 
-// count is how many tenants have lately had scrapes that succeeded, and of how many most of these were slow.
+// count returns the number of tenants with a recent successful scrape, and of those whose scrapes were mostly slow.
 func (s *tenants[T]) count(now time.Time) (all, slow int) {
 	for _, t := range s.byName {
 		if t.succeeded.IsZero() || now.Sub(t.succeeded) > forgottenAfter {
@@ -93,7 +92,7 @@ func (s *tenants[T]) count(now time.Time) (all, slow int) {
 	return all, slow
 }
 
-// slowest is the tenant with the most slow scrapes that run.
+// slowest returns the tenant with the most slow scrapes under way.
 func (s *tenants[T]) slowest() *tenant[T] {
 	var slowest *tenant[T]
 	for _, t := range s.byName {

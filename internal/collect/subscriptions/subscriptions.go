@@ -1,5 +1,5 @@
-// Package subscriptions has what a source reads for objects, metrics or pods: what was set last, and nothing
-// else. To read a value is no subscription.
+// Package subscriptions holds what a source reads for each object, metrics or pods: exactly those of the last Set.
+// Reading a value subscribes to nothing.
 package subscriptions
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Config is what a source does with the metrics of objects. Begin and End must not use the table.
+// Config connects a source to its Table. Begin and End must not use the table.
 type Config[S comparable, M any] struct {
-	// Of is what the source reads for a metric; nil if it is another source's. SetAll does not need it.
+	// Of returns the source's part of a metric; nil if the metric belongs to another source. SetAll does not need it.
 	Of func(*sources.Spec) *S
-	// Begin is called when an object has a metric that it did not have before, End when it no longer has it.
+	// Begin is called when an object gets a metric that it did not have before, End when it no longer has it.
 	Begin func(key observe.Key, spec *S) M
 	End   func(M)
 }
 
-// Table has the metrics that a source reads of each object. It may be used by many goroutines.
+// Table holds the metrics that a source reads for each object. It is safe for concurrent use.
 type Table[S comparable, M any] struct {
 	config Config[S, M]
 
@@ -32,17 +32,16 @@ type Table[S comparable, M any] struct {
 
 type entry[M any] struct {
 	metric M
-	// set is the number of the last Set that had it.
+	// set is the number of the last Set that included the entry.
 	set uint64
 }
 
-// New makes a Table without metrics.
+// New makes an empty Table.
 func New[S comparable, M any](config Config[S, M]) *Table[S, M] {
 	return &Table[S, M]{config: config, objects: map[observe.Key]map[S]*entry[M]{}}
 }
 
-// Set makes these the metrics of the object; nil if there are none, or if the object is gone. Equal ones are one
-// metric.
+// Set replaces the metrics of the object; nil if it has none, or is gone. Equal specs are one metric.
 func (t *Table[S, M]) Set(key observe.Key, specs []sources.Spec) {
 	t.set(key, func(yield func(*S) bool) {
 		for i := range specs {
@@ -53,7 +52,7 @@ func (t *Table[S, M]) Set(key observe.Key, specs []sources.Spec) {
 	})
 }
 
-// SetAll is Set where all specs are the source's.
+// SetAll is Set for specs of the source's own type.
 func (t *Table[S, M]) SetAll(key observe.Key, specs []S) {
 	t.set(key, func(yield func(*S) bool) {
 		for i := range specs {
@@ -79,7 +78,7 @@ func (t *Table[S, M]) set(key observe.Key, specs iter.Seq[*S]) {
 		}
 		metrics[*spec].set = t.sets
 	}
-	// What the new metrics share with the old ones is kept, as those end last.
+	// New metrics begin before old ones end, so that both keep what they share.
 	for spec, e := range metrics {
 		if e.set != t.sets {
 			delete(metrics, spec)
@@ -91,7 +90,7 @@ func (t *Table[S, M]) set(key observe.Key, specs iter.Seq[*S]) {
 	}
 }
 
-// Get is the object's metric; ok is false if the object does not have it.
+// Get returns the object's metric; ok is false if the object does not have it.
 func (t *Table[S, M]) Get(key observe.Key, spec *S) (metric M, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -102,7 +101,7 @@ func (t *Table[S, M]) Get(key observe.Key, spec *S) (metric M, ok bool) {
 	return e.metric, true
 }
 
-// All are the metrics of all objects. While they are iterated over none is set.
+// All iterates over the metrics of all objects. Set waits until the iteration ends.
 func (t *Table[S, M]) All() iter.Seq[M] {
 	return func(yield func(M) bool) {
 		t.mu.RLock()

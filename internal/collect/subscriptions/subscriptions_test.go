@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// TestSet: what an object has no more is ended at once, after what is new has begun, and what it keeps is left alone.
+// TestSet: metrics that an object no longer has end at once, after the new ones have begun; the others keep running.
 func TestSet(t *testing.T) {
 	var calls []string
 	table := New(Config[sources.Prometheus, string]{
@@ -79,7 +79,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestSetAll: what is set needs no translation.
+// TestSetAll: SetAll needs no Of.
 func TestSetAll(t *testing.T) {
 	var calls []string
 	table := New(Config[string, string]{

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -17,15 +18,15 @@ import (
 // before.
 func TestHungLoopIsNotAlive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		var c *Controller
-		w.made = func(made *Controller) { c = made }
+		var c *controllerhorizontal.Controller
+		w.Made = func(made *controllerhorizontal.Controller) { c = made }
 		var hangs atomic.Bool
 		hung := make(chan struct{})
 		for n := range 5 {
 			name := fmt.Sprint("web-", n)
-			w.addHPA(w.web(name, 2))
+			w.AddHPA(w.Web(name, 2))
 		}
-		w.start(func(cfg *Config) {
+		w.Start(func(cfg *controllerhorizontal.Config) {
 			cfg.Workers = 1
 			cfg.Conflict = func(observehorizontal.Autoscaler) string {
 				if hangs.Load() {
@@ -34,22 +35,22 @@ func TestHungLoopIsNotAlive(t *testing.T) {
 				return ""
 			}
 		})
-		w.pass(10 * time.Minute)
+		w.Pass(10 * time.Minute)
 		if err := c.Alive(); err != nil {
 			t.Errorf("while all is well: %v", err)
 		}
 		hangs.Store(true)
-		w.pass(stallTimeout - period)
+		w.Pass(controllerhorizontal.StallTimeout - horizontaltest.Period)
 		if err := c.Alive(); err != nil {
-			t.Errorf("after less than %s: %v", stallTimeout, err)
+			t.Errorf("after less than %s: %v", controllerhorizontal.StallTimeout, err)
 		}
-		w.pass(2 * period)
+		w.Pass(2 * horizontaltest.Period)
 		if err := c.Alive(); err == nil {
 			t.Error("the loop hangs, and counts as alive")
 		}
 		hangs.Store(false)
 		close(hung)
-		w.pass(time.Second)
+		w.Pass(time.Second)
 		if err := c.Alive(); err != nil {
 			t.Errorf("when it goes on: %v", err)
 		}
@@ -60,21 +61,21 @@ func TestHungLoopIsNotAlive(t *testing.T) {
 // would not help.
 func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		var c *Controller
-		w.made = func(made *Controller) { c = made }
+		var c *controllerhorizontal.Controller
+		w.Made = func(made *controllerhorizontal.Controller) { c = made }
 		slow := func() error {
 			<-time.After(15 * time.Second)
 			return errors.New("no answer")
 		}
-		w.beforeScale, w.beforeStatus = slow, slow
-		w.external = func(ctx context.Context) (int64, error) {
+		w.BeforeScale, w.BeforeStatus = slow, slow
+		w.ExternalValue = func(ctx context.Context) (int64, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		}
 		for n := range 100 {
-			w.addHPA(externally(w.web(fmt.Sprint("web-", n), 2)))
+			w.AddHPA(horizontaltest.Externally(w.Web(fmt.Sprint("web-", n), 2)))
 		}
-		w.start(func(cfg *Config) {
+		w.Start(func(cfg *controllerhorizontal.Config) {
 			cfg.Workers = 1
 			// With each turn as long, some objects are due for many minutes.
 			cfg.Conflict = func(observehorizontal.Autoscaler) string {
@@ -83,7 +84,7 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 			}
 		})
 		for range 180 {
-			w.pass(10 * time.Second)
+			w.Pass(10 * time.Second)
 			if err := c.Alive(); err != nil {
 				t.Fatal(err)
 			}
@@ -93,16 +94,16 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 
 // TestWaitingIsAlive: one that waits to lead has nothing to do, and one that fills its caches cannot yet.
 func TestWaitingIsAlive(t *testing.T) {
-	c := &Controller{queue: schedule.New()}
+	c := controllerhorizontal.NewIdle()
 	if err := c.Alive(); err != nil {
 		t.Error(err)
 	}
-	c.queue.AddFull(observe.HPA("", "web"), time.Now().Add(-time.Hour))
-	c.filling.Store(true)
+	c.Queue().AddFull(observe.HPA("", "web"), time.Now().Add(-time.Hour))
+	c.SetFilling(true)
 	if err := c.Alive(); err != nil {
 		t.Errorf("while the caches are filled: %v", err)
 	}
-	c.filling.Store(false)
+	c.SetFilling(false)
 	if err := c.Alive(); err == nil {
 		t.Error("an object is due for an hour")
 	}

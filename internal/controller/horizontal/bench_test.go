@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
@@ -36,10 +37,8 @@ func BenchmarkTurn(b *testing.B) {
 			for b.Loop() {
 				hpa := hpas[i%objects]
 				i++
-				c.workers.Acquire(b.Context())
-				c.reconciler.reconcile(b.Context(), hpa,
+				c.Turn(b.Context(), hpa,
 					schedule.Item{Key: hpa.Key(), Full: time.Now().Add(time.Hour), IsSampled: true})
-				c.workers.Release()
 			}
 			b.StopTimer()
 			var m goruntime.MemStats
@@ -51,29 +50,29 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // crowd is a controller that does not run, with objects whose pods' kubelets do.
-func crowd(b *testing.B, objects int, pods int32) (*Controller, []observehorizontal.Autoscaler) {
+func crowd(b *testing.B, objects int, pods int32) (*controllerhorizontal.Controller, []observehorizontal.Autoscaler) {
 	b.Helper()
-	w := newWorld(b)
-	k := w.kubelets("a")
+	w := horizontaltest.NewWorld(b)
+	k := w.Kubelets("a")
 	for i := range objects {
 		name := fmt.Sprint("web", i)
-		w.addHPA(w.web(name, pods))
-		w.onto(name, int(pods), "a")
+		w.AddHPA(w.Web(name, pods))
+		w.Onto(name, int(pods), "a")
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	b.Cleanup(cancel)
-	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
-	cfg := Config{
-		Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
+	factory := informers.NewSharedInformerFactoryWithOptions(w.Client, 0, informers.WithTransform(slim.Transform))
+	cfg := controllerhorizontal.Config{
+		Client: w.Client, Informers: factory, Pods: podcache.New(w.Client), Targets: targets.New(w.Client),
 		Clients: scaling.Clients{Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
-		Metrics: w, Events: w, Registerer: w.registry,
+		Metrics: w, Events: w, Registerer: w.Registry,
 		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), HPAs: takeover.Act,
 		Log:            logr.Discard(),
 		StatusInterval: time.Hour, EventInterval: time.Hour,
 	}
-	k.direct(&cfg)
+	k.Direct(&cfg)
 	cfg.Log, cfg.Triggers = logr.Discard(), false
-	c, err := New(cfg)
+	c, err := controllerhorizontal.New(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -95,20 +94,18 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []observehorizon
 
 // settled is an HPA that has been decided so often that there is nothing to write any more.
 func settled(
-	b *testing.B, c *Controller, hpa observehorizontal.Autoscaler,
+	b *testing.B, c *controllerhorizontal.Controller, hpa observehorizontal.Autoscaler,
 ) observehorizontal.Autoscaler {
 	b.Helper()
 	for range 200 {
-		c.workers.Acquire(b.Context())
 		item := schedule.Item{Key: hpa.Key(), Full: time.Now().Add(time.Hour), IsSampled: true}
-		c.reconciler.reconcile(b.Context(), hpa, item)
-		c.workers.Release()
-		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil && now == hpa &&
-			!isBehind(c, hpa.HPA) {
+		c.Turn(b.Context(), hpa, item)
+		if now, err := c.Get(hpa.Key()); err == nil && now == hpa &&
+			!c.IsBehind(hpa.HPA) {
 			return hpa
 		}
 		<-time.After(10 * time.Millisecond)
-		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil {
+		if now, err := c.Get(hpa.Key()); err == nil {
 			hpa = now
 		}
 	}
@@ -118,17 +115,15 @@ func settled(
 
 // ready are the HPAs that have been decided on the kubelets' samples.
 func ready(
-	c *Controller, dst []observehorizontal.Autoscaler, pods int,
+	c *controllerhorizontal.Controller, dst []observehorizontal.Autoscaler, pods int,
 ) []observehorizontal.Autoscaler {
-	for _, object := range c.hpaInformer.GetStore().List() {
+	for _, object := range c.HPAs() {
 		stored, ok := object.(*autoscalingv2.HorizontalPodAutoscaler)
 		if !ok {
 			continue
 		}
 		hpa := observehorizontal.HPA(stored)
-		found := c.pods.Pods(hpa.Key())
-		isRead := c.config.Direct.Latest(time.Now(), found, &podusage.View{}) == nil
-		if isRead && len(found) == pods && len(hpa.HPA.Status.Conditions) > 0 {
+		if c.IsRead(hpa.Key(), pods) && len(hpa.HPA.Status.Conditions) > 0 {
 			dst = append(dst, hpa)
 		}
 	}

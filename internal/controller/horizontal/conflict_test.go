@@ -1,10 +1,12 @@
-package horizontal
+package horizontal_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -14,30 +16,30 @@ import (
 // over.
 func TestConflictIsShownAsLongAsItLasts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.addHPA(w.web("web", 2))
+		w.AddHPA(w.Web("web", 2))
 		words := ""
-		w.start(func(cfg *Config) {
+		w.Start(func(cfg *controllerhorizontal.Config) {
 			cfg.Conflict = func(observehorizontal.Autoscaler) (said string) {
-				w.set(func() { said = words })
+				w.Set(func() { said = words })
 				return said
 			}
 		})
-		if got := w.condition("web", conflict.Condition); got != "none" {
+		if got := w.Condition("web", conflict.Condition); got != "none" {
 			t.Errorf("without a conflict the condition is %q, want none", got)
 		}
-		w.set(func() { words = "the VerticalPodAutoscaler web is in the way" })
-		w.pass(3 * period)
-		if got := w.condition("web", conflict.Condition); got != "True "+conflict.ReasonUtilization {
+		w.Set(func() { words = "the VerticalPodAutoscaler web is in the way" })
+		w.Pass(3 * horizontaltest.Period)
+		if got := w.Condition("web", conflict.Condition); got != "True "+conflict.ReasonUtilization {
 			t.Errorf("with a conflict the condition is %q", got)
 		}
-		events := slices.DeleteFunc(slices.Clone(w.events),
+		events := slices.DeleteFunc(slices.Clone(w.Events),
 			func(e string) bool { return e != "web Warning "+conflict.ReasonUtilization+": "+words })
 		if len(events) != 1 {
-			t.Errorf("%d events in three decisions, want one; events: %q", len(events), w.events)
+			t.Errorf("%d events in three decisions, want one; events: %q", len(events), w.Events)
 		}
-		w.set(func() { words = "" })
-		w.pass(period + time.Second)
-		if got := w.condition("web", conflict.Condition); got != "False "+conflict.ReasonNone {
+		w.Set(func() { words = "" })
+		w.Pass(horizontaltest.Period + time.Second)
+		if got := w.Condition("web", conflict.Condition); got != "False "+conflict.ReasonNone {
 			t.Errorf("after it the condition is %q", got)
 		}
 	})

@@ -22,6 +22,9 @@
 // scale of the target; readings reads the metrics; status writes status and events; takeover
 // detects other controllers; monitor has the loop's series; calls bounds the calls to the API
 // server.
+//
+// The lock of hpaRecords comes before those of a record's parts and of scaledTargets, and nothing that waits is called
+// under it. A function whose name ends in Locked is called with its type's lock held.
 package horizontal
 
 import (
@@ -146,7 +149,8 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
 	r := &reconciler{
-		Config: *cfg, queue: c.queue, workers: c.workers, records: c.records, triggers: c.triggers, observer: o,
+		hpas: cfg.HPAs, divergences: cfg.Options.Divergences, syncPeriod: cfg.SyncPeriod, past: cfg.Past, log: cfg.Log,
+		queue: c.queue, workers: c.workers, records: c.records, triggers: c.triggers, observer: o,
 		status: writer,
 		contests: takeover.New(&takeover.Config{
 			FieldManager: cfg.FieldManager, Mode: cfg.HPAs, Delay: cfg.TakeoverDelay, Series: c.series, Events: cfg.Events,
@@ -155,7 +159,7 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		comparer:   takeover.Comparer{SyncPeriod: cfg.SyncPeriod, Count: c.series.Shadow, Log: cfg.Log},
 		inspectors: c.inspectors, series: c.series,
 	}
-	r.keeper, err = r.newKeeper()
+	r.keeper, err = r.newKeeper(cfg)
 	return r, err
 }
 

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -12,41 +12,43 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
 func TestNewObjectIsDecidedAtOnceThenEachPeriod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.start()
+		w.Start()
 		// 200m of 200m on two pods is twice the target of 50 %.
-		w.usage = 200
-		hpa := w.web("web", 2)
-		w.pass(time.Second)
-		w.addHPA(hpa)
-		w.pass(10 * time.Millisecond)
-		w.wantReplicas("web", 4, "a new object does not wait for a period")
-		if got := w.condition("web", autoscalingv2.AbleToScale); got != "True SucceededRescale" {
+		w.Usage = 200
+		hpa := w.Web("web", 2)
+		w.Pass(time.Second)
+		w.AddHPA(hpa)
+		w.Pass(10 * time.Millisecond)
+		w.WantReplicas("web", 4, "a new object does not wait for a period")
+		if got := w.Condition("web", autoscalingv2.AbleToScale); got != "True SucceededRescale" {
 			t.Errorf("AbleToScale is %s", got)
 		}
-		hpa = w.hpa("web")
+		hpa = w.HPA("web")
 		if hpa.Status.ObservedGeneration == nil || *hpa.Status.ObservedGeneration != 1 ||
 			hpa.Status.LastScaleTime == nil {
 			t.Errorf("status %+v lacks the generation or the time", hpa.Status)
 		}
-		if !w.hasEvent("web Normal SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of " +
+		if !w.HasEvent("web Normal SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of " +
 			"request) above target") {
-			t.Errorf("events %q", w.events)
+			t.Errorf("events %q", w.Events)
 		}
-		if got := w.metric("horizontal_pod_autoscaler_controller_reconciliations_total", "scale_up", "none"); got != 1 {
+		if got := w.Metric("horizontal_pod_autoscaler_controller_reconciliations_total", "scale_up", "none"); got != 1 {
 			t.Errorf("%v reconciliations scaled up, want 1", got)
 		}
-		w.pass(20 * period)
+		w.Pass(20 * horizontaltest.Period)
 		// Two steps of at least half a period lead into the phase.
-		if n := w.decisions(); n < 21 || n > 22 {
+		if n := w.Decisions(); n < 21 || n > 22 {
 			t.Errorf("%d decisions in 20 periods and one at once", n)
 		}
-		for i := range w.asked[1:] {
-			if gap := w.asked[i+1].Sub(w.asked[i]); gap > period || gap < period/2 {
+		for i := range w.Asked[1:] {
+			if gap := w.Asked[i+1].Sub(w.Asked[i]); gap > horizontaltest.Period || gap < horizontaltest.Period/2 {
 				t.Errorf("decision %d came %s after the one before", i+1, gap)
 			}
 		}
@@ -55,26 +57,26 @@ func TestNewObjectIsDecidedAtOnceThenEachPeriod(t *testing.T) {
 
 func TestSpecEditIsDecidedAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.web("web", 4)
-		w.start()
-		w.addHPA(hpa)
-		w.pass(time.Second)
-		before := w.decisions()
-		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 3 })
-		w.pass(10 * time.Millisecond)
-		if w.decisions() == before {
+		hpa := w.Web("web", 4)
+		w.Start()
+		w.AddHPA(hpa)
+		w.Pass(time.Second)
+		before := w.Decisions()
+		w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 3 })
+		w.Pass(10 * time.Millisecond)
+		if w.Decisions() == before {
 			t.Error("the edit waited for the period")
 		}
-		w.wantReplicas("web", 3, "max was lowered")
+		w.WantReplicas("web", 3, "max was lowered")
 	})
 }
 
 func TestOwnStatusWriteIsNoReasonToDecide(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.start()
-		w.addHPA(w.web("web", 2))
-		w.pass(5 * time.Second)
-		if n := w.decisions(); n != 1 {
+		w.Start()
+		w.AddHPA(w.Web("web", 2))
+		w.Pass(5 * time.Second)
+		if n := w.Decisions(); n != 1 {
 			t.Errorf("%d decisions, want 1", n)
 		}
 	})
@@ -87,11 +89,11 @@ func TestScaleConflict(t *testing.T) {
 		why       string
 	}{
 		"the target changed in other ways": {
-			meanwhile: func(w *world) { w.store(deploymentResource, w.deployment("web")) },
+			meanwhile: func(w *world) { w.Store(horizontaltest.DeploymentResource, w.Deployment("web")) },
 			want:      4, why: "the same write is tried again on the newer target",
 		},
 		"another writer scaled": {
-			meanwhile: func(w *world) { w.setReplicas("web", 5) },
+			meanwhile: func(w *world) { w.SetReplicas("web", 5) },
 			want:      10, why: "their 5 are not overwritten by 4, but are where the next decision starts",
 		},
 	}
@@ -99,23 +101,23 @@ func TestScaleConflict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				once := false
-				w.beforeScale = func() error {
+				w.BeforeScale = func() error {
 					if !once {
 						once = true
 						test.meanwhile(w)
 					}
 					return nil
 				}
-				w.usage = 200
-				w.addHPA(w.web("web", 2))
+				w.Usage = 200
+				w.AddHPA(w.Web("web", 2))
 				for _, name := range []string{"web-a", "web-b", "web-c"} {
-					w.add(podResource, pod(name, map[string]string{"app": "web"}))
+					w.Add(horizontaltest.PodResource, horizontaltest.Pod(name, map[string]string{"app": "web"}))
 				}
-				w.start()
-				w.pass(time.Second)
-				w.wantReplicas("web", test.want, test.why)
-				if w.hasEvent("FailedRescale") {
-					t.Errorf("a conflict that healed is no event: %q", w.events)
+				w.Start()
+				w.Pass(time.Second)
+				w.WantReplicas("web", test.want, test.why)
+				if w.HasEvent("FailedRescale") {
+					t.Errorf("a conflict that healed is no event: %q", w.Events)
 				}
 			})
 		})
@@ -124,34 +126,34 @@ func TestScaleConflict(t *testing.T) {
 
 func TestScaleWriteFailure(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.usage, w.beforeScale = 200, func() error { return errors.New("no such luck") }
-		w.addHPA(w.web("web", 2))
-		w.start()
-		w.wantReplicas("web", 2, "the write failed")
-		if got := w.condition("web", autoscalingv2.AbleToScale); got != "False FailedUpdateScale" {
+		w.Usage, w.BeforeScale = 200, func() error { return errors.New("no such luck") }
+		w.AddHPA(w.Web("web", 2))
+		w.Start()
+		w.WantReplicas("web", 2, "the write failed")
+		if got := w.Condition("web", autoscalingv2.AbleToScale); got != "False FailedUpdateScale" {
 			t.Errorf("AbleToScale is %s", got)
 		}
-		if !w.hasEvent("Warning FailedRescale: New size: 4; reason: cpu resource utilization (percentage of " +
+		if !w.HasEvent("Warning FailedRescale: New size: 4; reason: cpu resource utilization (percentage of " +
 			"request) above target; error: no such luck") {
-			t.Errorf("events %q", w.events)
+			t.Errorf("events %q", w.Events)
 		}
-		w.set(func() { w.beforeScale = nil })
-		w.pass(period)
-		w.wantReplicas("web", 4, "the next write works")
+		w.Set(func() { w.BeforeScale = nil })
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("web", 4, "the next write works")
 	})
 }
 
 func TestStatusWriteFailure(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.beforeStatus = func() error { return errors.New("no such luck") }
-		w.addHPA(w.web("web", 2))
-		w.start()
-		if !w.hasEvent("Warning FailedUpdateStatus: no such luck") {
-			t.Errorf("events %q", w.events)
+		w.BeforeStatus = func() error { return errors.New("no such luck") }
+		w.AddHPA(w.Web("web", 2))
+		w.Start()
+		if !w.HasEvent("Warning FailedUpdateStatus: no such luck") {
+			t.Errorf("events %q", w.Events)
 		}
-		w.set(func() { w.beforeStatus = nil })
-		w.pass(period)
-		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
+		w.Set(func() { w.BeforeStatus = nil })
+		w.Pass(horizontaltest.Period)
+		if got := w.Condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
 			t.Errorf("ScalingActive is %s", got)
 		}
 	})
@@ -160,41 +162,41 @@ func TestStatusWriteFailure(t *testing.T) {
 func TestEditBetweenDecisionAndStatusKeepsBoth(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		once := false
-		w.beforeStatus = func() error {
+		w.BeforeStatus = func() error {
 			if !once {
 				once = true
-				w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 7 })
+				w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 7 })
 			}
 			return nil
 		}
-		w.usage = 200
-		w.addHPA(w.web("web", 2))
-		w.start()
-		w.pass(time.Second)
-		hpa := w.hpa("web")
+		w.Usage = 200
+		w.AddHPA(w.Web("web", 2))
+		w.Start()
+		w.Pass(time.Second)
+		hpa := w.HPA("web")
 		if hpa.Spec.MaxReplicas != 7 || hpa.Status.LastScaleTime == nil {
 			t.Errorf("max %d, last scale time %v: the edit or the scale is lost", hpa.Spec.MaxReplicas,
 				hpa.Status.LastScaleTime)
 		}
-		if w.hasEvent("FailedUpdateStatus") {
-			t.Errorf("events %q", w.events)
+		if w.HasEvent("FailedUpdateStatus") {
+			t.Errorf("events %q", w.Events)
 		}
 	})
 }
 
 func TestEditDuringDecisionIsDecidedOn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.external = func(context.Context) (int64, error) {
+		w.ExternalValue = func(context.Context) (int64, error) {
 			time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: a slow adapter
 			return 1000, nil
 		}
-		w.addHPA(externally(w.web("web", 2)))
-		w.start()
-		w.pass(time.Second)
-		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 3 })
-		w.pass(4 * time.Second)
-		w.wantReplicas("web", 3, "not 4, which the old spec permitted")
-		if writes := w.scaleWrites(); len(writes) != 1 {
+		w.AddHPA(horizontaltest.Externally(w.Web("web", 2)))
+		w.Start()
+		w.Pass(time.Second)
+		w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 3 })
+		w.Pass(4 * time.Second)
+		w.WantReplicas("web", 3, "not 4, which the old spec permitted")
+		if writes := w.ScaleWrites(); len(writes) != 1 {
 			t.Errorf("scale writes %q, want one", writes)
 		}
 	})
@@ -202,7 +204,7 @@ func TestEditDuringDecisionIsDecidedOn(t *testing.T) {
 
 func TestHungAdapterDelaysOnlyItsObjects(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.external = func(ctx context.Context) (int64, error) {
+		w.ExternalValue = func(ctx context.Context) (int64, error) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Hour):
@@ -210,15 +212,15 @@ func TestHungAdapterDelaysOnlyItsObjects(t *testing.T) {
 			return 0, errors.New("hung up")
 		}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			w.addHPA(externally(w.web(name, 2)))
+			w.AddHPA(horizontaltest.Externally(w.Web(name, 2)))
 		}
-		w.usage = 200
-		w.addHPA(w.web("web", 2))
-		w.start() // with two workers
-		w.wantReplicas("web", 4, "five objects hang, this one does not")
-		before := w.decisions()
-		w.pass(4 * period)
-		if n := w.decisions() - before; n < 4 {
+		w.Usage = 200
+		w.AddHPA(w.Web("web", 2))
+		w.Start() // with two workers
+		w.WantReplicas("web", 4, "five objects hang, this one does not")
+		before := w.Decisions()
+		w.Pass(4 * horizontaltest.Period)
+		if n := w.Decisions() - before; n < 4 {
 			t.Errorf("%d decisions in four periods", n)
 		}
 	})
@@ -226,45 +228,45 @@ func TestHungAdapterDelaysOnlyItsObjects(t *testing.T) {
 
 func TestFailedMetricHeals(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.addHPA(externally(w.web("web", 2)))
-		w.start()
-		if got := w.condition("web", autoscalingv2.ScalingActive); got != "False FailedGetExternalMetric" {
+		w.AddHPA(horizontaltest.Externally(w.Web("web", 2)))
+		w.Start()
+		if got := w.Condition("web", autoscalingv2.ScalingActive); got != "False FailedGetExternalMetric" {
 			t.Errorf("ScalingActive is %s", got)
 		}
-		if !w.hasEvent("Warning FailedComputeMetricsReplicas") {
-			t.Errorf("events %q", w.events)
+		if !w.HasEvent("Warning FailedComputeMetricsReplicas") {
+			t.Errorf("events %q", w.Events)
 		}
-		w.set(func() { w.external = func(context.Context) (int64, error) { return 300, nil } })
-		w.pass(period)
-		w.wantReplicas("web", 3, "the metric is back")
+		w.Set(func() { w.ExternalValue = func(context.Context) (int64, error) { return 300, nil } })
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("web", 3, "the metric is back")
 	})
 }
 
 func TestTargetGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.web("web", 2)
+		hpa := w.Web("web", 2)
 		hpa.Spec.ScaleTargetRef.Name = "other"
-		w.addHPA(hpa)
-		w.start()
-		if got := w.condition("web", autoscalingv2.AbleToScale); got != "False FailedGetScale" {
+		w.AddHPA(hpa)
+		w.Start()
+		if got := w.Condition("web", autoscalingv2.AbleToScale); got != "False FailedGetScale" {
 			t.Errorf("AbleToScale is %s", got)
 		}
-		if !w.hasEvent(`Warning FailedGetScale: deployments.apps "other" not found`) {
-			t.Errorf("events %q", w.events)
+		if !w.HasEvent(`Warning FailedGetScale: deployments.apps "other" not found`) {
+			t.Errorf("events %q", w.Events)
 		}
 	})
 }
 
 func TestBadReferenceCountsAsSpecError(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.web("web", 2)
+		hpa := w.Web("web", 2)
 		hpa.Spec.ScaleTargetRef.APIVersion = "a/b/c"
-		w.addHPA(hpa)
-		w.start()
-		if !w.hasEvent("Warning FailedGetScale: unexpected GroupVersion string: a/b/c") {
-			t.Errorf("events %q", w.events)
+		w.AddHPA(hpa)
+		w.Start()
+		if !w.HasEvent("Warning FailedGetScale: unexpected GroupVersion string: a/b/c") {
+			t.Errorf("events %q", w.Events)
 		}
-		if got := w.metric("horizontal_pod_autoscaler_controller_reconciliations_total", "none", "spec"); got != 1 {
+		if got := w.Metric("horizontal_pod_autoscaler_controller_reconciliations_total", "none", "spec"); got != 1 {
 			t.Errorf("%v spec errors", got)
 		}
 	})
@@ -274,73 +276,73 @@ func TestBadReferenceCountsAsSpecError(t *testing.T) {
 // shows in whether the target is scaled down.
 func TestHistory(t *testing.T) {
 	lowAfterHigh := func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
-		w.addHPA(hpa)
-		w.pass(period)
-		w.set(func() { w.usage = 10 })
+		w.AddHPA(hpa)
+		w.Pass(horizontaltest.Period)
+		w.Set(func() { w.Usage = 10 })
 	}
 	t.Run("a restart does not scale down for a window", func(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
-			w.usage = 10
-			w.addHPA(w.web("web", 4))
-			w.start()
-			w.pass(4 * time.Minute)
-			w.wantReplicas("web", 4, "the count at the start is remembered for five minutes")
-			w.pass(2 * time.Minute)
-			w.wantReplicas("web", 1, "the window is over")
+			w.Usage = 10
+			w.AddHPA(w.Web("web", 4))
+			w.Start()
+			w.Pass(4 * time.Minute)
+			w.WantReplicas("web", 4, "the count at the start is remembered for five minutes")
+			w.Pass(2 * time.Minute)
+			w.WantReplicas("web", 1, "the window is over")
 		})
 	})
 	t.Run("another object of the same name starts anew", func(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
-			hpa := w.web("web", 4)
-			w.start()
+			hpa := w.Web("web", 4)
+			w.Start()
 			lowAfterHigh(w, hpa.DeepCopy())
-			w.pass(4 * time.Minute)
-			w.deleteHPA("web")
+			w.Pass(4 * time.Minute)
+			w.DeleteHPA("web")
 			hpa.UID = "another"
-			w.addHPA(hpa)
-			w.pass(3 * time.Minute)
-			w.wantReplicas("web", 4, "the new object's window began when it was made")
-			w.pass(3 * time.Minute)
-			w.wantReplicas("web", 1, "and is over")
+			w.AddHPA(hpa)
+			w.Pass(3 * time.Minute)
+			w.WantReplicas("web", 4, "the new object's window began when it was made")
+			w.Pass(3 * time.Minute)
+			w.WantReplicas("web", 1, "and is over")
 		})
 	})
 	t.Run("with history by name the new one inherits, as upstream", func(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
-			hpa := w.web("web", 4)
-			w.start(func(c *Config) { c.Options.Divergences = divergence.None })
+			hpa := w.Web("web", 4)
+			w.Start(func(c *controllerhorizontal.Config) { c.Options.Divergences = divergence.None })
 			lowAfterHigh(w, hpa.DeepCopy())
-			w.pass(4 * time.Minute)
-			w.deleteHPA("web")
+			w.Pass(4 * time.Minute)
+			w.DeleteHPA("web")
 			hpa.UID = "another"
-			w.addHPA(hpa)
-			w.pass(2 * time.Minute)
-			w.wantReplicas("web", 1, "the old object's window is over")
+			w.AddHPA(hpa)
+			w.Pass(2 * time.Minute)
+			w.WantReplicas("web", 1, "the old object's window is over")
 		})
 	})
 }
 
 func TestDeletionDropsEverything(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		web, api := w.web("web", 2), w.web("api", 2)
-		w.start()
-		w.addHPA(web)
-		w.addHPA(api)
-		w.pass(time.Second)
+		web, api := w.Web("web", 2), w.Web("api", 2)
+		w.Start()
+		w.AddHPA(web)
+		w.AddHPA(api)
+		w.Pass(time.Second)
 		const desired = "horizontal_pod_autoscaler_controller_desired_replicas"
-		if n := w.series(desired); n != 2 {
+		if n := w.Series(desired); n != 2 {
 			t.Fatalf("%d series of desired replicas, want 2", n)
 		}
-		w.deleteHPA("web")
-		w.pass(time.Second)
-		if n := w.series(desired); n != 1 {
+		w.DeleteHPA("web")
+		w.Pass(time.Second)
+		if n := w.Series(desired); n != 1 {
 			t.Errorf("%d series of desired replicas, want 1", n)
 		}
-		if n := w.metric("horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers"); n != 1 {
+		if n := w.Metric("horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers"); n != 1 {
 			t.Errorf("%v objects, want 1", n)
 		}
-		before := w.decisions()
-		w.pass(10 * period)
-		if n := w.decisions() - before; n > 11 {
+		before := w.Decisions()
+		w.Pass(10 * horizontaltest.Period)
+		if n := w.Decisions() - before; n > 11 {
 			t.Errorf("%d decisions in ten periods on one object", n)
 		}
 	})
@@ -348,31 +350,31 @@ func TestDeletionDropsEverything(t *testing.T) {
 
 func TestTwoObjectsOnTheSamePods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.usage = 200
-		first := w.web("web", 2)
+		w.Usage = 200
+		first := w.Web("web", 2)
 		second := first.DeepCopy()
 		second.Name, second.UID = "twin", "hpa-twin"
-		w.addHPA(first)
-		w.addHPA(second)
-		w.start()
-		w.pass(period)
+		w.AddHPA(first)
+		w.AddHPA(second)
+		w.Start()
+		w.Pass(horizontaltest.Period)
 		for _, name := range []string{"web", "twin"} {
-			if got := w.condition(name, autoscalingv2.ScalingActive); got != "False AmbiguousSelector" {
+			if got := w.Condition(name, autoscalingv2.ScalingActive); got != "False AmbiguousSelector" {
 				t.Errorf("%s: ScalingActive is %s", name, got)
 			}
 		}
-		if !w.hasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA " +
+		if !w.HasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA " +
 			"(e.g. [shop/twin shop/web])") {
-			t.Errorf("events %q", w.events)
+			t.Errorf("events %q", w.Events)
 		}
-		writes := len(w.scaleWrites())
-		w.pass(10 * period)
-		if n := len(w.scaleWrites()); n != writes {
+		writes := len(w.ScaleWrites())
+		w.Pass(10 * horizontaltest.Period)
+		if n := len(w.ScaleWrites()); n != writes {
 			t.Errorf("%d scale writes while the selector is ambiguous", n-writes)
 		}
-		w.deleteHPA("twin")
-		w.pass(period)
-		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
+		w.DeleteHPA("twin")
+		w.Pass(horizontaltest.Period)
+		if got := w.Condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
 			t.Errorf("alone again, but ScalingActive is %s", got)
 		}
 	})
@@ -380,24 +382,24 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 
 func TestStaleCacheDefersTheDecision(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.hideStatus = true
-		w.addHPA(w.web("web", 2))
-		w.start()
-		w.pass(3 * period)
-		if n := w.decisions(); n != 1 {
+		w.HideStatus = true
+		w.AddHPA(w.Web("web", 2))
+		w.Start()
+		w.Pass(3 * horizontaltest.Period)
+		if n := w.Decisions(); n != 1 {
 			t.Errorf("%d decisions on a cache that lacks the own status write, want 1", n)
 		}
-		if got := w.metric("horizontal_pod_autoscaler_controller_stale_sync_skips_total", "autoscaling",
+		if got := w.Metric("horizontal_pod_autoscaler_controller_stale_sync_skips_total", "autoscaling",
 			"horizontalpodautoscalers"); got < 3 {
 			t.Errorf("%v skips", got)
 		}
-		w.set(func() { w.hideStatus = false })
-		seen := w.hidden[0].(*autoscalingv2.HorizontalPodAutoscaler)
-		if err := w.client.Tracker().Update(hpaResource, runtime.Object(seen), "shop"); err != nil {
+		w.Set(func() { w.HideStatus = false })
+		seen := w.Hidden[0].(*autoscalingv2.HorizontalPodAutoscaler)
+		if err := w.Client.Tracker().Update(horizontaltest.HPAResource, runtime.Object(seen), "shop"); err != nil {
 			t.Fatal(err)
 		}
-		w.pass(10 * time.Millisecond)
-		if n := w.decisions(); n != 2 {
+		w.Pass(10 * time.Millisecond)
+		if n := w.Decisions(); n != 2 {
 			t.Errorf("%d decisions, want the second as soon as the write is seen", n)
 		}
 	})
@@ -405,43 +407,43 @@ func TestStaleCacheDefersTheDecision(t *testing.T) {
 
 func TestPanicSparesTheOthers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.usage = 200
-		w.beforeStatus = func() error {
-			if w.hpa("bad").Status.CurrentReplicas == 0 {
+		w.Usage = 200
+		w.BeforeStatus = func() error {
+			if w.HPA("bad").Status.CurrentReplicas == 0 {
 				panic("a defect")
 			}
 			return nil
 		}
-		w.addHPA(w.web("bad", 2))
-		w.start()
-		w.pass(period)
-		w.set(func() { w.beforeStatus = nil })
-		w.addHPA(w.web("web", 2))
-		w.pass(period)
-		w.wantReplicas("web", 4, "the loop goes on")
-		if got := w.metric("plimsoll_horizontal_panics_total"); got < 2 {
+		w.AddHPA(w.Web("bad", 2))
+		w.Start()
+		w.Pass(horizontaltest.Period)
+		w.Set(func() { w.BeforeStatus = nil })
+		w.AddHPA(w.Web("web", 2))
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("web", 4, "the loop goes on")
+		if got := w.Metric("plimsoll_horizontal_panics_total"); got < 2 {
 			t.Errorf("%v panics", got)
 		}
-		if !w.hasEvent("bad Warning InternalError") {
-			t.Errorf("events %q", w.events)
+		if !w.HasEvent("bad Warning InternalError") {
+			t.Errorf("events %q", w.Events)
 		}
 	})
 }
 
 func TestOneLogLineForAChangeOfScale(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.usage = 200
-		w.addHPA(w.web("web", 2))
-		w.start()
-		w.set(func() { w.usage = 100 })
-		w.pass(5 * period)
-		if len(w.logs) != 1 {
-			t.Fatalf("lines %q, want one", w.logs)
+		w.Usage = 200
+		w.AddHPA(w.Web("web", 2))
+		w.Start()
+		w.Set(func() { w.Usage = 100 })
+		w.Pass(5 * horizontaltest.Period)
+		if len(w.Logs) != 1 {
+			t.Fatalf("lines %q, want one", w.Logs)
 		}
 		for _, part := range []string{`"target"="Deployment/shop/web"`, `"current"=2`, `"desired"=4`,
 			`"reason"="cpu resource`} {
-			if !strings.Contains(w.logs[0], part) {
-				t.Errorf("%s is not in %s", part, w.logs[0])
+			if !strings.Contains(w.Logs[0], part) {
+				t.Errorf("%s is not in %s", part, w.Logs[0])
 			}
 		}
 	})
@@ -449,13 +451,13 @@ func TestOneLogLineForAChangeOfScale(t *testing.T) {
 
 func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.beforeStatus = func() error {
-			return apierrors.NewConflict(hpaResource.GroupResource(), "web", errors.New("always"))
+		w.BeforeStatus = func() error {
+			return apierrors.NewConflict(horizontaltest.HPAResource.GroupResource(), "web", errors.New("always"))
 		}
-		w.addHPA(w.web("web", 2))
-		w.start()
-		if !w.hasEvent("FailedUpdateStatus") {
-			t.Errorf("events %q", w.events)
+		w.AddHPA(w.Web("web", 2))
+		w.Start()
+		if !w.HasEvent("FailedUpdateStatus") {
+			t.Errorf("events %q", w.Events)
 		}
 	})
 }
@@ -465,25 +467,25 @@ func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
 func TestRestartKnowsTheLastScaling(t *testing.T) {
 	for set, want := range map[divergence.Set]int32{divergence.Default: 4, divergence.None: 1} {
 		inWorld(t, func(t *testing.T, w *world) {
-			w.external = func(context.Context) (int64, error) { return 100, nil }
-			w.measured = time.Now().Add(-20 * time.Second)
-			hpa := externally(w.web("web", 4))
+			w.ExternalValue = func(context.Context) (int64, error) { return 100, nil }
+			w.Measured = time.Now().Add(-20 * time.Second)
+			hpa := horizontaltest.Externally(w.Web("web", 4))
 			hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
 				ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)},
 			}
-			w.addHPA(hpa)
-			w.writeStatus("web", FieldManager, func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
+			w.AddHPA(hpa)
+			w.WriteStatus("web", controllerhorizontal.FieldManager, func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
 				at := metav1.NewTime(time.Now().Add(-10 * time.Second))
 				s.LastScaleTime = &at
 			})
-			w.start(func(cfg *Config) { cfg.Options.Divergences = set })
-			w.wantReplicas("web", want, "divergences "+set.String())
+			w.Start(func(cfg *controllerhorizontal.Config) { cfg.Options.Divergences = set })
+			w.WantReplicas("web", want, "divergences "+set.String())
 			if set == divergence.None {
 				return
 			}
-			w.set(func() { w.measured = time.Now() })
-			w.pass(period)
-			w.wantReplicas("web", 1, "the queue was measured anew")
+			w.Set(func() { w.Measured = time.Now() })
+			w.Pass(horizontaltest.Period)
+			w.WantReplicas("web", 1, "the queue was measured anew")
 		})
 	}
 }
@@ -493,33 +495,33 @@ func TestRestartKnowsTheLastScaling(t *testing.T) {
 // its target has replicas.
 func TestSwitchedOffDisturbsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		green := w.web("green", 2)
+		green := w.Web("green", 2)
 		blue, replicas := green.DeepCopy(), int32(0)
 		blue.Name, blue.UID, blue.Spec.ScaleTargetRef.Name = "blue", "hpa-blue", "blue"
-		deployment := w.deployment("green")
+		deployment := w.Deployment("green")
 		deployment.Name, deployment.UID, deployment.Spec.Replicas = "blue", "deployment-blue", &replicas
-		w.add(deploymentResource, deployment)
-		w.addHPA(blue)
-		w.start()
-		w.addHPA(green)
+		w.Add(horizontaltest.DeploymentResource, deployment)
+		w.AddHPA(blue)
+		w.Start()
+		w.AddHPA(green)
 		want := func(blue, green string) {
 			t.Helper()
-			w.pass(2 * period)
-			if got := w.condition("blue", autoscalingv2.ScalingActive); got != blue {
+			w.Pass(2 * horizontaltest.Period)
+			if got := w.Condition("blue", autoscalingv2.ScalingActive); got != blue {
 				t.Errorf("blue: ScalingActive is %s, want %s", got, blue)
 			}
-			if got := w.condition("green", autoscalingv2.ScalingActive); got != green {
+			if got := w.Condition("green", autoscalingv2.ScalingActive); got != green {
 				t.Errorf("green: ScalingActive is %s, want %s", got, green)
 			}
 		}
 		want("False ScalingDisabled", "True ValidMetricFound")
-		w.setReplicas("blue", 1)
+		w.SetReplicas("blue", 1)
 		want("False AmbiguousSelector", "False AmbiguousSelector")
-		w.setReplicas("blue", 0)
+		w.SetReplicas("blue", 0)
 		want("False ScalingDisabled", "True ValidMetricFound")
-		w.set(func() { w.usage = 200 })
-		w.pass(period)
-		w.wantReplicas("green", 4, "no other writer scales these pods")
+		w.Set(func() { w.Usage = 200 })
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("green", 4, "no other writer scales these pods")
 	})
 }
 
@@ -527,28 +529,28 @@ func TestSwitchedOffDisturbsNoOther(t *testing.T) {
 // object whose target is gone.
 func TestDeletedTargetGivesUpItsPods(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*Config)
+		change func(*controllerhorizontal.Config)
 		want   string
 	}{
-		"by default":  {func(*Config) {}, "True ValidMetricFound"},
+		"by default":  {func(*controllerhorizontal.Config) {}, "True ValidMetricFound"},
 		"as upstream": {asUpstream, "False AmbiguousSelector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.addHPA(w.web("web", 2))
-				w.start(tt.change)
-				w.pass(period)
-				if err := w.client.Tracker().Delete(deploymentResource, "shop", "web"); err != nil {
+				w.AddHPA(w.Web("web", 2))
+				w.Start(tt.change)
+				w.Pass(horizontaltest.Period)
+				if err := w.Client.Tracker().Delete(horizontaltest.DeploymentResource, "shop", "web"); err != nil {
 					t.Fatal(err)
 				}
-				w.pass(period)
-				successor := w.web("successor", 2)
-				d := w.deployment("successor")
+				w.Pass(horizontaltest.Period)
+				successor := w.Web("successor", 2)
+				d := w.Deployment("successor")
 				d.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
-				w.store(deploymentResource, d)
-				w.addHPA(successor)
-				w.pass(3 * period)
-				if got := w.condition("successor", autoscalingv2.ScalingActive); got != tt.want {
+				w.Store(horizontaltest.DeploymentResource, d)
+				w.AddHPA(successor)
+				w.Pass(3 * horizontaltest.Period)
+				if got := w.Condition("successor", autoscalingv2.ScalingActive); got != tt.want {
 					t.Errorf("ScalingActive is %s, want %s", got, tt.want)
 				}
 			})

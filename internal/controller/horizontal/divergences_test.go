@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
@@ -98,7 +100,7 @@ func tell(t *testing.T, set divergence.Set, story string) []sight {
 	t.Helper()
 	var sights []sight
 	inWorld(t, func(_ *testing.T, w *world) {
-		w.start(func(cfg *Config) { cfg.Options.Divergences = set })
+		w.Start(func(cfg *controllerhorizontal.Config) { cfg.Options.Divergences = set })
 		began, autoscalers := time.Now(), map[string]*autoscalingv2.HorizontalPodAutoscaler{}
 		for line := range strings.SplitSeq(story, "\n") {
 			words := strings.Fields(line)
@@ -107,7 +109,7 @@ func tell(t *testing.T, set divergence.Set, story string) []sight {
 			case "show":
 				sights = append(sights, sight{at: time.Since(began).Round(time.Second), text: w.show(words[1:])})
 			case "deployment":
-				autoscalers[words[1]] = externally(w.web(words[1], w.number(words[2])))
+				autoscalers[words[1]] = horizontaltest.Externally(w.Web(words[1], w.number(words[2])))
 			case "autoscaler":
 				w.autoscaler(autoscalers, words[1:])
 			default:
@@ -120,7 +122,7 @@ func tell(t *testing.T, set divergence.Set, story string) []sight {
 
 // autoscaler adds the object of a Deployment that there is.
 func (w *world) autoscaler(known map[string]*autoscalingv2.HorizontalPodAutoscaler, words []string) {
-	w.t.Helper()
+	w.T.Helper()
 	args := map[string]string{"target": words[0], "uid": words[0], "min": "1", "max": "20"}
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -130,27 +132,27 @@ func (w *world) autoscaler(known map[string]*autoscalingv2.HorizontalPodAutoscal
 	hpa.Name, hpa.UID = words[0], types.UID(args["uid"])
 	least := w.number(args["min"])
 	hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas = &least, w.number(args["max"])
-	w.addHPA(hpa)
+	w.AddHPA(hpa)
 }
 
 func (w *world) command(words []string) {
-	w.t.Helper()
+	w.T.Helper()
 	switch words[0] {
 	case "queue":
 		length := int64(w.number(words[1]))
-		w.set(func() { w.external = func(context.Context) (int64, error) { return length, nil } })
+		w.Set(func() { w.ExternalValue = func(context.Context) (int64, error) { return length, nil } })
 	case "replicas":
-		w.setReplicas(words[1], w.number(words[2]))
+		w.SetReplicas(words[1], w.number(words[2]))
 	case "delete":
-		w.deleteHPA(words[1])
+		w.DeleteHPA(words[1])
 	case "wait":
 		d, err := time.ParseDuration(words[1])
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		w.pass(d)
+		w.Pass(d)
 	default:
-		w.t.Fatalf("what is %q?", words)
+		w.T.Fatalf("what is %q?", words)
 	}
 }
 
@@ -158,12 +160,12 @@ func (w *world) command(words []string) {
 const maxShown = 5
 
 func (w *world) show(words []string) string {
-	w.t.Helper()
+	w.T.Helper()
 	switch words[0] {
 	case "replicas":
-		return fmt.Sprintf("%s has %d replicas", words[1], w.replicas(words[1]))
+		return fmt.Sprintf("%s has %d replicas", words[1], w.Replicas(words[1]))
 	case "writes":
-		writes := w.scaleWrites()
+		writes := w.ScaleWrites()
 		text := fmt.Sprintf("scale writes (%d): ", len(writes))
 		if len(writes) > maxShown {
 			text += "…, "
@@ -173,15 +175,15 @@ func (w *world) show(words []string) string {
 		return "desired replicas: " + w.desiredSeries()
 	default:
 		return fmt.Sprintf("%s: %s is %s", words[1], words[0],
-			w.condition(words[1], autoscalingv2.HorizontalPodAutoscalerConditionType(words[0])))
+			w.Condition(words[1], autoscalingv2.HorizontalPodAutoscalerConditionType(words[0])))
 	}
 }
 
 // desiredSeries are the series of desired replicas, by object.
 func (w *world) desiredSeries() string {
-	families, err := w.registry.Gather()
+	families, err := w.Registry.Gather()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	var all []string
 	for _, family := range families {
@@ -199,10 +201,10 @@ func (w *world) desiredSeries() string {
 }
 
 func (w *world) number(text string) int32 {
-	w.t.Helper()
+	w.T.Helper()
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return int32(n)
 }

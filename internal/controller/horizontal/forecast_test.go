@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
 // TestForecastLearnsBetweenSyncPeriods: an object that asks for rare decisions is learnt of if it asks for a forecast
@@ -26,15 +28,15 @@ func TestForecastLearnsBetweenSyncPeriods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				api := w.workloads()
-				object := workloadOf(externally(w.web("web", 2)))
+				api := w.Workloads()
+				object := horizontaltest.WorkloadOf(horizontaltest.Externally(w.Web("web", 2)))
 				object.Spec.SyncPeriodSeconds, object.Spec.Forecast = ptr.To[int32](600), c.forecast
 				requests := 0
-				w.external = func(context.Context) (int64, error) { requests++; return 1000, nil }
-				api.put(object)
-				w.start(api.serve, rarely, func(c *Config) { c.Triggers = true })
-				w.pass(3*time.Hour + 5*time.Minute)
-				f := api.get("web").Status.Forecast
+				w.ExternalValue = func(context.Context) (int64, error) { requests++; return 1000, nil }
+				api.Put(object)
+				w.Start(api.Serve, horizontaltest.Rarely, func(c *controllerhorizontal.Config) { c.Triggers = true })
+				w.Pass(3*time.Hour + 5*time.Minute)
+				f := api.Get("web").Status.Forecast
 				if f == nil || f.Reason != "Learning" || f.LearningUntil == nil {
 					t.Fatalf("the status shows %+v", f)
 				}
@@ -49,14 +51,14 @@ func TestForecastLearnsBetweenSyncPeriods(t *testing.T) {
 // TestForecastThatIsOff: nothing is learnt, and nothing is decided for it.
 func TestForecastThatIsOff(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
-		object := workloadOf(externally(w.web("web", 2)))
+		api := w.Workloads()
+		object := horizontaltest.WorkloadOf(horizontaltest.Externally(w.Web("web", 2)))
 		object.Spec.Forecast = &plimsollv1alpha1.Forecast{Mode: plimsollv1alpha1.ForecastOff}
-		w.external = func(context.Context) (int64, error) { return 1000, nil }
-		api.put(object)
-		w.start(api.serve, rarely, func(c *Config) { c.Triggers = true })
-		w.pass(10 * time.Minute)
-		if status := api.get("web").Status; status.Forecast != nil || status.EffectiveMaxReplicas == nil {
+		w.ExternalValue = func(context.Context) (int64, error) { return 1000, nil }
+		api.Put(object)
+		w.Start(api.Serve, horizontaltest.Rarely, func(c *controllerhorizontal.Config) { c.Triggers = true })
+		w.Pass(10 * time.Minute)
+		if status := api.Get("web").Status; status.Forecast != nil || status.EffectiveMaxReplicas == nil {
 			t.Errorf("the status shows %+v, and max %v", status.Forecast, status.EffectiveMaxReplicas)
 		}
 	})

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
@@ -25,12 +26,12 @@ func ofKEDA(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horizonta
 }
 
 // besideKEDA starts with a WorkloadAutoscaler that wants four replicas for a target that has two and an HPA of KEDA.
-func (w *world) besideKEDA() (*workloadAPI, *autoscalingv2.HorizontalPodAutoscaler) {
-	api, hpa := w.workloads(), externally(w.web("web", 2))
-	w.external = func(context.Context) (int64, error) { return 400, nil }
-	api.put(workloadOf(hpa))
-	w.addHPA(ofKEDA(hpa))
-	w.start(inAuto, api.serve)
+func (w *world) besideKEDA() (*horizontaltest.WorkloadAPI, *autoscalingv2.HorizontalPodAutoscaler) {
+	api, hpa := w.Workloads(), horizontaltest.Externally(w.Web("web", 2))
+	w.ExternalValue = func(context.Context) (int64, error) { return 400, nil }
+	api.Put(horizontaltest.WorkloadOf(hpa))
+	w.AddHPA(ofKEDA(hpa))
+	w.Start(horizontaltest.InAuto, api.Serve)
 	return api, hpa
 }
 
@@ -42,30 +43,30 @@ func TestKEDAsHPA(t *testing.T) {
 		api, hpa := w.besideKEDA()
 		wantsToYield := func() {
 			t.Helper()
-			got := workloadCondition(api.get("web"), "AbleToScale")
+			got := horizontaltest.WorkloadCondition(api.Get("web"), "AbleToScale")
 			if got.Reason != statusreport.AnotherAutoscaler || !strings.Contains(got.Message, "shop/keda-hpa-web") {
 				t.Errorf("%v", got)
 			}
-			if why := api.get("web").Status.Summary.Reason; why != "waits for HPA keda-hpa-web to be removed" {
+			if why := api.Get("web").Status.Summary.Reason; why != "waits for HPA keda-hpa-web to be removed" {
 				t.Errorf("WHY is %q", why)
 			}
-			w.wantReplicas("web", 2, "KEDA's HPA has the target")
+			w.WantReplicas("web", 2, "KEDA's HPA has the target")
 		}
-		w.pass(period)
+		w.Pass(horizontaltest.Period)
 		wantsToYield()
-		if !w.hasEvent("web Warning TargetHasAnotherAutoscaler: HorizontalPodAutoscaler shop/keda-hpa-web") {
-			t.Errorf("events %q", w.events)
+		if !w.HasEvent("web Warning TargetHasAnotherAutoscaler: HorizontalPodAutoscaler shop/keda-hpa-web") {
+			t.Errorf("events %q", w.Events)
 		}
-		w.deleteHPA("keda-hpa-web")
+		w.DeleteHPA("keda-hpa-web")
 		again := ofKEDA(hpa)
 		again.UID = "keda-2"
-		w.addHPA(again)
-		w.pass(2 * period)
+		w.AddHPA(again)
+		w.Pass(2 * horizontaltest.Period)
 		wantsToYield()
-		w.deleteHPA("keda-hpa-web")
-		w.pass(period)
-		w.wantReplicas("web", 4, "KEDA has deleted its HPA")
-		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Status != metav1.ConditionTrue {
+		w.DeleteHPA("keda-hpa-web")
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("web", 4, "KEDA has deleted its HPA")
+		if got := horizontaltest.WorkloadCondition(api.Get("web"), "AbleToScale"); got.Status != metav1.ConditionTrue {
 			t.Errorf("%v", got)
 		}
 	})
@@ -75,27 +76,27 @@ func TestKEDAsHPA(t *testing.T) {
 // carried out.
 func TestHPAThatComesDuringADecision(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
-		hpa := externally(w.web("web", 2))
-		w.external = func(context.Context) (int64, error) { return 200, nil }
-		api.put(workloadOf(hpa))
-		w.start(inAuto, api.serve)
-		w.pass(period)
+		api := w.Workloads()
+		hpa := horizontaltest.Externally(w.Web("web", 2))
+		w.ExternalValue = func(context.Context) (int64, error) { return 200, nil }
+		api.Put(horizontaltest.WorkloadOf(hpa))
+		w.Start(horizontaltest.InAuto, api.Serve)
+		w.Pass(horizontaltest.Period)
 		asked := make(chan struct{}, 100)
-		w.set(func() {
-			w.external = func(context.Context) (int64, error) {
+		w.Set(func() {
+			w.ExternalValue = func(context.Context) (int64, error) {
 				asked <- struct{}{}
 				time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: a slow adapter
 				return 1000, nil
 			}
 		})
 		<-asked
-		w.addHPA(ofKEDA(hpa))
-		w.pass(period)
-		if writes := w.scaleWrites(); len(writes) != 0 {
+		w.AddHPA(ofKEDA(hpa))
+		w.Pass(horizontaltest.Period)
+		if writes := w.ScaleWrites(); len(writes) != 0 {
 			t.Errorf("scale writes %q", writes)
 		}
-		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Reason != statusreport.AnotherAutoscaler {
+		if got := horizontaltest.WorkloadCondition(api.Get("web"), "AbleToScale"); got.Reason != statusreport.AnotherAutoscaler {
 			t.Errorf("%v", got)
 		}
 	})
@@ -106,11 +107,11 @@ func TestHPAThatComesDuringADecision(t *testing.T) {
 func TestLastDecisionOfAnHPA(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.besideKEDA()
-		w.pass(period)
-		w.deleteHPA("keda-hpa-web")
-		w.pass(2 * time.Second)
-		w.wantReplicas("web", 2, "a decision on the HPA may be under way")
-		w.pass(2 * time.Second)
-		w.wantReplicas("web", 4, "the HPA is gone")
+		w.Pass(horizontaltest.Period)
+		w.DeleteHPA("keda-hpa-web")
+		w.Pass(2 * time.Second)
+		w.WantReplicas("web", 2, "a decision on the HPA may be under way")
+		w.Pass(2 * time.Second)
+		w.WantReplicas("web", 4, "the HPA is gone")
 	})
 }

@@ -12,17 +12,17 @@ import (
 )
 
 // newKeeper returns the keeper of checkpoints, or nil without checkpoints.
-func (r *reconciler) newKeeper() (*checkpoints.Keeper, error) {
-	if r.Checkpoints == nil {
+func (r *reconciler) newKeeper(cfg *Config) (*checkpoints.Keeper, error) {
+	if cfg.Checkpoints == nil {
 		return nil, nil
 	}
 	var filled <-chan struct{}
-	if r.WorkloadAutoscalers != nil {
-		filled = r.WorkloadAutoscalers.Settled()
+	if cfg.WorkloadAutoscalers != nil {
+		filled = cfg.WorkloadAutoscalers.Settled()
 	}
 	return checkpoints.New(&checkpoints.Config{
 		Filled: filled,
-		Client: r.Checkpoints, Encode: r.encode, MayFlush: r.MayWriteAtEnd, Registerer: r.Registerer, Log: r.Log,
+		Client: cfg.Checkpoints, Encode: r.encode, MayFlush: cfg.MayWriteAtEnd, Registerer: cfg.Registerer, Log: cfg.Log,
 		IsKnown: func(key observe.Key, uid types.UID) bool {
 			found, err := r.observer.get(key)
 			return err == nil && found.UID == uid
@@ -74,7 +74,7 @@ func (r *hpaRecord) mergeForecast(encoded []byte) error {
 // is new.
 func (r *reconciler) encode(key observe.Key, uid types.UID) (checkpoints.Data, error) {
 	record := r.records.find(key)
-	if record == nil || r.HPAs.Compares(key.Kind) {
+	if record == nil || r.hpas.Compares(key.Kind) {
 		return checkpoints.Data{}, nil
 	}
 	if !r.queue.Hold(key) {

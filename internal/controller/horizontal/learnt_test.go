@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"bytes"
@@ -15,10 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
-	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -96,35 +97,12 @@ func (s *savedCheckpoints) of(t *testing.T, name string) plimsollv1alpha1.Autosc
 }
 
 // learning runs a controller that keeps what it learns in these checkpoints, until it is told to end.
-func (w *world) learning(saved checkpoints.Client) (controller *Controller) {
-	w.made = func(c *Controller) { controller = c }
-	w.start(func(c *Config) {
+func (w *world) learning(saved checkpoints.Client) (controller *controllerhorizontal.Controller) {
+	w.Made = func(c *controllerhorizontal.Controller) { controller = c }
+	w.Start(func(c *controllerhorizontal.Config) {
 		c.Checkpoints, c.MayWriteAtEnd, c.Options.Forecast = saved, func() bool { return true }, forecast.Preview
 	})
 	return controller
-}
-
-// learnt is what the forecast of an HPA has learnt.
-func (c *Controller) learnt(name string) *forecast.State {
-	if record := c.records.find(observe.HPA("shop", name)); record != nil {
-		return record.state.Forecast
-	}
-	return nil
-}
-
-// recordedSince is when the oldest point of the load of an HPA begins.
-func (c *Controller) recordedSince(t *testing.T, name string) time.Time {
-	t.Helper()
-	encoded, _, err := c.EncodedHistory(observe.HPA("shop", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var history loadhistory.History
-	if err := history.UnmarshalBinary(encoded); err != nil {
-		t.Fatal(err)
-	}
-	since, _ := history.First()
-	return since
 }
 
 // TestWhatIsLearntOutlivesTheProcess: the next one goes on with it, and saves more than that. Another HPA of the name
@@ -133,33 +111,33 @@ func TestWhatIsLearntOutlivesTheProcess(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 		controller := w.learning(saved)
-		w.addHPA(w.web("web", 3))
-		w.pass(3 * time.Hour)
-		w.stop()
-		first, since := controller.learnt("web").Clone(), controller.recordedSince(t, "web")
+		w.AddHPA(w.Web("web", 3))
+		w.Pass(3 * time.Hour)
+		w.Stop()
+		first, since := controller.Learnt("web").Clone(), controller.RecordedSince(t, "web")
 		encoded, err := first.MarshalBinary()
 		if err != nil || !bytes.Equal(saved.of(t, "web").Forecast, encoded) || !first.KnowsMore(forecast.New()) {
 			t.Fatalf("%d bytes are saved, want the %d at the end: %v", len(saved.of(t, "web").Forecast), len(encoded), err)
 		}
 		controller = w.learning(saved)
-		w.pass(2 * time.Minute)
-		if !controller.learnt("web").KnowsMore(first) || !controller.recordedSince(t, "web").Equal(since) {
-			t.Errorf("the next process begins anew: recorded since %s, want %s", controller.recordedSince(t, "web"), since)
+		w.Pass(2 * time.Minute)
+		if !controller.Learnt("web").KnowsMore(first) || !controller.RecordedSince(t, "web").Equal(since) {
+			t.Errorf("the next process begins anew: recorded since %s, want %s", controller.RecordedSince(t, "web"), since)
 		}
-		w.pass(2 * time.Hour)
+		w.Pass(2 * time.Hour)
 		if again := forecast.New(); again.UnmarshalBinary(saved.of(t, "web").Forecast) != nil || !again.KnowsMore(first) {
 			t.Error("the next process saves nothing more")
 		}
-		w.deleteHPA("web")
-		other := externally(w.web("other", 3))
+		w.DeleteHPA("web")
+		other := horizontaltest.Externally(w.Web("other", 3))
 		other.Name, other.UID = "web", "another"
 		added := time.Now()
-		w.addHPA(other)
-		w.pass(2 * time.Minute)
-		w.stop()
+		w.AddHPA(other)
+		w.Pass(2 * time.Minute)
+		w.Stop()
 		controller = w.learning(saved)
-		w.pass(2 * time.Minute)
-		third, since := controller.learnt("web"), controller.recordedSince(t, "web")
+		w.Pass(2 * time.Minute)
+		third, since := controller.Learnt("web"), controller.RecordedSince(t, "web")
 		if third == nil || !first.KnowsMore(third) || since.Before(added.Truncate(5*time.Minute)) {
 			t.Errorf("another HPA goes on with what the first has learnt, since %s", since)
 		}
@@ -169,15 +147,15 @@ func TestWhatIsLearntOutlivesTheProcess(t *testing.T) {
 // TestDamagedForecastIsNotUsed, and is replaced by what is learnt since.
 func TestDamagedForecastIsNotUsed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.web("web", 3)
+		hpa := w.Web("web", 3)
 		saved := damagedOf(t, hpa)
 		controller := w.learning(saved)
-		w.addHPA(hpa)
-		w.pass(90 * time.Minute)
-		if got := w.metric("plimsoll_autoscaler_checkpoint_reads_total", "unreadable"); got != 1 {
+		w.AddHPA(hpa)
+		w.Pass(90 * time.Minute)
+		if got := w.Metric("plimsoll_autoscaler_checkpoint_reads_total", "unreadable"); got != 1 {
 			t.Errorf("%v are unreadable, want 1", got)
 		}
-		if again := forecast.New(); controller.learnt("web") == nil || again.UnmarshalBinary(saved.of(t, "web").Forecast) != nil {
+		if again := forecast.New(); controller.Learnt("web") == nil || again.UnmarshalBinary(saved.of(t, "web").Forecast) != nil {
 			t.Error("it is not replaced")
 		}
 	})
@@ -203,10 +181,10 @@ func damagedOf(t *testing.T, hpa *autoscalingv2.HorizontalPodAutoscaler) *savedC
 // process at each start.
 func TestPanicOverACheckpoint(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hpa := w.web("web", 3)
-		w.addHPA(hpa)
-		w.set(func() { w.usage = 400 })
-		w.start(func(c *Config) {
+		hpa := w.Web("web", 3)
+		w.AddHPA(hpa)
+		w.Set(func() { w.Usage = 400 })
+		w.Start(func(c *controllerhorizontal.Config) {
 			c.Checkpoints, c.MayWriteAtEnd = damagedOf(t, hpa), func() bool { return true }
 			c.Log = funcr.New(func(_, args string) {
 				if strings.Contains(args, "cannot be decoded") {
@@ -214,11 +192,11 @@ func TestPanicOverACheckpoint(t *testing.T) {
 				}
 			}, funcr.Options{})
 		})
-		w.pass(5 * time.Minute)
-		if got := w.metric("plimsoll_horizontal_panics_total"); got != 1 {
+		w.Pass(5 * time.Minute)
+		if got := w.Metric("plimsoll_horizontal_panics_total"); got != 1 {
 			t.Errorf("%v panics are counted, want 1", got)
 		}
-		if got := w.replicas("web"); got <= 3 {
+		if got := w.Replicas("web"); got <= 3 {
 			t.Errorf("%d replicas: it is not decided any more", got)
 		}
 	})
@@ -230,13 +208,13 @@ func TestDecisionsDoNotNeedCheckpoints(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		resource := plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints)
 		controller := w.learning(&savedCheckpoints{err: apierrors.NewNotFound(resource, "")})
-		w.addHPA(w.web("web", 3))
-		w.set(func() { w.usage = 400 })
-		w.pass(5 * time.Minute)
-		if got := w.replicas("web"); got <= 3 || controller.learnt("web") == nil {
-			t.Errorf("%d replicas, %v learnt", got, controller.learnt("web") != nil)
+		w.AddHPA(w.Web("web", 3))
+		w.Set(func() { w.Usage = 400 })
+		w.Pass(5 * time.Minute)
+		if got := w.Replicas("web"); got <= 3 || controller.Learnt("web") == nil {
+			t.Errorf("%d replicas, %v learnt", got, controller.Learnt("web") != nil)
 		}
-		if failed := w.metric("plimsoll_autoscaler_checkpoint_reads_total", "list_failed"); failed < 5 {
+		if failed := w.Metric("plimsoll_autoscaler_checkpoint_reads_total", "list_failed"); failed < 5 {
 			t.Errorf("%v lists failed", failed)
 		}
 	})
@@ -246,12 +224,12 @@ func TestDecisionsDoNotNeedCheckpoints(t *testing.T) {
 func TestShadowSavesNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
-		w.start(func(c *Config) {
+		w.Start(func(c *controllerhorizontal.Config) {
 			c.Checkpoints, c.MayWriteAtEnd, c.Options.Forecast = saved, func() bool { return true }, forecast.Preview
 			c.HPAs = takeover.Shadow
 		})
-		w.addHPA(w.web("web", 3))
-		w.pass(2 * time.Hour)
+		w.AddHPA(w.Web("web", 3))
+		w.Pass(2 * time.Hour)
 		if len(saved.objects) != 0 {
 			t.Errorf("%d are saved", len(saved.objects))
 		}
@@ -263,25 +241,25 @@ func TestOtherControllersObjectIsNotSaved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 		w.learning(saved)
-		w.addHPA(w.web("web", 3))
-		w.pass(2 * time.Hour)
+		w.AddHPA(w.Web("web", 3))
+		w.Pass(2 * time.Hour)
 		name := types.NamespacedName{Namespace: "shop", Name: "hpa-web"}
 		others, err := saved.Get(t.Context(), name)
 		if err != nil || len(others.Status.History) == 0 {
 			t.Fatalf("nothing is saved: %v", err)
 		}
-		w.writeStatus("web", upstream, touch)
-		w.pass(time.Second)
+		w.WriteStatus("web", horizontaltest.Upstream, horizontaltest.Touch)
+		w.Pass(time.Second)
 		others.Status.History = []byte("another controller's")
 		if _, err := saved.Replace(t.Context(), others); err != nil {
 			t.Fatal(err)
 		}
 		for range 120 {
-			w.writeStatus("web", upstream, touch)
-			w.pass(time.Minute)
+			w.WriteStatus("web", horizontaltest.Upstream, horizontaltest.Touch)
+			w.Pass(time.Minute)
 		}
-		w.stop()
-		w.stop = nil
+		w.Stop()
+		w.Stop = nil
 		if got := string(saved.of(t, "web").History); got != "another controller's" {
 			t.Errorf("it is overwritten with %d bytes", len(got))
 		}
@@ -293,18 +271,18 @@ func TestNothingNewIsNotSaved(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 		w.learning(saved)
-		w.addHPA(w.web("web", 3))
-		w.pass(2 * time.Hour)
-		w.stop()
+		w.AddHPA(w.Web("web", 3))
+		w.Pass(2 * time.Hour)
+		w.Stop()
 		at := saved.of(t, "web").SavedAt
-		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef.Name = "gone" })
+		w.Edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef.Name = "gone" })
 		controller := w.learning(saved)
-		w.pass(2 * time.Hour)
-		if controller.recordedSince(t, "web").IsZero() {
+		w.Pass(2 * time.Hour)
+		if controller.RecordedSince(t, "web").IsZero() {
 			t.Error("nothing is restored")
 		}
-		w.stop()
-		w.stop = nil
+		w.Stop()
+		w.Stop = nil
 		if again := saved.of(t, "web").SavedAt; !again.Equal(&at) {
 			t.Errorf("saved at %s again, at %s before", again, at)
 		}
@@ -316,24 +294,24 @@ func TestWorkloadAutoscalersAreKnownFirst(t *testing.T) {
 	for why, isNotServed := range map[string]bool{"served": false, "not served": true} {
 		t.Run(why, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				api := w.workloads()
-				api.isNotServed, api.lists = isNotServed, 20*time.Second
-				api.put(workloadOf(w.web("web", 3)))
-				var controller *Controller
+				api := w.Workloads()
+				api.IsNotServed, api.Lists = isNotServed, 20*time.Second
+				api.Put(horizontaltest.WorkloadOf(w.Web("web", 3)))
+				var controller *controllerhorizontal.Controller
 				begun, lists, known := time.Now(), 0, false
 				saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 				saved.listed = func() {
-					_, err := controller.config.WorkloadAutoscalers.Get(observe.WLA("shop", "web"))
+					_, err := controller.WorkloadAutoscalers().Get(observe.WLA("shop", "web"))
 					lists, known = lists+1, err == nil
 					if isNotServed && time.Since(begun) > time.Second {
 						t.Errorf("they are listed after %v", time.Since(begun))
 					}
 				}
-				w.made = func(c *Controller) { controller = c }
-				w.start(api.serve, func(c *Config) {
+				w.Made = func(c *controllerhorizontal.Controller) { controller = c }
+				w.Start(api.Serve, func(c *controllerhorizontal.Config) {
 					c.Checkpoints, c.MayWriteAtEnd = saved, func() bool { return true }
 				})
-				w.pass(time.Minute - time.Second)
+				w.Pass(time.Minute - time.Second)
 				if lists != 1 || known == isNotServed {
 					t.Errorf("%d lists, the WorkloadAutoscaler is known: %v", lists, known)
 				}
@@ -350,16 +328,16 @@ func TestNotRestoredIsSaid(t *testing.T) {
 			err:     apierrors.NewForbidden(plimsollv1alpha1.Resource(plimsollv1alpha1.AutoscalerCheckpoints), "", nil),
 		}
 		controller := w.learning(saved)
-		w.addHPA(w.web("web", 3))
+		w.AddHPA(w.Web("web", 3))
 		for _, isReadable := range []bool{false, true} {
-			w.set(func() {
+			w.Set(func() {
 				saved.mu.Lock()
 				defer saved.mu.Unlock()
 				if isReadable {
 					saved.err = nil
 				}
 			})
-			w.pass(11 * time.Minute)
+			w.Pass(11 * time.Minute)
 			encoded, isWhole, err := controller.EncodedHistory(observe.HPA("shop", "web"))
 			if err != nil || len(encoded) == 0 || isWhole != isReadable {
 				t.Errorf("readable %v, whole %v: %d bytes, %v", isReadable, isWhole, len(encoded), err)

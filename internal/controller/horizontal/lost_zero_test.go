@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -12,13 +12,15 @@ import (
 	"k8s.io/client-go/rest"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
 // losing fails status writes while it is on.
 type losing struct {
-	*workloadAPI
+	*horizontaltest.WorkloadAPI
 	on *atomic.Bool
 }
 
@@ -26,7 +28,7 @@ func (l losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPut && l.on.Load() {
 		return nil, errors.New("connection reset")
 	}
-	return l.workloadAPI.RoundTrip(r)
+	return l.WorkloadAPI.RoundTrip(r)
 }
 
 // A target that was scaled to zero comes back when more replicas are asked for, although the status write that should
@@ -42,9 +44,9 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 		"to zero by the metric, and lost until 1": {isLostTillTheEnd: true},
 	} {
 		inWorld(t, func(t *testing.T, w *world) {
-			api, lost := w.workloads(), &atomic.Bool{}
-			w.set(func() { w.external = func(context.Context) (int64, error) { return 0, nil } })
-			o := workloadOf(externally(w.web("web", 1)))
+			api, lost := w.Workloads(), &atomic.Bool{}
+			w.Set(func() { w.ExternalValue = func(context.Context) (int64, error) { return 0, nil } })
+			o := horizontaltest.WorkloadOf(horizontaltest.Externally(w.Web("web", 1)))
 			one, none, cooldown := int32(1), int32(0), int32(60)
 			o.Spec.MinReplicas = &one
 			if !tt.isPaused {
@@ -52,10 +54,10 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 				o.Spec.ScaleToZero = &plimsollv1alpha1.ScaleToZero{CooldownSeconds: &cooldown}
 			}
 			if tt.isAtZeroBefore {
-				w.setReplicas("web", 0)
+				w.SetReplicas("web", 0)
 			}
-			api.put(o)
-			w.start(func(c *Config) {
+			api.Put(o)
+			w.Start(func(c *controllerhorizontal.Config) {
 				client, err := wla.New(&rest.Config{Host: "http://api", Transport: losing{api, lost}, QPS: -1})
 				if err != nil {
 					t.Fatal(err)
@@ -63,30 +65,30 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 				c.WorkloadAutoscalers = workloads.New(client, metav1.NamespaceAll, c.Log)
 			})
 			edit := func(change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)) {
-				o := api.get("web")
+				o := api.Get("web")
 				change(&o.Spec)
 				o.Generation++
-				api.put(o)
+				api.Put(o)
 			}
-			w.pass(20 * time.Second)
+			w.Pass(20 * time.Second)
 			lost.Store(true)
 			if tt.isPaused {
 				edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
 					s.Mode, s.Paused = "Paused", &plimsollv1alpha1.Paused{}
 				})
 			}
-			w.pass(2 * time.Minute)
-			w.wantReplicas("web", 0, name)
+			w.Pass(2 * time.Minute)
+			w.WantReplicas("web", 0, name)
 			if !tt.isLostTillTheEnd {
 				lost.Store(false)
-				w.pass(2 * time.Minute)
+				w.Pass(2 * time.Minute)
 			}
 			edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode, s.MinReplicas = "Active", &one })
-			w.pass(time.Minute)
-			w.wantReplicas("web", 1, name+", a minute after one replica was asked for")
+			w.Pass(time.Minute)
+			w.WantReplicas("web", 1, name+", a minute after one replica was asked for")
 			lost.Store(false)
-			w.pass(time.Minute)
-			for _, c := range api.get("web").Status.Conditions {
+			w.Pass(time.Minute)
+			for _, c := range api.Get("web").Status.Conditions {
 				if c.Reason == "Paused" {
 					t.Errorf("%s: %s is still %s because of Paused", name, c.Type, c.Status)
 				}
@@ -98,21 +100,21 @@ func TestZeroAfterALostStatusWrite(t *testing.T) {
 // So does it under a new leader, where the old one ended between the two writes.
 func TestZeroUnderANewLeader(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
-		o := workloadOf(w.web("web", 2))
+		api := w.Workloads()
+		o := horizontaltest.WorkloadOf(w.Web("web", 2))
 		two := int32(2)
 		o.Spec.MinReplicas, o.Spec.Mode, o.Spec.Paused = &two, "Paused", &plimsollv1alpha1.Paused{}
-		w.setReplicas("web", 0)
-		api.put(o)
-		w.start(api.serve)
-		w.pass(time.Minute)
-		o = api.get("web")
+		w.SetReplicas("web", 0)
+		api.Put(o)
+		w.Start(api.Serve)
+		w.Pass(time.Minute)
+		o = api.Get("web")
 		o.Spec.Mode = "Active"
 		o.Generation++
-		api.put(o)
-		w.pass(time.Minute)
-		w.wantReplicas("web", 2, "it is no longer paused at zero")
-		for _, c := range api.get("web").Status.Conditions {
+		api.Put(o)
+		w.Pass(time.Minute)
+		w.WantReplicas("web", 2, "it is no longer paused at zero")
+		for _, c := range api.Get("web").Status.Conditions {
 			if c.Reason == "Paused" {
 				t.Errorf("%s is still %s because of Paused", c.Type, c.Status)
 			}

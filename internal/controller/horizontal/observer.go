@@ -89,7 +89,7 @@ func refusalBecauseOf(rival observe.Key, target string) horizontal.Refusal {
 	}
 	return horizontal.Refusal{
 		Reason: statusreport.AnotherAutoscaler,
-		Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
+		Message: fmt.Sprintf("%s %s scales %s: this WorkloadAutoscaler decides too, and scales once that one is deleted",
 			rival.Kind, rival.NamespacedName, target),
 		Summary: fmt.Sprintf("waits for %s %s to be removed", shortly, rival.Name),
 	}

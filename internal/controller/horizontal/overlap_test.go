@@ -1,10 +1,12 @@
-package horizontal
+package horizontal_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 )
 
@@ -13,33 +15,33 @@ import (
 func TestPodsOfAnHPAThatIsLeftToAnother(t *testing.T) {
 	for _, mode := range []takeover.Mode{takeover.Act, takeover.Auto} {
 		inWorld(t, func(t *testing.T, w *world) {
-			w.addHPA(w.web("web", 2))
-			w.upstreamDecides("web", 2)
-			api := w.workloads()
-			other := w.web("other", 2)
-			d := w.deployment("other")
+			w.AddHPA(w.Web("web", 2))
+			w.UpstreamDecides("web", 2)
+			api := w.Workloads()
+			other := w.Web("other", 2)
+			d := w.Deployment("other")
 			d.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
-			w.store(deploymentResource, d)
-			api.put(workloadOf(other))
-			w.set(func() { w.usage = 200 })
-			w.start(api.serve, func(c *Config) { c.HPAs = mode })
+			w.Store(horizontaltest.DeploymentResource, d)
+			api.Put(horizontaltest.WorkloadOf(other))
+			w.Set(func() { w.Usage = 200 })
+			w.Start(api.Serve, func(c *controllerhorizontal.Config) { c.HPAs = mode })
 			for i := range int32(12) {
 				if mode == takeover.Auto {
-					w.upstreamDecides("web", 2+i%2)
+					w.UpstreamDecides("web", 2+i%2)
 				}
-				w.pass(period)
+				w.Pass(horizontaltest.Period)
 			}
-			w.wantReplicas("other", 2, "its pods are those of the HPA web too")
+			w.WantReplicas("other", 2, "its pods are those of the HPA web too")
 			var conditions []string
-			for _, c := range api.get("other").Status.Conditions {
+			for _, c := range api.Get("other").Status.Conditions {
 				conditions = append(conditions, c.Reason)
 			}
 			if !strings.Contains(strings.Join(conditions, " "), "AmbiguousSelector") {
 				t.Errorf("mode %s: conditions %q", mode, conditions)
 			}
-			w.deleteHPA("web")
-			w.pass(time.Minute)
-			if got := w.replicas("other"); got == 2 {
+			w.DeleteHPA("web")
+			w.Pass(time.Minute)
+			if got := w.Replicas("other"); got == 2 {
 				t.Errorf("mode %s: the HPA is gone, and there are still %d replicas", mode, got)
 			}
 		})

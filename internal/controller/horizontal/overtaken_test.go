@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
 // TestCountThatAlwaysMoves: another writer sets the target's replica count each time that Plimsoll
@@ -18,30 +21,30 @@ func TestCountThatAlwaysMoves(t *testing.T) {
 				var asked, puts atomic.Int32
 				var isMoving atomic.Bool
 				isMoving.Store(true)
-				w.external = func(context.Context) (int64, error) {
+				w.ExternalValue = func(context.Context) (int64, error) {
 					asked.Add(1)
 					return 400, nil
 				}
-				w.beforeScale = func() error {
+				w.BeforeScale = func() error {
 					if n := puts.Add(1); isMoving.Load() {
-						w.setReplicas("web", 2+n%2)
+						w.SetReplicas("web", 2+n%2)
 					}
 					return nil
 				}
-				w.addHPA(externally(w.web("web", 2)))
-				w.start(func(c *Config) { c.Triggers = isTriggered })
-				w.pass(time.Minute)
+				w.AddHPA(horizontaltest.Externally(w.Web("web", 2)))
+				w.Start(func(c *controllerhorizontal.Config) { c.Triggers = isTriggered })
+				w.Pass(time.Minute)
 				t.Logf("in a minute: %d requests for metrics, %d scale writes", asked.Load(), puts.Load())
 				// The first turns of an object may be half a period apart.
-				if got, most := asked.Load(), 2*(int32(time.Minute/period)+2); got > most {
+				if got, most := asked.Load(), 2*(int32(time.Minute/horizontaltest.Period)+2); got > most {
 					t.Errorf("%d requests for metrics in a minute, want %d at most", got, most)
 				}
 				if got, most := puts.Load(), int32(60); got > most {
 					t.Errorf("%d scale writes in a minute, want %d at most", got, most)
 				}
 				isMoving.Store(false)
-				w.pass(period + time.Second)
-				w.wantReplicas("web", 4, fmt.Sprint("no writer changes it any more, and ", name, " it is decided anew"))
+				w.Pass(horizontaltest.Period + time.Second)
+				w.WantReplicas("web", 4, fmt.Sprint("no writer changes it any more, and ", name, " it is decided anew"))
 			})
 		})
 	}

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
 var replicaSetResource = appsv1.SchemeGroupVersion.WithResource("replicasets")
@@ -21,7 +22,7 @@ func controlledBy(kind, name string, uid types.UID) []metav1.OwnerReference {
 
 // addSet adds a ReplicaSet of a Deployment.
 func (w *world) addSet(name, deployment string) {
-	w.add(replicaSetResource, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+	w.Add(replicaSetResource, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: name, UID: types.UID("set-" + name),
 		OwnerReferences: controlledBy("Deployment", deployment, types.UID("deployment-"+deployment)),
 	}})
@@ -30,10 +31,10 @@ func (w *world) addSet(name, deployment string) {
 // addOwned adds pods of a ReplicaSet. All have the labels of the Deployment web.
 func (w *world) addOwned(set string, pods int) {
 	for i := range pods {
-		p := pod(fmt.Sprintf("%s-%d", set, i), map[string]string{"app": "web"})
+		p := horizontaltest.Pod(fmt.Sprintf("%s-%d", set, i), map[string]string{"app": "web"})
 		p.CreationTimestamp = metav1.Now()
 		p.OwnerReferences = controlledBy("ReplicaSet", set, types.UID("set-"+set))
-		w.add(podResource, p)
+		w.Add(horizontaltest.PodResource, p)
 	}
 }
 
@@ -41,7 +42,7 @@ func (w *world) addOwned(set string, pods int) {
 func (w *world) adopt(deployment, set string, pods int) {
 	w.addSet(set, deployment)
 	for i := range pods {
-		w.changePod(fmt.Sprintf("%s-%d", deployment, i), func(p *corev1.Pod) {
+		w.ChangePod(fmt.Sprintf("%s-%d", deployment, i), func(p *corev1.Pod) {
 			p.OwnerReferences = controlledBy("ReplicaSet", set, types.UID("set-"+set))
 		})
 	}
@@ -60,38 +61,38 @@ func TestOwnPodsAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				k := w.kubelets("a")
-				api := w.workloads()
+				k := w.Kubelets("a")
+				api := w.Workloads()
 				for _, deployment := range []string{"web", "batch"} {
-					object := workloadOf(w.web(deployment, 2))
+					object := horizontaltest.WorkloadOf(w.Web(deployment, 2))
 					object.Spec.SelectionStrategy = tt.strategy
-					api.put(object)
+					api.Put(object)
 					w.adopt(deployment, deployment+"-1", 2)
 				}
-				w.onto("web", 2, "a")
-				w.onto("batch", 2, "a")
-				batch := w.deployment("batch")
+				w.Onto("web", 2, "a")
+				w.Onto("batch", 2, "a")
+				batch := w.Deployment("batch")
 				batch.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
-				w.store(deploymentResource, batch)
+				w.Store(horizontaltest.DeploymentResource, batch)
 				for i := range 2 {
-					w.changePod(fmt.Sprintf("batch-%d", i), func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} })
+					w.ChangePod(fmt.Sprintf("batch-%d", i), func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} })
 				}
-				k.of = func(pod string) int64 {
+				k.Of = func(pod string) int64 {
 					if pod[:3] == "web" {
 						return 200
 					}
 					return 100
 				}
-				w.start(k.direct, api.serve)
-				w.pass(2 * period)
-				if got := workloadCondition(api.get("web"), "ScalingActive"); got.Reason != tt.reason {
+				w.Start(k.Direct, api.Serve)
+				w.Pass(2 * horizontaltest.Period)
+				if got := horizontaltest.WorkloadCondition(api.Get("web"), "ScalingActive"); got.Reason != tt.reason {
 					t.Errorf("ScalingActive: %s, %s; want %s", got.Reason, got.Message, tt.reason)
 				}
 				// Of 200m requested, 50 % are wanted. Of all four, 75 % are used; of web's own 100 %, and of batch's 50 %.
-				if got := w.replicas("web"); got != tt.replicas {
+				if got := w.Replicas("web"); got != tt.replicas {
 					t.Errorf("web has %d replicas, want %d", got, tt.replicas)
 				}
-				if got := w.replicas("batch"); got != 2 {
+				if got := w.Replicas("batch"); got != 2 {
 					t.Errorf("batch has %d replicas, want 2", got)
 				}
 			})
@@ -99,47 +100,38 @@ func TestOwnPodsAlone(t *testing.T) {
 	}
 }
 
-func workloadCondition(object *plimsollv1alpha1.WorkloadAutoscaler, kind string) metav1.Condition {
-	for _, c := range object.Status.Conditions {
-		if c.Type == kind {
-			return metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
-		}
-	}
-	return metav1.Condition{}
-}
-
 // TestOwnerNotKnownYet: pods whose ReplicaSet the cache does not have yet are not taken for others' pods: nothing is
 // decided until it is there, or cannot be expected any more.
 func TestOwnerNotKnownYet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
-		object := workloadOf(w.web("web", 2))
+		api := w.Workloads()
+		object := horizontaltest.WorkloadOf(w.Web("web", 2))
 		object.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReference
-		api.put(object)
+		api.Put(object)
 		w.adopt("web", "web-1", 2)
-		w.start(api.serve)
-		w.pass(period)
-		w.set(func() { w.usage = 200 })
+		w.Start(api.Serve)
+		w.Pass(horizontaltest.Period)
+		w.Set(func() { w.Usage = 200 })
 		// A rollout, of which the pods come first.
 		w.addOwned("web-2", 2)
-		w.pass(period)
-		if writes := w.scaleWrites(); len(writes) > 0 {
+		w.Pass(horizontaltest.Period)
+		if writes := w.ScaleWrites(); len(writes) > 0 {
 			t.Fatalf("scaled without the owner of two pods: %v", writes)
 		}
 		w.addSet("web-2", "web")
-		w.pass(period)
+		w.Pass(horizontaltest.Period)
 		// Old and new pods use twice the target. The count may double.
-		if got := w.replicas("web"); got != 4 {
-			t.Errorf("%d replicas, want 4: %v", got, w.scaleWrites())
+		if got := w.Replicas("web"); got != 4 {
+			t.Errorf("%d replicas, want 4: %v", got, w.ScaleWrites())
 		}
 		w.addOwned("gone", 2)
-		w.pass(2 * period)
-		if got := w.replicas("web"); got != 4 {
-			t.Errorf("%d replicas, want 4: %v", got, w.scaleWrites())
+		w.Pass(2 * horizontaltest.Period)
+		if got := w.Replicas("web"); got != 4 {
+			t.Errorf("%d replicas, want 4: %v", got, w.ScaleWrites())
 		}
-		w.pass(4 * period)
-		if got := w.replicas("web"); got != 8 {
-			t.Errorf("%d replicas, want 8 without the two of a ReplicaSet that never comes: %v", got, w.scaleWrites())
+		w.Pass(4 * horizontaltest.Period)
+		if got := w.Replicas("web"); got != 8 {
+			t.Errorf("%d replicas, want 8 without the two of a ReplicaSet that never comes: %v", got, w.ScaleWrites())
 		}
 	})
 }
@@ -152,21 +144,21 @@ func TestPreviewStopsNoOther(t *testing.T) {
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				k, api := w.kubelets("a"), w.workloads()
-				w.addHPA(w.web("web", 2))
-				w.onto("web", 2, "a")
-				object := workloadOf(w.web("batch", 1))
+				k, api := w.Kubelets("a"), w.Workloads()
+				w.AddHPA(w.Web("web", 2))
+				w.Onto("web", 2, "a")
+				object := horizontaltest.WorkloadOf(w.Web("batch", 1))
 				object.Spec.Mode = mode
-				api.put(object)
-				batch := w.deployment("batch")
+				api.Put(object)
+				batch := w.Deployment("batch")
 				batch.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
-				w.store(deploymentResource, batch)
-				w.start(k.direct, api.serve)
-				w.pass(2 * period)
-				if got := w.condition("web", "ScalingActive"); got != want {
+				w.Store(horizontaltest.DeploymentResource, batch)
+				w.Start(k.Direct, api.Serve)
+				w.Pass(2 * horizontaltest.Period)
+				if got := w.Condition("web", "ScalingActive"); got != want {
 					t.Errorf("the HPA shows %q, want %q", got, want)
 				}
-				if got := workloadCondition(api.get("batch"), "ScalingActive"); got.Reason != "AmbiguousSelector" {
+				if got := horizontaltest.WorkloadCondition(api.Get("batch"), "ScalingActive"); got.Reason != "AmbiguousSelector" {
 					t.Errorf("the WorkloadAutoscaler shows %q", got.Reason)
 				}
 			})

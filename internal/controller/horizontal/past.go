@@ -29,22 +29,22 @@ type Past interface {
 // object's worker. It never blocks a decision.
 func (r *reconciler) fillPast(p *pass) {
 	record, settings := p.record, &p.policy.Forecast
-	if r.Past == nil || r.keeper != nil && !record.isRestored.Load() {
+	if r.past == nil || r.keeper != nil && !record.isRestored.Load() {
 		return
 	}
 	asked := &record.past
 	if asked.Begin(settings) {
 		since, _ := record.loads.Since()
 		asked.IsOver = !checkpoints.LacksPast(record.state.Forecast, settings, since, p.start) ||
-			!r.Past.Ask(p.autoscaler, &p.policy, p.pods, p.observation.StartUp)
+			!r.past.Ask(p.autoscaler, &p.policy, p.pods, p.observation.StartUp)
 		return
 	}
 	if asked.IsOver {
 		return
 	}
-	data, isOver := r.Past.Take(p.autoscaler.Key(), p.autoscaler.UID)
+	data, isOver := r.past.Take(p.autoscaler.Key(), p.autoscaler.UID)
 	asked.IsOver = isOver
 	if err := errors.Join(record.mergeHistory(data.History), record.mergeForecast(data.Forecast)); err != nil {
-		r.Log.Error(err, "history from before the start is not used", "object", p.autoscaler.Key().String())
+		r.log.Error(err, "history from before the start is not used", "object", p.autoscaler.Key().String())
 	}
 }

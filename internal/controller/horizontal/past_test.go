@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/checkpoints"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
@@ -86,36 +87,36 @@ func TestPastIsFilledIn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 		past := &pastOf{t: t, after: 10 * time.Minute}
-		learn := func(c *Config) {
+		learn := func(c *controllerhorizontal.Config) {
 			c.Checkpoints, c.MayWriteAtEnd, c.Options.Forecast = saved, func() bool { return true }, forecast.Preview
 			c.Past = past
 		}
-		var controller *Controller
-		w.made = func(c *Controller) { controller = c }
-		w.start(learn)
-		w.addHPA(w.web("web", 3))
-		w.set(func() { w.usage = 400 })
-		w.pass(5 * time.Minute)
+		var controller *controllerhorizontal.Controller
+		w.Made = func(c *controllerhorizontal.Controller) { controller = c }
+		w.Start(learn)
+		w.AddHPA(w.Web("web", 3))
+		w.Set(func() { w.Usage = 400 })
+		w.Pass(5 * time.Minute)
 		past.mu.Lock()
 		if past.asked != 1 || past.isTaken || !past.hasBegun || past.settings.Identity == 0 {
 			t.Errorf("asked %d times, taken %v, begun %v", past.asked, past.isTaken, past.hasBegun)
 		}
 		past.mu.Unlock()
-		if got := w.replicas("web"); got <= 3 {
+		if got := w.Replicas("web"); got <= 3 {
 			t.Errorf("%d replicas: decisions wait", got)
 		}
-		w.pass(2 * time.Hour)
-		w.stop()
-		learnt, since := controller.learnt("web"), controller.recordedSince(t, "web")
+		w.Pass(2 * time.Hour)
+		w.Stop()
+		learnt, since := controller.Learnt("web"), controller.RecordedSince(t, "web")
 		settings := past.settings
 		if learnt.IsLearning(&settings) || time.Since(since) < 48*time.Hour || past.asked != 1 {
 			t.Errorf("recorded since %s, asked %d times", since, past.asked)
 		}
 		// The checkpoint has it now.
-		w.start(learn)
-		w.pass(10 * time.Minute)
-		w.deleteHPA("web")
-		w.pass(time.Minute)
+		w.Start(learn)
+		w.Pass(10 * time.Minute)
+		w.DeleteHPA("web")
+		w.Pass(time.Minute)
 		past.mu.Lock()
 		defer past.mu.Unlock()
 		if past.asked != 1 || !past.isForgotten {

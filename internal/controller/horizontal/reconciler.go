@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-logr/logr"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -23,7 +24,14 @@ import (
 
 // reconciler decides HPAs and carries decisions out.
 type reconciler struct {
-	Config
+	// hpas is what becomes of HorizontalPodAutoscalers.
+	hpas        HPAMode
+	divergences divergence.Set
+	syncPeriod  time.Duration
+	// past may be nil.
+	past Past
+	log  logr.Logger
+
 	queue      *schedule.Queue
 	workers    calls.Workers
 	records    *hpaRecords
@@ -64,7 +72,7 @@ func (r *reconciler) work(ctx context.Context, item schedule.Item) {
 // workOn decides one HPA.
 func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 	r.series.Lateness.Observe(time.Since(item.Due).Seconds())
-	full := time.Now().Add(r.SyncPeriod)
+	full := time.Now().Add(r.syncPeriod)
 	defer func() { r.queue.Done(item.Key, full) }()
 	autoscaler, err := r.observer.get(item.Key)
 	if apierrors.IsNotFound(err) {
@@ -72,7 +80,7 @@ func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 		return
 	}
 	if err != nil {
-		r.Log.Error(err, "reading the cache", "object", item.Key.String())
+		r.log.Error(err, "reading the cache", "object", item.Key.String())
 		return
 	}
 	full = r.reconcile(ctx, autoscaler, item)
@@ -83,7 +91,7 @@ func (r *reconciler) forget(key observe.Key) {
 	r.queue.Forget(key)
 	r.observer.pods.Delete(key)
 	// A worker may have had the HPA while it was deleted.
-	if r.Options.Divergences.Has(divergence.DropSeries) {
+	if r.divergences.Has(divergence.DropSeries) {
 		r.series.Forget(key)
 	}
 	r.series.Startup.Forget(key)
@@ -94,8 +102,8 @@ func (r *reconciler) forget(key observe.Key) {
 	if r.keeper != nil {
 		r.keeper.Forget(key)
 	}
-	if r.Past != nil {
-		r.Past.Forget(key)
+	if r.past != nil {
+		r.past.Forget(key)
 	}
 	r.records.forget(key)
 }
@@ -109,7 +117,7 @@ func (r *reconciler) begin(autoscaler observehorizontal.Autoscaler) *hpaRecord {
 		return record
 	}
 	state := record.state
-	if record.uid == "" || r.Options.Divergences.Has(divergence.HistoryByUID) {
+	if record.uid == "" || r.divergences.Has(divergence.HistoryByUID) {
 		state = observehorizontal.FirstState(autoscaler)
 	}
 	record.owned = owned{uid: autoscaler.UID, state: state}
@@ -162,14 +170,14 @@ func (r *reconciler) reconcile(
 
 // periodOf is how often the object is decided, at least.
 func (r *reconciler) periodOf(autoscaler observehorizontal.Autoscaler) time.Duration {
-	return autoscaler.SyncPeriod(r.SyncPeriod)
+	return autoscaler.SyncPeriod(r.syncPeriod)
 }
 
 // following is when the HPA is decided in full again after a decision; due is when it would be
 // without a reason to do so earlier or later.
 func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
 	log := func(message string) {
-		r.Log.V(1).Info(message, "object", p.autoscaler.Key().String(), "why", err.Error())
+		r.log.V(1).Info(message, "object", p.autoscaler.Key().String(), "err", err)
 	}
 	switch {
 	case err == nil && p.result.IsDirect && !p.isByEventAlone():
@@ -233,7 +241,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		if p.autoscaler.IsWorkload() {
 			r.triggers.followUp(p, &decision)
 		}
-		r.Log.V(1).Info("decision deferred until newer samples arrive", "object", p.autoscaler.Key().String(),
+		r.log.V(1).Info("decision deferred until newer samples arrive", "object", p.autoscaler.Key().String(),
 			"trigger", decision.Trigger.String(), "current", decision.Current, "proposed", decision.Proposed.Replicas,
 			"pending", decision.Pending, "outdated", decision.Outdated)
 		return nil
@@ -279,10 +287,10 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 
 // nameOtherWriter reads who else sets the replica count, if the decision will find that somebody does.
 func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
-	if p.purpose != toAct || p.scale.Err != nil || !r.Options.Divergences.Has(divergence.OtherWriter) {
+	if p.purpose != toAct || p.scale.Err != nil || !r.divergences.Has(divergence.OtherWriter) {
 		return
 	}
-	next := p.record.state.Overrides.Next(time.Now(), p.observation.Target.SpecReplicas, r.SyncPeriod)
+	next := p.record.state.Overrides.Next(time.Now(), p.observation.Target.SpecReplicas, r.syncPeriod)
 	if next.IsNamed {
 		r.observer.scaler.ReadOtherWriter(ctx, &p.record.scaling, p.scale.Target)
 	}
@@ -294,7 +302,7 @@ func (r *reconciler) nameOtherWriter(ctx context.Context, p *pass) {
 
 // reportOverrides shows the other writer of the replica count.
 func (r *reconciler) reportOverrides(p *pass) {
-	if p.record.state.Overrides.IsContested(p.decided, r.SyncPeriod) {
+	if p.record.state.Overrides.IsContested(p.decided, r.syncPeriod) {
 		p.update.Report.Set(statusreport.ReplicasOverridden, true, "AnotherWriter",
 			r.observer.scaler.OverriddenBy(&p.record.scaling, p.autoscaler))
 		return
@@ -308,7 +316,7 @@ func (r *reconciler) reportOverrides(p *pass) {
 func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) (began time.Time, err error) {
 	change := &scaling.Change{
 		Autoscaler: p.autoscaler, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target,
-		Desired: d.Desired, Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.SyncPeriod),
+		Desired: d.Desired, Decided: p.decided, ContestedUntil: p.record.state.Overrides.HeldUntil(p.decided, r.syncPeriod),
 	}
 	began, err = r.observer.scaler.Write(ctx, change)
 	switch {

@@ -133,7 +133,7 @@ func newHPARecords(scrapeInterval time.Duration) *hpaRecords {
 func (s *hpaRecords) of(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.get(key)
+	return s.getLocked(key)
 }
 
 // find is an object's record, nil if there is none.
@@ -143,8 +143,7 @@ func (s *hpaRecords) find(key observe.Key) *hpaRecord {
 	return s.records[key]
 }
 
-// get needs the lock.
-func (s *hpaRecords) get(key observe.Key) *hpaRecord {
+func (s *hpaRecords) getLocked(key observe.Key) *hpaRecord {
 	r, isThere := s.records[key]
 	if !isThere {
 		r = &hpaRecord{}
@@ -157,7 +156,7 @@ func (s *hpaRecords) get(key observe.Key) *hpaRecord {
 func (s *hpaRecords) begin(key observe.Key, now time.Time) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.get(key)
+	r := s.getLocked(key)
 	r.begun = now
 	r.round.Decided(now, s.roundLasts)
 	if r.own != nil {
@@ -273,7 +272,7 @@ func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []observe.Ke
 	defer s.mu.Unlock()
 	var keys []observe.Key
 	for _, key := range s.targets.of(id) {
-		if s.get(key).scaling.ReplicasChanged(replicas) {
+		if s.getLocked(key).scaling.ReplicasChanged(replicas) {
 			keys = append(keys, key)
 		}
 	}

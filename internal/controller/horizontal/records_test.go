@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -13,14 +15,14 @@ import (
 // TestStatusAloneMakesNoNewPolicy: the policy, and with it what is known of the schedules, is as old as the spec.
 func TestStatusAloneMakesNoNewPolicy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		object := workloadOf(w.web("web", 2))
-		object.Spec.Schedules = []plimsollv1alpha1.Schedule{always(3)}
-		var o owned
+		object := horizontaltest.WorkloadOf(w.Web("web", 2))
+		object.Spec.Schedules = []plimsollv1alpha1.Schedule{horizontaltest.Always(3)}
+		var o controllerhorizontal.Policies
 		options := observehorizontal.DefaultOptions()
 		policy := func(change func(*plimsollv1alpha1.WorkloadAutoscaler)) any {
 			object = object.DeepCopy()
 			change(object)
-			p, _ := o.policyOf(observehorizontal.WorkloadAutoscaler(object), options)
+			p := o.Of(observehorizontal.WorkloadAutoscaler(object), options)
 			return p.WorkloadAutoscaler
 		}
 		first := policy(func(*plimsollv1alpha1.WorkloadAutoscaler) {})
@@ -46,13 +48,13 @@ func TestStatusAloneMakesNoNewPolicy(t *testing.T) {
 // TestTimeZonesAreShared: the schedules of ten thousand objects in one time zone have one copy of it.
 func TestTimeZonesAreShared(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		object := workloadOf(w.web("web", 2))
-		schedule := always(3)
+		object := horizontaltest.WorkloadOf(w.Web("web", 2))
+		schedule := horizontaltest.Always(3)
 		schedule.TimeZone = "America/New_York"
 		object.Spec.Schedules = []plimsollv1alpha1.Schedule{schedule}
-		var one, other owned
-		first, _ := one.policyOf(observehorizontal.WorkloadAutoscaler(object), observehorizontal.DefaultOptions())
-		second, _ := other.policyOf(observehorizontal.WorkloadAutoscaler(object), observehorizontal.DefaultOptions())
+		var one, other controllerhorizontal.Policies
+		first := one.Of(observehorizontal.WorkloadAutoscaler(object), observehorizontal.DefaultOptions())
+		second := other.Of(observehorizontal.WorkloadAutoscaler(object), observehorizontal.DefaultOptions())
 		zone := first.WorkloadAutoscaler.Schedules[0].Location
 		if zone == nil || zone != second.WorkloadAutoscaler.Schedules[0].Location {
 			t.Errorf("two copies of %v", zone)

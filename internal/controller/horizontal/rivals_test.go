@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
 // rivals are two WorkloadAutoscalers of one target. The younger one, which comes first by its name, wants nine replicas.
-func (w *world) rivals(api *workloadAPI) (younger, older *plimsollv1alpha1.WorkloadAutoscaler) {
-	hpa := externally(w.web("web", 1))
-	w.external = func(context.Context) (int64, error) { return 100, nil }
-	younger, older = workloadOf(hpa), workloadOf(hpa)
+func (w *world) rivals(api *horizontaltest.WorkloadAPI) (younger, older *plimsollv1alpha1.WorkloadAutoscaler) {
+	hpa := horizontaltest.Externally(w.Web("web", 1))
+	w.ExternalValue = func(context.Context) (int64, error) { return 100, nil }
+	younger, older = horizontaltest.WorkloadOf(hpa), horizontaltest.WorkloadOf(hpa)
 	younger.Name, younger.UID, younger.Spec.MinReplicas = "a", "a", ptr.To[int32](9)
 	older.Name, older.UID = "z", "z"
 	older.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
-	api.put(younger)
-	api.put(older)
+	api.Put(younger)
+	api.Put(older)
 	return younger, older
 }
 
@@ -30,23 +31,23 @@ func (w *world) rivals(api *workloadAPI) (younger, older *plimsollv1alpha1.Workl
 // target. The one that must not act does not act before it knows.
 func TestYoungerWaitsForAllToBeKnown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
+		api := w.Workloads()
 		younger, _ := w.rivals(api)
 		for i := range 2000 {
 			other := younger.DeepCopy()
 			other.Name = fmt.Sprintf("m%d", i)
 			other.UID, other.Spec.ScaleTargetRef.Name = types.UID(other.Name), "no-"+other.Name
-			api.put(other)
+			api.Put(other)
 		}
-		w.start(api.serve)
-		w.pass(period)
-		if got := w.scaleWrites(); len(got) > 0 {
+		w.Start(api.Serve)
+		w.Pass(horizontaltest.Period)
+		if got := w.ScaleWrites(); len(got) > 0 {
 			t.Errorf("the younger one scaled: %v", got)
 		}
-		if got := workloadCondition(api.get("a"), "AbleToScale"); got.Reason != "TargetHasAnotherAutoscaler" {
+		if got := horizontaltest.WorkloadCondition(api.Get("a"), "AbleToScale"); got.Reason != "TargetHasAnotherAutoscaler" {
 			t.Errorf("the younger one shows %v", got)
 		}
-		if got := workloadCondition(api.get("z"), "AbleToScale"); got.Status != metav1.ConditionTrue {
+		if got := horizontaltest.WorkloadCondition(api.Get("z"), "AbleToScale"); got.Status != metav1.ConditionTrue {
 			t.Errorf("the older one shows %v", got)
 		}
 	})
@@ -56,15 +57,15 @@ func TestYoungerWaitsForAllToBeKnown(t *testing.T) {
 // now, as it would be for a controller that has just started.
 func TestCreatedAgainUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
+		api := w.Workloads()
 		_, older := w.rivals(api)
-		w.start(api.serve)
-		w.pass(period)
-		w.wantReplicas("web", 1, "the older one acts")
+		w.Start(api.Serve)
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("web", 1, "the older one acts")
 		again := older.DeepCopy()
 		again.UID, again.CreationTimestamp = "z-2", metav1.Now()
-		api.put(again)
-		w.pass(period)
-		w.wantReplicas("web", 9, "the other one is older now")
+		api.Put(again)
+		w.Pass(horizontaltest.Period)
+		w.WantReplicas("web", 9, "the other one is older now")
 	})
 }

@@ -49,41 +49,40 @@ func (s *scaledTargets) set(autoscaler observehorizontal.Autoscaler) (affected [
 	if old, isThere := s.byKey[key]; isThere && isValid && old.id == id && old.created.Equal(created) {
 		return nil
 	}
-	affected = s.drop(key)
+	affected = s.dropLocked(key)
 	if !isValid {
 		return affected
 	}
-	affected = s.appendFirst(affected, id)
+	affected = s.appendFirstLocked(affected, id)
 	s.byKey[key] = scaledTarget{id: id, created: created}
-	i := s.find(id, key)
+	i := s.findLocked(id, key)
 	s.byTarget[id] = slices.Insert(s.byTarget[id], i, key)
-	return s.appendFirst(affected, id)
+	return s.appendFirstLocked(affected, id)
 }
 
 // forget notes that an autoscaler is gone, and returns what set does.
 func (s *scaledTargets) forget(key observe.Key) (affected []observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.drop(key)
+	return s.dropLocked(key)
 }
 
-// drop needs the lock.
-func (s *scaledTargets) drop(key observe.Key) (affected []observe.Key) {
+func (s *scaledTargets) dropLocked(key observe.Key) (affected []observe.Key) {
 	old, isThere := s.byKey[key]
 	if !isThere {
 		return nil
 	}
-	i := s.find(old.id, key)
+	i := s.findLocked(old.id, key)
 	others := slices.Delete(s.byTarget[old.id], i, i+1)
 	if s.byTarget[old.id] = others; len(others) == 0 {
 		delete(s.byTarget, old.id)
 	}
 	delete(s.byKey, key)
-	return s.appendFirst(nil, old.id)
+	return s.appendFirstLocked(nil, old.id)
 }
 
-// appendFirst appends the WorkloadAutoscaler that may act on a target, if there is one. It needs the lock.
-func (s *scaledTargets) appendFirst(dst []observe.Key, id targets.ID) []observe.Key {
+// appendFirstLocked appends the WorkloadAutoscaler that may act on a target, if there is one.
+func (s *scaledTargets) appendFirstLocked(dst []observe.Key, id targets.ID) []observe.Key {
 	all := s.byTarget[id]
 	if len(all) == 0 || all[0].Kind != observe.WorkloadAutoscaler || slices.Contains(dst, all[0]) {
 		return dst
@@ -106,13 +105,13 @@ func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere boo
 	return s.byTarget[own.id][0], true
 }
 
-// find is an autoscaler's place among those of a target, or where it would be. It needs the lock.
-func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int) {
+// findLocked is an autoscaler's place among those of a target, or where it would be.
+func (s *scaledTargets) findLocked(id targets.ID, key observe.Key) (place int) {
 	place, _ = slices.BinarySearchFunc(s.byTarget[id], key, func(other, key observe.Key) int {
 		switch {
 		case other == key:
 			return 0
-		case s.isBefore(other, key):
+		case s.isBeforeLocked(other, key):
 			return -1
 		}
 		return 1
@@ -120,9 +119,8 @@ func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int) {
 	return place
 }
 
-// isBefore reports whether one autoscaler goes before another: HPAs first, then the one that was created first. It
-// needs the lock.
-func (s *scaledTargets) isBefore(one, other observe.Key) bool {
+// isBeforeLocked reports whether one autoscaler goes before another: HPAs first, then the one that was created first.
+func (s *scaledTargets) isBeforeLocked(one, other observe.Key) bool {
 	if one.Kind != other.Kind {
 		return one.Kind < other.Kind
 	}

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -11,32 +11,34 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 )
 
 // TestScaledToZeroBeforeTheLead: an instance that has just begun to lead lists the target as it was before the one
 // before it scaled it to zero. The condition does not end because of that, or the target would stay there.
 func TestScaledToZeroBeforeTheLead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hpa := externally(w.web("web", 0))
+		hpa := horizontaltest.Externally(w.Web("web", 0))
 		hpa.Spec.MinReplicas = ptr.To[int32](0)
 		hpa.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
 			{Type: autoscalingv2.ScaledToZero, Status: corev1.ConditionTrue, Reason: "ScaledToZero"},
 		}
-		w.addHPA(hpa)
-		w.setReplicas("web", 0)
-		w.external = func(context.Context) (int64, error) { return 100, nil }
-		w.client.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {
-			stale := w.deployment("web")
+		w.AddHPA(hpa)
+		w.SetReplicas("web", 0)
+		w.ExternalValue = func(context.Context) (int64, error) { return 100, nil }
+		w.Client.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+			stale := w.Deployment("web")
 			stale.Spec.Replicas, stale.ResourceVersion = ptr.To[int32](1), "1"
 			return true, &appsv1.DeploymentList{Items: []appsv1.Deployment{*stale}}, nil
 		})
-		w.client.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
+		w.Client.PrependWatchReactor("deployments", func(clienttesting.Action) (bool, watch.Interface, error) {
 			return true, watch.NewFake(), nil
 		})
-		w.start()
-		w.pass(2 * period)
-		w.wantReplicas("web", 1, "there is work, and Plimsoll scaled the target to zero")
-		if got := w.scaleWrites(); len(got) != 1 || got[0] != "web 0→1" {
+		w.Start()
+		w.Pass(2 * horizontaltest.Period)
+		w.WantReplicas("web", 1, "there is work, and Plimsoll scaled the target to zero")
+		if got := w.ScaleWrites(); len(got) != 1 || got[0] != "web 0→1" {
 			t.Errorf("scale writes %v", got)
 		}
 	})

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"slices"
@@ -35,10 +35,10 @@ func TestCheckpointOfAnotherVersion(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				saved := &savedCheckpoints{objects: map[types.NamespacedName]plimsollv1alpha1.AutoscalerCheckpoint{}}
 				controller := w.learning(saved)
-				w.addHPA(w.web("web", 3))
-				w.pass(3 * time.Hour)
-				w.stop()
-				first, since := controller.learnt("web").Clone(), controller.recordedSince(t, "web")
+				w.AddHPA(w.Web("web", 3))
+				w.Pass(3 * time.Hour)
+				w.Stop()
+				first, since := controller.Learnt("web").Clone(), controller.RecordedSince(t, "web")
 				stored, err := saved.Get(t.Context(), types.NamespacedName{Namespace: "shop", Name: "hpa-web"})
 				if err != nil {
 					t.Fatal(err)
@@ -48,19 +48,19 @@ func TestCheckpointOfAnotherVersion(t *testing.T) {
 					t.Fatal(err)
 				}
 				controller = w.learning(saved)
-				replicas := w.replicas("web")
-				w.pass(2 * time.Minute)
-				if got := controller.recordedSince(t, "web").Equal(since); got != tc.keepsHistory {
+				replicas := w.Replicas("web")
+				w.Pass(2 * time.Minute)
+				if got := controller.RecordedSince(t, "web").Equal(since); got != tc.keepsHistory {
 					t.Errorf("the history is kept: %t", got)
 				}
-				if got := controller.learnt("web").KnowsMore(first); got != tc.keepsForecast {
+				if got := controller.Learnt("web").KnowsMore(first); got != tc.keepsForecast {
 					t.Errorf("the forecast is kept: %t", got)
 				}
-				if got := w.metric("plimsoll_autoscaler_checkpoint_reads_total", "unreadable"); got != 1 {
+				if got := w.Metric("plimsoll_autoscaler_checkpoint_reads_total", "unreadable"); got != 1 {
 					t.Errorf("%v are unreadable, want 1", got)
 				}
-				w.pass(2 * time.Hour)
-				if got := w.replicas("web"); got != replicas {
+				w.Pass(2 * time.Hour)
+				if got := w.Replicas("web"); got != replicas {
 					t.Errorf("%d replicas, then %d", replicas, got)
 				}
 				checkReplaced(t, saved, tc.keepsForecast, first)

@@ -14,7 +14,7 @@ import (
 // contested is until when the object is left to another controller; zero if it is decided, and then
 // the decision's purpose is set.
 func (r *reconciler) contested(p *pass) (until time.Time) {
-	if r.HPAs.Compares(p.autoscaler.Kind()) {
+	if r.hpas.Compares(p.autoscaler.Kind()) {
 		p.purpose = toShadow
 		return time.Time{}
 	}
@@ -36,7 +36,7 @@ func (r *reconciler) contested(p *pass) (until time.Time) {
 // controller may act on it for good: then nothing is read for it. Its pods stay claimed where that takes no request.
 func (r *reconciler) left(p *pass, until time.Time) time.Time {
 	r.observer.subscribe(p, false)
-	if r.HPAs != takeover.Auto || p.autoscaler.IsWorkload() {
+	if r.hpas != takeover.Auto || p.autoscaler.IsWorkload() {
 		return until
 	}
 	if !p.record.isReleased {
@@ -48,7 +48,7 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 		p.record.isReleased = true
 	}
 	r.observer.claimKnown(p)
-	return schedule.Following(p.autoscaler.UID, until, r.SyncPeriod)
+	return schedule.Following(p.autoscaler.UID, until, r.syncPeriod)
 }
 
 // probe decides as a controller that acts on the object would. Where its status has differed from that
@@ -66,7 +66,7 @@ func (r *reconciler) probe(ctx context.Context, p *pass) {
 	differs := takeover.Differs(p.autoscaler, &report, &after)
 	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.autoscaler, now) {
 		// The cache may not have what another controller writes.
-		r.Log.V(1).Info("not acting yet: the informer cache is stale", "object", p.autoscaler.Key().String())
+		r.log.V(1).Info("not acting yet: the informer cache is stale", "object", p.autoscaler.Key().String())
 		return
 	}
 	if r.contests.Compared(&p.record.contest, p.autoscaler, differs) {

@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -21,10 +21,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // The cases of upstream's tests (pkg/controller/podautoscaler/
@@ -36,13 +36,13 @@ const (
 	computations    = "horizontal_pod_autoscaler_controller_metric_computation_total"
 )
 
-func asUpstream(c *Config) { c.Options.Divergences = divergence.None }
+func asUpstream(c *controllerhorizontal.Config) { c.Options.Divergences = divergence.None }
 
 // three is an object on three pods, with the target in percent and limits from
 // 2 to 6, whose status shows the count as it is.
 func (w *world) three(target int32) *autoscalingv2.HorizontalPodAutoscaler {
 	least := int32(2)
-	hpa := w.web("web", 3)
+	hpa := w.Web("web", 3)
 	hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas = &least, 6
 	hpa.Spec.Metrics[0].Resource.Target.AverageUtilization = &target
 	hpa.Status.CurrentReplicas, hpa.Status.DesiredReplicas = 3, 3
@@ -51,24 +51,24 @@ func (w *world) three(target int32) *autoscalingv2.HorizontalPodAutoscaler {
 
 // wantConditions compares type, status and reason of all conditions.
 func (w *world) wantConditions(name string, want ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	var got []string
-	for _, c := range w.hpa(name).Status.Conditions {
+	for _, c := range w.HPA(name).Status.Conditions {
 		got = append(got, fmt.Sprintf("%s %s %s", c.Type, c.Status, c.Reason))
 	}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		w.t.Errorf("%s has the conditions %q, want %q", name, got, want)
+		w.T.Errorf("%s has the conditions %q, want %q", name, got, want)
 	}
 }
 
 // samples is how many values a histogram has seen.
 func (w *world) samples(name string, labels ...string) uint64 {
-	w.t.Helper()
-	families, err := w.registry.Gather()
+	w.T.Helper()
+	families, err := w.Registry.Gather()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
@@ -124,10 +124,10 @@ func TestUpstreamKinds(t *testing.T) {
 				hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: at.version,
 					Kind: kind, Name: "owner"}
 				scales := scaleOnly(at.resource, "app=web")
-				w.addHPA(hpa)
-				w.start(asUpstream, func(c *Config) { c.Scales = scales })
+				w.AddHPA(hpa)
+				w.Start(asUpstream, func(c *controllerhorizontal.Config) { c.Scales = scales })
 				if got := written(scales); !slices.Equal(got, []int32{5}) {
-					t.Errorf("the scale was set to %v, want 5 (events %q)", got, w.events)
+					t.Errorf("the scale was set to %v, want 5 (events %q)", got, w.Events)
 				}
 			})
 		})
@@ -140,14 +140,14 @@ func TestUpstreamUnreadableSelector(t *testing.T) {
 		hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "v1",
 			Kind: "ReplicationController", Name: "web"}
 		scales := scaleOnly("replicationcontrollers", "cheddar cheese")
-		w.addHPA(hpa)
-		w.start(asUpstream, func(c *Config) { c.Scales = scales })
+		w.AddHPA(hpa)
+		w.Start(asUpstream, func(c *controllerhorizontal.Config) { c.Scales = scales })
 		w.wantConditions("web", "AbleToScale True SucceededGetScale", "ScalingActive False InvalidSelector")
-		if got := written(scales); len(got) != 0 || w.hpa("web").Status.DesiredReplicas != 3 {
+		if got := written(scales); len(got) != 0 || w.HPA("web").Status.DesiredReplicas != 3 {
 			t.Errorf("the scale was set to %v and status shows %d, want neither to change", got,
-				w.hpa("web").Status.DesiredReplicas)
+				w.HPA("web").Status.DesiredReplicas)
 		}
-		if got := w.metric(reconciliations, "none", "internal"); got != 1 {
+		if got := w.Metric(reconciliations, "none", "internal"); got != 1 {
 			t.Errorf("%v reconciliations failed, want 1", got)
 		}
 	})
@@ -171,35 +171,35 @@ func TestUpstreamSelectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				hpa := w.three(30)
-				other := w.web("other", 3)
+				other := w.Web("other", 3)
 				other.Spec.ScaleTargetRef.Name = tt.other
 				if tt.labels != nil {
-					d := w.deployment("other")
+					d := w.Deployment("other")
 					d.Spec.Selector.MatchLabels = tt.labels
-					w.store(deploymentResource, d)
+					w.Store(horizontaltest.DeploymentResource, d)
 				}
 				for i := range 3 {
-					p := pod(fmt.Sprintf("web-%d", i), map[string]string{"app": "web"})
+					p := horizontaltest.Pod(fmt.Sprintf("web-%d", i), map[string]string{"app": "web"})
 					for key, value := range tt.labels {
 						p.Labels[key] = value
 					}
-					w.store(podResource, p)
+					w.Store(horizontaltest.PodResource, p)
 				}
-				w.start(asUpstream)
-				w.addHPA(other)
-				w.pass(time.Second)
-				w.wantReplicas("web", 3, "the other one is at its target, or has no samples")
-				w.addHPA(hpa)
-				w.pass(10 * time.Millisecond)
-				w.wantReplicas("web", tt.want, name)
+				w.Start(asUpstream)
+				w.AddHPA(other)
+				w.Pass(time.Second)
+				w.WantReplicas("web", 3, "the other one is at its target, or has no samples")
+				w.AddHPA(hpa)
+				w.Pass(10 * time.Millisecond)
+				w.WantReplicas("web", tt.want, name)
 				if tt.want == 5 {
 					w.wantConditions("web", "AbleToScale True SucceededRescale", "ScalingActive True ValidMetricFound",
 						"ScalingLimited False DesiredWithinRange", "ScaledToZero False NotScaledToZero")
 					return
 				}
 				w.wantConditions("web", "AbleToScale True SucceededGetScale", "ScalingActive False AmbiguousSelector")
-				w.pass(3 * period)
-				w.wantReplicas("web", 3, "and goes on to")
+				w.Pass(3 * horizontaltest.Period)
+				w.WantReplicas("web", 3, "and goes on to")
 			})
 		})
 	}
@@ -210,19 +210,19 @@ func TestUpstreamSelectors(t *testing.T) {
 func TestUpstreamConflictHeals(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		tries := 0
-		w.beforeScale = func() error {
+		w.BeforeScale = func() error {
 			if tries++; tries == 1 {
-				return apierrors.NewConflict(deploymentResource.GroupResource(), "web", errors.New("simulated"))
+				return apierrors.NewConflict(horizontaltest.DeploymentResource.GroupResource(), "web", errors.New("simulated"))
 			}
 			return nil
 		}
-		w.usage = 140
-		w.addHPA(w.three(50))
-		w.start(asUpstream)
-		w.wantReplicas("web", 5, "the second try works")
+		w.Usage = 140
+		w.AddHPA(w.three(50))
+		w.Start(asUpstream)
+		w.WantReplicas("web", 5, "the second try works")
 		w.wantConditions("web", "AbleToScale True SucceededRescale", "ScalingActive True ValidMetricFound",
 			"ScalingLimited False DesiredWithinRange", "ScaledToZero False NotScaledToZero")
-		if got := w.metric(reconciliations, "scale_up", "none"); got != 1 || tries != 2 {
+		if got := w.Metric(reconciliations, "scale_up", "none"); got != 1 || tries != 2 {
 			t.Errorf("%v reconciliations scaled up with %d tries, want 1 with 2", got, tries)
 		}
 	})
@@ -237,28 +237,28 @@ func (noSamples) Resource(context.Context, string, string) (*metricsv1beta1.PodM
 
 func TestUpstreamDurations(t *testing.T) {
 	want := func(w *world, action, failure, metricAction string) {
-		w.t.Helper()
+		w.T.Helper()
 		const subsystem = "horizontal_pod_autoscaler_controller_"
 		if w.samples(subsystem+"reconciliation_duration_seconds", action, failure) != 1 {
-			w.t.Errorf("no duration of a reconciliation with %s, %s", action, failure)
+			w.T.Errorf("no duration of a reconciliation with %s, %s", action, failure)
 		}
 		if w.samples(subsystem+"metric_computation_duration_seconds", metricAction, failure, "Resource") != 1 {
-			w.t.Errorf("no duration of a computation with %s, %s", metricAction, failure)
+			w.T.Errorf("no duration of a computation with %s, %s", metricAction, failure)
 		}
 	}
 	t.Run("scaled", func(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
-			w.addHPA(w.three(30))
-			w.start(asUpstream)
-			w.wantReplicas("web", 5, "50 % of a target of 30 %")
+			w.AddHPA(w.three(30))
+			w.Start(asUpstream)
+			w.WantReplicas("web", 5, "50 % of a target of 30 %")
 			want(w, "scale_up", "none", "scale_up")
 		})
 	})
 	t.Run("failed", func(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
-			w.addHPA(w.three(100))
-			w.start(asUpstream, func(c *Config) { c.Metrics = noSamples{w} })
-			w.wantReplicas("web", 3, "there are no samples")
+			w.AddHPA(w.three(100))
+			w.Start(asUpstream, func(c *controllerhorizontal.Config) { c.Metrics = noSamples{w} })
+			w.WantReplicas("web", 3, "there are no samples")
 			w.wantConditions("web", "AbleToScale True SucceededGetScale", "ScalingActive False FailedGetResourceMetric")
 			want(w, "none", "internal", "none")
 		})
@@ -268,21 +268,21 @@ func TestUpstreamDurations(t *testing.T) {
 // TestUpstreamCountsEachTime: 102 % of a target of 100 %, several times.
 func TestUpstreamCountsEachTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.usage = 204
-		w.addHPA(w.three(100))
-		w.start(asUpstream)
-		w.pass(4 * period)
-		w.wantReplicas("web", 3, "that is within the tolerance")
+		w.Usage = 204
+		w.AddHPA(w.three(100))
+		w.Start(asUpstream)
+		w.Pass(4 * horizontaltest.Period)
+		w.WantReplicas("web", 3, "that is within the tolerance")
 		w.wantConditions("web", "AbleToScale True ReadyForNewScale", "ScalingActive True ValidMetricFound",
 			"ScalingLimited False DesiredWithinRange")
-		times := float64(w.decisions())
+		times := float64(w.Decisions())
 		if times < 3 {
 			t.Fatalf("only %v decisions in four periods", times)
 		}
-		if got := w.metric(reconciliations, "none", "none"); got != times {
+		if got := w.Metric(reconciliations, "none", "none"); got != times {
 			t.Errorf("%v of %v reconciliations were counted", got, times)
 		}
-		if got := w.metric(computations, "none", "none", "Resource"); got != times {
+		if got := w.Metric(computations, "none", "none", "Resource"); got != times {
 			t.Errorf("%v of %v computations were counted", got, times)
 		}
 	})
@@ -308,7 +308,7 @@ func TestUpstreamManyObjects(t *testing.T) {
 		const objects = 90
 		target, most := int32(10), autoscalingv2.MaxChangePolicySelect
 		for i := range objects {
-			hpa := w.web(fmt.Sprintf("web-%d", i), 1)
+			hpa := w.Web(fmt.Sprintf("web-%d", i), 1)
 			hpa.Spec.MaxReplicas = 10
 			hpa.Spec.Metrics[0].Resource.Target.AverageUtilization = &target
 			hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
@@ -316,22 +316,22 @@ func TestUpstreamManyObjects(t *testing.T) {
 				Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100,
 					PeriodSeconds: 60}},
 			}}
-			w.addHPA(hpa)
+			w.AddHPA(hpa)
 		}
-		w.start(asUpstream, func(c *Config) { c.Metrics, c.Workers = ofOnePod{w}, 5 })
+		w.Start(asUpstream, func(c *controllerhorizontal.Config) { c.Metrics, c.Workers = ofOnePod{w}, 5 })
 		for i := range objects {
 			name := fmt.Sprintf("web-%d", i)
-			if got := w.replicas(name); got != 5 || w.hpa(name).Status.DesiredReplicas != 5 {
-				t.Fatalf("%s has %d replicas and shows %d, want 5", name, got, w.hpa(name).Status.DesiredReplicas)
+			if got := w.Replicas(name); got != 5 || w.HPA(name).Status.DesiredReplicas != 5 {
+				t.Fatalf("%s has %d replicas and shows %d, want 5", name, got, w.HPA(name).Status.DesiredReplicas)
 			}
 		}
 		const known = "horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers"
-		if got := w.metric(known); got != objects {
+		if got := w.Metric(known); got != objects {
 			t.Errorf("%v objects are known, want %d", got, objects)
 		}
-		w.deleteHPA("web-0")
-		w.pass(period)
-		if got := w.metric(known); got != objects-1 {
+		w.DeleteHPA("web-0")
+		w.Pass(horizontaltest.Period)
+		if got := w.Metric(known); got != objects-1 {
 			t.Errorf("%v objects are known after one was deleted, want %d", got, objects-1)
 		}
 	})
@@ -343,52 +343,52 @@ func TestUpstreamManyObjects(t *testing.T) {
 // nothing is written any more.
 func TestUpstreamNothingToWrite(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.usage = 80
+		w.Usage = 80
 		hpa := w.three(80)
-		w.setReplicas("web", 2)
+		w.SetReplicas("web", 2)
 		for i := range 2 {
-			p := pod(fmt.Sprintf("web-%d", i), map[string]string{"app": "web"})
+			p := horizontaltest.Pod(fmt.Sprintf("web-%d", i), map[string]string{"app": "web"})
 			p.Status = corev1.PodStatus{Phase: corev1.PodPending}
-			w.store(podResource, p)
+			w.Store(horizontaltest.PodResource, p)
 		}
-		w.addHPA(hpa)
-		w.start(asUpstream, func(c *Config) { c.Options.DownscaleStabilization = 2 * period })
-		w.pass(4 * period)
+		w.AddHPA(hpa)
+		w.Start(asUpstream, func(c *controllerhorizontal.Config) { c.Options.DownscaleStabilization = 2 * horizontaltest.Period })
+		w.Pass(4 * horizontaltest.Period)
 		w.wantConditions("web", "AbleToScale True ReadyForNewScale", "ScalingActive True ValidMetricFound",
 			"ScalingLimited True TooFewReplicas")
-		status := w.hpa("web").Status
+		status := w.HPA("web").Status
 		current := status.CurrentMetrics[0].Resource.Current
 		if status.CurrentReplicas != 2 || status.DesiredReplicas != 2 || *current.AverageUtilization != 40 {
 			t.Fatalf("status shows %d, %d wanted, at %d %%", status.CurrentReplicas, status.DesiredReplicas,
 				*current.AverageUtilization)
 		}
-		version, times := w.hpa("web").ResourceVersion, w.decisions()
-		w.pass(20 * period)
-		if w.decisions() < times+20 {
-			t.Fatalf("only %d decisions in 20 periods", w.decisions()-times)
+		version, times := w.HPA("web").ResourceVersion, w.Decisions()
+		w.Pass(20 * horizontaltest.Period)
+		if w.Decisions() < times+20 {
+			t.Fatalf("only %d decisions in 20 periods", w.Decisions()-times)
 		}
-		if w.hpa("web").ResourceVersion != version {
+		if w.HPA("web").ResourceVersion != version {
 			t.Error("the object was written, although nothing had changed")
 		}
 	})
 }
 
 // idle is a controller that does not run, with an object that is due in a period.
-func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*Controller, cache.ResourceEventHandler) {
-	w.t.Helper()
-	var cfg Config
-	w.start(func(c *Config) { cfg = *c })
-	c, err := New(cfg)
+func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*controllerhorizontal.Controller, cache.ResourceEventHandler) {
+	w.T.Helper()
+	var cfg controllerhorizontal.Config
+	w.Start(func(c *controllerhorizontal.Config) { cfg = *c })
+	c, err := controllerhorizontal.New(cfg)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	handler := c.handler
+	handler := c.Handler()
 	handler.OnAdd(hpa, false)
-	item, _, due := c.queue.Take(time.Now())
+	item, _, due := c.Queue().Take(time.Now())
 	if !due {
-		w.t.Fatal("a new object is not due at once")
+		w.T.Fatal("a new object is not due at once")
 	}
-	c.queue.Done(item.Key, time.Now().Add(period))
+	c.Queue().Done(item.Key, time.Now().Add(horizontaltest.Period))
 	return c, handler
 }
 
@@ -406,11 +406,11 @@ func TestUpstreamOddUpdates(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				c, handler := w.idle(hpa)
 				handler.OnUpdate(update.before, update.after)
-				if _, wait, due := c.queue.Take(time.Now()); due || wait != period {
+				if _, wait, due := c.Queue().Take(time.Now()); due || wait != horizontaltest.Period {
 					t.Errorf("due %v, in %s; want it in a period", due, wait)
 				}
-				w.pass(period)
-				if item, _, due := c.queue.Take(time.Now()); !due || item.Key.Name != "web" {
+				w.Pass(horizontaltest.Period)
+				if item, _, due := c.Queue().Take(time.Now()); !due || item.Key.Name != "web" {
 					t.Errorf("%s is due: %v", item.Key, due)
 				}
 			})
@@ -431,29 +431,23 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				c, handler := w.idle(hpa)
-				c.reconciler.begin(observehorizontal.HPA(hpa)).status.Written("5")
-				if !isBehind(c, hpa) {
+				c.Written(hpa, "5")
+				if !c.IsBehind(hpa) {
 					t.Fatal("version 1 is older than 5")
 				}
 				handler.OnDelete(gone)
-				item, _, due := c.queue.Take(time.Now())
+				item, _, due := c.Queue().Take(time.Now())
 				if !due || item.Key != observe.HPA("shop", "web") {
 					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", item.Key, due)
 				}
-				c.workers.Acquire(t.Context())
-				c.reconciler.work(t.Context(), item)
-				if c.records.count() != 0 {
-					t.Errorf("%d objects are remembered, want none", c.records.count())
+				c.Work(t.Context(), item)
+				if n := c.Records(); n != 0 {
+					t.Errorf("%d objects are remembered, want none", n)
 				}
-				if isBehind(c, hpa) {
+				if c.IsBehind(hpa) {
 					t.Error("the new object waits for the old one's write")
 				}
 			})
 		})
 	}
-}
-
-func isBehind(c *Controller, object *autoscalingv2.HorizontalPodAutoscaler) bool {
-	hpa := observehorizontal.HPA(object)
-	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), trigger.Event)
 }

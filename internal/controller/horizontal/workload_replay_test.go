@@ -1,4 +1,4 @@
-package horizontal
+package horizontal_test
 
 import (
 	"context"
@@ -12,31 +12,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/horizontaltest"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
-
-// sameSchedule compares schedules without their cron expressions, which are functions.
-func sameSchedule(a, b *schedules.Schedule) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Name == b.Name && a.Duration == b.Duration && a.Ramp == b.Ramp &&
-		a.MinReplicas == b.MinReplicas && a.MaxReplicas == b.MaxReplicas
-}
-
-func sameZone(a, b *time.Location) bool { return a.String() == b.String() }
-
-// always is a schedule that is always in force.
-func always(least int32) plimsollv1alpha1.Schedule {
-	return plimsollv1alpha1.Schedule{
-		Name: "always", Start: "* * * * *", TimeZone: "Etc/UTC", DurationSeconds: ptr.To[int64](120), MinReplicas: &least,
-	}
-}
 
 // workloadReplay is a way of deciding on a WorkloadAutoscaler.
 type workloadReplay struct {
@@ -49,7 +31,7 @@ type workloadReplay struct {
 var workloadReplays = map[string]workloadReplay{
 	"a schedule": {
 		prepare: func(_ *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			o.Spec.Schedules = []plimsollv1alpha1.Schedule{always(5)}
+			o.Spec.Schedules = []plimsollv1alpha1.Schedule{horizontaltest.Always(5)}
 		},
 		is: []func(*horizontal.Decision) bool{
 			func(d *horizontal.Decision) bool { return d.Desired == 5 && d.Rescale && d.Schedules.MinBy != nil },
@@ -124,7 +106,7 @@ var workloadReplays = map[string]workloadReplay{
 	},
 	"refused": {
 		prepare: func(w *world, o *plimsollv1alpha1.WorkloadAutoscaler) {
-			w.addHPA(&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: *o.ObjectMeta.DeepCopy(),
+			w.AddHPA(&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: *o.ObjectMeta.DeepCopy(),
 				Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3,
 					ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(o.Spec.ScaleTargetRef)}})
 		},
@@ -138,9 +120,9 @@ var workloadReplays = map[string]workloadReplay{
 			o.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReference
 			w.adopt("web", "web-1", 2)
 			for _, name := range []string{"job-0", "job-1"} {
-				w.add(podResource, pod(name, map[string]string{"app": "web"}))
+				w.Add(horizontaltest.PodResource, horizontaltest.Pod(name, map[string]string{"app": "web"}))
 			}
-			w.usage = 200
+			w.Usage = 200
 		},
 		is: []func(*horizontal.Decision) bool{func(d *horizontal.Decision) bool {
 			return d.Desired == 4 && d.Metrics[0].Counts.Counted == 2
@@ -155,7 +137,7 @@ var workloadReplays = map[string]workloadReplay{
 					},
 				},
 			})
-			w.usage = 200
+			w.Usage = 200
 		},
 		// Longer than a decision waits.
 		external: func(time.Duration) (int64, error) {
@@ -173,21 +155,21 @@ func TestEveryWayOfWorkloadsReplays(t *testing.T) {
 	for name, tt := range workloadReplays {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				api, hpa := w.workloads(), w.web("web", 2)
+				api, hpa := w.Workloads(), w.Web("web", 2)
 				if began := time.Now(); tt.external != nil {
-					externally(hpa)
-					w.external = func(context.Context) (int64, error) { return tt.external(time.Since(began)) }
+					horizontaltest.Externally(hpa)
+					w.ExternalValue = func(context.Context) (int64, error) { return tt.external(time.Since(began)) }
 				}
-				object := workloadOf(hpa)
+				object := horizontaltest.WorkloadOf(hpa)
 				if tt.prepare != nil {
 					tt.prepare(w, object)
 				}
-				api.put(object)
-				r := w.replayOf(t, observe.WLA("shop", "web"), divergence.Default)
-				w.start(api.serve)
-				w.pass(8 * period)
+				api.Put(object)
+				r := w.ReplayOf(t, observe.WLA("shop", "web"), divergence.Default)
+				w.Start(api.Serve)
+				w.Pass(8 * horizontaltest.Period)
 				for _, is := range tt.is {
-					r.want("of what this is about", is)
+					r.Want("of what this is about", is)
 				}
 			})
 		})
@@ -198,30 +180,30 @@ func TestEveryWayOfWorkloadsReplays(t *testing.T) {
 // would have written.
 func TestPreviewNeverWrites(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		k := w.kubelets("a")
-		api := w.workloads()
-		object := workloadOf(w.web("web", 2))
+		k := w.Kubelets("a")
+		api := w.Workloads()
+		object := horizontaltest.WorkloadOf(w.Web("web", 2))
 		object.Spec.Mode, object.Spec.Paused = plimsollv1alpha1.ModePreview, &plimsollv1alpha1.Paused{Replicas: 9}
-		object.Spec.Schedules = []plimsollv1alpha1.Schedule{always(3)}
-		w.onto("web", 2, "a")
-		api.put(object)
-		w.start(k.direct, api.serve)
+		object.Spec.Schedules = []plimsollv1alpha1.Schedule{horizontaltest.Always(3)}
+		w.Onto("web", 2, "a")
+		api.Put(object)
+		w.Start(k.Direct, api.Serve)
 		var shown []int32
 		for _, happens := range []func(){
-			func() {}, func() { w.set(func() { k.milli = 1000 }) }, func() { w.set(func() { k.milli = 1 }) },
-			func() { w.setReplicas("web", 30) }, func() { w.setReplicas("web", 1) }, func() { w.deletePod("web-0") },
-			func() { w.changePod("web-1", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }) },
+			func() {}, func() { w.Set(func() { k.Milli = 1000 }) }, func() { w.Set(func() { k.Milli = 1 }) },
+			func() { w.SetReplicas("web", 30) }, func() { w.SetReplicas("web", 1) }, func() { w.DeletePod("web-0") },
+			func() { w.ChangePod("web-1", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }) },
 			func() {
-				o := api.get("web")
+				o := api.Get("web")
 				o.Spec.MaxReplicas, o.Generation = 2, o.Generation+1
-				api.put(o)
+				api.Put(o)
 			},
 		} {
 			happens()
-			w.pass(2 * period)
-			shown = append(shown, api.get("web").Status.DesiredReplicas)
+			w.Pass(2 * horizontaltest.Period)
+			shown = append(shown, api.Get("web").Status.DesiredReplicas)
 		}
-		if writes := w.scaleWrites(); len(writes) > 0 {
+		if writes := w.ScaleWrites(); len(writes) > 0 {
 			t.Errorf("wrote %v", writes)
 		}
 		if !slices.Contains(shown, 20) || !slices.Contains(shown, 3) {

@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/otherwriter"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -137,7 +136,7 @@ type State struct {
 	IdleSince    time.Time         `json:"idleSince,omitzero"`
 	UnknownSince time.Time         `json:"unknownSince,omitzero"`
 	// Overrides are other writers' changes of the count.
-	Overrides otherwriter.History `json:"overrides,omitzero"`
+	Overrides Overrides `json:"overrides,omitzero"`
 	// Forecast is what is learnt of the load; nil where the forecast is off.
 	Forecast *forecast.State `json:"forecast,omitempty"`
 

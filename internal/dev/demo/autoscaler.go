@@ -29,12 +29,12 @@ type autoscaler interface {
 	status(ctx context.Context) (status, error)
 }
 
-// status is what the demo reads of an autoscaler's status.
+// status has the fields of an autoscaler's status that the demo reads.
 type status struct {
 	// value is the metric's.
 	value      autoscalingv2.MetricValueStatus
 	conditions []condition
-	// lines are what only a WorkloadAutoscaler shows.
+	// lines are the additional lines of a WorkloadAutoscaler.
 	lines []string
 }
 
@@ -60,7 +60,7 @@ func (s status) utilization() string {
 	return fmt.Sprintf("cpu %3d%% of %d%%", *s.value.AverageUtilization, targetPercent)
 }
 
-// perPod is how many requests the status shows of a pod.
+// perPod is the number of requests per pod in the status.
 func (s status) perPod() string {
 	if s.value.AverageValue == nil {
 		return fmt.Sprintf("   ?/s of %d/s", targetRequests)

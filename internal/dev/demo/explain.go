@@ -6,8 +6,7 @@ import (
 	"net"
 )
 
-// Explain is the command that shows why an autoscaler of the demo wants its replica count, to be run beside the
-// demo.
+// Explain is the command that explains the replica count of an autoscaler of the demo, to be run beside the demo.
 type Explain struct {
 	// Program is Plimsoll's, Kubeconfig an administrator's.
 	Program, Kubeconfig string

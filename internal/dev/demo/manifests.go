@@ -19,17 +19,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
-// workload is what the demo scales: a Deployment, the Service that its load is offered to, and the autoscaler.
+// workload is a workload of the demo: a Deployment, the Service with its load, and the autoscaler.
 type workload struct {
 	name string
-	// annotations say how its simulated pods behave.
+	// annotations configure its simulated pods.
 	annotations map[string]string
 	autoscaler  autoscaler
-	// metric is what the autoscaler's status shows of its metric.
+	// metric is the metric in the autoscaler's status.
 	metric func(status) string
 }
 
-// workloads are one that is scaled by what its pods use, and one by what they do.
+// workloads returns one that is scaled by its pods' usage, and one by their requests.
 func (o *observer) workloads(c Config) ([]workload, error) {
 	own, err := wla.New(c.REST)
 	if err != nil {
@@ -58,7 +58,7 @@ func (o *observer) workloads(c Config) ([]workload, error) {
 	}
 	api := workload{
 		name: requestsWorkload, metric: status.perPod,
-		// Its pods wait for something else, such as a database: their CPU tells nothing.
+		// Its pods wait for something else, such as a database: their CPU does not show the load.
 		annotations: map[string]string{
 			"sim.plimsoll.dev/cpu-per-request": "100u",
 			"sim.plimsoll.dev/io-latency":      "100ms",

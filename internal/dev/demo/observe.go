@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// observer sees the demo as any user would: through the API server.
+// observer reads the demo as any user would: through the API server.
 type observer struct {
 	client kubernetes.Interface
 	began  time.Time
@@ -86,7 +86,7 @@ func (o *observer) watchScales(ctx context.Context, scaled func(ScaleEvent)) err
 		return fmt.Errorf("watch events of namespace %s: %w", demoNamespace, err)
 	}
 	defer events.Stop()
-	from := map[string]int32{} // of each workload
+	from := map[string]int32{} // by workload
 	for {
 		select {
 		case <-ctx.Done():

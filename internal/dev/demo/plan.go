@@ -32,7 +32,7 @@ const (
 
 // Plan is the course of the demo's load.
 type Plan struct {
-	// Total is how long the demo runs from its first computed metric.
+	// Total is the duration of the demo from its first computed metric.
 	Total time.Duration
 	// Rise and Fall are when the load increases and falls back.
 	Rise, Fall time.Duration
@@ -61,9 +61,8 @@ func (p Plan) Load(elapsed time.Duration) float64 {
 	return baseLoad
 }
 
-// Computed is the count that the documented formula asks for under a load, of either workload:
-// desired = ceil(current * value/target), where current times value is the
-// cost of the whole load (Kubernetes documentation, "Horizontal Pod
+// Computed is the count by the documented formula under a load, for either workload: desired = ceil(current *
+// value/target), where current times value is the cost of the whole load (Kubernetes documentation, "Horizontal Pod
 // Autoscaling", algorithm details).
 func Computed(load float64) int32 {
 	replicas := int32(math.Ceil(load * costMilli / (requestMilli * targetPercent / 100)))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Sample is what the demo shows of one moment.
+// Sample is the state of the demo at one moment.
 type Sample struct {
 	Elapsed time.Duration
 	// Load is offered to each workload, in requests per second.
@@ -18,15 +18,15 @@ type Sample struct {
 type WorkloadSample struct {
 	Name          string
 	Wanted, Ready int32
-	// Metric is what the autoscaler's status shows of its metric, and the target.
+	// Metric is the metric in the autoscaler's status, and the target.
 	Metric string
 	// Conditions are the last reasons, a line each.
 	Conditions []string
-	// Status is what else the autoscaler's status shows, a line each.
+	// Status has the other lines of the autoscaler's status.
 	Status []string
 }
 
-// ScaleEvent is one scaling as it was seen on the API server.
+// ScaleEvent is one scaling as seen through the API server.
 type ScaleEvent struct {
 	Time           time.Time `json:"time"`
 	ElapsedSeconds float64   `json:"elapsedSeconds"`
@@ -41,7 +41,7 @@ func (e ScaleEvent) String() string {
 	return fmt.Sprintf("%s %2d -> %-2d %s", e.Workload, e.From, e.To, e.Reason)
 }
 
-// record is what has happened so far.
+// record has the events so far.
 type record struct {
 	mu      sync.Mutex
 	samples []Sample     // guarded by mu

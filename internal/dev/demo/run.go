@@ -13,27 +13,27 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Config says how to run the demo.
+// Config configures the demo.
 type Config struct {
 	// REST is an administrator's.
 	REST *rest.Config
 	Plan Plan
 	// Kind is which object scales by CPU.
 	Kind Kind
-	// PodMetricsPort is where the simulated pods serve their own metrics.
+	// PodMetricsPort is the port of the simulated pods' own metrics.
 	PodMetricsPort int
-	// Began is when the program started, for the time to the first scale-up.
+	// Began is the start of the program, for the time to the first scale-up.
 	Began time.Time
-	// Out is where the demo is shown, live if Terminal is set.
+	// Out is the output of the demo, live if Terminal is set.
 	Out      io.Writer
 	Terminal bool
-	// SummaryPath is where the summary is kept.
+	// SummaryPath is the file for the summary.
 	SummaryPath string
 	// Failed delivers the end of a part that the demo cannot do without.
 	Failed <-chan error
 }
 
-// errNotComputed says that the counts were not the computed ones.
+// errNotComputed is returned if the counts were not the computed ones.
 var errNotComputed = errors.New("the demo did not scale as computed, see above")
 
 // Run creates the workloads, plays the load and judges what Plimsoll made of it.

@@ -13,16 +13,15 @@ type Summary struct {
 	Seconds   float64           `json:"seconds"`
 	Workloads []WorkloadSummary `json:"workloads"`
 	Scales    []ScaleEvent      `json:"scaleEvents"`
-	// Failures says what was not as computed; empty when all was.
+	// Failures are the differences from the computed counts; empty without any.
 	Failures []string `json:"failures,omitempty"`
 }
 
 // WorkloadSummary is the result of one workload.
 type WorkloadSummary struct {
 	Name string `json:"name"`
-	// ComputedSurge and ComputedFinal are the counts that the loads ask for,
-	// Surge and Final those at the end of the surge and of the
-	// demo.
+	// ComputedSurge and ComputedFinal are the computed counts of the loads, Surge and Final those at the end of the surge
+	// and of the demo.
 	ComputedSurge int32 `json:"computedSurgeReplicas"`
 	ComputedFinal int32 `json:"computedFinalReplicas"`
 	Surge         int32 `json:"surgeReplicas"`

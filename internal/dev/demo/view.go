@@ -72,7 +72,7 @@ type screen struct {
 	out   io.Writer
 }
 
-// What a terminal does when it reads these.
+// Control sequences of a terminal.
 const (
 	hideCursor = "\x1b[?25l"
 	showCursor = "\x1b[?25h"
@@ -103,7 +103,7 @@ func (s screen) run(ctx context.Context, r *record) error {
 	}
 }
 
-// height is how many lines the terminal has; 0 is unknown.
+// height is the number of lines of the terminal; 0 if it is unknown.
 func height(out io.Writer) int {
 	if f, isFile := out.(*os.File); isFile {
 		if _, lines, err := term.GetSize(int(f.Fd())); err == nil {
@@ -158,7 +158,7 @@ func bar(wanted, ready int32) string {
 	return strings.Repeat("█", int(max(0, ready))) + strings.Repeat("·", int(max(0, wanted-ready)))
 }
 
-// plot draws the wanted replicas of the workloads over time, and what the load asks for.
+// plot draws the wanted replicas of the workloads over time, and the count of the load.
 func plot(samples []Sample) string {
 	var asked []float64
 	legends := []string{"the load asks for"}

@@ -14,14 +14,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-// What config/node-agent calls its namespace, its DaemonSet and the ConfigMap with the authority of clients.
+// The names in config/node-agent of its namespace, its DaemonSet and the ConfigMap with the CA of clients.
 const (
 	agentNamespace = "plimsoll-node-agent"
 	agentName      = "plimsoll-node-agent"
 	agentAuthority = "plimsoll-node-agent-authority"
 )
 
-// AgentFlag has the controller ask the agents of nodes.
+// AgentFlag makes the controller scrape the agents of nodes.
 const AgentFlag = "--node-agent-namespace=" + agentNamespace
 
 // StartAgent runs the agent of the node as config/node-agent does, once the controller, which runs with AgentFlag, has
@@ -58,7 +58,7 @@ func StartAgent(ctx context.Context, cluster *devcluster.Cluster) error {
 	return nil
 }
 
-// isNoAgent keeps what the controller needs to ask agents, and no agent.
+// isNoAgent keeps the objects that the controller needs for agents, without the agents.
 func isNoAgent(object *unstructured.Unstructured) (bool, error) {
 	return object.GetKind() != "DaemonSet", nil
 }

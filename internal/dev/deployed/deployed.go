@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-// What config/ calls Plimsoll.
+// The names of Plimsoll in config/.
 const (
 	namespace  = "plimsoll-system"
 	deployment = "plimsoll-controller"

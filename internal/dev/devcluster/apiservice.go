@@ -159,7 +159,7 @@ func (a *access) bindClusterRole(ctx context.Context, user, role string) error {
 	return nil
 }
 
-// bindAuthReader lets the server of an aggregated API read how the API server proves itself.
+// bindAuthReader permits the server of an aggregated API to read the API server's client CA.
 func (a *access) bindAuthReader(ctx context.Context, user string) error {
 	const role = "extension-apiserver-authentication-reader"
 	binding := &rbacv1.RoleBinding{
@@ -171,7 +171,7 @@ func (a *access) bindAuthReader(ctx context.Context, user string) error {
 	if ignoreExists(err) != nil {
 		return fmt.Errorf("bind %s to %s: %w", user, role, err)
 	}
-	// The server asks once, and gives up.
+	// The server reads it once, and gives up.
 	return poll(ctx, func(ctx context.Context) error {
 		review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{

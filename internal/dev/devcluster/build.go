@@ -16,10 +16,10 @@ const (
 // BinEnv names the environment variable with a folder of ready binaries.
 const BinEnv = "PLIMSOLL_BIN"
 
-// BuildConfig says what to build.
+// BuildConfig configures a build.
 type BuildConfig = build.Config
 
-// BuildResult is what was built.
+// BuildResult is the result of a build.
 type BuildResult = build.Result
 
 // Build brings the control plane's parts up to date, or checks a folder of ready binaries if the configuration names

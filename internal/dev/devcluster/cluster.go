@@ -27,8 +27,7 @@ type Cluster struct {
 	stopErr  error
 }
 
-// access is how the cluster is reached: addresses, certificates and clients. It does not change once the cluster has
-// started.
+// access has the addresses, certificates and clients of the cluster. It does not change once the cluster has started.
 type access struct {
 	config     Config
 	supervisor *supervisor
@@ -56,7 +55,7 @@ type components struct {
 	metricsServer   *process // guarded by metricsServerMu; nil while stopped
 }
 
-// Timing is how long one part took from its start until it was ready.
+// Timing is the time of one part from its start until it was ready.
 type Timing struct {
 	Part string
 	Took time.Duration
@@ -98,7 +97,7 @@ func (a *access) ServingFiles(name string, hosts ...string) (certificate, key st
 // CAFile is the file of CA's certificate.
 func (a *access) CAFile() string { return a.pki.Path("ca.crt") }
 
-// Timings is how long each part took to start, in order of readiness.
+// Timings returns the start-up time of each part, in order of readiness.
 func (c *Cluster) Timings() []Timing { return append([]Timing(nil), c.timings...) }
 
 // Failed delivers an error that names the part and quotes its log if a part ends by itself.

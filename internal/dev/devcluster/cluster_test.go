@@ -249,7 +249,7 @@ func TestRegisteredAPIIsReached(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Nothing listens on port 1: the API server must say so rather than that it does not know the group.
+	// Nothing listens on port 1: the API server must report that, rather than an unknown group.
 	eventually(t, 20*time.Second, func(ctx context.Context) error {
 		out, err := c.Kubectl(ctx, "get", "apiservice", "v1.nobody.example", "-o",
 			`jsonpath={.status.conditions[?(@.type=="Available")].message}`)

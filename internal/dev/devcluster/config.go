@@ -14,7 +14,7 @@ const (
 	DefaultStartTimeout     = 90 * time.Second
 )
 
-// NodeShape is what each simulated node offers to the scheduler.
+// NodeShape is the capacity of each simulated node.
 type NodeShape struct {
 	CPUMilli    int64
 	MemoryBytes int64
@@ -26,8 +26,7 @@ func DefaultNodeShape() NodeShape {
 	return NodeShape{CPUMilli: 16000, MemoryBytes: 64 << 30, Pods: 110}
 }
 
-// Config says what cluster Start runs. The zero value, with BinDir filled in, is a cluster of three nodes without
-// metrics.
+// Config configures a cluster. The zero value, with BinDir filled in, is a cluster of three nodes without metrics.
 type Config struct {
 	// BinDir is the folder of the parts' binaries, as Build returns it.
 	BinDir string
@@ -40,10 +39,10 @@ type Config struct {
 	Nodes int
 	// NodeShape is the size of each; zero means DefaultNodeShape.
 	NodeShape NodeShape
-	// StartupDelay is the time from a pod's start to its readiness unless the pod's annotation says otherwise;
-	// 0 means DefaultStartupDelay.
+	// StartupDelay is the time from a pod's start to its readiness unless the pod's annotation sets another; 0 means
+	// DefaultStartupDelay.
 	StartupDelay time.Duration
-	// Kubelets serves what simulated kubelets say about pods, and what pods say about themselves.
+	// Kubelets serves the metrics of simulated kubelets, and the pods' own metrics.
 	Kubelets bool
 	// MetricsServer runs metrics-server and the metrics adapter, with the Kubelets that they need.
 	MetricsServer bool

@@ -46,7 +46,7 @@ func (a *access) InstallPlimsoll(ctx context.Context) (kubeconfig string, err er
 	if err := manifests.Apply(ctx, a.rest, objects); err != nil {
 		return "", fmt.Errorf("devcluster: apply config/: %w", err)
 	}
-	// What the API server makes of the account's token.
+	// The user of the account's token.
 	return a.KubeconfigFor("system:serviceaccount:"+namespace+":"+controllerAccount,
 		"system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated")
 }

@@ -22,8 +22,8 @@ const (
 	AnnotationCompleteAfter = "sim.plimsoll.dev/complete-after"
 	// AnnotationFailAfter ends a running pod badly after that time: phase Failed.
 	AnnotationFailAfter = "sim.plimsoll.dev/fail-after"
-	// AnnotationResize says how a change of a running pod's resources ends: "Deferred" or "Infeasible". Without it the pod
-	// has them at once, or after AnnotationResizeDelay.
+	// AnnotationResize sets the outcome of a change of a running pod's resources: "Deferred" or "Infeasible". Without it
+	// the pod has them at once, or after AnnotationResizeDelay.
 	AnnotationResize = "sim.plimsoll.dev/resize"
 	// AnnotationResizeDelay is the time a change of a running pod's resources takes.
 	AnnotationResizeDelay = "sim.plimsoll.dev/resize-delay"
@@ -31,7 +31,7 @@ const (
 	AnnotationTerminationDelay = "sim.plimsoll.dev/termination-delay"
 )
 
-// nodeLease is how long KWOK's leases for nodes last; it renews them well before.
+// nodeLease is the duration of KWOK's leases for nodes; it renews them well before.
 const nodeLease = 40 * time.Second
 
 //go:embed stages.yaml

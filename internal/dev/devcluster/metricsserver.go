@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// MetricsServerConfig says how metrics-server scrapes.
+// MetricsServerConfig configures metrics-server's scrapes.
 type MetricsServerConfig struct {
 	// Resolution is the scrape interval.
 	Resolution time.Duration
-	// RequestTimeout is how long a kubelet may take to answer. It must be shorter than Resolution; 0 means half of it,
-	// 5 s at most.
+	// RequestTimeout bounds a request to a kubelet. It must be shorter than Resolution; 0 means half of it, 5 s at most.
 	RequestTimeout time.Duration
 }
 
@@ -23,7 +22,7 @@ func (m MetricsServerConfig) requestTimeout() time.Duration {
 }
 
 // RestartMetricsServer ends metrics-server, if it runs, and starts it with another configuration; it returns when the
-// API server has it available. What it had scraped is lost. It scrapes whatever nodes there are.
+// API server has it available. Its earlier samples are lost. It scrapes all nodes.
 func (c *components) RestartMetricsServer(ctx context.Context, config MetricsServerConfig) error {
 	c.metricsServerMu.Lock()
 	defer c.metricsServerMu.Unlock()

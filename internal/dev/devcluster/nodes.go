@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxNodes is how many networks of 256 pod addresses fit into the pods' range, 10.128.0.0/9.
+// maxNodes is the number of networks of 256 pod addresses in the pods' range, 10.128.0.0/9.
 const maxNodes = 127 * 256
 
 // nodeName names the simulated nodes from 0.

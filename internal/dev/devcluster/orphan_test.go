@@ -64,7 +64,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	// Its end by a signal is what was asked for.
+	// Its end by a signal is expected.
 	if err := parent.Wait(); err == nil {
 		t.Fatal("the parent ended by itself")
 	}
@@ -117,7 +117,7 @@ func processesOf(t *testing.T, dir string) []osProcess {
 	return found
 }
 
-// lives is false for a zombie: it ended, and only waits for its parent to ask how.
+// lives is false for a zombie: it has ended, and its parent has not waited for it yet.
 func (p osProcess) lives() bool {
 	state := processState(p.id)
 	return state != "" && state != "Z" && startedAt(p.id) == p.started

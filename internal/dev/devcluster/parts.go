@@ -50,9 +50,9 @@ func (c *components) startEtcd(ctx context.Context) error {
 	})
 }
 
-// startAPIServer runs kube-apiserver with RBAC and the aggregation layer. There is no endpoint reconciler because no
-// address of this machine need be known to pods that do not exist, and aggregated APIs are reached by their Service's
-// external name rather than by endpoints.
+// startAPIServer runs kube-apiserver with RBAC and the aggregation layer. There is no endpoint reconciler because
+// simulated pods need no address of this machine, and aggregated APIs are reached by their Service's external name
+// rather than by endpoints.
 func (c *components) startAPIServer(ctx context.Context) error {
 	return onFreePorts(1, func(ports []int) error {
 		server := "https://" + loopback(ports[0])

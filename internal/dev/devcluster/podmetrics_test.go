@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestPodsServeMetrics: a pod that asks for it has an address where its requests are counted; others do not.
+// TestPodsServeMetrics: a pod with the annotation has an address that serves its count of requests; others have none.
 func TestPodsServeMetrics(t *testing.T) {
 	c := shared.Cluster(t)
 	apply(t, c, podManifest("measured", `sim.plimsoll.dev/metrics: "true"`)+`

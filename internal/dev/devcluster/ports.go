@@ -14,7 +14,7 @@ const (
 	lastPort  = 32000
 )
 
-// portAttempts is how often a part whose port was taken is started again.
+// portAttempts is the number of starts of a part whose port was taken.
 const portAttempts = 5
 
 // freePort returns a port of 127.0.0.1 on which no process listens.

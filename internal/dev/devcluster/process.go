@@ -38,7 +38,7 @@ type process struct {
 	logPath string
 	cmd     *exec.Cmd
 	done    chan struct{} // closed when the process has ended
-	err     error         // how it ended; read after done
+	err     error         // read after done
 
 	mu     sync.Mutex
 	wanted bool // ended on request, or still being started: its end is no failure of the cluster
@@ -141,7 +141,7 @@ func endedAs(err error) error {
 	return err
 }
 
-// settle says that the process is up: from now on its end is a failure of the cluster.
+// settle marks the process as up: from now on its end is a failure of the cluster.
 func (p *process) settle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +155,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// expectEnd says that the end to come is no failure.
+// expectEnd marks the coming end as expected.
 func (p *process) expectEnd() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

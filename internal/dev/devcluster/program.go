@@ -16,7 +16,7 @@ type Program struct {
 }
 
 // StartProgram runs a binary whose output goes to LogPath(name). Once ready returns nil, its end is a failure of the
-// cluster (see Failed) unless Stop asked for it.
+// cluster (see Failed) unless Stop was called.
 func (a *access) StartProgram(
 	ctx context.Context, name string, command []string, ready func(context.Context) error,
 ) (*Program, error) {

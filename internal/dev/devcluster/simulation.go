@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 )
 
-// simulation is what runs in this process rather than in a child: the model of what pods use, the kubelets that report
-// it, the pods that report it themselves, and the adapter that serves it as metrics.
+// simulation has the parts that run in this process rather than in a child: the model of the pods' usage, the kubelets
+// that report it, the pods that report it themselves, and the adapter that serves it as metrics.
 type simulation struct {
 	world    *world.World
 	kubelets *kubelet.Servers
@@ -32,8 +32,9 @@ func (c *Cluster) World() *world.World { return c.simulation.world }
 // Kubelets are the simulated kubelets' endpoints, with the faults that tests set; nil without metrics.
 func (c *Cluster) Kubelets() *kubelet.Servers { return c.simulation.kubelets }
 
-// PodMetricsPort is where pods with the annotation world.AnnotationMetrics serve /metrics, on their own addresses in
-// 127.0.0.0/8: the counter podmetrics.MetricRequests and the gauge podmetrics.MetricQueueLength. 0 without metrics.
+// PodMetricsPort is the port on which pods with the annotation world.AnnotationMetrics serve /metrics, on their own
+// addresses in 127.0.0.0/8: the counter podmetrics.MetricRequests and the gauge podmetrics.MetricQueueLength. 0 without
+// metrics.
 func (c *Cluster) PodMetricsPort() int {
 	if c.simulation.pods == nil {
 		return 0

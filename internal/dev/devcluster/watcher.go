@@ -33,8 +33,8 @@ while [ -e "$1" ] && [ "$tries" -lt 100 ]; do
 done
 `
 
-// gateScript runs a part once its process group is known to the watcher: if this process dies before it says so, the
-// read fails and the part never runs. exec keeps the process ID.
+// gateScript runs a part once its process group is known to the watcher: if this process dies before writing the line,
+// the read fails and the part never runs. exec keeps the process ID.
 const gateScript = `read -r go && exec "$@" </dev/null`
 
 // watcher is this process's end of the watcher's pipe.
@@ -70,7 +70,7 @@ func (w *watcher) tell(verb string, group int) error {
 	return nil
 }
 
-// close lets the watcher do its work and waits for its end.
+// close makes the watcher end its processes, and waits for it.
 func (w *watcher) close() error {
 	if err := w.pipe.Close(); err != nil {
 		return fmt.Errorf("close the watcher's pipe: %w", err)

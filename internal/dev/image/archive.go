@@ -69,13 +69,13 @@ func Index(images ...v1.Image) (v1.ImageIndex, error) {
 // archive keeps the first error and writes nothing more after it.
 type archive struct {
 	tar  *tar.Writer
-	time time.Time // of each file
+	time time.Time // modification time of each file
 	err  error
 }
 
-// begin writes what says that this is a layout, and what is in it.
+// begin writes the layout file and the index.
 func (a *archive) begin(content mutate.Appendable, tag string) {
-	// Loaders look for the name in the one annotation or in the other.
+	// Loaders read the name from the one annotation or from the other.
 	index := mutate.IndexMediaType(mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
 		Add: content,
 		Descriptor: v1.Descriptor{Annotations: map[string]string{

@@ -25,7 +25,7 @@ type File struct {
 	Content []byte
 	// Mode is the permissions.
 	Mode int64
-	// Folder says that it is one.
+	// Folder is true for a folder.
 	Folder bool
 }
 
@@ -39,8 +39,7 @@ func Assemble(files []File, config v1.Config) (v1.Image, error) {
 	}, "")
 }
 
-// assemble takes architecture, configuration and time from a file; by is what the image's history says of how it was
-// made.
+// assemble takes architecture, configuration and time from a file; by is the creator in the image's history.
 func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 	content, err := layer(files, of.Created.Time)
 	if err != nil {

@@ -26,7 +26,7 @@ const DefaultTag = "ghcr.io/plimsoll-dev/plimsoll:dev"
 // restricted Pod Security standard.
 const user = "65532:65532"
 
-// entrypoint is where the program is in the image.
+// entrypoint is the path of the program in the image.
 const entrypoint = "/plimsoll"
 
 var labels = map[string]string{
@@ -36,7 +36,7 @@ var labels = map[string]string{
 	"org.opencontainers.image.licenses":    "Apache-2.0",
 }
 
-// Source is where the program of an image is from.
+// Source is the source of an image's program.
 type Source struct {
 	// Version and Revision are labels: a release's version, and a Git commit. Without a revision there is no such label.
 	Version, Revision string

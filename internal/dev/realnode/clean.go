@@ -16,7 +16,7 @@ import (
 // Where programs of the node write outside of its folder, whatever their flags are.
 const (
 	containerLogs  = "/var/log/containers"  // links of the kubelet to the pods' logs
-	networkResults = "/var/lib/cni/results" // what the network plugins answered
+	networkResults = "/var/lib/cni/results" // results of the network plugins
 	shimSockets    = "/run/containerd/s"    // containerd's ends of the shims
 	usualSocket    = "/run/containerd/containerd.sock"
 	devicePlugins  = "/var/lib/kubelet/device-plugins"
@@ -34,7 +34,7 @@ var foreign = []string{
 	containerLogs, networkResults, "/var/lib/cni", shimSockets, "/run/containerd", devicePlugins, "/var/lib/kubelet",
 }
 
-// before is what is to be restored.
+// before is the state to restore.
 type before struct {
 	// Tunables are contents by path.
 	Tunables map[string]string `json:"tunables"`
@@ -81,8 +81,7 @@ func leftovers(ctx context.Context, l layout) (bool, error) {
 	return len(folders) > 0, errors.Join(err, ctx.Err())
 }
 
-// clean removes whatever there is of a node, in the order in which one thing depends on the other. It goes on after
-// errors: what can go goes.
+// clean removes every trace of a node, in the order of dependencies. It continues after errors.
 func clean(ctx context.Context, l layout) error {
 	return errors.Join(
 		killAll(ctx, "the node's programs", func() ([]int, error) { return ourProcesses(l) }),
@@ -148,9 +147,9 @@ func parseMounts(mountinfo, dir string) []string {
 	return points
 }
 
-// showSocket puts a link to containerd's socket where the cAdvisor in the kubelet looks for it, which has no flag
-// (Kubernetes 1.37): without it, its counters have no container names. It reports false, and does nothing, if
-// something is there.
+// showSocket links containerd's socket to the path where the cAdvisor in the kubelet expects it, which has no flag
+// (Kubernetes 1.37): without it, its counters have no container names. It returns false, and does nothing, if the path
+// exists.
 func showSocket(l layout) (linked bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(usualSocket), 0o711); err != nil {
 		return false, fmt.Errorf("containerd's usual folder: %w", err)

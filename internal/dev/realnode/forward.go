@@ -50,7 +50,7 @@ func (f *forwarder) pass(client net.Conn) {
 	var dialer net.Dialer
 	server, err := dialer.DialContext(context.Background(), "tcp", f.server)
 	if err != nil || !f.keep(server) {
-		return // the client sees its connection close, as it would see the server's
+		return // the client's connection closes, as the server's would
 	}
 	defer f.drop(server)
 	var both sync.WaitGroup
@@ -59,7 +59,7 @@ func (f *forwarder) pass(client net.Conn) {
 	both.Wait()
 }
 
-// copyThenClose passes on one direction and then says that no more comes. How it ended is for the ends to see.
+// copyThenClose copies one direction and then closes its write side. The ends detect errors themselves.
 func copyThenClose(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {

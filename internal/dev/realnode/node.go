@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
 )
 
-// DefaultDir is where a node keeps everything.
+// DefaultDir is the folder of a node's files.
 const DefaultDir = "/var/lib/plimsoll-node"
 
 // DefaultName is the node's.
@@ -30,7 +30,7 @@ const DefaultName = "real"
 // kubeletPort is not the usual one, where another kubelet might be.
 const kubeletPort = 10260
 
-// Config says what node Start runs.
+// Config configures a node.
 type Config struct {
 	// Cluster is the control plane that the node joins. It needs its scheduler: devcluster.Config's ControlPlaneOnly with
 	// Scheduler.
@@ -257,7 +257,7 @@ func (n *Node) SetHousekeepingInterval(ctx context.Context, every time.Duration)
 	return n.startKubelet(ctx)
 }
 
-// ready says why the node cannot take pods yet. That a kubelet before this one was ready says nothing.
+// ready returns the reason why the node cannot take pods yet. The readiness of an earlier kubelet does not count.
 func (n *Node) ready(ctx context.Context) error {
 	node, err := n.config.Cluster.Client().CoreV1().Nodes().Get(ctx, DefaultName, metav1.GetOptions{})
 	if err != nil {
@@ -288,7 +288,7 @@ func (n *Node) Name() string { return DefaultName }
 // Address is the node's on its bridge, from where pods can be reached and where the kubelet serves.
 func (n *Node) Address() string { return n.address.String() }
 
-// KubeletURL is where the kubelet serves; its certificate is signed by the cluster's CA.
+// KubeletURL is the address of the kubelet; its certificate is signed by the cluster's CA.
 func (n *Node) KubeletURL() string {
 	return "https://" + net.JoinHostPort(n.Address(), strconv.Itoa(kubeletPort))
 }

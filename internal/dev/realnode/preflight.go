@@ -21,7 +21,7 @@ type Requirement struct {
 	Package string
 }
 
-// Requirements are what a node needs.
+// Requirements are the requirements of a node.
 func Requirements() []Requirement {
 	return []Requirement{
 		{"containerd", "containerd"},
@@ -36,7 +36,7 @@ func Requirements() []Requirement {
 	}
 }
 
-// ErrMissing says that this machine cannot run a node as it is.
+// ErrMissing is returned if this machine cannot run a node in its current state.
 var ErrMissing = errors.New("this machine lacks what a real node needs")
 
 // Check names everything that is missing for a node and for what else is required, and how to get it.

@@ -17,7 +17,8 @@ import (
 // CgroupRoot is the cgroup of all pods, below the root of every hierarchy: the kubelet's --cgroup-root.
 const CgroupRoot = "/" + networkName
 
-// clockTicks is how many parts of a second /proc counts processor time in: 100 on every architecture that Go knows.
+// clockTicks is the number of units per second in which /proc counts processor time: 100 on every architecture that Go
+// supports.
 const clockTicks = 100
 
 // ourPrograms are the programs that a node runs with its folder in their arguments.
@@ -55,7 +56,7 @@ func parseStat(text string) (time.Duration, error) {
 	return time.Duration(ticks) * (time.Second / clockTicks), nil
 }
 
-// cgroupFolders are those of a cgroup in all hierarchies of the machine, the deepest first.
+// cgroupFolders returns those of a cgroup in all hierarchies of the machine, the deepest first.
 func cgroupFolders() ([]string, error) {
 	tops, err := filepath.Glob("/sys/fs/cgroup/*" + CgroupRoot)
 	if err != nil {
@@ -134,7 +135,7 @@ func killContainers(ctx context.Context) error {
 	})
 }
 
-// ourProcesses are those of the node's programs that have its folder in their arguments.
+// ourProcesses returns those of the node's programs that have its folder in their arguments.
 func ourProcesses(l layout) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -247,7 +247,7 @@ func TestOneNodeAtATime(t *testing.T) {
 	}
 }
 
-// What was stored is restored, folders that were there stay.
+// Stored files are restored, folders that existed stay.
 func TestRestore(t *testing.T) {
 	l := layout{dir: t.TempDir()}
 	tunable := filepath.Join(l.dir, "tunable")

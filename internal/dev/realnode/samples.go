@@ -22,18 +22,18 @@ const (
 // ContainerName is a container's place in the cluster.
 type ContainerName struct{ Namespace, Pod, Container string }
 
-// Sample is what a kubelet has of a container.
+// Sample is a kubelet's sample of a container.
 type Sample struct {
 	ContainerName
-	// At is when the CPU was read, by the node's clock; memory is read at the same time.
+	// At is the time of the CPU sample, by the node's clock; memory is read at the same time.
 	At              time.Time
 	CPUSeconds      float64
 	WorkingSetBytes float64
 }
 
-// Samples requests /metrics/resource of the kubelet, as autoscalers do: the newest sample of each container. It has
-// no container sampled: the kubelet does not ask its cAdvisor for newer statistics then (k8s.io/kubernetes v1.37.1,
-// pkg/kubelet/server/stats/summary.go, GetCPUAndMemoryStats).
+// Samples requests /metrics/resource of the kubelet, as autoscalers do: the newest sample of each container. The
+// request does not cause a sample: the kubelet does not have its cAdvisor take newer statistics then (k8s.io/kubernetes
+// v1.37.1, pkg/kubelet/server/stats/summary.go, GetCPUAndMemoryStats).
 func (n *Node) Samples(ctx context.Context) ([]Sample, error) {
 	client, err := rest.HTTPClientFor(n.config.Cluster.RESTConfig())
 	if err != nil {

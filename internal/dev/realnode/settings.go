@@ -12,7 +12,7 @@ import (
 // sandboxImage is the name of the image that keeps a pod's namespaces.
 const sandboxImage = "plimsoll.local/pause:1"
 
-// layout is where everything of a node is.
+// layout has the paths of a node.
 type layout struct {
 	dir string
 }
@@ -23,9 +23,9 @@ func (l layout) path(elements ...string) string {
 
 func (l layout) socket() string { return l.path("containerd.sock") }
 
-// containerdConfig is containerd's, with everything that it keeps in the node's folder. The network namespaces are
-// there too, so that what is mounted can be found. Without CAP_SYS_RESOURCE, which root in a container often lacks,
-// no process may lower oom_score_adj, and every sandbox would fail without restrict_oom_score_adj.
+// containerdConfig is containerd's, with all its state in the node's folder. The network namespaces are there too, so
+// that mounts can be found. Without CAP_SYS_RESOURCE, which root in a container often lacks, no process may lower
+// oom_score_adj, and every sandbox would fail without restrict_oom_score_adj.
 func (l layout) containerdConfig(runc string) string {
 	const cri = `plugins."io.containerd.grpc.v1.cri"`
 	lines := []string{
@@ -74,7 +74,7 @@ func (l layout) networkConfig(subnet netip.Prefix) ([]byte, error) {
 	})
 }
 
-// kubeletSettings are what differs from node to node.
+// kubeletSettings are the settings that differ from node to node.
 type kubeletSettings struct {
 	address          string
 	port             int

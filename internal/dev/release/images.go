@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/release/sbom"
 )
 
-// licencesDir is where the image has the licences.
+// licencesDir is the folder of the licences in the image.
 const licencesDir = "/licenses"
 
 // images writes the container image, for each architecture of Linux.

@@ -52,7 +52,7 @@ type listed struct {
 type listedModule struct {
 	Path, Version, Dir string
 	Main               bool
-	// Replace is what is built instead.
+	// Replace is the module that is built instead.
 	Replace *listedModule
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/release/sbom"
 )
 
-// mainPackage is what is released.
+// mainPackage is the package of the released program.
 const mainPackage = "./cmd/plimsoll"
 
 // Operating systems that are treated apart.
@@ -72,7 +72,7 @@ func (p Platform) environment() []string {
 		"GOGC=off", "GOMEMLIMIT=2GiB")
 }
 
-// flags are those that everything is built with, so that compiled packages are shared, but for the linker's.
+// flags are the common build flags, so that compiled packages are shared, apart from the linker's.
 func flags(version, commit string) []string {
 	shared := slices.DeleteFunc(build.Flags(), func(flag string) bool { return strings.HasPrefix(flag, "-ldflags=") })
 	return append(shared, fmt.Sprintf("-ldflags=-s -w -X %s=%s -X %s=%s",

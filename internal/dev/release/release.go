@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/release/sbom"
 )
 
-// downloads is where a release's files are downloaded from, below its version.
+// downloads is the URL of a release's files, without its version.
 const downloads = "https://github.com/plimsoll-dev/plimsoll/releases/download/"
 
 // Names of files of a release that do not have the version in them.
@@ -33,7 +33,7 @@ const (
 // programs are the names under which the program is packed: its own, and that of a plugin of kubectl.
 var programs = []string{"plimsoll", "kubectl-" + krew.Name}
 
-// Config says what to release.
+// Config configures a release.
 type Config struct {
 	// Root is the repository, Version the release's.
 	Root, Version string
@@ -54,7 +54,7 @@ type run struct {
 	config  Config
 	source  Source
 	scratch string
-	// dir is where the files are written until all are there; files are their names.
+	// dir is the folder of the files until all are complete; files are their names.
 	dir   string
 	files []string
 	// licences go into each archive and into the image.

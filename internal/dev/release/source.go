@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Source is what a release is built from.
+// Source is the source of a release.
 type Source struct {
 	// Commit is the commit of Git, 40 hexadecimal digits; "-dirty" follows where files differ from it.
 	Commit string
@@ -19,11 +19,11 @@ type Source struct {
 	Time time.Time
 }
 
-// errDirty is what a tree with changes is refused with.
+// errDirty is the error of a tree with changes.
 var errDirty = errors.New("files differ from the last commit, or are not in it: commit or remove them, or set " +
 	"DIRTY=1 for a release that nobody else can build")
 
-// readSource asks Git about the repository. The version must not be a tag of another commit.
+// readSource reads the state of the repository from Git. The version must not be a tag of another commit.
 func readSource(ctx context.Context, root, version string, allowDirty bool) (Source, error) {
 	git := func(args ...string) (string, error) {
 		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()

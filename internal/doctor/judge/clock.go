@@ -54,7 +54,7 @@ func clock(f *doctor.Facts) []doctor.Finding {
 	found = append(found, leaseClocks(f)...)
 	if len(found) == 0 {
 		if compared == 0 {
-			return ok("this machine agrees with the API server; no node's clock was read")
+			return ok("this machine agrees with the API server")
 		}
 		return ok("this machine and %s agree with the API server", count(compared, "node"))
 	}

@@ -8,24 +8,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
-// install is the command that installs what this version has, or installs it again: as it was installed before.
-func install(f *doctor.Facts) string {
-	if release, isOne := f.Release(); isOne {
-		return fmt.Sprintf("helm upgrade %s charts/plimsoll --namespace %s --reset-then-reuse-values", release.Name,
-			release.Namespace)
-	}
-	switch {
-	case len(f.Controllers()) == 0:
-	case f.IsSeparate():
-		return "kubectl apply --server-side -k config/separate"
-	case f.IsVertical():
-		return "kubectl apply --server-side -k config/"
-	default: // not what evicts, resizes and changes pods
-		return "kubectl apply --server-side -k config/horizontal"
-	}
-	return "helm install plimsoll charts/plimsoll --namespace plimsoll-system --create-namespace"
-}
-
 func definitions(f *doctor.Facts) []doctor.Finding {
 	if f.Definitions.Unread != nil {
 		return unknown("the CustomResourceDefinitions", f.Definitions.Unread)
@@ -47,7 +29,7 @@ func definitions(f *doctor.Facts) []doctor.Finding {
 	case len(found) > 0:
 		return bounded(found)
 	case there == 0:
-		return ok("there are none yet; an installation brings them")
+		return nothing
 	}
 	return ok("%s of %d are installed and serve the versions that this program reads", count(there, "definition"),
 		len(f.Definitions.Value))

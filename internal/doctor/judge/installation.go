@@ -21,7 +21,7 @@ func installation(f *doctor.Facts) []doctor.Finding {
 	}
 	all := f.Controllers()
 	if len(all) == 0 {
-		return ok("Plimsoll is not installed as a Deployment")
+		return notInstalled(f)
 	}
 	var found []doctor.Finding
 	if len(all) > 1 {

@@ -52,6 +52,9 @@ func Judge(f *doctor.Facts) doctor.Report {
 	return report
 }
 
+// nothing is what a check finds that has nothing to examine, and of which there is nothing to say.
+var nothing []doctor.Finding
+
 func ok(format string, args ...any) []doctor.Finding {
 	return []doctor.Finding{{Level: doctor.OK, What: fmt.Sprintf(format, args...)}}
 }

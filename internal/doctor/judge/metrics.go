@@ -142,7 +142,7 @@ func adapters(f *doctor.Facts) []doctor.Finding {
 		}
 	}
 	if len(there) == 0 {
-		return ok("there are none, and no autoscaler needs them")
+		return nothing
 	}
 	return ok("%s available", isOrAre(there))
 }

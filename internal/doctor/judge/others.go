@@ -15,7 +15,7 @@ func keda(f *doctor.Facts) []doctor.Finding {
 		return d.Component == doctor.KEDAOperator && d.Wanted > 0
 	})
 	if !f.ScaledObjects.Value.IsServed && operator < 0 {
-		return ok("KEDA is not installed")
+		return nothing
 	}
 	found := doctor.Finding{
 		Level: doctor.Warning,
@@ -50,9 +50,8 @@ func upstreamVPA(f *doctor.Facts) []doctor.Finding {
 		}
 		finding := doctor.Finding{
 			Level: doctor.Warning, Object: d.String(), What: "upstream's vertical autoscaler runs",
-			Why: "once Plimsoll is installed with vertical autoscaling, both would write recommendations and change pods",
-			Do: "scale it to 0 before you install Plimsoll, or install config/horizontal, which leaves " +
-				"VerticalPodAutoscalers alone",
+			Why:     "once Plimsoll is installed with vertical autoscaling, both would write recommendations and change pods",
+			Do:      "leave vertical.enabled of Plimsoll's chart at false, or scale it to 0 before you set it to true",
 			Command: fmt.Sprintf("kubectl scale deployment %s -n %s --replicas=0", d.Name, d.Namespace),
 		}
 		switch {
@@ -71,5 +70,5 @@ func upstreamVPA(f *doctor.Facts) []doctor.Finding {
 	case idle > 0:
 		return ok("upstream's vertical autoscaler is there, and scaled to 0")
 	}
-	return ok("nothing of upstream's vertical autoscaler is in Plimsoll's way")
+	return nothing
 }

@@ -70,10 +70,13 @@ func targets(f *doctor.Facts) []doctor.Finding {
 			found = append(found, unread("which workloads have a "+other.kind, other.unread))
 		}
 	}
-	if len(found) == 0 {
-		return ok("no workload of %d has several autoscalers", len(all))
+	switch {
+	case len(found) > 0:
+		return bounded(found)
+	case len(all) == 0:
+		return nothing
 	}
-	return bounded(found)
+	return ok("%s, each with one autoscaler", count(len(all), "scaled workload"))
 }
 
 // several is the finding about autoscalers that change the same replica count.

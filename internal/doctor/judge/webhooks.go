@@ -29,7 +29,7 @@ func webhooks(f *doctor.Facts) []doctor.Finding {
 	}
 	if len(found) == 0 {
 		if len(f.Webhooks.Value) == 0 {
-			return ok("no webhooks about pods or autoscalers")
+			return nothing
 		}
 		return ok("no problem with %s about pods or autoscalers", count(len(f.Webhooks.Value), "webhook"))
 	}

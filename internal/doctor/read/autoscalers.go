@@ -113,6 +113,9 @@ type vertical struct {
 			} `json:"containerPolicies"`
 		} `json:"resourcePolicy"`
 	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
 }
 
 func (v *vertical) autoscaler() doctor.Autoscaler {
@@ -120,6 +123,7 @@ func (v *vertical) autoscaler() doctor.Autoscaler {
 	a := doctor.Autoscaler{
 		Object:  doctor.Object{Kind: "VerticalPodAutoscaler", Namespace: m.Namespace, Name: m.Name},
 		Created: m.CreationTimestamp, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"),
+		HasStatus: len(v.Status.Conditions) > 0,
 	}
 	if v.Spec.TargetRef != nil {
 		a.Target = v.Spec.TargetRef.target(m.Namespace)

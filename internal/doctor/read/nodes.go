@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
@@ -19,7 +20,10 @@ const maxKubelets = 10
 // node is what is used of one.
 type node struct {
 	Metadata meta `json:"metadata"`
-	Status   struct {
+	Spec     struct {
+		ProviderID string `json:"providerID"`
+	} `json:"spec"`
+	Status struct {
 		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 }
@@ -31,7 +35,31 @@ func (n *node) facts() doctor.Node {
 			read.Why = cmp.Or(c.Reason, c.Message)
 		}
 	}
+	read.NoAgent = n.noAgent()
+	_, read.IsOpenShift = n.Metadata.Labels[openShiftLabel]
+	if strings.HasPrefix(n.Spec.ProviderID, "kind://") {
+		read.CgroupRoot = "/kubelet"
+	}
 	return read
+}
+
+// openShiftLabel is a label that each node of OpenShift has.
+const openShiftLabel = "node.openshift.io/os_id"
+
+// noAgent is why the node can have no agent, which mounts the cgroups of the node's own Linux.
+func (n *node) noAgent() string {
+	labels := n.Metadata.Labels
+	switch {
+	case labels["kubernetes.io/os"] == "windows":
+		return "it runs Windows"
+	case labels["type"] == "virtual-kubelet", labels["eks.amazonaws.com/compute-type"] == "fargate":
+		return "a virtual node runs no DaemonSet"
+	case labels[openShiftLabel] != "":
+		return "OpenShift permits a mount of /sys/fs/cgroup to accounts with a SecurityContextConstraints for it alone"
+	case strings.HasPrefix(n.Metadata.Name, "gk3-"):
+		return "GKE Autopilot permits no pod to mount /sys/fs/cgroup"
+	}
+	return ""
 }
 
 // nodes reads the nodes, then the kubelets of some that are ready.

@@ -286,3 +286,26 @@ func TestReleaseOf(t *testing.T) {
 		t.Errorf("a namespace with a blank: %+v", got)
 	}
 }
+
+// TestAgents: which nodes can have an agent, and where the kubelet has its cgroups.
+func TestAgents(t *testing.T) {
+	for text, want := range map[string]doctor.Node{
+		`{"metadata": {"name": "a", "labels": {"kubernetes.io/os": "linux"}}}`:     {},
+		`{"metadata": {"name": "a"}, "spec": {"providerID": "kind://docker/a/b"}}`: {CgroupRoot: "/kubelet"},
+		`{"metadata": {"name": "a", "labels": {"kubernetes.io/os": "windows"}}}`:   {NoAgent: "it runs Windows"},
+		`{"metadata": {"name": "a", "labels": {"type": "virtual-kubelet"}}}`: {
+			NoAgent: "a virtual node runs no DaemonSet"},
+		`{"metadata": {"name": "a", "labels": {"node.openshift.io/os_id": "rhcos"}}}`: {IsOpenShift: true, NoAgent: "OpenShift " +
+			"permits a mount of /sys/fs/cgroup to accounts with a SecurityContextConstraints for it alone"},
+		`{"metadata": {"name": "gk3-web-1"}}`: {NoAgent: "GKE Autopilot permits no pod to mount /sys/fs/cgroup"},
+	} {
+		var n node
+		if err := json.Unmarshal([]byte(text), &n); err != nil {
+			t.Fatal(err)
+		}
+		if got := n.facts(); got.NoAgent != want.NoAgent || got.CgroupRoot != want.CgroupRoot ||
+			got.IsOpenShift != want.IsOpenShift {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}

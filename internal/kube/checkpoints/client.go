@@ -18,7 +18,7 @@ import (
 // FieldManager is the writer's name in managedFields.
 const FieldManager = "plimsoll-checkpoints"
 
-// pageSize bounds how many checkpoints are held at a time while they are read: up to 3 MB of them.
+// pageSize bounds the checkpoints in memory while a list is read: up to 3 MB of them.
 const pageSize = 100
 
 // Client calls the API server. Each call is bounded.
@@ -26,7 +26,7 @@ type Client struct {
 	api *customresource.Client
 }
 
-// New makes a client; it makes no call.
+// New makes a client. It makes no call.
 func New(config *rest.Config) (*Client, error) {
 	api, err := customresource.New(config, kinds, plimsollv1alpha1.AddToScheme)
 	if err != nil {
@@ -35,8 +35,8 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{api: api}, nil
 }
 
-// Each reads the checkpoints of all namespaces, page by page. What visit is given is its own. After an
-// error it may have been given some of them.
+// Each reads the checkpoints of all namespaces, page by page. visit owns its argument. After an error it may have been
+// called for some of them.
 func (c *Client) Each(ctx context.Context, visit func(*plimsollv1alpha1.AutoscalerCheckpoint)) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
@@ -57,8 +57,8 @@ func (c *Client) Each(ctx context.Context, visit func(*plimsollv1alpha1.Autoscal
 	}
 }
 
-// continuedAnew is where a list goes on whose version the API server has compacted meanwhile, empty if the error is
-// another one. What follows is of a newer version: each object is as it was at some time of the list.
+// continuedAnew returns the token to continue a list whose version the API server has compacted, empty for any other
+// error. The rest has a newer version: each object is as it was at some time of the list.
 func continuedAnew(err error) string {
 	var refused apierrors.APIStatus
 	if !errors.As(err, &refused) || !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
@@ -78,7 +78,7 @@ func (c *Client) page(
 	return page, err
 }
 
-// Get reads one.
+// Get reads one checkpoint.
 func (c *Client) Get(
 	ctx context.Context, name types.NamespacedName,
 ) (*plimsollv1alpha1.AutoscalerCheckpoint, error) {
@@ -93,7 +93,7 @@ func (c *Client) Get(
 	return read, nil
 }
 
-// Create stores one that is not there yet, and returns its resource version.
+// Create creates a checkpoint, and returns its resource version.
 func (c *Client) Create(
 	ctx context.Context, checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
 ) (resourceVersion string, err error) {
@@ -109,8 +109,7 @@ func (c *Client) Create(
 	return stored.ResourceVersion, nil
 }
 
-// Replace stores one in the place of that of its resource version, and returns the new one. Nothing
-// of what was stored is left.
+// Replace replaces the checkpoint with this resource version as a whole, and returns the new version.
 func (c *Client) Replace(
 	ctx context.Context, checkpoint *plimsollv1alpha1.AutoscalerCheckpoint,
 ) (resourceVersion string, err error) {
@@ -127,7 +126,7 @@ func (c *Client) Replace(
 	return stored.ResourceVersion, nil
 }
 
-// Delete deletes the one with this UID; that it is gone already is no error.
+// Delete deletes the checkpoint with this UID; it succeeds if the checkpoint is gone already.
 func (c *Client) Delete(ctx context.Context, name types.NamespacedName, uid types.UID) error {
 	ctx, cancel := context.WithTimeout(ctx, customresource.DefaultTimeout)
 	defer cancel()

@@ -28,7 +28,7 @@ type call struct {
 	body                []byte
 }
 
-// serve makes a client of a server that answers so, and the calls that it got.
+// serve makes a client of a server with these answers, and returns the calls that it received.
 func serve(t *testing.T, answer func(call) (status int, body string)) (*Client, *[]call) {
 	t.Helper()
 	var calls []call
@@ -63,7 +63,7 @@ func listed(next string, items ...string) string {
 		`"},"items":[` + strings.Join(items, ",") + `]}`
 }
 
-// All pages are read, and one object that cannot be decoded keeps no other from being read.
+// All pages are read, and one object that cannot be decoded does not prevent reading the others.
 func TestEach(t *testing.T) {
 	client, calls := serve(t, func(c call) (int, string) {
 		if strings.Contains(c.query, "continue=more") {
@@ -94,7 +94,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// A list that takes longer than the API server keeps its version goes on where it was, once a page.
+// A list that takes longer than the API server keeps its version continues at the same place, once a page.
 func TestExpiredPage(t *testing.T) {
 	expired := func(next string) string {
 		return `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"metadata":{"continue":"` +
@@ -129,7 +129,7 @@ func TestExpiredPage(t *testing.T) {
 	}
 }
 
-// A refusal keeps its reason, which decides what is done next.
+// A refusal keeps its reason, on which the next step depends.
 func TestRefusals(t *testing.T) {
 	client, _ := serve(t, func(call) (int, string) {
 		return http.StatusForbidden,
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is written names what it is, and where.
+// Written objects have their kind, version and namespace.
 func TestWrites(t *testing.T) {
 	client, calls := serve(t, func(call) (int, string) { return http.StatusOK, stored("hpa-web", `{}`) })
 	object := &plimsollv1alpha1.AutoscalerCheckpoint{
@@ -193,7 +193,7 @@ func TestWrites(t *testing.T) {
 
 // Names are valid, and those of different autoscalers differ.
 func TestNames(t *testing.T) {
-	// Of these the part that is left ends in a character that no name ends in.
+	// The truncated parts of these names end in a character that no name may end in.
 	dash, dot := strings.Repeat("a", 231)+"-", strings.Repeat("a", 231)+"."
 	names := map[types.NamespacedName]observe.Key{}
 	for _, key := range []observe.Key{

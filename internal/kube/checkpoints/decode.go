@@ -25,8 +25,8 @@ var kinds = customresource.Kinds{
 	},
 }
 
-// read decodes an object that cannot be decoded in its list. One whose spec or status cannot be decoded
-// has neither, and says why.
+// read decodes an object alone, after decoding its list has failed. An object whose spec or status cannot be decoded
+// has neither, and has the reason.
 func read(text []byte) *plimsollv1alpha1.AutoscalerCheckpoint {
 	p := customresource.PartsOf(text)
 	if p == nil {

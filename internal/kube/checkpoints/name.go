@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// NameOf is the name of an autoscaler's checkpoint: hpa-NAME or wla-NAME, with a hash instead of the end
-// of a name that is too long.
+// NameOf returns the name of an autoscaler's checkpoint: hpa-NAME or wla-NAME, with a hash instead of the end of a name
+// that is too long.
 func NameOf(key observe.Key) types.NamespacedName {
 	name := "hpa-" + key.Name
 	if key.Kind == observe.WorkloadAutoscaler {

@@ -1,7 +1,7 @@
 // Package customresource reads objects of kinds that CustomResourceDefinitions define.
 //
-// The API server stores the text of such objects as it is. One object that cannot be
-// decoded, or that takes hours to decode, must not keep the others from being read.
+// The API server stores the text of such objects as it is. One object that cannot be decoded, or that takes hours to
+// decode, must not prevent reading the others.
 package customresource
 
 import (
@@ -29,7 +29,7 @@ type Client struct {
 	kinds Kinds
 }
 
-// New makes a client; it makes no call.
+// New makes a client. It makes no call.
 func New(config *rest.Config, kinds Kinds, addToScheme func(*runtime.Scheme) error) (*Client, error) {
 	scheme := runtime.NewScheme()
 	if err := addToScheme(scheme); err != nil {
@@ -51,8 +51,8 @@ func New(config *rest.Config, kinds Kinds, addToScheme func(*runtime.Scheme) err
 	return &Client{REST: client, Parameters: runtime.NewParameterCodec(scheme), kinds: kinds}, nil
 }
 
-// Served reports whether the API server serves all of the resources, by their plural
-// names: whether their definitions are installed.
+// Served reports whether the API server serves all of the resources, by their plural names: whether their definitions
+// are installed.
 func (c *Client) Served(ctx context.Context, resources ...string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
@@ -79,7 +79,7 @@ func (c *Client) Served(ctx context.Context, resources ...string) (bool, error) 
 	return true, nil
 }
 
-// servedPeriod is how often AwaitServed asks.
+// servedPeriod is the period of AwaitServed's requests.
 const servedPeriod = 30 * time.Second
 
 // AwaitServed waits until the API server serves all of the resources. If it does not at

@@ -14,19 +14,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Kinds are the kinds of one group and version, and how each is read where the text
-// cannot be decoded as a whole.
+// Kinds has the kinds of one group and version, with a function for each that reads an object that cannot be decoded as
+// a whole.
 type Kinds struct {
 	Version schema.GroupVersion
-	// OneOrMany has the fields of an object and of a list of them. A text is checked once,
-	// before its kind is known.
+	// OneOrMany has the fields of an object and of a list of them. A text is checked once, before its kind is known.
 	OneOrMany any
-	// Read has a function for each kind, lists included. It returns nil where not even
-	// metadata can be read, which the API server stores for no object.
+	// Read has a function for each kind, lists included. It returns nil if not even metadata can be decoded, which never
+	// happens for stored objects.
 	Read map[string]func(*Document) runtime.Object
 }
 
-// Document is a text of which the metadata of a list and its items are known.
+// Document is a text with the decoded metadata of a list and its items.
 type Document struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ListMeta   `json:"metadata"`
@@ -35,7 +34,7 @@ type Document struct {
 	Text []byte `json:"-"`
 }
 
-// Serializer wraps a serializer so that it reads what can be read.
+// Serializer wraps a serializer so that it decodes objects as far as possible.
 func (k Kinds) Serializer(of runtime.NegotiatedSerializer) runtime.NegotiatedSerializer {
 	return tolerant{of, k}
 }
@@ -62,8 +61,7 @@ type tolerantDecoder struct {
 	kinds Kinds
 }
 
-// Decode implements runtime.Decoder. It decodes objects one by one only where the text
-// as a whole is not fit for it.
+// Decode implements runtime.Decoder. It decodes objects one by one only if decoding the whole text fails.
 func (d tolerantDecoder) Decode(
 	text []byte, defaults *schema.GroupVersionKind, into runtime.Object,
 ) (runtime.Object, *schema.GroupVersionKind, error) {
@@ -86,7 +84,7 @@ func (d tolerantDecoder) Decode(
 	return into, kind, nil
 }
 
-// readable is what can be read of a text; nil if it is about something else.
+// readable decodes a text as far as possible; nil for other kinds.
 func (k Kinds) readable(text []byte) (runtime.Object, *schema.GroupVersionKind) {
 	document := &Document{Text: text}
 	// A single object's metadata are not a list's, and are decoded again.
@@ -101,7 +99,7 @@ func (k Kinds) readable(text []byte) (runtime.Object, *schema.GroupVersionKind) 
 	return read(document), &kind
 }
 
-// One makes a function for Kinds.Read from one that reads a single object.
+// One makes a function for Kinds.Read from one that decodes a single object.
 func One[T any, P interface {
 	*T
 	runtime.Object
@@ -115,7 +113,7 @@ func One[T any, P interface {
 	}
 }
 
-// Each reads the items, and leaves out those of which not even metadata can be read.
+// Each decodes the items, and omits those without valid metadata.
 func Each[T any](items []json.RawMessage, read func([]byte) *T) []T {
 	objects := make([]T, 0, len(items))
 	for _, item := range items {
@@ -126,7 +124,7 @@ func Each[T any](items []json.RawMessage, read func([]byte) *T) []T {
 	return objects
 }
 
-// Parts are an object whose spec and status are not decoded.
+// Parts is an object whose spec and status are not decoded.
 type Parts struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -134,7 +132,7 @@ type Parts struct {
 	Status            json.RawMessage `json:"status"`
 }
 
-// PartsOf are the parts of a text, nil if it is not an object.
+// PartsOf returns the parts of a text, nil if it is not an object.
 func PartsOf(text []byte) *Parts {
 	p := &Parts{}
 	if err := utiljson.Unmarshal(text, p); err != nil {
@@ -143,8 +141,7 @@ func PartsOf(text []byte) *Parts {
 	return p
 }
 
-// ReadSpec reads the spec. The text is why that failed, with the field's path; it is empty
-// if it did not.
+// ReadSpec decodes the spec. It returns the error's text, with the field's path; empty if it succeeds.
 func (p *Parts) ReadSpec(into any) string {
 	err := Read(p.Spec, into)
 	if err == nil {
@@ -153,7 +150,7 @@ func (p *Parts) ReadSpec(into any) string {
 	return strings.Replace("spec."+err.Error(), "spec. ", "spec: ", 1)
 }
 
-// Read checks a text and decodes it. An empty text is nothing to decode.
+// Read checks a text and decodes it. It ignores an empty text.
 func Read(text []byte, into any) error {
 	if len(text) == 0 {
 		return nil

@@ -17,17 +17,16 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// Component is the source that upstream's events name too, so that what people
-// have built on them goes on working.
+// Component is the source in upstream's events too, so that tools that filter by it keep working.
 const Component = "horizontal-pod-autoscaler"
 
-// Start gives a recorder of the component Component whose events go to the API
-// server until the function that comes with it is called.
+// Start returns a recorder of the component Component whose events go to the API server until the returned function is
+// called.
 func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecorder, func()) {
 	return StartFor(ctx, client, Component, kinds)
 }
 
-// kinds are those that autoscalers have.
+// kinds has the kinds of autoscalers.
 var kinds = func() *runtime.Scheme {
 	kinds := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(kinds))
@@ -46,11 +45,11 @@ func StartFor(
 	return bounded{recorder}, broadcaster.Shutdown
 }
 
-// maxMessage is the most bytes of a message, as of the newer events.k8s.io. The API server takes 1.5 MB of these
-// events, and an error may quote what a tenant chose.
+// maxMessage bounds a message to the length of the newer events.k8s.io. The API server takes 1.5 MB of these events,
+// and an error may quote a tenant's text.
 const maxMessage = 1024
 
-// Cut is the message, shortened if it is longer than those of events may be.
+// Cut returns the message, shortened to the maximum of an event.
 func Cut(message string) string {
 	const rest = "…"
 	if len(message) <= maxMessage {
@@ -59,7 +58,7 @@ func Cut(message string) string {
 	return strings.ToValidUTF8(message[:maxMessage-len(rest)], "") + rest
 }
 
-// bounded cuts messages. Nothing uses AnnotatedEventf.
+// bounded shortens messages. AnnotatedEventf is unused.
 type bounded struct{ record.EventRecorder }
 
 // Event implements record.EventRecorder.
@@ -72,9 +71,8 @@ func (b bounded) Eventf(object runtime.Object, kind, reason, format string, args
 	b.Event(object, kind, reason, fmt.Sprintf(format, args...))
 }
 
-// spamKey groups the events that share an allowance, 25 and one more every five minutes.
-// client-go's own key leaves out the reason: a metric that fails every second uses up the
-// allowance, and no event shows what else goes wrong with the object.
+// spamKey groups the events that share an allowance, 25 and one more every five minutes. client-go's own key leaves out
+// the reason: a metric that fails every second uses up the allowance, and hides all other events about the object.
 func spamKey(event *corev1.Event) string {
 	object := &event.InvolvedObject
 	return strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Type, event.Reason},

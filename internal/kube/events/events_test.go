@@ -46,7 +46,7 @@ func TestOneReasonDoesNotSilenceAnother(t *testing.T) {
 	}
 }
 
-// Messages are bounded: errors may quote what a tenant chose, and the API server takes 1.5 MB.
+// Messages are bounded: errors may quote a tenant's text, and the API server takes 1.5 MB.
 func TestLongMessages(t *testing.T) {
 	recorded := record.NewFakeRecorder(2)
 	recorder, object := bounded{recorded}, &corev1.Pod{}

@@ -1,8 +1,7 @@
-// Package getcache keeps objects that are read from the API server one at a time, each with a GET.
+// Package getcache caches objects that are read from the API server one at a time, each with a GET.
 //
-// An object stays in use while the API server does not answer. What other namespaces need is not
-// affected by the objects of one: the reads for a namespace, and what is kept of it, are bounded. So are
-// the reads for all together.
+// An object stays in use while the API server does not respond. The objects of one namespace do not affect others: the
+// reads for a namespace, and its part of the cache, are bounded. So are the reads for all namespaces together.
 package getcache
 
 import (
@@ -22,21 +21,19 @@ import (
 const (
 	// timeout bounds one request to the API server.
 	timeout = 5 * time.Second
-	// patience is how long a new read is waited for if there is an older value.
+	// patience is how long a caller with an older value waits for a new read.
 	patience = 500 * time.Millisecond
-	// MaxUnconfirmed is how long a value is used that the API server does not confirm because it does not
-	// answer.
+	// MaxUnconfirmed is how long a value is used while the API server does not respond.
 	MaxUnconfirmed = 10 * time.Minute
-	// readsPerSecond and readBurst bound the reads for a namespace, maxObjects how many objects are kept.
+	// readsPerSecond and readBurst bound the reads for a namespace, maxObjects the objects in its cache.
 	readsPerSecond, readBurst = 10, 100
 	maxObjects                = 1000
-	// maxBytes bounds what the objects that are kept for a namespace have together, as Config.Bytes counts it.
+	// maxBytes bounds the total size of a namespace's objects, as Config.Bytes counts it.
 	maxBytes  = 8 << 20
 	tidyEvery = time.Minute
 )
 
-// ErrUnusable is the reason of errors of Config.Get that are an answer of the API server: there is such
-// an object, but it may not be used.
+// ErrUnusable is wrapped by errors of Config.Get that result from the object itself: it exists, but must not be used.
 var ErrUnusable = errors.New("not usable")
 
 var (
@@ -48,19 +45,19 @@ var (
 // Key is the name of an object.
 type Key struct{ Namespace, Name string }
 
-// Config is what a Cache needs.
+// Config configures a Cache.
 type Config[V any] struct {
 	// Get reads an object. Its values are shared, so they must not be changed.
 	Get func(ctx context.Context, key Key) (V, error)
-	// Bytes is how much memory an object needs; nil if all are small.
+	// Bytes returns the memory that an object needs; nil if all are small.
 	Bytes func(V) int
-	// Age is when an object is read again, in the background; half of it later that is waited for.
+	// Age is when an object is read again, in the background; half of it later, callers wait for that.
 	Age time.Duration
-	// FailureAge is when an object is read again that could not be read.
+	// FailureAge is when an object is read again after a failure.
 	FailureAge time.Duration
 }
 
-// Cache has objects. It may be used by many goroutines.
+// Cache caches objects. It is safe for concurrent use.
 type Cache[V any] struct {
 	config Config[V]
 
@@ -72,12 +69,12 @@ type Cache[V any] struct {
 	reads *queue[V]
 }
 
-// namespace has the objects of one.
+// namespace has the objects of one namespace.
 type namespace[V any] struct {
 	limiter *rate.Limiter
 	entries map[string]*entry[V]
 	tidied  time.Time
-	// reads are those that wait for their turn or run.
+	// reads has the reads that wait for their turn or run.
 	reads *queue[V]
 }
 
@@ -91,8 +88,7 @@ func New[V any](config Config[V]) (*Cache[V], error) {
 	}, nil
 }
 
-// Get is the object, from the API server unless it was read before. It is read once for all that wait
-// for it.
+// Get returns the object, from the API server unless it is cached. All callers that wait for an object share one read.
 func (c *Cache[V]) Get(ctx context.Context, key Key) (V, error) {
 	e, reading, err := c.find(key)
 	if err != nil {
@@ -108,7 +104,7 @@ func (c *Cache[V]) Get(ctx context.Context, key Key) (V, error) {
 	return e.result()
 }
 
-// find is the entry of the object, and the read to wait for; nil if there is nothing to wait for.
+// find returns the entry of the object, and the read to wait for; nil if the entry is usable now.
 func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +124,7 @@ func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err erro
 	return e, e.reading, nil
 }
 
-// wait waits for a read, and for a short time only where there is an older value.
+// wait waits for a read, and only for a short time if there is an older value.
 func (c *Cache[V]) wait(ctx context.Context, e *entry[V], reading <-chan struct{}) error {
 	c.mu.Lock()
 	hasValue := e.hasValue
@@ -148,7 +144,7 @@ func (c *Cache[V]) wait(ctx context.Context, e *entry[V], reading <-chan struct{
 	return nil
 }
 
-// entryLocked finds the entry of an object, or adds one.
+// entryLocked returns the entry of an object; it adds a missing one.
 func (c *Cache[V]) entryLocked(key Key, now time.Time) (*namespace[V], *entry[V], error) {
 	if now.Sub(c.tidied) >= tidyEvery {
 		c.tidied = now
@@ -179,7 +175,7 @@ func (c *Cache[V]) entryLocked(key Key, now time.Time) (*namespace[V], *entry[V]
 	return n, e, nil
 }
 
-// tidyLocked removes what is not used any more.
+// tidyLocked removes unused entries and namespaces.
 func (c *Cache[V]) tidyLocked(now time.Time) {
 	for name, n := range c.namespaces {
 		n.tidy(now, &c.config)
@@ -198,7 +194,7 @@ func (n *namespace[V]) tidy(now time.Time, config *Config[V]) {
 	}
 }
 
-// hasRoomLocked reports whether the entry may have the value beside what the others of the namespace have.
+// hasRoomLocked reports whether the value fits beside the other objects of the namespace.
 func (c *Cache[V]) hasRoomLocked(n *namespace[V], e *entry[V], value V) bool {
 	if c.config.Bytes == nil {
 		return true
@@ -213,8 +209,7 @@ func (c *Cache[V]) hasRoomLocked(n *namespace[V], e *entry[V], value V) bool {
 	return bytes <= maxBytes
 }
 
-// isAnswer reports whether the error is what the API server says about the object. After any other one
-// an older value stays in use.
+// isAnswer reports whether the error is an answer about the object. After any other error an older value stays in use.
 func isAnswer(err error) bool {
 	switch apierrors.ReasonForError(err) {
 	case metav1.StatusReasonNotFound, metav1.StatusReasonGone, metav1.StatusReasonForbidden,

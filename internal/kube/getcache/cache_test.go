@@ -75,7 +75,7 @@ func bubble(t *testing.T, test func(t *testing.T, s *server, c *Cache[string])) 
 	})
 }
 
-// want gets the object, which must take no longer than so long.
+// want gets the object, which must not take longer than most.
 func want(t *testing.T, c *Cache[string], value string, most time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -139,7 +139,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestAnswers: an object is no longer used as soon as the API server says so.
+// TestAnswers: an object is no longer used after such an answer.
 func TestAnswers(t *testing.T) {
 	for name, answer := range map[string]error{
 		"not found":    apierrors.NewNotFound(group, "one"),
@@ -167,7 +167,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnused: what was not used for a time is not used before it is read again, or the API server does not answer.
+// TestUnused: an object that was unused for long is used again only after another read, or if the API server does not
+// respond.
 func TestUnused(t *testing.T) {
 	bubble(t, func(t *testing.T, s *server, c *Cache[string]) {
 		want(t, c, "first", 0)
@@ -182,8 +183,8 @@ func TestUnused(t *testing.T) {
 	})
 }
 
-// TestNamespaces: the objects of a namespace cost no more requests than the bound, whether there are such or not, and
-// the first read of another namespace's waits for nothing.
+// TestNamespaces: the objects of a namespace cost no more requests than the bound, whether they exist or not, and the
+// first read of another namespace starts at once.
 func TestNamespaces(t *testing.T) {
 	for _, answer := range []error{nil, apierrors.NewNotFound(group, "x")} {
 		bubble(t, func(t *testing.T, s *server, c *Cache[string]) {
@@ -213,8 +214,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestBytes: a namespace with large objects has those that came first, and no others have fewer for it. One that grows
-// beyond the bound is not used any more, and there is room again once others are not used.
+// TestBytes: a namespace with large objects keeps the first ones, and other namespaces keep all of theirs. One that
+// grows beyond the bound is no longer used, and there is room again once others are unused.
 func TestBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{value: strings.Repeat("x", maxBytes/4), reads: map[string]int{}}
@@ -255,7 +256,7 @@ func TestBytes(t *testing.T) {
 	})
 }
 
-// TestOneRead: many that need an object at once cost one request, and what is not used leaves nothing.
+// TestOneRead: many callers that need an object at once cost one request, and an unused object is dropped.
 func TestOneRead(t *testing.T) {
 	bubble(t, func(t *testing.T, s *server, c *Cache[string]) {
 		s.set("first", nil, time.Second)
@@ -279,7 +280,7 @@ func TestOneRead(t *testing.T) {
 	})
 }
 
-// TestImpatient: who has no time waits no longer, and that changes nothing for others.
+// TestImpatient: a caller whose context has ended does not wait, which changes nothing for others.
 func TestImpatient(t *testing.T) {
 	bubble(t, func(t *testing.T, s *server, c *Cache[string]) {
 		s.set("first", nil, 2*time.Second)

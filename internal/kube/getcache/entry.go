@@ -4,22 +4,22 @@ import "time"
 
 // entry is an object. The lock of the Cache guards it.
 type entry[V any] struct {
-	// value is what the API server sent when it was asked at confirmed. There may be none.
+	// value is the object in the API server's last response, to a request at confirmed. There may be none.
 	value    V
 	hasValue bool
-	// bytes is what Config.Bytes says of the value.
+	// bytes is the value's size by Config.Bytes.
 	bytes     int
 	confirmed time.Time
-	// tried is when the last read ended, err why it failed.
+	// tried is the end of the last read, err its error.
 	tried time.Time
 	err   error
-	// reading is closed when the read ends that is under way or waits for its turn; nil if there is none.
+	// reading is closed at the end of the read that is running or queued; nil without one.
 	reading chan struct{}
 	// used is the last Get.
 	used time.Time
 }
 
-// result is the value, or why there is none.
+// result returns the value, or the error in place of one.
 func (e *entry[V]) result() (V, error) {
 	switch {
 	case e.hasValue:
@@ -40,8 +40,8 @@ func (e *entry[V]) isDue(now time.Time, config *Config[V]) bool {
 	return e.reading == nil && (e.tried.IsZero() || now.Sub(e.tried) >= age)
 }
 
-// isUsable reports whether the result need not be waited for. A failure of a moment ago shows that the
-// API server does not answer.
+// isUsable reports whether the result is usable without waiting for a read. A recent failure counts: the API server
+// probably still does not respond.
 func (e *entry[V]) isUsable(now time.Time, config *Config[V]) bool {
 	switch {
 	case e.hasValue && e.err == nil:
@@ -53,7 +53,7 @@ func (e *entry[V]) isUsable(now time.Time, config *Config[V]) bool {
 	}
 }
 
-// isIdle reports whether nothing needs the entry.
+// isIdle reports whether the entry is unused.
 func (e *entry[V]) isIdle(now time.Time, config *Config[V]) bool {
 	unused := config.FailureAge
 	if e.hasValue {

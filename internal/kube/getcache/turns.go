@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxReads bounds the reads that run: a Secret of 1 MiB needs 2.5 MiB while it is decoded. maxReadsEach
-	// bounds those of one namespace, so that the objects of one leave room for others while the API server is slow.
+	// maxReads bounds the running reads: a Secret of 1 MiB needs 2.5 MiB while it is decoded. maxReadsEach bounds those of
+	// one namespace, so that its objects leave room for others while the API server is slow.
 	maxReads, maxReadsEach = 32, 8
-	// maxQueued is how long a read waits for its turn. With the rest of the timeout, callers wait no longer than for
-	// a read that begins at once.
+	// maxQueued is how long a read waits for its turn. With the rest of the timeout, callers wait no longer than for a
+	// read that begins at once.
 	maxQueued = 3 * time.Second
 )
 
@@ -30,7 +30,7 @@ type read[V any] struct {
 	place     fairqueue.Item[*read[V]]
 }
 
-// queueLocked makes the read wait for its turn, which may be at once.
+// queueLocked queues the read. It may start at once.
 func (c *Cache[V]) queueLocked(r *read[V]) {
 	r.entry.reading = make(chan struct{})
 	r.place.Of = r
@@ -48,8 +48,8 @@ func (c *Cache[V]) beginLocked() {
 	}
 }
 
-// giveUp ends a read that waits still: the reads that run may last until their timeout. An object that is still needed
-// is requested again.
+// giveUp ends a read that is still queued: the running ones may last until their timeout. An object that is still
+// needed is requested again.
 func (c *Cache[V]) giveUp(r *read[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *Cache[V]) giveUp(r *read[V]) {
 	}
 }
 
-// read is not bound to the context of the first that waits: others wait, too.
+// read does not use the context of its first caller: others wait for it, too.
 func (c *Cache[V]) read(r *read[V]) {
 	ctx, cancel := context.WithDeadline(context.Background(), r.at.Add(timeout))
 	defer cancel()

@@ -34,7 +34,7 @@ func (g *gauge) peak(namespace string) int {
 	return g.most[namespace]
 }
 
-// gauged is a Cache of the server, and what it reads at a time.
+// gauged returns a Cache of the server, and a gauge of its concurrent reads.
 func gauged(t *testing.T, s *server) (*Cache[string], *gauge) {
 	t.Helper()
 	g := &gauge{now: map[string]int{}, most: map[string]int{}}
@@ -49,7 +49,7 @@ func gauged(t *testing.T, s *server) (*Cache[string], *gauge) {
 	return c, g
 }
 
-// burst gets many objects of each namespace at once. Each done has what became of one.
+// burst gets many objects of each namespace at once. It calls done with the result of each.
 func burst(c *Cache[string], namespaces int, done func(took time.Duration, err error)) *sync.WaitGroup {
 	var all sync.WaitGroup
 	for i := range namespaces * readBurst {
@@ -62,7 +62,7 @@ func burst(c *Cache[string], namespaces int, done func(took time.Duration, err e
 	return &all
 }
 
-// TestSilentServer: while the API server is silent, few reads are under way, and no goroutine waits for another one.
+// TestSilentServer: while the API server is silent, few reads are running, and no goroutine waits for another one.
 // Callers with a value do not wait, and the others no longer than for one read.
 func TestSilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestSilentServer(t *testing.T) {
 	})
 }
 
-// TestTurns: the reads of many namespaces are under way in turn, so that one read of another namespace waits for one
-// of theirs. All are read.
+// TestTurns: the reads of many namespaces take turns, so that a read of another namespace waits for one of theirs. All
+// are read.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{value: "first", reads: map[string]int{}}
@@ -128,7 +128,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestSlowServer: what waits for too long is read later, and only if it is needed still.
+// TestSlowServer: a read that waits for too long is dropped, and made later if it is still needed.
 func TestSlowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{value: "first", reads: map[string]int{}}

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// pageSize is how many objects are requested at once, maxPages how many pages are read.
+	// pageSize is the number of objects in one request, maxPages the number of pages.
 	pageSize = 500
 	maxPages = 20
-	// Most is how many names are returned at most.
+	// Most is the maximum of names in a result.
 	Most = 200
 )
 
@@ -36,7 +36,7 @@ var (
 	WLAs          = plimsollv1alpha1.SchemeGroupVersion.WithResource("workloadautoscalers")
 )
 
-// Of is the kind of a resource with its API group, such as horizontalpodautoscalers.autoscaling.
+// Of returns the kind of a resource with its API group, such as horizontalpodautoscalers.autoscaling.
 func Of(resource string) (schema.GroupVersionResource, bool) {
 	for _, kind := range []schema.GroupVersionResource{HPAs, VPAs, ScaledObjects, WLAs} {
 		if kind.GroupResource().String() == resource {
@@ -46,21 +46,21 @@ func Of(resource string) (schema.GroupVersionResource, bool) {
 	return schema.GroupVersionResource{}, false
 }
 
-// Query is which names are listed.
+// Query selects the names to list.
 type Query struct {
 	Kind schema.GroupVersionResource
-	// Namespace is that of the objects; empty for objects that have none.
+	// Namespace is that of the objects; empty for cluster-scoped ones.
 	Namespace string
-	// Prefix is what the names begin with.
+	// Prefix is a prefix of the names.
 	Prefix string
 	// Annotation is one that the objects have; empty for all.
 	Annotation string
-	// Timeout is how long all of it may take.
+	// Timeout bounds all requests together.
 	Timeout time.Duration
 }
 
-// List lists names, in the order of the API server, which is that of the alphabet. What was read before an error is
-// returned with it.
+// List lists names in the API server's order, which is alphabetical. After an error it also returns the names that were
+// read before.
 func List(ctx context.Context, config *rest.Config, q Query) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()

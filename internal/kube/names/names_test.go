@@ -31,8 +31,8 @@ func page(w http.ResponseWriter, next string, names ...string) {
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-// serve serves lists: HPAs in two pages, namespaces without end, and ScaledObjects that never come. What it returns is
-// how many requests there were.
+// serve serves lists: HPAs in two pages, namespaces without end, and ScaledObjects that never come. reads counts the
+// requests.
 func serve(t *testing.T) (config *rest.Config, reads *atomic.Int32) {
 	t.Helper()
 	reads = &atomic.Int32{}
@@ -61,7 +61,7 @@ func serve(t *testing.T) (config *rest.Config, reads *atomic.Int32) {
 	return &rest.Config{Host: server.URL}, reads
 }
 
-// TestList: pages are read up to a bound, and what does not answer ends in time.
+// TestList: pages are read up to a bound, and a server that does not respond ends the list in time.
 func TestList(t *testing.T) {
 	config, reads := serve(t)
 	for name, tt := range map[string]struct {
@@ -90,7 +90,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestOf knows the kinds that commands name.
+// TestOf covers the kinds that commands name.
 func TestOf(t *testing.T) {
 	for resource, want := range map[string]bool{
 		"horizontalpodautoscalers.autoscaling": true, "workloadautoscalers.plimsoll.dev": true,

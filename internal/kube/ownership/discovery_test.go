@@ -21,8 +21,8 @@ func (halfDown) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIRes
 		&discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{down: errors.New("the server is down")}}
 }
 
-// TestDiscoveryOutage: a kind whose group cannot be discovered may have a scale another time, and
-// what was learned of its objects stays.
+// TestDiscoveryOutage: a kind whose group cannot be discovered may have a scale later, and the results for its objects
+// stay.
 func TestDiscoveryOutage(t *testing.T) {
 	tree := &Tree{mapper: scale.NewMapper(halfDown{})}
 	for group, want := range map[string]error{"down.example.com": ErrUnknown, "none.example.com": ErrUnsupported} {

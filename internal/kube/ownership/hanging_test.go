@@ -16,14 +16,14 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// ownedBy is a pod that an object of a kind that is not well known owns.
+// ownedBy is a pod whose owner is of a custom kind.
 func ownedBy(namespace, kind, name string) *corev1.Pod {
 	p := pod(owner("example.com/v1", kind, name, ""))
 	p.Namespace = namespace
 	return p
 }
 
-// knownAfter is after how long a pod's owner is known.
+// knownAfter returns the time until a pod's owner is known.
 func (w *world) knownAfter(p *corev1.Pod) time.Duration {
 	began := time.Now()
 	for time.Since(began) < time.Hour {
@@ -58,8 +58,8 @@ func TestHungOwnersDelayNoOthers(t *testing.T) {
 	}
 }
 
-// Ten kinds with very many objects, of which each call takes long, have more calls than all places. They delay an
-// object of another kind by a call.
+// Ten kinds with very many objects, of which each call takes long, have more calls than all slots. They delay an object
+// of another kind by one call.
 func TestBusyKindsDelayNoOthers(t *testing.T) {
 	w := &world{busy: 2 * time.Second}
 	inWorld(t, w, func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestBusyKindsDelayNoOthers(t *testing.T) {
 	})
 }
 
-// Objects without an answer are asked for at growing intervals.
-func TestHungOwnersAreAskedForSeldom(t *testing.T) {
+// Objects without a response are requested at growing intervals.
+func TestHungOwnersAreRequestedSeldom(t *testing.T) {
 	w := &world{hangs: func(string, string) bool { return true }}
 	inWorld(t, w, func(t *testing.T) {
 		p := ownedBy("shop", "Rollout", "hung")
@@ -92,9 +92,8 @@ func TestHungOwnersAreAskedForSeldom(t *testing.T) {
 	})
 }
 
-// A kind without a scale is asked for by one of its objects, not by each; one that is
-// given a scale is found soon.
-func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
+// A kind without a scale is requested for one of its objects, not for each; one that gets a scale is found soon.
+func TestKindWithoutScaleIsRequestedSeldom(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {
 		var all []*corev1.Pod
@@ -119,8 +118,8 @@ func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
 	})
 }
 
-// Only what a VerticalPodAutoscaler could mean is asked for.
-func TestOwnersThatNoVPAMeansAreNotAskedFor(t *testing.T) {
+// Only objects that a VerticalPodAutoscaler could name are requested.
+func TestOwnersWithoutVPAAreNotRequested(t *testing.T) {
 	autoscalers := cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{})
 	w := &world{autoscalers: autoscalers}
 	inWorld(t, w, func(t *testing.T) {
@@ -140,7 +139,7 @@ func TestOwnersThatNoVPAMeansAreNotAskedFor(t *testing.T) {
 				t.Errorf("%d calls and %v for an owner that no VerticalPodAutoscaler means", w.calls(), err)
 			}
 		}
-		// What owns the object that is named should be named instead.
+		// The VPA should name the owner of this object instead.
 		add("made", ref("apps/v1", "ReplicaSet", "made-1"))
 		_, _, _ = w.tree.TopmostKnown(made)
 		if synctest.Wait(); w.calls() != 1 {

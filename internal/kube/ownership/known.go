@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// SelectorKnown is the selector of a workload. It makes no call: one that has to be asked for is
-// ErrUnknown until Run has.
+// SelectorKnown returns the selector of a workload. It makes no call: before Run has requested a scale, it returns
+// ErrUnknown.
 func (t *Tree) SelectorKnown(o Owner) (labels.Selector, error) {
 	if informer, isKnown := t.informer(o); isKnown {
 		object, err := t.object(o, informer)

@@ -12,11 +12,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// byTarget is the index of VerticalPodAutoscalers by what they name: the workload, and
-// for a kind that is not well known the namespace alone, too.
+// byTarget is the index of VerticalPodAutoscalers by their targets: by the workload and, for a kind that is not well
+// known, by the namespace alone too.
 const byTarget = "plimsoll.dev/owner-target"
 
-// errNotMeant is why an owner is not asked for.
+// errNotMeant is the error of an owner that is not requested.
 var errNotMeant = as(ErrUnsupported, errors.New("no VerticalPodAutoscaler names it"))
 
 func (t *Tree) targetKeys(object any) ([]string, error) {
@@ -40,9 +40,9 @@ func (o Owner) targetKey() string {
 	return strings.Join([]string{o.Namespace, observe.GroupKey(o.APIVersion), o.Kind, o.Name}, "/")
 }
 
-// isMeant reports whether a VerticalPodAutoscaler depends on the owner of this object, if the
-// owner's kind has to be asked for: one that names the object, whose owner it should name instead,
-// or one of the namespace that names such a kind.
+// isMeant reports whether a VerticalPodAutoscaler depends on the owner of this object, if that is of a kind that must
+// be requested: one that names the object, whose owner it should name instead, or one in the namespace that names such
+// a kind.
 func (t *Tree) isMeant(below Owner) bool {
 	if t.autoscalers == nil {
 		return true
@@ -56,9 +56,8 @@ func (t *Tree) isMeant(below Owner) bool {
 	return false
 }
 
-// Await waits until the workloads that references name, by their namespaces, have been
-// asked for once: all at the same time, and not for long. Those that hang are waited
-// for no more.
+// Await waits until the scales of the workloads that the references name, by their namespaces, have been requested
+// once: concurrently, and not for long. It does not wait for calls that hang.
 func (t *Tree) Await(ctx context.Context, references iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference]) {
 	type reference struct {
 		namespace string
@@ -80,7 +79,7 @@ func (t *Tree) Await(ctx context.Context, references iter.Seq2[string, *autoscal
 			t.mu.Lock()
 			answered := t.answered
 			t.mu.Unlock()
-			// Its parent is asked for once it is known itself.
+			// Its parent is requested once the object is known.
 			if _, err := t.TargetOf(m.namespace, m.ref); !errors.Is(err, errNotAsked) {
 				break
 			}

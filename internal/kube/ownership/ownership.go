@@ -1,9 +1,8 @@
 // Package ownership finds the topmost owner of a pod and the pods of a workload.
 //
-// The well-known kinds are read from informers. For other kinds the scale
-// subresource is read, but only if a VerticalPodAutoscaler could mean what owns the
-// pods. A lookup never calls the API: missing scales are read in the background, a few
-// at a time of each kind. Their answers are cached and refreshed, errors sooner than others.
+// The well-known kinds are read from informers. For other kinds the scale subresource is read, but only if a
+// VerticalPodAutoscaler could name the owner of the pods. A lookup never calls the API: missing scales are read in the
+// background, a few at a time of each kind. The results are cached and refreshed, errors sooner than others.
 package ownership
 
 import (
@@ -25,20 +24,18 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such object.
+	// ErrNotFound is returned if the object does not exist.
 	ErrNotFound = errors.New("does not exist")
-	// ErrUnsupported says that objects of this kind have no pods that could be found.
+	// ErrUnsupported is returned for kinds without a scale: their pods cannot be found.
 	ErrUnsupported = errors.New("not supported")
-	// ErrUnknown says that it could not be found out, but may be another time. Callers keep what they
-	// have learned of the object.
-	ErrUnknown = errors.New("not known at the moment")
+	// ErrUnknown is returned if the result is unknown now, but may be known later. Callers keep their state of the object.
+	ErrUnknown = errors.New("currently unknown")
 )
 
-// errNotAsked says that the API server has not been asked for it yet.
-var errNotAsked = as(ErrUnknown, errors.New("not known yet"))
+// errNotAsked is returned before the first request to the API server.
+var errNotAsked = as(ErrUnknown, errors.New("still unknown"))
 
-// failure is an error of one of these kinds, which adds nothing to its text:
-// conditions repeat it.
+// failure is an error of one of these kinds, which adds nothing to its text: conditions repeat it.
 type failure struct {
 	error
 	kind error
@@ -46,29 +43,27 @@ type failure struct {
 
 func as(kind, err error) error { return failure{kind: kind, error: err} }
 
-// Unwrap gives both to errors.Is.
 func (f failure) Unwrap() []error { return []error{f.kind, f.error} }
 
 // Owner names an object that owns others.
 type Owner struct {
-	// APIVersion may be of any version, or empty: the well-known kinds are known by
-	// their names, as upstream.
+	// APIVersion may be of any version, or empty: as upstream, the well-known kinds are identified by their names.
 	APIVersion, Kind, Namespace, Name string
-	// UID is empty where it is not known.
+	// UID is empty if it is unknown.
 	UID types.UID
 }
 
 // String names the object as upstream does in messages.
 func (o Owner) String() string { return fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name) }
 
-// Config is what a Tree needs.
+// Config configures a Tree.
 type Config struct {
 	// Informers may have slim.Transform as their transform.
 	Informers informers.SharedInformerFactory
 	Scales    scaleclient.ScalesGetter
 	Mapper    meta.RESTMapper
-	// Autoscalers has the VerticalPodAutoscalers; New adds an index to it. Without it every
-	// owner is asked for.
+	// Autoscalers has the VerticalPodAutoscalers; New adds an index to it. Without it the scale of every owner is
+	// requested.
 	Autoscalers cache.SharedIndexInformer
 	// Timeout bounds one call to the API server.
 	Timeout time.Duration
@@ -77,34 +72,34 @@ type Config struct {
 // DefaultTimeout bounds one call to the API server.
 const DefaultTimeout = 10 * time.Second
 
-// Tree has the owners of objects.
+// Tree finds the owners of objects.
 type Tree struct {
 	informers   map[string]cache.SharedIndexInformer
 	scales      scaleclient.ScalesGetter
 	mapper      meta.RESTMapper
 	autoscalers cache.SharedIndexInformer
 	timeout     time.Duration
-	// wake has an element when an object was queued; asking counts the calls that run.
+	// wake has an element when an object was queued; asking counts the running calls.
 	wake   chan struct{}
 	asking sync.WaitGroup
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
-	// asked has the answers of the scale subresource, kinds what is known of their kinds, whose calls are below calls.
+	// asked has the results for scales, kinds the state of their kinds, whose queues are below calls.
 	asked map[key]*answer
 	kinds map[schema.GroupKind]*kindState
 	calls *fairqueue.Queue[key]
-	// answered is closed, and made anew, with each answer.
+	// answered is closed and replaced at each result.
 	answered chan struct{}
 }
 
-// key names an object of a kind that is not well known.
+// key names an object of a custom kind.
 type key struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
-// New asks the factory for its informers; it does not start them.
+// New gets the informers from the factory; it does not start them.
 func New(cfg Config) (*Tree, error) {
 	if cfg.Informers == nil || cfg.Scales == nil || cfg.Mapper == nil {
 		return nil, errors.New("ownership: informers, a ScalesGetter and a RESTMapper are needed")
@@ -145,7 +140,7 @@ func (t *Tree) HasSynced() bool {
 	return true
 }
 
-// informer is that of a well-known kind.
+// informer returns that of a well-known kind.
 func (t *Tree) informer(o Owner) (cache.SharedIndexInformer, bool) {
 	informer, isKnown := t.informers[o.Kind]
 	return informer, isKnown && observe.GroupKey(o.APIVersion) == ""
@@ -170,14 +165,13 @@ func (t *Tree) object(o Owner, informer cache.SharedIndexInformer) (metav1.Objec
 	return object, nil
 }
 
-// TopmostKnown is the topmost owner of an object that is well known or has a scale; false if there
-// is none. Object is usually a pod. It makes no call: an owner that has to be asked for is
-// ErrUnknown until Run has.
+// TopmostKnown returns the topmost owner of an object that is well known or has a scale; false if there is none. Object
+// is usually a pod. It makes no call: before Run has requested a scale, it returns ErrUnknown.
 func (t *Tree) TopmostKnown(object metav1.Object) (Owner, bool, error) {
 	return t.climb(Owner{Namespace: object.GetNamespace()}, object.GetOwnerReferences())
 }
 
-// tallest is how many owners may be above each other; more are a circle.
+// tallest is the maximum height of a chain of owners; a higher one is a circle.
 const tallest = 16
 
 // climb finds the topmost owner above an object.
@@ -188,12 +182,12 @@ func (t *Tree) climb(from Owner, references []metav1.OwnerReference) (top Owner,
 		if !owned {
 			return top, found, nil
 		}
-		node, err := t.look(next, below)
+		node, err := t.findOwner(next, below)
 		switch {
 		case err == nil:
 			top, below, found = node.owner, node.owner, true
 		case errors.Is(err, ErrUnsupported):
-			// Nothing is known of what is above it. What is below is the topmost.
+			// The owners above it are unknown, so the one below is the topmost.
 			return top, found, nil
 		default:
 			return Owner{}, false, err
@@ -203,14 +197,14 @@ func (t *Tree) climb(from Owner, references []metav1.OwnerReference) (top Owner,
 	return Owner{}, false, fmt.Errorf("%w: owners of %s own each other", ErrUnsupported, top)
 }
 
-// node is an object with those that own it.
+// node is an object with its owners.
 type node struct {
 	owner      Owner
 	references []metav1.OwnerReference
 }
 
-// look finds one owner of what is below it.
-func (t *Tree) look(o, below Owner) (node, error) {
+// findOwner finds one owner of the object below.
+func (t *Tree) findOwner(o, below Owner) (node, error) {
 	if informer, isKnown := t.informer(o); isKnown {
 		object, err := t.object(o, informer)
 		if err != nil {
@@ -246,13 +240,13 @@ func keyOf(o Owner) (key, error) {
 		return key{}, as(ErrUnsupported, err)
 	}
 	if o.Kind == "Node" {
-		// Static pods name their node. There may be very many, and none has a scale.
+		// The owner of a static pod is its node. There may be very many nodes, and none has a scale.
 		return key{}, as(ErrUnsupported, errors.New("node is not a valid owner"))
 	}
 	return key{kind: schema.GroupKind{Group: version.Group, Kind: o.Kind}, namespace: o.Namespace, name: o.Name}, nil
 }
 
-// controllerOf is the owner that controls an object.
+// controllerOf returns the owner that controls an object.
 func controllerOf(references []metav1.OwnerReference, namespace string) (Owner, bool) {
 	for i := range references {
 		if r := &references[i]; r.Controller != nil && *r.Controller {

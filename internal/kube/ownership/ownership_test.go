@@ -29,26 +29,25 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
-// world has two chains: a pod, its ReplicaSet, its Deployment; and a pod, its
-// ReplicaSet, its Rollout, of which only the scale is known. Recipes have no scale.
+// world has two chains: a pod, its ReplicaSet, its Deployment; and a pod, its ReplicaSet, its Rollout, of which only
+// the scale is known. Recipes have no scale.
 type world struct {
 	tree *Tree
-	// autoscalers has VerticalPodAutoscalers, if the test wants any.
+	// autoscalers has VerticalPodAutoscalers, in tests that need them.
 	autoscalers cache.SharedIndexInformer
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
-	// asked counts calls for scales; fail answers them. While hangs is true of an object, calls get no
-	// answer.
+	// asked counts calls for scales; fail returns their error. While hangs is true of an object, its calls get no
+	// response.
 	asked int
 	fail  error
 	hangs func(kind, name string) bool
-	// busy is how long calls take for objects of the kinds Busy0 to Busy9.
+	// busy is the duration of calls for objects of the kinds Busy0 to Busy9.
 	busy time.Duration
 	// selector is the Rollout's.
 	selector string
 }
 
-// scales are those of one namespace.
 type scales struct {
 	scaleclient.ScaleInterface
 	*world
@@ -87,7 +86,7 @@ func (s scales) Get(
 	}, nil
 }
 
-// noScale is what an API server says where the kind has no scale.
+// noScale is the API server's error for a kind without a scale.
 func noScale(resource schema.GroupResource) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", resource, "x", "", 0, true)
 }
@@ -104,7 +103,7 @@ func (w *world) calls() int {
 	return w.asked
 }
 
-// inWorld runs a test in virtual time while the tree asks.
+// inWorld runs a test in virtual time while the tree runs.
 func inWorld(t *testing.T, w *world, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +151,6 @@ func (w *world) start(ctx context.Context, t *testing.T) {
 	}
 }
 
-// pass lets time pass.
 func pass(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // virtual time: Run has its turn
 	synctest.Wait()
@@ -206,7 +204,7 @@ func TestTopmost(t *testing.T) {
 	})
 }
 
-func TestScalesAreAskedForOnce(t *testing.T) {
+func TestScalesAreRequestedOnce(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {
 		p := pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2"))
@@ -245,7 +243,7 @@ func TestTopmostKnownMakesNoCall(t *testing.T) {
 		if top, found, err := w.tree.TopmostKnown(p); !found || err != nil || top.UID != "o1" {
 			t.Errorf("after Run asked: %v, %t, %v", top, found, err)
 		}
-		pass(2*unusedExpiry + 2*checkPeriod) // it is not used
+		pass(2*unusedExpiry + 2*checkPeriod) // it is unused
 		if w.tree.mu.Lock(); len(w.tree.asked) != 0 || len(w.tree.kinds) != 0 {
 			t.Errorf("%d answers of %d kinds stay that are not used", len(w.tree.asked), len(w.tree.kinds))
 		}
@@ -253,7 +251,7 @@ func TestTopmostKnownMakesNoCall(t *testing.T) {
 	})
 }
 
-// await asks for what a reference names, and waits for it.
+// await waits for the target of a reference.
 func (w *world) await(ctx context.Context, refs ...*autoscalingv1.CrossVersionObjectReference) {
 	w.tree.Await(ctx, func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
 		for _, ref := range refs {
@@ -323,7 +321,7 @@ func TestTargetOf(t *testing.T) {
 	})
 }
 
-// A scale without a selector is asked for again soon.
+// A scale without a selector is requested again soon.
 func TestSelectorThatComesLate(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {

@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	// renewal is after how long an answer is asked for again.
+	// renewal is the age at which a result is requested again.
 	renewal = 10 * time.Minute
-	// retryAfter is after how long an error is asked for again. Without an answer it doubles after each
-	// call, up to renewal.
+	// retryAfter is the age at which an error is requested again. Without a response it doubles after each call, up to
+	// renewal.
 	retryAfter = 30 * time.Second
-	// withoutScale is how long a kind counts as one without a scale: so often one of its
-	// objects is asked for, however many there are.
+	// withoutScale is how long a kind counts as one without a scale: one request per kind in this time, however many
+	// objects it has.
 	withoutScale = time.Minute
-	// unusedExpiry is after how long an answer that is not used is dropped.
+	// unusedExpiry is the time after which an unused result is dropped.
 	unusedExpiry = time.Hour
-	// checkPeriod is how often Run checks what is to be asked again.
+	// checkPeriod is the period at which Run checks for stale results.
 	checkPeriod = time.Second
-	// maxCallsPerKind is how many objects of a kind are asked for at a time, one while calls for the
-	// kind get no answer; maxCalls is how many of all kinds are.
+	// maxCallsPerKind bounds the concurrent calls for a kind, to one while its calls get no response; maxCalls those for
+	// all kinds.
 	maxCallsPerKind, maxCalls = 4, 32
 	// patience is how long Await waits.
 	patience = 5 * time.Second
 )
 
-// answer is a scale, or why there is none.
+// answer is a scale, or the error in place of one.
 type answer struct {
 	scale *autoscalingv1.Scale
 	err   error
-	// at is when it came, zero before the first; used is when it was last read.
+	// at is its time, zero before the first response; used is when it was last read.
 	at, used time.Time
-	// call waits for its turn. isQueued is set until it has ended.
+	// call is its place in the queue. isQueued is true until the call has ended.
 	call     fairqueue.Item[key]
 	isQueued bool
 	// unanswered counts the last calls without an answer.
 	unanswered int
 }
 
-// isStale reports whether it is to be asked for again. A scale without a selector
-// is one whose controller has not written its status yet.
+// isStale reports whether to request it again. A scale without a selector is one whose controller has not written its
+// status yet.
 func (a *answer) isStale(now time.Time) bool {
 	age := now.Sub(a.at)
 	switch {
@@ -62,21 +62,20 @@ func (a *answer) isStale(now time.Time) bool {
 	}
 }
 
-// kindState is what is known of all objects of a kind.
+// kindState is the state of all objects of a kind.
 type kindState struct {
-	// calls are those that wait or run.
+	// calls has the calls that wait or run.
 	calls *fairqueue.Queue[key]
 	// isSilent is set while calls for the kind get no answer.
 	isSilent bool
-	// unsupported is why no object of the kind has a scale; it holds until then.
+	// unsupported is the reason why no object of the kind has a scale, valid until the given time.
 	unsupported error
 	until       time.Time
 	// used is when an object of it was last queued.
 	used time.Time
 }
 
-// known is the answer that is known already. That it is old does not matter: Run
-// renews it. One that is not known is asked for by Run.
+// known returns the cached result, whatever its age: Run renews it. It queues a request for a missing one.
 func (t *Tree) known(k key) *answer {
 	now := time.Now()
 	t.mu.Lock()
@@ -85,7 +84,7 @@ func (t *Tree) known(k key) *answer {
 	if !known {
 		a = &answer{}
 		t.asked[k] = a
-		// The last one goes first, and before all that are asked for again: a pod that is admitted now waits for no others.
+		// The latest request goes first, and before all renewals: a pod that is being admitted must not wait for others.
 		t.enqueueLocked(now, k, a, -now.UnixNano())
 		t.wakeUp()
 	}
@@ -95,12 +94,12 @@ func (t *Tree) known(k key) *answer {
 	}
 	why := errNotAsked
 	if t.kinds[k.kind].isSilent {
-		why = ErrUnknown // that may take long
+		why = ErrUnknown // the response may take long
 	}
 	return &answer{err: fmt.Errorf("%s %s/%s: %w", k.kind.Kind, k.namespace, k.name, why)}
 }
 
-// enqueueLocked makes the call wait for its turn. Those of a lower rank go first.
+// enqueueLocked queues the call. Calls of a lower rank go first.
 func (t *Tree) enqueueLocked(now time.Time, k key, a *answer, rank int64) {
 	kind := t.kinds[k.kind]
 	if kind == nil {
@@ -119,8 +118,8 @@ func (t *Tree) wakeUp() {
 	}
 }
 
-// Run asks for what was read and is not known, renews what is old, and drops what is not used,
-// until ctx ends. Kinds take turns, so that one that hangs delays no other.
+// Run requests missing scales, renews stale ones, and drops unused ones, until ctx ends. Kinds take turns, so that one
+// that hangs delays no other.
 func (t *Tree) Run(ctx context.Context) {
 	defer t.asking.Wait()
 	ticker := time.NewTicker(checkPeriod)
@@ -139,7 +138,7 @@ func (t *Tree) Run(ctx context.Context) {
 	}
 }
 
-// enqueueStale queues what is old and drops what is not used.
+// enqueueStale queues stale results and drops unused ones.
 func (t *Tree) enqueueStale(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,7 +158,7 @@ func (t *Tree) enqueueStale(now time.Time) {
 	}
 }
 
-// beginLocked begins the calls whose turn it is, and ends those at once whose kind has no scales.
+// beginLocked starts the calls whose turn it is. It ends those at once whose kind has no scales.
 func (t *Tree) beginLocked(ctx context.Context) {
 	for ctx.Err() == nil {
 		k, ok := t.calls.Next()
@@ -181,7 +180,7 @@ func (t *Tree) beginLocked(ctx context.Context) {
 	}
 }
 
-// settleLocked ends a call and keeps its answer. Where there is none, the last one stays.
+// settleLocked ends a call and keeps its result. Without a response, the last one stays.
 func (t *Tree) settleLocked(kind *kindState, k key, scale *autoscalingv1.Scale, err error) {
 	now, isUnknown := time.Now(), errors.Is(err, ErrUnknown)
 	kind.calls.Done()
@@ -192,7 +191,7 @@ func (t *Tree) settleLocked(kind *kindState, k key, scale *autoscalingv1.Scale, 
 	if errors.Is(err, ErrUnsupported) && !now.Before(kind.until) {
 		kind.unsupported, kind.until = err, now.Add(withoutScale)
 	}
-	a := t.asked[k] // what is queued is not forgotten
+	a := t.asked[k] // queued results are never dropped
 	a.at, a.isQueued = now, false
 	a.unanswered++
 	if !isUnknown {
@@ -205,7 +204,7 @@ func (t *Tree) settleLocked(kind *kindState, k key, scale *autoscalingv1.Scale, 
 	t.answered = make(chan struct{})
 }
 
-// get reads the scale, of the first resource of the kind that has one.
+// get reads the scale from the first resource of the kind that has one.
 func (t *Tree) get(ctx context.Context, k key) (*autoscalingv1.Scale, error) {
 	mappings, err := t.mapper.RESTMappings(k.kind)
 	if meta.IsNoMatchError(err) {
@@ -227,7 +226,7 @@ func (t *Tree) get(ctx context.Context, k key) (*autoscalingv1.Scale, error) {
 			return scale, nil
 		}
 		if err = classify(err); why == nil || errors.Is(why, ErrUnsupported) {
-			why = err // of two resources, the one that has scales says more
+			why = err // of two resources, the error of the one with scales is more specific
 		}
 	}
 	return nil, why
@@ -239,8 +238,8 @@ func (t *Tree) getOne(ctx context.Context, k key, resource schema.GroupResource)
 	return t.scales.Scales(k.namespace).Get(ctx, resource, k.name, metav1.GetOptions{})
 }
 
-// classify distinguishes what is certain from what may be different the next time. A custom
-// resource without a scale subresource is answered for like one that is not there.
+// classify separates definite errors from those that may pass. For a custom resource without a scale subresource the
+// API server returns NotFound, as for a missing object.
 func classify(err error) error {
 	switch {
 	case apierrors.IsMethodNotSupported(err), meta.IsNoMatchError(err):

@@ -22,8 +22,8 @@ type Target struct {
 	HasParent bool
 }
 
-// TargetOf finds the workload that a reference names. It makes no call: one that has to be asked
-// for is ErrUnknown until Run has. The errors' texts are upstream's, for conditions.
+// TargetOf returns the workload that a reference names. It makes no call: before Run has requested its scale, it
+// returns ErrUnknown. The errors' texts are upstream's, for conditions.
 func (t *Tree) TargetOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) (Target, error) {
 	o := Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}
 	if informer, isKnown := t.informer(o); isKnown {
@@ -63,8 +63,7 @@ func unhandled(ref *autoscalingv1.CrossVersionObjectReference, err error) error 
 	return fmt.Errorf("unhandled targetRef %s / %s / %s, last error %w", ref.APIVersion, ref.Kind, ref.Name, err)
 }
 
-// withParent looks for who owns the target. An owner that is gone, or whose kind
-// has no pods, is none.
+// withParent adds the owner of the target, if that exists and its kind has pods.
 func (t *Tree) withParent(target Target, references []metav1.OwnerReference) (Target, error) {
 	parent, found, err := t.climb(target.Owner, references)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnsupported) {
@@ -74,7 +73,7 @@ func (t *Tree) withParent(target Target, references []metav1.OwnerReference) (Ta
 	return target, nil
 }
 
-// selectorOf reads a selector where the kind has it.
+// selectorOf returns the selector of kinds that have one.
 func selectorOf(object metav1.Object) (labels.Selector, error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
@@ -95,8 +94,7 @@ func selectorOf(object metav1.Object) (labels.Selector, error) {
 	return nil, fmt.Errorf("no selector known for %T", object)
 }
 
-// setSelector selects nothing where there are no labels: everything of the
-// namespace cannot be meant.
+// setSelector selects nothing if there are no labels: selecting the whole namespace cannot be intended.
 func setSelector(set map[string]string) labels.Selector {
 	if len(set) == 0 {
 		return labels.Nothing()

@@ -1,6 +1,6 @@
-// Package podcache caches the pods of a cluster. Its informers hold less of a pod than the API has,
-// and other types than informers of pods usually do. They are not handed out: the methods return
-// observe.Pod, which the horizontal side reads, and corev1.Pod with what the vertical side reads.
+// Package podcache caches the pods of a cluster. Its informers hold less of a pod than the API has, and other types
+// than informers of pods usually do, so they stay private: the methods return observe.Pod, which the horizontal side
+// reads, and corev1.Pod with the fields that the vertical side reads.
 package podcache
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Cache has the pods of a cluster as horizontal decisions read them.
+// Cache has the pods of a cluster in the form that horizontal decisions read.
 type Cache struct {
 	informer cache.SharedIndexInformer
 	// factory starts the informer; nil if the informer came from outside.
@@ -28,13 +28,13 @@ type Cache struct {
 	byNamespace sync.Once
 }
 
-// Keep is what only some installations need of pods.
+// Keep is a field of pods that only some installations need.
 type Keep int
 
 // Running keeps observe.Pod's Running.
 const Running Keep = 1
 
-// RunningIf keeps observe.Pod's Running if that is needed, and nothing otherwise.
+// RunningIf keeps observe.Pod's Running if it is needed.
 func RunningIf(isNeeded bool) []Keep {
 	if isNeeded {
 		return []Keep{Running}
@@ -42,13 +42,13 @@ func RunningIf(isNeeded bool) []Keep {
 	return nil
 }
 
-// New makes a cache of all namespaces that only the horizontal side reads. It starts nothing.
+// New makes a cache of all namespaces for the horizontal side alone. It starts nothing.
 func New(client kubernetes.Interface, keep ...Keep) *Cache {
 	return newCache(client, metav1.NamespaceAll, transformOf(toObserved, keep))
 }
 
-// newCache makes a cache without an index by namespace: pods are found by their targets, and the
-// index would take 46 bytes for each of them. InNamespace adds it.
+// newCache makes a cache without an index by namespace: pods are found by their targets, and the index would take 46
+// bytes for each of them. InNamespace adds it.
 func newCache(client kubernetes.Interface, namespace string, transform cache.TransformFunc) *Cache {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(transform))
 	informer := factory.InformerFor(&corev1.Pod{},
@@ -68,20 +68,19 @@ func (c *Cache) Start(ctx context.Context) {
 // HasSynced reports whether the cache is filled.
 func (c *Cache) HasSynced() bool { return c.informer.HasSynced() }
 
-// Observed is the pod of this name; nil if there is none. It must not be changed.
+// Observed returns the pod of this name; nil if there is none. It must not be changed.
 func (c *Cache) Observed(namespace, name string) *observe.Pod {
 	pod, _ := observedOf(c.get(namespace, name))
 	return pod
 }
 
-// namespaceIndex is the name of an index.
 const namespaceIndex = "plimsoll-namespace"
 
-// InNamespace are the pods of a namespace, in any order. They must not be changed. The first call
-// looks at all pods of the cache.
+// InNamespace returns the pods of a namespace, in any order. They must not be changed. The first call reads all pods of
+// the cache.
 func (c *Cache) InNamespace(namespace string) iter.Seq[*observe.Pod] {
 	c.byNamespace.Do(func() {
-		// It fails only where the informer has ended.
+		// It fails only after the informer has ended.
 		_ = c.informer.AddIndexers(cache.Indexers{namespaceIndex: func(object any) ([]string, error) {
 			if pod, ok := observedOf(object); ok {
 				return []string{pod.Namespace()}, nil
@@ -90,7 +89,7 @@ func (c *Cache) InNamespace(namespace string) iter.Seq[*observe.Pod] {
 		}})
 	})
 	return func(yield func(*observe.Pod) bool) {
-		// Without the index there is nothing.
+		// Without the index the result is empty.
 		objects, _ := c.informer.GetIndexer().ByIndex(namespaceIndex, namespace)
 		for _, object := range objects {
 			if pod, ok := observedOf(object); ok && !yield(pod) {
@@ -100,14 +99,14 @@ func (c *Cache) InNamespace(namespace string) iter.Seq[*observe.Pod] {
 	}
 }
 
-// get is what the informer holds under this name; nil if there is nothing.
+// get returns the informer's object of this name; nil if there is none.
 func (c *Cache) get(namespace, name string) any {
-	// Reading a store by a key made of names has no errors.
+	// A key made of valid names cannot fail.
 	object, _, _ := c.informer.GetStore().GetByKey(namespace + "/" + name)
 	return object
 }
 
-// AddHandler has a handler called for the pods in the cache, and for each change.
+// AddHandler calls a handler for the pods in the cache, and for each change.
 func (c *Cache) AddHandler(h Handler[*observe.Pod]) (*Registration, error) {
 	return register(c.informer, h, observedOf)
 }

@@ -49,7 +49,7 @@ func inCache(t *testing.T, test func(t *testing.T, client *fake.Clientset, c *Wh
 	}
 }
 
-// Every cache gives the same pods, of the type that was asked for, whatever it holds.
+// Every cache returns the same pods, of the requested type, whatever its informer holds.
 func TestPods(t *testing.T) {
 	inCache(t, func(t *testing.T, _ *fake.Clientset, c *Whole) {
 		want := typical(2)
@@ -71,7 +71,7 @@ func TestPods(t *testing.T) {
 	})
 }
 
-// TestRunning: the IDs of containers are kept where that is asked for, and are those of the last change.
+// TestRunning: the IDs of containers are kept on request, and are those of the last change.
 func TestRunning(t *testing.T) {
 	for _, keep := range [][]Keep{nil, {Running}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestIndexes(t *testing.T) {
 	})
 }
 
-// TestInNamespace: the index may be asked for while the cache is in use, and follows changes.
+// TestInNamespace: the index can be added while the cache is in use, and follows changes.
 func TestInNamespace(t *testing.T) {
 	inCache(t, func(t *testing.T, client *fake.Clientset, c *Whole) {
 		names := func(namespace string) (names []string) {
@@ -222,7 +222,7 @@ func TestHandlers(t *testing.T) {
 	})
 }
 
-// wantCalls wants two pods to be added in any order, and then these calls.
+// wantCalls expects two pods to be added in any order, and then these calls.
 func wantCalls(t *testing.T, name string, got, last []string) {
 	t.Helper()
 	if len(got) < 2 {
@@ -235,7 +235,7 @@ func wantCalls(t *testing.T, name string, got, last []string) {
 	}
 }
 
-// What an informer could not see the deletion of comes in a wrapper.
+// A missed deletion comes in a wrapper.
 func TestDeletedFinalStateUnknown(t *testing.T) {
 	for name, object := range map[string]any{"whole": typical(1), "observed": observe.PodOf(typical(1))} {
 		var calls []string
@@ -248,7 +248,7 @@ func TestDeletedFinalStateUnknown(t *testing.T) {
 	}
 }
 
-// A cache of the horizontal side alone has what observe keeps of pods.
+// A cache of the horizontal side alone has the fields of observe's pods.
 func TestHorizontalSideAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(fake.NewClientset(typical(1)))

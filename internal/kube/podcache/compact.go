@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// compact is a slim pod in a tenth of the memory: what pods have in common is held once, and what
-// observe keeps anyway is taken from there. The pod of the API is made from it when it is read.
+// compact is a slim pod in a tenth of the memory: parts that pods have in common are held once, and fields that observe
+// keeps anyway are taken from there. The pod of the API is made from it when it is read.
 type compact struct {
 	observed *observe.Pod
 	template *template
@@ -23,11 +23,11 @@ type compact struct {
 	annotations observe.Labels
 	generation  int64
 	deleted     *metav1.Time
-	// rare is what most pods have nothing of.
+	// rare holds the fields that most pods lack.
 	rare *rare
 }
 
-// kind is what the pods of one owner have in common beside their template.
+// kind has the fields that the pods of one owner have in common beside their template.
 type kind struct {
 	isOwned                    bool
 	apiVersion, owner, ownedBy string
@@ -36,7 +36,7 @@ type kind struct {
 	qos                        corev1.PodQOSClass
 }
 
-// rare is how far a resize is, the container statuses that are kept, and why the pod was evicted.
+// rare has the progress of a resize, the container statuses that are kept, and the reason of an eviction.
 type rare struct {
 	conditions      []corev1.PodCondition
 	statuses        []corev1.ContainerStatus
@@ -45,7 +45,7 @@ type rare struct {
 
 var _ observe.Whole = (*compact)(nil)
 
-// compactOf takes a slim pod, and what observe keeps of the pod as it was.
+// compactOf makes it from a slim pod, and from observe's form of the original pod.
 func compactOf(p *corev1.Pod, observed *observe.Pod) *compact {
 	k := kind{phase: p.Status.Phase, qos: p.Status.QOSClass}
 	for _, o := range p.OwnerReferences {
@@ -76,8 +76,7 @@ func (c *compact) HasContainer(name string) bool {
 	return observe.HasContainer(c.template.containers, name)
 }
 
-// Pod implements observe.Whole. It is what slim.Pod makes of the pod, but for the
-// reason and the message of its readiness.
+// Pod implements observe.Whole. It returns the slim pod without the reason and the message of its readiness.
 func (c *compact) Pod() *corev1.Pod {
 	o, k := c.observed, c.kind.Value()
 	p := &corev1.Pod{
@@ -113,7 +112,7 @@ func (c *compact) Pod() *corev1.Pod {
 	return p
 }
 
-// isController is not to be changed.
+// isController must not be changed.
 var isController = true
 
 var readiness = map[metric.Readiness]corev1.ConditionStatus{

@@ -6,9 +6,9 @@ import (
 
 // Handler is called when pods are added, changed and removed. The pods must not be changed.
 type Handler[P any] struct {
-	// Add has a pod that is new to the handler.
+	// Add is called with a pod that is new to the handler.
 	Add func(pod P, isInInitialList bool)
-	// Update has a pod before and after a change. Without it Add is called with the pod after it.
+	// Update is called with a pod before and after a change. If it is nil, Add is called with the pod after it.
 	Update func(before, after P)
 	Delete func(pod P)
 }
@@ -21,7 +21,7 @@ type Registration struct {
 
 // Remove ends the calls of the handler.
 func (r *Registration) Remove() {
-	// It fails only where the informer has ended.
+	// It fails only after the informer has ended.
 	_ = r.informer.RemoveEventHandler(r.ResourceEventHandlerRegistration)
 }
 

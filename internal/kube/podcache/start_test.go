@@ -28,13 +28,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// podsPerWorkload is how many pods each workload of the benchmark has.
+// podsPerWorkload is the number of pods of each workload in the benchmark.
 const podsPerWorkload = 10
 
-// BenchmarkStart fills the pods' cache of both sides and their index from an API server
-// that streams 100,000 pods of two containers, with the garbage collector as Plimsoll
-// sets it. The server is in the same process, and what it makes counts, too. Run it
-// once: go test -run '^$' -bench Start -benchtime 1x ./internal/kube/podcache
+// BenchmarkStart fills the pods' cache of both sides and their index from an API server that streams 100,000 pods of
+// two containers, with the garbage collector as Plimsoll sets it. The server is in the same process, and its
+// allocations count, too. Run it once: go test -run '^$' -bench Start -benchtime 1x ./internal/kube/podcache
 func BenchmarkStart(b *testing.B) {
 	for _, pods := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
@@ -90,7 +89,7 @@ func start(b *testing.B, url string, pods int) {
 	goruntime.KeepAlive(all)
 }
 
-// residentBytes is what the process has in memory.
+// residentBytes returns the resident memory of the process.
 func residentBytes(b *testing.B) uint64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/self/statm")

@@ -12,22 +12,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// template is what pods of one template have in common: most of what there is to
-// remember of a pod. It is not to be changed.
+// template has the fields that pods of one template have in common: most of a pod. It must not be changed.
 type template struct {
 	containers, initContainers []corev1.Container
 	resources                  *corev1.ResourceRequirements
 	overhead                   corev1.ResourceList
 }
 
-// templates are those that some pod has, by their text.
+// templates has the templates of all pods, by their text.
 var templates = struct {
 	// mu guards the following.
 	mu   sync.Mutex
 	held map[string]weak.Pointer[template]
 }{held: map[string]weak.Pointer[template]{}}
 
-// templateOf is the one of all pods that equal this one in it, which is slim.
+// templateOf returns the shared template of a slim pod.
 func templateOf(p *corev1.Pod) *template {
 	key := keyOf(&p.Spec)
 	templates.mu.Lock()
@@ -44,7 +43,7 @@ func templateOf(p *corev1.Pod) *template {
 	return t
 }
 
-// forget drops a template that no pod has any more, unless there is one again.
+// forget drops a template without pods, unless there is one again.
 func forget(key string) {
 	templates.mu.Lock()
 	defer templates.mu.Unlock()
@@ -53,8 +52,8 @@ func forget(key string) {
 	}
 }
 
-// keyOf is a text that is the same for equal templates alone. Strings are quoted, so
-// that none can look like the end of another.
+// keyOf returns a text that only equal templates share. Strings are quoted, so that none can look like the end of
+// another.
 func keyOf(spec *corev1.PodSpec) string {
 	var text strings.Builder
 	for _, all := range [][]corev1.Container{spec.Containers, spec.InitContainers} {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// toObserved is the transform for the horizontal side: a pod is what observe keeps of it.
+// toObserved is the transform for the horizontal side: it keeps observe's form of a pod.
 func toObserved(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
 		return observe.PodOf(quantity.Pod(pod)), nil
@@ -19,7 +19,7 @@ func toObserved(object any) (any, error) {
 	return object, nil
 }
 
-// withRunning has pods keep the IDs of their containers too.
+// withRunning also keeps the IDs of containers.
 func withRunning(transform cache.TransformFunc) cache.TransformFunc {
 	return func(object any) (any, error) {
 		transformed, err := transform(object)
@@ -31,7 +31,7 @@ func withRunning(transform cache.TransformFunc) cache.TransformFunc {
 	}
 }
 
-// transformOf is the transform with what else is to be kept.
+// transformOf adds the fields to keep to a transform.
 func transformOf(transform cache.TransformFunc, keep []Keep) cache.TransformFunc {
 	if slices.Contains(keep, Running) {
 		return withRunning(transform)
@@ -39,15 +39,15 @@ func transformOf(transform cache.TransformFunc, keep []Keep) cache.TransformFunc
 	return transform
 }
 
-// toShared is the transform for both sides: a pod is what observe keeps of it, with what the
-// vertical side reads in Whole.
+// toShared is the transform for both sides: it keeps observe's form of a pod, with the fields of the vertical side in
+// Whole.
 func toShared(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return object, nil
 	}
 	pod = quantity.Pod(pod)
-	// Of the pod as it was: how it started is not in the slim one.
+	// From the original pod: the slim one lacks its start.
 	p := observe.PodOf(pod)
 	p.Whole = compactOf(slim.Pod(pod), p)
 	return p, nil
@@ -61,7 +61,7 @@ func toSlim(object any) (any, error) {
 	return object, nil
 }
 
-// podOf is the pod of the API that an informer holds, whether it is the API's or shared.
+// podOf returns the pod of the API for an informer's object of either form.
 func podOf(object any) (*corev1.Pod, bool) {
 	switch pod := object.(type) {
 	case *corev1.Pod:
@@ -74,7 +74,7 @@ func podOf(object any) (*corev1.Pod, bool) {
 	return nil, false
 }
 
-// observedOf is what observe keeps of the pod that an informer holds.
+// observedOf returns observe's form of an informer's object.
 func observedOf(object any) (*observe.Pod, bool) {
 	switch pod := object.(type) {
 	case *observe.Pod:

@@ -22,7 +22,7 @@ import (
 
 var yes = true
 
-// typical is a pod with all that API servers, schedulers and kubelets write into one.
+// typical is a pod with all fields that API servers, schedulers and kubelets write.
 func typical(i int) *corev1.Pod {
 	name := fmt.Sprintf("web-%d-%d", i/2, i)
 	container := func(name string) corev1.Container {
@@ -85,8 +85,8 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 	return made, pod
 }
 
-// Both sides see in a shared pod what they see in one of their own.
-func TestSharedHoldsWhatBothSidesRead(t *testing.T) {
+// Both sides read the same from a shared pod as from one of their own.
+func TestSharedServesBothSides(t *testing.T) {
 	evicted := typical(3)
 	evicted.Status = corev1.PodStatus{
 		Phase: corev1.PodFailed, Reason: slim.Evicted,
@@ -98,7 +98,7 @@ func TestSharedHoldsWhatBothSidesRead(t *testing.T) {
 	}
 }
 
-// eventful is a pod of which there is much to keep.
+// eventful is a pod with many fields to keep.
 func eventful() *corev1.Pod {
 	p := typical(2)
 	now, always := metav1.Now(), corev1.ContainerRestartPolicyAlways
@@ -150,7 +150,7 @@ func wantSharedLikeOwn(t *testing.T, full *corev1.Pod) {
 	}
 }
 
-// A cache asks for the key of what it holds, and may translate it again.
+// A cache computes the key of its objects, and may transform them again.
 func TestSharedPodsInACache(t *testing.T) {
 	full := typical(1)
 	made, shared := translated(t, toShared, full)
@@ -175,7 +175,7 @@ func TestSharedPodsInACache(t *testing.T) {
 	}
 }
 
-// The API server stores 1e999999999 in pods. Whatever reads the caches may compare it with another.
+// The API server stores 1e999999999 in pods. Readers of the caches may compare it with another quantity.
 func TestCachesHoldNoQuantityThatIsRuinousToCompareWith(t *testing.T) {
 	full := typical(1)
 	full.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("1e999999999")
@@ -196,7 +196,7 @@ func TestCachesHoldNoQuantityThatIsRuinousToCompareWith(t *testing.T) {
 	}
 }
 
-// bytesPerPod is what a cache of pods takes on the heap for each.
+// bytesPerPod is the heap of a cache of pods for each of them.
 func bytesPerPod(t *testing.T, transform cache.TransformFunc) float64 {
 	t.Helper()
 	const pods = 10000
@@ -219,7 +219,7 @@ func bytesPerPod(t *testing.T, transform cache.TransformFunc) float64 {
 	return float64(after.HeapAlloc-before.HeapAlloc) / pods
 }
 
-// The cache of both sides takes little for each pod, of which clusters have many.
+// The cache of both sides takes little memory for each pod, of which clusters have many.
 func TestBytesPerPod(t *testing.T) {
 	for name, tt := range map[string]struct {
 		transform cache.TransformFunc
@@ -238,7 +238,7 @@ func TestBytesPerPod(t *testing.T) {
 	}
 }
 
-// Pods that differ in what the template keeps do not share one.
+// Pods that differ in a field of the template do not share one.
 func TestTemplates(t *testing.T) {
 	of := func(change func(*corev1.Pod)) *template {
 		p := typical(1)
@@ -284,7 +284,7 @@ func TestTemplates(t *testing.T) {
 	goruntime.KeepAlive(same)
 }
 
-// A template that no pod has any more is not held.
+// A template without pods is dropped.
 func TestTemplatesAreDropped(t *testing.T) {
 	p := slim.Pod(typical(1))
 	p.Spec.Containers[0].Name = "dropped"

@@ -10,17 +10,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Whole is a Cache that also has the pods of the API, with what the vertical side reads of them.
+// Whole is a Cache that also has the pods of the API, with the fields that the vertical side reads.
 type Whole struct{ *Cache }
 
-// NewShared makes a cache of all namespaces that both sides read. A pod of the API is made for each
-// read, which costs some allocations. It starts nothing.
+// NewShared makes a cache of all namespaces for both sides. A pod of the API is made for each read, which costs some
+// allocations. It starts nothing.
 func NewShared(client kubernetes.Interface, keep ...Keep) *Whole {
 	return &Whole{newCache(client, metav1.NamespaceAll, transformOf(toShared, keep))}
 }
 
-// NewWhole makes a cache of a namespace, or of all if it is empty, that only the vertical side
-// reads. It holds the pods of the API, unless it keeps what these have no place for. It starts nothing.
+// NewWhole makes a cache of a namespace, or of all if it is empty, for the vertical side alone. It holds the pods of
+// the API, unless it keeps fields that these lack. It starts nothing.
 func NewWhole(client kubernetes.Interface, namespace string, keep ...Keep) *Whole {
 	if len(keep) > 0 {
 		return &Whole{newCache(client, namespace, transformOf(toShared, keep))}
@@ -33,7 +33,7 @@ func FromInformer(informer cache.SharedIndexInformer) *Whole {
 	return &Whole{&Cache{informer: informer}}
 }
 
-// Pod is the pod of this name; nil if there is none. It must not be changed.
+// Pod returns the pod of this name; nil if there is none. It must not be changed.
 func (w *Whole) Pod(namespace, name string) *corev1.Pod {
 	pod, _ := podOf(w.get(namespace, name))
 	return pod
@@ -42,7 +42,7 @@ func (w *Whole) Pod(namespace, name string) *corev1.Pod {
 // List is all pods.
 func (w *Whole) List() List { return List{w.informer.GetStore().List()} }
 
-// AddPodHandler has a handler called for the pods in the cache, and for each change.
+// AddPodHandler calls a handler for the pods in the cache, and for each change.
 func (w *Whole) AddPodHandler(h Handler[*corev1.Pod]) (*Registration, error) {
 	return register(w.informer, h, podOf)
 }
@@ -69,10 +69,10 @@ type Index struct {
 	name    string
 }
 
-// Values are the values that some pod has.
+// Values returns the values of all pods.
 func (x Index) Values() []string { return x.indexer.ListIndexFuncValues(x.name) }
 
-// Pods are the pods with this value.
+// Pods returns the pods with this value.
 func (x Index) Pods(value string) List {
 	// The index is there, and its function returns no error.
 	objects, _ := x.indexer.ByIndex(x.name, value)
@@ -82,7 +82,7 @@ func (x Index) Pods(value string) List {
 // List is some pods of a cache.
 type List struct{ objects []any }
 
-// Len is how many they are.
+// Len returns their number.
 func (l List) Len() int { return len(l.objects) }
 
 // All yields the pods in no order. They must not be changed.

@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// ErrDisallowed says that a PodDisruptionBudget does not allow an eviction now.
+// ErrDisallowed is returned if a PodDisruptionBudget does not allow an eviction now.
 var ErrDisallowed = errors.New("disallowed by a PodDisruptionBudget")
 
-// Evict evicts this pod, and not another one of its name.
+// Evict evicts the pod with this UID.
 func Evict(ctx context.Context, client kubernetes.Interface, namespace, name string, uid types.UID) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

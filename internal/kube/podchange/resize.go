@@ -18,31 +18,30 @@ import (
 )
 
 const (
-	// Subresource is where resources of a running pod are changed.
+	// Subresource is the subresource for changing the resources of a running pod.
 	Subresource = "resize"
 	// timeout bounds one call to the API server.
 	timeout = 10 * time.Second
-	// causeNodeCapacity is how the API server's PodResizeValidator says that the node
-	// is too small (Kubernetes 1.36).
+	// causeNodeCapacity is the cause in errors of the API server's PodResizeValidator if the node is too small (Kubernetes
+	// 1.36).
 	causeNodeCapacity metav1.CauseType = "NodeCapacity"
-	// specField is where validation finds a resize wrong.
+	// specField is the field in validation errors of a resize.
 	specField = "spec"
-	// rootField is how validation names the pod as a whole.
+	// rootField is the field in validation errors of the pod as a whole.
 	rootField = "[]"
-	// webhookAnswer is how the API server begins what an admission webhook answered.
+	// webhookAnswer is the API server's prefix of an admission webhook's message.
 	webhookAnswer = "admission webhook "
 )
 
 var (
-	// ErrInfeasible says that the node can never do it.
+	// ErrInfeasible is returned if the node can never fit the resize.
 	ErrInfeasible = errors.New("infeasible on its node")
-	// ErrRefused says that an admission policy, a webhook or a quota does not let it
-	// pass, or that this process may not do it.
+	// ErrRefused is returned if an admission policy, a webhook or a quota refuses the resize, or if this process lacks the
+	// permission.
 	ErrRefused = errors.New("refused")
-	// ErrGone says that the pod is no longer there, or that there is another by now
-	// under its name.
+	// ErrGone is returned if the pod is gone, or another one has its name.
 	ErrGone = errors.New("gone")
-	// ErrEmpty says that there is nothing to change.
+	// ErrEmpty is returned for a resize without changes.
 	ErrEmpty = errors.New("nothing to change")
 )
 
@@ -52,19 +51,19 @@ type Pod struct {
 	UID             types.UID
 }
 
-// Container is what a container shall have; what is not in the lists stays.
+// Container has the new resources of a container; resources outside the lists stay.
 type Container struct {
 	Name      string               `json:"name"`
 	Resources ResourceRequirements `json:"resources"`
 }
 
-// ResourceRequirements are the requests and limits that change.
+// ResourceRequirements has the requests and limits that change.
 type ResourceRequirements struct {
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
 }
 
-// IsEmpty reports that nothing changes.
+// IsEmpty reports whether there is no change.
 func (r *ResourceRequirements) IsEmpty() bool { return len(r.Requests) == 0 && len(r.Limits) == 0 }
 
 // patch merges by the containers' names: their order plays no part. The UID is a
@@ -82,7 +81,7 @@ type spec struct {
 	Containers []Container `json:"containers"`
 }
 
-// Resize gives the pod's containers these resources.
+// Resize sets these resources of the pod's containers.
 func Resize(ctx context.Context, client kubernetes.Interface, pod Pod, containers []Container) error {
 	if len(containers) == 0 {
 		return ErrEmpty
@@ -133,17 +132,15 @@ func isOther(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "UID")
 }
 
-// isInfeasible recognises a node that is too small, and a change that the API
-// server's own validation of pods finds wrong however often it is asked. Admission
-// policies and webhooks answer with the same code.
+// isInfeasible recognises a node that is too small, and a change that the API server's own validation of pods always
+// refuses. Admission policies and webhooks respond with the same code.
 func isInfeasible(err error) bool {
 	return apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, causeNodeCapacity) ||
 		apierrors.IsInvalid(err) && isValidation(err)
 }
 
-// isValidation recognises validation: its causes have types, and fields of the
-// pod's spec. Those of a policy have none, and the API server says of a webhook's
-// answer that it is one.
+// isValidation recognises validation errors: their causes have types, and fields of the pod's spec. Those of a policy
+// have none, and the API server marks those of a webhook.
 func isValidation(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

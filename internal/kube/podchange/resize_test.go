@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What the API server's own validation finds wrong, no node can do. What a policy, a webhook or a quota refuses by the
-// same codes is another thing.
-func TestWhatTheAPIServerRefuses(t *testing.T) {
+// No node can do a resize that the API server's own validation refuses. A policy, a webhook or a quota refuses with the
+// same codes, but may permit it later.
+func TestRefusedResizes(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	invalid := func(f *field.Error) *apierrors.StatusError {
 		return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-1", field.ErrorList{f})

@@ -10,25 +10,24 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// supportPeriod is how long an answer holds: a cluster is upgraded while this runs.
+// supportPeriod is how long the result is cached: a cluster may be upgraded while this runs.
 const supportPeriod = 10 * time.Minute
 
-// Support finds out whether the API server can resize pods. It may be used by many
-// goroutines.
+// Support discovers whether the API server can resize pods. It is safe for concurrent use.
 type Support struct {
 	discovery discovery.DiscoveryInterface
 	supported atomic.Bool
-	// checked is when that was found out, in Unix nanoseconds; 0 for never.
+	// checked is the time of the last discovery, in Unix nanoseconds; 0 for never.
 	checked atomic.Int64
 }
 
-// NewSupport makes a Support. It asks nothing yet.
+// NewSupport makes a Support. It makes no request yet.
 func NewSupport(client discovery.DiscoveryInterface) *Support {
 	return &Support{discovery: client}
 }
 
-// Supported reports whether the API server can resize pods. While it does not answer,
-// it is taken to: the resize itself then fails or does not.
+// Supported reports whether the API server can resize pods. While the API server does not respond, it returns true: the
+// resize itself then fails or succeeds.
 func (s *Support) Supported() bool {
 	last := s.checked.Load()
 	if last != 0 && time.Since(time.Unix(0, last)) < supportPeriod {

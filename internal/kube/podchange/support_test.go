@@ -12,8 +12,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestSupport: an answer holds for a while and is then asked for again; an API server that does not answer is taken to
-// resize pods.
+// TestSupport: a result is cached for a while and then requested again; an API server that does not respond is assumed
+// to resize pods.
 func TestSupport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

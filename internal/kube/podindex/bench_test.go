@@ -9,8 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// The index of a large cluster: so many objects in namespaces of twenty, whose pods
-// are spread over nodes of a hundred.
+// The index of a large cluster: many objects in namespaces of twenty, whose pods are spread over nodes of a hundred.
 const (
 	benchObjects      = 10_000
 	benchPods         = 10

@@ -11,14 +11,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Selector selects pods by their labels, and may select by their owner too. It is made once and
-// used often.
+// Selector selects pods by their labels, and optionally by their owner. It is made once and used often.
 type Selector struct {
 	labels.Selector
 	text string
 	// owner is the object that must own the pods; 0 for any or none.
 	owner observe.UID
-	// pin is a label that every pod of the selector has; nil if it demands none.
+	// pin is a label that every pod of the selector has; nil if it requires none.
 	pin *label
 }
 
@@ -27,23 +26,22 @@ func SelectorOf(selector labels.Selector) *Selector {
 	return &Selector{Selector: selector, text: selector.String(), pin: pinOf(selector)}
 }
 
-// OwnedBy is the selector of those pods that this object controls, or a ReplicaSet that this
-// object controls.
+// OwnedBy returns the selector of the pods that this object, or one of its ReplicaSets, controls.
 func (s *Selector) OwnedBy(owner types.UID) *Selector {
 	owned := *s
 	owned.owner = observe.UIDOf(owner)
 	return &owned
 }
 
-// equals reports whether the two select the same. One that selects everything has
-// the same text as one that selects nothing.
+// equals reports whether the two select the same. One that selects everything has the same text as one that selects
+// nothing.
 func (s *Selector) equals(other *Selector) bool {
 	return s == other || s.text == other.text && s.Empty() == other.Empty() && s.owner == other.owner
 }
 
 type label struct{ key, value string }
 
-// pinOf is a label that every pod of the selector has; nil if it demands none.
+// pinOf returns a label that every pod of the selector has; nil if it requires none.
 func pinOf(selector labels.Selector) *label {
 	requirements, _ := selector.Requirements()
 	for _, r := range requirements {
@@ -57,16 +55,15 @@ func pinOf(selector labels.Selector) *label {
 	return nil
 }
 
-// namespace is one namespace's pods and groups.
+// namespace has the pods and groups of one namespace.
 type namespace struct {
 	pods   map[string]*member
 	groups map[observe.Key]*group
-	// pinned finds groups by a label that their selector demands; unpinned holds
-	// those that demand none.
+	// pinned finds groups by a label that their selector requires; unpinned holds those that require none.
 	pinned   map[label][]*group
 	unpinned []*group
-	// byOwner counts the groups that select by owner too, and undetermined are the pods that one
-	// of them may select: their ReplicaSet is not in the cache yet.
+	// byOwner counts the groups that select by owner too. undetermined has the pods that one of them may select: their
+	// ReplicaSet is not in the cache yet.
 	byOwner      int
 	undetermined []*member
 	owners       Owners
@@ -102,7 +99,7 @@ func (ns *namespace) drop(g *group) {
 	}
 }
 
-// without is the list, which is changed, without the group.
+// without removes the group from the list, in place.
 func without(groups []*group, g *group) []*group {
 	i := slices.Index(groups, g)
 	if i < 0 {
@@ -129,7 +126,7 @@ func (ns *namespace) candidates(pod *observe.Pod) func(yield func(*group) bool) 
 	}
 }
 
-// group is the pods that one object's selector selects.
+// group has the pods that one object's selector selects.
 type group struct {
 	index    *Index
 	object   observe.Key
@@ -141,7 +138,7 @@ type group struct {
 	// places are the nodes of the pods, as long as the group is followed.
 	isFollowed bool
 	follower   any
-	// isPassive says that the object does not act on its pods, so that they may be another's.
+	// isPassive is true if the object does not act on its pods, so that they may also be another's.
 	isPassive bool
 	places    []place
 }
@@ -152,20 +149,19 @@ func (g *group) attach(follower any, isPassive bool) {
 	g.follow(follower != nil)
 }
 
-// find is the place of a name among the pods, or where it would be.
+// find returns the index of a name among the pods, or where it would be.
 func (g *group) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(g.pods, name,
 		func(m *member, name string) int { return strings.Compare(m.pod.Name, name) })
 }
 
-// overlap names the group's object and another that has pods in common with it;
-// empty when there is none. A group that selects by owner has no others' pods.
+// overlap names the group's object and another that has pods in common with it; empty without one. A group that selects
+// by owner has no others' pods.
 func (g *group) overlap() string {
 	if g.shared == 0 || g.selector.owner != 0 {
 		return ""
 	}
-	// The first name of all, so that the text does not change from one decision
-	// to the next.
+	// The first name of all, so that the text stays the same from one decision to the next.
 	other := ""
 	for _, m := range g.pods {
 		for _, o := range m.groups {
@@ -183,7 +179,7 @@ func (g *group) overlap() string {
 	return upstreamPair(g.object.Namespace, nameOf(g.object), other)
 }
 
-// nameOf is an object's name; with its kind, if it is no HPA.
+// nameOf returns an object's name; with its kind, unless it is an HPA.
 func nameOf(object observe.Key) string {
 	if object.Kind == observe.HorizontalPodAutoscaler {
 		return object.Name
@@ -191,7 +187,7 @@ func nameOf(object observe.Key) string {
 	return object.Kind.String() + "/" + object.Name
 }
 
-// member is a pod and the groups that it is in.
+// member is a pod and its groups.
 type member struct {
 	pod    *observe.Pod
 	groups []*group
@@ -237,8 +233,8 @@ func (m *member) replace(pod *observe.Pod) {
 	}
 }
 
-// count adds to the counters of shared pods while m is in g: to both groups' at
-// the step between one and two, to g's alone beyond it.
+// count adds to the counters of shared pods while m is in g: to both groups' at the step between one and two, to g's
+// alone beyond it.
 func (m *member) count(g *group, change int) {
 	switch {
 	case len(m.groups) == 2:
@@ -249,7 +245,7 @@ func (m *member) count(g *group, change int) {
 	}
 }
 
-// objects appends those whose pod this is, each once.
+// objects appends the objects of the pod, each once.
 func (m *member) objects(dst []observe.Key) []observe.Key {
 	before := len(dst)
 	for _, g := range m.groups {

@@ -13,7 +13,7 @@ type node struct {
 	groups []*group
 }
 
-// place is a node of a group, and how many of the group's pods are there.
+// place is a node of a group, with the number of the group's pods there.
 type place struct {
 	node *node
 	pods int
@@ -22,14 +22,13 @@ type place struct {
 // Subscription is an object with pods on a node.
 type Subscription struct {
 	Object observe.Key
-	// Follower is what the object's claim named; nil if Follow alone was called.
+	// Follower is the one of the object's claim; nil after Follow alone.
 	Follower any
-	// Nodes is on how many nodes the object has pods.
+	// Nodes is the number of nodes with pods of the object.
 	Nodes int
 }
 
-// Follow sets whether the nodes of the object's pods are followed. It does nothing before the
-// object's first selector.
+// Follow sets whether the nodes of the object's pods are followed. It does nothing before the object's first selector.
 func (x *Index) Follow(object observe.Key, yes bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -164,7 +163,7 @@ func (x *Index) notifyNodesChanged() {
 	}
 }
 
-// nodeOf is where the pod's containers run, or will.
+// nodeOf returns the node on which the pod's containers run, or will run.
 func nodeOf(pod *observe.Pod) string {
 	if pod.Phase == metric.PhaseSucceeded || pod.Phase == metric.PhaseFailed {
 		return ""

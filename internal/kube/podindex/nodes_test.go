@@ -86,7 +86,7 @@ func wantMoved(t *testing.T, x *Index, want bool) {
 	}
 }
 
-// TestChangesThatMatter: of each change of a pod, whether its object is reported.
+// TestChangesThatMatter: for each change of a pod, whether its object is reported.
 func TestChangesThatMatter(t *testing.T) {
 	set := map[string]string{"app": "web"}
 	ready := func(status corev1.ConditionStatus) func(*corev1.Pod) {
@@ -136,7 +136,7 @@ func TestChangesThatMatter(t *testing.T) {
 	}
 }
 
-// plan is an index, and what was put into it.
+// plan is an index, and the calls that filled it.
 type plan struct {
 	x        *Index
 	w        *twin
@@ -144,8 +144,7 @@ type plan struct {
 	followed map[string]bool
 }
 
-// TestNodesEqualTwin: the counts that follow each event are those of all pods
-// counted anew.
+// TestNodesEqualTwin: the counts that follow each event equal a new count of all pods.
 func TestNodesEqualTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan{
@@ -228,7 +227,7 @@ func (p *plan) check(t *rapid.T) {
 	}
 }
 
-// nodesOf counts all pods of an object anew.
+// nodesOf counts all pods of an object.
 func (p *plan) nodesOf(name string) map[string]bool {
 	mine := map[string]bool{}
 	for _, pod := range p.w.members(name) {
@@ -239,8 +238,8 @@ func (p *plan) nodesOf(name string) map[string]bool {
 	return mine
 }
 
-// TestFollowersOfPods: a pod that is ready has the followers of all objects that it belongs to, others have none, nor has
-// one that another node reports.
+// TestFollowersOfPods: a ready pod yields the followers of all its objects; others yield none, nor does one that
+// another node reports.
 func TestFollowersOfPods(t *testing.T) {
 	x := New()
 	for name, ready := range map[string]corev1.ConditionStatus{"web-1": corev1.ConditionTrue, "web-2": corev1.ConditionFalse} {

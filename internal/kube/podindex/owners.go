@@ -7,18 +7,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Owners has the objects that control ReplicaSets. It is asked under the index's lock.
+// Owners finds the objects that control ReplicaSets. It is called under the index's lock.
 type Owners interface {
-	// OwnerOf is the UID of a ReplicaSet and that of the object that controls it, which is 0 if
-	// there is none. It is not known while no cache has the ReplicaSet.
+	// OwnerOf returns the UID of a ReplicaSet and that of the object that controls it, which is 0 if there is none.
+	// isKnown is false while the ReplicaSet is not in a cache.
 	OwnerOf(namespace, replicaSet string) (of, owner observe.UID, isKnown bool)
 }
 
-// undeterminedFor is for how long a pod may wait for its ReplicaSet. The watches of the two are
-// milliseconds apart. A ReplicaSet that does not come has been deleted.
+// undeterminedFor is how long a pod may wait for its ReplicaSet. The watches of the two are milliseconds apart. A
+// ReplicaSet that does not come has been deleted.
 const undeterminedFor = time.Minute
 
-// ownership is whether an object owns a pod.
+// ownership is the result of a check whether an object owns a pod.
 type ownership uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	notKnown
 )
 
-// ownership is whether the object owns the pod: it controls it, or the pod's ReplicaSet.
+// ownership checks whether the object owns the pod: it controls it, or the pod's ReplicaSet.
 func (ns *namespace) ownership(owner observe.UID, pod *observe.Pod) ownership {
 	controller := pod.Controller()
 	switch {
@@ -80,8 +80,8 @@ func (ns *namespace) determine(m *member) {
 	}
 }
 
-// OwnerChanged notes that the cache has a new ReplicaSet, or that another object than before
-// controls one. It returns the objects whose pods are now others, or known.
+// OwnerChanged records that the cache has a new ReplicaSet, or that the controller of one has changed. It returns the
+// objects whose pods have changed.
 func (x *Index) OwnerChanged(namespace, replicaSet string, isNew bool) (changed []observe.Key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -113,7 +113,7 @@ func (x *Index) OwnerChanged(namespace, replicaSet string, isNew bool) (changed 
 	return changed
 }
 
-// IsUndetermined reports whether a pod may be the object's, but its owner is not known yet.
+// IsUndetermined reports whether a pod may be the object's, but its owner is unknown yet.
 func (x *Index) IsUndetermined(object observe.Key, now time.Time) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -43,7 +43,8 @@ func names(x *Index, object observe.Key) (all []string) {
 	return all
 }
 
-// TestOwnPods: of the pods that a selector selects, those count that the target controls, or one of its ReplicaSets.
+// TestOwnPods: of the pods that a selector selects, only those count that the target controls, or one of its
+// ReplicaSets.
 func TestOwnPods(t *testing.T) {
 	known := sets{"web-old": {"o", "web"}, "web-new": {"n", "web"}, "batch-1": {"b", "batch"}, "alone": {"l", ""}}
 	x := NewOwned(known)
@@ -70,7 +71,7 @@ func TestOwnPods(t *testing.T) {
 	if x.IsUndetermined(web, now) {
 		t.Error("undetermined, though all ReplicaSets are known")
 	}
-	// One that selects by labels alone has all of them, and names another.
+	// A selector by labels alone has all of them, and names another object.
 	if both := x.Claim(everything, all, nil); both == "" || len(names(x, everything)) != 7 {
 		t.Errorf("everything: overlap %q, pods %v", both, names(x, everything))
 	}

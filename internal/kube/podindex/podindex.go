@@ -1,7 +1,6 @@
-// Package podindex indexes pods by autoscaled target and by node, and finds pods
-// that belong to more than one target. A pod is matched against selectors when its
-// labels, its owner or a selector change, not at every decision: reading the pods of a
-// target costs what those pods cost, however many others the namespace has.
+// Package podindex indexes pods by autoscaled target and by node, and finds pods that belong to more than one target. A
+// pod is matched against selectors when its labels, its owner or a selector change, not at every decision: reading the
+// pods of a target costs the same however many others the namespace has.
 package podindex
 
 import (
@@ -13,12 +12,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Index is the pods by the objects whose targets they belong to.
+// Index indexes the pods by the objects to whose targets they belong.
 type Index struct {
 	// mu guards all that follows and is reachable from it.
 	mu         sync.Mutex
 	namespaces map[string]*namespace
-	// nodes are those with pods of followed groups.
+	// nodes has the nodes with pods of followed groups.
 	nodes map[string]*node
 
 	// moved has an element when nodes has gained or lost one.
@@ -27,20 +26,20 @@ type Index struct {
 	owners Owners
 }
 
-// New is an index without pods. Its selectors select by labels alone.
+// New makes an index without pods. Its selectors select by labels alone.
 func New() *Index {
 	return &Index{namespaces: map[string]*namespace{}, nodes: map[string]*node{}, moved: make(chan struct{}, 1)}
 }
 
-// NewOwned is an index whose selectors may select by owner too.
+// NewOwned makes an index whose selectors may select by owner too.
 func NewOwned(owners Owners) *Index {
 	x := New()
 	x.owners = owners
 	return x
 }
 
-// Handler feeds the index from a cache of pods, and calls changed with the objects whose pods a
-// decision would now observe differently; changed may be nil.
+// Handler feeds the index from a cache of pods, and calls changed with the objects whose pods a decision would now
+// observe differently; changed may be nil.
 func (x *Index) Handler(changed func([]observe.Key)) podcache.Handler[*observe.Pod] {
 	report := func(objects []observe.Key) {
 		if changed != nil && len(objects) > 0 {
@@ -53,8 +52,7 @@ func (x *Index) Handler(changed func([]observe.Key)) podcache.Handler[*observe.P
 	}
 }
 
-// Put adds or replaces a pod. It returns the objects whose pods are now others, or
-// in another state.
+// Put adds or replaces a pod. It returns the objects whose pods have changed, or their state.
 func (x *Index) Put(pod *observe.Pod) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -98,9 +96,9 @@ func (x *Index) Remove(namespace, name string) []observe.Key {
 	return changed
 }
 
-// Claim sets which pods belong to the object, and the follower of their nodes; nil for none. It
-// names the object and one other that has pods in common with it, in upstream's way of printing
-// them; empty when there is no other. The same claim again costs next to nothing.
+// Claim sets the selector of the object's pods, and the follower of their nodes; nil for none. It names the object and
+// one other that has pods in common with it, in upstream's format; empty without one. Repeating a claim costs next to
+// nothing.
 func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -116,7 +114,7 @@ func (x *Index) Watch(object observe.Key, selector *Selector, follower any) {
 	x.claim(object, selector).attach(follower, true)
 }
 
-// Overlap is what Claim finds, for an object that watches its pods.
+// Overlap returns the result of Claim for an object that watches its pods.
 func (x *Index) Overlap(object observe.Key) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,8 +145,8 @@ func (x *Index) Delete(object observe.Key) {
 	x.tidy(object.Namespace)
 }
 
-// Pods are the pods of the object's target in the order of their names. The slice
-// is the caller's, the pods are not.
+// Pods returns the pods of the object's target in the order of their names. The caller may change the slice, but not
+// the pods.
 func (x *Index) Pods(object observe.Key) []*observe.Pod { return x.AppendPods(nil, object) }
 
 // AppendPods is Pods into a buffer of the caller's.
@@ -166,7 +164,7 @@ func (x *Index) AppendPods(dst []*observe.Pod, object observe.Key) []*observe.Po
 	return dst
 }
 
-// Of are the objects that the pod belongs to.
+// Of returns the objects that the pod belongs to.
 func (x *Index) Of(namespace, name string) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -178,7 +176,7 @@ func (x *Index) Of(namespace, name string) []observe.Key {
 	return nil
 }
 
-// group is the object's; nil if it has none.
+// group returns the object's; nil if it has none.
 func (x *Index) group(object observe.Key) *group {
 	if ns, known := x.namespaces[object.Namespace]; known {
 		return ns.groups[object]
@@ -186,7 +184,7 @@ func (x *Index) group(object observe.Key) *group {
 	return nil
 }
 
-// claim is the object's group, made anew for another selector.
+// claim returns the object's group, a new one for another selector.
 func (x *Index) claim(object observe.Key, selector *Selector) *group {
 	ns := x.namespace(object.Namespace)
 	old := ns.groups[object]

@@ -29,7 +29,7 @@ func object(name string) observe.Key {
 	return observe.HPA("shop", name)
 }
 
-// overlapOf claims again what the object has claimed.
+// overlapOf repeats the object's claim.
 func overlapOf(x *Index, object observe.Key) string {
 	g := x.group(object)
 	return x.Claim(object, g.selector, g.follower)
@@ -54,7 +54,7 @@ func TestOverlapNamesBoth(t *testing.T) {
 	}
 }
 
-// twin is the index done the slow way: every question asks every pod.
+// twin is a naive index: every query checks every pod.
 type twin struct {
 	pods      map[string]map[string]string
 	selectors map[string]labels.Selector

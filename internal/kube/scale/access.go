@@ -15,25 +15,25 @@ import (
 const (
 	// CallTimeout bounds the calls that take no context.
 	CallTimeout = 15 * time.Second
-	// DiscoveryPeriod is how often new kinds are looked for, as upstream.
+	// DiscoveryPeriod is the period of discovery, as upstream.
 	DiscoveryPeriod = 30 * time.Second
 )
 
-// Access is what it takes to read and write the scale of anything that has one.
+// Access has the clients for reading and writing scales of any kind.
 type Access struct {
 	// Bounded is the configuration for clients whose calls take no context.
 	Bounded *rest.Config
 	Mapper  *Mapper
 	Scales  scaleclient.ScalesGetter
-	// Writes has no limit on this side: a writer waits for Limiter before, which Scales
-	// waits for, too. Limiter is nil without a limit.
+	// Writes has no client-side limit: a writer waits for Limiter first, which Scales waits for, too. Limiter is nil
+	// without a limit.
 	Writes  scaleclient.ScalesGetter
 	Limiter flowcontrol.RateLimiter
 	// Kinds keeps of which kind the scale of each resource is.
 	Kinds scaleclient.ScaleKindResolver
 }
 
-// NewAccess makes the clients; it makes no call.
+// NewAccess makes the clients. It makes no call.
 func NewAccess(config *rest.Config) (*Access, error) {
 	a := &Access{Bounded: rest.CopyConfig(config)}
 	a.Bounded.Timeout = CallTimeout
@@ -64,8 +64,8 @@ func (a *Access) newScales(config *rest.Config) (scaleclient.ScalesGetter, error
 	return scales, nil
 }
 
-// Rediscover finds kinds, and lets new ones be found; what was known is asked for again only when it
-// is needed. It returns when ctx ends.
+// Rediscover marks the discovered kinds as old each DiscoveryPeriod; the next call that misses a kind begins another
+// discovery. It returns when ctx ends.
 func (a *Access) Rediscover(ctx context.Context) {
 	a.Mapper.Start()
 	ticker := time.NewTicker(DiscoveryPeriod)

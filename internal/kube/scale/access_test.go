@@ -37,9 +37,8 @@ func (tills) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestScaleWritesWaitBeforeTheyBegin: with --kube-api-qps, readings of scales wait in
-// their client, and writes for the same limiter before they are looked at once more; in
-// the client they do not wait, nor for what their kind is.
+// TestScaleWritesWaitBeforeTheyBegin: with --kube-api-qps, reads of scales wait in their client, and writes wait for
+// the same limiter before the final check; in the client they wait neither for it nor for discovery.
 func TestScaleWritesWaitBeforeTheyBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		access, err := NewAccess(&rest.Config{Host: "http://api.example", Transport: tills{}, QPS: 0.1, Burst: 1})
@@ -72,7 +71,7 @@ func TestScaleWritesWaitBeforeTheyBegin(t *testing.T) {
 				t.Errorf("a write waits for %s in its client", got)
 			}
 		}
-		read() // it has been long enough for one
+		read() // a token for one is there
 		if got := took(read); got == 0 {
 			t.Error("a reading does not wait")
 		}

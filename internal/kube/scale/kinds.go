@@ -17,57 +17,56 @@ import (
 const (
 	// longestWait is how long a call waits for a discovery that another call began.
 	longestWait = 15 * time.Second
-	// rediscoverAfter is how long there is no other one after one that failed.
+	// rediscoverAfter is the pause after a failed discovery.
 	rediscoverAfter = time.Second
 )
 
-// ErrUnknown says that it is not known whether a kind is served: its group could not be
-// discovered.
+// ErrUnknown is returned if the group of a kind could not be discovered, so that it is unknown whether the kind is
+// served.
 var ErrUnknown = errors.New("not discovered")
 
-// Discovery is what a Mapper asks; discovery clients are one.
+// Discovery is the part of a discovery client that a Mapper uses.
 type Discovery interface {
 	ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
 }
 
-// Mapper maps kinds to the resources that serve them, from discovery. It may be used by many goroutines.
+// Mapper maps kinds to the resources that serve them, from discovery. It is safe for concurrent use.
 //
-// Discovery runs in the background. A caller waits for it only if the cached result
-// has no answer. A kind of a group that could not be discovered is not a kind that
-// does not exist.
+// Discovery runs in the background. A caller waits for it only if the cached result lacks the kind. A kind of a group
+// that could not be discovered is an error other than that of a missing kind.
 type Mapper struct {
 	discover Discovery
 
-	// mu guards what follows.
+	// mu guards the following.
 	mu sync.Mutex
-	// known is what the last discovery found; nil before the first.
+	// known is the result of the last discovery; nil before the first.
 	known *served
-	// isOld says that another discovery is due, tried when the last one ended.
+	// isOld is true if another discovery is due, tried is the end of the last one.
 	isOld bool
 	tried time.Time
-	// running is closed when the discovery under way ends; nil without one.
+	// running is closed at the end of the running discovery; nil without one.
 	running chan struct{}
 }
 
-// served is what one discovery found. It is not changed.
+// served is the result of one discovery. It is immutable.
 type served struct {
 	meta.RESTMapper
 	groups map[string]*restmapper.APIGroupResources
-	// failed says why groups could not be discovered, and err why none could.
+	// failed has the errors of groups that could not be discovered, and err is the error if none could.
 	failed map[string]error
 	err    error
 }
 
 var _ meta.ResettableRESTMapper = (*Mapper)(nil)
 
-// NewMapper makes a Mapper. Nothing is asked before the first Start or the first kind.
+// NewMapper makes a Mapper. It makes no request before the first Start or the first kind.
 func NewMapper(discover Discovery) *Mapper { return &Mapper{discover: discover, isOld: true} }
 
-// Start begins a discovery if one is due, and waits for nothing.
+// Start begins a discovery if one is due. It does not wait for it.
 func (m *Mapper) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.start()
+	m.startLocked()
 }
 
 // Reset implements meta.ResettableRESTMapper: the cached result stays in use, and the next call
@@ -78,8 +77,7 @@ func (m *Mapper) Reset() {
 	m.isOld = true
 }
 
-// start needs the lock.
-func (m *Mapper) start() {
+func (m *Mapper) startLocked() {
 	hasFailed := m.known != nil && m.known.err != nil
 	if m.running != nil || !m.isOld && !hasFailed || hasFailed && time.Since(m.tried) < rediscoverAfter {
 		return
@@ -96,7 +94,7 @@ func (m *Mapper) run(before *served, done chan struct{}) {
 	close(done)
 }
 
-// discovered asks. What could not be discovered now is as it was before.
+// discovered makes a discovery. Groups that fail keep their last result.
 func discovered(discover Discovery, before *served) *served {
 	groups, lists, err := discover.ServerGroupsAndResources()
 	s := &served{groups: map[string]*restmapper.APIGroupResources{}, failed: map[string]error{}}
@@ -131,7 +129,7 @@ func discovered(discover Discovery, before *served) *served {
 	return s
 }
 
-// keep takes over what was known of a version.
+// keep copies the last result of a version.
 func (s *served) keep(version schema.GroupVersion, before *served) {
 	group := s.groups[version.Group]
 	if before == nil || group == nil || before.groups[version.Group] == nil {
@@ -150,11 +148,11 @@ func (s *served) keep(version schema.GroupVersion, before *served) {
 	}
 }
 
-// current is what is known. Where isNewest is set, and where nothing is known yet, it
-// waits for a discovery that is under way or due.
+// current returns the last result. If isNewest is set, or without a result yet, it waits for a discovery that is
+// running or due.
 func (m *Mapper) current(isNewest bool) *served {
 	m.mu.Lock()
-	m.start()
+	m.startLocked()
 	known, running := m.known, m.running
 	m.mu.Unlock()
 	if running == nil || known != nil && !isNewest {
@@ -176,17 +174,17 @@ func (m *Mapper) current(isNewest bool) *served {
 	return m.known
 }
 
-// unknown is ErrUnknown with upstream's text, which conditions repeat: that there is no
-// match, or that nothing could be discovered.
+// unknown is ErrUnknown with upstream's text, which conditions repeat: that there is no match, or that nothing could be
+// discovered.
 type unknown struct{ shown, why error }
 
 // Error implements error.
 func (u unknown) Error() string { return u.shown.Error() }
 
-// Unwrap leaves out that there is no match, which is not known.
+// Unwrap leaves out the missing match, which is unknown.
 func (u unknown) Unwrap() []error { return []error{ErrUnknown, u.why} }
 
-// find looks in what is known, and in what is discovered anew where that is due.
+// find looks a kind up in the cached result, and then in a new one if that is due.
 func find[T any](m *Mapper, group string, in func(meta.RESTMapper) (T, error)) (T, error) {
 	known := m.current(false)
 	found, err := in(known)

@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// cluster serves these groups, each with a kind Till in v1; those that fail are listed, and
-// what they serve is not known.
+// cluster serves these groups, each with a kind Till in v1; those that fail are listed, and their resources are
+// unknown.
 type cluster struct {
 	groups []string
 	fails  map[string]error
 	err    error
 	takes  time.Duration
 	asked  int
-	// aggregated is discovery in one call, as since Kubernetes 1.27: of a group that fails only the name is listed.
+	// aggregated is discovery in one call, as since Kubernetes 1.27: a group that fails is only listed by name.
 	aggregated bool
 }
 
@@ -54,8 +54,8 @@ func (c *cluster) ServerGroupsAndResources() (groups []*metav1.APIGroup, lists [
 
 func till(group string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: "Till"} }
 
-// TestGroupThatCannotBeDiscovered: it is not known whether it has the kind; in a group that
-// answers, and one that does not exist, it is known. The text is the same.
+// TestGroupThatCannotBeDiscovered: it is unknown whether it has the kind; for a group that responds, or does not exist,
+// it is known. The text is the same.
 func TestGroupThatCannotBeDiscovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := errors.New("the server is currently unable to handle the request")
@@ -79,8 +79,8 @@ func TestGroupThatCannotBeDiscovered(t *testing.T) {
 	})
 }
 
-// TestWhatWasKnownServesOn: while a group, or nothing at all, can be discovered.
-func TestWhatWasKnownServesOn(t *testing.T) {
+// TestLastDiscoveryStays: the last result is used while a group, or everything, cannot be discovered.
+func TestLastDiscoveryStays(t *testing.T) {
 	for _, aggregated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { whatWasKnownServesOn(t, aggregated) })
 	}
@@ -114,8 +114,8 @@ func whatWasKnownServesOn(t *testing.T, aggregated bool) {
 	}
 }
 
-// TestDiscoveryThatHangs: what is known is answered at once meanwhile; what is not waits
-// for it, for a bounded time, and all for the same one.
+// TestDiscoveryThatHangs: cached kinds are returned at once; for others callers wait, for a bounded time, and all for
+// the same discovery.
 func TestDiscoveryThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{groups: []string{"a"}, takes: 10 * time.Second}
@@ -150,7 +150,7 @@ func TestDiscoveryThatHangs(t *testing.T) {
 	})
 }
 
-// TestFailedDiscoveryIsTriedAgain: but not by each who asks.
+// TestFailedDiscoveryIsTriedAgain: but not by each caller.
 func TestFailedDiscoveryIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{groups: []string{"a"}, err: errors.New("down")}

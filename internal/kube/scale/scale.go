@@ -21,36 +21,35 @@ import (
 // DefaultTimeout bounds one call to the API server.
 const DefaultTimeout = 10 * time.Second
 
-// ErrMoved says that another writer changed the replica count while it was being written, so that
-// the decision is about a replica count that is no longer there. Upstream overwrites the other
-// writer's.
+// ErrMoved is returned by a write if another writer has changed the replica count since it was read: the decision is
+// about an outdated replica count. Upstream overwrites the other writer's.
 var ErrMoved = errors.New("another writer has scaled the target")
 
 // ErrReference marks a scale target reference that cannot be understood.
 var ErrReference = errors.New("invalid scale target reference")
 
-// Target is the scale of a target, and how to write it back.
+// Target is the scale of a target, with the resource for writing it.
 type Target struct {
 	Resource schema.GroupResource
 	Scale    *autoscalingv1.Scale
 }
 
-// Source knows the scales of some targets without asking the API server.
+// Source returns the scales of some targets without a call to the API server.
 type Source interface {
-	// Scale returns false where it does not know.
+	// Scale returns false if it does not have the scale.
 	Scale(kind schema.GroupKind, namespace, name string) (Target, bool)
 }
 
-// Config is what a Client needs.
+// Config configures a Client.
 type Config struct {
 	Scales scaleclient.ScalesGetter
-	// Writes is for writes, Scales if it is nil. It is to wait for nothing on this side: what a write
-	// is based on was checked just before.
+	// Writes is used for writes, Scales if it is nil. It must not have a client-side limit: the state that a write is
+	// based on was checked just before.
 	Writes scaleclient.ScalesGetter
-	// Kinds finds out for Writes of which kind a resource's scale is, and caches that; it may be nil.
+	// Kinds resolves and caches the kind of a resource's scale for Writes; it may be nil.
 	Kinds  scaleclient.ScaleKindResolver
 	Mapper meta.RESTMapper
-	// Known is asked before the API server; it may be nil.
+	// Known is read before the API server; it may be nil.
 	Known Source
 	// Timeout bounds each call to the API server.
 	Timeout time.Duration
@@ -77,7 +76,7 @@ func New(cfg Config) (*Client, error) {
 	return &Client{config: cfg}, nil
 }
 
-// KindOf is the kind that the reference names. The version plays no part, as upstream.
+// KindOf returns the kind that the reference names. As upstream, it ignores the version.
 func KindOf(ref autoscalingv2.CrossVersionObjectReference) (schema.GroupKind, error) {
 	version, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
@@ -86,7 +85,7 @@ func KindOf(ref autoscalingv2.CrossVersionObjectReference) (schema.GroupKind, er
 	return schema.GroupKind{Group: version.Group, Kind: ref.Kind}, nil
 }
 
-// Get is the scale that the reference names, if it is known, or else as Read has it.
+// Get returns the scale that the reference names, from Known or else from Read.
 func (c *Client) Get(
 	ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference,
 ) (Target, error) {
@@ -100,7 +99,7 @@ func (c *Client) Get(
 	return c.Read(ctx, kind, namespace, ref.Name)
 }
 
-// Known is the scale of a target whose scale is known without asking.
+// Known returns the scale from the configured Known.
 func (c *Client) Known(kind schema.GroupKind, namespace, name string) (Target, bool) {
 	if c.config.Known == nil {
 		return Target{}, false
@@ -108,8 +107,8 @@ func (c *Client) Known(kind schema.GroupKind, namespace, name string) (Target, b
 	return c.config.Known.Scale(kind, namespace, name)
 }
 
-// Read asks the API server for the scale. Where it has to find out first what
-// resource the kind is, ctx does not bound that; the mapper does.
+// Read reads the scale from the API server. If the resource of the kind must be discovered first, the mapper bounds
+// that, not ctx.
 func (c *Client) Read(ctx context.Context, kind schema.GroupKind, namespace, name string) (Target, error) {
 	mappings, err := c.Mappings(kind)
 	if err != nil {
@@ -118,13 +117,13 @@ func (c *Client) Read(ctx context.Context, kind schema.GroupKind, namespace, nam
 	return c.ReadMapped(ctx, mappings, namespace, name)
 }
 
-// Mappings are the resources of the kind. They may have to be discovered.
+// Mappings returns the resources of the kind. They may have to be discovered.
 func (c *Client) Mappings(kind schema.GroupKind) ([]*meta.RESTMapping, error) {
 	return c.config.Mapper.RESTMappings(kind)
 }
 
-// ReadMapped is Read of one of these resources. It tries one after the other; if none works, the
-// first one's error is returned.
+// ReadMapped is Read of one of these resources. It tries one after the other; if all fail, it returns the first one's
+// error.
 func (c *Client) ReadMapped(ctx context.Context, mappings []*meta.RESTMapping, namespace, name string) (Target, error) {
 	var firstErr error
 	for _, mapping := range mappings {
@@ -151,12 +150,11 @@ func (c *Client) get(
 	return c.config.Scales.Scales(namespace).Get(ctx, resource, name, metav1.GetOptions{})
 }
 
-// Write sets the target's count and returns the scale as it is then. A conflict is tried again on
-// what is there now, unless the count itself has changed: that is ErrMoved, and the scale is the
-// other's. Where the scale has no resource version, as an aggregated API may have it, the count is
-// read just before the write instead. Before each attempt mayWrite is asked; its error ends the
-// write. With an error, too, the scale is what was found meanwhile, for the next attempt; nil if
-// nothing was.
+// Write sets the target's replica count and returns the written scale. After a conflict it reads the scale and tries
+// again, unless the count itself has changed: then it returns ErrMoved, and the other writer's scale. If the scale has
+// no resource version, as an aggregated API may return it, it reads the count just before the write instead. It calls
+// mayWrite before each attempt; an error from it ends the write. With an error, Write also returns the scale that it
+// read last, for the next attempt; nil if it read none.
 func (c *Client) Write(
 	ctx context.Context, target Target, replicas int32, mayWrite func() error,
 ) (*autoscalingv1.Scale, error) {
@@ -205,8 +203,7 @@ func (c *Client) Write(
 	return written, nil
 }
 
-// findKind finds out of which kind the resource's scale is. Where that takes a call, it is
-// not to come between mayWrite and the write.
+// findKind resolves the kind of the resource's scale. A call for that must not come between mayWrite and the write.
 func (c *Client) findKind(resource schema.GroupResource) error {
 	if c.config.Kinds == nil {
 		return nil
@@ -234,5 +231,4 @@ type wordless struct{ error }
 // Error implements error.
 func (wordless) Error() string { return "" }
 
-// Unwrap gives the sentinel to errors.Is.
 func (w wordless) Unwrap() error { return w.error }

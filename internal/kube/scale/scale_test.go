@@ -13,7 +13,7 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 )
 
-// unversioned is an API whose one scale has no resource version: each write is taken.
+// unversioned is an API whose one scale has no resource version: each write is accepted.
 type unversioned struct {
 	scaleclient.ScaleInterface
 	uid    types.UID
@@ -42,8 +42,8 @@ func (u *unversioned) Update(
 	return s, nil
 }
 
-// TestScaleWithoutResourceVersion: only its replica count shows that another writer has scaled it
-// since it was read. That replica count stays, and is the one that is returned.
+// TestScaleWithoutResourceVersion: only its replica count shows that another writer has scaled it since it was read.
+// That replica count stays, and is returned.
 func TestScaleWithoutResourceVersion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*unversioned)

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WriterOf is the field manager that set spec.replicas last, by an object's managedFields; empty if none has it. It is
-// for people to read: every client that may update the object can forge it.
+// WriterOf returns the field manager that set spec.replicas last, from an object's managedFields; empty if none has it.
+// It is informational: every client that may update the object can forge it.
 func WriterOf(entries []metav1.ManagedFieldsEntry) (by string) {
 	var last time.Time
 	for i := range entries {

@@ -20,29 +20,29 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/getcache"
 )
 
-// HostsAnnotation is the annotation of a Secret with the servers that may get it, separated by
-// commas: HOST:PORT as the WorkloadAutoscaler has it, or pods for the pods of PodEndpoint metrics.
-// With http:// before it, the server also gets the Secret where no authority of the system or of the
-// Secret verifies the server's identity: over HTTP, and with insecureSkipVerify.
+// HostsAnnotation is the annotation of a Secret with the servers that may get it, separated by commas: HOST:PORT as the
+// WorkloadAutoscaler has it, or pods for the pods of PodEndpoint metrics. With http:// before it, the server also gets
+// the Secret if no authority of the system or of the Secret verifies the server's identity: over HTTP, and with
+// insecureSkipVerify.
 const HostsAnnotation = "plimsoll.dev/metric-hosts"
 
-// Pods is the host of a Peer that is the pods of PodEndpoint metrics.
+// Pods is the host of a Peer that stands for the pods of PodEndpoint metrics.
 const Pods = "pods"
 
 const (
-	// age is when a Secret is read again, and failureAge when one is that could not be used: an
-	// administrator may be about to repair it.
+	// age is the age at which a Secret is read again, failureAge that of an unusable one: an administrator may be about to
+	// repair it.
 	age, failureAge = 40 * time.Second, 10 * time.Second
 	plaintext       = "http://"
 )
 
-// ErrRefused is the reason of errors that another value of the object or the annotation would avoid.
+// ErrRefused is wrapped by errors that another value of the object or the annotation would avoid.
 var ErrRefused = errors.New("refused")
 
-// errNoHosts is why a Secret without hosts in its annotation is not kept.
+// errNoHosts is the reason why a Secret without hosts in its annotation is not kept.
 var errNoHosts = fmt.Errorf("its annotation %s names no host: %w", HostsAnnotation, getcache.ErrUnusable)
 
-// Selector is one key of a Secret.
+// Selector names one key of a Secret.
 type Selector struct{ Name, Key string }
 
 // Peer gets the value.
@@ -66,7 +66,7 @@ type secret struct {
 	data  map[string][]byte
 }
 
-// bytes is what the Secret needs of memory.
+// bytes is the memory that the Secret needs.
 func (s *secret) bytes() int {
 	bytes := 0
 	for name, value := range s.data {
@@ -93,8 +93,8 @@ func New(client corev1client.SecretsGetter, isAllowed bool) (*Reader, error) {
 	return &Reader{isAllowed: isAllowed, secrets: secrets}, nil
 }
 
-// Value is a copy of the value of the key, if the Secret's annotation permits that the peer gets it.
-// Errors have nothing of the Secret but its name.
+// Value returns a copy of the value of the key, if the Secret's annotation permits the peer. Errors contain only the
+// Secret's name.
 func (r *Reader) Value(ctx context.Context, namespace string, s Selector, to Peer) ([]byte, error) {
 	value, err := r.value(ctx, namespace, s, to)
 	if err != nil {
@@ -152,7 +152,7 @@ func hostsOf(annotation string) []string {
 	return hosts
 }
 
-// read is the Secret. Of one without hosts nothing is kept.
+// read reads the Secret. A Secret without hosts is an error, so that it is not kept.
 func read(ctx context.Context, client corev1client.SecretsGetter, key getcache.Key) (*secret, error) {
 	object, err := client.Secrets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {

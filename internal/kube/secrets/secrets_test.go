@@ -90,7 +90,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestRefusedNames: nothing is read of another namespace, under a name that is a path, or where reading is off.
+// TestRefusedNames: there is no read of another namespace, of a name that is a path, or while reading is off.
 func TestRefusedNames(t *testing.T) {
 	hosts := verified.Host
 	for name, c := range map[string]struct {
@@ -126,8 +126,8 @@ func TestRefusedNames(t *testing.T) {
 	}
 }
 
-// TestChanges: a Secret is read again every 40 s, and after ten seconds where something is to be repaired. A permission
-// that is taken away ends then.
+// TestChanges: a Secret is read again every 40 s, and after ten seconds if it needs a repair. A revoked permission ends
+// then.
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, client := reader(t, true, object(""))
@@ -182,7 +182,7 @@ func TestUnavailable(t *testing.T) {
 	})
 }
 
-// TestCopies: who changes a value changes his own.
+// TestCopies: a change of a value affects only the caller's copy.
 func TestCopies(t *testing.T) {
 	r, _ := reader(t, true, object(verified.Host))
 	for range 2 {

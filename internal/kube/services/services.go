@@ -1,8 +1,7 @@
 // Package services finds the pods behind a port of a Service.
 //
-// It reads the Service's selector and ports, and the pods. It does not use what else leads from a
-// Service to an address: EndpointSlices and Endpoints, which an author may point at another
-// namespace, cluster IPs, external names, and DNS.
+// It reads the Service's selector and ports, and the pods. It ignores all other ways from a Service to an address:
+// EndpointSlices and Endpoints, which an author may point at another namespace, cluster IPs, external names, and DNS.
 package services
 
 import (
@@ -24,23 +23,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/getcache"
 )
 
-// age is when a Service is read again, and one that could not be read.
+// age is the age at which a Service, and one that could not be read, is read again.
 const age = 10 * time.Second
 
-// Pod is a pod as far as a Service needs it.
+// Pod has the fields of a pod that a Service needs.
 type Pod struct {
 	Address       netip.Addr
 	IsHostNetwork bool
 	// IsReady reports that the pod is running, ready and not being deleted.
 	IsReady bool
-	// Port is the number of the container port with the name, for TCP.
+	// Port returns the number of the container port with the name, for TCP.
 	Port func(name string) (port uint16, has bool)
 }
 
 // Pods returns the pods of a namespace that a selector matches.
 type Pods func(namespace string, selector labels.Selector) iter.Seq[Pod]
 
-// Config is what a Resolver needs.
+// Config configures a Resolver.
 type Config struct {
 	Client corev1client.ServicesGetter
 	Pods   Pods
@@ -48,13 +47,13 @@ type Config struct {
 	Check func(address netip.Addr, isHostNetwork bool) error
 }
 
-// Resolver finds the pods behind Services. It may be used by many goroutines.
+// Resolver finds the pods behind Services. It is safe for concurrent use.
 type Resolver struct {
 	config   Config
 	services *getcache.Cache[*corev1.ServiceSpec]
 }
 
-// New makes a Resolver. Nothing is read before the first Addresses.
+// New makes a Resolver. It reads nothing before the first Addresses.
 func New(config Config) (*Resolver, error) {
 	if config.Client == nil || config.Pods == nil || config.Check == nil {
 		return nil, errors.New("services: a client, pods and a check are needed")
@@ -71,8 +70,7 @@ func New(config Config) (*Resolver, error) {
 	return &Resolver{config: config, services: services}, nil
 }
 
-// Addresses are those of the ready pods behind a port of the Service, in order. It is an error if
-// there is none.
+// Addresses returns those of the ready pods behind a port of the Service, in order. It is an error if there is none.
 func (r *Resolver) Addresses(ctx context.Context, namespace, name string, port uint16) ([]netip.AddrPort, error) {
 	service, err := r.services.Get(ctx, getcache.Key{Namespace: namespace, Name: name})
 	if err != nil {
@@ -137,7 +135,7 @@ func targetOf(service *corev1.ServiceSpec, port uint16) (intstr.IntOrString, err
 	return intstr.IntOrString{}, fmt.Errorf("it has no TCP port %d", port)
 }
 
-// numberOf is the number of the target port in a pod.
+// numberOf returns the number of the target port in a pod.
 func numberOf(target intstr.IntOrString, pod *Pod) (port uint16, has bool) {
 	if target.Type == intstr.String {
 		if pod.Port == nil {
@@ -164,10 +162,10 @@ func selectorBytes(selector map[string]string) int {
 	return n
 }
 
-// portBytes is what a port needs of memory, without its texts.
+// portBytes is the memory that a port needs, without its texts.
 const portBytes = 128
 
-// bytes is how much memory the part of the Service needs that is kept.
+// bytes is the memory that the kept part of the Service needs.
 func bytes(service *corev1.ServiceSpec) int {
 	n := selectorBytes(service.Selector)
 	for i := range service.Ports {

@@ -23,7 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/getcache"
 )
 
-// pod is one of a namespace.
+// pod is a pod of a namespace.
 type pod struct {
 	namespace, labels string
 	Pod
@@ -151,7 +151,7 @@ func TestEndpointsDoNotCount(t *testing.T) {
 	}
 }
 
-// TestOneRequest: many that ask at once, and soon after, cost one request, also if there is no such Service.
+// TestOneRequest: many concurrent calls, and later ones, cost one request, also if the Service does not exist.
 func TestOneRequest(t *testing.T) {
 	for _, name := range []string{"shop", "absent"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestLargeServices: what the Services of a namespace cost in memory, and one in CPU for each connection, is bounded.
+// TestLargeServices: the memory for the Services of a namespace, and the CPU of one for each connection, are bounded.
 func TestLargeServices(t *testing.T) {
 	large := map[string]string{}
 	for i := range 1000 {

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// The API server stores 1e999999999 in pods and HorizontalPodAutoscalers. Whatever
-// reads the caches may compare it with another.
+// The API server stores 1e999999999 in pods and HorizontalPodAutoscalers. Readers of the caches may compare it with
+// another quantity.
 func TestCachesHoldNoQuantityThatIsRuinousToCompareWith(t *testing.T) {
 	huge := resource.MustParse("1e999999999")
 	object, err := Transform(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// own are the annotations of the vertical side whose names do not begin with vpa.
+// own are the annotations of the vertical side without the prefix vpa.
 var own = []string{"plimsoll.dev/resized-at", "plimsoll.dev/not-updated"}
 
-// annotations are those that the vertical side writes.
+// annotations returns those that the vertical side writes.
 func annotations(all map[string]string) map[string]string {
 	var slim map[string]string
 	for name, value := range all {
@@ -26,7 +26,7 @@ func annotations(all map[string]string) map[string]string {
 	return slim
 }
 
-// conditions are the pod's readiness, and how far a resize is.
+// conditions returns the pod's readiness, and the progress of a resize.
 func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var slim []corev1.PodCondition
 	for i := range all {
@@ -38,9 +38,8 @@ func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	return slim
 }
 
-// statuses are those of the containers that have ended once (running out of memory
-// is one way to end), that are held back, or that have other resources than the
-// spec asks for.
+// statuses returns those of containers that have ended before (running out of memory is one reason), that are held
+// back, or whose resources differ from the spec.
 func statuses(p *corev1.Pod) []corev1.ContainerStatus {
 	var slim []corev1.ContainerStatus
 	for i := range p.Status.ContainerStatuses {
@@ -67,7 +66,7 @@ func end(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	}
 }
 
-// held is the state of a container that ended too often.
+// held returns the state of a container that ended too often.
 func held(w *corev1.ContainerStateWaiting) *corev1.ContainerStateWaiting {
 	if w == nil || w.Reason != "CrashLoopBackOff" {
 		return nil
@@ -75,8 +74,7 @@ func held(w *corev1.ContainerStateWaiting) *corev1.ContainerStateWaiting {
 	return &corev1.ContainerStateWaiting{Reason: w.Reason}
 }
 
-// otherResources are what the container has; nil where that is what its spec says, or the kubelet
-// reports none.
+// otherResources returns the container's actual resources; nil if they match its spec, or if the kubelet reports none.
 func otherResources(p *corev1.Pod, s *corev1.ContainerStatus) *corev1.ResourceRequirements {
 	at := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == s.Name })
 	if s.Resources == nil || at < 0 {
@@ -90,7 +88,7 @@ func otherResources(p *corev1.Pod, s *corev1.ContainerStatus) *corev1.ResourceRe
 	return &corev1.ResourceRequirements{Requests: s.Resources.Requests, Limits: s.Resources.Limits}
 }
 
-// restarts are the policies by which a resize restarts the container.
+// restarts returns the policies by which a resize restarts the container.
 func restarts(all []corev1.ContainerResizePolicy) []corev1.ContainerResizePolicy {
 	var slim []corev1.ContainerResizePolicy
 	for _, policy := range all {
@@ -101,8 +99,8 @@ func restarts(all []corev1.ContainerResizePolicy) []corev1.ContainerResizePolicy
 	return slim
 }
 
-// heap keeps, as a variable without a name, the sign that a program decides at its start how much
-// memory it will use (Java's ...RAMPercentage).
+// heap keeps the mark of a program that computes its memory at its start (Java's ...RAMPercentage), as a variable
+// without a name.
 func heap(c *corev1.Container) []corev1.EnvVar {
 	const word = "RAMPercentage"
 	is := func(text string) bool { return strings.Contains(text, word) }
@@ -113,7 +111,7 @@ func heap(c *corev1.Container) []corev1.EnvVar {
 	return nil
 }
 
-// room is what of a node's allocatable resources a resize asks about.
+// room returns the parts of a node's allocatable resources that a resize needs.
 func room(list corev1.ResourceList) corev1.ResourceList {
 	slim := corev1.ResourceList{}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

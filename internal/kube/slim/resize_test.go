@@ -12,7 +12,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// What the vertical side sees of a slim pod is what it sees of the whole one.
+// The vertical side reads the same from a slim pod as from the whole one.
 func TestSlimObjectsKeepWhatTheVerticalSideReads(t *testing.T) {
 	cpu := func(q string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q)}

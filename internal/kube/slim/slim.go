@@ -1,5 +1,4 @@
-// Package slim removes from cached objects what no decision uses. Most of the
-// fields of a cluster's many pods are never read.
+// Package slim removes unused fields from cached objects. Most of the fields of a cluster's many pods are never read.
 package slim
 
 import (
@@ -14,10 +13,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Transform is an informer's transform. What it returns has the type of what it was given, so that
-// listers work. Other types than pods, nodes, HorizontalPodAutoscalers and the well-known workloads
-// stay whole. Quantities that are ruinous to compute with are bounded: the API server keeps them as
-// they are.
+// Transform is an informer's transform. Its result has the type of its argument, so that listers work. Types other than
+// pods, nodes, HorizontalPodAutoscalers and the well-known workloads stay whole. Quantities that are ruinous to compute
+// with are bounded: the API server stores them unchanged.
 func Transform(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -48,7 +46,7 @@ func Transform(object any) (any, error) {
 	return workloadForVertical(object), nil
 }
 
-// Node is the node with what decisions and scrapes read.
+// Node returns the node with the fields that decisions and scrapes read.
 func Node(node *corev1.Node) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: objectMeta(&node.ObjectMeta),
@@ -63,8 +61,8 @@ func Node(node *corev1.Node) *corev1.Node {
 	}
 }
 
-// autoscaler leaves out the names of the fields in managedFields. Its entries keep who wrote
-// status, and when. API servers take the rest from live objects where status is written.
+// autoscaler removes the names of the fields in managedFields. The entries keep the writers of status, and the times.
+// API servers take the rest from live objects where status is written.
 func autoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	slim := *quantity.Horizontal(hpa)
 	slim.ManagedFields = slices.Clone(hpa.ManagedFields)
@@ -74,7 +72,7 @@ func autoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horiz
 	return &slim
 }
 
-// workloadForVertical keeps the workloads that only the vertical side knows.
+// workloadForVertical slims the workloads that only the vertical side reads.
 func workloadForVertical(object any) any {
 	switch o := object.(type) {
 	case *appsv1.DaemonSet:
@@ -99,7 +97,7 @@ func workloadForVertical(object any) any {
 	return object
 }
 
-// failures is whether a ReplicaSet's pods cannot be created.
+// failures returns the condition that a ReplicaSet's pods cannot be created.
 func failures(all []appsv1.ReplicaSetCondition) []appsv1.ReplicaSetCondition {
 	for i := range all {
 		if c := &all[i]; c.Type == appsv1.ReplicaSetReplicaFailure {
@@ -130,7 +128,7 @@ func objectMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// controller is the one owner that controls the object.
+// controller returns the owner that controls the object.
 func controller(references []metav1.OwnerReference) []metav1.OwnerReference {
 	for i := range references {
 		if r := &references[i]; r.Controller != nil && *r.Controller {
@@ -141,7 +139,7 @@ func controller(references []metav1.OwnerReference) []metav1.OwnerReference {
 	return nil
 }
 
-// Pod is the pod with what the vertical side reads. Its quantities stay what they are.
+// Pod returns the pod with the fields that the vertical side reads. Its quantities stay unchanged.
 func Pod(p *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{
 		ObjectMeta: objectMeta(&p.ObjectMeta),
@@ -164,7 +162,7 @@ func Pod(p *corev1.Pod) *corev1.Pod {
 	return slim
 }
 
-// Evicted is why a pod has failed that its kubelet ended for want of something.
+// Evicted is the reason of a failed pod that its kubelet evicted for lack of a resource.
 const Evicted = "Evicted"
 
 func containers(all []corev1.Container) []corev1.Container {

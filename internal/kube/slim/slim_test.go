@@ -17,7 +17,7 @@ var meta = metav1.ObjectMeta{
 	Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7", Annotations: map[string]string{"a": "b"},
 }
 
-// A lister asserts that its cache holds the type that it is of.
+// A lister asserts that its cache holds its type.
 func TestTransformKeepsTypes(t *testing.T) {
 	for _, object := range []metav1.Object{
 		&corev1.Pod{}, &corev1.Node{}, &corev1.LimitRange{}, &corev1.ResourceQuota{}, &corev1.ReplicationController{},
@@ -38,8 +38,7 @@ func TestTransformKeepsTypes(t *testing.T) {
 	}
 }
 
-// What is left out must not be missing where status is written: everything stays but the names of
-// the fields in managedFields.
+// No field may be missing where status is written: everything stays but the names of the fields in managedFields.
 func TestAutoscalersKeepTheirMetadata(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1_790_000_000, 0))
 	whole := &autoscalingv2.HorizontalPodAutoscaler{

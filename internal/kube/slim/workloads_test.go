@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What the updater asks of workloads and nodes stays: whether pods can be created, how many may be away, which nodes
-// are ready.
-func TestWhatHoldsEvictionsBackStays(t *testing.T) {
+// The fields of workloads and nodes that the updater reads stay: whether pods can be created, how many may be
+// unavailable, which nodes are ready.
+func TestFieldsOfTheUpdaterStay(t *testing.T) {
 	set := &appsv1.ReplicaSet{ObjectMeta: meta, Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
 		{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate",
 			Message: "exceeded quota"},

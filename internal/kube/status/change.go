@@ -13,13 +13,12 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// meaningful is by what part of itself a number must have changed to be worth a
-// write: usage is never twice the same.
+// meaningful is the relative change of a number that is worth a write: usage is never twice the same.
 const meaningful = 0.02
 
-// Urgent reports whether the statuses differ in what people and programs wait for: counts, the
-// generation, conditions, which metrics there are. Messages and numbers are not, nor is a condition
-// that measurement noise can toggle.
+// Urgent reports whether the statuses differ in the fields that people and programs wait for: counts, the generation,
+// conditions, which metrics there are. It ignores messages and numbers, and conditions that measurement noise can
+// toggle.
 func Urgent(before, after *observehorizontal.Status) bool {
 	if countsDiffer(before, after) ||
 		len(before.Conditions) != len(after.Conditions) || len(before.Metrics) != len(after.Metrics) {
@@ -38,16 +37,16 @@ func Urgent(before, after *observehorizontal.Status) bool {
 	return false
 }
 
-// countsDiffer reports whether the statuses differ in the replica counts, in when they were written, or in what they
-// are about.
+// countsDiffer reports whether the statuses differ in the replica counts, in the time of the last scaling, or in the
+// generation.
 func countsDiffer(before, after *observehorizontal.Status) bool {
 	return before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
 		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
 		!equality.Semantic.DeepEqual(before.ObservedGeneration, after.ObservedGeneration)
 }
 
-// Turned reports whether the statuses differ in a condition, or in which metrics have values. If that
-// is not urgent, it is a condition that measurement noise toggles, at the edge of the tolerance or of a limit.
+// Turned reports whether the statuses differ in a condition, or in which metrics have values. If Urgent is false for
+// them, it is a condition that measurement noise toggles, at the edge of the tolerance or of a limit.
 func Turned(before, after *observehorizontal.Status) bool {
 	if len(before.Conditions) != len(after.Conditions) {
 		return true
@@ -61,11 +60,11 @@ func Turned(before, after *observehorizontal.Status) bool {
 		func(b, a observehorizontal.MetricValue) bool { return b.Type == a.Type })
 }
 
-// Part is a part of a status, with its value: a condition, or a metric that has values or none.
+// Part is a part of a status, with its value: a condition, or whether a metric has values.
 type Part struct{ Name, Value string }
 
-// Turns are the parts in which two statuses differ urgently, as they are in each of them. It is false if something
-// else differs urgently, such as a replica count, that does not change back and forth with what can be measured.
+// Turns returns the parts in which two statuses differ urgently, with both values. areAll is false if something else
+// differs urgently, such as a replica count, which measurements do not toggle back and forth.
 func Turns(before, after *observehorizontal.Status) (was, is []Part, areAll bool) {
 	if countsDiffer(before, after) || len(before.Conditions) != len(after.Conditions) {
 		return nil, nil, false
@@ -112,8 +111,8 @@ func turns(b, a *condition.Condition) bool {
 		!b.Since.Equal(a.Since)
 }
 
-// isNoise reports whether measurement noise can toggle the condition: whether a limit binds, and
-// why scaling is possible. That scaling is impossible is never noise.
+// isNoise reports whether measurement noise can toggle the condition: whether a limit binds, and the reason why scaling
+// is possible. A change to impossible is never noise.
 func isNoise(b, a *condition.Condition) bool {
 	if b.Type != a.Type {
 		return false
@@ -122,8 +121,8 @@ func isNoise(b, a *condition.Condition) bool {
 	return a.Type == statusreport.ScalingLimited || a.Type == statusreport.AbleToScale && isPossible
 }
 
-// Moved reports whether statuses that do not differ urgently differ
-// meaningfully: in a message, or by more than 2 % in a number.
+// Moved reports whether statuses without urgent differences differ meaningfully: in a message, or by more than 2 % in a
+// number.
 func Moved(before, after *observehorizontal.Status) bool {
 	for i := range after.Conditions {
 		if before.Conditions[i].Message != after.Conditions[i].Message {
@@ -143,7 +142,7 @@ func hasMoved(b, a *observehorizontal.MetricValue) bool {
 		differs(percent(b.AverageUtilization), percent(a.AverageUtilization))
 }
 
-// number is one that a status need not have.
+// number is an optional number of a status.
 type number struct {
 	value   float64
 	isKnown bool

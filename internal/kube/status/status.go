@@ -31,8 +31,8 @@ type Client[T metav1.Object] interface {
 // Writer writes the status of objects of type T, which is an S.
 type Writer[T metav1.Object, S any] struct {
 	client func(namespace string) Client[T]
-	// status is an object's own, and with is a copy of an object with another one, without
-	// managed fields: the API server knows them, the cache may have a part.
+	// status returns an object's status, and with a copy of an object with another one, without managed fields: the API
+	// server has them, the cache may have a part.
 	status       func(T) *S
 	with         func(T, *S) T
 	fieldManager string
@@ -87,12 +87,11 @@ func NewWorkload(client *wla.Client, fieldManager string) *WorkloadWriter {
 	}
 }
 
-// Write stores the status unless the object has it already. It returns the resource version of the
-// object as stored, or nothing where nothing was to be written.
+// Write stores the status unless the object has it already. It returns the resource version of the object as stored;
+// empty without a write.
 //
-// A conflict with an edit of the spec does not lose the status: it says with
-// observedGeneration what it is about. A conflict with another writer of status
-// is an error.
+// A conflict with an edit of the spec does not lose the status: its observedGeneration names the generation that it is
+// about. A conflict with another writer of status is an error.
 func (w *Writer[T, S]) Write(ctx context.Context, object T, status *S) (version string, err error) {
 	if equality.Semantic.DeepEqual(w.status(object), status) {
 		return "", nil

@@ -8,10 +8,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// OwnerOf is the UID of a ReplicaSet and that of the object that controls it, which is 0 if there is
-// none. It is not known while the cache does not have the ReplicaSet.
+// OwnerOf returns the UID of a ReplicaSet and that of the object that controls it, which is 0 if there is none. isKnown
+// is false while the ReplicaSet is not in the cache.
 func (c *Cache) OwnerOf(namespace, replicaSet string) (of, owner observe.UID, isKnown bool) {
-	// Reading a store by a key made of names has no errors.
+	// A key made of valid names cannot fail.
 	object, exists, _ := c.stores[replicaSets].informer.GetStore().GetByKey(namespace + "/" + replicaSet)
 	if !exists {
 		return 0, 0, false
@@ -20,7 +20,7 @@ func (c *Cache) OwnerOf(namespace, replicaSet string) (of, owner observe.UID, is
 	return set.uid, set.owner, ok
 }
 
-// ownedOf is what the cache has of a ReplicaSet.
+// ownedOf returns the cached part of a ReplicaSet.
 func ownedOf(object any) (set owned, ok bool) {
 	switch o := object.(type) {
 	case *owned:

@@ -1,6 +1,5 @@
-// Package targets has the scales of Deployments, StatefulSets and ReplicaSets from
-// informers, so that reading one costs no call. Where no other package reads the objects, the
-// informers hold scales in their place: those informers are not handed out.
+// Package targets reads the scales of Deployments, StatefulSets and ReplicaSets from informers, so that reading one
+// costs no call. If no other package reads the objects, the informers hold scales in their place, and stay private.
 package targets
 
 import (
@@ -30,15 +29,13 @@ type Cache struct {
 	// factory starts the informers; nil if they are others'.
 	factory informers.SharedInformerFactory
 
-	// mu guards seen, resource versions that the caches may not show yet. Until
-	// they do, the API server is asked.
+	// mu guards seen, resource versions that the caches may lack yet. Until they have them, the scale is read from the API
+	// server.
 	mu   sync.Mutex
 	seen map[ID]string
-	// made are the scales of the objects that they were made of, as most are asked
-	// for many times before they change. What is forgotten is made again.
+	// made caches the scales of objects, as most are read many times before they change. A dropped one is made again.
 	made map[ID]made
-	// most is how many of these there may be until those of objects that are gone are
-	// swept out.
+	// most is the size of made at which the scales of deleted objects are removed.
 	most int
 }
 
@@ -50,14 +47,14 @@ type made struct {
 	scale *autoscalingv1.Scale
 }
 
-// ID names a target. Two references to the same object have the same.
+// ID identifies a target. Two references to the same object have the same ID.
 type ID struct {
 	// Kind is its key, observe.KindKey.
 	Kind schema.GroupKind
 	Name types.NamespacedName
 }
 
-// IDOf is the ID of an object of this kind.
+// IDOf returns the ID of an object of this kind.
 func IDOf(gk schema.GroupKind, namespace, name string) ID {
 	return ID{Kind: keyOf(gk), Name: types.NamespacedName{Namespace: namespace, Name: name}}
 }
@@ -66,7 +63,7 @@ func keyOf(gk schema.GroupKind) schema.GroupKind {
 	return schema.GroupKind{Group: gk.Group, Kind: observe.KindKey(gk.Kind)}
 }
 
-// replicaSets are those that Deployments, and others, control.
+// replicaSets is the kind that Deployments, and others, control.
 var replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "replicaset"}
 
 type kind struct {
@@ -85,8 +82,7 @@ func New(client kubernetes.Interface) *Cache {
 	return c
 }
 
-// Over makes a Cache over informers that others read too. It asks the factory for them, and does
-// not start them.
+// Over makes a Cache over informers that others read too. It gets them from the factory, and does not start them.
 func Over(apps appsinformers.Interface) *Cache {
 	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[ID]string{}, made: map[ID]made{}, most: leastMost}
 	add := func(name, resource string, informer cache.SharedIndexInformer) {
@@ -119,14 +115,13 @@ func (c *Cache) HasSynced() bool {
 	return true
 }
 
-// Scale implements scale.Source. The scale is shared and must not be changed; the same one is
-// returned as long as the object is the same. That an object is not in the cache does not mean that
-// it does not exist: the API server has to be asked.
+// Scale implements scale.Source. The scale is shared and must not be changed; the same one is returned until the object
+// changes. An object that is missing from the cache may still exist: read it from the API server then.
 func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target, bool) {
 	id := IDOf(gk, namespace, name)
 	k, ok := c.stores[id.Kind]
 	if !ok || gk.Kind != k.name && gk.Kind != id.Kind.Kind {
-		// The API server knows no such spelling.
+		// The API server has no such spelling.
 		return scale.Target{}, false
 	}
 	object, exists, err := k.informer.GetStore().GetByKey(id.Name.String())
@@ -140,7 +135,7 @@ func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target
 	return scale.Target{Resource: k.resource, Scale: s}, true
 }
 
-// of is the scale of an object, which must not be changed.
+// of returns the scale of an object, which must not be changed.
 func (c *Cache) of(id ID, object any) (*autoscalingv1.Scale, error) {
 	if s, isScale := object.(*autoscalingv1.Scale); isScale {
 		return s, nil
@@ -156,13 +151,13 @@ func (c *Cache) of(id ID, object any) (*autoscalingv1.Scale, error) {
 	}
 	c.made[id] = made{of: object, scale: s}
 	if len(c.made) > c.most {
-		c.sweep()
+		c.sweepLocked()
 	}
 	return s, nil
 }
 
-// sweep forgets the scales of objects that are gone. It needs the lock.
-func (c *Cache) sweep() {
+// sweepLocked drops the scales of deleted objects.
+func (c *Cache) sweepLocked() {
 	for id := range c.made {
 		if _, exists, err := c.stores[id.Kind].informer.GetStore().GetByKey(id.Name.String()); err != nil || !exists {
 			delete(c.made, id)
@@ -171,8 +166,7 @@ func (c *Cache) sweep() {
 	c.most = max(leastMost, 2*len(c.made))
 }
 
-// Saw notes a scale that came from the API server: nothing older is taken from the cache until the
-// watch has caught up.
+// Saw records a scale from the API server: the cache serves nothing older than that until its watch has caught up.
 func (c *Cache) Saw(resource schema.GroupResource, seen *autoscalingv1.Scale) {
 	for gk, k := range c.stores {
 		if k.resource != resource {
@@ -184,8 +178,8 @@ func (c *Cache) Saw(resource schema.GroupResource, seen *autoscalingv1.Scale) {
 	}
 }
 
-// shows reports whether the cached version is as new as the last seen. Versions
-// that cannot be compared are taken to be.
+// shows reports whether the cached version is as new as the last seen. Versions that cannot be compared count as new
+// enough.
 func (c *Cache) shows(id ID, cached string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,8 +194,8 @@ func (c *Cache) shows(id ID, cached string) bool {
 	return true
 }
 
-// ScaleOf is the scale of an object of one of the kinds as the API server's scale
-// subresource shows it. It fails where the selector is none.
+// ScaleOf returns the scale of an object of one of the kinds in the form of the API server's scale subresource. It
+// fails if the selector is invalid.
 func ScaleOf(object any) (*autoscalingv1.Scale, error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// toScale is the transform of the informers that only a Cache reads: they hold the scales of the
-// objects. An object without one stays an object, for the API server is to answer then.
+// toScale is the transform of private informers: they hold the scales of the objects. An object with an invalid
+// selector stays an object, so that its scale is read from the API server.
 func toScale(object any) (any, error) {
 	if set, ok := object.(*appsv1.ReplicaSet); ok {
 		if owner := metav1.GetControllerOf(set); owner != nil {

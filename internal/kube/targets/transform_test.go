@@ -18,8 +18,7 @@ var (
 	yes = true
 )
 
-// transformed wants the informer to find the result under the same key; to transform it again must
-// change nothing.
+// transformed expects the informer to find the result under the same key, and a second transform to change nothing.
 func transformed(t *testing.T, object any) any {
 	t.Helper()
 	got, err := toScale(object)
@@ -61,7 +60,7 @@ func TestTargetsBecomeTheirScales(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoScale(t *testing.T) {
+func TestObjectsWithoutScale(t *testing.T) {
 	wrong := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}},
 	}}

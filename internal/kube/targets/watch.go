@@ -11,8 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Watch calls changed with each target that is new or has another replica count than before, until
-// stop is called.
+// Watch calls changed with each target that is new or whose replica count has changed, until stop is called.
 func (c *Cache) Watch(changed func(id ID, replicas int32)) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -26,7 +25,7 @@ func (c *Cache) Watch(changed func(id ID, replicas int32)) (stop func(), err err
 			err = errors.Join(err, fmt.Errorf("watching %s: %w", k.resource, addErr))
 			continue
 		}
-		// It fails only where the informer has ended.
+		// It fails only after the informer has ended.
 		stops = append(stops, func() { _ = k.informer.RemoveEventHandler(registration) })
 	}
 	if err != nil {
@@ -57,7 +56,7 @@ func (c *Cache) WatchOwners(changed func(namespace, replicaSet string, isNew boo
 	if err != nil {
 		return nil, fmt.Errorf("watching ReplicaSets: %w", err)
 	}
-	// It fails only where the informer has ended.
+	// It fails only after the informer has ended.
 	return func() { _ = informer.RemoveEventHandler(registration) }, nil
 }
 
@@ -96,7 +95,7 @@ func (w counts) notify(object any) {
 	}
 }
 
-// replicasOf is how many replicas are wanted of an object.
+// replicasOf returns the desired replicas of an object.
 func replicasOf(object any) int32 {
 	var replicas *int32
 	switch o := object.(type) {

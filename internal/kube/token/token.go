@@ -1,8 +1,8 @@
-// Package token has the token of a service account, which the API server issues for
-// a short time and which is renewed before it expires.
+// Package token requests a token of a service account, which the API server issues for a short time, and renews it
+// before it expires.
 //
-// It is for peers that must not receive Plimsoll's own token: a kubelet sees the
-// token that it is sent, and so does an attacker on its node.
+// It is for peers that must not receive Plimsoll's own token: a kubelet can use a token that it receives, and so can an
+// attacker on its node.
 package token
 
 import (
@@ -19,25 +19,24 @@ import (
 )
 
 const (
-	// lifetime is what is asked for; the API server may say otherwise.
+	// lifetime is the requested lifetime; the API server may grant another.
 	lifetime = time.Hour
 	// timeout bounds one request for a token.
 	timeout = 10 * time.Second
-	// retry is how long nothing is asked after a failure, and half as much again at
-	// most: replicas do not ask together.
+	// retry is the pause after a failure, with up to half of it added: replicas do not make requests together.
 	retry = 10 * time.Second
-	// refusedAfter is how old a refused token must be before it is renewed: a peer that refuses
-	// everything must not cause many requests.
+	// refusedAfter is the minimum age at which a refused token is renewed: a peer that refuses everything must not cause
+	// many requests.
 	refusedAfter = time.Minute
 )
 
-// Accounts issues tokens; the ServiceAccounts of a namespace are one.
+// Accounts issues tokens; the ServiceAccounts client of a namespace implements it.
 type Accounts interface {
 	CreateToken(ctx context.Context, name string, request *authenticationv1.TokenRequest, options metav1.CreateOptions) (
 		*authenticationv1.TokenRequest, error)
 }
 
-// Source is the token of one service account. It may be used by many goroutines.
+// Source has the token of one service account. It is safe for concurrent use.
 type Source struct {
 	accounts        Accounts
 	namespace, name string
@@ -47,15 +46,15 @@ type Source struct {
 	// token may be shown until expires.
 	token           string
 	issued, expires time.Time
-	// due is when the next one is asked for.
+	// due is the time of the next request.
 	due time.Time
-	// err is why there was none last time, or nil.
+	// err is the error of the last request, or nil.
 	err error
-	// requesting is closed when the request under way ends; nil without one.
+	// requesting is closed at the end of the running request; nil without one.
 	requesting chan struct{}
 }
 
-// New makes a Source. Nothing is asked before the first Token.
+// New makes a Source. It makes no request before the first Token.
 func New(accounts Accounts, namespace, name string) (*Source, error) {
 	if accounts == nil || namespace == "" || name == "" {
 		return nil, errors.New("token: a client and a service account with its namespace are needed")
@@ -63,15 +62,14 @@ func New(accounts Accounts, namespace, name string) (*Source, error) {
 	return &Source{accounts: accounts, namespace: namespace, name: name}, nil
 }
 
-// Token is a token that is valid now. It waits for the API server only where there is
-// none, and not after ctx ends.
+// Token returns a valid token. It waits for the API server only if there is none, and not after ctx ends.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	if s.requesting == nil && !time.Now().Before(s.due) {
 		s.requesting = make(chan struct{})
 		go s.request(s.requesting)
 	}
-	token, err, requesting := s.valid(), s.err, s.requesting
+	token, err, requesting := s.validLocked(), s.err, s.requesting
 	s.mu.Unlock()
 	switch {
 	case token != "":
@@ -86,12 +84,11 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.valid(), s.err
+	return s.validLocked(), s.err
 }
 
-// Refused notes that a peer did not accept the token. It is renewed unless it is new: the account
-// may have been made anew under its name. After a failed request, a refusal does not make the next
-// one come sooner.
+// Refused records that a peer rejected the token. It is renewed unless it is new: the account may have been deleted and
+// created again. After a failed request, a refusal does not bring the next one forward.
 func (s *Source) Refused(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,15 +99,15 @@ func (s *Source) Refused(token string) {
 
 func (s *Source) account() string { return s.namespace + "/" + s.name }
 
-// valid is the token if it is. It needs the lock.
-func (s *Source) valid() string {
+// validLocked returns the token if it is valid.
+func (s *Source) validLocked() string {
 	if time.Now().Before(s.expires) {
 		return s.token
 	}
 	return ""
 }
 
-// request asks for a token. What was there before stays until its end.
+// request requests a token. The last one stays until it expires.
 func (s *Source) request(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -132,28 +129,28 @@ func (s *Source) request(done chan struct{}) {
 		return
 	}
 	s.token, s.issued, s.expires, s.err = answer.Status.Token, now, now.Add(life), nil
-	// A quarter of its life is left for whatever may fail.
+	// A quarter of its lifetime is left for failures.
 	s.due = now.Add(spread(life*13/20, life/10))
 }
 
-// lifeOf is how long the token of an answer is valid.
+// lifeOf returns the lifetime of a token.
 func lifeOf(answer *authenticationv1.TokenRequest, now time.Time) (time.Duration, error) {
 	if answer.Status.Token == "" {
-		return 0, errors.New("the answer has none")
+		return 0, errors.New("the response has no token")
 	}
 	if issued := answer.CreationTimestamp; !issued.IsZero() {
-		// Both are the API server's clock, whatever ours says.
+		// Both are from the API server's clock, whatever the local clock is.
 		now = issued.Time
 	}
 	life := answer.Status.ExpirationTimestamp.Sub(now)
 	if life <= 0 {
-		return 0, fmt.Errorf("the one in the answer expired at %s",
+		return 0, fmt.Errorf("the token in the response expired at %s",
 			answer.Status.ExpirationTimestamp.UTC().Format(time.RFC3339))
 	}
 	return life, nil
 }
 
-// spread is at least the one, and at most the other more.
+// spread returns least with a random part of more added.
 func spread(least, more time.Duration) time.Duration {
 	return least + time.Duration(rand.Int64N(max(1, int64(more)))) //gosec:disable G404 -- not a secret
 }

@@ -18,10 +18,10 @@ import (
 type issuer struct {
 	asked, audiences atomic.Int32
 	life             time.Duration
-	// skew is how far its clock is ahead.
+	// skew is how far the server's clock is ahead.
 	skew time.Duration
 	err  error
-	// hangs is how long an answer takes.
+	// hangs is the duration of a request.
 	hangs time.Duration
 }
 
@@ -67,8 +67,8 @@ func shows(t *testing.T, s *Source, want string) {
 	synctest.Wait()
 }
 
-// TestRenewal: a token is shown for at most three quarters of its life while another
-// can be had, whatever the clocks say, and is asked for once by all.
+// TestRenewal: a token is used for at most three quarters of its lifetime while another can be had, whatever the clocks
+// are, and all callers share one request.
 func TestRenewal(t *testing.T) {
 	for _, skew := range []time.Duration{0, 24 * time.Hour, -24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// TestFailure: a token outlives failures until its end; then the reason is the error,
-// at once, and the API server is not asked by each request.
+// TestFailure: a token outlives failures until it expires; then Token returns the error at once, and not every call
+// makes a request.
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
@@ -126,7 +126,7 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// TestHungIssuer: who waits is bound by his own deadline, and the request by its own.
+// TestHungIssuer: a caller is bound by its own deadline, and the request by its own.
 func TestHungIssuer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := source(t, &issuer{life: time.Hour, hangs: time.Hour})
@@ -142,8 +142,8 @@ func TestHungIssuer(t *testing.T) {
 	})
 }
 
-// TestRefused: an account that was made anew under its name has another token within
-// the minute; who refuses everything does not make many requests.
+// TestRefused: an account that was deleted and created again has another token within the minute; a peer that refuses
+// everything does not cause many requests.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
@@ -164,8 +164,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestRefusedWhileNoneCanBeHad: who refuses what is still shown does not make the API
-// server, which issues nothing, be asked each time.
+// TestRefusedWhileNoneCanBeHad: a peer that refuses the old token does not cause a request each time while the API
+// server issues none.
 func TestRefusedWhileNoneCanBeHad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
@@ -191,8 +191,7 @@ func TestRefusedWhileNoneCanBeHad(t *testing.T) {
 	})
 }
 
-// TestExpiredAnswer: what has no life left is an error, and the API server is not asked
-// by each request.
+// TestExpiredAnswer: an expired token is an error, and not every call makes a request.
 func TestExpiredAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: -time.Minute}

@@ -17,9 +17,8 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// Informer makes an informer of the VerticalPodAutoscalers of a namespace, or of all if it is
-// empty. It is not started. What managedFields say is left out, and what was last applied: it is as
-// large as the owner likes.
+// Informer makes an informer of the VerticalPodAutoscalers of a namespace, or of all if it is empty. It is not started.
+// It leaves out managedFields and the last-applied configuration, which may be of any size.
 func (c *Client) Informer(namespace string) cache.SharedIndexInformer {
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -47,23 +46,21 @@ func slim(object any) (any, error) {
 	return object, nil
 }
 
-// operation is one step of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// attempts is how often a status is written anew because another writer wrote it.
+// attempts is the number of attempts to write a status after conflicts with another writer.
 const attempts = 3
 
-// ErrReplaced says that there is another object under the name by now.
+// ErrReplaced is returned if another object has the name now.
 var ErrReplaced = errors.New("the object was deleted and created again")
 
-// UpdateStatus writes what change makes of the object's status, which is its own;
-// false from change means that there is nothing to write. Several write status,
-// each its own part: if another was faster, change sees what that one wrote. It
-// returns the object as stored, nil if nothing was written.
+// UpdateStatus writes the status that change makes of the object's status, which is a copy; if change returns false, it
+// writes nothing. Several writers write status, each its own part: after a conflict, change is called with the newer
+// status. It returns the object as stored, nil without a write.
 func (c *Client) UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
 	change func(*vpav1.VerticalPodAutoscalerStatus) bool,
 ) (*vpav1.VerticalPodAutoscaler, error) {
@@ -114,7 +111,7 @@ func (c *Client) get(ctx context.Context, object *vpav1.VerticalPodAutoscaler) (
 	return latest, err
 }
 
-// target is what a patch changes.
+// target is the target of a patch.
 type target struct{ resource, subresource, namespace, name string }
 
 func (c *Client) patch(ctx context.Context, to target, operations []operation, into runtime.Object) error {

@@ -15,23 +15,21 @@ import (
 // FieldManager is the writer's name in managedFields.
 const FieldManager = "plimsoll-vertical"
 
-// pageSize bounds how many checkpoints are held at a time while they are read.
+// pageSize bounds the checkpoints in memory while a list is read.
 const pageSize = 500
 
-// CheckpointName is the name of the checkpoint of a container, as upstream makes
-// it.
+// CheckpointName returns the name of the checkpoint of a container, as upstream.
 func CheckpointName(autoscaler, container string) string { return autoscaler + "-" + container }
 
-// DistinctCheckpointName is a name that no other object's container has, for where
-// CheckpointName is another's too: web and api-server, or web-api and server.
+// DistinctCheckpointName returns a name that no other object's container has, for the case that CheckpointName is
+// another's too: web and api-server, or web-api and server.
 func DistinctCheckpointName(autoscaler, container string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(autoscaler + "/" + container)) // it never fails
 	return fmt.Sprintf("%s-%016x", CheckpointName(autoscaler, container), h.Sum64())
 }
 
-// EachCheckpoint reads the checkpoints of a namespace, or of all if it is empty,
-// page by page. What visit is given is its own.
+// EachCheckpoint reads the checkpoints of a namespace, or of all if it is empty, page by page. visit owns its argument.
 func (c *Client) EachCheckpoint(
 	ctx context.Context, namespace string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint),
 ) error {
@@ -61,8 +59,8 @@ func (c *Client) checkpoints(
 	return page, err
 }
 
-// WriteCheckpoint stores a checkpoint, whether there is one already or not: its
-// status, and the annotations that it has. Others' annotations stay.
+// WriteCheckpoint creates or updates a checkpoint: its status, and the annotations that it has. Others' annotations
+// stay.
 func (c *Client) WriteCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint) error {
 	err := c.patchCheckpoint(ctx, checkpoint, false)
 	if apierrors.IsInvalid(err) && len(checkpoint.Annotations) > 0 {
@@ -108,7 +106,7 @@ func (c *Client) createCheckpoint(ctx context.Context, checkpoint *vpav1.Vertica
 		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, c.parameters).Body(checkpoint).Do(ctx).Error()
 }
 
-// DeleteCheckpoint deletes one; that it is gone already is no error.
+// DeleteCheckpoint deletes a checkpoint; it succeeds if it is gone already.
 func (c *Client) DeleteCheckpoint(ctx context.Context, namespace, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()

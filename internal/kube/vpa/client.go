@@ -21,7 +21,7 @@ type Client struct {
 	parameters runtime.ParameterCodec
 }
 
-// New makes a client; it makes no call.
+// New makes a client. It makes no call.
 func New(config *rest.Config) (*Client, error) {
 	api, err := customresource.New(config, kinds, vpav1.AddToScheme)
 	if err != nil {

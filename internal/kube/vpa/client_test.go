@@ -19,7 +19,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// server answers each request as the test says, and keeps what it was asked.
+// server responds to each request as the test configures, and records the requests.
 type server struct {
 	t       *testing.T
 	answers map[string]func(body []byte) (int, any)
@@ -96,7 +96,7 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// Who writes status sees what others wrote meanwhile.
+// A writer of status gets the changes of others.
 func TestUpdateStatus(t *testing.T) {
 	object := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "web", UID: "u1", ResourceVersion: "1",

@@ -21,7 +21,7 @@ func many(more ...string) []byte {
 	return []byte(listed(append(items, more...)...))
 }
 
-// counting counts what is decoded as a whole.
+// counting counts the objects that are decoded as a whole.
 type counting struct {
 	runtime.Decoder
 	texts, bytes int
@@ -35,8 +35,8 @@ func (d *counting) Decode(
 	return into, nil, nil
 }
 
-// TestTextLikeAQuantityIsCheap: of a list in which a label has the form of a ruinous quantity nothing is
-// decoded but the list, once, and checking it makes no objects.
+// TestTextLikeAQuantityIsCheap: a list in which a label has the form of a ruinous quantity is decoded only once, as a
+// list, and checking it allocates no objects.
 func TestTextLikeAQuantityIsCheap(t *testing.T) {
 	for _, label := range []string{"web", "1e999999", "4531e203", strings.Repeat("9", 70), `\u0031e999`} {
 		one := strings.Replace(stored("last", "1", `"100m"`), `"metadata":{`, `"metadata":{"labels":{"commit":"`+label+`"},`,

@@ -30,8 +30,8 @@ var kinds = customresource.Kinds{
 	},
 }
 
-// autoscalerOf is the object, which is taken apart only where it must be. One whose spec cannot be read says why, and
-// asks for nothing: it names no workload. A status that cannot be read is none, and is written anew.
+// autoscalerOf decodes an object, part by part only if it must. One whose spec cannot be decoded has the reason, and no
+// effect: it names no workload. A status that cannot be decoded is empty, and is written again.
 func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
 	if whole := (&vpav1.VerticalPodAutoscaler{}); customresource.Read(text, whole) == nil {
 		return whole

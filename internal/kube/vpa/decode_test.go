@@ -48,8 +48,7 @@ func listed(items ...string) string {
 		strings.Join(items, ",") + `]}`
 }
 
-// apiServer sends its objects as a list or, if it streams, as events, and then each
-// event when the test says so.
+// apiServer sends its objects as a list or, if it streams, as events, and then further events from the test.
 type apiServer struct {
 	objects []string
 	streams bool
@@ -99,9 +98,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// One object that cannot be read keeps no other from being read, in the list and in the
-// watch. It asks for nothing, also if it could be read before, and is healed by the next
-// version that can be.
+// One object that cannot be decoded does not prevent reading the others, in the list and in the watch. It has no
+// effect, also if it could be decoded before, until the next version that can be.
 func TestInformerOutlivesObjectsThatCannotBeRead(t *testing.T) {
 	for why, cpu := range unreadable {
 		t.Run(why+", listed", func(t *testing.T) { outlives(t, cpu, false) })
@@ -171,8 +169,7 @@ func (c cachedObjects) isGood(name string) bool {
 	return vpa != nil && vpa.Unreadable == "" && vpa.Spec.TargetRef != nil && vpa.Spec.ResourcePolicy != nil
 }
 
-// The decoder of a checkpoint refuses a weight that is no number, and a bucket without
-// one.
+// The decoder of a checkpoint refuses a weight that is not a number, and a bucket without one.
 func TestCheckpointsThatCannotBeReadAreDamaged(t *testing.T) {
 	item := func(name, status string) string {
 		return fmt.Sprintf(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscalerCheckpoint","metadata":{"namespace":"shop","name":%q},
@@ -198,7 +195,7 @@ func TestCheckpointsThatCannotBeReadAreDamaged(t *testing.T) {
 	}
 }
 
-// A status that cannot be read is written anew; what was asked for holds.
+// A status that cannot be decoded is written again; the spec is in effect.
 func TestStatusThatCannotBeReadIsNone(t *testing.T) {
 	text := strings.Replace(stored("web", "1", `"1"`), `"status":{`,
 		`"status":{"recommendation":{"containerRecommendations":[{"target":{"cpu":"1e-999999999"}}]},`, 1)

@@ -20,12 +20,12 @@ type Unreadable struct {
 
 var _ cache.ResourceEventHandler = (*Unreadable)(nil)
 
-// NewUnreadable makes a handler; it is added to the informer by the caller.
+// NewUnreadable makes a handler; the caller adds it to the informer.
 func NewUnreadable(log logr.Logger) *Unreadable {
 	return &Unreadable{log: log, all: map[string]string{}}
 }
 
-// Count is how many there are.
+// Count returns the number of unreadable objects.
 func (u *Unreadable) Count() float64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -23,7 +23,7 @@ type Client struct {
 	api *customresource.Client
 }
 
-// New makes a client; it makes no call.
+// New makes a client. It makes no call.
 func New(config *rest.Config) (*Client, error) {
 	api, err := customresource.New(config, kinds, plimsollv1alpha1.AddToScheme)
 	if err != nil {
@@ -45,10 +45,10 @@ func (c *Client) WorkloadAutoscalers(namespace string) WorkloadAutoscalerClient 
 		func() *plimsollv1alpha1.WorkloadAutoscalerList { return &plimsollv1alpha1.WorkloadAutoscalerList{} })
 }
 
-// Informer makes an informer of the objects of a namespace; of all namespaces if it is
-// empty. The caller starts it. Its objects lack the names of the fields that each manager wrote, and the configuration
-// that was last applied, both as large as their writers like. The transform follows; it may be nil. One that makes
-// objects of another type is for a cache that does not hand out the informer.
+// Informer makes an informer of the objects of a namespace; of all namespaces if it is empty. The caller starts it. Its
+// objects lack the names of the fields that each manager wrote, and the last-applied configuration, both of which may
+// be of any size. The transform follows; it may be nil. A transform that changes the type of objects requires that the
+// informer stays private.
 func (c *Client) Informer(namespace string, transform cache.TransformFunc) cache.SharedIndexInformer {
 	objects := c.WorkloadAutoscalers(namespace)
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
@@ -90,8 +90,7 @@ func NewLister(informer cache.SharedIndexInformer) Lister {
 		plimsollv1alpha1.Resource(plimsollv1alpha1.WorkloadAutoscalers))
 }
 
-// Served reports whether the API server serves the objects: whether their definition is
-// installed.
+// Served reports whether the API server serves the objects: whether their definition is installed.
 func (c *Client) Served(ctx context.Context) (bool, error) {
 	return c.api.Served(ctx, plimsollv1alpha1.WorkloadAutoscalers)
 }

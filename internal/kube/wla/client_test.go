@@ -28,7 +28,7 @@ func listed(items ...string) string {
 		`"items":[` + strings.Join(items, ",") + `]}`
 }
 
-// serve makes a client of a server that has these answers by path, and this one stream.
+// serve makes a client of a server with these responses by path, and this one stream.
 func serve(t *testing.T, answers map[string]string, stream string) *Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,8 @@ var unreadable = map[string]string{
 	"an object":              `{}`,
 }
 
-// One object that cannot be read keeps no other from being read, in a list and in a watch. It has no spec, and says why.
+// One object that cannot be decoded does not prevent reading the others, in a list and in a watch. It has no spec, and
+// has the reason.
 func TestObjectsThatCannotBeRead(t *testing.T) {
 	for why, target := range unreadable {
 		t.Run(why, func(t *testing.T) {
@@ -111,7 +112,7 @@ func isBad(t *testing.T, object *plimsollv1alpha1.WorkloadAutoscaler) {
 	}
 }
 
-// A status that cannot be read is empty, and the spec holds.
+// A status that cannot be decoded is empty, and the spec is in effect.
 func TestStatusThatCannotBeReadIsEmpty(t *testing.T) {
 	client := serve(t, map[string]string{
 		path + "/namespaces/shop/workloadautoscalers/web": stored("web", `"1"`, `{"desiredReplicas":3,"metrics":[{"name":"jobs",
@@ -124,7 +125,7 @@ func TestStatusThatCannotBeReadIsEmpty(t *testing.T) {
 	isGood(t, object, "web")
 }
 
-// What a newer version has added to an object is left out, and the rest is read.
+// Fields of a newer version are left out, and the rest is read.
 func TestFieldsOfANewerVersion(t *testing.T) {
 	newer := strings.Replace(stored("web", `"1"`, `{"desiredReplicas":3,"later":{"a":[1]}}`), `"spec":{`,
 		`"spec":{"later":{"b":"c"},`, 1)

@@ -25,9 +25,8 @@ var kinds = customresource.Kinds{
 	},
 }
 
-// read decodes an object part by part where it cannot be decoded as a whole. One whose
-// spec cannot be decoded has none, and says why. A status that cannot be decoded is
-// empty, and is written again.
+// read decodes an object part by part if it cannot be decoded as a whole. One whose spec cannot be decoded has none,
+// and has the reason. A status that cannot be decoded is empty, and is written again.
 func read(text []byte) *plimsollv1alpha1.WorkloadAutoscaler {
 	if whole := (&plimsollv1alpha1.WorkloadAutoscaler{}); customresource.Read(text, whole) == nil {
 		return whole

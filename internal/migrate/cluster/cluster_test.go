@@ -260,3 +260,33 @@ you may not delete horizontalpodautoscalers.autoscaling in namespace shop`
 		t.Errorf("got  %q\nwant %s", got, want)
 	}
 }
+
+// TestCheckTarget: what is known to be missing, or to have no scale, is refused; what is not known is not.
+func TestCheckTarget(t *testing.T) {
+	client, _ := serve(t, map[string]string{
+		"GET /apis/apps/v1": `{"kind": "APIResourceList", "groupVersion": "apps/v1", "resources": [
+			{"name": "deployments", "kind": "Deployment", "namespaced": true}, {"name": "deployments/scale", "kind": "Scale"},
+			{"name": "daemonsets", "kind": "DaemonSet", "namespaced": true}]}`,
+		"GET /apis/apps/v1/namespaces/shop/deployments/web/scale": `{"kind": "Scale", "apiVersion": "autoscaling/v1"}`,
+	})
+	for target, want := range map[[3]string]string{
+		{"apps/v1", "Deployment", "web"}:        "",
+		{"apps/v1", "deployment", "web"}:        "",
+		{"apps/v1", "Deployment", "api"}:        "Deployment api, does not exist",
+		{"apps/v1", "DaemonSet", "web"}:         "DaemonSet, which has no scale",
+		{"apps/v1", "Robot", "web"}:             "",
+		{"example.com/v1", "Deployment", "api"}: "",
+		{"a/b/c", "Deployment", "api"}:          "",
+	} {
+		hpa := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{
+			"apiVersion": target[0], "kind": target[1], "name": target[2]}}}}
+		hpa.SetNamespace("shop")
+		err := client.CheckTarget(t.Context(), hpa)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", target, err, want)
+		}
+		if apierrors.IsNotFound(err) {
+			t.Errorf("%q: the step would be repeated: %v", target, err)
+		}
+	}
+}

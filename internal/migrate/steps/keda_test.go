@@ -81,6 +81,8 @@ func (k *withKEDA) SetMode(
 	return nil
 }
 
+func (k *withKEDA) CheckTarget(context.Context, *unstructured.Unstructured) error { return nil }
+
 func (k *withKEDA) DeleteWorkloadAutoscaler(context.Context, *plimsollv1alpha1.WorkloadAutoscaler) error {
 	k.w = nil
 	return nil

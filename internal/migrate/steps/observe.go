@@ -241,15 +241,17 @@ func conditionOf(hpa *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// WriteTable writes the comparisons, a line for each object.
+// WriteTable writes the comparisons, a line for each object: its replicas, what both want, how often they wanted the
+// same, and by how much they were apart at most. Why an object is not replaced is an error that is printed with the
+// others.
 func WriteTable(w io.Writer, all []Comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "NAMESPACE\tNAME\tREPLICAS\tHPA WANTS\tWLA WANTS\tEQUAL\tLARGEST DIFFERENCE\tWHY")
+	fmt.Fprintln(t, "NAMESPACE\tNAME\tNOW\tHPA\tWLA\tEQUAL\tAPART\tWHY")
 	for i := range all {
 		c := &all[i]
 		why := c.Reason
 		if c.Problem != "" {
-			why = c.Problem
+			why = "not replaced"
 		}
 		if c.Samples == 0 {
 			fmt.Fprintf(t, "%s\t%s\t-\t-\t-\t-\t-\t%s\n", c.Name.Namespace, c.Name.Name, why)

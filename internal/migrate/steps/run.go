@@ -31,6 +31,8 @@ type Cluster interface {
 	SetMode(
 		ctx context.Context, read *plimsollv1alpha1.WorkloadAutoscaler, mode plimsollv1alpha1.Mode, migrating string,
 	) error
+	// CheckTarget returns an error if the target of the HPA is known to be missing, or to have no scale.
+	CheckTarget(ctx context.Context, hpa *unstructured.Unstructured) error
 	// DeleteWorkloadAutoscaler deletes the WorkloadAutoscaler as it was read.
 	DeleteWorkloadAutoscaler(ctx context.Context, read *plimsollv1alpha1.WorkloadAutoscaler) error
 }
@@ -49,7 +51,8 @@ type Runner struct {
 	Poll time.Duration
 	// Timeout bounds the wait for a controller or a deletion.
 	Timeout time.Duration
-	// AcceptsDifferences replaces also what never wanted the same count as its WorkloadAutoscaler.
+	// AcceptsDifferences replaces also what never wanted the same count as its WorkloadAutoscaler, and what has a metric
+	// that kube-controller-manager cannot read.
 	AcceptsDifferences bool
 }
 
@@ -205,9 +208,23 @@ func (r *Runner) runStep(ctx context.Context, name types.NamespacedName, step St
 	return err
 }
 
-// createPreview creates the WorkloadAutoscaler, unless something would be lost.
+// checkReadable refuses what a comparison could show nothing of: an HPA without a target, or with a metric that
+// kube-controller-manager cannot read.
+func (r *Runner) checkReadable(ctx context.Context, hpa *unstructured.Unstructured) error {
+	if c := conditionOf(hpa, scalingActive); isUnscalable(hpa) && !r.AcceptsDifferences {
+		return fmt.Errorf("kube-controller-manager cannot read a metric of the HPA (%v: %v): correct that first; "+
+			"--accept-differences replaces the HPA all the same", c["reason"], c["message"])
+	}
+	return r.Cluster.CheckTarget(ctx, hpa)
+}
+
+// createPreview creates the WorkloadAutoscaler, unless something would be lost, or cannot be compared.
 func (r *Runner) createPreview(ctx context.Context, name types.NamespacedName, s *State) error {
-	result, err := s.convert()
+	err := r.checkReadable(ctx, s.HPA)
+	var result *convert.Result
+	if err == nil {
+		result, err = s.convert()
+	}
 	if err == nil {
 		_, err = CheckResult(ctx, result)
 	}

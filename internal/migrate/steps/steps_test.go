@@ -45,6 +45,8 @@ type fake struct {
 	onState func()
 	// mayNotRestore is why the manifest must not be restored; nil if it may.
 	mayNotRestore error
+	// noTarget is what CheckTarget returns.
+	noTarget error
 	// fails is the error of each write; nil if there is none.
 	fails error
 	log   []string
@@ -199,6 +201,8 @@ func (f *fake) SetMode(
 		return nil
 	})
 }
+
+func (f *fake) CheckTarget(context.Context, *unstructured.Unstructured) error { return f.noTarget }
 
 func (f *fake) DeleteWorkloadAutoscaler(_ context.Context, read *plimsollv1alpha1.WorkloadAutoscaler) error {
 	return f.write("delete WLA", func() error {
@@ -512,6 +516,12 @@ func TestRefused(t *testing.T) {
 			f.setHPA(map[string]any{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale",
 				"message": `deployments.apps "web" not found`})
 		}, `deployments.apps "web" not found`},
+		"an HPA whose target was never there": {func(f *fake) { f.noTarget = errors.New("does not exist") },
+			"does not exist"},
+		"an HPA with a metric that nobody reads": {func(f *fake) {
+			f.setHPA(map[string]any{"type": "ScalingActive", "status": "False", "reason": "FailedGetExternalMetric",
+				"message": "no such metric"})
+		}, "FailedGetExternalMetric: no such metric"},
 		"an HPA that the API server would refuse": {func(f *fake) {
 			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(0), "spec", "maxReplicas")
 		}, "spec.maxReplicas: the API server refuses"},
@@ -648,8 +658,10 @@ func TestObserve(t *testing.T) {
 			Reason: "FailedGetResourceMetric", Message: "no metrics"}}
 		all, _ = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
 		var table strings.Builder
-		if err := WriteTable(&table, all); err != nil || !strings.Contains(table.String(), "FailedGetResourceMetric") {
-			t.Errorf("%s, %v", table.String(), err)
+		err = WriteTable(&table, all)
+		if err != nil || !strings.Contains(table.String(), "not replaced") ||
+			!strings.Contains(all[0].Problem, "FailedGetResourceMetric") {
+			t.Errorf("%s, %+v, %v", table.String(), all, err)
 		}
 	})
 }

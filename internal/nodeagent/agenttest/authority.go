@@ -1,5 +1,4 @@
-// Package agenttest has an authority of certificates, for tests of agents and of what requests
-// their samples.
+// Package agenttest has a certificate authority for tests of agents and of their clients.
 package agenttest
 
 import (
@@ -45,7 +44,7 @@ func certificate(name string) *x509.Certificate {
 	}
 }
 
-// PEM is the authority's certificate.
+// PEM returns the authority's certificate.
 func (a *Authority) PEM() []byte { return encode(a.cert.Raw) }
 
 func encode(der []byte) []byte {

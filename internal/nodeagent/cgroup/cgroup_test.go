@@ -73,14 +73,13 @@ func TestTrees(t *testing.T) {
 				t.Errorf("version %d", version)
 			}
 			container := found(t, tree, cgroup.Name{PodUID: uid, ID: id})
-			// 104857600 of the processes, 52297728 of files, 2236416 of the kernel, less 39845888
-			// of files that were not used lately.
+			// 104857600 of the processes, 52297728 of files, 2236416 of the kernel, less 39845888 of inactive files.
 			wantUsage(t, container, 123_456_789_000, 159391744-39845888)
 			wantStalls(t, container, isV2)
 			if age := time.Since(container.Began()); age < 0 || age > time.Minute {
 				t.Errorf("it began %s ago", age)
 			}
-			// More of the files is inactive than there is: never below 0.
+			// The inactive files exceed the usage: never below 0.
 			wantUsage(t, found(t, tree, cgroup.Name{PodUID: uid, ID: sandbox}), 7_000_000, 0)
 		})
 	}
@@ -143,7 +142,7 @@ func TestQualities(t *testing.T) {
 			if nanos, err := container.CPUNanos(buffer); err != nil || nanos != 7000 {
 				t.Errorf("CPU %d: %v", nanos, err)
 			}
-			// The controller cpu is not enabled, and the kernel has no pressure: neither is zero.
+			// The controller cpu is disabled, and the kernel has no pressure: neither is zero.
 			if _, isKnown, err := container.Throttling(buffer); isKnown || err != nil {
 				t.Errorf("throttling is known: %v", err)
 			}
@@ -154,7 +153,7 @@ func TestQualities(t *testing.T) {
 	}
 }
 
-// TestHostileNames gives names that lead elsewhere, and a tree with links that do.
+// TestHostileNames uses names that lead elsewhere, and a tree with such links.
 func TestHostileNames(t *testing.T) {
 	directory := written(t, "v2-cgroupfs-containerd.txt")
 	outside := t.TempDir()
@@ -211,7 +210,7 @@ func TestAbsent(t *testing.T) {
 			t.Errorf("%v: %v", name, err)
 		}
 	}
-	// The container goes while it is being found.
+	// The container ends during the search.
 	memory := filepath.Join(directory, "memory", "kubepods.slice")
 	if err := os.RemoveAll(memory); err != nil {
 		t.Fatal(err)

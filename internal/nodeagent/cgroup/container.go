@@ -13,13 +13,13 @@ import (
 // maxFileBytes bounds a file. The longest, memory.stat, has some 2 kB.
 const maxFileBytes = 16 << 10
 
-// ErrMalformed says that a file is not what the kernel writes.
+// ErrMalformed is returned for a file that no kernel writes.
 var ErrMalformed = errors.New("unexpected content")
 
-// Buffer is what files are read into. One goroutine uses it at a time.
+// Buffer holds the content of a file. It must be used by one goroutine at a time.
 type Buffer [maxFileBytes]byte
 
-// Container is one that was found. One goroutine uses it at a time.
+// Container is a container's cgroup. It must be used by one goroutine at a time.
 type Container struct {
 	version Version
 	began   time.Time
@@ -27,8 +27,8 @@ type Container struct {
 	cpu, memory, memoryStat, throttling, pressure *os.File
 }
 
-// Began is a time between the container's start and the moment when it was found: the
-// kernel keeps none that is more exact.
+// Began returns a time between the container's start and the search that found it: the kernel keeps none that is more
+// exact.
 func (c *Container) Began() time.Time { return c.began }
 
 // Close closes the container's files.
@@ -42,7 +42,7 @@ func (c *Container) Close() error {
 	return errors.Join(errs...)
 }
 
-// CPUNanos is the CPU time that the container has used.
+// CPUNanos returns the CPU time that the container has used.
 func (c *Container) CPUNanos(b *Buffer) (int64, error) {
 	text, err := read(c.cpu, b)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Container) CPUNanos(b *Buffer) (int64, error) {
 	return times(micros, 1000), err
 }
 
-// WorkingSetBytes is the container's working set, as the kubelet computes it.
+// WorkingSetBytes returns the container's working set, as the kubelet computes it.
 func (c *Container) WorkingSetBytes(b *Buffer) (int64, error) {
 	text, err := read(c.memory, b)
 	if err != nil {
@@ -79,15 +79,15 @@ func (c *Container) WorkingSetBytes(b *Buffer) (int64, error) {
 	return max(usage-inactive, 0), nil
 }
 
-// Throttling is how often the container's limit of CPU stopped it.
+// Throttling counts how often the container's CPU limit stopped it.
 type Throttling struct {
-	// Periods are the CFS periods in which the container ran, Throttled those of them in
-	// which it was stopped, and Time for how long.
+	// Periods are the CFS periods in which the container ran, Throttled those of them in which it was stopped, and Time
+	// for how long.
 	Periods, Throttled int64
 	Time               time.Duration
 }
 
-// Throttling is what the kernel counts; false where it counts nothing.
+// Throttling returns the kernel's counters; false if it has none.
 func (c *Container) Throttling(b *Buffer) (t Throttling, ok bool, err error) {
 	if c.throttling == nil {
 		return t, false, nil
@@ -112,8 +112,8 @@ func (c *Container) Throttling(b *Buffer) (t Throttling, ok bool, err error) {
 	return t, true, nil
 }
 
-// CPUPressure is for how long some of the container's tasks have waited for a CPU; false
-// where the kernel does not count it.
+// CPUPressure returns how long some of the container's tasks have waited for a CPU; false if the kernel does not count
+// it.
 func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, ok bool, err error) {
 	if c.pressure == nil {
 		return 0, false, nil
@@ -130,8 +130,8 @@ func (c *Container) CPUPressure(b *Buffer) (waited time.Duration, ok bool, err e
 	return time.Duration(times(micros, int64(time.Microsecond))), err == nil, err
 }
 
-// read reads a file from its start, whole. The kernel makes its text anew for each read, also for one that finds the
-// end: a text that ends with a line does so with the file, and is not read again for that.
+// read reads a whole file from its start. The kernel produces the text again for each read, also for one that only
+// reaches the end: a text that ends with a line is complete, and is not read again to detect the end.
 func read(f *os.File, b *Buffer) ([]byte, error) {
 	n := 0
 	var err error
@@ -152,7 +152,7 @@ func read(f *os.File, b *Buffer) ([]byte, error) {
 	return b[:n], nil
 }
 
-// times multiplies what is not negative, at most up to the largest number.
+// times multiplies non-negative numbers, and saturates.
 func times(n, factor int64) int64 {
 	if n > math.MaxInt64/factor {
 		return math.MaxInt64

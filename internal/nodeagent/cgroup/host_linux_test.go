@@ -11,11 +11,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup/cgrouptest"
 )
 
-// onHost is where Linux has its tree.
+// onHost is the mount point of Linux's tree.
 const onHost = "/sys/fs/cgroup"
 
-// hostFiles are the files of this machine's kernel, by where they are in a tree: for version 1 those of the root, for
-// version 2 those of some slice, as the root has no memory. There are none where a controller is missing.
+// hostFiles returns files of this machine's kernel, by their place in a tree: for version 1 those of the root, for
+// version 2 those of some slice, as the root has no memory. It returns none where a controller is missing.
 func hostFiles() (files map[string]string) {
 	wanted := map[string]string{"cpuacct/cpuacct.usage": "", "memory/memory.usage_in_bytes": "", "memory/memory.stat": ""}
 	source := onHost
@@ -35,7 +35,7 @@ func hostFiles() (files map[string]string) {
 	return wanted
 }
 
-// TestHost has the files of this machine's kernel in the place of a container's.
+// TestHost uses the files of this machine's kernel as those of a container.
 func TestHost(t *testing.T) {
 	files := hostFiles()
 	if files == nil {
@@ -67,7 +67,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// liveVersion2 is where this machine has a tree of version 2, empty if it has none.
+// liveVersion2 returns the mount point of a tree of version 2, empty without one.
 func liveVersion2(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
@@ -82,8 +82,8 @@ func liveVersion2(t *testing.T) string {
 	return ""
 }
 
-// TestLiveVersion2 reads CPU and pressure of this machine's tree of version 2, wherever that is mounted: beside version 1
-// it has no memory, which is a recorded container's.
+// TestLiveVersion2 reads CPU and pressure from this machine's tree of version 2, wherever that is mounted: beside
+// version 1 it has no memory, so the test uses that of a recorded container.
 func TestLiveVersion2(t *testing.T) {
 	live := liveVersion2(t)
 	usage, err := os.ReadFile(filepath.Join(live, "cpu.stat"))

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The longest UID of a pod and ID of a container. UIDs have 36 characters, of static pods
-// 32; IDs have 64.
+// The maximum lengths of a pod's UID and a container's ID. UIDs have 36 characters, of static pods 32; IDs have 64.
 const (
 	maxUIDBytes = 63
 	maxIDBytes  = 128
@@ -15,14 +14,14 @@ const (
 
 // Name is a container.
 type Name struct {
-	// PodUID is the UID of its pod. A static pod's is the annotation
-	// kubernetes.io/config.hash rather than the UID that the API has.
+	// PodUID is the UID of its pod. A static pod's is the annotation kubernetes.io/config.hash rather than the UID that
+	// the API has.
 	PodUID string
 	// ID is its ID at the runtime, without the runtime's name in front.
 	ID string
 }
 
-// Validate reports what cannot be a part of the name of a cgroup.
+// Validate returns an error for a name that cannot be part of that of a cgroup.
 func (n Name) Validate() error {
 	switch {
 	case !isPlain(n.PodUID, maxUIDBytes):
@@ -35,8 +34,7 @@ func (n Name) Validate() error {
 
 func cut(text string, maxBytes int) string { return text[:min(len(text), maxBytes)] }
 
-// isPlain reports whether a text has letters, digits and hyphens alone, and is neither empty
-// nor too long.
+// isPlain reports whether a text has only letters, digits and hyphens, and is neither empty nor too long.
 func isPlain(text string, maxBytes int) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -47,15 +45,14 @@ func isPlain(text string, maxBytes int) bool {
 	return text != "" && len(text) <= maxBytes
 }
 
-// qualities are the parts of a pod's cgroup that name its quality of service, guaranteed
-// last: most pods are of the others.
+// qualities are the parts of a pod's cgroup that name its quality of service, guaranteed last: most pods have another.
 var qualities = [][]string{{"kubepods", "burstable"}, {"kubepods", "besteffort"}, {"kubepods"}}
 
 // driver builds names as a cgroup driver of the kubelet does.
 type driver struct {
 	// join makes a path of a cgroup's parts.
 	join func(parts []string) string
-	// containers are the forms of a container's directory, with its ID in place of %s.
+	// containers are the forms of a container's directory, with %s for its ID.
 	containers []string
 }
 
@@ -81,7 +78,7 @@ func slice(parts []string) string {
 	return whole.String()
 }
 
-// podPaths are where the pod's cgroup may be, by driver.
+// podPaths returns the possible paths of the pod's cgroup with this driver.
 func (d *driver) podPaths(root []string, uid string) []string {
 	var paths []string
 	for _, quality := range qualities {

@@ -12,7 +12,7 @@ func asNumber(f *os.File, text []byte) (int64, error) {
 	return number(f, bytes.TrimSuffix(text, []byte{'\n'}))
 }
 
-// field is the number behind a name, of a file with a name and a number on each line.
+// field returns the number after a name, in a file with a name and a number on each line.
 func field(f *os.File, text []byte, name string) (int64, error) {
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte{'\n'})
@@ -24,7 +24,7 @@ func field(f *os.File, text []byte, name string) (int64, error) {
 	return 0, fmt.Errorf("%s has no %s: %w", f.Name(), name, ErrMalformed)
 }
 
-// pressureTotal is the total of the line some, in microseconds:
+// pressureTotal returns the total of the line some, in microseconds:
 //
 //	some avg10=0.00 avg60=0.00 avg300=0.00 total=12345
 func pressureTotal(f *os.File, text []byte) (int64, error) {
@@ -38,8 +38,8 @@ func pressureTotal(f *os.File, text []byte) (int64, error) {
 	return 0, fmt.Errorf("%s has no total: %w", f.Name(), ErrMalformed)
 }
 
-// number reads digits. The kernel's counters are unsigned; one beyond an int64, such as
-// what version 1 has where a counter fell below 0, says nothing.
+// number reads digits. The kernel's counters are unsigned; one beyond an int64, which version 1 has where a counter
+// fell below 0, is invalid.
 func number(f *os.File, digits []byte) (int64, error) {
 	if len(digits) == 0 || len(digits) > 20 {
 		return 0, fmt.Errorf("%s has a number of %d digits: %w", f.Name(), len(digits), ErrMalformed)

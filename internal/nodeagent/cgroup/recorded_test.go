@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup"
 )
 
-// TestRecorded reads what real kernels wrote. The README.md of testdata says what the container did: the values must be
-// those of that.
+// TestRecorded reads files of real kernels. The README.md of testdata describes what the container did: the values must
+// match that.
 func TestRecorded(t *testing.T) {
 	names, err := filepath.Glob("testdata/recorded/v*.txt")
 	if err != nil || len(names) != 12 {
@@ -68,10 +68,10 @@ func wantSleep(t *testing.T, container *cgroup.Container, isV2 bool) {
 	}
 }
 
-// bounds are the least and the most that a value may be.
+// bounds are the minimum and the maximum of a value.
 type bounds struct{ least, most int64 }
 
-// within wants a value within bounds, and no error.
+// within expects a value within bounds, and no error.
 func within(t *testing.T, what string, value int64, b bounds, err error) {
 	t.Helper()
 	if err != nil || value < b.least || value > b.most {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// ErrNotFound says that there is no such container, or not any more.
+// ErrNotFound is returned if the container does not exist, or has ended.
 var ErrNotFound = errors.New("the container has no cgroup")
 
-// Version is that of the cgroups.
+// Version is the version of the cgroups.
 type Version int
 
 // The versions.
@@ -23,9 +23,9 @@ const (
 	V2 Version = 2
 )
 
-// Config is where the cgroups are.
+// Config locates the cgroups.
 type Config struct {
-	// Directory is where the node's tree is mounted.
+	// Directory is the mount point of the node's tree.
 	Directory string
 	// KubeletRoot is the kubelet's --cgroup-root, empty or / for none.
 	KubeletRoot string
@@ -38,13 +38,11 @@ type Tree struct {
 	// above are the parts of the kubelet's own root.
 	above []string
 	files files
-	// driver is the place in drivers of the one whose names were found last: a node has one,
-	// as a rule.
+	// driver is the index in drivers of the last one that matched: a node usually has one.
 	driver atomic.Int64
 }
 
-// files are the paths of a container's counters: a controller's directory, empty in
-// version 2, and a name.
+// files are the paths of a container's counters: a controller's directory, empty in version 2, and a name.
 type files struct {
 	cpu, memory, memoryStat, throttling, pressure file
 }
@@ -52,11 +50,10 @@ type files struct {
 // file is a file of a cgroup.
 type file struct{ controller, name string }
 
-// in is the file's path in a cgroup.
+// in returns the file's path in a cgroup.
 func (f file) in(cgroup string) string { return path.Join(f.controller, cgroup, f.name) }
 
-// The files of each version. Version 1 has no pressure; version 2 has CPU and throttling
-// in one file.
+// The files of each version. Version 1 has no pressure; version 2 has CPU and throttling in one file.
 var (
 	filesV1 = files{
 		cpu: file{"cpuacct", "cpuacct.usage"}, throttling: file{"cpu", "cpu.stat"},
@@ -68,7 +65,7 @@ var (
 	}
 )
 
-// Open finds out of which version the tree is.
+// Open opens a tree and determines its version.
 func Open(config Config) (*Tree, error) {
 	root, err := os.OpenRoot(config.Directory)
 	if err != nil {
@@ -95,8 +92,8 @@ func Open(config Config) (*Tree, error) {
 	return t, nil
 }
 
-// versionOf goes by what systemd and the kubelet go by. With both versions mounted, as
-// systemd's hybrid mode has them, the controllers are those of version 1.
+// versionOf applies the criteria of systemd and the kubelet. With both versions mounted, as in systemd's hybrid mode,
+// the controllers are those of version 1.
 func versionOf(root *os.Root) (Version, error) {
 	if _, err := root.Stat("cgroup.controllers"); err == nil {
 		return V2, nil
@@ -109,13 +106,13 @@ func versionOf(root *os.Root) (Version, error) {
 	return V1, nil
 }
 
-// Version is the tree's.
+// Version returns the tree's.
 func (t *Tree) Version() Version { return t.version }
 
-// Close ends the use of the tree. Containers that were found remain.
+// Close ends the use of the tree. Containers that were found remain usable.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Container finds one. The error wraps ErrNotFound if there is none.
+// Container finds a container. The error wraps ErrNotFound if there is none.
 func (t *Tree) Container(name Name) (*Container, error) {
 	if err := name.Validate(); err != nil {
 		return nil, err
@@ -131,7 +128,7 @@ func (t *Tree) Container(name Name) (*Container, error) {
 	return c, nil
 }
 
-// find is the container's cgroup, and since when its directory is as it is.
+// find returns the container's cgroup, and the modification time of its directory.
 func (t *Tree) find(name Name) (cgroup string, began time.Time, err error) {
 	last := int(t.driver.Load())
 	for i := range drivers {
@@ -169,7 +166,7 @@ func (t *Tree) findBy(d *driver, name Name) (cgroup string, began time.Time, err
 	return "", time.Time{}, ErrNotFound
 }
 
-// stat is of a cgroup's directory where its CPU is counted.
+// stat stats a cgroup's directory in the controller that counts its CPU.
 func (t *Tree) stat(cgroup string) (fs.FileInfo, error) {
 	return t.root.Stat(path.Join(t.files.cpu.controller, cgroup))
 }

@@ -1,9 +1,8 @@
-// Package selection is what the controller and the agents of nodes exchange: the containers
-// of a node that samples are wanted of, with the names that the samples are to have.
+// Package selection is the format of requests of the controller to the agents of nodes: the containers of a node to
+// sample, with the names for their samples.
 //
-// A selection is a text of a line for each container: the UID of its pod, its ID, its
-// namespace, its pod and its name, with spaces between. It is sent once; afterwards its
-// [Key] stands for it.
+// A selection is a text of a line for each container: the UID of its pod, its ID, its namespace, its pod and its name,
+// with spaces between. It is sent once; later requests send its [Key] instead.
 package selection
 
 import (
@@ -27,25 +26,25 @@ const (
 
 // The paths of an agent, and the parameter that has a selection's key.
 const (
-	// UsagePath answers as a kubelet's /metrics/resource, ContentionPath with those families
-	// of its /metrics/cadvisor that are about CPU that a container did not get.
+	// UsagePath serves the families of a kubelet's /metrics/resource, ContentionPath those families of its
+	// /metrics/cadvisor with CPU throttling and pressure.
 	UsagePath      = "/metrics/resource"
 	ContentionPath = "/metrics/cadvisor"
 	Parameter      = "selection"
-	// TokenPath has the token by which the agent proves which node it is on, and
-	// CertificatePath takes the certificate that it gets for that.
+	// TokenPath has the token by which the agent proves its node, and CertificatePath takes the certificate that it gets
+	// for that.
 	TokenPath       = "/token"
 	CertificatePath = "/certificate"
 )
 
-// Audience is that of the agents' tokens. They are good for nothing else.
+// Audience is that of the agents' tokens. They are valid for nothing else.
 const Audience = "node-agent.plimsoll.dev"
 
-// Container is one that samples are wanted of.
+// Container is a container to sample.
 type Container struct {
-	// PodUID and ID find its cgroup.
+	// PodUID and ID identify its cgroup.
 	PodUID, ID string
-	// Namespace, Pod and Name are what its samples are called.
+	// Namespace, Pod and Name are the names in its samples.
 	Namespace, Pod, Name string
 }
 
@@ -56,16 +55,16 @@ func (c *Container) IsValid() bool {
 	return err == nil && len(decoded) == 1 && decoded[0] == *c && c.PodUID != "" && c.ID != ""
 }
 
-// Bytes is how long the container's line is.
+// Bytes is the length of the container's line.
 func (c *Container) Bytes() int {
 	const separators = 5
 	return len(c.PodUID) + len(c.ID) + len(c.Namespace) + len(c.Pod) + len(c.Name) + separators
 }
 
-// ErrInvalid says that a selection is none.
+// ErrInvalid is returned for an invalid selection.
 var ErrInvalid = errors.New("invalid selection")
 
-// Encode is the selection as text.
+// Encode returns the selection as text.
 func Encode(containers []Container) []byte {
 	var text bytes.Buffer
 	for i := range containers {
@@ -75,13 +74,13 @@ func Encode(containers []Container) []byte {
 	return text.Bytes()
 }
 
-// Key stands for a text.
+// Key returns the key of a text.
 func Key(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Decode reads a text. What it accepts can be part of a label without being escaped.
+// Decode parses a text. All names that it accepts can be label values without escapes.
 func Decode(text []byte) ([]Container, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrInvalid, MaxBytes)
@@ -119,7 +118,7 @@ func decodeLine(line string) (Container, error) {
 	return c, nil
 }
 
-// isName reports whether a text has the characters of a DNS subdomain alone.
+// isName reports whether a text has only the characters of a DNS subdomain.
 func isName(text string, maxBytes int) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -130,7 +129,7 @@ func isName(text string, maxBytes int) bool {
 	return text != "" && len(text) <= maxBytes
 }
 
-// Prepared is a selection as it is sent.
+// Prepared is an encoded selection.
 type Prepared struct {
 	Text []byte
 	Key  string
@@ -142,21 +141,21 @@ func Prepare(containers []Container) *Prepared {
 	return &Prepared{Text: text, Key: Key(text)}
 }
 
-// The bounds of an answer: some lines for each family, and four samples for each container, which have its names once
-// more, those of labels, a value and a time.
+// The bounds of a response: some lines for each family, and four samples for each container, which repeat its names,
+// with labels, a value and a time.
 const (
 	familiesBytes       = 4 << 10
 	samplesPerContainer = 4
 	sampleBytes         = 128
 )
 
-// MaxAnswerBytes is how long the answer of an agent can be.
+// MaxAnswerBytes returns the maximum length of an agent's response.
 func (p *Prepared) MaxAnswerBytes() int {
 	return familiesBytes + samplesPerContainer*(len(p.Text)+sampleBytes*bytes.Count(p.Text, []byte{'\n'}))
 }
 
-// Has makes a function that reports whether a container is part of the selection. It is for one goroutine, and does
-// nothing before it is called: where all containers are known already, that is never.
+// Has returns a function that reports whether a container is part of the selection. It is for one goroutine, and
+// prepares its table at its first call: if all containers are known already, that is never.
 func (p *Prepared) Has() func(namespace, pod, name []byte) bool {
 	var names map[string]struct{}
 	var key []byte
@@ -170,7 +169,7 @@ func (p *Prepared) Has() func(namespace, pod, name []byte) bool {
 	}
 }
 
-// names are what stands behind the UID and the ID of each line: a namespace, a pod and a name.
+// names returns the rest of each line after the UID and the ID: a namespace, a pod and a name.
 func (p *Prepared) names() map[string]struct{} {
 	names := make(map[string]struct{}, bytes.Count(p.Text, []byte{'\n'}))
 	for line := range strings.Lines(string(p.Text)) {

@@ -49,7 +49,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestIsValid: what a status has in place of an ID must not become a container of its own.
+// TestIsValid: a placeholder for an ID in a status must not become a container of its own.
 func TestIsValid(t *testing.T) {
 	if c := (Container{"u-1", "abc", "shop", "web-0", "app"}); !c.IsValid() {
 		t.Errorf("%+v is invalid", c)

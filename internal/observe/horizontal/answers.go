@@ -19,34 +19,30 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Bounds on what a metrics API may answer before its answer is taken for a lie:
-// a few items for each pod and some for pods that the pod cache does not have
-// yet; and more series than a sane external metric has.
+// The bounds beyond which the response of a metrics API is implausible: a few items for each pod and some for pods that
+// the pod cache does not have yet; and more series than a sane external metric has.
 const (
 	maxItemsPerPod = 10
 	maxItemsSpare  = 1000
 	maxSeries      = 10000
-	// No machine has that much. metrics-server reads a NaN, an infinity and a
-	// negative number in a kubelet's text as 2^63 or more nanoseconds or bytes,
-	// of which it makes hundreds of millions of CPUs, and exbibytes.
+	// No machine has that much. metrics-server parses a NaN, an infinity and a negative number in a kubelet's text as 2^63
+	// or more nanoseconds or bytes, and computes hundreds of millions of CPUs, and exbibytes.
 	maxCPUs        = 1e6
 	maxMemoryBytes = 1 << 50
 )
 
-// defaultWindow is the window of a custom metric that names none.
+// defaultWindow is the window of a custom metric without one.
 const defaultWindow = time.Minute
 
-// Answers translates the metrics APIs' answers for one decision to readings. It
-// finds pods by name once for all metrics and keeps its buffers: readings are
-// good until the next Reset. It is not for use by several goroutines at once.
+// Answers converts the metrics APIs' responses for one decision to readings. It finds pods by name once for all metrics
+// and keeps its buffers: readings are valid until the next Reset. It must be used by one goroutine at a time.
 type Answers struct {
 	policy *horizontal.Policy
 	pods   []*observe.Pod
 	mode   arithmetic.Mode
-	// isExact leaves out what an answer says of other pods.
+	// isExact omits values of other pods.
 	isExact bool
-	// index finds a pod's place by its name. It is filled when an answer is not
-	// in the pods' order.
+	// index maps a pod's name to its index. It is filled when a response is not in the pods' order.
 	index   map[string]int
 	indexed bool
 	buffers []buffer
@@ -69,8 +65,8 @@ func NewAnswers(p *horizontal.Policy, pods []*observe.Pod) *Answers {
 	return a
 }
 
-// Reset turns to another decision. The pods are those that the scale's selector
-// selects, in the order of Observation.Pods.
+// Reset starts another decision. The pods are those that the scale's selector selects, in the order of
+// Observation.Pods.
 func (a *Answers) Reset(p *horizontal.Policy, pods []*observe.Pod) {
 	a.policy, a.pods, a.mode, a.indexed, a.isExact = p, pods, observe.ModeOf(p.Divergences), false, false
 	for len(a.buffers) < len(p.Metrics) {
@@ -78,8 +74,8 @@ func (a *Answers) Reset(p *horizontal.Policy, pods []*observe.Pod) {
 	}
 }
 
-// LeaveOutOthers says whether what an answer says of pods that are not among the pods is left out.
-// Otherwise it counts, as upstream's. It must be called after each Reset.
+// LeaveOutOthers sets whether values of pods that are not among the pods are omitted. Otherwise they count, as
+// upstream. It must be called after each Reset.
 func (a *Answers) LeaveOutOthers(yes bool) { a.isExact = yes }
 
 // Failed is the reading of a metric whose API returned an error.
@@ -87,9 +83,8 @@ func Failed(err error) metric.Reading {
 	return metric.Reading{Error: err.Error()}
 }
 
-// Resource reads the answer to metric i, of type Resource or ContainerResource,
-// from metrics.k8s.io (upstream: getPodMetrics, getContainerMetrics). It may have
-// single intervals beside the averages.
+// Resource reads the response for metric i, of type Resource or ContainerResource, from metrics.k8s.io (upstream:
+// getPodMetrics, getContainerMetrics). It may have single intervals beside the averages.
 func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Reading {
 	if list == nil || len(list.Items) == 0 {
 		return metric.Reading{Empty: true}
@@ -131,9 +126,8 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 	return s.reading
 }
 
-// excessive says what no container can have used. A lie about one resource
-// discredits the others: of two lies in a row about CPU time metrics-server
-// makes a use of 0.
+// excessive describes a value that no container can have used. An impossible value of one resource discredits the
+// others: after two impossible values of CPU time in a row metrics-server reports a use of 0.
 func (a *Answers) excessive(item *metricsv1beta1.PodMetrics) string {
 	if !a.doubts() {
 		return ""
@@ -150,8 +144,8 @@ func (a *Answers) excessive(item *metricsv1beta1.PodMetrics) string {
 	return ""
 }
 
-// usage is what a pod uses. A container without a sample leaves its pod without one (upstream: getPodMetrics), unless
-// it is an init container: of one that has ended, some sources know the memory and no CPU.
+// usage returns the use of a pod. A container without a sample leaves its pod without one (upstream: getPodMetrics),
+// unless it is an init container: for one that has ended, some sources have the memory and no CPU.
 func (a *Answers) usage(s *samples, item *metricsv1beta1.PodMetrics, spec *source.Spec) (sum int64, found bool) {
 	sum, found = usage(item, spec, a.mode, nil)
 	if found || !a.policy.Divergences.Has(divergence.InitContainers) {
@@ -163,8 +157,7 @@ func (a *Answers) usage(s *samples, item *metricsv1beta1.PodMetrics, spec *sourc
 	return 0, false
 }
 
-// usage is what the pod, or the named container in it, used. A pod of which one
-// container's value is missing has none.
+// usage returns the use of the pod, or of the named container in it. A pod with a container without a value has none.
 func usage(
 	item *metricsv1beta1.PodMetrics, spec *source.Spec, mode arithmetic.Mode, of *observe.Pod,
 ) (sum int64, found bool) {
@@ -255,8 +248,7 @@ func (a *Answers) External(i int, list *externalmetricsv1beta1.ExternalMetricVal
 	return metric.Reading{Series: b.series, At: newest}
 }
 
-// doubts reports whether an answer is checked for being one to the question.
-// Upstream believes whatever it gets.
+// doubts reports whether responses are checked against their requests. Upstream accepts every response.
 func (a *Answers) doubts() bool { return a.policy.Divergences.Has(divergence.RejectImplausible) }
 
 func (a *Answers) implausible(items int) string {
@@ -267,8 +259,7 @@ func (a *Answers) implausible(items int) string {
 	return fmt.Sprintf("%d items for %d pods", items, len(a.pods))
 }
 
-// foreign says what is wrong with an item of another namespace. Some adapters
-// leave the namespace out.
+// foreign describes an item of another namespace. Some adapters omit the namespace.
 func (a *Answers) foreign(kind, name, namespace string) string {
 	if !a.doubts() || namespace == "" || namespace == a.policy.Namespace {
 		return ""
@@ -283,8 +274,7 @@ func (a *Answers) foreignValue(spec *source.Spec, v *custommetricsv1beta2.Metric
 	return a.foreign(strings.ToLower(v.DescribedObject.Kind), v.DescribedObject.Name, v.DescribedObject.Namespace)
 }
 
-// otherMetric says what is wrong with an item of another metric. Adapters may
-// leave the name out or change its case.
+// otherMetric describes an item of another metric. Adapters may omit the name or change its case.
 func (a *Answers) otherMetric(spec *source.Spec, name string) string {
 	if !a.doubts() || name == "" || strings.EqualFold(name, spec.Name) {
 		return ""
@@ -292,8 +282,7 @@ func (a *Answers) otherMetric(spec *source.Spec, name string) string {
 	return "the answer holds metric " + name
 }
 
-// requests are the pods' requests, where the target of metric i is judged
-// against them.
+// requests returns the pods' requests, if the target of metric i is relative to them.
 func (a *Answers) requests(i int) []metric.Request {
 	spec, b := &a.policy.Metrics[i], &a.buffers[i]
 	if spec.Target.Type != source.Utilization {
@@ -317,9 +306,9 @@ type samples struct {
 	answers *Answers
 	buffer  *buffer
 	reading metric.Reading
-	// next is the place at which an answer in the pods' order goes on.
+	// next is the expected index of the next pod in a response in the pods' order.
 	next int
-	// others are the places of pods that are not among the pods.
+	// others has the indices of pods that are not among the pods.
 	others map[string]int
 }
 

@@ -29,8 +29,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// podOf is a pod with containers named a, b, …, each with the given CPU
-// request; an empty one is left out.
+// podOf is a pod with containers named a, b, …, each with the given CPU request; an empty one is left out.
 func podOf(name string, requests ...string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 	for i, request := range requests {
@@ -269,10 +268,8 @@ func TestObjectAndExternal(t *testing.T) {
 	}
 }
 
-// What metrics-server 0.9.0 makes of a NaN in a kubelet's text, in the first
-// scrape and in the second.
-// TestInitContainersWithoutASample: one that has ended leaves its pod's use to the containers that run; as upstream, and
-// of a container that runs, it takes the whole sample away.
+// TestInitContainersWithoutASample: one that has ended leaves its pod's use to the running containers; as upstream, a
+// running one without a sample discards that of the whole pod.
 func TestInitContainersWithoutASample(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	setup, sidecar := containerOf("b", "10m"), containerOf("b", "10m")
@@ -299,6 +296,8 @@ func TestInitContainersWithoutASample(t *testing.T) {
 	}
 }
 
+// TestResourceBeyondAnyMachine: the values that metrics-server 0.9.0 computes from a NaN in a kubelet's text, in the
+// first scrape and in the second.
 func TestResourceBeyondAnyMachine(t *testing.T) {
 	lie := func(cpu, memory string) *metricsv1beta1.PodMetricsList {
 		item := used("a", cpu)
@@ -328,8 +327,7 @@ func TestResourceBeyondAnyMachine(t *testing.T) {
 	}
 }
 
-// One Answers serves decision after decision: what an earlier one left in its
-// buffers must never show.
+// One Answers serves decision after decision: the contents of its buffers from an earlier one must never show.
 func TestAnswersReuse(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	reused := &Answers{}

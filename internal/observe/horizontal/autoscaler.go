@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Autoscaler is an object that sets its target's replica count, in the one form that the loop works with. The object
-// is only read. Two are equal if they are the same state of the same object in the cache.
+// Autoscaler is an object that sets its target's replica count, in the one form that the loop works with. The object is
+// only read. Two are equal if they are the same state of the same object in the cache.
 type Autoscaler struct {
 	*metav1.ObjectMeta
 	adapter
@@ -24,39 +24,39 @@ type Autoscaler struct {
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
 }
 
-// adapter has the object's spec and status in one form for both kinds. There is one for each kind. It shares the
-// object's memory.
+// adapter has the object's spec and status in one form for both kinds. Each kind has one. It shares the object's
+// memory.
 type adapter interface {
 	Kind() observe.Kind
-	// Object is the API's object, for events.
+	// Object returns the API's object, for events.
 	Object() runtime.Object
-	// Target names what the object scales.
+	// Target returns the reference to the target.
 	Target() autoscalingv2.CrossVersionObjectReference
-	// MinReplicas are those of the spec; nil if it names none. MaxReplicas are those of the spec.
+	// MinReplicas is the spec's; nil if it has none. MaxReplicas is the spec's.
 	MinReplicas() *int32
 	MaxReplicas() int32
-	// NumMetrics is how many metrics the spec has, and Metric is the one at this place.
+	// NumMetrics is the number of metrics in the spec, and Metric returns the one at this index.
 	NumMetrics() int
 	Metric(i int) Metric
-	// Counts are those of the status.
+	// Counts returns those of the status.
 	Counts() Counts
-	// Condition is the condition of a type in the status; one without a status if there is none.
+	// Condition returns the condition of a type in the status; one without a status if it is missing.
 	Condition(kind string) condition.Condition
 
-	// behavior is the spec's; nil if it has none. extras has what the spec has beyond that of an HPA.
+	// behavior is the spec's; nil if it has none. extras has the fields of the spec beyond those of an HPA.
 	behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior
 	extras() *plimsollv1alpha1.WorkloadAutoscalerSpec
-	// spec, metrics and status point to these parts of the object, to compare two objects of one kind. besides is what
-	// the object asks for elsewhere.
+	// spec, metrics and status point to these parts of the object, to compare two objects of one kind. besides returns
+	// settings of the object outside its spec.
 	spec() any
 	metrics() any
 	status() any
 	besides() string
-	// conditions are all but those that sum up others.
+	// conditions returns all but those that summarize others.
 	conditions() []condition.Condition
-	// typeOf is the type of metric i of the spec.
+	// typeOf returns the type of metric i of the spec.
 	typeOf(i int) source.Type
-	// numShown is how many metrics the status shows, and shown is the one at this place.
+	// numShown is the number of metrics in the status, and shown returns the one at this index.
 	numShown() int
 	shown(i int) MetricValue
 }
@@ -71,7 +71,7 @@ func WorkloadAutoscaler(wla *plimsollv1alpha1.WorkloadAutoscaler) Autoscaler {
 	return Autoscaler{ObjectMeta: &wla.ObjectMeta, adapter: (*workloadAdapter)(wla), Workload: wla}
 }
 
-// Either is the object that is not nil in that form.
+// Either returns the object that is not nil in that form.
 func Either(hpa *autoscalingv2.HorizontalPodAutoscaler, wla *plimsollv1alpha1.WorkloadAutoscaler) Autoscaler {
 	if wla != nil {
 		return WorkloadAutoscaler(wla)
@@ -92,10 +92,10 @@ func (a Autoscaler) SelectsByOwner() bool {
 	return a.extras().SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReference
 }
 
-// IsPreview reports whether nothing is written of the object's decisions because it asks for that.
+// IsPreview reports whether the object's mode is Preview, in which no decision is written.
 func (a Autoscaler) IsPreview() bool { return a.extras().Mode == plimsollv1alpha1.ModePreview }
 
-// SyncPeriod is how often the object is decided, at least: what its spec says, or else the controller's.
+// SyncPeriod is the longest time between two decisions about the object: that in its spec, or else the controller's.
 func (a Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
 	if period := a.extras().SyncPeriodSeconds; period != nil {
 		return seconds(*period)
@@ -103,10 +103,10 @@ func (a Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
 	return controllers
 }
 
-// HasSchedules reports whether what the object asks for depends on the time of day.
+// HasSchedules reports whether the object's bounds depend on the time of day.
 func (a Autoscaler) HasSchedules() bool { return len(a.extras().Schedules) > 0 }
 
-// TargetName is the target as upstream's messages name it.
+// TargetName returns the target in the format of upstream's messages.
 func (a Autoscaler) TargetName() string {
 	ref := a.Target()
 	return ref.Kind + "/" + a.Namespace + "/" + ref.Name

@@ -31,7 +31,7 @@ func ParseForecastMode(text string) (forecast.Mode, error) {
 	return forecast.Off, fmt.Errorf("%q is not Off, Preview or Active", text)
 }
 
-// AsksForForecast reports whether the object itself says what becomes of its forecast.
+// AsksForForecast reports whether the object itself sets the mode of its forecast.
 func (a Autoscaler) AsksForForecast() bool {
 	if a.IsWorkload() {
 		return a.Workload.Spec.Forecast != nil
@@ -40,8 +40,8 @@ func (a Autoscaler) AsksForForecast() bool {
 	return isAnnotated
 }
 
-// setForecast sets what the object and the flags ask for. With all divergences switched off there is no forecast, as
-// there is none upstream.
+// setForecast sets the forecast by the object and the flags. With all divergences switched off there is none, as
+// upstream.
 func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList {
 	p.Forecast = forecast.Settings{
 		Mode: o.Forecast, WasteLimitPercent: forecast.DefaultWasteLimitPercent, Price: forecast.DefaultPrice,
@@ -57,7 +57,7 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 	case isAnnotated:
 		mode, err := ParseForecastMode(text)
 		if err != nil {
-			// It may have been meant to switch the forecast off.
+			// The invalid value may have been meant to switch the forecast off.
 			p.Forecast.Mode = min(p.Forecast.Mode, forecast.Preview)
 			p.ForecastProblem = fmt.Sprintf("the annotation %s is ignored, and the forecast does not act: %v",
 				ForecastAnnotation, err)
@@ -71,7 +71,7 @@ func setForecast(p *horizontal.Policy, a Autoscaler, o Options) field.ErrorList 
 	return errs
 }
 
-// identity is that of what the load is of: the target, and the metrics but for their targets' values.
+// identity identifies the load: by the target, and the metrics without their targets' values.
 func identity(p *horizontal.Policy, a Autoscaler) uint64 {
 	target := a.Target()
 	parts := []string{target.APIVersion, target.Kind, target.Name}

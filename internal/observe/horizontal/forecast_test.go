@@ -14,14 +14,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
 
-// annotated is an HPA that asks for a mode.
+// annotated is an HPA with a mode in its annotation.
 func annotated(mode string) Autoscaler {
 	return HPA(&autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ForecastAnnotation: mode}},
 	})
 }
 
-// specified is a WorkloadAutoscaler that asks for a forecast.
+// specified is a WorkloadAutoscaler with a forecast.
 func specified(f *plimsollv1alpha1.Forecast) Autoscaler {
 	return WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ForecastAnnotation: "Active"}},
@@ -46,7 +46,7 @@ func TestForecast(t *testing.T) {
 		object  Autoscaler
 		options Options
 		want    forecast.Settings
-		// problem is what the object's owner is told.
+		// problem is the message for the object's owner.
 		problem string
 	}{
 		"an HPA that says nothing":     {HPA(&autoscalingv2.HorizontalPodAutoscaler{}), DefaultOptions(), settings(forecast.Preview), ""},
@@ -79,7 +79,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// What was learnt is of one target and its metrics, whatever the metrics' targets are.
+// The forecast's state belongs to one target and its metrics, whatever the metrics' targets are.
 func TestForecastIdentity(t *testing.T) {
 	of := func(target, metric string, percent int32) uint64 {
 		p, _, _ := PolicyOf(HPA(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{

@@ -31,7 +31,7 @@ func (h *hpaAdapter) behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	return h.Spec.Behavior
 }
 
-// noExtras is what the spec of an HPA has beyond that of an HPA.
+// noExtras are the extras of an HPA: none.
 var noExtras plimsollv1alpha1.WorkloadAutoscalerSpec
 
 func (*hpaAdapter) extras() *plimsollv1alpha1.WorkloadAutoscalerSpec { return &noExtras }
@@ -99,11 +99,10 @@ func readCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.
 	}
 }
 
-func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscalerCondition {
-	return autoscalingv2.HorizontalPodAutoscalerCondition{
-		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
-		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
-	}
+// writeCondition leaves alone what only the API has of a condition, as upstream does.
+func writeCondition(c *condition.Condition, to *autoscalingv2.HorizontalPodAutoscalerCondition) {
+	to.Type, to.Status = autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), corev1.ConditionStatus(c.Status)
+	to.Reason, to.Message, to.LastTransitionTime = c.Reason, c.Message, metav1.NewTime(c.Since)
 }
 
 func (h *hpaAdapter) numShown() int { return len(h.Status.CurrentMetrics) }
@@ -114,18 +113,21 @@ func (h *hpaAdapter) shown(i int) MetricValue {
 	return MetricValue{source.Type(m.Type), v.Value, v.AverageValue, v.AverageUtilization, true}
 }
 
-// StatusOfHPA is a status that StatusAfter returned for the HPA, as the API has it. It shares nothing with the HPA.
+// StatusOfHPA converts a status that StatusAfter returned for the HPA. The HPA is only read.
 func StatusOfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler, s *Status) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *hpa.Status.DeepCopy()
 	shown := status.CurrentMetrics
 	status.ObservedGeneration, status.LastScaleTime = s.ObservedGeneration, s.LastScaleTime
 	status.CurrentReplicas, status.DesiredReplicas = s.CurrentReplicas, s.DesiredReplicas
-	status.Conditions, status.CurrentMetrics = status.Conditions[:0], nil
-	for _, c := range s.Conditions {
-		status.Conditions = append(status.Conditions, writeCondition(c))
+	status.CurrentMetrics = nil
+	for i := range s.Conditions {
+		if i == len(status.Conditions) {
+			status.Conditions = append(status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{})
+		}
+		writeCondition(&s.Conditions[i], &status.Conditions[i])
 	}
 	if s.Metrics != nil {
-		// An empty list where the spec has no metrics, as upstream's.
+		// An empty list if the spec has no metrics, as upstream.
 		status.CurrentMetrics = make([]autoscalingv2.MetricStatus, len(s.Metrics))
 	}
 	for i := range s.Metrics {
@@ -163,7 +165,7 @@ func metricStatus(m *autoscalingv2.MetricSpec, v *MetricValue) autoscalingv2.Met
 	return s
 }
 
-// ValueOf is the value of a metric in the status of an HPA.
+// ValueOf returns the value of a metric in the status of an HPA.
 func ValueOf(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 	switch {
 	case m.Resource != nil:

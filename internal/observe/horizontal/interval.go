@@ -9,17 +9,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// WindowAnnotation on PodMetrics says of which window they are. It is not a label,
-// as metrics-server gives PodMetrics the labels of their pod.
+// WindowAnnotation on PodMetrics names their window. It is not a label, as metrics-server gives PodMetrics the labels
+// of their pod.
 const WindowAnnotation = "plimsoll.dev/window"
 
-// SurgeWindow marks PodMetrics of a single interval between two scrapes, which the
-// surge window uses. A pod may have several of them, beside those without the
-// annotation, which are what metrics.k8s.io answers: the stable window's.
+// SurgeWindow marks PodMetrics of a single interval between two scrapes, which the surge window uses. A pod may have
+// several of them, beside those without the annotation, which are the responses of metrics.k8s.io: the stable window's.
 const SurgeWindow = "surge"
 
-// EarlierWindow marks PodMetrics of a window that ends for all pods at the same moment: the last one of which all are
-// known (metric.Reading.Earlier).
+// EarlierWindow marks PodMetrics of a window that ends for all pods at the same moment: the last one with samples of
+// all pods (metric.Reading.Earlier).
 const EarlierWindow = "earlier"
 
 // IsInterval reports whether the PodMetrics are of a single interval.
@@ -32,7 +31,7 @@ func isEarlier(m *metricsv1beta1.PodMetrics) bool {
 	return m.Annotations[WindowAnnotation] == EarlierWindow
 }
 
-// MarkWindow says of which window the PodMetrics are: SurgeWindow or EarlierWindow.
+// MarkWindow marks PodMetrics with their window: SurgeWindow or EarlierWindow.
 func MarkWindow(m *metricsv1beta1.PodMetrics, window string) {
 	if m.Annotations == nil {
 		m.Annotations = map[string]string{}
@@ -40,14 +39,12 @@ func MarkWindow(m *metricsv1beta1.PodMetrics, window string) {
 	m.Annotations[WindowAnnotation] = window
 }
 
-// ContainerAnnotation on PodMetrics names the one container that they are about. The
-// times of a pod's containers differ a little, and what metrics.k8s.io answers has
-// one for all of them. Where some PodMetrics are about the container of a metric,
-// those count for it, otherwise those of whole pods.
+// ContainerAnnotation on PodMetrics names the one container that they are about. The times of a pod's containers differ
+// a little, and metrics.k8s.io has one for all of them. If some PodMetrics are about the container of a metric, those
+// count for it, otherwise those of whole pods.
 const ContainerAnnotation = "plimsoll.dev/container"
 
-// aboutOf is what the PodMetrics that count for the metric are about: its container,
-// or empty for whole pods.
+// aboutOf returns the subject of the PodMetrics that count for the metric: its container, or empty for whole pods.
 func aboutOf(list *metricsv1beta1.PodMetricsList, spec *source.Spec) string {
 	if spec.Container == "" {
 		return ""
@@ -60,7 +57,7 @@ func aboutOf(list *metricsv1beta1.PodMetricsList, spec *source.Spec) string {
 	return ""
 }
 
-// numberAbout is how many of the PodMetrics are about that.
+// numberAbout counts the PodMetrics about that.
 func numberAbout(list *metricsv1beta1.PodMetricsList, about string) int {
 	n := 0
 	for i := range list.Items {
@@ -71,8 +68,8 @@ func numberAbout(list *metricsv1beta1.PodMetricsList, about string) int {
 	return n
 }
 
-// keep takes in a single interval of a pod, in whatever order they come. One that
-// is not Present stands for an interval in which the use is not known.
+// keep adds a single interval of a pod, in any order. One that is not Present stands for an interval whose use is
+// unknown.
 func (s *samples) keep(pod string, interval metric.Sample) {
 	place, found := s.find(pod)
 	if !found {
@@ -95,7 +92,7 @@ func (s *samples) keep(pod string, interval metric.Sample) {
 	}
 }
 
-// keepEarlier takes in a pod's average up to the moment that all have in common.
+// keepEarlier adds a pod's average up to the moment that all have in common.
 func (s *samples) keepEarlier(pod string, earlier metric.Sample) {
 	place, found := s.find(pod)
 	if !found {
@@ -111,8 +108,7 @@ func (s *samples) keepEarlier(pod string, earlier metric.Sample) {
 	s.reading.Earlier[place] = earlier
 }
 
-// cutRecent drops what lies before an interval that is not known: the rest would
-// not be in a row.
+// cutRecent drops the intervals before an unknown one: the rest would not be consecutive.
 func (s *samples) cutRecent() {
 	for i := range s.reading.Recent {
 		recent := &s.reading.Recent[i]

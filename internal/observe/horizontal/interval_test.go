@@ -117,13 +117,13 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// about marks what is about one container alone.
+// about marks PodMetrics of one container alone.
 func about(container string, m metricsv1beta1.PodMetrics) metricsv1beta1.PodMetrics {
 	m.Annotations[ContainerAnnotation] = container
 	return m
 }
 
-// TestIntervalIsNoAverage: a pod of which only intervals are known has no sample.
+// TestIntervalIsNoAverage: a pod with intervals alone has no sample.
 func TestIntervalIsNoAverage(t *testing.T) {
 	answers := NewAnswers(policyOf(divergence.Default, cpuAverage), observe.PodsOf([]*corev1.Pod{podOf("p1", "100m")}))
 	got := answers.Resource(0, &metricsv1beta1.PodMetricsList{Items: []metricsv1beta1.PodMetrics{second("p1", 0, "1")}})

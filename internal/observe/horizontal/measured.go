@@ -9,23 +9,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// PodUsage has what pods use, by their indices among the pods of a decision.
+// PodUsage has the usage of pods, by their indices among the pods of a decision.
 type PodUsage interface {
-	// IsEmpty says that nothing is known of any pod.
+	// IsEmpty reports whether no pod has usage.
 	IsEmpty() bool
-	// Sample is a pod's use of the resource that the metric names, or its
-	// container's; sums are added up as sum says.
+	// Sample returns a pod's use of the metric's resource, or its container's; sum is the arithmetic of sums.
 	Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample
-	// Recent are the last single intervals of the same.
+	// Recent returns the last single intervals of the same.
 	Recent(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Recent
-	// Earlier is the average up to the last moment of which all pods are known; not Present where their samples end at
-	// the same moment.
+	// Earlier returns the average up to the last moment with samples of all pods; not Present if their samples end at the
+	// same moment.
 	Earlier(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample
 }
 
-// Measured reads metric i, of type Resource or ContainerResource, from what is
-// known without asking. It differs from an answer of metrics.k8s.io by its
-// times and windows alone.
+// Measured reads metric i, of type Resource or ContainerResource, from samples that are in memory. Only its times and
+// windows differ from a response of metrics.k8s.io.
 func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 	if usage.IsEmpty() {
 		return metric.Reading{Empty: true}

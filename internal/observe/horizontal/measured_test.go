@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// usageOf is what each pod uses.
+// usageOf has the use of each pod.
 type usageOf []int64
 
 func (u usageOf) IsEmpty() bool { return len(u) == 0 }
@@ -61,8 +61,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestMeasuredBeyondAnyMachine: what kubelets say is doubted as what metrics.k8s.io
-// says.
+// TestMeasuredBeyondAnyMachine: values of kubelets are checked as those of metrics.k8s.io.
 func TestMeasuredBeyondAnyMachine(t *testing.T) {
 	two := []*corev1.Pod{podOf("p1", "100m"), podOf("p2", "100m")}
 	memory := cpuAverage

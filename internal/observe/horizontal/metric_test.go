@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// What Plimsoll reads itself has a value in the form that is compared with the last status.
+// The value of a metric that Plimsoll reads itself has the form that is compared with the last status.
 func TestStatusOfOwnMetrics(t *testing.T) {
 	decimal := resource.NewMilliQuantity(1500, resource.DecimalSI)
 	total := plimsollv1alpha1.MetricTarget{Type: "Value", Value: quantity("1")}

@@ -1,12 +1,10 @@
-// Package horizontal translates between the API's objects and the values of the
-// decision core, in both directions: autoscalers to Policy, pods and
-// metrics answers to an Observation, and a decision's report back to status and
-// events. It is pure: no client, no clock.
+// Package horizontal converts between the API's objects and the values of the decision core, in both directions:
+// autoscalers to Policy, pods and metrics answers to an Observation, and a decision's report back to status and events.
+// It is pure: no client, no clock.
 //
 // HPAs and WorkloadAutoscalers have one form, Autoscaler, with an adapter for each (hpa.go, workload.go).
 //
-// What upstream's controller makes of the same objects is in
-// pkg/controller/podautoscaler (horizontal.go, replica_calculator.go,
+// Upstream's controller reads the same objects in pkg/controller/podautoscaler (horizontal.go, replica_calculator.go,
 // metrics/client.go, v1.37.1).
 package horizontal
 
@@ -18,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Options are the flags that take part in a decision.
+// Options are the flags that affect a decision.
 type Options struct {
 	// Tolerance is --horizontal-pod-autoscaler-tolerance.
 	Tolerance float64
@@ -30,12 +28,11 @@ type Options struct {
 	// Surge are the flags of the surge window.
 	Surge       surge.Settings
 	Divergences divergence.Set
-	// Forecast is the mode of forecasts where the object says none.
+	// Forecast is the mode of forecasts for objects without one.
 	Forecast forecast.Mode
 }
 
-// DefaultOptions are the defaults of kube-controller-manager's flags, with
-// Plimsoll's surge window and divergences.
+// DefaultOptions returns the defaults of kube-controller-manager's flags, with Plimsoll's surge window and divergences.
 func DefaultOptions() Options {
 	return Options{
 		Tolerance:               0.1,

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// PodEndpoint reads metric i, of type PodEndpoint, from what is known of the pods' own endpoints.
+// PodEndpoint reads metric i, of type PodEndpoint, from the samples of the pods' own endpoints.
 func (a *Answers) PodEndpoint(i int, usage PodUsage) metric.Reading {
 	if usage.IsEmpty() {
 		return metric.Reading{Empty: true}
@@ -22,7 +22,7 @@ func (a *Answers) PodEndpoint(i int, usage PodUsage) metric.Reading {
 	return s.reading
 }
 
-// Server reads metric i, of type Prometheus or ExternalScaler, from what its server answered.
+// Server reads metric i, of type Prometheus or ExternalScaler, from its server's answer.
 func (a *Answers) Server(i int, answer *sources.Answer) metric.Reading {
 	r := metric.Reading{
 		Pending: answer.IsPending, At: answer.At, Asked: answer.Asked, TargetMilli: answer.TargetMilli,
@@ -50,8 +50,8 @@ func (a *Answers) Server(i int, answer *sources.Answer) metric.Reading {
 	return r
 }
 
-// milliOf is the number in thousandths, rounded. One above zero stays above zero: it may be what
-// keeps a target from having no replicas.
+// milliOf returns the number in thousandths, rounded. One above zero stays above zero: it may be all that keeps a
+// target from scaling to zero.
 func milliOf(value float64) int64 {
 	milli := math.Round(value * 1000)
 	switch {

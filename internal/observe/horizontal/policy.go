@@ -18,10 +18,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// PolicyOf is what the object and the flags ask for, with what is to be collected for the metrics that Plimsoll reads
-// itself: nil if there are none. The object is only read. Policy.Metrics[i] is spec.metrics[i]. Of a WorkloadAutoscaler
-// whose spec is invalid in a way that the API server did not refuse, the refusal says so; nothing is collected then,
-// and the policy is not to be acted on.
+// PolicyOf returns the policy of the object and the flags, and the specs of the metrics that Plimsoll reads itself: nil
+// if there are none. The object is only read. Policy.Metrics[i] is spec.metrics[i]. For a WorkloadAutoscaler whose spec
+// is invalid in a way that the API server accepted, it returns a refusal and no specs, and the policy must not be acted
+// on.
 func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, []sources.Spec, horizontal.Refusal) {
 	p := commonPolicy(a, o)
 	errs := setForecast(&p, a, o)
@@ -38,7 +38,7 @@ func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, []sources.Spec, horiz
 	return p, specs, horizontal.Refusal{}
 }
 
-// commonPolicy is what both kinds can ask for.
+// commonPolicy returns the part of the policy that both kinds have.
 func commonPolicy(a Autoscaler, o Options) horizontal.Policy {
 	p := horizontal.Policy{
 		Namespace:               a.Namespace,
@@ -63,9 +63,8 @@ func commonPolicy(a Autoscaler, o Options) horizontal.Policy {
 	return p
 }
 
-// behaviorOf fills what is missing with the API server's defaults (pkg/apis/
-// autoscaling/v2/defaults.go), so that objects that never passed an API server
-// mean the same.
+// behaviorOf fills in the API server's defaults (pkg/apis/autoscaling/v2/defaults.go), so that objects that never
+// passed an API server mean the same.
 func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *behavior.Behavior {
 	const period = 15 * time.Second
 	up := behavior.Rules{Policies: []behavior.RatePolicy{
@@ -73,7 +72,7 @@ func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *be
 		{Type: behavior.RatePercent, Value: 100, Period: period},
 	}}
 	down := behavior.Rules{
-		// The flag in whole seconds, as the field would have it.
+		// The flag in whole seconds, like the field.
 		Stabilization: o.DownscaleStabilization.Truncate(time.Second),
 		Policies:      []behavior.RatePolicy{{Type: behavior.RatePercent, Value: 100, Period: period}},
 	}
@@ -122,8 +121,8 @@ func toleranceOf(rules *autoscalingv2.HPAScalingRules, flag float64) float64 {
 	return rules.Tolerance.AsApproximateFloat64()
 }
 
-// specOf translates one metric. An unknown type stays as it is, and a
-// source that is not there names no target: both are errors of the metric.
+// specOf converts one metric. An unknown type stays unchanged, and a missing source has no target: both are errors of
+// the metric.
 func specOf(m Metric, mode arithmetic.Mode) source.Spec {
 	spec := source.Spec{
 		Type: m.Type, Name: m.Name, Container: m.Container, IsOwnTarget: m.IsOwnTarget,

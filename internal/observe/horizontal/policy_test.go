@@ -31,7 +31,7 @@ func hpaOf(spec autoscalingv2.HorizontalPodAutoscalerSpec) *autoscalingv2.Horizo
 	}
 }
 
-// plain is the policy of an object that asks for nothing but max 9.
+// plain is the policy of an object with max 9 and nothing else.
 func plain() horizontal.Policy {
 	return horizontal.Policy{
 		Namespace: "shop", MinReplicas: 1, MaxReplicas: 9, Metrics: []source.Spec{},

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Response is what a metrics API answered to one metric. All of it is empty where
-// the core finds the metric wrong by itself, so that no API is asked.
+// Response is the response of a metrics API for one metric. It is empty if the core itself refuses the metric, so that
+// there is no request.
 type Response struct {
 	Resource *metricsv1beta1.PodMetricsList
 	Custom   *custommetricsv1beta2.MetricValueList

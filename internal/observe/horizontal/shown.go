@@ -12,14 +12,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
-// Counts are the replica counts of a status, with what they are about and when the target was last scaled.
+// Counts are the replica counts of a status, with its generation and the time of the last scaling.
 type Counts struct {
 	ObservedGeneration               *int64
 	LastScaleTime                    *metav1.Time
 	CurrentReplicas, DesiredReplicas int32
 }
 
-// IsObserved reports whether the object's status is about the object as it is.
+// IsObserved reports whether the object's status is about its current generation.
 func (a Autoscaler) IsObserved() bool {
 	observed := a.Counts().ObservedGeneration
 	return observed != nil && *observed == a.Generation
@@ -27,16 +27,16 @@ func (a Autoscaler) IsObserved() bool {
 
 func (a Autoscaler) shows(kind string) bool { return a.Condition(kind).Status == condition.True }
 
-// InConflict reports whether the object's status says that a vertical autoscaler is in its way.
+// InConflict reports whether the object's status has a conflict with a vertical autoscaler.
 func (a Autoscaler) InConflict() bool { return a.shows(string(conflict.Condition)) }
 
-// IsOverridden reports whether the object's status says that another writer sets the replica count too.
+// IsOverridden reports whether the object's status shows another writer of the replica count.
 func (a Autoscaler) IsOverridden() bool { return a.shows(statusreport.ReplicasOverridden) }
 
-// ScaledToZero reports whether the object's status says that its controller scaled the target to zero.
+// ScaledToZero reports whether the object's status shows that its controller scaled the target to zero.
 func (a Autoscaler) ScaledToZero() bool { return a.shows(statusreport.ScaledToZero) }
 
-// Shown are the conditions of a WorkloadAutoscaler that are True in its status.
+// Shown returns the conditions of a WorkloadAutoscaler that are True in its status.
 func (a Autoscaler) Shown() horizontal.Shown {
 	limited := a.Condition(statusreport.ScalingLimited)
 	return horizontal.Shown{
@@ -45,8 +45,8 @@ func (a Autoscaler) Shown() horizontal.Shown {
 	}
 }
 
-// FirstState is what a controller that has just started knows of the object's past. The last scaling may have been a
-// scale-down; to take it for a scale-up only means to wait for a newer sample.
+// FirstState is the state in a controller that has just started. The last scaling may have been a scale-down; treating
+// it as a scale-up only means waiting for a newer sample.
 func FirstState(a Autoscaler) horizontal.State {
 	s := horizontal.State{Version: horizontal.StateVersion}
 	if at := a.Counts().LastScaleTime; at != nil {
@@ -55,9 +55,9 @@ func FirstState(a Autoscaler) horizontal.State {
 	return s
 }
 
-// IsShown reports whether the object's status already says what the decision says, but
-// for messages and numbers of metrics: what StatusAfter would make of it is then no news that
-// anybody waits for. It costs next to nothing, and nearly every decision is like that.
+// IsShown reports whether the object's status already shows the decision, except for messages and numbers of metrics:
+// StatusAfter would then contain no news that anybody waits for. It costs next to nothing, and is true for nearly every
+// decision.
 func IsShown(a Autoscaler, d *horizontal.Decision, r *statusreport.Report) bool {
 	for i := range r.Conditions {
 		c := &r.Conditions[i]

@@ -7,8 +7,8 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// A newer version's definition lets values pass that this version does not know. They are named, and the object is not
-// acted on: none is taken for the default.
+// A newer version's definition accepts values that are unknown to this version. They are named, and the object is not
+// acted on: no default replaces them.
 func TestValuesOfANewerVersion(t *testing.T) {
 	cases := map[string]refused{
 		"a mode": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = "Dreaming" }, `spec.mode: Unsupported value: "Dreaming"`},
@@ -63,7 +63,7 @@ func TestSchedulesThatCannotBe(t *testing.T) {
 	}
 }
 
-// refused is a change of a spec and what the refusal says.
+// refused is a change of a spec, with the text of the refusal.
 type refused struct {
 	change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)
 	want   string

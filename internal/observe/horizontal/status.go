@@ -14,25 +14,25 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// Status is a status in one form for both kinds. Those who write it add what only their kind has.
+// Status is a status in one form for both kinds. Its writers add the fields of their kind.
 type Status struct {
 	Counts
-	// Conditions are in the order in which they were first set. Those of a WorkloadAutoscaler that sum up others are
-	// not among them: they follow from these.
+	// Conditions are in the order in which they were first set, without those of a WorkloadAutoscaler that summarize
+	// others.
 	Conditions []condition.Condition
 	Metrics    []MetricValue
 }
 
-// MetricValue is the value of a metric in a status. Of a metric without a value all of it is empty.
+// MetricValue is the value of a metric in a status. It is empty for a metric without a value.
 type MetricValue struct {
 	Type                source.Type
 	Value, AverageValue *resource.Quantity
 	AverageUtilization  *int32
-	// isKept says that it is the value that the status shows, and not of the decision.
+	// isKept is true for the value in the old status, rather than of the decision.
 	isKept bool
 }
 
-// Status is the object's status.
+// Status returns the object's status.
 func (a Autoscaler) Status() Status {
 	s := Status{Counts: a.Counts(), Conditions: a.conditions()}
 	if n := a.numShown(); n > 0 {
@@ -44,8 +44,8 @@ func (a Autoscaler) Status() Status {
 	return s
 }
 
-// StatusAfter is the object's status after the decision. The object is only read. At is when the decision is reported:
-// the time of conditions that change and of a scale write.
+// StatusAfter returns the object's status after the decision. The object is only read. at is the time of the report,
+// which conditions that change and a scale write get.
 func StatusAfter(a Autoscaler, d *horizontal.Decision, r *statusreport.Report, at time.Time) Status {
 	status := a.Status()
 	for _, c := range r.Conditions {
@@ -53,7 +53,7 @@ func StatusAfter(a Autoscaler, d *horizontal.Decision, r *statusreport.Report, a
 		status.Conditions, _ = condition.Unsorted.Set(status.Conditions, c)
 	}
 	if r.Counts || a.IsWorkload() {
-		// An HPA whose target cannot be read is not observed, as upstream has it.
+		// An HPA whose target cannot be read is not observed, as upstream.
 		generation := a.Generation
 		status.ObservedGeneration = &generation
 	}
@@ -76,8 +76,8 @@ func StatusAfter(a Autoscaler, d *horizontal.Decision, r *statusreport.Report, a
 	return status
 }
 
-// metricsAfter has one entry for each metric of the spec; that of a metric
-// that could not be computed is empty, as upstream's. One without values yet keeps its own.
+// metricsAfter returns one entry for each metric of the spec; that of a metric that could not be computed is empty, as
+// upstream. One without values yet keeps its own.
 func metricsAfter(a Autoscaler, shown []MetricValue, results []metric.Result) []MetricValue {
 	values := make([]MetricValue, min(a.NumMetrics(), len(results)))
 	for i := range values {
@@ -113,14 +113,14 @@ func valueAfter(m *Metric, r *metric.Result) MetricValue {
 	return v
 }
 
-// Event is an event on the HPA, as the API has it.
+// Event is an event on the HPA, in the API's form.
 type Event struct {
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// Events are the report's events, in their order.
+// Events returns the report's events, in their order.
 func Events(r *statusreport.Report) []Event {
 	events := make([]Event, len(r.Events))
 	for i, e := range r.Events {

@@ -27,7 +27,7 @@ func conditionOf(
 	}
 }
 
-// statusAfter is the status of an HPA after a decision, as the API has it.
+// statusAfter returns the status of an HPA after a decision, in the API's form.
 func statusAfter(
 	hpa *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report,
 ) autoscalingv2.HorizontalPodAutoscalerStatus {
@@ -51,6 +51,10 @@ func TestStatus(t *testing.T) {
 		conditionOf("example.com/Foreign", corev1.ConditionTrue, before, "Theirs"),
 		conditionOf("AbleToScale", corev1.ConditionTrue, before, "New"),
 		conditionOf("ScalingLimited", corev1.ConditionFalse, noon, "New"),
+	}
+	// What is not of a decision stays.
+	for _, list := range [][]autoscalingv2.HorizontalPodAutoscalerCondition{old.Conditions, merged} {
+		list[0].ObservedGeneration, list[1].ObservedGeneration = ptr.To(int64(5)), ptr.To(int64(3))
 	}
 	conditions := []condition.Condition{
 		{Type: "AbleToScale", Status: condition.True, Reason: "New", Message: "words"},

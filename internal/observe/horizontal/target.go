@@ -7,9 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
 
-// Target is the scale as the core sees it, and the selector of its pods. Where
-// the selector is missing or cannot be parsed, the target says so and the
-// selector selects nothing.
+// Target converts the scale, and the selector of its pods. If the selector is missing or cannot be parsed, the target
+// has the error and the selector selects nothing.
 func Target(scale *autoscalingv1.Scale) (horizontal.Target, labels.Selector) {
 	t := horizontal.Target{SpecReplicas: scale.Spec.Replicas, StatusReplicas: scale.Status.Replicas}
 	if scale.Status.Selector == "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// TestUpstreamQuantities: how status prints an average in milli-units
-// (pkg/controller/podautoscaler/horizontal_test.go, TestBuildQuantity, v1.37.1).
-// Subtests have upstream's names, two of which take milli-bytes for bytes.
+// TestUpstreamQuantities: the format of an average in milli-units in a status
+// (pkg/controller/podautoscaler/horizontal_test.go, TestBuildQuantity, v1.37.1). Subtests have upstream's names, two of
+// which take milli-bytes for bytes.
 func TestUpstreamQuantities(t *testing.T) {
 	const custom = corev1.ResourceName("custom-resource")
 	for name, tt := range map[string]struct {

@@ -157,7 +157,7 @@ func readWorkloadCondition(c *metav1.Condition) condition.Condition {
 
 func (w *workloadAdapter) numShown() int { return len(w.Status.Metrics) }
 
-// shown is empty where there is no value, as in the status of an HPA.
+// shown is empty without a value, as in the status of an HPA.
 func (w *workloadAdapter) shown(i int) MetricValue {
 	m := &w.Status.Metrics[i]
 	if m.Value == nil && m.AverageValue == nil && m.AverageUtilization == nil {

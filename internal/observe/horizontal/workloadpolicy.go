@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// extend adds to the policy what a WorkloadAutoscaler can ask for and an HPA cannot, and returns what is to be
-// collected for the metrics that Plimsoll reads itself.
+// extend adds to the policy the settings that only a WorkloadAutoscaler has, and returns the specs of the metrics that
+// Plimsoll reads itself.
 func extend(
 	p *horizontal.Policy, wla *plimsollv1alpha1.WorkloadAutoscaler, o Options,
 ) ([]sources.Spec, field.ErrorList) {
@@ -41,7 +41,7 @@ func extend(
 	return specs, append(errs, sources.CheckPages(specs, path)...)
 }
 
-// refusal is why the spec is not acted on, in which these errors were found.
+// refusal returns the reason why a spec with these errors is not acted on.
 func (a Autoscaler) refusal(errs field.ErrorList) horizontal.Refusal {
 	message := ""
 	switch {
@@ -102,7 +102,7 @@ var selectionStrategies = []plimsollv1alpha1.SelectionStrategy{
 	plimsollv1alpha1.SelectionStrategyLabelSelector, plimsollv1alpha1.SelectionStrategyOwnerReference,
 }
 
-// setExtras adds to a metric what an HPA's metric does not have, wherever it is read.
+// setExtras adds to a metric the settings that an HPA's metric lacks, for all types.
 func setExtras(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, path *field.Path) field.ErrorList {
 	spec.GivenName = m.Name
 	if m.ActivationValue != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// AmountsOf reads CPU and memory, rounded up to thousandths and bytes, with the
-// formats in which they are written; other resources are left out. What does not fit
-// into 64 bits is the largest number that does, and never 0.
+// AmountsOf converts CPU and memory, rounded up to thousandths and bytes, with the formats in which they are written;
+// it omits other resources. A value that overflows 64 bits becomes the largest number, and never 0.
 func AmountsOf(list corev1.ResourceList) vertical.Amounts {
 	var amounts vertical.Amounts
 	if q, ok := list[corev1.ResourceCPU]; ok {
@@ -33,13 +32,13 @@ func with(
 	return a
 }
 
-// formats are the core's for the API's. A quantity without one is decimal.
+// formats maps the API's formats to the core's. A quantity without one is decimal.
 var formats = map[resource.Format]vertical.Format{
 	resource.DecimalSI: vertical.DecimalSI, resource.BinarySI: vertical.BinarySI,
 	resource.DecimalExponent: vertical.DecimalExponent,
 }
 
-// apiFormats are the API's for the core's.
+// apiFormats maps the core's formats to the API's.
 var apiFormats = [...]resource.Format{
 	vertical.DecimalSI: resource.DecimalSI, vertical.BinarySI: resource.BinarySI,
 	vertical.DecimalExponent: resource.DecimalExponent,
@@ -60,7 +59,7 @@ func ListOf(amounts vertical.Amounts) corev1.ResourceList {
 	return list
 }
 
-// QuantityOf is the amount of r, in its format; 0 if there is none.
+// QuantityOf returns the amount of r, in its format; 0 if there is none.
 func QuantityOf(r vertical.Resource, amounts vertical.Amounts) *resource.Quantity {
 	amount, _ := amounts.Get(r)
 	format := apiFormats[amounts.Format(r)]
@@ -70,10 +69,10 @@ func QuantityOf(r vertical.Resource, amounts vertical.Amounts) *resource.Quantit
 	return resource.NewQuantity(int64(amount), format)
 }
 
-// NameOf is the API's name of a resource.
+// NameOf returns the API's name of a resource.
 func NameOf(r vertical.Resource) corev1.ResourceName { return corev1.ResourceName(r.String()) }
 
-// resourceNamed is the resource of a name; false for those that are not autoscaled.
+// resourceNamed returns the resource of a name; false for those that are not autoscaled.
 func resourceNamed(name corev1.ResourceName) (vertical.Resource, bool) {
 	switch name {
 	case corev1.ResourceCPU:

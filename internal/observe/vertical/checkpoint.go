@@ -13,12 +13,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
-// AnnotationOpen has what upstream's checkpoint leaves out: the memory windows that
-// were open, and the peaks after running out of memory in them.
+// AnnotationOpen has the state that upstream's checkpoint lacks: the open memory windows, and the peaks after running
+// out of memory in them.
 const AnnotationOpen = "plimsoll.dev/open-windows"
 
-// CheckpointOf reads a checkpoint, upstream's or Plimsoll's. An annotation that
-// cannot be read is left out, and isWhole is false.
+// CheckpointOf reads a checkpoint, upstream's or Plimsoll's. An unreadable annotation is ignored, and isWhole is false.
 func CheckpointOf(object *vpav1.VerticalPodAutoscalerCheckpoint) (saved usage.Checkpoint, isWhole bool, err error) {
 	status := &object.Status
 	if status.Version != usage.Version {
@@ -45,9 +44,8 @@ func histogramOf(h *vpav1.HistogramCheckpoint) histogram.Checkpoint {
 	return histogram.Checkpoint{Reference: h.ReferenceTimestamp.Time, Weights: h.BucketWeights, Total: h.TotalWeight}
 }
 
-// CheckpointStatus writes what is kept of a container, as of now, and its
-// annotation. The annotation is empty where nothing is open, so that one from
-// before does not stay.
+// CheckpointStatus returns the checkpoint of a container, as of now, and its annotation. The annotation is empty if no
+// window is open, so that an earlier one does not stay.
 func CheckpointStatus(
 	saved *usage.Checkpoint, now time.Time,
 ) (vpav1.VerticalPodAutoscalerCheckpointStatus, map[string]string, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// A checkpoint of another version is refused. An annotation of another form costs what it held, and no more.
+// A checkpoint of another version is refused. An annotation of another form costs only its own content.
 func TestCheckpointOfAnotherVersion(t *testing.T) {
 	checkpoint := func(version, annotation string) *vpav1.VerticalPodAutoscalerCheckpoint {
 		c := &vpav1.VerticalPodAutoscalerCheckpoint{}

@@ -1,4 +1,3 @@
-// Package vertical translates between the API's objects and what the vertical
-// core decides with: VerticalPodAutoscalers, pods, LimitRanges, checkpoints and
-// recommendations. It makes no API calls and reads no clock.
+// Package vertical converts between the API's objects and the values of the vertical core: VerticalPodAutoscalers,
+// pods, LimitRanges, checkpoints and recommendations. It makes no API calls and reads no clock.
 package vertical

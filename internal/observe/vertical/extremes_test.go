@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// What does not fit is the largest that does: a maximum of 0 or below is another one, or none.
+// A value that overflows becomes the largest one: a maximum of 0 or below would be another limit, or none.
 func TestAmountsThatDoNotFit(t *testing.T) {
 	for text, want := range map[string][vertical.Resources]int64{
 		"100m":                          {vertical.CPU: 100, vertical.Memory: 1},
@@ -37,8 +37,8 @@ func TestAmountsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// An increase after a container ran out of memory that does not fit is the largest that does, not none; others are what
-// is written, in thousandths.
+// An increase after a container ran out of memory that overflows is the largest one; others are converted exactly, in
+// thousandths.
 func TestIncreasesThatDoNotFit(t *testing.T) {
 	for text, want := range map[string]float64{
 		"1.2": 1.2, "1500m": 1.5, "1234567u": 1.235, "100Mi": 100 << 20, "9P": 9e15, "1E": math.MaxInt64 / 1000.0,

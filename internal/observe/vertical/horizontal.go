@@ -9,7 +9,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// HorizontalOf is what an HPA or a WorkloadAutoscaler divides by, whether it changes a replica count or not.
+// HorizontalOf returns the resources by which an HPA or a WorkloadAutoscaler divides, whether it changes a replica
+// count or not.
 func HorizontalOf(a observehorizontal.Autoscaler) conflict.Horizontal {
 	h := conflict.Horizontal{Name: conflict.Name{Kind: a.Kind().String(), Name: a.Name}}
 	for i := range a.NumMetrics() {
@@ -21,8 +22,8 @@ func HorizontalOf(a observehorizontal.Autoscaler) conflict.Horizontal {
 	return h
 }
 
-// HorizontalsOf are an HPA or a WorkloadAutoscaler that changes a replica count, with what it divides by. In mode
-// Preview a WorkloadAutoscaler changes none; a pause ends, so that one in mode Paused counts.
+// HorizontalsOf returns an HPA or a WorkloadAutoscaler that changes a replica count, with the resources by which it
+// divides. In mode Preview a WorkloadAutoscaler changes none; a pause ends, so that one in mode Paused counts.
 func HorizontalsOf(a observehorizontal.Autoscaler) []conflict.Horizontal {
 	if a.IsPreview() {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// RangesOf is what the LimitRanges of a namespace allow together; nil without any
-// that bounds containers or pods. The order of names decides whose default is the
-// last.
+// RangesOf returns the common bounds of the LimitRanges of a namespace; nil if none of them bounds containers or pods.
+// The order of names decides whose default is the last.
 func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
 	all = slices.SortedFunc(slices.Values(all), func(a, b *corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
 	var ranges bounds.Ranges
@@ -66,8 +65,7 @@ func ratiosOf(list corev1.ResourceList) vertical.Amounts {
 	return ratios
 }
 
-// ContainersOf are a pod's containers, without init containers: no part of vertical
-// autoscaling touches those.
+// ContainersOf returns a pod's containers without init containers, which vertical autoscaling never changes.
 func ContainersOf(pod *corev1.PodSpec) []bounds.Container {
 	all := make([]bounds.Container, 0, len(pod.Containers))
 	for i := range pod.Containers {

@@ -17,8 +17,7 @@ var modes = map[vpav1.UpdateMode]vertical.Mode{
 	vpav1.UpdateModeInPlace:           vertical.ModeInPlace,
 }
 
-// ModeOf is how the object's recommendations reach pods. An unknown mode
-// changes no pods.
+// ModeOf returns the update mode of the object. An unknown mode changes no pods.
 func ModeOf(spec *vpav1.VerticalPodAutoscalerSpec) vertical.Mode {
 	if spec.UpdatePolicy == nil || spec.UpdatePolicy.UpdateMode == nil || *spec.UpdatePolicy.UpdateMode == "" {
 		return vertical.ModeRecreate
@@ -26,7 +25,7 @@ func ModeOf(spec *vpav1.VerticalPodAutoscalerSpec) vertical.Mode {
 	return modes[*spec.UpdatePolicy.UpdateMode]
 }
 
-// PoliciesOf are the policies of the object's containers.
+// PoliciesOf returns the policies of the object's containers.
 func PoliciesOf(spec *vpav1.VerticalPodAutoscalerSpec) []vertical.ContainerPolicy {
 	if spec.ResourcePolicy == nil {
 		return nil
@@ -73,8 +72,7 @@ func policyOf(p *vpav1.ContainerResourcePolicy) vertical.ContainerPolicy {
 	return policy
 }
 
-// BoostOf is the start-up boost, nil for none. One of an unknown type, or without
-// its value, is none.
+// BoostOf returns the start-up boost, nil for none. One of an unknown type, or without its value, counts as none.
 func BoostOf(b *vpav1.StartupBoost) *vertical.Boost {
 	if b == nil || b.CPU == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// PublishedOf is what a status says; nil if none has been written yet.
+// PublishedOf converts a status; nil if none has been written yet.
 func PublishedOf(s *vpav1.VerticalPodAutoscalerStatus) *status.Published {
 	if s.Recommendation == nil && len(s.Conditions) == 0 && s.ObservedGeneration == nil {
 		return nil

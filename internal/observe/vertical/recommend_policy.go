@@ -9,23 +9,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
-// wholeCPUs are the affixes of the annotations that ask for whole CPUs.
+// wholeCPUs are the affixes of the annotations that request whole CPUs.
 const (
 	wholeCPUsPrefix = "vpa-post-processor.kubernetes.io/"
 	wholeCPUsSuffix = "_integerCPU"
 )
 
-// RecommendFlags is what the operator asks of the recommender.
+// RecommendFlags are the flags of the recommender that affect a policy.
 type RecommendFlags struct {
 	Policy recommend.Policy
-	// NoOverrides ignores what objects say about aggregation and running out of memory:
-	// upstream's feature gate PerVPAConfig is off.
+	// NoOverrides ignores the settings of objects about aggregation and running out of memory: upstream's feature gate
+	// PerVPAConfig is off.
 	NoOverrides bool
-	// IntegerCPU lets objects ask for whole CPUs.
+	// IntegerCPU permits objects to request whole CPUs.
 	IntegerCPU bool
 }
 
-// RecommendPolicyOf is the flags with what the object's owner asks for.
+// RecommendPolicyOf returns the policy of the flags and the object.
 func RecommendPolicyOf(object *vpav1.VerticalPodAutoscaler, flags RecommendFlags) recommend.Policy {
 	p := flags.Policy
 	p.Containers = PoliciesOf(&object.Spec)

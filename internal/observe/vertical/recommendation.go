@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
-// HasLittleHistory reports whether the recommendations follow from few samples, as the
-// recommender says in conditions of the object.
+// HasLittleHistory reports whether the recommendations follow from few samples, by the recommender's conditions of the
+// object.
 func HasLittleHistory(status *vpav1.VerticalPodAutoscalerStatus) bool {
 	return slices.ContainsFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
 		return c.Status == corev1.ConditionTrue &&
@@ -19,7 +19,7 @@ func HasLittleHistory(status *vpav1.VerticalPodAutoscalerStatus) bool {
 	})
 }
 
-// RecommendationsOf reads what a status recommends; nil without a recommendation.
+// RecommendationsOf returns the recommendations in a status; nil without any.
 func RecommendationsOf(status *vpav1.VerticalPodAutoscalerStatus) []vertical.Recommendation {
 	if status.Recommendation == nil {
 		return nil
@@ -36,8 +36,7 @@ func RecommendationsOf(status *vpav1.VerticalPodAutoscalerStatus) []vertical.Rec
 	return all
 }
 
-// RecommendedOf writes recommendations into a status. Without any it is upstream's
-// empty recommendation.
+// RecommendedOf converts recommendations for a status. Without any it is upstream's empty recommendation.
 func RecommendedOf(all []vertical.Recommendation) *vpav1.RecommendedPodResources {
 	recommended := &vpav1.RecommendedPodResources{}
 	for i := range all {

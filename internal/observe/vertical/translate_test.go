@@ -110,7 +110,7 @@ func amounts(t *rapid.T, name string) vertical.Amounts {
 	return a
 }
 
-// What a status recommends reads back as what was recommended.
+// Recommendations in a status convert back unchanged.
 func TestRecommendationsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := []vertical.Recommendation{}
@@ -174,7 +174,7 @@ func TestRangesOf(t *testing.T) {
 	}
 }
 
-// Any user who may annotate a pod can write what it had before its boost.
+// Any user who may annotate a pod can write its resources from before the boost.
 func TestExpensiveAnnotationIsIgnored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -11,13 +11,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// firstResizing is the first release whose kubelets resize pods unasked.
+// firstResizing is the first release whose kubelets resize pods by default.
 var firstResizing = version.MustParseGeneric("1.33.0")
 
-// NodeOf is what a resize has to know of its node, without what other pods request. A
-// kubelet whose version cannot be read is assumed to be able to resize. Whether its
-// managers of CPU or memory are static, and whether containers swap, is in no API: the
-// kubelet refuses the resize.
+// NodeOf returns the fields of a node for a resize, without the requests of other pods. A kubelet whose version cannot
+// be parsed is assumed to be able to resize. No API shows whether its managers of CPU or memory are static, or whether
+// containers swap: the kubelet refuses the resize.
 func NodeOf(n *corev1.Node) resize.Node {
 	node := resize.Node{Known: true, Linux: true, Resizes: true, Allocatable: AmountsOf(n.Status.Allocatable)}
 	if system := n.Status.NodeInfo.OperatingSystem; system != "" {
@@ -29,14 +28,14 @@ func NodeOf(n *corev1.Node) resize.Node {
 	return node
 }
 
-// RequestsOf is what a pod takes away from its node.
+// RequestsOf returns the requests of a pod on its node.
 func RequestsOf(p *corev1.Pod) vertical.Amounts {
 	pod := Pod(p)
 	return pod.NodeRequests()
 }
 
-// QuotasOf is what the quotas of a namespace leave. Quotas with scopes are skipped: only the API server knows which
-// pods they cover.
+// QuotasOf returns the free amounts in the quotas of a namespace. Quotas with scopes are skipped: only the API server
+// can match pods with them.
 func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 	var quotas []resize.Quota
 	for _, q := range all {
@@ -58,9 +57,9 @@ func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 
 func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) vertical.Amounts {
 	rest := corev1.ResourceList{}
-	// The API server keeps 1e999999999, and to subtract from it is to compute it.
-	most, _ := quantity.List(q.Status.Hard)
-	taken, _ := quantity.List(q.Status.Used)
+	// The API server stores 1e999999999, and subtracting from it would compute it.
+	most := quantity.List(q.Status.Hard)
+	taken := quantity.List(q.Status.Used)
 	for name, as := range map[corev1.ResourceName]corev1.ResourceName{cpu: corev1.ResourceCPU,
 		memory: corev1.ResourceMemory} {
 		if hard, ok := most[name]; ok {
@@ -73,7 +72,7 @@ func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) vertical.Amo
 	return AmountsOf(rest)
 }
 
-// less is the lesser of each amount; what only one has counts.
+// less returns the smaller of each amount; an amount in only one of them counts.
 func less(a, b vertical.Amounts) vertical.Amounts {
 	for r := range vertical.Resource(vertical.Resources) {
 		y, hasY := b.Get(r)

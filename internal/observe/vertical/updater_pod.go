@@ -14,26 +14,25 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Annotations of pods, by which upstream's admission controller and updater pass on
-// what they did.
+// Annotations of pods, by which upstream's admission controller and updater record their actions.
 const (
-	// AnnotationObserved lists the containers that admission saw.
+	// AnnotationObserved lists the containers at admission.
 	AnnotationObserved = "vpaObservedContainers"
 	// AnnotationInPlaceUpdated marks a pod that was resized.
 	AnnotationInPlaceUpdated = "vpaInPlaceUpdated"
-	// AnnotationUpdates is a text that lists what admission changed.
+	// AnnotationUpdates is a text with the changes of admission.
 	AnnotationUpdates = "vpaUpdates"
-	// AnnotationNotUpdated says what admission left out, as the API server would have refused
-	// the pod; upstream does not know it.
+	// AnnotationNotUpdated is a text with the changes that admission left out, as the API server would have refused the
+	// pod; upstream does not have it.
 	AnnotationNotUpdated = "plimsoll.dev/not-updated"
-	// AnnotationResizedAt is when a pod was last resized; upstream does not know it.
+	// AnnotationResizedAt is the time of a pod's last resize; upstream does not have it.
 	AnnotationResizedAt = "plimsoll.dev/resized-at"
-	// AnnotationBoostPrefix stands before the name of a container that has its
-	// start-up boost; the value is what it had before.
+	// AnnotationBoostPrefix is the prefix of the name of a container with its start-up boost; the value is its resources
+	// from before.
 	AnnotationBoostPrefix = "vpaCpuStartupBoost/"
 )
 
-// Pod is what vertical decisions use of a pod.
+// Pod returns the fields of a pod that vertical decisions use.
 func Pod(p *corev1.Pod) vertical.Pod {
 	pod := vertical.Pod{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation,
@@ -53,7 +52,7 @@ func Pod(p *corev1.Pod) vertical.Pod {
 	}
 	_, pod.Admitted = p.Annotations[AnnotationUpdates]
 	_, pod.Refused = p.Annotations[AnnotationNotUpdated]
-	// What cannot be read leaves the time zero: the pod was not resized, as far as one knows.
+	// If it cannot be parsed, the time stays zero: the pod counts as not resized.
 	pod.Resized, _ = time.Parse(time.RFC3339, p.Annotations[AnnotationResizedAt])
 	pod.Observed, pod.HasObserved = observedContainers(p.Annotations)
 	if p.Spec.Resources != nil {
@@ -85,7 +84,7 @@ var qosClasses = map[corev1.PodQOSClass]vertical.QoS{
 	corev1.PodQOSGuaranteed: vertical.Guaranteed,
 }
 
-// creatorOf is the controller among the owners, as Kind/Name.
+// creatorOf returns the controller among the owners, as Kind/Name.
 func creatorOf(owners []metav1.OwnerReference) string {
 	for i := range owners {
 		if owners[i].Controller != nil && *owners[i].Controller {
@@ -124,8 +123,8 @@ func podContainer(p *corev1.Pod, c *corev1.Container) vertical.PodContainer {
 	return container
 }
 
-// beforeBoost reads what a container had before its boost. A text that cannot be
-// read says that there was one, and nothing else.
+// beforeBoost parses a container's resources from before its boost. A text that cannot be parsed only shows that there
+// was a boost.
 func beforeBoost(text string) *vertical.Resized {
 	var original struct {
 		Requests corev1.ResourceList `json:"requests"`
@@ -141,8 +140,7 @@ func beforeBoost(text string) *vertical.Resized {
 	return &vertical.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}
 }
 
-// HasFixedHeap recognises Java's settings that make the heap a part of the memory
-// limit as it is at the start.
+// HasFixedHeap recognises Java's settings that make the heap a fraction of the memory limit at its start.
 func HasFixedHeap(c *corev1.Container) bool {
 	is := func(text string) bool { return strings.Contains(text, "RAMPercentage") }
 	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
@@ -153,7 +151,7 @@ func resized(r corev1.ResourceRequirements) vertical.Resized {
 	return vertical.Resized{Requests: AmountsOf(r.Requests), Limits: AmountsOf(r.Limits)}
 }
 
-// observedContainers reads the annotation. One that is no list of names is none.
+// observedContainers parses the annotation. It returns false if that is not a list of names.
 func observedContainers(annotations map[string]string) ([]string, bool) {
 	text, ok := annotations[AnnotationObserved]
 	if !ok || text == "" {
@@ -177,10 +175,9 @@ func podCondition(all []corev1.PodCondition, t corev1.PodConditionType) (*corev1
 	return nil, false
 }
 
-// resizeStatus reads the two conditions as upstream does (pkg/updater/restriction/
-// pods_restriction_factory.go, v1.8.1): the one that comes first says whether a
-// resize is under way at all, the pending one how far it is. The condition is the one
-// that says so.
+// resizeStatus reads the two conditions as upstream does (pkg/updater/restriction/pods_restriction_factory.go, v1.8.1):
+// the first one shows whether a resize is under way at all, the pending one its progress. It returns the condition with
+// the result.
 func resizeStatus(all []corev1.PodCondition) (*corev1.PodCondition, vertical.ResizeStatus) {
 	isOne := func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress

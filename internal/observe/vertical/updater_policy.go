@@ -12,15 +12,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// Gates are upstream's feature gates, as far as the updater asks them.
+// Gates are those of upstream's feature gates that the updater uses.
 type Gates struct {
 	// InPlace is about the update mode of that name, CPUStartupBoost about the end of
 	// start-up boosts, PerVPAConfig about evictAfterOOMSeconds.
 	InPlace, CPUStartupBoost, PerVPAConfig bool
 }
 
-// UpdatePolicyOf is what the object asks of the updater; defaults are what the
-// operator asks for where the object says nothing.
+// UpdatePolicyOf returns the object's policy for the updater; defaults are the operator's settings, for fields that the
+// object leaves out.
 func UpdatePolicyOf(spec *vpav1.VerticalPodAutoscalerSpec, defaults *update.Policy, gates Gates) update.Policy {
 	p := *defaults
 	p.Mode, p.Containers = ModeOf(spec), PoliciesOf(spec)
@@ -65,8 +65,7 @@ func HasBoost(spec *vpav1.VerticalPodAutoscalerSpec) bool {
 	return false
 }
 
-// inheritDurations gives boosts of containers that do not say how long the whole
-// object's duration.
+// inheritDurations gives boosts of containers without a duration that of the whole object.
 func inheritDurations(
 	spec *vpav1.VerticalPodAutoscalerSpec, policies []vertical.ContainerPolicy, whole *vertical.Boost,
 ) {
@@ -95,7 +94,7 @@ func requirementOf(r *vpav1.EvictionRequirement) priority.Requirement {
 	return required
 }
 
-// PastOf is what the object's status says of the updater's last pass.
+// PastOf returns the updater's last pass from the object's status.
 func PastOf(status *vpav1.VerticalPodAutoscalerStatus) disruption.Past {
 	for i := range status.Conditions {
 		if c := &status.Conditions[i]; c.Type == report.Type {
@@ -109,7 +108,7 @@ func PastOf(status *vpav1.VerticalPodAutoscalerStatus) disruption.Past {
 	return disruption.Past{}
 }
 
-// RequestOf is what the object asks for that not every cluster does.
+// RequestOf returns the settings of the object that not every cluster supports.
 func RequestOf(spec *vpav1.VerticalPodAutoscalerSpec) report.Request {
 	return report.Request{
 		Mode: ModeOf(spec), Boost: HasBoost(spec), OOMTime: spec.UpdatePolicy != nil &&
@@ -117,8 +116,8 @@ func RequestOf(spec *vpav1.VerticalPodAutoscalerSpec) report.Request {
 	}
 }
 
-// KnownGates are the updater's gates, as far as the object's status shows them;
-// known is false where the updater that writes it says nothing of them.
+// KnownGates returns the updater's gates, as far as the object's status shows them; known is false if the updater that
+// writes it does not report them.
 func KnownGates(status *vpav1.VerticalPodAutoscalerStatus) (gates Gates, known bool) {
 	gates = Gates{InPlace: true, CPUStartupBoost: true, PerVPAConfig: true}
 	for i := range status.Conditions {

@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MaxUnavailableOf is how many pods of a DaemonSet its rolling update lets be away;
-// false if it has none.
+// MaxUnavailableOf returns the maximum of unavailable pods in a DaemonSet's rolling update; false if it has none.
 func MaxUnavailableOf(set *appsv1.DaemonSet) (int, bool) {
 	strategy := &set.Spec.UpdateStrategy
 	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || strategy.RollingUpdate == nil ||
@@ -21,9 +20,8 @@ func MaxUnavailableOf(set *appsv1.DaemonSet) (int, bool) {
 	return most, err == nil
 }
 
-// FailedCreate reports a controller whose status says that its pods cannot be created:
-// a quota, a policy or a webhook refuses them. Only ReplicaSets and
-// ReplicationControllers say so there; of the others there are just events.
+// FailedCreate reports whether a controller's status shows that its pods cannot be created: a quota, a policy or a
+// webhook refuses them. Only ReplicaSets and ReplicationControllers have such a condition; the others only have events.
 func FailedCreate(controller any) bool {
 	const why = "FailedCreate"
 	switch o := controller.(type) {

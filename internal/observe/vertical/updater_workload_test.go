@@ -7,8 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The condition of a ReplicaSet or a ReplicationController about pods that it cannot create counts, and nothing else is
-// taken for it.
+// Only the condition of a ReplicaSet or a ReplicationController about pods that it cannot create counts.
 func TestFailedCreate(t *testing.T) {
 	set := func(status corev1.ConditionStatus, reason string) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{

@@ -39,13 +39,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
-// Config is what the process is made of.
+// Config configures the process.
 type Config struct {
 	API process.API
 	// Address serves metrics and health, and /debug/pprof with Profiling.
 	Address   string
 	Profiling bool
-	// Port and TLS are where and how requests are answered; TLS needs no certificates.
+	// Port and TLS configure the listener; TLS needs no certificates.
 	Port int
 	TLS  *tls.Config
 	// Namespace is the server's own.
@@ -60,21 +60,21 @@ type Config struct {
 	Conflict     conflict.Mode
 }
 
-// Certificates are where the server's certificates come from.
+// Certificates configures the source of the server's certificates.
 type Certificates struct {
 	Files certificate.Paths
 	// Reload reads the files again when they change.
 	Reload bool
-	// Secret keeps certificates that the server makes, in place of files.
+	// Secret stores certificates that the server makes, instead of files.
 	Secret string
-	// Names are those by which the API server calls the server.
+	// Names are the host names of the server for the API server.
 	Names    []string
 	Lifetime time.Duration
-	// ClientAuthority is the file of the authority of the certificates of clients; empty where they need none.
+	// ClientAuthority is the file of the CA of the clients' certificates; empty if they need none.
 	ClientAuthority string
 }
 
-// Lease is the one that the updater reads.
+// Lease is the Lease that the updater reads.
 type Lease struct {
 	Name, Namespace string
 	Interval        time.Duration
@@ -110,8 +110,8 @@ type server struct {
 	clock     *process.ServerClock
 	upkeep    *upkeep.Runner
 	registry  *prometheus.Registry
-	// synced are the caches without which nothing is answered. Horizontal autoscalers
-	// are not among them: upstream's manifests grant no right to see them.
+	// synced are the caches that must be filled before requests are served. Horizontal autoscalers are not among them:
+	// upstream's manifests grant no permission to list them.
 	synced []cache.InformerSynced
 }
 
@@ -173,7 +173,7 @@ func newTree(
 	})
 }
 
-// NewRegistration is the registration with a client.
+// NewRegistration returns the registration with a client.
 func (c *Config) NewRegistration(client kubernetes.Interface) *upkeep.Registration {
 	r := c.Registration
 	r.Client = client.AdmissionregistrationV1().MutatingWebhookConfigurations()
@@ -194,7 +194,7 @@ func (s *server) newHandler(ignored []string) (*webhook.Handler, error) {
 	return webhook.NewHandler(webhook.Config{
 		Matcher: webhook.NewMatcher(s.vpas.GetIndexer(), s.tree),
 		Ranges: func(namespace string) *bounds.Ranges {
-			// A lister's cache has no errors.
+			// Listing from a cache cannot fail.
 			found, _ := ranges.Lister().LimitRanges(namespace).List(labels.Everything())
 			return observevertical.RangesOf(found)
 		},
@@ -205,7 +205,7 @@ func (s *server) newHandler(ignored []string) (*webhook.Handler, error) {
 	})
 }
 
-// warnings are for the owner of an object that conflicts with a horizontal one.
+// warnings returns the warnings for the owner of an object that conflicts with a horizontal one.
 func (s *server) warnings() (func(*vpav1.VerticalPodAutoscaler) []string, error) {
 	finder, err := conflicts.New(conflicts.Informers{
 		Horizontals: s.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(),
@@ -221,7 +221,7 @@ func (s *server) addUpkeep(registration *upkeep.Registration) error {
 	lease, certificates := &s.cfg.Lease, &s.cfg.Certificates
 	host, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("who holds the Lease: %w", err)
+		return fmt.Errorf("reading the host name for the Lease: %w", err)
 	}
 	s.upkeep = &upkeep.Runner{
 		Certificates: certificate.Read(certificates.Files, certificates.Reload),
@@ -267,7 +267,7 @@ func (s *server) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// follow fills the caches and follows changes; kinds that come later are found too.
+// follow fills the caches and follows changes; kinds that are installed later are found too.
 func (s *server) follow(ctx context.Context) {
 	s.factory.Start(ctx.Done())
 	go s.vpas.RunWithContext(ctx)
@@ -276,7 +276,7 @@ func (s *server) follow(ctx context.Context) {
 	s.workloads.Fill(ctx)
 }
 
-// serve answers once there are certificates and the caches are filled.
+// serve starts serving when there are certificates and the caches are filled.
 func (s *server) serve(ctx context.Context, ready chan<- struct{}) error {
 	s.follow(ctx)
 	if err := s.upkeep.Certificates.Refresh(ctx, time.Now()); err != nil {

@@ -17,8 +17,8 @@ func (c *Config) runs(component string) bool { return slices.Contains(c.Componen
 // runsVertical reports whether a component of the vertical side runs in this process.
 func (c *Config) runsVertical() bool { return c.runs(Recommender) || c.runs(Updater) }
 
-// LeaseName is the Lease of processes that run these components, unless a flag names another. Those that run different
-// components side by side have different Leases: each of them has a leader.
+// LeaseName returns the Lease of processes that run these components, unless a flag names another. Processes with
+// different components have different Leases, so that each set has a leader.
 func LeaseName(components []string) string {
 	for _, component := range []string{Recommender, Updater} {
 		if !slices.Contains(components, Horizontal) && slices.Contains(components, component) {

@@ -1,5 +1,5 @@
-// Package controller wires plimsoll controller: the horizontal loop, the vertical side and the
-// inspection endpoint as one process, or some of them.
+// Package controller wires plimsoll controller: the horizontal loop, the vertical side and the inspection endpoint as
+// one process, or some of them.
 package controller
 
 import (
@@ -47,7 +47,7 @@ const (
 	DefaultLeaseName      = "plimsoll-controller"
 )
 
-// Config is what the process is made of.
+// Config configures the process.
 type Config struct {
 	API            process.API
 	LeaderElection process.LeaderElection
@@ -57,14 +57,13 @@ type Config struct {
 	PprofAddress string
 	// InspectionAddress is 0 for none.
 	InspectionAddress string
-	// HPAs is how Plimsoll treats HorizontalPodAutoscalers.
+	// HPAs is the mode for HorizontalPodAutoscalers.
 	HPAs HPAMode
-	// TakeoverDelay is how long another controller must have written no status of an HPA before this one
-	// acts on it.
+	// TakeoverDelay is how long no other controller must have written the status of an HPA before this one acts on it.
 	TakeoverDelay time.Duration
-	// Checkpoints has what was learnt of autoscalers kept over restarts.
+	// Checkpoints keeps the history and forecast of autoscalers over restarts.
 	Checkpoints bool
-	// Past has the past loads of autoscalers, of which PastLength is read at the start; nil reads none.
+	// Past is the source of autoscalers' past loads, of which PastLength is read at the start; nil reads none.
 	Past           backfill.Source
 	PastLength     time.Duration
 	Workers        int
@@ -73,9 +72,9 @@ type Config struct {
 	EventInterval  time.Duration
 	Options        observehorizontal.Options
 	Kubelets       kubelets.Config
-	// Sources are the metrics APIs, and what Plimsoll reads itself.
+	// Sources configures the metrics APIs, and the sources that Plimsoll reads itself.
 	Sources sources.Config
-	// Components are those that run here, at least one of them.
+	// Components are those to run, at least one.
 	Components          []string
 	Recommender         recommender.Config
 	Updater             updater.Config
@@ -97,7 +96,7 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	// A process that lost its Lease ends too, but not because it was told to.
+	// A process that lost its Lease ends too, without having been asked to stop.
 	loop, err := newLoop(config, cfg, func() bool { return ctx.Err() != nil }, log)
 	if err != nil {
 		return err
@@ -141,11 +140,10 @@ func newManager(config *rest.Config, cfg *Config, log logr.Logger, set func(*ctr
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("adding the health check: %w", err)
 	}
-	return mgr, process.RegisterBuildInfo(ctrlmetrics.Registry)
+	return mgr, process.RegisterOwn(ctrlmetrics.Registry)
 }
 
-// loop is the horizontal controller as a part of the process that only the
-// leader runs.
+// loop is the horizontal controller, as the part of the process that only the leader runs.
 type loop struct {
 	controller *controllerhorizontal.Controller
 	scales     *scale.Access
@@ -159,7 +157,7 @@ var (
 	_ manager.LeaderElectionRunnable = (*loop)(nil)
 )
 
-// setPast has what is learnt kept, and what is not known of the time before read, if the flags say so.
+// setPast configures checkpoints and the backfill of past loads, as the flags demand.
 func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) error {
 	if c.Checkpoints {
 		client, err := newCheckpoints(config)
@@ -181,8 +179,8 @@ func (c *Config) setPast(config *rest.Config, of *controllerhorizontal.Config) e
 	return nil
 }
 
-// newLoop wires the loop. Once it has ended, isTold reports whether the process was asked to stop.
-func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger) (*loop, error) {
+// newLoop wires the loop. Once it has ended, isStopping reports whether the process was asked to stop.
+func newLoop(config *rest.Config, c *Config, isStopping func() bool, log logr.Logger) (*loop, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
@@ -222,7 +220,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		HPAs:         c.HPAs, TakeoverDelay: c.TakeoverDelay,
 		SyncPeriod: c.SyncPeriod, Triggers: true, SampleInterval: c.Kubelets.SampleInterval(), Workers: c.Workers,
-		Options: c.Options, StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isTold,
+		Options: c.Options, StatusInterval: c.StatusInterval, EventInterval: c.EventInterval, MayWriteAtEnd: isStopping,
 	}
 	if err = c.setPast(config, &cfg); err != nil {
 		return nil, err
@@ -242,7 +240,7 @@ func newLoop(config *rest.Config, c *Config, isTold func() bool, log logr.Logger
 	return l, err
 }
 
-// startEvents has events written until stopEvents is called.
+// startEvents writes events until stopEvents is called.
 func (l *loop) startEvents() (record.EventRecorder, error) {
 	client, err := kubernetes.NewForConfig(l.scales.Bounded)
 	if err != nil {
@@ -253,8 +251,8 @@ func (l *loop) startEvents() (record.EventRecorder, error) {
 	return recorder, nil
 }
 
-// fieldManager is the installation's name in managedFields: those with different Leases
-// have different names, and so find each other.
+// fieldManager returns the installation's name in managedFields: those with different Leases have different names, by
+// which they detect each other.
 func fieldManager(namespace, name string) string {
 	const most = 128 // the API server's
 	manager := controllerhorizontal.FieldManager
@@ -270,7 +268,7 @@ func fieldManager(namespace, name string) string {
 	return manager
 }
 
-// caches are those of both sides.
+// caches holds the caches of both sides.
 type caches struct {
 	informers informers.SharedInformerFactory
 	// pods and targets are the horizontal side's, whole is the vertical side's.
@@ -279,9 +277,9 @@ type caches struct {
 	whole   *podcache.Whole
 }
 
-// newCaches makes the caches of both sides. They share those of pods and of workloads if both run.
-// While the cluster does not serve the vertical side's objects, the horizontal side has caches of
-// its own, which hold less of each object. The vertical side's begin beside them when it does.
+// newCaches makes the caches of both sides. They share those of pods and of workloads if both run. While the cluster
+// does not serve the vertical side's objects, the horizontal side has caches of its own, which hold less of each
+// object. The vertical side's start beside them when it does.
 func newCaches(config *rest.Config, client kubernetes.Interface, of *Config) (*caches, error) {
 	keep := podcache.RunningIf(of.Kubelets.ReadsAgents())
 	c := &caches{
@@ -314,10 +312,9 @@ func (l *loop) Start(ctx context.Context) error {
 	return l.controller.Run(ctx)
 }
 
-// ready is the readiness check: an instance that waits for its turn to lead is
-// ready, one that leads is when its caches are filled.
+// ready is the readiness check: a standby instance is ready, the leader is when its caches are filled.
 func (l *loop) ready(_ *http.Request) error { return l.controller.Ready() }
 
-// alive is the health check: an instance that leads and decides nothing any more is to be
-// restarted. Ping alone would say that the process answers.
+// alive is the health check: a leader that no longer decides must be restarted. Ping alone would only show that the
+// process responds.
 func (l *loop) alive(_ *http.Request) error { return l.controller.Alive() }

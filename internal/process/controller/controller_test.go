@@ -11,7 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestHealthCheck: the probes of upstream's manifests are answered, and the recommender has time to write checkpoints.
+// TestHealthCheck: the probes of upstream's manifests succeed, and the recommender has time to write checkpoints.
 func TestHealthCheck(t *testing.T) {
 	cfg := &Config{Components: []string{Recommender}}
 	cfg.Recommender.FlushTimeout = time.Minute
@@ -32,8 +32,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-// TestFieldManager: installations with different Leases have different names, which the
-// API server takes.
+// TestFieldManager: installations with different Leases have different names, which the API server accepts.
 func TestFieldManager(t *testing.T) {
 	long := strings.Repeat("n", 63)
 	for name, tt := range map[string]struct{ namespace, lease, want string }{

@@ -2,9 +2,9 @@ package controller
 
 import controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 
-// HPAMode is how Plimsoll treats HorizontalPodAutoscalers. It is a flag's value.
+// HPAMode is the mode for HorizontalPodAutoscalers. It is a flag's value.
 type HPAMode = controllerhorizontal.HPAMode
 
-// DefaultTakeoverDelay is how long another controller must have written no status of an HPA before Plimsoll
-// acts on it.
+// DefaultTakeoverDelay is how long no other controller must have written the status of an HPA before Plimsoll acts on
+// it.
 const DefaultTakeoverDelay = controllerhorizontal.DefaultTakeoverDelay

@@ -10,7 +10,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
-// newWorkloadAutoscalers makes the cache of WorkloadAutoscalers.
 func newWorkloadAutoscalers(config *rest.Config, log logr.Logger) (*workloads.Cache, error) {
 	client, err := wla.New(config)
 	if err != nil {
@@ -19,5 +18,4 @@ func newWorkloadAutoscalers(config *rest.Config, log logr.Logger) (*workloads.Ca
 	return workloads.New(client, metav1.NamespaceAll, log), nil
 }
 
-// newCheckpoints makes the client of AutoscalerCheckpoints.
 func newCheckpoints(config *rest.Config) (*checkpoints.Client, error) { return checkpoints.New(config) }

@@ -10,8 +10,8 @@ import (
 	processvertical "github.com/plimsoll-dev/plimsoll/internal/process/vertical"
 )
 
-// nodeSamples are the subscriptions of the loops that run here to the samples of nodes, which are scraped once for
-// both. A subscription is nil where its loop does not run, or does not read kubelets.
+// nodeSamples returns the subscriptions of this process's loops to the samples of nodes, which are scraped once for
+// both. A subscription is nil if its loop does not run, or does not read kubelets.
 func (c *Config) nodeSamples(
 	config *rest.Config, client kubernetes.Interface, log logr.Logger,
 ) (horizontal, vertical *podusage.Subscription, err error) {

@@ -24,7 +24,7 @@ import (
 )
 
 // runVertical runs recommender and updater, or one of them, without the horizontal side: with caches of their own
-// namespace, and the rights of what runs.
+// namespace, and only the permissions that they need.
 func runVertical(ctx context.Context, config *rest.Config, cfg *Config, log logr.Logger) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -69,7 +69,7 @@ func runVertical(ctx context.Context, config *rest.Config, cfg *Config, log logr
 	return mgr.Start(ctx)
 }
 
-// verticalConfig is what the vertical side is made of, but for the caches and the metrics APIs.
+// verticalConfig returns the configuration of the vertical side, without the caches and the metrics APIs.
 func (c *Config) verticalConfig(
 	config *rest.Config, client kubernetes.Interface, scales *scale.Access, log logr.Logger,
 ) vertical.Config {
@@ -84,8 +84,8 @@ func (c *Config) verticalConfig(
 	return of
 }
 
-// setVertical sets what upstream's recommender and updater have: /health-check beside /metrics, which the probes of
-// their manifests ask, and the time to write checkpoints at the end.
+// setVertical sets options as upstream's recommender and updater have them: /health-check beside /metrics, for the
+// probes in their manifests, and the time to write checkpoints at the end.
 func (c *Config) setVertical(options *ctrl.Options, alive func() error) {
 	options.Metrics.ExtraHandlers = map[string]http.Handler{
 		"/health-check": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -93,7 +93,7 @@ func (c *Config) setVertical(options *ctrl.Options, alive func() error) {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			_, _ = w.Write([]byte("OK")) // a client that has gone needs no answer
+			_, _ = w.Write([]byte("OK")) // the client may be gone
 		}),
 	}
 	if c.runs(Recommender) {
@@ -102,7 +102,7 @@ func (c *Config) setVertical(options *ctrl.Options, alive func() error) {
 	}
 }
 
-// addInspection adds the inspection endpoint, if there is to be one.
+// addInspection adds the inspection endpoint, if it is configured.
 func (c *Config) addInspection(mgr manager.Manager, of inspect.Sources, log logr.Logger) error {
 	if c.InspectionAddress == "0" {
 		return nil

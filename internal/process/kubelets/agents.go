@@ -31,44 +31,44 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
 
-// The names that config/node-agent has.
+// The names in config/node-agent.
 const (
 	// agentName is the name of the agents' service account and of their label app.kubernetes.io/name.
 	agentName = "plimsoll-node-agent"
-	// authorityMap is the ConfigMap from which agents know the authority, under authorityKey.
+	// authorityMap is the ConfigMap with the CA for agents, under authorityKey.
 	authorityMap = "plimsoll-node-agent-authority"
 	authorityKey = certificate.AuthorityKey
-	// authorityOwner is the annotation that names the Secret from which the ConfigMap is filled: two installations
-	// would overwrite each other's authority.
+	// authorityOwner is the annotation with the name of the Secret from which the ConfigMap is filled: two installations
+	// would overwrite each other's CA.
 	authorityOwner = "plimsoll.dev/authority"
-	// DefaultAuthority is the Secret that has the authority.
+	// DefaultAuthority is the Secret with the CA.
 	DefaultAuthority = "plimsoll-system/plimsoll-node-agent-authority"
 )
 
 const (
 	// certificateLifetime is that of the certificates of the controller and of agents.
 	certificateLifetime = 30 * 24 * time.Hour
-	// authoritySettles is for how long agents know an authority before it signs. The kubelet renews a
-	// ConfigMap within some two minutes.
+	// authoritySettles is how long a CA is published to agents before it signs. The kubelet renews a ConfigMap within some
+	// two minutes.
 	authoritySettles = time.Hour
-	// upkeepPeriod is how often certificates are looked at, upkeepRetry how soon after a failure.
+	// upkeepPeriod is the period of renewing certificates, upkeepRetry the pause after a failure.
 	upkeepPeriod = 5 * time.Minute
 	upkeepRetry  = 10 * time.Second
 	byNode       = "node"
 )
 
-// Agents says where the agents of nodes are.
+// Agents configures the agents of nodes.
 type Agents struct {
-	// Namespace is theirs; empty if none are to be asked.
+	// Namespace is theirs; empty to use none.
 	Namespace string
 	Port      int
-	// Authority is the Secret, as NAMESPACE/NAME, that has their authority.
+	// Authority is the Secret, as NAMESPACE/NAME, with their CA.
 	Authority string
-	// Period is how often each is scraped; 0 for as often as decisions of the horizontal loop need it.
+	// Period is the time between two scrapes of an agent; 0 for the period that decisions of the horizontal loop need.
 	Period time.Duration
 }
 
-// Validate finds what cannot be meant.
+// Validate returns an error for options that cannot work.
 func (a *Agents) Validate() error {
 	_, err := namespacedName(a.Authority)
 	switch {
@@ -90,7 +90,7 @@ func namespacedName(text string) (parts [2]string, err error) {
 	return [2]string{namespace, name}, nil
 }
 
-// agents keeps what requests to agents need: where they are, and the certificates.
+// agents provides the addresses and certificates for requests to agents.
 type agents struct {
 	config Agents
 	client kubernetes.Interface
@@ -103,11 +103,11 @@ type agents struct {
 
 	// mu guards the following.
 	mu sync.Mutex
-	// chosen is the pod that each node's agent was found in.
+	// chosen is the pod that each node's agent was last found in.
 	chosen map[string]string
 }
 
-// newAgents makes what finds agents, keeps their certificates and connects to them. It starts nothing.
+// newAgents makes it. It starts nothing.
 func newAgents(c *Agents, client kubernetes.Interface, log logr.Logger) (*agents, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func newAgents(c *Agents, client kubernetes.Interface, log logr.Logger) (*agents
 	return a, err
 }
 
-// samplesFrom is how agents are scraped: the budget is that of each loop alone.
+// samplesFrom configures the scrapes of agents: the budget is that of each loop alone.
 func (c *Config) samplesFrom(a *agents) *podusage.Agents {
 	return &podusage.Agents{
 		Scraper: func(store *rate.Store) (podusage.AgentScraper, error) {
@@ -159,7 +159,7 @@ func (a *agents) Sign(now time.Time, node string, key crypto.PublicKey) ([]byte,
 func (a *agents) run(ctx context.Context) {
 	informer := coreinformers.NewFilteredPodInformer(a.client, a.config.Namespace, 0, cache.Indexers{byNode: nodeOf},
 		func(options *metav1.ListOptions) { options.LabelSelector = "app.kubernetes.io/name=" + agentName })
-	// It has not started, so that it takes a transform.
+	// It has not started, so SetTransform cannot fail.
 	_ = informer.SetTransform(slimAgent)
 	a.pods.Store(&informer)
 	done := make(chan struct{})
@@ -194,11 +194,11 @@ func (a *agents) upkeep(ctx context.Context, now time.Time) error {
 	maps := a.client.CoreV1().ConfigMaps(a.config.Namespace)
 	published, err := maps.Get(ctx, authorityMap, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("reading the authority that agents know (kubectl apply -k config/node-agent): %w", err)
+		return fmt.Errorf("reading the CA of the agents (kubectl apply -k config/node-agent): %w", err)
 	}
 	switch owner := published.Annotations[authorityOwner]; {
 	case owner != "" && owner != a.config.Authority:
-		return fmt.Errorf("the agents know the authority in Secret %s already, of another installation "+
+		return fmt.Errorf("the agents already trust the CA in Secret %s, of another installation "+
 			"(if there is none, remove the annotation %s from ConfigMap %s/%s)",
 			owner, authorityOwner, a.config.Namespace, authorityMap)
 	case owner != "" && bytes.Equal([]byte(published.Data[authorityKey]), authorities):
@@ -208,12 +208,12 @@ func (a *agents) upkeep(ctx context.Context, now time.Time) error {
 	metav1.SetMetaDataAnnotation(&published.ObjectMeta, authorityOwner, a.config.Authority)
 	published.Data = map[string]string{authorityKey: string(authorities)}
 	if _, err = maps.Update(ctx, published, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("publishing the authority that agents know: %w", err)
+		return fmt.Errorf("publishing the CA of the agents: %w", err)
 	}
 	return nil
 }
 
-// slimAgent keeps what is read of an agent's pod.
+// slimAgent keeps the fields of an agent's pod that are read.
 func slimAgent(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -241,8 +241,8 @@ func nodeOf(object any) ([]string, error) {
 	return nil, nil
 }
 
-// find is where the agent of a node listens. Where it has several pods, it is the one that was found before, while that
-// runs: an address that changed all the time would be another agent each time. Otherwise it is a ready one, the newest.
+// find returns the address of a node's agent. If the node has several pods, it is the one that was found before, while
+// that runs: an address that kept changing would be another agent each time. Otherwise it is a ready one, the newest.
 func (a *agents) find(node string) (address string, found bool) {
 	informer := a.pods.Load()
 	if informer == nil {
@@ -283,7 +283,7 @@ func (a *agents) addressOf(pod *corev1.Pod) string {
 	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(a.config.Port))
 }
 
-// isBefore reports whether a pod is asked rather than another.
+// isBefore reports whether a pod is preferred to another.
 func isBefore(pod, other *corev1.Pod) bool {
 	if ready := isReady(pod); ready != isReady(other) {
 		return ready
@@ -308,14 +308,14 @@ const (
 
 var errNoAgent = errors.New("the token is not of an agent's pod")
 
-// review is the name of the node that a token's pod is on. The token must be for this purpose alone, and of the pod of
-// an agent that there is now.
+// review returns the name of the node of a token's pod. The token must be for this purpose alone, and of a pod of an
+// agent that exists.
 func (a *agents) review(ctx context.Context, token string) (node string, err error) {
 	review, err := a.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{selection.Audience}},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("the API server was asked: %w", err)
+		return "", fmt.Errorf("reviewing the token: %w", err)
 	}
 	status := &review.Status
 	if !status.Authenticated || !slices.Contains(status.Audiences, selection.Audience) ||

@@ -54,8 +54,8 @@ func published() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "agents", Name: authorityMap}}
 }
 
-// TestAuthority: agents know the authority by which the controller's certificate is signed, also after it was renewed,
-// and the one before for as long as it signs something that is in use.
+// TestAuthority: agents have the CA that signed the controller's certificate, also after a renewal, and the previous
+// one for as long as one of its certificates is in use.
 func TestAuthority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(published())
@@ -81,7 +81,7 @@ func TestAuthority(t *testing.T) {
 	})
 }
 
-// TestFollowsAgain: what follows agents ends when a permission is missing, and begins again with the next session.
+// TestFollowsAgain: following agents ends when a permission is missing, and starts again with the next session.
 func TestFollowsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(published())
@@ -114,7 +114,7 @@ func TestFollowsAgain(t *testing.T) {
 	})
 }
 
-// TestNotInstalled: without the objects of config/node-agent the log says what is missing, and nobody is asked.
+// TestNotInstalled: without the objects of config/node-agent the log has the missing one, and there is no request.
 func TestNotInstalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -133,7 +133,7 @@ func TestNotInstalled(t *testing.T) {
 	})
 }
 
-// TestFind: of an agent's pods on a node, the one that runs.
+// TestFind: of an agent's pods on a node, the running one.
 func TestFind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ending, waiting, other := agentPod("1", "a", "10.0.0.1"), agentPod("3", "a", ""), agentPod("4", "b", "10.0.0.4")
@@ -150,7 +150,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestTwoInstallations: the second one on the agents of the first leaves their authority as it is, and says why.
+// TestTwoInstallations: a second installation on the agents of the first leaves their CA unchanged, and logs why.
 func TestTwoInstallations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(published())
@@ -184,8 +184,8 @@ func TestTwoInstallations(t *testing.T) {
 	})
 }
 
-// TestFindKeeps: of several pods that run on a node, the newest that is ready is asked, and goes on to be while it runs.
-// Pods of other accounts, and addresses that no pod has, are left out.
+// TestFindKeeps: of several pods that run on a node, the newest ready one is chosen, and stays while it runs. Pods of
+// other accounts, and addresses that no pod has, are left out.
 func TestFindKeeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods := map[string]*corev1.Pod{}
@@ -232,7 +232,7 @@ func TestFindKeeps(t *testing.T) {
 	})
 }
 
-// TestReview: a token counts if it is for agents alone, of the agents' account, and of a pod that there is.
+// TestReview: a token counts if it is for agents alone, of the agents' account, and of an existing pod.
 func TestReview(t *testing.T) {
 	good := authenticationv1.TokenReviewStatus{
 		Authenticated: true, Audiences: []string{selection.Audience},

@@ -13,16 +13,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 )
 
-// contentionTimeout is how long a kubelet may take: the answer has all of cAdvisor.
+// contentionTimeout bounds a request to a kubelet: the response has all of cAdvisor.
 const contentionTimeout = 15 * time.Second
 
-// NewContention makes what reads the CPU that containers did not get, from the agents and kubelets of the
-// subscription's nodes. NewService comes first.
+// NewContention makes a reader of CPU throttling and pressure from the agents and kubelets of the subscription's nodes.
+// NewService must be called first.
 func (c *Config) NewContention(config *rest.Config, samples *podusage.Subscription, log logr.Logger) (
 	func(context.Context) (contention.Seen, error), error,
 ) {
 	if samples == nil {
-		return nil, errors.New("contention is known of nodes that are scraped")
+		return nil, errors.New("contention is read only from nodes that are scraped")
 	}
 	options := c.Options
 	options.Path, options.MaxResponseBytes = contention.Path, contention.MaxTextBytes

@@ -27,10 +27,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/token"
 )
 
-// MetricsSource is where resource metrics come from.
+// MetricsSource is the source of resource metrics.
 type MetricsSource string
 
-// Where resource metrics come from.
+// The sources of resource metrics.
 const (
 	// Auto reads the kubelets where that is granted.
 	Auto    MetricsSource = "auto"
@@ -42,24 +42,24 @@ const (
 // Sources are all of them.
 var Sources = []MetricsSource{Auto, Kubelet, API}
 
-// DefaultAccount is the service account of config/ whose token kubelets are sent.
+// DefaultAccount is the service account in config/ whose token kubelets receive.
 const DefaultAccount = "plimsoll-system/plimsoll-kubelet-reader"
 
-// Config is how kubelets are read.
+// Config configures the scrapes of kubelets and agents.
 type Config struct {
 	Source        MetricsSource
 	Interval      time.Duration
 	MaxPerSecond  float64
 	MaxCPU        float64
 	MaxConcurrent int
-	// Account is the service account, as NAMESPACE/NAME, whose token kubelets are sent.
+	// Account is the service account, as NAMESPACE/NAME, whose token kubelets receive.
 	Account string
 	Options kubelet.Options
 	// Agents are scraped before kubelets.
 	Agents Agents
 }
 
-// Reader is the service account whose token kubelets are sent; empty for none.
+// Reader returns the service account whose token kubelets receive; empty for none.
 func (c *Config) Reader() (namespace, name string, err error) {
 	if c.Account == "" {
 		return "", "", nil
@@ -71,7 +71,7 @@ func (c *Config) Reader() (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// issueTokens has tokens issued for kubelets, if an account is configured.
+// issueTokens issues tokens for kubelets, if an account is configured.
 func (c *Config) issueTokens(client kubernetes.Interface) error {
 	namespace, name, err := c.Reader()
 	if err != nil || name == "" {
@@ -81,12 +81,12 @@ func (c *Config) issueTokens(client kubernetes.Interface) error {
 	return err
 }
 
-// access asks for the rights that reading kubelets takes.
+// access checks the permissions that reading kubelets requires.
 func (c *Config) access(config *rest.Config, client kubernetes.Interface) func(context.Context) (string, error) {
 	own := client.AuthorizationV1().SelfSubjectAccessReviews()
 	tokens := c.Options.Authentication()
 	if tokens == nil {
-		// The API server need not know who a client certificate of kubelets is.
+		// The API server may not know the identity of a client certificate for kubelets.
 		return podusage.Rights(own, nil)
 	}
 	return podusage.Rights(own, func(ctx context.Context) (podusage.Reviews, error) {
@@ -104,8 +104,8 @@ func (c *Config) access(config *rest.Config, client kubernetes.Interface) func(c
 	})
 }
 
-// readerReviews reviews the permissions of the account that kubelets see. If the API server does not accept the
-// token, the account may have been created again under its name, and another token is valid.
+// readerReviews reviews the permissions of the account that kubelets authenticate. If the API server does not accept
+// the token, the account may have been created again under its name, and another token is valid.
 type readerReviews struct {
 	podusage.Reviews
 	refused func()
@@ -122,13 +122,13 @@ func (r *readerReviews) Create(
 	return answer, err
 }
 
-// Reads reports whether kubelets may be read at all.
+// Reads reports whether the configuration permits reading kubelets.
 func (c *Config) Reads() bool { return c.Source != API }
 
 // ReadsAgents reports whether agents of nodes are scraped before kubelets.
 func (c *Config) ReadsAgents() bool { return c.Reads() && c.Agents.Namespace != "" }
 
-// SampleInterval is how often there can be new samples of a pod: where agents are asked, more often than kubelets are.
+// SampleInterval is the shortest time between samples of a pod: with agents, shorter than that of kubelets.
 func (c *Config) SampleInterval() time.Duration {
 	switch {
 	case !c.ReadsAgents():
@@ -139,8 +139,8 @@ func (c *Config) SampleInterval() time.Duration {
 	return min(c.Interval, c.Agents.Period)
 }
 
-// NewService makes what scrapes the nodes for all loops of a process: they share one client and one token for kubelets,
-// one client and one certificate for agents, and one cache of nodes. It starts nothing.
+// NewService makes the service that scrapes the nodes for all loops of a process: they share one client and one token
+// for kubelets, one client and one certificate for agents, and one cache of nodes. It starts nothing.
 func (c *Config) NewService(
 	config *rest.Config, client kubernetes.Interface, registerer prometheus.Registerer, log logr.Logger,
 ) (*podusage.Service, error) {

@@ -26,7 +26,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 )
 
-// tokenOf is a token, and those that were refused.
+// tokenOf has a token, and records the refused ones.
 type tokenOf struct {
 	token   string
 	refused []string
@@ -38,9 +38,9 @@ func (t *tokenOf) Token(context.Context) (string, error) { return t.token, nil }
 // Refused implements kubelet.Tokens.
 func (t *tokenOf) Refused(token string) { t.refused = append(t.refused, token) }
 
-// TestTokenThatTheAPIServerRefuses: before any kubelet is asked, the API server is asked
-// for the rights of the account whose token kubelets see. Where it does not know the
-// token, as that account was made anew, another one is to be issued.
+// TestTokenThatTheAPIServerRefuses: before the first scrape, the API server reviews the permissions of the account
+// whose token kubelets receive. If it does not accept the token, because that account was created again, another one is
+// issued.
 func TestTokenThatTheAPIServerRefuses(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -70,8 +70,8 @@ func TestTokenThatTheAPIServerRefuses(t *testing.T) {
 	}
 }
 
-// TestOneServiceForBothLoops: a kubelet that both loops need is scraped once, over one connection, as often as the
-// faster one needs it. There is one cache of nodes.
+// TestOneServiceForBothLoops: a kubelet that both loops need is scraped once, over one connection, at the period of the
+// faster one. There is one cache of nodes.
 func TestOneServiceForBothLoops(t *testing.T) {
 	const interval, scrapes = 200 * time.Millisecond, 15
 	var requests, connections atomic.Int64
@@ -145,8 +145,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestSampleInterval: who has kubelets scraped seldom has them stand in for agents, not set the pace. An object far
-// from a scale-up was decided once in the kubelets' interval, however fresh the agents' samples were.
+// TestSampleInterval: kubelets that are seldom scraped are a fallback for agents, and do not set the pace. An object
+// far from a scale-up was decided once in the kubelets' interval, however fresh the agents' samples were.
 func TestSampleInterval(t *testing.T) {
 	agents, slow := Agents{Namespace: "plimsoll-node-agent"}, Agents{Namespace: "plimsoll-node-agent", Period: 2 * time.Second}
 	for name, tt := range map[string]struct {

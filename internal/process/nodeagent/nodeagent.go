@@ -13,12 +13,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process"
 )
 
-// Config is what the process is made of.
+// Config configures the process.
 type Config struct {
-	// Address is where requests are answered.
+	// Address is the address of the listener.
 	Address string
 	Cgroups cgroup.Config
-	// AuthorityFile has the authority of clients, TokenFile the token of the agent's pod.
+	// AuthorityFile has the CA of clients, TokenFile the token of the agent's pod.
 	AuthorityFile, TokenFile string
 }
 

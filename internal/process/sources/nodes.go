@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/reach"
 )
 
-// nodes follows the addresses of the cluster's nodes from the first connection on. Where no object
-// has a metric that Plimsoll reads itself, it follows nothing.
+// nodes follows the addresses of the cluster's nodes from the first connection on. Without objects with a metric that
+// Plimsoll reads itself, it follows nothing.
 type nodes struct {
 	client    kubernetes.Interface
 	addresses *reach.Nodes
@@ -58,7 +58,7 @@ func (n *nodes) follow(ctx context.Context) {
 		},
 	})
 	if err != nil {
-		// Only an informer that has ended takes no handler. Nothing is connected to.
+		// AddEventHandler fails only after the informer has ended. Then there are no connections.
 		return
 	}
 	factory.Start(ctx.Done())
@@ -67,7 +67,7 @@ func (n *nodes) follow(ctx context.Context) {
 	}
 }
 
-// onlyAddresses is what the cache holds of a node.
+// onlyAddresses keeps the name and the addresses of a node.
 func onlyAddresses(object any) (any, error) {
 	node, ok := object.(*corev1.Node)
 	if !ok {
@@ -79,7 +79,7 @@ func onlyAddresses(object any) (any, error) {
 	}, nil
 }
 
-// wait waits until the addresses are known. Without them nothing may be connected to.
+// wait waits until the addresses are known. Before, no connection is permitted.
 func (n *nodes) wait(ctx context.Context) error {
 	n.want.Do(func() { close(n.wanted) })
 	select {
@@ -90,13 +90,12 @@ func (n *nodes) wait(ctx context.Context) error {
 	}
 }
 
-// dialer is a reach.Dialer that knows the nodes.
+// dialer is a reach.Dialer with the addresses of the nodes.
 type dialer struct {
 	reach *reach.Dialer
 	nodes *nodes
 }
 
-// Dial is that of reach.Dialer.
 func (d *dialer) Dial(ctx context.Context, namespace, host string, port uint16) (net.Conn, error) {
 	if err := d.nodes.wait(ctx); err != nil {
 		return nil, err
@@ -104,7 +103,6 @@ func (d *dialer) Dial(ctx context.Context, namespace, host string, port uint16) 
 	return d.reach.Dial(ctx, namespace, host, port)
 }
 
-// Resolve is that of reach.Dialer.
 func (d *dialer) Resolve(
 	ctx context.Context, namespace, host string, port uint16,
 ) (connect func(context.Context) (net.Conn, error), err error) {
@@ -114,7 +112,6 @@ func (d *dialer) Resolve(
 	return d.reach.Resolve(ctx, namespace, host, port)
 }
 
-// DialPod is that of reach.Dialer.
 func (d *dialer) DialPod(ctx context.Context, address netip.AddrPort, isHostNetwork bool) (net.Conn, error) {
 	if err := d.nodes.wait(ctx); err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
-// Package sources wires the sources of metrics: the metrics APIs, and what Plimsoll reads itself.
+// Package sources wires the sources of metrics: the metrics APIs, and the sources that Plimsoll reads itself.
 //
-// Nothing that reads pods and servers by itself gets the configuration of the API server's client, so
-// none can send them its credentials.
+// The clients of pods and servers do not get the configuration of the API server's client, so none can send them its
+// credentials.
 package sources
 
 import (
@@ -28,7 +28,7 @@ import (
 	observesources "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
-// Config is what flags say.
+// Config configures the sources, from flags.
 type Config struct {
 	// Servers are those that objects may use beside Services of their own namespace (--metric-server).
 	Servers []reach.Server
@@ -48,10 +48,10 @@ type Config struct {
 	MetricsRequests int
 }
 
-// Cluster is what the sources read.
+// Cluster has the clients and caches of the sources.
 type Cluster struct {
 	Client kubernetes.Interface
-	// Pods is the cache of pods, which another starts.
+	// Pods is the cache of pods, which the caller starts.
 	Pods *podcache.Cache
 	// SyncPeriod is the longest time between two decisions about an object.
 	SyncPeriod time.Duration
@@ -59,7 +59,7 @@ type Cluster struct {
 	Log        logr.Logger
 }
 
-// MetricsAPIs is the source of metrics from the metrics APIs.
+// MetricsAPIs returns the source that reads the metrics APIs.
 func (c *Config) MetricsAPIs(
 	config *rest.Config, mapper meta.RESTMapper, cluster *Cluster,
 ) (*metricsapi.Client, error) {
@@ -94,7 +94,7 @@ func (c *Config) Own(cluster *Cluster) (own.Sources, error) {
 		return own.Sources{}, err
 	}
 	queries, err := promquery.New(promquery.Config{
-		Resolve: dial.Resolve, Credential: credential, Registerer: cluster.Registerer,
+		Resolve: dial.Resolve, Credential: credential, Registerer: cluster.Registerer, Log: cluster.Log,
 	})
 	if err != nil {
 		return own.Sources{}, err

@@ -107,7 +107,7 @@ func run(t *testing.T, c *Config, objects []runtime.Object) *own.Sources {
 	return &made
 }
 
-// look is the first answer that is not pending.
+// look returns the first result that is not pending.
 func look(t *testing.T, s *own.Sources, spec *sources.Prometheus) sources.Answer {
 	t.Helper()
 	key := observe.WLA("team-a", "shop")
@@ -183,7 +183,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestUnknownNodes: as long as the addresses of nodes are not known, nothing is connected to.
+// TestUnknownNodes: while the addresses of nodes are unknown, there is no connection.
 func TestUnknownNodes(t *testing.T) {
 	connected := false
 	d := &dialer{reach: reach.NewDialer(reach.Config{Connect: func(context.Context, netip.AddrPort) (net.Conn, error) {

@@ -21,43 +21,43 @@ import (
 )
 
 const (
-	// component is the source of the recommender's events, upstream's.
+	// component is the source of the recommender's events, as upstream.
 	component = "vpa-recommender"
-	// scrapeInterval is how often kubelets are scraped for the recommender: often enough for
-	// the windows that it averages over.
+	// scrapeInterval is the period of the recommender's scrapes of kubelets: short enough for the windows that it averages
+	// over.
 	scrapeInterval = 10 * time.Second
-	// agentPeriod is how often agents are scraped for it: as often as they read memory, whose peaks it needs.
+	// agentPeriod is the period of its scrapes of agents: that at which they read memory, whose peaks it needs.
 	agentPeriod = time.Second
 )
 
-// recommenderConfig is what a Process is made of.
+// recommenderConfig configures a recommenderProcess.
 type recommenderConfig struct {
 	Caches *caches.Caches
-	// Recommender has what flags say.
+	// Recommender has the values of flags.
 	Recommender recommender.Config
 	Metrics     sampling.Metrics
-	// Samples are those of the kubelets; nil where kubelets are not read.
+	// Samples is the subscription to kubelets; nil if kubelets are not read.
 	Samples  *podusage.Subscription
 	Kubelets *kubelets.Config
 }
 
-// Cadence is how often the recommender needs samples of the nodes.
+// Cadence returns the periods at which the recommender needs samples of the nodes.
 func Cadence(of *kubelets.Config, interval time.Duration) podusage.Cadence {
 	return podusage.Cadence{Kubelets: max(of.Interval, min(scrapeInterval, interval)), Agents: agentPeriod}
 }
 
-// recommenderProcess is the recommender with what runs beside it.
+// recommenderProcess is the recommender with its informers and recorder.
 type recommenderProcess struct {
 	*recommender.Recommender
-	// Evictions has the events of evictions; it is to be run.
+	// Evictions has the events of evictions; the caller runs it.
 	Evictions cache.SharedIndexInformer
-	// Samples are those of the kubelets; nil where kubelets are not read.
+	// Samples has the kubelets' samples; nil if kubelets are not read.
 	Samples currentusage.Kubelets
 	// StopEvents ends the recorder.
 	StopEvents func()
 }
 
-// newRecommenderProcess makes a Process. Nothing runs yet but the recorder of events.
+// newRecommenderProcess makes it. Only the recorder of events runs yet.
 func newRecommenderProcess(c *recommenderConfig) (*recommenderProcess, error) {
 	r := &recommenderProcess{
 		Evictions: coreinformers.NewFilteredEventInformer(c.Caches.Client, c.Caches.Namespace, 0, cache.Indexers{},

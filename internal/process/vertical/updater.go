@@ -20,19 +20,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 )
 
-// updaterComponent is the source of the updater's events, upstream's.
+// updaterComponent is the source of the updater's events, as upstream.
 const updaterComponent = "vpa-updater"
 
-// updaterConfig is what a Loop is made of.
+// updaterConfig configures an updaterLoop.
 type updaterConfig struct {
 	Caches *caches.Caches
-	// Controller has what flags say; New adds the rest.
+	// Controller has the values of flags; New adds the rest.
 	Controller updater.Config
 	// Divergences are those of the mode of conflicts.
 	Divergences divergence.Set
 	// Ignored are namespaces whose objects are left alone.
 	Ignored []string
-	// Kubelets has samples of what pods use; it may be nil.
+	// Kubelets has samples of the pods' usage; it may be nil.
 	Kubelets currentusage.Kubelets
 }
 
@@ -43,7 +43,7 @@ type updaterLoop struct {
 	stopEvents func()
 }
 
-// newUpdaterLoop makes a Loop. The process starts the caches.
+// newUpdaterLoop makes it. The process starts the caches.
 func newUpdaterLoop(c updaterConfig) (*updaterLoop, error) {
 	l := &updaterLoop{}
 	metrics, err := metricsapi.New(metricsapi.Config{

@@ -11,8 +11,8 @@ import (
 
 var _ inspect.VerticalSource = (*Loop)(nil)
 
-// UpdaterState implements inspect.VerticalSource: what is decided by, and what the updater
-// remembers of the object, if one of its passes has looked at it.
+// UpdaterState implements inspect.VerticalSource: it returns the updater's inputs for the object, and its state if one
+// of its passes has included it.
 func (l *Loop) UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot {
 	running := l.updater.Load()
 	if running == nil {

@@ -30,7 +30,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 )
 
-// Config is what a Loop is made of.
+// Config configures a Loop.
 type Config struct {
 	REST   *rest.Config
 	Client kubernetes.Interface
@@ -39,33 +39,33 @@ type Config struct {
 	Pods      *podcache.Whole
 	Scales    *scale.Access
 	Metrics   *metricsapi.Client
-	// Recommends says that the recommender runs here. Recommender has its flags, and the namespaces for both.
+	// Recommends is true if the recommender runs here. Recommender has its flags, and the namespaces for both.
 	Recommends  bool
 	Recommender recommender.Config
-	// Updater has the flags of the updater; nil where it does not run.
+	// Updater has the flags of the updater; nil if it does not run.
 	Updater     *updater.Config
 	Divergences divergence.Set
 	Conflict    conflict.Mode
 	// Workloads is the cache of WorkloadAutoscalers of the horizontal side; nil if that does not run here.
 	Workloads *workloads.Cache
-	// Samples are the recommender's of the kubelets; nil where it does not run, or does not read them.
+	// Samples is the recommender's subscription to kubelets; nil if it does not run, or does not read them.
 	Samples  *podusage.Subscription
 	Kubelets *kubelets.Config
-	// FindsConflicts says that Conflict is asked: the horizontal side runs in the same process.
+	// FindsConflicts is true if the horizontal side runs in the same process and calls OfHorizontal.
 	FindsConflicts bool
 	Log            logr.Logger
 }
 
-// Loop is the vertical side as a part of a process that only the leader
-// runs. It begins once vertical autoscalers can be stored.
+// Loop is the vertical side, as a part of a process that only the leader runs. It starts once vertical autoscalers can
+// be stored.
 type Loop struct {
 	cfg Config
 
-	// recommender is the recommender, once it runs here.
+	// recommender is set once it runs here.
 	recommender atomic.Pointer[recommender.Recommender]
-	// updater is the updater, once it runs here.
+	// updater is set once it runs here.
 	updater atomic.Pointer[updater.Controller]
-	// finder finds conflicts for the horizontal side, once there is one.
+	// finder finds conflicts for the horizontal side; it is set once the caches exist.
 	finder atomic.Pointer[conflicts.Finder]
 }
 
@@ -125,7 +125,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// newRecommender makes the recommender over the caches, where it is to run, and its samples of what pods use.
+// newRecommender makes the recommender over the caches, if it is to run, and its samples of the pods' usage.
 func (l *Loop) newRecommender(shared *caches.Caches) (*recommenderProcess, currentusage.Kubelets, error) {
 	if !l.cfg.Recommends {
 		return nil, nil, nil
@@ -140,7 +140,7 @@ func (l *Loop) newRecommender(shared *caches.Caches) (*recommenderProcess, curre
 	return r, r.Samples, nil
 }
 
-// newUpdater makes the updater for the same caches, where it is to run.
+// newUpdater makes the updater over the same caches, if it is to run.
 func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) (*updaterLoop, error) {
 	if l.cfg.Updater == nil {
 		return nil, nil
@@ -151,8 +151,8 @@ func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) 
 	})
 }
 
-// OfHorizontal says how a vertical autoscaler conflicts with this object, as far as that is
-// known; empty if none does.
+// OfHorizontal describes the conflict of a vertical autoscaler with this object, as far as it is known; empty without
+// one.
 func (l *Loop) OfHorizontal(a observehorizontal.Autoscaler) string {
 	if finder := l.finder.Load(); finder != nil {
 		return finder.OfHorizontal(a)
@@ -160,7 +160,7 @@ func (l *Loop) OfHorizontal(a observehorizontal.Autoscaler) string {
 	return ""
 }
 
-// Alive is the health check: an error if no pass of what runs here has ended for long.
+// Alive is the health check: an error if no pass of a running component has ended for long.
 func (l *Loop) Alive() error {
 	if r := l.recommender.Load(); r != nil {
 		if err := r.Alive(time.Now()); err != nil {

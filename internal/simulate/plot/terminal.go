@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/guptarohit/asciigraph"
@@ -75,13 +76,42 @@ func topOf(runs []*simulate.Run) float64 {
 	return float64(top)
 }
 
+// graph has round numbers at its axis, and as many rows as there is room for between them.
 func graph(series [][]float64, size Size, top float64, options ...asciigraph.Option) string {
+	step, rows := axis(int(top), size.Height)
 	options = append([]asciigraph.Option{
-		asciigraph.Height(min(int(top), size.Height)), asciigraph.Precision(0), asciigraph.LowerBound(0),
-		asciigraph.UpperBound(top),
+		asciigraph.Height(rows), asciigraph.LowerBound(0), asciigraph.UpperBound(float64(upTo(int(top), step))),
+		asciigraph.YAxisValueFormatter(func(v float64) string {
+			if nearest := math.Round(v/float64(step)) * float64(step); math.Abs(v-nearest) < 1e-6*float64(step) {
+				return strconv.FormatFloat(nearest, 'f', 0, 64)
+			}
+			return ""
+		}),
 	}, options...)
 	return asciigraph.PlotMany(series, options...)
 }
+
+// mostLabels are how many numbers an axis has above 0.
+const mostLabels = 6
+
+// axis is how many pods are between two labels, and how many rows a plot has: those with which a row is the fewest
+// pods, but one at least.
+func axis(top, height int) (step, rows int) {
+	highest := 0
+	for decade := 1; decade/10 <= top; decade *= 10 {
+		for _, of := range []int{decade, 2 * decade, 5 * decade} {
+			high := upTo(top, of)
+			n := high / of * min(of, height*of/high)
+			if n > 0 && high/of <= mostLabels && (rows == 0 || high*rows < highest*n) {
+				step, rows, highest = of, n, high
+			}
+		}
+	}
+	return step, rows
+}
+
+// upTo is the next multiple of a step.
+func upTo(top, step int) int { return (top + step - 1) / step * step }
 
 // least is the fewest replicas, and most the most, as far as they are shown.
 func least(m *simulate.Moment) float64             { return float64(m.Least) }

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,27 +15,61 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 )
 
-// Text writes what was simulated, and the scores side by side.
-func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
+// Form is how text is written.
+type Form struct {
+	// Width is how many characters a line of words has.
+	Width int
+	// HasAllRows says that all rows of the score are shown.
+	HasAllRows bool
+}
+
+// Text writes what was assumed and simulated, and the scores side by side.
+func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run, form Form) error {
 	w := &s.Workload
 	most := "no more than " + milli(w.CPULimitMilli)
 	if w.CPULimitMilli <= 0 {
 		most = fmt.Sprintf("without a limit: no more than %s here", milli(w.CPURequestMilli*w.Burst))
 	}
-	lines := []string{
-		fmt.Sprintf("load    %s, %v of it, peak %.4g, burstiness %.4g, seed %d", s.Load.Name, s.For, s.Load.PeakWithin(s.For),
-			s.Burstiness, s.Seed),
+	unit := "requests/s"
+	if s.IsInPods() {
+		unit = "pods at the target"
+	}
+	lines := []string{"assumed: " + s.Assumed}
+	for _, fed := range s.Fed {
+		lines = append(lines, "metric  "+fed)
+	}
+	lines = append(lines,
+		fmt.Sprintf("load    %s, %s of it, peak %.4g %s, burstiness %.4g, seed %d", s.Load.Name,
+			seconds(s.For.Seconds(), nil), s.Load.PeakWithin(s.For), unit, s.Burstiness, s.Seed),
 		fmt.Sprintf("pods    %s: %s requested, %s; running after %v, ready %v later", w.Name, milli(w.CPURequestMilli), most,
-			w.StartAfter, w.ReadyAfter),
-		fmt.Sprintf("each    serves %.4g of the load at 100 %% of its request, of which the target takes %.0f %%",
-			s.PodCapacity, 100*s.Target),
-	}
+			w.StartAfter, w.ReadyAfter))
 	lines = append(lines, others(s)...)
-	if _, err := fmt.Fprintf(out, "%s\n\n%s", strings.Join(lines, "\n"), Table(runs)); err != nil {
-		return err
+	for i := range lines {
+		lines[i] = wrap(lines[i], form.Width)
 	}
-	_, err := io.WriteString(out, limits(s.Start, runs)+forecasts(s.Start, runs))
+	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, form)),
+		limits(s.Start, runs), forecasts(s.Start, runs))
 	return err
+}
+
+// wrap breaks a line between words, and indents what follows.
+func wrap(text string, width int) string {
+	const indent = "        "
+	var out strings.Builder
+	used := 0
+	for _, word := range strings.SplitAfter(text, " ") {
+		if n := utf8.RuneCountInString(strings.TrimRight(word, " ")); used > len(indent) && used+n > width {
+			out.WriteString("\n" + indent)
+			used = len(indent)
+		}
+		out.WriteString(word)
+		used += utf8.RuneCountInString(word)
+	}
+	lines := strings.Split(out.String(), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // others are lines about what most simulations do not have.
@@ -81,19 +116,40 @@ func limits(start time.Time, runs []*simulate.Run) string {
 
 func milli(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) + "m" }
 
-// Table is the scores side by side.
-func Table(runs []*simulate.Run) string {
+// rowsFor are all that scores say, or the rows that are read first.
+func rowsFor(s *simulate.Scene, form Form) []briefRow {
+	var chosen []briefRow
+	if form.HasAllRows {
+		for _, r := range rows {
+			chosen = append(chosen, briefRow{r.name, func(s *score.Score) string { return r.text(r.value(s), s) }})
+		}
+		return chosen
+	}
+	chosen = slices.Clone(brief)
+	if s.IsQueue {
+		chosen[lostRow] = waitRow
+	}
+	return chosen
+}
+
+// table is the scores side by side.
+func table(runs []*simulate.Run, chosen []briefRow) string {
 	cells := [][]string{{""}}
 	for _, run := range runs {
 		cells[0] = append(cells[0], run.Setting.Name)
 	}
-	for _, r := range rows {
+	for _, r := range chosen {
 		line := []string{r.name}
 		for _, run := range runs {
-			line = append(line, r.text(r.value(&run.Score), &run.Score))
+			line = append(line, r.text(&run.Score))
 		}
 		cells = append(cells, line)
 	}
+	return inLine(cells)
+}
+
+// inLine is a table whose first column begins at the left and whose others end at the right.
+func inLine(cells [][]string) string {
 	widths := make([]int, len(cells[0]))
 	for _, line := range cells {
 		for i, cell := range line {
@@ -117,6 +173,9 @@ func Table(runs []*simulate.Run) string {
 
 // document is the JSON form.
 type document struct {
+	// Assumed says in words what a pod serves and why, and Metrics what each metric is.
+	Assumed     string   `json:"assumed"`
+	Metrics     []string `json:"metrics"`
 	Load        string   `json:"load"`
 	Seconds     float64  `json:"seconds"`
 	Seed        uint64   `json:"seed"`
@@ -153,6 +212,7 @@ type change struct {
 // JSON writes scores and every change of the count.
 func JSON(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 	d := document{
+		Assumed: s.Assumed, Metrics: s.Fed,
 		Load: s.Load.Name, Seconds: s.For.Seconds(), Seed: s.Seed, Burstiness: s.Burstiness, PodCapacity: s.PodCapacity,
 		Target: s.Target,
 	}

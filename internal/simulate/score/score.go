@@ -31,6 +31,10 @@ type Score struct {
 	ShortPercent        float64 `json:"shortPercent"`
 	ShortDepthPercent   float64 `json:"shortDepthPercent"`
 	LongestShortSeconds float64 `json:"longestShortSeconds"`
+	// WorstMinutePercent is how much of the load was missing in the minute in which most was, and WorstMinuteSeconds when
+	// that began.
+	WorstMinutePercent float64 `json:"worstMinutePercent"`
+	WorstMinuteSeconds float64 `json:"worstMinuteSeconds"`
 
 	ThetaU      float64 `json:"thetaU"`
 	ThetaO      float64 `json:"thetaO"`
@@ -75,6 +79,7 @@ type Accumulator struct {
 	seconds                int
 	offered, dropped       float64
 	short, depth, shortNow float64
+	minuteLack, minuteLoad float64
 	over, under            float64
 	overTime, underTime    float64
 	unstable               float64
@@ -109,12 +114,27 @@ func (a *Accumulator) Add(s *Second) {
 	enough := s.Load <= float64(s.Ready)*a.config.PodCapacity*a.config.Target*(1+a.config.Tolerance)
 	a.surges.add(a.seconds, a.config.Need(s.Load), enough)
 	a.seconds++
+	if a.seconds%minute == 0 {
+		a.score.endMinute(a)
+		a.minuteLack, a.minuteLoad = 0, 0
+	}
+}
+
+// minute is in seconds.
+const minute = 60
+
+// endMinute keeps the minute that ends, or what there is of the last one, if it is the worst.
+func (s *Score) endMinute(a *Accumulator) {
+	if missing := 100 * a.minuteLack / a.minuteLoad; a.minuteLack > 0 && missing > s.WorstMinutePercent {
+		s.WorstMinutePercent, s.WorstMinuteSeconds = missing, float64((a.seconds-1)/minute*minute)
+	}
 }
 
 // addShort is about real lack: more load than ready pods serve with all that they
 // requested.
 func (a *Accumulator) addShort(s *Second) {
 	lack := s.Load - float64(s.Ready)*a.config.PodCapacity
+	a.minuteLoad += s.Load
 	if lack <= 1e-9*s.Load {
 		a.shortNow = 0
 		return
@@ -122,6 +142,7 @@ func (a *Accumulator) addShort(s *Second) {
 	a.short++
 	a.shortNow++
 	a.depth += lack / s.Load
+	a.minuteLack += lack
 	a.score.LongestShortSeconds = max(a.score.LongestShortSeconds, a.shortNow)
 }
 
@@ -182,6 +203,7 @@ func (a *Accumulator) AddAction(change int32) {
 // Score is the result.
 func (a *Accumulator) Score() Score {
 	s, n := a.score, float64(max(1, a.seconds))
+	s.endMinute(a)
 	s.Hours = float64(a.seconds) / 3600
 	s.Cost = s.PodHours * a.config.RequestCores * a.config.CoreHourPrice
 	if a.config.NodeCores > 0 {

@@ -58,6 +58,9 @@ func TestShort(t *testing.T) {
 	near(t, "short", got.ShortPercent, 21)
 	near(t, "depth", got.ShortDepthPercent, 50)
 	near(t, "longest", got.LongestShortSeconds, 20)
+	// Half of the load of 21 of the first 60 s.
+	near(t, "worst minute", got.WorstMinutePercent, 100*21*0.5/60)
+	near(t, "worst minute's beginning", got.WorstMinuteSeconds, 0)
 }
 
 // TestSurges: slow growth is none, the second one comes a minute after the first at
@@ -110,4 +113,19 @@ func TestReverses(t *testing.T) {
 	if got := a.Score(); got.Ups != 3 || got.Downs != 2 || got.Reverses != 2 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestWorstMinute: a minute that is not over counts as well, and the first of two that are as bad.
+func TestWorstMinute(t *testing.T) {
+	a := New(Config{PodCapacity: 10, Target: 0.5})
+	for s := range 250 {
+		second := Second{Load: 40, Ready: 4}
+		if s >= 70 && s < 80 || s >= 130 && s < 140 || s >= 245 {
+			second.Ready = 1
+		}
+		a.Add(&second)
+	}
+	got := a.Score()
+	near(t, "worst minute", got.WorstMinutePercent, 100*5*0.75/10)
+	near(t, "worst minute's beginning", got.WorstMinuteSeconds, 240)
 }

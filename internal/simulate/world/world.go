@@ -53,6 +53,8 @@ type Config struct {
 	Outages      []Outage
 	ClockOffsets []time.Duration
 	Supply       Supply
+	// IsQueue says that requests wait in one queue, which loses none, instead of in the pods.
+	IsQueue bool
 }
 
 // World is a workload and its pods.
@@ -115,6 +117,7 @@ func New(c Config) (*World, error) {
 		housekeeping: housekeeping{interval: c.Housekeeping, seed: c.Seed, next: never},
 	}
 	w.workload = w.model.AddWorkload("workload")
+	w.workload.SetQueue(c.IsQueue)
 	w.model.SetLoad(w.workload, c.Load)
 	for range c.Supply.Nodes {
 		w.addNode()

@@ -25,8 +25,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Observe is what the step's decision saw. Pods and readings are left out where the
-// decision does not need them, as the controller does.
+// Observe returns the observation of the step's decision. As the controller does, it leaves out pods and readings that
+// the decision does not need.
 func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
 	a := s.Autoscaler()
@@ -67,7 +67,7 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	return o, nil
 }
 
-// askedFor is when metric i was asked for; zero if the step does not say.
+// askedFor returns the time of the request for metric i; zero if the step lacks it.
 func (s *Step) askedFor(i int) time.Time {
 	for _, a := range s.Snapshot.Asked {
 		if a.MetricIndex == i {
@@ -77,7 +77,7 @@ func (s *Step) askedFor(i int) time.Time {
 	return time.Time{}
 }
 
-// target is the scale, with what is wrong with it.
+// target returns the scale, with its error.
 func (s *Step) target() (horizontal.Target, labels.Selector) {
 	if s.Snapshot.ScaleError != "" {
 		return horizontal.Target{Error: s.Snapshot.ScaleError}, labels.Nothing()
@@ -89,8 +89,7 @@ func (s *Step) target() (horizontal.Target, labels.Selector) {
 	return target, selector
 }
 
-// local reports whether an object of that namespace is one of the step's; it may
-// be left out.
+// local reports whether an object of that namespace is one of the step's; it may be omitted.
 func (s *Step) local(namespace string) bool {
 	return namespace == "" || namespace == s.Autoscaler().Namespace
 }
@@ -105,7 +104,7 @@ func (s *Step) pods(selector labels.Selector) []*corev1.Pod {
 	return pods
 }
 
-// answers picks from a step what the metrics APIs would have answered.
+// answers selects from a step the responses of the metrics APIs.
 type answers struct {
 	*observehorizontal.Answers
 	step     *Step
@@ -165,9 +164,8 @@ func (a *answers) podValues(asked *observehorizontal.Metric) *custommetricsv1bet
 	return list
 }
 
-// objectValue is the one value of the object, nil if there is none. The value
-// of a Namespace is that of the HorizontalPodAutoscaler's, whatever name the
-// metric says, and has no namespace.
+// objectValue returns the one value of the object, nil if there is none. The value of a Namespace is that of the
+// HorizontalPodAutoscaler's, whatever name the metric has, and has no namespace.
 func (a *answers) objectValue(asked *observehorizontal.Metric) (*custommetricsv1beta2.MetricValue, error) {
 	name := asked.Object.Name
 	if isNamespace(asked.Object) {
@@ -194,8 +192,7 @@ func isNamespace(ref autoscalingv2.CrossVersionObjectReference) bool {
 	return kind.Kind == "Namespace" && kind.Group == ""
 }
 
-// series are those of the External metric i: with its name, and its mark or, where
-// they have none, labels that it selects.
+// series returns those of the External metric i: with its name, and its mark or, without marks, labels that it selects.
 func (a *answers) series(i int) *externalmetricsv1beta1.ExternalMetricValueList {
 	list := &externalmetricsv1beta1.ExternalMetricValueList{}
 	asked, own := a.step.Autoscaler().Metric(i), strconv.Itoa(i)
@@ -209,8 +206,7 @@ func (a *answers) series(i int) *externalmetricsv1beta1.ExternalMetricValueList 
 	return list
 }
 
-// selectorOf selects series of the metric. A selector that is wrong selects none, and
-// the core says what is wrong with it.
+// selectorOf selects series of the metric. An invalid selector selects none, and the core reports the error.
 func selectorOf(asked *metav1.LabelSelector) labels.Selector {
 	if asked == nil {
 		return labels.Everything()
@@ -226,8 +222,7 @@ func identifies(asked *observehorizontal.Metric, got *custommetricsv1beta2.Metri
 	return asked.Name == got.Name && selectorKey(asked.Selector) == selectorKey(got.Selector)
 }
 
-// selectorKey is equal for selectors that select the same by the same terms; no
-// selector is as good as an empty one.
+// selectorKey is equal for selectors that select the same by the same terms; nil equals an empty one.
 func selectorKey(s *metav1.LabelSelector) string {
 	if s == nil {
 		return ""

@@ -41,8 +41,8 @@ func (s *Step) Complete() error {
 	return checkSources(s)
 }
 
-// setDefaults are the API server's (pkg/apis/autoscaling/v2/defaults.go), and a
-// default namespace. Behavior's defaults are observe's.
+// setDefaults sets the API server's defaults (pkg/apis/autoscaling/v2/defaults.go), and a default namespace. Behavior's
+// defaults are observe's.
 func (s *Step) setDefaults() {
 	a := s.Autoscaler()
 	if a.Namespace == "" {
@@ -148,7 +148,7 @@ func checkSurge(s *surge.Settings) error {
 	return nil
 }
 
-// checkWindows keeps out what would be taken for something else.
+// checkWindows refuses annotations that would be misread.
 func (s *Step) checkWindows() error {
 	for i := range s.PodMetrics {
 		m := &s.PodMetrics[i]

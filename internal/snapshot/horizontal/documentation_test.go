@@ -36,7 +36,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// fieldsOf are the names of a type's own fields in JSON, and of those within.
+// fieldsOf returns the JSON names of a type's own fields, and of those within.
 func fieldsOf(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()

@@ -33,8 +33,7 @@ func stepOf(t *testing.T, text string) *Step {
 	return step
 }
 
-// The state that Plimsoll saves goes through a snapshot unchanged, and so do
-// times that are not whole seconds.
+// The state that Plimsoll saves goes through a snapshot unchanged, and so do times with fractions of a second.
 func TestEncodeStateAndTimes(t *testing.T) {
 	step := stepOf(t, document)
 	sharp := time.Date(2026, 11, 20, 11, 59, 59, 987654321, time.UTC)
@@ -133,7 +132,7 @@ func TestStateKeepsItsNames(t *testing.T) {
 	}
 }
 
-// wantNoZero finds fields that a document has left out.
+// wantNoZero finds fields that a document lacks.
 func wantNoZero(t *testing.T, path string, v reflect.Value) {
 	t.Helper()
 	switch {
@@ -150,7 +149,7 @@ func wantNoZero(t *testing.T, path string, v reflect.Value) {
 	}
 }
 
-// A snapshot carries the mode of forecasts, what one has learnt, and the start-up time that it looks ahead.
+// A snapshot has the mode of forecasts, the forecast's state, and the start-up time that it looks ahead.
 func TestForecastIsSaved(t *testing.T) {
 	want := observehorizontal.DefaultOptions()
 	want.Forecast = forecast.Active
@@ -194,8 +193,8 @@ func TestSurgeOptions(t *testing.T) {
 	}
 }
 
-// The state wins over history, history over what was carried.
-func TestWhereStateComesFrom(t *testing.T) {
+// The state has precedence over history, history over the state of the previous step.
+func TestStatePrecedence(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	of := func(replicas int32) horizontal.State {
 		s := horizontal.State{Version: horizontal.StateVersion}
@@ -243,7 +242,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Answers as an adapter gives them, without the selector, are found again.
+// Responses as an adapter returns them, without the selector, are found again.
 func TestAddAnswers(t *testing.T) {
 	step := stepOf(t, strings.Replace(document, "maxReplicas: 5", `maxReplicas: 5, metrics: [
     {type: Pods, pods: {metric: {name: rps, selector: {matchLabels: {a: b}}}, target: {type: AverageValue, averageValue: 1}}},

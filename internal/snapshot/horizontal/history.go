@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// StateBefore is the state before the step: its own, or else the previous step's.
+// StateBefore returns the state before the step: its own, or else the previous step's.
 func (s *Step) StateBefore(previous horizontal.State, set divergence.Set) horizontal.State {
 	switch {
 	case s.Snapshot.State != nil:

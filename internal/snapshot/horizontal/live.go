@@ -25,8 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// Live is what a decision is made of, apart from what the metrics' sources answered:
-// that is added to its step.
+// Live has the inputs of a decision, without the responses of the metrics' sources, which are added to its step.
 type Live struct {
 	Autoscaler observehorizontal.Autoscaler
 	// Scale is nil if it could not be read.
@@ -34,17 +33,15 @@ type Live struct {
 	// Pods are those of Observation.
 	Pods    []*corev1.Pod
 	Options observehorizontal.Options
-	// State goes into the decision; Observation is what it sees.
+	// State and Observation are the inputs of the decision.
 	State       *horizontal.State
 	Observation *horizontal.Observation
-	// LooksForConflicts says that the controller looks for vertical autoscalers that
-	// conflict.
+	// LooksForConflicts is true if the controller checks for conflicts with vertical autoscalers.
 	LooksForConflicts bool
 }
 
-// Of makes a step of a live decision, which Encode writes and Evaluate decides
-// alike. It shares the objects with l, which must not be changed, but not the state.
-// The step's time is still to be set, to that of the decision.
+// Of makes a step of a live decision, which Encode writes and Evaluate decides the same way. It shares the objects with
+// l, which must not be changed, but not the state. The caller must set the step's time to that of the decision.
 func Of(l *Live) *Step {
 	o, state := l.Observation, l.State.Clone()
 	hpa, workload := trimmed(&l.Autoscaler)
@@ -87,7 +84,7 @@ func Of(l *Live) *Step {
 	return step
 }
 
-// trimmed is the object without managedFields, which are not used and take the most room.
+// trimmed returns the object without managedFields, which are unused and take the most room.
 func trimmed(
 	a *observehorizontal.Autoscaler,
 ) (*autoscalingv2.HorizontalPodAutoscaler, *plimsollv1alpha1.WorkloadAutoscaler) {
@@ -101,8 +98,7 @@ func trimmed(
 	return &hpa, nil
 }
 
-// AddAnswer keeps the answer to metric i. One that several metrics are read from is
-// kept once.
+// AddAnswer adds the response for metric i. A response for several metrics is added once.
 func (s *Step) AddAnswer(i int, r *observehorizontal.Response) {
 	switch {
 	case r.Err != nil:
@@ -129,14 +125,13 @@ func (s *Step) AddAsked(i int, at time.Time) {
 	}
 }
 
-// AddError keeps what was returned instead of the values of metric i.
+// AddError adds the error of metric i.
 func (s *Step) AddError(i int, message string) {
 	s.Snapshot.Errors = append(s.Snapshot.Errors, Error{MetricIndex: i, Message: message})
 }
 
-// AddPodMetrics adds an answer of metrics.k8s.io, or of what replaces it. Reading
-// finds PodMetrics by their labels; those without labels get the requested
-// ones.
+// AddPodMetrics adds a response of metrics.k8s.io, or of its replacement. Reading finds PodMetrics by their labels;
+// those without labels get the requested ones.
 func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
 	_, selector := s.target()
 	for _, m := range list.Items {
@@ -145,8 +140,8 @@ func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
 	}
 }
 
-// AddPodValues keeps the answer to the Pods metric i of the object. The values
-// get the name and selector that were asked for, as reading finds them by these.
+// AddPodValues adds the response for the Pods metric i of the object. The values get the requested name and selector,
+// by which reading finds them.
 func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
 	asked := s.Autoscaler().Metric(i)
 	for _, v := range list.Items {
@@ -156,8 +151,7 @@ func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
 	}
 }
 
-// AddObjectValue keeps the answer to the Object metric i, unless another metric
-// asked for the same.
+// AddObjectValue adds the response for the Object metric i, unless another metric has the same request.
 func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
 	a := s.Autoscaler()
 	asked := a.Metric(i)
@@ -175,8 +169,8 @@ func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
 	}
 }
 
-// AddSeries keeps the answer to the External metric i. Series that reading would not
-// find by name and selector, or find for another metric too, say whose they are.
+// AddSeries adds the response for the External metric i. Series that reading would not find by name and selector, or
+// would find for another metric too, get a mark of their metric.
 func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValueList) {
 	asked := s.Autoscaler().Metric(i)
 	selector := selectorOf(asked.Selector)
@@ -202,8 +196,8 @@ func (s *Step) isShared(i int) bool {
 	return false
 }
 
-// selected are the labels, with those besides that the selector demands: what was
-// answered to a selector is selected by it, whatever labels the answer left out.
+// selected returns the labels, with further ones that the selector requires: the response to a selector is selected by
+// it, whatever labels the response lacks.
 func selected(have map[string]string, selector labels.Selector) map[string]string {
 	if selector.Matches(labels.Set(have)) {
 		return have

@@ -18,7 +18,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// live is a decision of which nothing is known but the object and its scale.
+// live is a decision with only the object and its scale.
 func live(t *testing.T) *Live {
 	step := stepOf(t, document)
 	target, _ := observehorizontal.Target(step.Scale)
@@ -28,7 +28,7 @@ func live(t *testing.T) *Live {
 	}
 }
 
-// again is the step written and read.
+// again writes and reads the step.
 func again(t *testing.T, step *Step) *Step {
 	t.Helper()
 	step.Snapshot.Time = time.Date(2026, 11, 20, 12, 0, 0, 1, time.UTC)
@@ -39,7 +39,7 @@ func again(t *testing.T, step *Step) *Step {
 	return stepOf(t, file.String())
 }
 
-// TestOfSharesNothingThatChanges: the state goes on, the object is the cache's.
+// TestOfSharesNothingThatChanges: the state continues to change, the object is the cache's.
 func TestOfSharesNothingThatChanges(t *testing.T) {
 	l := live(t)
 	l.Autoscaler.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "another"}}
@@ -61,7 +61,7 @@ func TestOfSharesNothingThatChanges(t *testing.T) {
 	}
 }
 
-// readings are what a decision on the step sees of its metrics.
+// readings returns the readings of a decision on the step.
 func readings(t *testing.T, step *Step) []metric.Reading {
 	t.Helper()
 	policy, _, _ := observehorizontal.PolicyOf(step.Autoscaler(), step.Snapshot.Options.Flags())
@@ -132,8 +132,8 @@ func TestSelected(t *testing.T) {
 	}
 }
 
-// TestAskedIsKept: when a metric was asked for goes with the step, as a replay would
-// otherwise take an answer that was known at the last scale-up for a new one.
+// TestAskedIsKept: the step has the time of each metric's request. Otherwise a replay would take a response from before
+// the last scale-up for a new one.
 func TestAskedIsKept(t *testing.T) {
 	step := stepOf(t, document)
 	at := time.Date(2026, 11, 20, 11, 59, 59, 123456789, time.UTC)

@@ -17,30 +17,29 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// SourceReading is what is known of a metric that Plimsoll reads itself. Why there are no values is among the errors or
-// the awaited, as for other metrics.
+// SourceReading is the reading of a metric that Plimsoll reads itself. A missing one is among the errors or the
+// awaited, as for other metrics.
 type SourceReading struct {
 	MetricIndex int `json:"metricIndex"`
 	// Values are a server's, and Time is when they were measured.
 	Values []resource.Quantity `json:"values,omitempty"`
 	Time   time.Time           `json:"time,omitzero"`
-	// Target is the external scaler's own, and Activity what it says of itself.
+	// Target is the external scaler's own, and Activity its report.
 	Target   *resource.Quantity `json:"target,omitempty"`
 	Activity string             `json:"activity,omitempty"`
-	// Pods are those that were asked. IsSample says that the pods that are not among them were not asked; without it
-	// they are missing.
+	// Pods are the scraped pods. IsSample means that the other pods were not scraped; without it they are missing.
 	Pods     []PodReading `json:"pods,omitempty"`
 	IsSample bool         `json:"isSample,omitempty"`
 }
 
-// PodReading is what is known of one pod. Without a value it is missing.
+// PodReading is the reading of one pod. Without a value it is missing.
 type PodReading struct {
 	Name string `json:"name"`
 	// Value is the average over the window.
 	Value  *resource.Quantity `json:"value,omitempty"`
 	At     time.Time          `json:"at,omitzero"`
 	Window metav1.Duration    `json:"window,omitzero"`
-	// IsSilent says that the pod does not answer, and that the value is its last.
+	// IsSilent is true if the pod does not respond, so that the value is its last.
 	IsSilent bool `json:"isSilent,omitempty"`
 	// Intervals are the last ones between two scrapes each, the newest first.
 	Intervals []Sample `json:"intervals,omitempty"`
@@ -54,7 +53,7 @@ type Sample struct {
 	Window metav1.Duration `json:"window,omitzero"`
 }
 
-// addSources adds to the step what the observation has of the metrics that Plimsoll reads itself.
+// addSources adds the observation's readings of the metrics that Plimsoll reads itself.
 func addSources(s *Step, a observehorizontal.Autoscaler, o *horizontal.Observation) {
 	for i := range o.Readings {
 		if !a.IsOwn(i) {
@@ -71,7 +70,7 @@ func addSources(s *Step, a observehorizontal.Autoscaler, o *horizontal.Observati
 	}
 }
 
-// sourceReadingOf is the reading as snapshots have it; nil if it says nothing.
+// sourceReadingOf converts a reading; nil if it is empty.
 func sourceReadingOf(i int, r *metric.Reading, pods []metric.Pod) *SourceReading {
 	if len(r.Series)+len(r.Samples) == 0 && r.TargetMilli == 0 && r.Activity == metric.ActivityUnknown {
 		return nil
@@ -120,7 +119,7 @@ func sampleOf(s *metric.Sample) Sample {
 	}
 }
 
-// sourceReading is what the step has of metric i; nil if there is nothing.
+// sourceReading returns the step's reading of metric i; nil if there is none.
 func sourceReading(s *Step, i int) *SourceReading {
 	at := slices.IndexFunc(s.Snapshot.Sources, func(r SourceReading) bool { return r.MetricIndex == i })
 	if at < 0 {
@@ -129,7 +128,7 @@ func sourceReading(s *Step, i int) *SourceReading {
 	return &s.Snapshot.Sources[at]
 }
 
-// ownReading is that of metric i, which Plimsoll reads itself.
+// ownReading returns that of metric i, which Plimsoll reads itself.
 func (a *answers) ownReading(i int) metric.Reading {
 	r, mode := sourceReading(a.step, i), arithmetic.Mode(a.policy.Divergences.Has(divergence.Saturate))
 	if r == nil {
@@ -184,7 +183,7 @@ func (s *Sample) sample(now time.Time, mode arithmetic.Mode) metric.Sample {
 	return metric.Sample{Present: true, Milli: observe.Milli(s.Value, mode), At: at, Window: s.Window.Duration}
 }
 
-// activity is what was said; Complete has checked it.
+// activity converts the activity; Complete has checked it.
 func (r *SourceReading) activity() metric.Activity {
 	if r == nil {
 		return metric.ActivityUnknown
@@ -197,7 +196,7 @@ func (r *SourceReading) activity() metric.Activity {
 	return metric.ActivityUnknown
 }
 
-// checkSources keeps out what would be taken for something else.
+// checkSources refuses readings that would be misread.
 func checkSources(s *Step) error {
 	seen := map[int]bool{}
 	a := s.Autoscaler()
@@ -227,7 +226,7 @@ func checkSources(s *Step) error {
 	return nil
 }
 
-// copySources shares nothing with the readings.
+// copySources shares no memory with the readings.
 func copySources(all []SourceReading) []SourceReading {
 	copied := slices.Clone(all)
 	for i := range copied {

@@ -1,6 +1,5 @@
-// Package horizontal has the snapshots of HorizontalPodAutoscalers and WorkloadAutoscalers:
-// everything that one decision saw. It makes them from live decisions, reads and writes them, and decides
-// them again with the controller's own core.
+// Package horizontal has the snapshots of HorizontalPodAutoscalers and WorkloadAutoscalers: all inputs of one decision.
+// It makes them from live decisions, reads and writes them, and decides them again with the controller's own core.
 package horizontal
 
 import (
@@ -28,11 +27,11 @@ import (
 // begin with.
 const NoteAnnotation = "plimsoll.dev/note"
 
-// MetricLabel on a value of external.metrics.k8s.io is the place among the object's
-// metrics of the one that it is of, whatever its other labels say.
+// MetricLabel on a value of external.metrics.k8s.io is the index of its metric among those of the object, whatever its
+// other labels are.
 const MetricLabel = "plimsoll.dev/metric"
 
-// Step is one document of a stream: what one decision saw.
+// Step is one document of a stream: the inputs of one decision.
 type Step struct {
 	Snapshot *Snapshot
 	// HPA or Workload is the object. The other one is nil.
@@ -41,66 +40,60 @@ type Step struct {
 	Scale    *autoscalingv1.Scale
 	// Pods may include pods of others: the scale's selector chooses.
 	Pods []*corev1.Pod
-	// PodMetrics, Custom and External are what the metrics APIs answered. A pod has
-	// several PodMetrics where single intervals are known, too: observe.IsInterval.
+	// PodMetrics, Custom and External are the responses of the metrics APIs. A pod has several PodMetrics if single
+	// intervals are known, too: observe.IsInterval.
 	PodMetrics []metricsv1beta1.PodMetrics
 	Custom     []custommetricsv1beta2.MetricValue
 	External   []externalmetricsv1beta1.ExternalMetricValue
 
-	// lists are the answers that PodMetrics are from.
+	// lists are the responses with the PodMetrics.
 	lists []*metricsv1beta1.PodMetricsList
 }
 
-// Snapshot is the object with everything that is no object of the API already.
-// Its name is the autoscaler's.
+// Snapshot has all inputs that are not objects of the API. Its name is the autoscaler's.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// Time is when the step is decided.
+	// Time is the time of the decision.
 	Time    time.Time `json:"time"`
 	Options *Options  `json:"options,omitempty"`
-	// State is the complete state before the step, as Plimsoll saves it. It wins
-	// over History.
+	// State is the complete state before the step, as Plimsoll saves it. It has precedence over History.
 	State *horizontal.State `json:"state,omitempty"`
-	// History is what was decided before the step. Without it and State, the
-	// history of the step before goes on.
+	// History has earlier decisions. Without it and State, the history of the previous step continues.
 	History *History `json:"history,omitempty"`
 	Errors  []Error  `json:"errors,omitempty"`
-	// Awaited are the metrics whose values were requested and had not come: they are no failure.
+	// Awaited are the metrics whose values had been requested but had not arrived: they are no failure.
 	Awaited []int `json:"awaited,omitempty"`
-	// Asked says when the metrics were asked for; a metric that is not among
-	// them was not.
+	// Asked has the times of the requests for metrics; a metric without one was not requested.
 	Asked []Asked `json:"asked,omitempty"`
 	// Sources are the readings of metrics that Plimsoll reads itself.
 	Sources []SourceReading `json:"sources,omitempty"`
-	// ScaleError is what the API answered instead of the scale, which may be left
-	// out then.
+	// ScaleError is the API's error in place of the scale, which may be omitted then.
 	ScaleError string `json:"scaleError,omitempty"`
-	// AmbiguousSelector says that another object selects the same pods.
+	// AmbiguousSelector names another object that selects the same pods.
 	AmbiguousSelector string `json:"ambiguousSelector,omitempty"`
-	// VerticalConflict says how a vertical autoscaler conflicts; empty means that
-	// none does, absent that this was not checked.
+	// VerticalConflict describes the conflict with a vertical autoscaler; empty means that there is none, absent that it
+	// was not checked.
 	VerticalConflict *string `json:"verticalConflict,omitempty"`
-	// Trigger is why it is decided then: "periodic", which is the default, "samples" for new
-	// samples, "event" for pods or a replica count that changed. The latter lowers nothing.
+	// Trigger is the reason for deciding then: "periodic", which is the default, "samples" for new samples, "event" for a
+	// change of pods or of the replica count. A decision with trigger "event" never scales down.
 	Trigger string `json:"trigger,omitempty"`
-	// Refusal is why a WorkloadAutoscaler may not write the scale.
+	// Refusal is the reason why a WorkloadAutoscaler may not write the scale.
 	Refusal *Refusal `json:"refusal,omitempty"`
-	// NewerAwaited says that the kubelets' first samples are awaited, so that nothing is
-	// lowered.
+	// NewerAwaited is true while the kubelets' first samples are awaited, so that there is no scale-down.
 	NewerAwaited bool `json:"newerAwaited,omitempty"`
-	// StartUp is how long pods of the target take from their creation until they are ready; absent if it is not known.
+	// StartUp is the time of the target's pods from their creation until they are ready; absent if it is unknown.
 	StartUp *metav1.Duration `json:"startUp,omitempty"`
-	// Samples says where CPU and memory were from; absent if from metrics.k8s.io, or if it is not known.
+	// Samples is the origin of CPU and memory; absent for metrics.k8s.io, or if it is unknown.
 	Samples *Samples `json:"samples,omitempty"`
 }
 
-// MaxSilentAgents is how many agents are named.
+// MaxSilentAgents is the maximum number of named agents.
 const MaxSilentAgents = 5
 
 // Samples is the source of the pods' samples.
 type Samples struct {
-	// AgentPods and KubeletPods are how many pods were known from agents of nodes and from kubelets.
+	// AgentPods and KubeletPods count the pods with samples from agents of nodes and from kubelets.
 	AgentPods   int `json:"agentPods,omitempty"`
 	KubeletPods int `json:"kubeletPods,omitempty"`
 	// SilentAgents did not answer, of nodes with the object's pods. MoreSilentAgents are not named.
@@ -114,7 +107,7 @@ type SilentAgent struct {
 	Message string `json:"message"`
 }
 
-// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode.
+// Refusal is the reason why a WorkloadAutoscaler may not write the scale, whatever its mode.
 type Refusal struct {
 	// Reason and Message are those of the condition AbleToScale.
 	Reason  string `json:"reason"`
@@ -123,18 +116,18 @@ type Refusal struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// Options are the flags of the controller; what is absent has its default.
+// Options are the flags of the controller; absent ones have their defaults.
 type Options struct {
 	Tolerance               *float64         `json:"tolerance,omitempty"`
 	DownscaleStabilization  *metav1.Duration `json:"downscaleStabilization,omitempty"`
 	CPUInitializationPeriod *metav1.Duration `json:"cpuInitializationPeriod,omitempty"`
 	InitialReadinessDelay   *metav1.Duration `json:"initialReadinessDelay,omitempty"`
 	Surge                   *SurgeOptions    `json:"surge,omitempty"`
-	// Forecast is the mode of forecasts where the object says none: Off, Preview or Active.
+	// Forecast is the mode of forecasts for objects without one: Off, Preview or Active.
 	Forecast string `json:"forecast,omitempty"`
 }
 
-// SurgeOptions are the flags of the surge window; what is absent has its default.
+// SurgeOptions are the flags of the surge window; absent ones have their defaults.
 type SurgeOptions struct {
 	// Window 0 means that there is none.
 	Window      *metav1.Duration   `json:"window,omitempty"`
@@ -150,7 +143,7 @@ type History struct {
 	ScaleEvents     []ScaleEvent     `json:"scaleEvents,omitempty"`
 }
 
-// Recommendation is what the metrics once asked for, before any limit.
+// Recommendation is an earlier proposal of the metrics, before any limit.
 type Recommendation struct {
 	Time     time.Time `json:"time"`
 	Replicas int32     `json:"replicas"`
@@ -162,13 +155,13 @@ type ScaleEvent struct {
 	Change int32     `json:"change"`
 }
 
-// Error is a metric whose API call failed, and what the client returned.
+// Error is the client's error for a metric whose API call failed.
 type Error struct {
 	MetricIndex int    `json:"metricIndex"`
 	Message     string `json:"message"`
 }
 
-// Asked is when an answer to a metric was asked for.
+// Asked is the time of the request for a metric.
 type Asked struct {
 	MetricIndex int       `json:"metricIndex"`
 	Time        time.Time `json:"time"`
@@ -211,8 +204,8 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// OptionsOf writes the flags down, all of them: a snapshot means the same when
-// a default has changed.
+// OptionsOf returns all flags, also those with default values: a snapshot means the same after a change of the
+// defaults.
 func OptionsOf(o observehorizontal.Options) *Options {
 	return &Options{
 		Tolerance:               &o.Tolerance,
@@ -230,8 +223,7 @@ func OptionsOf(o observehorizontal.Options) *Options {
 	}
 }
 
-// Flags are the options with the defaults of what is absent. Divergences are
-// the caller's choice.
+// Flags returns the options with the defaults of absent ones. Divergences are the caller's choice.
 func (o *Options) Flags() observehorizontal.Options {
 	flags := observehorizontal.DefaultOptions()
 	if o == nil {
@@ -294,7 +286,7 @@ func newScheme() *runtime.Scheme {
 	s.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
 	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
-	// v1 has the same fields. The version that is written is the first one.
+	// v1 has the same fields. The first version is written.
 	s.AddKnownTypes(metricsv1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
 	s.AddKnownTypes(custommetricsv1beta2.SchemeGroupVersion, &custommetricsv1beta2.MetricValueList{})
 	s.AddKnownTypes(externalmetricsv1beta1.SchemeGroupVersion, &externalmetricsv1beta1.ExternalMetricValueList{})

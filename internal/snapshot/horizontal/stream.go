@@ -45,25 +45,13 @@ func Encode(w io.Writer, s *Step) error {
 func (s *Step) Add(item runtime.Object) error {
 	switch item := item.(type) {
 	case *Snapshot:
-		if s.Snapshot != nil {
-			return snapshot.ErrSecond
-		}
-		s.Snapshot = item
+		return snapshot.SetOnce(&s.Snapshot, item)
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		if s.HPA != nil {
-			return snapshot.ErrSecond
-		}
-		s.HPA = item
+		return snapshot.SetOnce(&s.HPA, item)
 	case *plimsollv1alpha1.WorkloadAutoscaler:
-		if s.Workload != nil {
-			return snapshot.ErrSecond
-		}
-		s.Workload = item
+		return snapshot.SetOnce(&s.Workload, item)
 	case *autoscalingv1.Scale:
-		if s.Scale != nil {
-			return snapshot.ErrSecond
-		}
-		s.Scale = item
+		return snapshot.SetOnce(&s.Scale, item)
 	case *corev1.Pod:
 		s.Pods = append(s.Pods, item)
 	case *metricsv1beta1.PodMetrics:

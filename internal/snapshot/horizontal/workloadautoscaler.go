@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// Autoscaler is the step's object.
+// Autoscaler returns the step's object.
 func (s *Step) Autoscaler() observehorizontal.Autoscaler {
 	return observehorizontal.Either(s.HPA, s.Workload)
 }
@@ -23,13 +23,13 @@ func KeyOf(s *Step) observe.Key {
 	return s.Autoscaler().Key()
 }
 
-// Policy is what the step's object and the flags ask for.
+// Policy returns the policy of the step's object with these flags.
 func (s *Step) Policy(o observehorizontal.Options) horizontal.Policy {
 	p, _, _ := observehorizontal.PolicyOf(s.Autoscaler(), o)
 	return p
 }
 
-// observeWorkload adds what matters to decisions on WorkloadAutoscalers alone.
+// observeWorkload adds the inputs of decisions on WorkloadAutoscalers alone.
 func observeWorkload(s *Step, o *horizontal.Observation) {
 	a := s.Autoscaler()
 	if !a.IsWorkload() {
@@ -43,7 +43,7 @@ func observeWorkload(s *Step, o *horizontal.Observation) {
 	_, _, o.Refusal = observehorizontal.PolicyOf(a, observehorizontal.DefaultOptions())
 }
 
-// refusalOf is the refusal as snapshots have it.
+// refusalOf converts a refusal.
 func refusalOf(r horizontal.Refusal) *Refusal {
 	if r.Reason == "" {
 		return nil
@@ -51,7 +51,7 @@ func refusalOf(r horizontal.Refusal) *Refusal {
 	return &Refusal{Reason: r.Reason, Message: r.Message, Summary: r.Summary}
 }
 
-// objectOf is the step's object, as the API has it.
+// objectOf returns the step's object of the API.
 func objectOf(s *Step) runtime.Object {
 	return s.Autoscaler().Object()
 }
@@ -60,7 +60,7 @@ func kindOf(s *Step) string {
 	return s.Autoscaler().Kind().String()
 }
 
-// Bounds of the API, which a file has not passed.
+// Bounds of the API, which a file may exceed.
 const (
 	mostMetrics, mostSchedules = 100, 32
 	longestDuration            = 366 * 24 * 60 * 60

@@ -37,7 +37,7 @@ const wlaItem = `
 
 var wlaDocument = strings.Replace(document, hpaItem, wlaItem, 1)
 
-// TestWorkloadAutoscaler: a live decision on one is saved with all that it saw, and read as that.
+// TestWorkloadAutoscaler: a live decision on one is saved with all its inputs, and read back.
 func TestWorkloadAutoscaler(t *testing.T) {
 	step := stepOf(t, wlaDocument)
 	target, _ := observehorizontal.Target(step.Scale)
@@ -73,7 +73,7 @@ func TestNoMetrics(t *testing.T) {
 	}
 }
 
-// TestUnreadableSchedule: what the API server would not refuse is refused as the controller does.
+// TestUnreadableSchedule: a schedule that the API server accepts and the controller refuses is refused.
 func TestUnreadableSchedule(t *testing.T) {
 	step := stepOf(t, strings.Replace(wlaDocument, "0 8 * * *", "61 8 * * *", 1))
 	p := step.Policy(observehorizontal.DefaultOptions())

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestVerticalDocumentation: the same of the other kind of step. Each flag is one of upstream's recommender or updater.
+// TestVerticalDocumentation: the same for vertical steps. Each flag is one of upstream's recommender or updater.
 func TestVerticalDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/contributing/snapshots.md")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestVerticalDocumentation(t *testing.T) {
 	}
 }
 
-// fieldsOf are the names of a type's own fields in JSON, and of those within.
+// fieldsOf returns the JSON names of a type's own fields, and of those within.
 func fieldsOf(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()

@@ -16,18 +16,16 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Settings are what the flags of the recommender and the updater mean.
-// Divergences are the caller's choice.
+// Settings are the values of the flags of the recommender and the updater. Divergences are the caller's choice.
 type Settings struct {
 	Recommender observevertical.RecommendFlags
 	Updater     update.Policy
 	Gates       observevertical.Gates
-	// KnowsGates says that the gates were given; otherwise the object's status may
-	// show them.
+	// KnowsGates is true if the gates were given; otherwise the object's status may show them.
 	KnowsGates bool
 
-	// maxAllowed are --container-recommendation-max-allowed-{cpu,memory}, 0 for none, and
-	// overrides that objects may have some: flags whose settings have other forms.
+	// maxAllowed are --container-recommendation-max-allowed-{cpu,memory}, 0 for none, and overrides permits overrides in
+	// objects: flags whose settings have other forms.
 	maxAllowed [vertical.Resources]int64
 	overrides  bool
 }
@@ -42,10 +40,10 @@ func DefaultSettings() Settings {
 
 const gatePrefix = "updater-feature-gates."
 
-// isGate reports that the flag is one of the updater's gates.
+// isGate reports whether the flag is one of the updater's gates.
 func isGate(flag string) bool { return strings.HasPrefix(flag, gatePrefix) }
 
-// values are where the flags are kept, by upstream's names.
+// values returns pointers to the values of flags, by upstream's names.
 func (s *Settings) values() map[string]any {
 	e, u := &s.Recommender.Policy.Policy, &s.Updater
 	cpu, memory := &e.Percentiles[vertical.CPU], &e.Percentiles[vertical.Memory]
@@ -86,8 +84,7 @@ func (s *Settings) values() map[string]any {
 	}
 }
 
-// Flags writes the settings down, all of them: a snapshot means the same when a
-// default has changed.
+// Flags returns all settings, also those with default values: a snapshot means the same after a change of the defaults.
 func (s *Settings) Flags() map[string]string {
 	for r := range vertical.Resource(vertical.Resources) {
 		amount, _ := s.Recommender.Policy.MaxAllowed.Get(r)
@@ -104,7 +101,7 @@ func (s *Settings) Flags() map[string]string {
 	return flags
 }
 
-// Settings are the flags with the defaults of what is absent.
+// Settings returns the flags with the defaults of absent ones.
 func (s *Step) Settings() (Settings, error) {
 	settings := DefaultSettings()
 	values := settings.values()
@@ -130,7 +127,7 @@ func (s *Step) Settings() (Settings, error) {
 	return settings, err
 }
 
-// check keeps out what no formula can be used with.
+// check refuses values that no formula can use.
 func (s *Settings) check() error {
 	e := &s.Recommender.Policy
 	for r := range vertical.Resource(vertical.Resources) {
@@ -165,7 +162,7 @@ func format(value any) string {
 	panic(fmt.Sprintf("a flag of type %T", value))
 }
 
-// parse reads what format writes. Nothing that a flag says is negative.
+// parse parses the output of format. No flag may be negative.
 func parse(value any, text string) error {
 	var err error
 	var negative bool

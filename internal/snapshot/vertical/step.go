@@ -1,5 +1,5 @@
-// Package vertical has the snapshots of VerticalPodAutoscalers: everything that a
-// recommendation and one pass of the updater saw.
+// Package vertical has the snapshots of VerticalPodAutoscalers: all inputs of a recommendation and of one pass of the
+// updater.
 package vertical
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// Step is one document of a stream that is about a VerticalPodAutoscaler:
-// what recommending for its workload, and one pass over its pods, see.
+// Step is one document of a stream about a VerticalPodAutoscaler: the inputs of the recommendation for its workload,
+// and of one pass over its pods.
 type Step struct {
 	Snapshot *Snapshot
 	Object   *vpav1.VerticalPodAutoscaler
@@ -35,7 +35,7 @@ type Step struct {
 	Checkpoints []*vpav1.VerticalPodAutoscalerCheckpoint
 	// Pods are all that the workload's selector selects.
 	Pods []*corev1.Pod
-	// PodMetrics are what containers use now, for a resize.
+	// PodMetrics has the current usage of containers, for a resize.
 	PodMetrics  []metricsv1beta1.PodMetrics
 	Ranges      []*corev1.LimitRange
 	Quotas      []*corev1.ResourceQuota
@@ -45,29 +45,29 @@ type Step struct {
 	Workloads   []*plimsollv1alpha1.WorkloadAutoscaler
 }
 
-// Snapshot is the object, of the kind VerticalSnapshot, with everything that is no object of the API
-// already. Its name is the VerticalPodAutoscaler's.
+// Snapshot has all inputs that are not objects of the API, with the kind VerticalSnapshot. Its name is the
+// VerticalPodAutoscaler's.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// Time is when the step is decided.
+	// Time is the time of the decision.
 	Time   time.Time `json:"time"`
 	Target Target    `json:"target,omitzero"`
-	// NoResize says that the API server has no pods/resize.
+	// NoResize is true if the API server has no pods/resize.
 	NoResize bool `json:"noResize,omitempty"`
-	// Flags are the recommender's and the updater's that count, by upstream's names;
-	// what is absent has its default.
+	// Flags are the relevant flags of the recommender and the updater, by upstream's names; absent ones have their
+	// defaults.
 	Flags map[string]string `json:"flags,omitempty"`
-	// Updater is the updater's history of the workload; absent if no updater could be
-	// reached. Explain then assumes one that has just started.
+	// Updater is the updater's history of the workload; absent if no updater could be reached. Explain then assumes one
+	// that has just started.
 	Updater *Updater `json:"updater,omitempty"`
-	// UpdaterUnknown is why it could not be reached.
+	// UpdaterUnknown is the reason why it could not be reached.
 	UpdaterUnknown string `json:"updaterUnknown,omitempty"`
 }
 
 // Target is the workload itself.
 type Target struct {
-	// Problem is why its pods cannot be known; empty if they are.
+	// Problem is the reason why its pods cannot be known; empty if they are.
 	Problem  string `json:"problem,omitempty"`
 	Replicas int    `json:"replicas,omitempty"`
 }
@@ -82,25 +82,22 @@ type Updater struct {
 	State update.State `json:"state"`
 	// Pods are the results of that pass.
 	Pods []PodVerdict `json:"pods,omitempty"`
-	// LeaseStale says that passes are left out because the admission controller does not
-	// renew its Lease.
+	// LeaseStale is true if passes are skipped because the admission controller does not renew its Lease.
 	LeaseStale bool `json:"leaseStale,omitempty"`
-	// Evictions and Resizes are what is left of the rate limits, which all workloads
-	// share.
+	// Evictions and Resizes are the tokens left in the rate limits, which all workloads share.
 	Evictions disruption.Bucket `json:"evictions,omitzero"`
 	Resizes   disruption.Bucket `json:"resizes,omitzero"`
-	// Requested is what all pods on a node request, by its name.
+	// Requested has the total requests of all pods on a node, by its name.
 	Requested map[string]vertical.Amounts `json:"requested,omitempty"`
-	// Used is what the containers of pods that should be resized used then, by the
-	// pods' UIDs and the containers' names, as far as it was known.
+	// Used has the usage of containers of pods that should be resized, by the pods' UIDs and the containers' names, as far
+	// as it was known.
 	Used map[string]map[string]vertical.Amounts `json:"used,omitempty"`
-	// EvictionsStopped is why that pass evicted nothing, whatever it found of the pods: for the state
-	// of the whole cluster.
+	// EvictionsStopped is the reason why that pass evicted nothing, whatever the state of the pods was: the state of the
+	// whole cluster.
 	EvictionsStopped string `json:"held,omitempty"`
-	// EvictionsLeft is how many pods of the whole cluster the next pass may evict; nil is
-	// no bound.
+	// EvictionsLeft is the number of pods of the whole cluster that the next pass may evict; nil is unlimited.
 	EvictionsLeft *int `json:"evictionsLeft,omitempty"`
-	// FailedCreate says that a controller of the pods cannot create new ones.
+	// FailedCreate is true if a controller of the pods cannot create new ones.
 	FailedCreate bool `json:"failedCreate,omitempty"`
 }
 
@@ -108,7 +105,7 @@ type Updater struct {
 type PodVerdict struct {
 	Name string `json:"name"`
 	UID  string `json:"uid"`
-	// Action is what was done; Reason is why it should be, BlockedBy why it was not.
+	// Action is the action taken; Reason is the reason for a change of the pod, BlockedBy the rule that prevented it.
 	Action    string `json:"action"`
 	Reason    string `json:"because,omitempty"`
 	BlockedBy string `json:"against,omitempty"`
@@ -140,15 +137,9 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 func (s *Step) Add(item runtime.Object) error {
 	switch item := item.(type) {
 	case *Snapshot:
-		if s.Snapshot != nil {
-			return snapshot.ErrSecond
-		}
-		s.Snapshot = item
+		return snapshot.SetOnce(&s.Snapshot, item)
 	case *vpav1.VerticalPodAutoscaler:
-		if s.Object != nil {
-			return snapshot.ErrSecond
-		}
-		s.Object = item
+		return snapshot.SetOnce(&s.Object, item)
 	case *vpav1.VerticalPodAutoscalerCheckpoint:
 		s.Checkpoints = append(s.Checkpoints, item)
 	case *corev1.Pod:
@@ -211,7 +202,7 @@ func (s *Step) checkUpdater() error {
 		return nil
 	case u.Interval.Duration <= 0:
 		return snapshot.Invalid("VerticalSnapshot", "updater.interval: %s, must be greater than 0", u.Interval.Duration)
-	case u.Time.IsZero() && u.State.Version == 0: // no pass has looked yet
+	case u.Time.IsZero() && u.State.Version == 0: // before the first pass
 		return nil
 	case u.Time.IsZero():
 		return snapshot.Invalid("VerticalSnapshot", "updater.time: Required value")
@@ -258,7 +249,7 @@ func Format() snapshot.Format {
 		New: func() snapshot.Step { return &Step{} }}
 }
 
-// kind is what a Snapshot is called in a file.
+// kind is the kind of a Snapshot in a file.
 const kind = "VerticalSnapshot"
 
 // scheme has the kinds that such a snapshot may contain, and no others.
@@ -274,7 +265,7 @@ func newScheme() *runtime.Scheme {
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
 	s.AddKnownTypes(plimsollv1alpha1.SchemeGroupVersion, &plimsollv1alpha1.WorkloadAutoscaler{})
 	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
-	// v1 has the same fields. The version that is written is the first one.
+	// v1 has the same fields. The first version is written.
 	s.AddKnownTypes(metricsv1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
 	return s
 }

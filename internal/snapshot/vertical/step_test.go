@@ -98,7 +98,7 @@ func verticalOf(t *testing.T, text string) *Step {
 	return step
 }
 
-// What is written is read as it was, with times that are no whole seconds, and all of the updater's history.
+// A written step is read back unchanged, with times that have fractions of a second, and all of the updater's history.
 func TestEncode(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 	step := verticalOf(t, verticalDocument)
@@ -165,8 +165,7 @@ var exported = cmp.Options{
 	cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) }),
 }
 
-// Each flag that is written is one that can be read, and absent ones have their defaults; unknown gates are
-// not written.
+// Each flag that is written can be read, and absent ones have their defaults; unknown gates are not written.
 func TestVerticalFlags(t *testing.T) {
 	step := verticalOf(t, verticalDocument)
 	settings, err := step.Settings()

@@ -22,14 +22,14 @@ type pair struct {
 	key  crypto.Signer
 }
 
-// held is what the Secret has: the signing authority, the trusted ones, and the served certificate.
+// held is the content of the Secret: the signing authority, the trusted ones, and the served certificate.
 type held struct {
-	// authority signs; next will, once every API server believes it.
+	// authority signs; next will sign once every API server trusts it.
 	authority, next *pair
-	// trusted are authority, next, and those before that are still valid.
+	// trusted are authority, next, and earlier ones that are still valid.
 	trusted []*x509.Certificate
 	server  *pair
-	// path is where the API server asks.
+	// path is the path to which the API server sends requests.
 	path string
 }
 
@@ -39,22 +39,22 @@ type Terms struct {
 	Names []string
 	// Lifetime is the server certificate's; a third before its end there is a new one.
 	Lifetime time.Duration
-	// Settle is for how long an authority is published before it signs.
+	// Settle is how long an authority is published before it signs.
 	Settle time.Duration
-	// Authority and Holder are the common names of the authority and of the certificate; empty
-	// for those of the admission server.
+	// Authority and Holder are the common names of the authority and of the certificate; empty for those of the admission
+	// server.
 	Authority, Holder string
-	// IsClient makes the certificate one that a client shows, and that no server can use.
+	// IsClient makes a client certificate, which no server can use.
 	IsClient bool
 }
 
-// authorityLifetimes is how many server certificates an authority outlives.
+// authorityLifetimes is the lifetime of an authority in those of server certificates.
 const authorityLifetimes = 4
 
 // backdate tolerates slow clocks.
 func (t Terms) backdate() time.Duration { return min(5*time.Minute, t.Lifetime/10) }
 
-// renew does what is due, and reports whether there was anything.
+// renew renews certificates that are due, and reports whether there were any.
 func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 	changed := false
 	if h.path == "" {
@@ -75,7 +75,7 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 		}
 		h.next, changed = next, true
 	}
-	// A second is what certificates cut off.
+	// Certificates have times in whole seconds.
 	if h.next != nil && !now.Before(h.next.cert.NotBefore.Add(t.backdate()+t.Settle+time.Second)) {
 		h.authority, h.next, h.server, changed = h.next, nil, nil, true
 	}
@@ -92,7 +92,7 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 	return h, changed, nil
 }
 
-// serves reports whether the server certificate will do for a while.
+// serves reports whether the server certificate is usable for some time.
 func (t Terms) serves(now time.Time, h held) bool {
 	if !h.server.serves(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) || outlives(h.server, t.Lifetime) {
 		return false
@@ -102,14 +102,14 @@ func (t Terms) serves(now time.Time, h held) bool {
 		slices.EqualFunc(h.server.cert.IPAddresses, addresses, net.IP.Equal)
 }
 
-// outlives reports whether a certificate was made when certificates were to live
-// longer. It goes by the certificate alone, whatever a clock says.
+// outlives reports whether a certificate was made with a longer lifetime. It depends only on the certificate, not on a
+// clock.
 func outlives(p *pair, lifetime time.Duration) bool {
-	// A tenth is what is backdated, a second what certificates cut off.
+	// A tenth for backdating, and a second for rounding to whole seconds.
 	return p.cert.NotAfter.Sub(p.cert.NotBefore) > lifetime+lifetime/10+time.Second
 }
 
-// names are the names, and those of them that are addresses.
+// names returns the names, and the addresses among them.
 func (t Terms) names() (names []string, addresses []net.IP) { return split(t.Names...) }
 
 // split separates addresses from names.
@@ -124,7 +124,7 @@ func split(all ...string) (names []string, addresses []net.IP) {
 	return names, addresses
 }
 
-// trusted is the authority that signs, then the one to come, then those before.
+// trusted returns the authority that signs, then the next one, then the earlier ones.
 func (t Terms) trusted(now time.Time, h held) []*x509.Certificate {
 	all := []*x509.Certificate{h.authority.cert}
 	if h.next != nil {
@@ -138,13 +138,12 @@ func (t Terms) trusted(now time.Time, h held) []*x509.Certificate {
 	return all
 }
 
-// serves reports whether a certificate will do. One that is not valid yet does: the
-// clock here is behind that of the replica that made it, and if this one made another, the
-// two would replace each other's in turns.
+// serves reports whether a certificate is usable. One that is not valid yet is: the local clock is behind that of the
+// replica that made it, and if this one made another, the two would keep replacing each other's.
 func (p *pair) serves(now time.Time) bool { return p != nil && now.Before(p.cert.NotAfter) }
 
-// succeeded is what goes on where the Secret is gone: what is shown stays until a new
-// authority, which is published beside the old one at once, is believed everywhere.
+// succeeded continues without the Secret: the last certificate is served until a new authority, which is published
+// beside the old one at once, is trusted everywhere.
 func (t Terms) succeeded(now time.Time, h held) (held, error) {
 	next, err := t.newAuthority(now)
 	h.next = next
@@ -182,8 +181,7 @@ func (t Terms) newServer(now time.Time, authority *pair) (*pair, error) {
 	}, authority)
 }
 
-// newPair makes a key and a certificate that the issuer signs, or that signs
-// itself.
+// newPair makes a key and a certificate, signed by the issuer or by itself.
 func newPair(template *x509.Certificate, issuer *pair) (*pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

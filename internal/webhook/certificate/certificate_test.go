@@ -22,8 +22,7 @@ var (
 	began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
 
-// believes reports whether a client that knows the authorities believes the
-// certificate.
+// believes reports whether a client with these authorities trusts the certificate.
 func believes(authorities []byte, shown *Shown, now time.Time) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(authorities) {
@@ -33,9 +32,8 @@ func believes(authorities []byte, shown *Shown, now time.Time) error {
 	return err
 }
 
-// TestRotation: two replicas over 200 days, of which one looks each eight hours and
-// the other each twelve. The API server trusts what the first published at its
-// last check, and always trusts both.
+// TestRotation: two replicas over 200 days, of which one checks each eight hours and the other each twelve. The API
+// server trusts the authorities that the first published at its last check, and always trusts both replicas.
 func TestRotation(t *testing.T) {
 	secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
 	a, errA := Keep(secrets, "tls", terms)
@@ -75,8 +73,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestReplicasAgree: both find no Secret; the second to write is refused, and
-// takes what the first wrote.
+// TestReplicasAgree: both find no Secret; the second write is refused, and its replica uses what the first wrote.
 func TestReplicasAgree(t *testing.T) {
 	secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
 	first, _ := Keep(secrets, "tls", terms)
@@ -106,7 +103,7 @@ func (i interrupted) Create(
 	return i.SecretInterface.Create(ctx, secret, o)
 }
 
-// TestShorterLifetime: what was made for longer is replaced.
+// TestShorterLifetime: a certificate with a longer lifetime is replaced.
 func TestShorterLifetime(t *testing.T) {
 	secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
 	long, _ := Keep(secrets, "tls", terms)
@@ -129,7 +126,7 @@ func TestShorterLifetime(t *testing.T) {
 	}
 }
 
-// TestCorruptSecret: what cannot be read is made anew.
+// TestCorruptSecret: unreadable parts are made again.
 func TestCorruptSecret(t *testing.T) {
 	for _, key := range []string{AuthorityKey, authorityKeyKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
@@ -154,8 +151,7 @@ func TestCorruptSecret(t *testing.T) {
 	}
 }
 
-// TestFiles: what is written anew is shown at the next Refresh, if that is asked
-// for; half a file changes nothing.
+// TestFiles: changed files are served at the next Refresh, with reload; a truncated file changes nothing.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	paths := Paths{

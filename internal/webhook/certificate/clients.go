@@ -22,7 +22,7 @@ func ReadClients(file string) (*Clients, error) {
 	return c, nil
 }
 
-// Refresh reads the file again. What cannot be used leaves it as it was.
+// Refresh reads the file again. An unusable file changes nothing.
 func (c *Clients) Refresh() error {
 	content, err := os.ReadFile(c.file)
 	if err != nil {
@@ -36,5 +36,5 @@ func (c *Clients) Refresh() error {
 	return nil
 }
 
-// Pool is what certificates of clients are verified with.
+// Pool returns the authorities that verify certificates of clients.
 func (c *Clients) Pool() *x509.CertPool { return c.pool.Load() }

@@ -19,14 +19,13 @@ type Files struct {
 	shown  atomic.Pointer[Shown]
 }
 
-// Read has certificates from files; with reload they are read again at each
-// Refresh.
+// Read provides certificates from files; with reload they are read again at each Refresh.
 func Read(paths Paths, reload bool) *Files { return &Files{paths: paths, reload: reload} }
 
-// Shown is what is shown; nil before the first Refresh.
+// Shown returns the certificate to show; nil before the first Refresh.
 func (f *Files) Shown() *Shown { return f.shown.Load() }
 
-// Refresh reads the files. What is half written keeps what was there before.
+// Refresh reads the files. Truncated ones change nothing.
 func (f *Files) Refresh(context.Context, time.Time) error {
 	if f.shown.Load() != nil && !f.reload {
 		return nil

@@ -21,7 +21,7 @@ type replicas struct {
 	secrets corev1client.SecretInterface
 	kept    [2]*Kept
 	ahead   [2]time.Duration
-	// believed is what the API server trusts, path where it sends requests.
+	// believed are the authorities that the API server trusts, path is where it sends requests.
 	believed []byte
 	path     string
 }
@@ -48,8 +48,8 @@ func (r *replicas) restart(i int) {
 	r.kept[i].Registered = func(context.Context) ([]byte, string, error) { return r.believed, r.path, nil }
 }
 
-// look is one replica's turn: it refreshes and registers. The error is that of an API server that does not know of that
-// yet.
+// look is one replica's check: it refreshes and registers. The error is that of an API server without the new
+// certificate yet.
 func (r *replicas) look(i int, now time.Time) (unknown error) {
 	r.t.Helper()
 	if err := r.kept[i].Refresh(r.t.Context(), now.Add(r.ahead[i])); err != nil {
@@ -83,8 +83,8 @@ func (r *replicas) delete() {
 	}
 }
 
-// TestDeletedSecret: while both replicas go on, and when one of them begins anew at that moment, the API server
-// trusts both at every moment. A new authority signs in the end.
+// TestDeletedSecret: while both replicas run, and when one of them restarts at that moment, the API server trusts both
+// at every moment. A new authority signs in the end.
 func TestDeletedSecret(t *testing.T) {
 	for name, restarts := range map[string]bool{"both go on": false, "one begins anew": true} {
 		r := twoReplicas(t)
@@ -125,8 +125,8 @@ func TestDeletedSecret(t *testing.T) {
 	}
 }
 
-// TestEmptiedSecret: a Secret without an authority, as a manifest that is applied again has, is like one that is gone:
-// what is shown stays until the new authority has been published for long enough.
+// TestEmptiedSecret: a Secret without an authority, as applying a manifest again leaves it, is like a missing one: the
+// last certificate is served until the new authority has been published for long enough.
 func TestEmptiedSecret(t *testing.T) {
 	r := twoReplicas(t)
 	_ = r.look(0, began)
@@ -152,8 +152,8 @@ func TestEmptiedSecret(t *testing.T) {
 	}
 }
 
-// TestClockBehind: a replica whose clock is years behind, or a little, makes nothing anew in turns with the other. It
-// shows what the other made.
+// TestClockBehind: a replica whose clock is years behind, or a little, does not keep replacing the other's
+// certificates. It shows those of the other.
 func TestClockBehind(t *testing.T) {
 	for _, behind := range []time.Duration{10 * time.Minute, 30 * 24 * time.Hour, 50 * 365 * 24 * time.Hour} {
 		r := twoReplicas(t)
@@ -173,8 +173,8 @@ func TestClockBehind(t *testing.T) {
 	}
 }
 
-// TestClockOfTheAPIServer: certificates are made by the clock of who judges them, so that one who is ahead makes none
-// that is not trusted yet.
+// TestClockOfTheAPIServer: certificates are made by the clock of the API server, which verifies them, so that a replica
+// with a clock ahead makes none that is not trusted yet.
 func TestClockOfTheAPIServer(t *testing.T) {
 	for _, wrong := range []time.Duration{-365 * 24 * time.Hour, 365 * 24 * time.Hour} {
 		r := twoReplicas(t)
@@ -196,7 +196,7 @@ func TestClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestUnknownRegistration: a replica that cannot read what is trusted now creates nothing.
+// TestUnknownRegistration: a replica that cannot read the trusted authorities creates nothing.
 func TestUnknownRegistration(t *testing.T) {
 	r := twoReplicas(t)
 	r.kept[0].Registered = func(context.Context) ([]byte, string, error) { return nil, "", errors.New("no answer") }
@@ -205,8 +205,8 @@ func TestUnknownRegistration(t *testing.T) {
 	}
 }
 
-// TestPath: all replicas have the same, it cannot be guessed, and it outlives a replica of a version that knows of none
-// and the loss of the Secret.
+// TestPath: all replicas have the same, it cannot be guessed, and it survives a replica of a version without paths and
+// the loss of the Secret.
 func TestPath(t *testing.T) {
 	r := twoReplicas(t)
 	_ = r.look(0, began)
@@ -242,7 +242,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestClients: the file is read again; what is half written changes nothing.
+// TestClients: the file is read again; a truncated one changes nothing.
 func TestClients(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	if _, err := ReadClients(file); err == nil {

@@ -20,8 +20,7 @@ import (
 
 // The keys of the Secret.
 const (
-	// AuthorityKey has all authorities that are to be believed, the one that signs
-	// first.
+	// AuthorityKey has all authorities to trust, the signing one first.
 	AuthorityKey    = "ca.crt"
 	authorityKeyKey = "ca.key"
 	nextKey         = "next-ca.crt"
@@ -30,14 +29,14 @@ const (
 	attempts        = 5
 )
 
-// Shown is a certificate to show and the authorities that vouch for it.
+// Shown is a certificate to show, with the authorities to trust.
 type Shown struct {
 	Certificate *tls.Certificate
 	// Authorities are PEM.
 	Authorities []byte
-	// Path is the secret path that all replicas are asked at; empty where there is none.
+	// Path is the secret path of all replicas; empty if there is none.
 	Path string
-	// authority signs certificates of others; nil where that is not known.
+	// authority signs certificates of others; nil if it is unknown.
 	authority *pair
 }
 
@@ -47,19 +46,17 @@ type Kept struct {
 	name    string
 	terms   Terms
 	shown   atomic.Pointer[Shown]
-	// Registered is what the API server believes, in PEM, and where it asks. It counts
-	// where there is no Secret and nothing is remembered: other replicas may still show
-	// what is believed there. Nil for nothing.
+	// Registered returns the authorities that the API server trusts, in PEM, and the path of its requests. It is called if
+	// there is no Secret and no last state: other replicas may still show certificates of these authorities. Nil for none.
 	Registered func(ctx context.Context) (authorities []byte, path string, err error)
-	// Offset is how far the clock of the API server, which judges certificates, is ahead of
-	// the one here. Nil for not at all.
+	// Offset returns how far the clock of the API server, which verifies certificates, is ahead of the local one. Nil for
+	// zero.
 	Offset func() time.Duration
-	// last is what was there at the last Refresh that succeeded; one goroutine refreshes.
+	// last is the state of the last successful Refresh; one goroutine refreshes.
 	last held
 }
 
-// Keep keeps certificates in the Secret of this name. Nothing is read or written
-// before Refresh.
+// Keep keeps certificates in the Secret of this name. It reads and writes nothing before Refresh.
 func Keep(secrets corev1client.SecretInterface, name string, terms Terms) (*Kept, error) {
 	if len(terms.Names) == 0 || terms.Lifetime <= 0 || terms.Settle < 0 {
 		return nil, fmt.Errorf("certificates for %q of %s, settling in %s: they need a name and a lifetime",
@@ -68,11 +65,11 @@ func Keep(secrets corev1client.SecretInterface, name string, terms Terms) (*Kept
 	return &Kept{secrets: secrets, name: name, terms: terms}, nil
 }
 
-// Shown is what is shown; nil before the first Refresh.
+// Shown returns the certificate to show; nil before the first Refresh.
 func (k *Kept) Shown() *Shown { return k.shown.Load() }
 
-// Refresh reads the Secret and renews what is due. Replicas that do so at once
-// agree on what the first of them wrote.
+// Refresh reads the Secret and renews certificates that are due. Concurrent replicas agree on what the first of them
+// wrote.
 func (k *Kept) Refresh(ctx context.Context, now time.Time) error {
 	var err error
 	for range attempts {
@@ -103,7 +100,7 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.name}, Type: corev1.SecretTypeOpaque}
 	}
 	if before.path == "" {
-		// A replica of a version that knows of none has written it.
+		// A replica of a version without paths has written it.
 		before.path = k.last.path
 	}
 	pathIsKept := string(secret.Data[pathKey]) == before.path
@@ -138,8 +135,8 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// found is what the Secret has, or what to go on with where there is none. Applying the empty Secret of a manifest
-// again removes the CA, as deleting the Secret does: then isLost.
+// found returns the state in the Secret, or the one to continue with if that is missing. Applying the empty Secret of a
+// manifest again removes the CA, as deleting the Secret does: then isLost.
 func (k *Kept) found(ctx context.Context, now time.Time, secret *corev1.Secret, isNew bool) (
 	h held, isLost bool, err error,
 ) {
@@ -155,7 +152,7 @@ func (k *Kept) found(ctx context.Context, now time.Time, secret *corev1.Secret, 
 	return h, true, err
 }
 
-// remembered is what to go on with where there is no Secret.
+// remembered returns the state to continue with if there is no Secret.
 func (k *Kept) remembered(ctx context.Context, now time.Time) (held, error) {
 	if k.last.authority != nil {
 		return k.terms.succeeded(now, k.last)
@@ -166,15 +163,15 @@ func (k *Kept) remembered(ctx context.Context, now time.Time) (held, error) {
 	}
 	authorities, path, err := k.Registered(ctx)
 	if err != nil {
-		return h, fmt.Errorf("what the API server believes now: %w", err)
+		return h, fmt.Errorf("reading the authorities that the API server trusts: %w", err)
 	}
-	// What is there may be no authority at all.
+	// The text may contain no authority at all.
 	h.trusted, _ = cert.ParseCertsPEM(authorities)
 	h.path = path
 	return h, nil
 }
 
-// decode takes what is readable; the rest is made anew.
+// decode decodes the readable parts; the rest is made again.
 func decode(data map[string][]byte) held {
 	var h held
 	h.trusted, _ = cert.ParseCertsPEM(data[AuthorityKey])
@@ -185,7 +182,7 @@ func decode(data map[string][]byte) held {
 	return h
 }
 
-// decodePair is the first certificate with its key, or nil.
+// decodePair returns the first certificate with its key, or nil.
 func decodePair(certPEM, keyPEM []byte) *pair {
 	certs, err := cert.ParseCertsPEM(certPEM)
 	if err != nil {

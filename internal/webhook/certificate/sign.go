@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// ErrNotReady says that there is no authority yet.
+// ErrNotReady is returned before there is an authority.
 var ErrNotReady = errors.New("there is no authority yet")
 
-// Sign is a certificate, in PEM, of a server of this name whose key is kept elsewhere. It lives as
-// long as the certificate in the Secret.
+// Sign returns a certificate, in PEM, for a server of this name with its own key. It has the lifetime of the
+// certificate in the Secret.
 func (k *Kept) Sign(now time.Time, name string, key crypto.PublicKey) ([]byte, error) {
 	shown := k.shown.Load()
 	if shown == nil {
@@ -37,7 +37,7 @@ func (k *Kept) Sign(now time.Time, name string, key crypto.PublicKey) ([]byte, e
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	// Nodes may be named by their addresses, and clients look for an address among the addresses alone.
+	// Nodes may be named by their addresses, and clients match an address only with the addresses of a certificate.
 	template.DNSNames, template.IPAddresses = split(name)
 	der, err := x509.CreateCertificate(rand.Reader, template, shown.authority.cert, key, shown.authority.key)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
 
-// TestReloadsAreLogged: one line says that another certificate is shown, one that others are trusted, and none that
-// nothing changed.
+// TestReloadsAreLogged: there is one line when another certificate is shown, one when others are trusted, and none
+// without a change.
 func TestReloadsAreLogged(t *testing.T) {
 	var logs []string
 	source := &given{shown: shownWith(1, "ca")}
@@ -81,7 +81,7 @@ func TestClientCertificates(t *testing.T) {
 	for name, shows := range map[string][]tls.Certificate{"none": nil,
 		"a stranger": {stranger}, "the API server": {pair}} {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
-			InsecureSkipVerify: true, Certificates: shows, // who the server is is not the question
+			InsecureSkipVerify: true, Certificates: shows, // the identity of the server is not tested
 		}}}
 		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()),
 			http.MethodPost, server.URL, http.NoBody)

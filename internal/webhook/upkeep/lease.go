@@ -15,22 +15,20 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Lease says that the server answers for pods that are created now: the updater, upstream's
-// too, evicts none while it is old.
+// Lease is the Lease by which the server shows that it serves new pods: while it is stale, the updater, upstream's too,
+// evicts none.
 type Lease struct {
 	Client coordinationclient.LeaseInterface
 	Name   string
 	Holder string
-	// Duration is written into it; what the updater goes by is its own flag.
+	// Duration is written into it; the updater uses its own flag instead.
 	Duration time.Duration
-	// Ignored are the namespaces whose pods are left alone, Only the one whose pods may
-	// be changed; all without it.
+	// Ignored are the namespaces whose pods are left alone, Only the one whose pods may be changed; empty for all.
 	Ignored []string
 	Only    string
 }
 
-// Renew says that the server answers at this time. Replicas renew the same Lease:
-// that another was faster is as good.
+// Renew renews the Lease. All replicas renew the same one: a conflict with another counts as success.
 func (l *Lease) Renew(ctx context.Context, now time.Time) error {
 	lease, err := l.Client.Get(ctx, l.Name, metav1.GetOptions{})
 	isNew := apierrors.IsNotFound(err)

@@ -33,35 +33,35 @@ const (
 // fieldManager is the writer's name in managedFields.
 const fieldManager = "plimsoll-admission-controller"
 
-// namespaceLabel is the label that every namespace has of its own name.
+// namespaceLabel is the label of every namespace with its own name.
 const namespaceLabel = "kubernetes.io/metadata.name"
 
-// ErrMissing says that the API server asks no server at all: its configuration is gone,
-// and this server may not make another.
+// ErrMissing is returned if the API server sends requests to no server at all: its configuration is gone, and this
+// server may not create another.
 var ErrMissing = errors.New("creating one is not granted; apply config/vertical/webhook.yaml")
 
-// Registration is how the API server finds the server, and what it asks it about.
+// Registration is the webhook configuration by which the API server finds the server.
 type Registration struct {
 	Client admissionclient.MutatingWebhookConfigurationInterface
-	// URL is where the server is; without it, the Service is asked.
+	// URL is the server's address; without it, the Service's is used.
 	URL                string
 	Namespace, Service string
 	TimeoutSeconds     int32
 	// Fails keeps pods out while the server does not answer.
 	Fails  bool
 	Labels map[string]string
-	// Only is the one namespace whose pods may be changed; all without it.
+	// Only is the one namespace whose pods may be changed; empty for all.
 	Only string
 	// Ignored are further namespaces whose pods are left alone.
 	Ignored []string
 
-	// applied is what the API server has since the last Ensure.
+	// applied is the state of the API server as of the last Ensure.
 	applied struct{ resourceVersion, authorities, path string }
-	// pathSince is since when the API server has the path, as far as that is known.
+	// pathSince is since when the API server has had the path, as far as that is known.
 	pathSince time.Time
 }
 
-// Current is what the API server believes, and the path that it asks at.
+// Current returns the authorities that the API server trusts, and the path of its requests.
 func (r *Registration) Current(ctx context.Context) (authorities []byte, path string, err error) {
 	there, err := r.Client.Get(ctx, ConfigurationName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -78,9 +78,9 @@ func (r *Registration) Current(ctx context.Context) (authorities []byte, path st
 	return authorities, path, nil
 }
 
-// Ensure makes the configuration what it is to be: it is changed where it stands, never
-// deleted, so that there is no moment without it, and created where that is granted.
-// Nothing is written while no other client changed it.
+// Ensure creates or updates the configuration: an existing one is updated in place, never deleted, so that there is no
+// moment without it, and a missing one is created where that is granted. It writes nothing until another client has
+// changed it.
 func (r *Registration) Ensure(ctx context.Context, authorities []byte, path string) error {
 	there, err := r.Client.Get(ctx, ConfigurationName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -105,14 +105,14 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte, path stri
 	}
 	r.applied.resourceVersion, r.applied.authorities, r.applied.path = written.ResourceVersion, string(authorities), path
 	if !asksAt(written, path) {
-		// What is there may not be changed, and leads here without it.
+		// The existing one may not be changed, and points here without the path.
 		r.pathSince = time.Time{}
 	}
 	return nil
 }
 
-// notePath records since when the API server has the path. A replica that begins goes by
-// when a server last wrote the configuration; once it knows, no other write matters.
+// notePath records since when the API server has had the path. A replica that starts uses the time at which a server
+// last wrote the configuration; later writes do not matter.
 func (r *Registration) notePath(there *admissionregistrationv1.MutatingWebhookConfiguration, path string) {
 	now := time.Now()
 	switch {
@@ -128,21 +128,20 @@ func (r *Registration) notePath(there *admissionregistrationv1.MutatingWebhookCo
 	}
 }
 
-// asksAt reports whether the API server asks at the path.
+// asksAt reports whether the API server sends requests to the path.
 func asksAt(there *admissionregistrationv1.MutatingWebhookConfiguration, path string) bool {
 	return there != nil && slices.ContainsFunc(there.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool {
 		return w.Name == WebhookName && pathOf(&w.ClientConfig) == path
 	})
 }
 
-// HasPath reports whether the API server has had the path for so long that all of it
-// asks there, and that no server of an older version, which would take the path away, is
-// left.
+// HasPath reports whether the API server has had the path for so long that every instance of it uses the path, and that
+// no server of an older version, which would remove the path, is left.
 func (r *Registration) HasPath(settled time.Duration) bool {
 	return r.applied.path != "" && !r.pathSince.IsZero() && time.Since(r.pathSince) >= settled
 }
 
-// pathOf is the path that is asked at, without the slash that stands for none.
+// pathOf returns the path of requests, without the slash that stands for none.
 func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	path := ""
 	switch {
@@ -157,8 +156,8 @@ func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	return strings.TrimSuffix(path, "/")
 }
 
-// withoutPatch does with the rights that upstream's manifests grant, which are to
-// create: what is there must do, and does if it leads here.
+// withoutPatch works with the permissions in upstream's manifests, which grant only create: an existing configuration
+// is kept if it points here.
 func (r *Registration) withoutPatch(
 	ctx context.Context, there *admissionregistrationv1.MutatingWebhookConfiguration,
 	wanted *apply.MutatingWebhookConfigurationApplyConfiguration, forbidden error,
@@ -180,7 +179,7 @@ func (r *Registration) withoutPatch(
 	return nil, forbidden
 }
 
-// leadsHere reports whether two configurations name the same server, at whatever path.
+// leadsHere reports whether two configurations name the same server, whatever the path.
 func leadsHere(a, b *admissionregistrationv1.WebhookClientConfig) bool {
 	base := func(c *admissionregistrationv1.WebhookClientConfig) string {
 		return strings.TrimSuffix(ptr.Deref(c.URL, ""), pathOf(c))
@@ -228,8 +227,7 @@ func (r *Registration) configuration(
 		))
 }
 
-// namespaces selects those whose pods may be changed: never that of the server, whose own
-// pods must come up without it.
+// namespaces selects those whose pods may be changed: never that of the server, whose own pods must start without it.
 func (r *Registration) namespaces() *applymeta.LabelSelectorApplyConfiguration {
 	selector := applymeta.LabelSelector()
 	if r.Only != "" {
@@ -243,7 +241,7 @@ func (r *Registration) namespaces() *applymeta.LabelSelectorApplyConfiguration {
 	return selector
 }
 
-// IgnoredNamespaces are the namespaces whose pods are left alone.
+// IgnoredNamespaces returns the namespaces whose pods are left alone.
 func (r *Registration) IgnoredNamespaces() []string {
 	ignored := slices.Clone(r.Ignored)
 	if r.Namespace != "" {

@@ -26,7 +26,7 @@ func registration(client *fake.Clientset) *Registration {
 	}
 }
 
-// writes counts what was done to the configuration.
+// writes counts the writes of the configuration.
 func writes(client *fake.Clientset) map[string]int {
 	counts := map[string]int{}
 	for _, action := range client.Actions() {
@@ -62,8 +62,7 @@ func TestRegistration(t *testing.T) {
 			}
 		}
 	}
-	// The fake API server has no resource versions; that nothing is written without a
-	// change is tested on a real one.
+	// The fake API server has no resource versions; that nothing is written without a change is tested on a real one.
 	if counts := writes(client); counts["delete"] > 0 || counts["create"] > 0 || counts["update"] > 0 ||
 		counts["patch"] == 0 {
 		t.Errorf("the configuration was written with %v, want patches alone", counts)
@@ -132,7 +131,7 @@ func shipped() *admissionregistrationv1.MutatingWebhookConfiguration {
 	}
 }
 
-// refuseCreation answers as the API server does whom it grants to patch alone.
+// refuseCreation responds as the API server does to clients that may only patch.
 func refuseCreation(client *fake.Clientset) {
 	forbidden := func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
@@ -148,7 +147,8 @@ func refuseCreation(client *fake.Clientset) {
 		})
 }
 
-// TestRegistrationWithoutTheRightToCreate: what ships is changed; where it is missing, the error says what to apply.
+// TestRegistrationWithoutTheRightToCreate: the shipped configuration is changed; if it is missing, the error names the
+// manifest to apply.
 func TestRegistrationWithoutTheRightToCreate(t *testing.T) {
 	client := fake.NewClientset(shipped())
 	refuseCreation(client)
@@ -172,7 +172,8 @@ func TestRegistrationWithoutTheRightToCreate(t *testing.T) {
 	}
 }
 
-// TestPathThatCannotBeWrittenIsNotRequired: with upstream's rights what is there stays, and leads here without a path.
+// TestPathThatCannotBeWrittenIsNotRequired: with upstream's permissions an existing configuration stays, and points
+// here without a path.
 func TestPathThatCannotBeWrittenIsNotRequired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := shipped()
@@ -196,9 +197,9 @@ func TestPathThatCannotBeWrittenIsNotRequired(t *testing.T) {
 	})
 }
 
-// TestPathIsRequiredOnceTheAPIServerHasIt: no admission is lost in a rollout. While a replica of an older version takes
-// the path away every minute, any path is answered; when it is gone for three intervals, the path alone; and a replica
-// that begins then requires it at once.
+// TestPathIsRequiredOnceTheAPIServerHasIt: no admission is lost in a rollout. While a replica of an older version
+// removes the path every minute, any path is accepted; after three intervals without it, only the path; and a replica
+// that starts then requires it at once.
 func TestPathIsRequiredOnceTheAPIServerHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(shipped())

@@ -12,11 +12,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
 
-// Certificates are what the server shows and what vouches for it.
+// Certificates provides the certificate to show and the authorities to trust.
 type Certificates interface {
 	// Refresh reads and renews them.
 	Refresh(ctx context.Context, now time.Time) error
-	// Shown is the certificate of the last Refresh that succeeded; nil before.
+	// Shown returns the certificate of the last successful Refresh; nil before.
 	Shown() *certificate.Shown
 }
 
@@ -25,8 +25,8 @@ var (
 	_ Certificates = (*certificate.Files)(nil)
 )
 
-// pathIntervals is how many intervals the API server must have had the path before no
-// other is answered: in one of them a replica of an older version would have taken it away.
+// pathIntervals is the number of intervals for which the API server must have had the path before it is required: in
+// one of them a replica of an older version would have removed it.
 const pathIntervals = 3
 
 // Runner keeps certificates, registration and Lease up to date.
@@ -34,19 +34,18 @@ type Runner struct {
 	Certificates Certificates
 	// Registration is nil where something else registers the server.
 	Registration *Registration
-	// RequirePath gets the one path to answer, empty for any: webhook.Guard's Require. It may be nil.
+	// RequirePath gets the only path to accept, empty for any: webhook.Guard's Require. It may be nil.
 	RequirePath func(path string)
-	// Clients is nil where anybody may connect.
+	// Clients is nil if any client may connect.
 	Clients *certificate.Clients
 	Lease   *Lease
-	// Interval is how often certificates and registration are checked,
-	// LeaseInterval how often the Lease is renewed.
+	// Interval is the period of checking certificates and registration, LeaseInterval that of renewing the Lease.
 	Interval, LeaseInterval time.Duration
 	Log                     logr.Logger
 
-	// logged is what the log says is shown.
+	// logged is the last logged certificate.
 	logged *certificate.Shown
-	// isUnknown says that the API server is certain not to ask this server.
+	// isUnknown is true if the API server certainly sends no requests to this server.
 	isUnknown bool
 }
 
@@ -70,8 +69,8 @@ func (r *Runner) TLS(base *tls.Config) *tls.Config {
 	return base
 }
 
-// Run refreshes certificates, registration and Lease until ctx ends. It is called once the server answers;
-// the Lease is renewed from when the server is registered.
+// Run refreshes certificates, registration and Lease until ctx ends. Call it once the server is listening; the Lease is
+// renewed from the first registration on.
 func (r *Runner) Run(ctx context.Context) {
 	check, renew := time.NewTicker(r.Interval), time.NewTicker(r.LeaseInterval)
 	defer check.Stop()
@@ -83,8 +82,7 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-check.C:
-			// What was registered stays so, but for a configuration that is gone: one call
-			// that fails changes nothing.
+			// A registration stays, unless the configuration is gone: one failed call changes nothing.
 			registered = r.check(ctx) || registered && !r.isUnknown
 		case <-renew.C:
 			if !registered {
@@ -95,7 +93,7 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// check refreshes certificates and registration. It reports whether the API server knows where the server is.
+// check refreshes certificates and registration. It reports whether the server is registered.
 func (r *Runner) check(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, r.LeaseInterval)
 	defer cancel()

@@ -35,8 +35,7 @@ func (g *given) Shown() *certificate.Shown {
 	return &certificate.Shown{Certificate: &tls.Certificate{}, Authorities: []byte(g.authorities), Path: g.path}
 }
 
-// TestUpkeep: the Lease is renewed each ten seconds from when the server is
-// registered, whatever fails afterwards.
+// TestUpkeep: the Lease is renewed each ten seconds from the registration on, whatever fails afterwards.
 func TestUpkeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -84,8 +83,8 @@ func TestUpkeep(t *testing.T) {
 	})
 }
 
-// TestLeaseWithoutRegistration: while the configuration is gone and cannot be made, pods come up as they are, and the
-// Lease must not say that the updater may evict them. It is renewed again soon after the configuration is back.
+// TestLeaseWithoutRegistration: while the configuration is gone and cannot be created, pods start unchanged, and the
+// Lease must not permit the updater to evict them. It is renewed again soon after the configuration is back.
 func TestLeaseWithoutRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(shipped())
@@ -128,8 +127,8 @@ func TestLeaseWithoutRegistration(t *testing.T) {
 	})
 }
 
-// The updater reads on the Lease which namespaces are left alone here, and evicts nothing there.
-func TestLeaseSaysWhatIsIgnored(t *testing.T) {
+// The updater reads the ignored namespaces from the Lease, and evicts nothing there.
+func TestLeaseNamesIgnoredNamespaces(t *testing.T) {
 	leases := fake.NewClientset().CoordinationV1().Leases("plimsoll-system")
 	l := &Lease{
 		Client: leases, Name: "lease", Holder: "a", Duration: 10 * time.Second,

@@ -327,7 +327,8 @@ func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error 
 	case "sarif":
 		return show.SARIF(o.out, report, chosen, o.version)
 	}
-	return show.Text(o.out, report)
+	width, _ := flags.Text(o.out)
+	return show.Text(o.out, report, width)
 }
 
 // never is no level of --fail-on.

@@ -95,9 +95,9 @@ func TestAdviseFailsOnLevel(t *testing.T) {
 func TestAdviseText(t *testing.T) {
 	out, _ := adviseWith(t, advised)
 	for _, want := range []string{
-		"Deployment default/web", "web.yaml:10)", "missing-request",
+		"Deployment default/web", "web.yaml:19)", "missing-request",
 		"spec.template.spec.containers[0].resources.requests.cpu",
-		"kubectl patch deployment web --type=json", "path: /spec/template/spec/containers/0/resources",
+		"kubectl patch deployment web --type=json", `"path":"/spec/template/spec/containers/0/resources"`,
 		"error: 1, warning: 0, advice: 1.",
 		"Not looked for, as nothing is known of usage: ",
 	} {
@@ -239,7 +239,8 @@ func TestAdviseRefuses(t *testing.T) {
 func TestAdviseReadsTheRest(t *testing.T) {
 	content := strings.Replace(advised, "maxReplicas", "maxReplica", 1) + "\n---\n{{ if .Values.enabled }}\n"
 	out, err := adviseWith(t, content, "--fail-on=error")
-	if err == nil || !strings.Contains(out, `unknown field "spec.maxReplica" (line 8)`) ||
+	inOneLine := strings.Join(strings.Fields(out), " ")
+	if err == nil || !strings.Contains(inOneLine, `unknown field "spec.maxReplica" (line 8)`) ||
 		strings.Count(out, "warning  unreadable") != 2 || !strings.Contains(out, "error    refused-by-api-server") ||
 		!strings.Contains(out, "error: 2, warning: 2, advice: ") {
 		t.Errorf("error %v:\n%s", err, out)

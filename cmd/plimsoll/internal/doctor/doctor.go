@@ -170,5 +170,6 @@ func (o *doctorOptions) print(report *doctor.Report) error {
 	case "yaml":
 		return doctor.WriteYAML(o.out, &shown)
 	}
-	return doctor.WriteText(o.out, &shown)
+	width, inColour := flags.Text(o.out)
+	return doctor.WriteText(o.out, &shown, doctor.Style{Width: width, InColour: inColour})
 }

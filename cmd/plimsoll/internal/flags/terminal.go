@@ -10,6 +10,12 @@ import (
 // PlainWidth is how many characters a line has where no terminal says.
 const PlainWidth = 82
 
+// The widths of lines of text: where no terminal says, and the most that is easy to read.
+const (
+	plainTextWidth  = 80
+	widestTextWidth = 100
+)
+
 // narrowest is the narrowest terminal that is believed.
 const narrowest = 40
 
@@ -39,4 +45,13 @@ func Terminal(out io.Writer) (width int, inColour bool) {
 		width = PlainWidth
 	}
 	return width, os.Getenv("NO_COLOR") == ""
+}
+
+// Text is how wide a line of text may be, and whether it may have colours.
+func Text(out io.Writer) (width int, inColour bool) {
+	if !IsTerminal(out) {
+		return plainTextWidth, false
+	}
+	width, inColour = Terminal(out)
+	return min(width, widestTextWidth), inColour
 }

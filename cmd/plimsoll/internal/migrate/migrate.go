@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 const migrateLong = `Migrate converts HorizontalPodAutoscalers and KEDA's ScaledObjects to WorkloadAutoscalers.
@@ -34,7 +35,8 @@ listed on standard error, and the exit status is then 1.
 With --apply it replaces the objects on the cluster. It creates each WorkloadAutoscaler in mode
 Preview, compares for --observe the replica counts that both propose, shows the table, sets the
 WorkloadAutoscaler to mode Active, and deletes the HPA or pauses the ScaledObject. An object
-that never proposed the same count is kept. The old manifest is saved in a file and in the
+that never proposed the same count is kept; one without a target, or with a metric that cannot be
+read, is refused before anything is created. The old manifest is saved in a file and in the
 annotation plimsoll.dev/migrated-from. --back --apply shows and restores it; with --yes only if a
 file in --backup-dir has it too. After each write exactly one of the two objects scales the
 workload. After an interruption, run the same command again. docs/migrate.md has each step.
@@ -88,6 +90,10 @@ func Command() *cobra.Command {
 		Example: migrateExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if commonflags.IsTerminal(o.progress) {
+				width, _ := commonflags.Text(o.progress)
+				o.progress = output.NewWrapped(o.progress, width)
+			}
 			if file, ok := o.in.(*os.File); ok {
 				o.isTerminal = term.IsTerminal(int(file.Fd()))
 			}
@@ -109,7 +115,8 @@ func Command() *cobra.Command {
 	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
 		"how long --apply compares the proposed replica counts of both before it replaces an HPA")
 	flags.BoolVar(&o.acceptDifferences, "accept-differences", false,
-		"with --apply, also replace an HPA whose proposed replica count never equalled the WorkloadAutoscaler's")
+		"with --apply, also replace an HPA whose proposed replica count never equalled the WorkloadAutoscaler's, or that "+
+			"has a metric that cannot be read")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second,
 		"how long --apply waits for a deletion, or for KEDA")
 	flags.StringVar(&o.backupDir, "backup-dir", ".",

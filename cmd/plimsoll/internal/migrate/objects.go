@@ -294,7 +294,8 @@ func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what
 	}
 	if !served {
 		return &cmderror.Error{What: "the cluster does not serve WorkloadAutoscalers",
-			Why: "their CustomResourceDefinition is not installed", Next: "install Plimsoll first: kubectl apply -k config/"}
+			Why:  "their CustomResourceDefinition is not installed",
+			Next: "install Plimsoll first: plimsoll doctor prints the command for this cluster"}
 	}
 	find := o.namesForward
 	if o.back {

@@ -1,30 +1,21 @@
 package simulate
 
 import (
-	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
-	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
-
-// mostSettings are how many are compared at most.
-const mostSettings = 16
 
 // simulateFlags are the flags of simulate.
 type simulateFlags struct {
 	hpas, sets, sides            []string
 	workload, load, plot, output string
+	all                          bool
 	lasts                        time.Duration
 	speedUp, podCapacity         float64
 	burstiness                   float64
@@ -39,6 +30,9 @@ type simulateFlags struct {
 	recordedFlags
 	// recorded is nil without --from.
 	recorded *recorded.Object
+
+	// isPodMadeUp says that nothing named what a pod requests.
+	isPodMadeUp bool
 
 	pods       simulate.Workload
 	cpu, limit flags.MilliCPU
@@ -72,11 +66,12 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 		"The start within a trace, such as 2026-11-23T08:00:00Z, or 8h after its first row. A shape starts at that date, "+
 			"for schedules; by default at midnight in UTC.")
 	fs.Float64Var(&f.speedUp, "speed-up", 1, "Play the load this many times faster.")
-	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)},
-		"The controller that decides: upstream, plimsoll, or both. WorkloadAutoscalers are decided by plimsoll only.")
+	fs.StringSliceVar(&f.sides, "as", []string{simulate.BothSides},
+		"The controller that decides: upstream, plimsoll or both. WorkloadAutoscalers are decided by plimsoll only.")
 	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
-		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the peak of the played "+
-			"load needs 70 % of maxReplicas.")
+		"The requests per second that one pod serves at 100 % of its CPU request. By default it follows from the "+
+			"autoscaler as it is without --set: from a target in requests, or else so that the peak of the load needs "+
+			"70 % of maxReplicas.")
 	fs.StringArrayVar(&f.sets, "set", nil,
 		"Set a field of every autoscaler, such as spec.maxReplicas=20. Different values of one field are compared.")
 	fs.Uint64Var(&f.seed, "seed", 1,
@@ -85,6 +80,7 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 		"The variance of requests per second, divided by their mean: 1 is Poisson, 0 no noise.")
 	fs.StringVar(&f.plot, "plot", "", "Write a plot to this file, .svg or .png.")
 	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
+	fs.BoolVar(&f.all, "all", false, "Print all rows of the score, also those of SPEC's measures of elasticity.")
 	f.addModel(fs)
 	f.addForecast(fs)
 	f.recordedFlags.add(fs)
@@ -98,8 +94,10 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.pods.Burst, "burst", f.pods.Burst,
 		"The CPU that a pod without a limit can use, as a multiple of its CPU request.")
 	fs.Var(&f.perRequest, "cpu-per-request",
-		"The CPU seconds of one request, such as 10m. By default a pod serves 50 requests per second at 100 % of its CPU "+
-			"request.")
+		"The CPU seconds of one request, such as 10m, instead of --pod-capacity.")
+	fs.Var((*memoryFlag)(&f.pods.Profile), "memory",
+		"The memory of a pod, such as base=200Mi,request=1Mi: base is what it uses without requests (default 32Mi), request "+
+			"what each request adds that waits in the pod or was served in the last second (default 64Ki).")
 	fs.DurationVar(&f.pods.StartAfter, "start-after", f.pods.StartAfter,
 		"The time from scheduling a pod until its containers run: images, volumes.")
 	fs.DurationVar(&f.readyAfter, "ready-after", 0,
@@ -131,241 +129,4 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.slow, "slow", time.Second, "A request that takes longer is slow.")
 	fs.Float64Var(&f.price, "core-hour-price", 0.04,
 		"The price of one core for an hour: of requests, or of nodes with --nodes.")
-}
-
-// settings are what is compared: each file, with each combination of fields, under each
-// loop. The objects are all that the files hold.
-func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
-	if len(f.hpas) == 0 && f.recorded == nil {
-		return nil, nil, cmderror.Usagef(
-			"--hpa: name a file with a HorizontalPodAutoscaler or WorkloadAutoscaler, or use --from")
-	}
-	combinations, err := f.combinations()
-	if err != nil {
-		return nil, nil, err
-	}
-	var settings []simulate.Setting
-	all, files, err := f.read()
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range files {
-		if settings, err = f.append(settings, &files[i], combinations); err != nil {
-			return nil, nil, err
-		}
-	}
-	if settings, err = f.withForecasts(settings); err != nil {
-		return nil, nil, err
-	}
-	if len(settings) > mostSettings {
-		return nil, nil, cmderror.Usagef("these are %d settings, at most %d are compared", len(settings), mostSettings)
-	}
-	return settings, all, nil
-}
-
-// named is an object and what sets it apart from the others; empty if there are none.
-type named struct {
-	object *manifest.Object
-	name   string
-}
-
-// read reads all files, and says which of their objects are autoscalers.
-func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) {
-	if f.recorded != nil {
-		all = append(all, f.recorded.Manifests...)
-		hpas = append(hpas, named{object: &f.recorded.Manifests[0], name: f.recorded.Key.Name})
-	}
-	for _, file := range f.hpas {
-		objects, err := manifest.ReadFile(file)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--hpa: %w", err)
-		}
-		all = append(all, objects...)
-		before := len(hpas)
-		for i := range objects {
-			if objects[i].IsAutoscaler() {
-				hpas = append(hpas, named{object: &objects[i], name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))})
-			}
-		}
-		if len(hpas) == before {
-			return nil, nil, fmt.Errorf("--hpa: %s: there is no %s and no %s in it", file, manifest.HPAKind,
-				plimsollv1alpha1.Kind)
-		}
-		for i := before; i < len(hpas) && len(hpas) > before+1; i++ {
-			hpas[i].name = hpas[i].object.Name
-		}
-	}
-	if len(hpas) == 1 {
-		hpas[0].name = ""
-	}
-	return all, hpas, nil
-}
-
-func (f *simulateFlags) append(
-	settings []simulate.Setting, n *named, combinations [][]manifest.Assignment,
-) ([]simulate.Setting, error) {
-	for _, combination := range combinations {
-		changed, names := n.object, []string{}
-		for _, a := range combination {
-			var err error
-			if changed, err = changed.With(a); err != nil {
-				return nil, cmderror.Usagef("--set: %w", err)
-			}
-			names = append(names, a.String())
-		}
-		a, err := changed.Autoscaler()
-		if err != nil {
-			return nil, err
-		}
-		for _, side := range f.sides {
-			as, err := simulate.ParseSide(side)
-			if err != nil {
-				return nil, cmderror.Usagef("--as: %w", err)
-			}
-			if a.IsWorkload() && as == simulate.Upstream && len(f.sides) > 1 {
-				continue
-			}
-			settings = append(settings, simulate.Setting{
-				Name: f.nameOf(n.name, names, side, len(combinations)), Side: as,
-				HPA: a.HPA, Workload: a.Workload,
-			})
-		}
-	}
-	return settings, nil
-}
-
-// nameOf is the label of a variant: only the settings that differ.
-func (f *simulateFlags) nameOf(name string, sets []string, side string, combinations int) string {
-	var parts []string
-	if name != "" {
-		parts = append(parts, name)
-	}
-	if combinations > 1 {
-		parts = append(parts, sets...)
-	}
-	if len(f.sides) > 1 || len(parts) == 0 {
-		parts = append(parts, side)
-	}
-	return strings.Join(parts, " ")
-}
-
-// combinations are all ways to choose one of the values of each field.
-func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
-	var paths []string
-	values := map[string][]manifest.Assignment{}
-	for _, text := range f.sets {
-		a, err := manifest.ParseAssignment(text)
-		if err != nil {
-			return nil, cmderror.Usagef("--set: %w", err)
-		}
-		if values[a.Path] == nil {
-			paths = append(paths, a.Path)
-		}
-		values[a.Path] = append(values[a.Path], a)
-	}
-	combinations := [][]manifest.Assignment{nil}
-	for _, path := range paths {
-		var longer [][]manifest.Assignment
-		for _, c := range combinations {
-			for _, a := range values[path] {
-				longer = append(longer, append(c[:len(c):len(c)], a))
-			}
-		}
-		if combinations = longer; len(combinations) > mostSettings {
-			return nil, cmderror.Usagef("--set: these are %d combinations, at most %d are compared", len(combinations),
-				mostSettings)
-		}
-	}
-	return combinations, nil
-}
-
-func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Object) (*simulate.Scene, error) {
-	l, err := f.whole()
-	if err != nil {
-		return nil, err
-	}
-	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
-		return nil, cmderror.Usagef("--speed-up: %v, want more than 0", f.speedUp)
-	}
-	w, err := f.pod(settings[0].Autoscaler().Target(), objects)
-	if err != nil {
-		return nil, err
-	}
-	part, date, err := f.begin(l)
-	if err != nil {
-		return nil, cmderror.Usagef("--start: %w", err)
-	}
-	s, err := f.fit(part.SpedUp(f.speedUp), w, settings)
-	if err != nil {
-		return nil, err
-	}
-	if !date.IsZero() {
-		s.Start = date
-	}
-	if f.burstiness != 1 {
-		s.Burstiness = f.burstiness
-	}
-	s.Seed, s.Replicas, s.Slow, s.CoreHourPrice = f.seed, f.replicas, f.slow, f.price
-	s.Timing = f.timing
-	if f.nodes > 0 {
-		s.Supply.Nodes, s.Supply.CPUMilli, s.Supply.Delay = f.nodes, float64(f.nodeCPU), f.nodeDelay
-	}
-	return s, nil
-}
-
-// whole is the load from its beginning to its end.
-func (f *simulateFlags) whole() (*load.Load, error) {
-	switch {
-	case f.recorded != nil:
-		return f.recorded.Load, nil
-	case f.load == "":
-		return nil, cmderror.Usagef("--load: name a trace or a shape such as step:10@0s,100@10m")
-	}
-	l, err := load.Parse(f.load)
-	if err != nil {
-		return nil, cmderror.Usagef("--load: %w", err)
-	}
-	return l, nil
-}
-
-// begin is the part of the load that begins where --start says. A shape has no clock: there a date is when
-// the whole of it begins.
-func (f *simulateFlags) begin(l *load.Load) (part *load.Load, date time.Time, err error) {
-	if f.start == "" {
-		return l, time.Time{}, nil
-	}
-	if offset, err := time.ParseDuration(f.start); err == nil {
-		part, err = l.From(offset)
-		return part, time.Time{}, err
-	}
-	if date, err = time.Parse(time.RFC3339, f.start); err != nil {
-		return nil, date, fmt.Errorf("%q, want a date as 2026-11-23T08:00:00Z, or a time after the beginning as 8h", f.start)
-	}
-	if l.Start.IsZero() {
-		return l, date, nil
-	}
-	part, err = l.FromTime(date)
-	return part, time.Time{}, err
-}
-
-// fit is a scene of what is played of the load.
-func (f *simulateFlags) fit(l *load.Load, w simulate.Workload, settings []simulate.Setting) (*simulate.Scene, error) {
-	s, err := simulate.NewScene(l, w, settings[0].Autoscaler())
-	if err != nil {
-		return nil, err
-	}
-	s.Rollouts, s.Outages, s.ClockOffsets = f.rollouts, f.outages, f.clockOffsets
-	if f.lasts != 0 {
-		s.For = f.lasts
-	}
-	switch {
-	case f.recorded != nil:
-		s.PodCapacity, err = f.recorded.PodCapacity(w)
-		return s, err
-	case f.podCapacity != 0:
-		s.PodCapacity = f.podCapacity
-		return s, nil
-	}
-	err = s.PlayFor(s.For)
-	return s, err
 }

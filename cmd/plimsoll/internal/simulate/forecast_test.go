@@ -10,12 +10,12 @@ const recurring = "--load=step:12@0s,60@12h,12@13h,60@36h,12@37h"
 
 // TestSimulateForecast: each setting is played without a forecast and with one, and a table has the days.
 func TestSimulateForecast(t *testing.T) {
-	args := []string{recurring, "--for=38h", "--forecast", "--ready-after=1m", "--as=plimsoll", "--set=spec.maxReplicas=8"}
+	args := []string{recurring, "--for=38h", "--forecast", "--ready-after=1m", "--as=plimsoll"}
 	out, err := simulateWith(t, simulated, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"plimsoll, no forecast   plimsoll, forecast\n", "\nplimsoll, forecast\n  DATE ",
+	for _, want := range []string{"plimsoll, no forecast       plimsoll, forecast\n", "\nplimsoll, forecast\n  DATE ",
 		"\n  2026-01-01   24.0 h ", "   Learning\n", "\n  2026-01-02   14.0 h ", "\n  all days     38.0 h ",
 		"\nPod-minutes a day (UTC): lacking"} {
 		if !strings.Contains(out, want) {

@@ -3,8 +3,7 @@ package simulate
 import (
 	"fmt"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 )
@@ -16,11 +15,11 @@ func (f *simulateFlags) asRecorded(w *simulate.Workload) {
 	}
 }
 
-// pod is what the pods are: the workload's manifest, and what flags say instead.
+// pod is what the pods are that an autoscaler scales: the workload's manifest, and what flags say instead.
 func (f *simulateFlags) pod(
-	ref autoscalingv2.CrossVersionObjectReference, objects []manifest.Object,
+	autoscaler observehorizontal.Autoscaler, objects []manifest.Object,
 ) (simulate.Workload, error) {
-	w := f.pods
+	w, ref := f.pods, autoscaler.Target()
 	if f.workload != "" {
 		var err error
 		if objects, err = manifest.ReadFile(f.workload); err != nil {
@@ -36,9 +35,11 @@ func (f *simulateFlags) pod(
 		if err := target.Fill(&w); err != nil {
 			return w, err
 		}
+		w.ServeIn(servingContainer(autoscaler))
 	}
 	if target == nil {
 		f.asRecorded(&w)
+		f.isPodMadeUp = f.recorded == nil && f.cpu == 0
 	}
 	if f.cpu > 0 {
 		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1
@@ -58,4 +59,14 @@ func (f *simulateFlags) pod(
 		w.Profile.Startup = f.startUpFor
 	}
 	return w, nil
+}
+
+// servingContainer is the container that ContainerResource metrics are of: the one that serves; empty if none says so.
+func servingContainer(a observehorizontal.Autoscaler) string {
+	for i := range a.NumMetrics() {
+		if m := a.Metric(i); m.Container != "" {
+			return m.Container
+		}
+	}
+	return ""
 }

@@ -50,8 +50,6 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded.Ob
 		return nil, nil
 	case f.load != "":
 		return nil, cmderror.Usagef("--from plays the recorded load: leave out --load")
-	case f.podCapacity != 0:
-		return nil, cmderror.Usagef("--from: the recorded load is in pods at the target: leave out --pod-capacity")
 	case f.last < shortestLast || f.last > loadhistory.LongestTimeline:
 		return nil, cmderror.Usagef("--last: %v, want %v to %v, for which histories are kept", f.last, shortestLast,
 			loadhistory.LongestTimeline)

@@ -113,6 +113,7 @@ type played struct {
 	Runs                         []struct {
 		Name    string
 		Changes []struct{ To int32 }
+		Score   struct{ LostPercent, ShortPercent float64 }
 	}
 }
 
@@ -154,8 +155,23 @@ func TestSimulateFrom(t *testing.T) {
 func TestSimulateFromText(t *testing.T) {
 	out, _, err := simulateFrom(t, storedDeployment, "--as=plimsoll", "--last=30m", "--for=5m")
 	if err != nil || !strings.Contains(out, "Deployment web: 400m requested") ||
-		!strings.Contains(out, "load    horizontalpodautoscaler/web, 5m0s of it") {
+		!strings.Contains(out, "load    horizontalpodautoscaler/web, 5m of it") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestSimulateFromAssumes: the record is in pods at the target. How many requests that is may be said.
+func TestSimulateFromAssumes(t *testing.T) {
+	for flag, want := range map[string]string{
+		"--seed=1": "each of which serves 35 requests/s; a pod serves 50 requests/s at 100 % of its CPU request;",
+		"--pod-capacity=200": "each of which serves 140 requests/s; a pod serves 200 requests/s at 100 % of its CPU request, " +
+			"as --pod-capacity says;",
+	} {
+		out, _, err := simulateFrom(t, storedDeployment, "--as=plimsoll", flag)
+		out = strings.ReplaceAll(out, "\n        ", " ")
+		if err != nil || !strings.HasPrefix(out, "assumed: the load is in pods at the target, as recorded, "+want) {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 }
 
@@ -181,7 +197,6 @@ func TestSimulateFromWithoutTheWorkload(t *testing.T) {
 func TestSimulateFromIsChecked(t *testing.T) {
 	for args, want := range map[string]string{
 		"--from=hpa/web --load=step:1@0s":   "leave out --load",
-		"--from=hpa/web --pod-capacity=3":   "leave out --pod-capacity",
 		"--from=hpa/web --last=1s":          "want 1m0s to 360h",
 		"--from=hpa/web --last=9999h":       "want 1m0s to 360h",
 		"--from=vpa/web":                    "want hpa/NAME or wla/NAME",

@@ -39,7 +39,7 @@ func (s *sidecarFlag) String() string { return "" }
 // Set adds a sidecar.
 func (s *sidecarFlag) Set(text string) error {
 	c := world.Sidecar{Name: fmt.Sprintf("sidecar-%d", len(*s)+1)}
-	if err := setAll(text, func(name, value string) error { return setSidecar(&c, name, value) }); err != nil {
+	if err := setPairs(text, func(name, value string) error { return setSidecar(&c, name, value) }); err != nil {
 		return err
 	}
 	*s = append(*s, c)
@@ -75,7 +75,7 @@ func (o *outageFlag) String() string { return "" }
 // Set adds an outage.
 func (o *outageFlag) Set(text string) error {
 	one, lasts := world.Outage{Groups: 1}, time.Duration(0)
-	err := setAll(text, func(name, value string) (err error) {
+	err := setPairs(text, func(name, value string) (err error) {
 		switch name {
 		case "from":
 			one.From, err = time.ParseDuration(value)

@@ -43,8 +43,10 @@ The load is a trace (CSV lines of timestamp,value in Unix seconds, plain or gzip
   poisson:mean=100,burstiness=4          a constant rate with noise
   generated:NAME                         a made-up day: %s
 
-It has its own units; --pod-capacity says how much of it one pod serves. Without it, the peak of
-the load needs 70 %% of maxReplicas. --start chooses the start within a trace, --for the length.
+Its unit is one request per second. --pod-capacity says how many of them one pod serves. Without
+it, that follows from the autoscaler as it is before --set: from a target in requests, or else so
+that the peak of the load needs 70 %% of maxReplicas. The first line of the output says what was
+assumed. --start chooses the start within a trace, --for the length.
 
 With --from, the autoscaler, its workload and the load that Plimsoll recorded come from a
 cluster.
@@ -57,7 +59,9 @@ With --forecast each setting is played without a forecast and with one. A table 
 forecast avoids and wastes on each day.
 
 docs/reference/simulation.md explains the model and each line of the score. The exit status is 0 if
-the load was played, 1 if something could not be read, 2 if the command line is invalid.`
+the load was played and the scores answer the question. It is 1 if something could not be read, or
+if they cannot: a target cannot be reached, a metric does not follow the load, or what is compared
+cannot differ. A line on standard error says which. It is 2 if the command line is invalid.`
 
 const simulateExample = `  # Yesterday's load under both controllers, with a plot
   plimsoll simulate --hpa web.yaml --workload web-deployment.yaml --load yesterday.csv.gz --plot web.svg
@@ -66,6 +70,10 @@ const simulateExample = `  # Yesterday's load under both controllers, with a plo
   plimsoll simulate --from hpa/web -n shop --last 24h --as plimsoll \
     --set 'spec.metrics[0].resource.target.averageUtilization=70' \
     --set 'spec.metrics[0].resource.target.averageUtilization=50'
+
+  # Pods that serve 100 requests a second each: is maxReplicas 6 enough?
+  plimsoll simulate --hpa web.yaml --load step:100@0s,1500@5m --pod-capacity 100 \
+    --set spec.maxReplicas=6 --set spec.maxReplicas=60
 
   # What would a forecast have done in the last two weeks?
   plimsoll simulate --from hpa/web -n shop --forecast --as plimsoll --ready-after 60s
@@ -92,7 +100,7 @@ func Command() *cobra.Command {
 	fs := cmd.Flags()
 	f.add(fs)
 	flags.AddValues(fs, "output", flags.Values{All: outputNames()})
-	sides := []string{string(simulate.Upstream), string(simulate.Plimsoll)}
+	sides := []string{string(simulate.Upstream), string(simulate.Plimsoll), simulate.BothSides}
 	flags.AddValues(fs, "as", flags.Values{All: sides, IsList: true})
 	complete.Kube(cmd, f.kube)
 	objects := complete.Objects{Kube: f.kube, Kinds: []complete.Kind{complete.HPA, complete.WLA}}
@@ -101,18 +109,17 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// outputs are the forms in which scores are written.
+// outputs are the forms in which scores are written for programs; text is for people.
 var outputs = map[string]func(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error{
-	"text": present.Text, "json": present.JSON, "csv": present.CSV,
+	"json": present.JSON, "csv": present.CSV,
 }
 
-func outputNames() []string { return slices.Sorted(maps.Keys(outputs)) }
+func outputNames() []string { return append(slices.Sorted(maps.Keys(outputs)), "text") }
 
 func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err := cmderror.OneOf("output", f.output, outputNames()...); err != nil {
 		return err
 	}
-	write := outputs[f.output]
 	format, err := f.plotFormat()
 	if err != nil {
 		return err
@@ -120,19 +127,20 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if f.recorded, err = f.record(ctx, time.Now()); err != nil {
 		return err
 	}
-	settings, objects, err := f.settings()
+	compared, err := f.compare()
 	if err != nil {
 		return err
 	}
+	settings := compared.settings
 	if format != "" && len(settings) > plot.MostRuns {
 		return cmderror.Usagef("--plot: a plot shows at most %d settings, these are %d", plot.MostRuns, len(settings))
 	}
-	scene, err := f.scene(settings, objects)
+	scene, err := f.scene(compared)
 	if err != nil {
 		return err
 	}
 	f.writeNotes(errOut)
-	if err := f.checkForecast(scene); err != nil {
+	if err := errors.Join(f.checkForecast(scene), simulate.Refusal(scene, settings)); err != nil {
 		return err
 	}
 	runs, err := simulate.PlayAll(ctx, scene, settings, progressOn(errOut))
@@ -140,20 +148,32 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := write(out, scene, runs); err != nil {
+	if err := f.write(out, scene, runs); err != nil {
 		return err
 	}
-	if f.output == "text" {
-		width, inColour := flags.Terminal(out)
-		size := plot.Size{Width: min(width-besidePlot, widestPlot), Height: 12}
-		if _, err := fmt.Fprintf(out, "\n%s", plot.Text(runs, size, inColour)); err != nil {
+	if format != "" {
+		if err := f.draw(format, scene, runs); err != nil {
 			return err
 		}
 	}
-	if format == "" {
-		return nil
+	verdict := simulate.Verdict(scene, settings)
+	if note := simulate.Note(scene, runs); note != "" && verdict == nil {
+		fmt.Fprintf(errOut, "note: %s\n", note)
 	}
-	return f.draw(format, scene, runs)
+	return verdict
+}
+
+func (f *simulateFlags) write(out io.Writer, scene *simulate.Scene, runs []*simulate.Run) error {
+	if write := outputs[f.output]; write != nil {
+		return write(out, scene, runs)
+	}
+	width, inColour := flags.Terminal(out)
+	if err := present.Text(out, scene, runs, present.Form{Width: width, HasAllRows: f.all}); err != nil {
+		return err
+	}
+	size := plot.Size{Width: min(width-besidePlot, widestPlot), Height: 12}
+	_, err := fmt.Fprintf(out, "\n%s", plot.Text(runs, size, inColour))
+	return err
 }
 
 func (f *simulateFlags) plotFormat() (string, error) {

@@ -5,12 +5,16 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
 )
 
 const simulated = `
@@ -32,7 +36,7 @@ spec:
       - {name: app, resources: {requests: {cpu: 200m}, limits: {cpu: 300m}}}
 `
 
-// simulateWith runs the command with a file's content as --hpa.
+// simulateWith runs the command with a file's content as --hpa, and returns what it prints on standard output.
 func simulateWith(t *testing.T, content string, args ...string) (string, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "web.yaml")
@@ -42,7 +46,7 @@ func simulateWith(t *testing.T, content string, args ...string) (string, error) 
 	var out bytes.Buffer
 	cmd := Command()
 	cmd.SetOut(&out)
-	cmd.SetErr(&out)
+	cmd.SetErr(io.Discard)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--hpa", file}, args...))
 	err := cmd.ExecuteContext(t.Context())
@@ -55,9 +59,114 @@ func TestSimulateText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Deployment web: 200m requested, no more than 300m", "upstream   ", "plimsoll\n",
-		"pod-hours", "θU", "pods ready", "target takes 80 %"} {
+		"\nmetric  cpu is what requests take", "\ntime short of capacity", "\nworst minute", "\nrecovery from surges",
+		"pods ready"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if !strings.HasPrefix(out, "assumed: a pod serves 4.46 requests/s at 100 % of its CPU request, so that the\n"+
+		"        peak of 50 needs 70 % of maxReplicas 20; at 80 % the peak needs 14 pods;") ||
+		strings.Contains(out, "latency") {
+		t.Errorf("%s", out)
+	}
+	if out, err = simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=both", "--all"); err != nil ||
+		!strings.Contains(out, "latency, 99th percentile") || !strings.Contains(out, "upstream   ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+const onRequests = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 20
+  metrics:
+  - {type: Pods, pods: {metric: {name: http_requests}, target: {type: AverageValue, averageValue: "100"}}}
+`
+
+// TestSimulateRequests: a unit of the load is a request a second. At 100 of them for each pod, 1500 are 15 pods, and are
+// served by them.
+func TestSimulateRequests(t *testing.T) {
+	out, err := simulateWith(t, onRequests, "--load=step:100@0s,1500@5m", "--for=15m", "-o=json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got played
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Runs) != 2 {
+		t.Fatalf("%v, %s", err, out)
+	}
+	for _, run := range got.Runs {
+		if n := len(run.Changes); n == 0 || run.Changes[n-1].To != 15 {
+			t.Errorf("%s: %v, want 15 pods at last", run.Name, run.Changes)
+		}
+		if run.Score.LostPercent > 5 {
+			t.Errorf("%s: %v %% of the requests are lost", run.Name, run.Score.LostPercent)
+		}
+	}
+}
+
+// TestSimulateMaxReplicas: the pods of settings that are compared are the same, so the one with fewer of them lacks.
+func TestSimulateMaxReplicas(t *testing.T) {
+	for name, content := range map[string]string{"cpu": simulated, "requests": onRequests} {
+		out, err := simulateWith(t, content, "--load=step:100@0s,1500@5m", "--for=15m", "--as=plimsoll", "-o=json",
+			"--set=spec.maxReplicas=6", "--set=spec.maxReplicas=60")
+		var got played
+		if err != nil || json.Unmarshal([]byte(out), &got) != nil || len(got.Runs) != 2 {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		few, many := &got.Runs[0], &got.Runs[1]
+		if few.Name != "maxReplicas=6" || few.Score.ShortPercent < 50 || many.Score.ShortPercent > 20 {
+			t.Errorf("%s: %s is short for %v %% of the time, %s for %v %%", name, few.Name, few.Score.ShortPercent, many.Name,
+				many.Score.ShortPercent)
+		}
+	}
+}
+
+// TestSimulateAnswers: where the scores do not answer the question the exit status is 1. What cannot be an answer is not
+// played.
+func TestSimulateAnswers(t *testing.T) {
+	const load = "--load=step:100@0s,1500@5m"
+	for name, c := range map[string]struct {
+		args     []string
+		want     string
+		isPlayed bool
+	}{
+		"a target above what a pod serves": {[]string{"--pod-capacity=50"}, "metric http_requests never asks for more pods", false},
+		"more than all maxReplicas":        {[]string{"--set=spec.maxReplicas=9", "--set=spec.maxReplicas=10"}, "15 of maxReplicas 10, 15 of maxReplicas 9", true},
+		"twice the same":                   {[]string{"--set=spec.maxReplicas=20", "--set=spec.maxReplicas=20"}, "all 2 settings ask for the same", false},
+		"a field that is not used": {[]string{"--set=spec.metrics[0].pods.metric.name=a", "--set=spec.metrics[0].pods.metric.name=b"},
+			"--set: spec.metrics[0].pods.metric.name: the simulation does not use this field", false},
+		"another target's name": {[]string{"--set=spec.scaleTargetRef.name=b"}, "spec.scaleTargetRef.name: the simulation does not use", false},
+		"two capacities":        {[]string{"--pod-capacity=50", "--cpu-per-request=10m"}, "leave out one", false},
+		"no capacity":           {[]string{"--pod-capacity=-1"}, "--pod-capacity: -1, want requests per second", false},
+		"no memory":             {[]string{"--memory=base=-1Mi"}, "want an amount of memory", false},
+		"no such memory":        {[]string{"--memory=cache=1Mi"}, "want base or request", false},
+	} {
+		out, err := simulateWith(t, onRequests, append([]string{load, "--for=10m", "--as=plimsoll"}, c.args...)...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || (out != "") != c.isPlayed {
+			t.Errorf("%s: %v, want %q\n%s", name, err, c.want, out)
+		}
+	}
+	// The value that it has already is none that is not used.
+	if _, err := simulateWith(t, onRequests, load, "--for=10m", "--set=spec.maxReplicas=20"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShortName: a setting is named by the ends of its paths, as long as they differ.
+func TestShortName(t *testing.T) {
+	up, down := manifest.Assignment{Path: "spec.behavior.scaleUp.window", Value: "5"},
+		manifest.Assignment{Path: "spec.behavior.scaleDown.window", Value: "9"}
+	for want, c := range map[string][]manifest.Assignment{
+		"window=5": {up},
+		"behavior.scaleUp.window=5 behavior.scaleDown.window=9": {up, down},
+	} {
+		if got := nameOf("", c, true, simulate.Plimsoll, false); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
@@ -144,7 +253,7 @@ func TestSimulateStart(t *testing.T) {
 		}
 	}
 	out, err := simulateWith(t, simulated, day, "--start=8h30m", "--for=1h", "--as=plimsoll")
-	if err != nil || !strings.Contains(out, "peak 9,") {
+	if err != nil || !strings.Contains(out, "peak 9 requests/s,") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for want, args := range map[string][]string{
@@ -215,7 +324,7 @@ spec:
 `
 	for set, want := range map[string]string{
 		"spec.maxReplicas=9": "",
-		"spec.metrics[0].podEndpoint.target={type: Value, value: 300}":                "",
+		"spec.metrics[0].podEndpoint.target={type: Value, value: 300}":                "1 pod can serve at most",
 		"spec.metrics[0].podEndpoint.metric.name=http-requests":                       "metric.name",
 		"spec.metrics[0].podEndpoint.port=0":                                          "port",
 		"spec.metrics[0].podEndpoint.valueType=Counter":                               `supported values: "Gauge", "Rate"`,
@@ -235,7 +344,7 @@ spec:
 // TestSimulateCompares: a field that is set twice is two settings, and the two differ.
 func TestSimulateCompares(t *testing.T) {
 	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=plimsoll", "-o=csv",
-		"--pod-capacity=2",
+		"--pod-capacity=3",
 		"--set=spec.maxReplicas=5", "--set=spec.maxReplicas=30", "--set=spec.minReplicas=3")
 	if err != nil {
 		t.Fatal(err)
@@ -288,8 +397,8 @@ func TestSimulateErrors(t *testing.T) {
 		"no autoscaler": {"{apiVersion: v1, kind: Service, metadata: {name: a}}", "there is no HorizontalPodAutoscaler",
 			[]string{load}},
 		"no request": {noRequest, "requests no CPU", []string{load}},
-		"another target": {simulated, "there is no Deployment other",
-			[]string{load, "--set=spec.scaleTargetRef.name=other", "--workload="}},
+		"another target": {strings.Replace(simulated, "Deployment, name: web", "Deployment, name: other", 1),
+			"there is no Deployment other", []string{load, "--workload="}},
 		"backwards":  {simulated, "--speed-up", []string{load, "--speed-up=-1"}},
 		"a long lag": {simulated, "lag", []string{load, "--metric-lag=20s"}},
 	} {
@@ -300,7 +409,7 @@ func TestSimulateErrors(t *testing.T) {
 				if err := os.WriteFile(file, []byte(simulated), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				args = []string{load, "--set=spec.scaleTargetRef.name=other", "--workload=" + file}
+				args = []string{load, "--workload=" + file}
 			}
 			_, err := simulateWith(t, test.content, args...)
 			if err == nil || !strings.Contains(err.Error(), test.want) {

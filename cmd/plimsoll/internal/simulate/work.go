@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // addWork adds the flags of what pods do beside their part of the load, and of rollouts.
@@ -40,7 +41,7 @@ func (w *workFlag) String() string { return "" }
 // Set adds a work.
 func (w *workFlag) Set(text string) error {
 	var k world.Work
-	if err := setAll(text, func(name, value string) error { return setWork(&k, name, value) }); err != nil {
+	if err := setPairs(text, func(name, value string) error { return setWork(&k, name, value) }); err != nil {
 		return err
 	}
 	if k.CPUMilli == 0 && k.MemoryBytesPerSecond == 0 {
@@ -53,8 +54,8 @@ func (w *workFlag) Set(text string) error {
 	return nil
 }
 
-// setAll sets each NAME=VALUE of a text with a comma between them.
-func setAll(text string, set func(name, value string) error) error {
+// setPairs sets each NAME=VALUE of a text with a comma between them.
+func setPairs(text string, set func(name, value string) error) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(pair, "=")
 		if err := set(name, value); err != nil {
@@ -91,4 +92,31 @@ func setWork(k *world.Work, name, value string) (err error) {
 		return errors.New("want cpu, memory, every, for, shift or of")
 	}
 	return err
+}
+
+// memoryFlag reads what memory a pod uses.
+type memoryFlag workloadmodel.Profile
+
+var _ pflag.Value = (*memoryFlag)(nil)
+
+// Type implements pflag.Value.
+func (*memoryFlag) Type() string { return "memory" }
+
+// String implements pflag.Value.
+func (m *memoryFlag) String() string { return "" }
+
+// Set sets what is named.
+func (m *memoryFlag) Set(text string) error {
+	return setPairs(text, func(name, value string) error {
+		amount := map[string]*float64{"base": &m.MemoryBaseBytes, "request": &m.MemoryPerRequestBytes}[name]
+		if amount == nil {
+			return errors.New("want base or request")
+		}
+		q, err := resource.ParseQuantity(value)
+		if err != nil || q.Sign() < 0 {
+			return errors.New("want an amount of memory, such as 64Ki")
+		}
+		*amount = q.AsApproximateFloat64()
+		return nil
+	})
 }

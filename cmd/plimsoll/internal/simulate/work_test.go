@@ -86,7 +86,7 @@ func TestSimulateSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, flag := range []string{
-		"--sidecar=request=200m", "--sidecar=request=200m,cpu=150m", "--node-outage=from=2m,for=3m,groups=3",
+		"--sidecar=request=50m", "--sidecar=request=200m,cpu=150m", "--node-outage=from=2m,for=3m,groups=3",
 		"--node-clock-offset=0s,40s",
 	} {
 		if out, err := simulateWith(t, simulated, append(args, flag)...); err != nil || out == plain {

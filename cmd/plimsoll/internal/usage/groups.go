@@ -3,35 +3,147 @@ package usage
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// maxColumns is how long a line of help is at most.
-const maxColumns = 100
+// printHelp prints what a command is for, and its usage, in lines that the terminal holds.
+func printHelp(cmd *cobra.Command, _ []string) {
+	out := cmd.OutOrStdout()
+	width, _ := flags.Text(out)
+	_, _ = io.WriteString(out, paragraphs(cmd.Long, width)+"\n\n"+usageText(cmd, width)) // there is nowhere to report it
+}
 
-// printGroups is the usage of a command whose flags are in groups: each flag with its default on a line of its own,
-// and what it is for below it.
-func printGroups(cmd *cobra.Command) error {
+// printUsage prints the usage alone.
+func printUsage(cmd *cobra.Command) error {
 	out := cmd.OutOrStderr()
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
-	for _, group := range flags.Groups(cmd.Flags()) {
-		fmt.Fprintf(&b, "\n%s:\n", group.Title)
-		for _, each := range group.Flags {
-			printFlag(&b, each)
-		}
-	}
-	_, err := io.WriteString(out, b.String())
+	width, _ := flags.Text(out)
+	_, err := io.WriteString(out, usageText(cmd, width))
 	return err
 }
 
-func printFlag(b *strings.Builder, f *pflag.Flag) {
-	const indent = "      "
+// paragraphs fills the lines of a text anew. Those of a table, which are indented, stay lines.
+func paragraphs(text string, width int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, paragraph := range all {
+		if !strings.Contains("\n"+paragraph, "\n ") {
+			all[i] = output.Wrap(strings.ReplaceAll(paragraph, "\n", " "), width, 0, 0)
+			continue
+		}
+		lines := strings.Split(paragraph, "\n")
+		for j, line := range lines {
+			lines[j] = output.Wrap(line, width, 0, column(line))
+		}
+		all[i] = strings.Join(lines, "\n")
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// column is where the second column of a table begins, behind two blanks or more.
+func column(line string) int {
+	name := strings.TrimLeft(line, " ")
+	first, rest, _ := strings.Cut(name, "  ")
+	text := strings.TrimLeft(rest, " ")
+	if text == "" {
+		return len(line) - len(name)
+	}
+	return len(line) - len(name) + len(first) + len("  ") + len(rest) - len(text)
+}
+
+// usageText has the command line, examples, the commands below it, and each flag with its default on a line of its own
+// and what it is for below it: its own first, kubectl's last.
+func usageText(cmd *cobra.Command, width int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", output.Wrap(cmd.UseLine(), width, 2, 4))
+	if cmd.Example != "" {
+		b.WriteString("\nExamples:\n")
+		for line := range strings.SplitSeq(continued.ReplaceAllString(cmd.Example, " "), "\n") {
+			b.WriteString(example(line, width) + "\n")
+		}
+	}
+	printCommands(&b, cmd, width)
+	for _, group := range groupsOf(cmd.Flags()) {
+		fmt.Fprintf(&b, "\n%s:\n", group.Title)
+		for _, each := range group.Flags {
+			printFlag(&b, each, width)
+		}
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nUse \"%s COMMAND --help\" for more about a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+// continued is where a command goes on in the next line.
+var continued = regexp.MustCompile(` *\\\n *`)
+
+// example breaks a line of an example as a shell, or a reader of its comment, takes it.
+func example(line string, width int) string {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	if strings.HasPrefix(text, "#") {
+		// Each line stays a comment where it is pasted.
+		wrapped := output.Wrap(text, width-len("# "), indent, indent)
+		return line[:indent] + strings.ReplaceAll(wrapped, "\n"+line[:indent], "\n"+line[:indent]+"# ")
+	}
+	return line[:indent] + output.WrapCommand(text, width, indent)
+}
+
+// printCommands prints the commands below one, in their groups.
+func printCommands(b *strings.Builder, cmd *cobra.Command, width int) {
+	groups := cmd.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, group := range groups {
+		title := "\n" + group.Title + "\n"
+		for _, each := range cmd.Commands() {
+			if each.GroupID != group.ID || !each.IsAvailableCommand() && each.Name() != "help" {
+				continue
+			}
+			name := fmt.Sprintf("  %-*s ", each.NamePadding(), each.Name())
+			b.WriteString(title + name + output.Wrap(each.Short, width, len(name), len(name)) + "\n")
+			title = ""
+		}
+	}
+}
+
+// groupsOf are the groups of flags. Where they have no titles, kubectl's follow the command's own.
+func groupsOf(fs *pflag.FlagSet) []flags.Group {
+	if groups := flags.Groups(fs); len(groups) > 0 {
+		return groups
+	}
+	own, shared := flags.Group{Title: "Flags"}, flags.Group{Title: "Flags of kubectl, about the cluster"}
+	kubectl := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	genericclioptions.NewConfigFlags(true).AddFlags(kubectl)
+	fs.VisitAll(func(f *pflag.Flag) {
+		of := kubectl.Lookup(f.Name)
+		switch {
+		case f.Hidden:
+		case of != nil && of.Usage == f.Usage:
+			shared.Flags = append(shared.Flags, f)
+		default:
+			own.Flags = append(own.Flags, f)
+		}
+	})
+	var groups []flags.Group
+	for _, group := range []flags.Group{own, shared} {
+		if len(group.Flags) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+func printFlag(b *strings.Builder, f *pflag.Flag, width int) {
+	const indent = 6
 	kind, text := pflag.UnquoteUsage(f)
 	name := "  --" + f.Name
 	if f.Shorthand != "" {
@@ -40,25 +152,14 @@ func printFlag(b *strings.Builder, f *pflag.Flag) {
 	if kind != "" {
 		name += " " + kind
 	}
-	words := strings.Fields(text)
 	if f.DefValue != "" && f.DefValue != "[]" && f.DefValue != "false" {
 		byDefault := "(default " + f.DefValue + ")"
-		if len(name)+1+len(byDefault) <= maxColumns {
+		if len(name)+1+len(byDefault) <= width {
 			name += " " + byDefault
 		} else {
-			words = append(words, byDefault)
+			text += " " + byDefault
 		}
 	}
-	b.WriteString(name)
-	column := maxColumns // so that the first word begins a line
-	for _, word := range words {
-		if column+1+len(word) > maxColumns {
-			b.WriteString("\n" + indent + word)
-			column = len(indent) + len(word)
-			continue
-		}
-		b.WriteString(" " + word)
-		column += 1 + len(word)
-	}
-	b.WriteString("\n")
+	text = strings.Join(strings.Fields(text), " ")
+	fmt.Fprintf(b, "%s\n%*s%s\n", name, indent, "", output.Wrap(text, width, indent, indent))
 }

@@ -8,13 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 )
 
+// columns is how many a terminal has.
+const columns = 80
+
 // TestGroups: help shows flags by what they are about, in the order of the groups, and lines that a terminal holds.
 func TestGroups(t *testing.T) {
-	cmd := &cobra.Command{Use: "run", Example: "  run --wide=1", Run: func(*cobra.Command, []string) {}}
+	cmd := &cobra.Command{Use: "run", Long: "Run runs.", Example: "  run --wide=1", Run: func(*cobra.Command, []string) {}}
 	flags.AddGroup(cmd.Flags(), "Second by name", func(fs *pflag.FlagSet) {
 		fs.Int("wide", 7, strings.Repeat("many words ", 30))
 		fs.StringP("v", "v", "", "Its `LEVEL`.")
@@ -45,7 +49,44 @@ func TestGroups(t *testing.T) {
 		t.Error("a hidden flag is shown")
 	}
 	for line := range strings.Lines(out.String()) {
-		if n := utf8.RuneCountInString(line) - 1; n > maxColumns {
+		if n := utf8.RuneCountInString(line) - 1; n > columns {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+}
+
+// TestKubectlsFlagsLast: a command's own flags come before those that it shares with kubectl, and long lines go on below
+// where they began.
+func TestKubectlsFlagsLast(t *testing.T) {
+	cmd := &cobra.Command{
+		Use: "run", Long: strings.Repeat("some words\n", 20) + "\n\n  a name    " + strings.Repeat("what it is ", 10),
+		Example: "  # Why" + strings.Repeat(" and how", 12) + "\n  run --zone=" + strings.Repeat("a", 30) +
+			" \\\n    --namespace=" + strings.Repeat("b", 30) + " -o json",
+		Run: func(*cobra.Command, []string) {},
+	}
+	cmd.Flags().String("zone", "", "Where.")
+	genericclioptions.NewConfigFlags(true).AddFlags(cmd.Flags())
+	Apply(cmd)
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--help"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, part := range []string{
+		"some words some words some words some words some words some words some words\n", "  a name    what", "\n            ",
+		"  # Why and how", "\n  # how and", " \\\n    --namespace=", "\nFlags:\n", "--help", "--zone string\n      Where.\n",
+		"\nFlags of kubectl, about the cluster:\n", "--namespace",
+	} {
+		next := strings.Index(out.String()[at:], part)
+		if next < 0 {
+			t.Fatalf("%q is missing, or in another place:\n%s", part, out.String())
+		}
+		at += next
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(line) - 1; n > columns {
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}

@@ -5,6 +5,8 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -16,10 +18,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
-// Apply sets how a command and those below it report flags and arguments that cannot work, and how the values of their
-// flags are completed.
+// Apply sets how a command and those below it report flags and arguments that cannot work, how the values of their
+// flags are completed, and how their help is printed.
 func Apply(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(flagError)
 	Walk(cmd, func(each *cobra.Command) {
@@ -28,10 +31,9 @@ func Apply(cmd *cobra.Command) {
 			each.ValidArgsFunction = cobra.NoFileCompletions // arguments are objects, not files
 		}
 		each.Args = checked(each.Args)
-		if len(flags.Groups(each.Flags())) > 0 {
-			each.SetUsageFunc(printGroups)
-		}
 	})
+	cmd.SetHelpFunc(printHelp)
+	cmd.SetUsageFunc(printUsage)
 }
 
 // Walk visits a command and all below it.
@@ -70,7 +72,58 @@ func Finish(cmd *cobra.Command, err error) error {
 		})
 	}
 	cmderror.Each(err, func(e *cmderror.Error) { offer(cmd, e) })
-	return apierror.Classify(err)
+	return apierror.Classify(withFile(err))
+}
+
+// withFile says in words that a file is not there, or may not be read.
+func withFile(err error) error {
+	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // each of them is looked at
+		var all []error
+		for _, inner := range joined.Unwrap() {
+			all = append(all, withFile(inner))
+		}
+		if rejoined := errors.Join(all...); errors.Join(joined.Unwrap()...).Error() == err.Error() {
+			return rejoined
+		}
+	}
+	var file *fs.PathError
+	if !errors.As(err, &file) || strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	what := ""
+	switch {
+	case errors.Is(file, fs.ErrNotExist):
+		what = "there is no file or folder " + file.Path
+	case errors.Is(file, fs.ErrPermission):
+		what = "you may not open " + file.Path
+	default:
+		return err
+	}
+	return &cmderror.Error{What: strings.Replace(err.Error(), file.Error(), what, 1), Cause: err}
+}
+
+// PrintError writes an error in the form of all. On a terminal its lines go on below where their texts begin; what
+// reads a pipe looks for whole lines.
+func PrintError(w io.Writer, cmd *cobra.Command, err error) {
+	var text strings.Builder
+	cmderror.Print(&text, err, cmd.CommandPath()+" --help", Secrets(cmd))
+	width := 0
+	if flags.IsTerminal(w) {
+		width, _ = flags.Text(w)
+	}
+	_, _ = io.WriteString(w, wrapError(text.String(), width)) // there is nowhere to report it
+}
+
+func wrapError(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		indent := len("  next  ")
+		if strings.HasPrefix(line, "error: ") {
+			indent = len("error: ")
+		}
+		out.WriteString(output.Wrap(strings.TrimSuffix(line, "\n"), width, 0, indent) + "\n")
+	}
+	return out.String()
 }
 
 // unknownCommand is how cobra begins its error about a name that is no command's.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"strings"
 	"syscall"
@@ -65,7 +66,13 @@ func TestErrors(t *testing.T) {
 		"value in a list": {"explain", checks.Join(),
 			"error: --divergences=none,surge-windw\n  why   unknown divergence\n  next  did you mean surge-window?\n", 2},
 		"failure": {"explain", errors.New("boom"), "error: boom\n", 1},
-		"secret":  {"explain --token=s3cret", errors.New("the token s3cret is wrong"), "error: the token REDACTED is wrong\n", 1},
+		"file": {"explain", fmt.Errorf("--usage: %w", &fs.PathError{Op: "stat", Path: "nope.yaml", Err: fs.ErrNotExist}),
+			"error: --usage: there is no file or folder nope.yaml\n", 1},
+		"file among others": {"explain", errors.Join(&fs.PathError{Op: "stat", Path: "a", Err: fs.ErrNotExist},
+			errors.New("boom")), "error: there is no file or folder a\nerror: boom\n", 1},
+		"file of another": {"explain", &fs.PathError{Op: "open", Path: "its.yaml", Err: fs.ErrPermission},
+			"error: you may not open its.yaml\n", 1},
+		"secret": {"explain --token=s3cret", errors.New("the token s3cret is wrong"), "error: the token REDACTED is wrong\n", 1},
 		"connection": {"explain", refused, "error: listing pods: the API server at 10.0.0.1:6443 refuses the connection\n" +
 			"  next  is the cluster running, and is the server of the kubeconfig right? kubectl config view --minify shows " +
 			"which cluster is meant\n", 1},
@@ -84,5 +91,22 @@ func TestErrors(t *testing.T) {
 		if out.String() != tt.want || cmderror.ExitStatus(err) != tt.code {
 			t.Errorf("%s: exit status %d\n%s\nwant\n%s", name, cmderror.ExitStatus(err), out.String(), tt.want)
 		}
+	}
+}
+
+// TestWrapError: the lines of an error fit, and those that go on are indented.
+func TestWrapError(t *testing.T) {
+	const text = "error: the API server refuses the connection\n  why   nobody listens there today\n  next  see kubectl\n"
+	const want = `error: the API server refuses
+       the connection
+  why   nobody listens there
+        today
+  next  see kubectl
+`
+	if got := wrapError(text, 30); got != want {
+		t.Errorf("\n%s", got)
+	}
+	if got := wrapError(text, 0); got != text {
+		t.Errorf("\n%s", got)
 	}
 }

@@ -28,6 +28,7 @@ func addDocument(c Collector, text []byte, place objects.Place) {
 			add(c, text, place)
 			return
 		}
+		place.IsWholeFile = false
 		add(c, text[:end], place)
 		place.Line += bytes.Count(text[:end], []byte{'\n'})
 		text = text[end:]
@@ -116,6 +117,7 @@ func addObject(c Collector, raw map[string]any, place objects.Place) {
 
 func addList(c Collector, list map[string]any, items []any, place objects.Place) {
 	kind, _ := list["kind"].(string)
+	place.IsWholeFile = false // kubectl patches each item of a List
 	for i, item := range items {
 		inner, ok := item.(map[string]any)
 		if !ok {

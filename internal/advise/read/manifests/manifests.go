@@ -21,6 +21,9 @@ const (
 	maxFiles = 5000
 )
 
+// standardInput is the place of what has no file.
+const standardInput = "standard input"
+
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // Collector takes the objects that are read.
@@ -47,7 +50,7 @@ func Read(paths []string, stdin io.Reader) (*objects.Collection, error) {
 func ReadInto(c Collector, paths []string, stdin io.Reader) error {
 	for _, path := range paths {
 		if path == "-" {
-			Add(c, "standard input", stdin)
+			Add(c, standardInput, stdin)
 			continue
 		}
 		files, err := filesOf(path)
@@ -134,7 +137,11 @@ func Add(c Collector, name string, r io.Reader) {
 		c.LeaveOut(objects.Place{File: name, Document: 1, Line: 1}, err)
 		return
 	}
-	for n, document := range split(text) {
-		addDocument(c, document.text, objects.Place{File: name, Document: n + 1, Line: document.line})
+	documents := split(text)
+	isWhole := len(documents) == 1 && name != standardInput
+	for n, document := range documents {
+		addDocument(c, document.text, objects.Place{
+			File: name, Document: n + 1, Line: document.line, IsWholeFile: isWhole,
+		})
 	}
 }

@@ -237,3 +237,32 @@ func TestLinks(t *testing.T) {
 		t.Error("a folder without manifests is no error")
 	}
 }
+
+// TestWholeFile: a patch of a file changes each object in it, so it is for a file of one alone.
+func TestWholeFile(t *testing.T) {
+	one := "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 3}}\n"
+	inJSON, err := yaml.YAMLToJSON([]byte(one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]bool{
+		one:                             true,
+		"---\n" + one:                   true,
+		string(inJSON):                  true,
+		one + "---\n" + one:             false,
+		string(inJSON) + string(inJSON): false,
+		"apiVersion: v1\nkind: List\nitems:\n- " + one:                                                 false,
+		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscalerList\nitems:\n- " + one + "- " + one: false,
+	} {
+		c := &objects.Collection{}
+		Add(c, "web.yaml", strings.NewReader(content))
+		if len(c.Horizontals) == 0 {
+			t.Errorf("nothing is read of %q", content)
+		}
+		for _, h := range c.Horizontals {
+			if h.Place.IsWholeFile != want {
+				t.Errorf("%q: is the whole file: %v", content, !want)
+			}
+		}
+	}
+}

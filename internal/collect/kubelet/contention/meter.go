@@ -7,18 +7,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// MaxTextBytes bounds one answer: a node with 250 pods has some 10 MB, most of it
-// about disks and networks.
+// MaxTextBytes bounds one response: a node with 250 pods has some 10 MB, most of it about disks and networks.
 const MaxTextBytes = 64 << 20
 
-// longest is what two looks lie apart at most: beyond it their difference says
-// nothing of the present.
+// longest is the longest time between two reads that are compared: beyond it their difference does not describe the
+// present.
 const longest = 10 * time.Minute
 
 // Key is a container of a pod.
 type Key struct{ Namespace, Pod, Container string }
 
-// Shares are what a container did not get. What is not known is not there.
+// Shares are the throttling and pressure of a container. A missing share is unknown, not 0.
 type Shares struct {
 	Throttled    float64
 	HasThrottled bool
@@ -26,30 +25,28 @@ type Shares struct {
 	HasPressure  bool
 }
 
-// Meter compares one node's counters from look to look, of one source. The zero value has seen
-// none. One goroutine uses it at a time.
+// Meter compares one node's counters of one source from read to read. The zero value has read nothing. It must be used
+// by one goroutine at a time.
 type Meter struct {
-	// before are the counters of the last look, by the labels of a series as they
-	// stand in the text: a container that was started again is another series.
+	// before holds the counters of the last read, by the text of their labels: a restarted container is another series.
 	before map[string]counters
-	// at is when that was.
+	// at is the time of the last read.
 	at time.Time
 }
 
-// counters are those of one series of labels.
+// counters are the counters with the same labels.
 type counters struct {
 	periods, throttled, waiting          float64
 	hasPeriods, hasThrottled, hasWaiting bool
-	// at is when it was, by the kubelet's clock, or here if the text does not say.
+	// at is the timestamp in the text, by the kubelet's clock; without one it is the time of the read.
 	at  time.Time
 	key Key
 }
 
 var wanted = text.Of(text.PeriodsCPU, text.ThrottledCPU, text.PressureCPU)
 
-// Look reads a node's answer that came at this time, and returns the shares of the
-// containers that were there at the last look too. After an error the meter is as it
-// was.
+// Look reads a node's response that arrived at this time, and returns the shares of the containers that the last read
+// had too. After an error the meter is unchanged.
 func (m *Meter) Look(now time.Time, answer []byte) (Look, error) {
 	after := make(map[string]counters, len(m.before))
 	lines := text.Lines(wanted, MaxTextBytes)
@@ -113,8 +110,8 @@ func keyOf(labels page.Labels) (key Key) {
 	return key
 }
 
-// since is what happened since an earlier look at the same series. Counters that fell,
-// or were not a number, say nothing.
+// since returns the shares since an earlier read of the same series. Counters that fell, or were not a number, have
+// none.
 func (c *counters) since(before *counters) (s Shares) {
 	elapsed := c.at.Sub(before.at)
 	if elapsed <= 0 || elapsed > longest {
@@ -129,7 +126,7 @@ func (c *counters) since(before *counters) (s Shares) {
 	return s
 }
 
-// share is a part of a whole, and whether it can be one.
+// share divides; the second result is false if the quotient is not a share.
 func share(part, whole float64) (float64, bool) {
 	if !(part >= 0) || !(whole > 0) { // NaN is neither
 		return 0, false
@@ -137,8 +134,7 @@ func share(part, whole float64) (float64, bool) {
 	return min(part/whole, 1), true
 }
 
-// join keeps the highest shares of the series of one container: one that was started
-// again has two for a while.
+// join keeps the highest shares of the series of one container: a restarted one has two for a while.
 func join(found map[Key]Shares, key Key, s Shares) {
 	if !s.HasThrottled && !s.HasPressure {
 		return

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// series is one line as cAdvisor writes it, seconds after noon.
+// series is a line in cAdvisor's format, seconds after noon.
 func series(family, container string, value float64, seconds int) string {
 	return fmt.Sprintf(
 		`%s{container=%q,id="/kubepods/burstable/pod1/%s",image="",name="",namespace="shop",pod="web-1"} %g %d`,
@@ -79,8 +79,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCannotBeReadChangesNothing: the next good one is compared with the
-// last good one.
+// TestAnAnswerThatCannotBeReadChangesNothing: after a response that cannot be parsed, the next good one is compared
+// with the last good one.
 func TestAnAnswerThatCannotBeReadChangesNothing(t *testing.T) {
 	var m Meter
 	if _, err := m.Look(noon, answer(series(periods, "app", 100, 0), series(throttled, "app", 0, 0))); err != nil {
@@ -95,8 +95,8 @@ func TestAnAnswerThatCannotBeReadChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingNew: of a container that the kubelet has not sampled since the last look nothing is known. The next sample
-// is compared with the last.
+// TestNothingNew: a container without a new sample since the last read has no shares. The next sample is compared with
+// the last.
 func TestNothingNew(t *testing.T) {
 	var m Meter
 	for i, step := range []struct {

@@ -12,39 +12,39 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 )
 
-// Path is what a Getter asks kubelets for.
+// Path is the path that a Getter requests.
 const Path = "/metrics/cadvisor"
 
-// atOnce is how many nodes are asked at a time: the answer of a kubelet may be megabytes.
+// atOnce is the number of nodes that are read at a time: the response of a kubelet may be megabytes.
 const atOnce = 4
 
-// Getter asks one kubelet, as kubelet.Client does with Path in its options.
+// Getter reads one kubelet, as kubelet.Client does with Path in its options.
 type Getter interface {
 	Get(ctx context.Context, target kubelet.Target, dst []byte) ([]byte, error)
 }
 
 var _ Getter = (*kubelet.Client)(nil)
 
-// Agents ask the agents of nodes for the same counters, of some containers.
+// Agents reads the same counters, of some containers, from the agents of nodes.
 type Agents interface {
-	// Contention has no answer where the agent of a node does not answer. isWhole says that the kubelet knows no more
-	// that matters.
+	// Contention returns no answer for a node whose agent does not respond. isWhole reports that the kubelet has no
+	// further containers of interest.
 	Contention(ctx context.Context, node string) (answer []byte, isWhole bool, err error)
 }
 
-// Seen is what containers did not get since the look before, by their nodes: a node is believed for its own pods alone.
+// Seen holds the shares of containers since the last read, by their nodes: a node can report only about its own pods.
 type Seen map[string]Look
 
-// Look is what one look at a node found.
+// Look is the result of one read of a node.
 type Look struct {
 	Shares map[Key]Shares
-	// Same are containers of which there is nothing new: a kubelet's samples are up to 30 s apart.
+	// Same holds the containers without a new sample: a kubelet's samples are up to 30 s apart.
 	Same map[Key]struct{}
-	// IsWhole: all others were compared. One without shares got all that it wanted.
+	// IsWhole is true if all others were compared: one without shares was neither throttled nor waited.
 	IsWhole bool
 }
 
-// Of is what is known of a container on a node.
+// Of returns the shares of a container on a node.
 func (s Seen) Of(node string, container Key) (shares Shares, isKnown bool) {
 	look := s[node]
 	shares, isSeen := look.Shares[container]
@@ -52,27 +52,26 @@ func (s Seen) Of(node string, container Key) (shares Shares, isKnown bool) {
 	return shares, isSeen || look.IsWhole && !isSame
 }
 
-// Reader looks at nodes now and then. One goroutine uses it at a time.
+// Reader reads nodes from time to time. It must be used by one goroutine at a time.
 type Reader struct {
 	kubelets Getter
 	agents   Agents
 	meters   map[string]*meters
 }
 
-// meters are those of a node: counters of the kubelet are compared with the kubelet's, those of the agent with the
-// agent's.
+// meters has a meter for each source, because counters of a kubelet and of an agent cannot be compared.
 type meters struct{ kubelet, agent Meter }
 
-// NewReader has not looked yet. The agents may be nil.
+// NewReader makes a Reader. The agents may be nil.
 func NewReader(kubelets Getter, agents Agents) (*Reader, error) {
 	if kubelets == nil {
-		return nil, errors.New("looking for contention takes a client of kubelets")
+		return nil, errors.New("reading contention needs a client of kubelets")
 	}
 	return &Reader{kubelets: kubelets, agents: agents, meters: map[string]*meters{}}, nil
 }
 
-// Read looks at these nodes, and forgets others. Nodes that cannot be read are in the
-// error, which says nothing against the shares of the rest.
+// Read reads these nodes, and forgets others. The error has the nodes that cannot be read; the shares of the rest are
+// valid.
 func (r *Reader) Read(ctx context.Context, targets []kubelet.Target) (Seen, error) {
 	found, failures := make([]Look, len(targets)), make([]error, len(targets))
 	known := make(map[string]*meters, len(targets))
@@ -98,8 +97,8 @@ func (r *Reader) Read(ctx context.Context, targets []kubelet.Target) (Seen, erro
 	return seen, errors.Join(failures...)
 }
 
-// read looks at one node: at its agent, and at its kubelet for what the agent does not know. When the agent begins to
-// answer, its counters cannot be compared yet, and the kubelet's can for the last time.
+// read reads one node: its agent, and its kubelet for the containers that the agent lacks. At the first response of an
+// agent its counters cannot be compared yet, but the kubelet's can, for the last time.
 func (r *Reader) read(ctx context.Context, target kubelet.Target, of *meters) (Look, error) {
 	fromAgent, knowsAll, agentErr := r.fromAgent(ctx, target.Node, of)
 	if fromAgent.IsWhole {
@@ -110,10 +109,10 @@ func (r *Reader) read(ctx context.Context, target kubelet.Target, of *meters) (L
 	if found.Shares == nil {
 		found.Shares = map[Key]Shares{}
 	}
-	// What both know is the agent's.
+	// If both have a container, the agent's shares count.
 	maps.Copy(found.Shares, fromAgent.Shares)
 	switch {
-	case err == nil, knowsAll: // From the next look on the agent is enough.
+	case err == nil, knowsAll: // From the next read on the agent is enough.
 		return found, nil
 	case agentErr != nil:
 		err = fmt.Errorf("%w; and its agent: %w", err, agentErr)

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 )
 
-// nodes answer with what they have; one that has nothing does not answer.
+// nodes respond with their text; one without a text does not respond.
 type nodes struct {
 	mu      sync.Mutex
 	answers map[string][]byte
@@ -28,7 +28,7 @@ func (n *nodes) Get(_ context.Context, target kubelet.Target, dst []byte) ([]byt
 
 var web1 = Key{"shop", "web-1", "app"}
 
-// isKnown reports whether a container of which a node says nothing is known to have got all that it wanted.
+// isKnown reports whether a container without shares on a node was fully compared.
 func isKnown(seen Seen, node string) bool {
 	_, isKnown := seen.Of(node, Key{"shop", "web-2", "app"})
 	return isKnown
@@ -58,7 +58,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// agent is the one of node a: what it answers, and whether that is all.
+// agent is the agent of node a: its response, and whether that is whole.
 type agent struct {
 	answer  []byte
 	isWhole bool
@@ -70,8 +70,8 @@ func (a *agent) Contention(context.Context, string) ([]byte, bool, error) {
 	return a.answer, a.isWhole, a.err
 }
 
-// TestSources: the agent is asked before the kubelet. Its counters are a hundred times those of the kubelet, so that a
-// difference between the one and the other would be a share of 1, or none.
+// TestSources: the agent is read before the kubelet. Its counters are a hundred times those of the kubelet, so that a
+// difference between the two would be a share of 1, or none.
 func TestSources(t *testing.T) {
 	const day = 24 * 3600
 	lines := func(scale float64, second int, share float64) []byte {
@@ -88,7 +88,7 @@ func TestSources(t *testing.T) {
 	for i, step := range []struct {
 		what           string
 		kubelet, agent float64
-		// isPart: the agent does not know all containers.
+		// isPart: the agent lacks a container.
 		isPart  bool
 		failure error
 		// want is the share; -1 for none.
@@ -133,8 +133,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestStartedAnew: a container that is started again has counters of its own, also those of an agent, whose labels have
-// the container's ID.
+// TestStartedAnew: a restarted container has counters of its own, also those of an agent, whose labels have the
+// container's ID.
 func TestStartedAnew(t *testing.T) {
 	lines := func(id string, p, th float64, second int) []byte {
 		text := string(answer(series(periods, "app", p, second), series(throttled, "app", th, second)))

@@ -1,5 +1,5 @@
-// Package kubelettest writes what a kubelet's /metrics/resource answers, for
-// tests and benchmarks: the same families, help texts, order and number formats.
+// Package kubelettest writes the page of a kubelet's /metrics/resource, for tests and benchmarks: with the same
+// families, help texts, order and number formats.
 package kubelettest
 
 import (
@@ -17,7 +17,7 @@ type Container struct {
 	// CPUNanos is cumulative.
 	CPUNanos    int64
 	MemoryBytes int64
-	// At is when its statistics were taken; zero if that was with the others.
+	// At is the time of its statistics; zero for that of the others.
 	At time.Time
 }
 
@@ -27,10 +27,10 @@ type Pod struct {
 	Containers      []Container
 }
 
-// Node is what one kubelet knows.
+// Node is the state of one kubelet.
 type Node struct {
 	Pods []Pod
-	// Failed makes the kubelet say that it could not gather its statistics.
+	// Failed makes the kubelet report that it could not gather its statistics.
 	Failed bool
 }
 
@@ -54,7 +54,7 @@ func Filled(pods, containers int, start time.Time) *Node {
 	return n
 }
 
-// Burn lets every container use so much CPU.
+// Burn adds CPU time to each container.
 func (n *Node) Burn(nanos int64) {
 	for i := range n.Pods {
 		for j := range n.Pods[i].Containers {
@@ -63,7 +63,7 @@ func (n *Node) Burn(nanos int64) {
 	}
 }
 
-// Text is the answer for statistics taken at a time.
+// Text is the page with statistics of a time.
 func (n *Node) Text(at time.Time) []byte {
 	w := writer{millis: at.UnixMilli()}
 	if !n.Failed {
@@ -82,8 +82,8 @@ func (n *Node) Text(at time.Time) []byte {
 	return w.text
 }
 
-// write writes the families that have a time, in the order of their names and
-// within them of their labels, as the kubelet's registry sorts them.
+// write writes the families that have a time, in the order of their names and within them of their labels, as the
+// kubelet's registry sorts them.
 func (n *Node) write(w *writer) {
 	containers, cpu, memory := n.sorted()
 	cores := func(c Container) float64 { return float64(c.CPUNanos) / 1e9 }

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestText holds the form of the text, which tests of the parser rest on.
+// TestText fixes the format of the text, on which tests of the parser depend.
 func TestText(t *testing.T) {
 	start := time.Date(2026, 11, 20, 11, 0, 0, 123456789, time.UTC)
 	node := kubelettest.Filled(2, 2, start)

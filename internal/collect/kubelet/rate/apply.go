@@ -6,13 +6,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
-// The bounds on how much more time may pass on the node's clock than here.
+// The bounds on how much further the node's clock may advance between samples than the local clock.
 const (
-	// A clock that is set by less is taken for one that is not: delays on the way
-	// look the same.
+	// A smaller change of the clock is ignored: delays of responses look the same.
 	smallestJumpMillis = 2000
-	// A first sample can be as old as cAdvisor lets that of a container become whose
-	// statistics do not change.
+	// A first sample can be as old as cAdvisor lets those of containers without changes become.
 	firstJumpMillis = 30_000
 )
 
@@ -39,7 +37,7 @@ func (b *batch) apply() {
 			c.startMillis = r.startMillis
 		}
 	}
-	// What stands behind the end would keep containers alive that are gone.
+	// The rest of the array must not keep deleted containers in memory.
 	clear(n.order[len(n.order):max(former, len(n.order))])
 	if newest > 0 {
 		b.round.Newest = time.UnixMilli(newest)
@@ -51,7 +49,7 @@ func (b *batch) apply() {
 	}
 }
 
-// effect is what a CPU sample does to its container's history.
+// effect is the effect of a CPU sample on its container's history.
 type effect uint8
 
 const (
@@ -79,7 +77,6 @@ func (b *batch) count(e effect) {
 	b.round.Fresh++
 }
 
-// observe adds the sample to the history, or begins a new one.
 func (b *batch) observe(r *reading) effect {
 	c := r.container
 	e := b.effect(r)
@@ -118,8 +115,8 @@ func (b *batch) effect(r *reading) effect {
 	return continued
 }
 
-// leewayMillis is how old the newest sample may have been when it arrived: about
-// as old as samples become before a newer one takes their place.
+// leewayMillis bounds the age of the newest sample at its arrival: about the age that samples reach before a newer one
+// replaces them.
 func (c *container) leewayMillis() int64 {
 	if c.cpu.Len() < 2 {
 		return firstJumpMillis

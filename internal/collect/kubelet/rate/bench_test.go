@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 )
 
-// feed is a node whose texts come one second after the other.
+// feed is a node with a page for each second.
 type feed struct {
 	node *kubelettest.Node
 	now  time.Time
@@ -35,8 +35,8 @@ func (f *feed) ingest(tb testing.TB, s *rate.Store, node string) {
 	}
 }
 
-// movable is a text whose timestamps can be written over, which takes some
-// microseconds; making a new text takes longer than reading one.
+// movable is a text whose timestamps can be overwritten, which takes some microseconds; making a new text takes longer
+// than parsing one.
 type movable struct {
 	text  []byte
 	times [][]byte
@@ -63,9 +63,8 @@ func (m *movable) move(at time.Time) {
 	}
 }
 
-// BenchmarkIngest takes in one scrape of a node of 110 pods of 2 containers:
-// steady is the next one of a node that is known (moving the text's time on
-// included), first the first one of a node.
+// BenchmarkIngest ingests one scrape of a node of 110 pods of 2 containers: steady is a later one of the same node
+// (including moving the text's time on), first is the first one of a node.
 func BenchmarkIngest(b *testing.B) {
 	b.Run("steady", func(b *testing.B) {
 		f, s := newFeed(110, 2), rate.New(rate.Config{})
@@ -100,7 +99,7 @@ func BenchmarkIngest(b *testing.B) {
 	})
 }
 
-// BenchmarkUsage asks for one pod of 2 containers among 100 nodes.
+// BenchmarkUsage reads one pod of 2 containers among 100 nodes.
 func BenchmarkUsage(b *testing.B) {
 	f, s := newFeed(110, 2), rate.New(rate.Config{})
 	for range 17 {
@@ -131,7 +130,7 @@ func BenchmarkUsage(b *testing.B) {
 	}
 }
 
-// TestNoAllocations: in the steady state neither scrapes nor questions allocate.
+// TestNoAllocations: in the steady state neither scrapes nor reads allocate.
 func TestNoAllocations(t *testing.T) {
 	f, s := newFeed(110, 2), rate.New(rate.Config{})
 	for range 20 {
@@ -158,11 +157,11 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestMemory: what is retained of a pod of two containers stays below 1 kB.
+// TestMemory: the store keeps less than 1 kB for a pod of two containers.
 func TestMemory(t *testing.T) {
 	heap := func() int64 {
 		var m runtime.MemStats
-		// Twice: the first collection only moves what is pooled aside.
+		// Twice: the first collection only empties the pools.
 		runtime.GC()
 		runtime.GC()
 		runtime.ReadMemStats(&m)

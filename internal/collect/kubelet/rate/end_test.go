@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 )
 
-// TestWindowWithAnEnd: whatever the samples, an average up to a moment before the newest of them is that of a counter
-// which rises evenly between two samples, and there is none before the oldest.
+// TestWindowWithAnEnd: for any samples, an average up to a moment before the newest of them is that of a counter that
+// rises evenly between two samples, and there is none before the oldest.
 func TestWindowWithAnEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := time.Unix(1_800_000_000, 0)

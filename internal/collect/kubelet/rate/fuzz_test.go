@@ -9,9 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 )
 
-// FuzzIngest: whatever a kubelet says, in whatever order, no rate is negative, no
-// interval empty or longer than a gap may be times the points, and what is counted
-// fits what is kept. The input is a few texts with a zero byte between them.
+// FuzzIngest: for any texts in any order, no rate is negative, no interval is empty or longer than a gap may be times
+// the points, and the counts match the contents. The input is a few texts with a zero byte between them.
 func FuzzIngest(f *testing.F) {
 	node := kubelettest.Filled(1, 2, noon)
 	var good []byte

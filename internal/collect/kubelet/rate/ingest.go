@@ -10,8 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// ErrNoStatistics is what a kubelet means by resource_scrape_error 1: it answered,
-// but could not gather its statistics.
+// ErrNoStatistics is returned for resource_scrape_error 1: the kubelet responded, but could not gather its statistics.
 var ErrNoStatistics = errors.New("the kubelet could not gather its statistics")
 
 // The last millisecond of the year 9999.
@@ -20,28 +19,28 @@ const lastMillis = 253_402_300_799_999
 // subject is the pod and container of a sample. The bytes are the text's, or scratch.
 type subject struct{ container, namespace, pod []byte }
 
-// reading is what one text says of one container.
+// reading has the samples of one container in one text.
 type reading struct {
 	container *container
 
 	cpuNanos, cpuMillis int64
-	// memoryBytes and startMillis are 0 where they are not known.
+	// memoryBytes and startMillis are 0 if they are missing.
 	memoryBytes, startMillis int64
 	memoryMillis             int64
 	hasCPU                   bool
 	refused                  Refused
 }
 
-// batch is one text on its way into a node. Batches are used again.
+// batch ingests one text into a node. Batches are pooled.
 type batch struct {
 	lines    page.Lines
 	readings []reading
 	scratch  []byte
-	// spanMillis is what histories reach back.
+	// spanMillis is the length of the histories.
 	spanMillis int64
 
 	node *node
-	// wanted are the containers that are taken in; nil for all.
+	// wanted selects the containers to ingest; nil for all.
 	wanted Wanted
 	// localMillis is when the text arrived, by the node's local clock.
 	localMillis int64
@@ -51,7 +50,7 @@ type batch struct {
 	round         Round
 }
 
-// ingest takes in a text, all of it or nothing. The node is locked.
+// ingest ingests a text, all of it or nothing. The node is locked.
 func (b *batch) ingest(n *node, scraped time.Time, input []byte) error {
 	b.node = n
 	b.localMillis, b.scrapedMillis = n.local(scraped), scraped.UnixMilli()
@@ -69,9 +68,8 @@ func (b *batch) ingest(n *node, scraped time.Time, input []byte) error {
 	return nil
 }
 
-// read goes through the text. The lines of a kubelet stand in the same order from
-// scrape to scrape, and from family to family, so that each is likely to be about
-// the container behind the one before.
+// read reads the text line by line. A kubelet keeps the order of its lines from scrape to scrape, and from family to
+// family, so that each line is probably about the next container of the previous order.
 func (b *batch) read() error {
 	var likely *container
 	if len(b.node.order) > 0 {
@@ -105,9 +103,8 @@ func (b *batch) read() error {
 	}
 }
 
-// behind is who came after the container: in the families of this text that were
-// read already, or in the round before. A container that is new stands where
-// another was expected, which then comes next.
+// behind returns the container after this one: in the families of this text that were read already, or in the round
+// before. A new container stands in place of the expected one, which then comes next.
 func (b *batch) behind(c *container) (next *container, isKnown bool) {
 	n := b.node
 	switch {
@@ -125,7 +122,7 @@ func (b *batch) behind(c *container) (next *container, isKnown bool) {
 	return nil, false
 }
 
-// reading finds the container's, or begins one.
+// reading returns the container's reading, a new one for its first sample.
 func (b *batch) reading(c *container) *reading {
 	if c.mark != b.node.attempt {
 		c.mark, c.slot = b.node.attempt, uint32(len(b.readings)) //nolint:gosec // a text has fewer lines
@@ -151,7 +148,7 @@ func (b *batch) take(r *reading, s *page.Line) {
 		}
 		r.judge(s.Value, RefusedMemory)
 	case text.ContainerStart:
-		// Rounding down keeps a start before whatever was measured after it.
+		// Rounding down keeps a start before any later measurement.
 		millis := whole(math.Floor(s.Value * 1e3))
 		if ok = r.startMillis == 0 && millis > 0 && millis <= lastMillis; ok {
 			r.startMillis = millis
@@ -173,15 +170,15 @@ func (b *batch) timestamp(s *page.Line) int64 {
 	return s.Time.Millis
 }
 
-// judge notes a value that no counter and no amount can be; 0 only says that nobody has
-// looked yet.
+// judge records a value that is impossible for a counter or an amount; 0 only means that the runtime has not measured
+// yet.
 func (r *reading) judge(value float64, of Refused) {
 	if !(value >= 0 && value < math.MaxInt64) {
 		r.refused |= of
 	}
 }
 
-// whole rounds; what is no number, negative or beyond an int64 becomes 0.
+// whole rounds; a value that is NaN, negative or beyond an int64 becomes 0.
 func whole(value float64) int64 {
 	if !(value > 0 && value < math.MaxInt64) {
 		return 0
@@ -189,8 +186,8 @@ func whole(value float64) int64 {
 	return int64(math.Round(value))
 }
 
-// containerOf finds or makes the container that the labels name; nil without the
-// three that it takes, and for one that is not wanted or too many.
+// containerOf returns the container of the labels, and adds a new one. It returns nil if one of the three labels is
+// missing, and for a new container that is not wanted or beyond the maximum.
 func (b *batch) containerOf(labels page.Labels) *container {
 	var s subject
 	b.scratch = b.scratch[:0]
@@ -222,7 +219,7 @@ func (b *batch) containerOf(labels page.Labels) *container {
 	return b.node.make(s, labels)
 }
 
-// value is a label's value, in the text itself where there are no escapes.
+// value returns a label's value, as a part of the text where it has no escapes.
 func (b *batch) value(l page.Label) []byte {
 	if l.IsPlain() {
 		return l.Raw
@@ -232,8 +229,7 @@ func (b *batch) value(l page.Label) []byte {
 	return b.scratch[from:]
 }
 
-// make adds a container. One string holds its labels and, where they stand in it
-// without escapes, all its names.
+// make adds a container. One string holds its labels and, where they stand in it without escapes, all its names.
 func (n *node) make(s subject, labels page.Labels) *container {
 	c := &container{labels: string(labels)}
 	c.name = part(c.labels, s.container)

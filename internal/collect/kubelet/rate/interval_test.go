@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
-// TestInterval: of texts each quarter of a second the newest interval and the third last that long, the one between
-// them a second, and the window reaches back as far as with texts each second. All end with the newest sample.
+// TestInterval: from texts each quarter of a second, the newest and the third newest interval last that long, the one
+// between them a second, and the window reaches back as far as with texts each second. All end with the newest sample.
 func TestInterval(t *testing.T) {
 	const millis = 250
 	start := time.Unix(1_800_000_000, 0)
@@ -49,7 +49,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// wantIntervals wants the last intervals, one after the other.
+// wantIntervals expects these last intervals, one after the other.
 func wantIntervals(t *testing.T, c *ContainerUsage, end time.Time) {
 	t.Helper()
 	if c.RecentCount != averaging.RecentIntervals {

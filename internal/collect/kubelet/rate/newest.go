@@ -6,14 +6,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 )
 
-// PodUse is what the containers of a pod use together by their newest samples alone.
+// PodUse is the use of a pod's containers together, by their newest samples alone.
 type PodUse struct {
 	Namespace, Pod        string
 	CPUMilli, MemoryMilli int64
 }
 
-// Newest appends what the pods of a node use by the newest round, in no order. Containers without an interval, or that
-// the round did not have, count with what is known of them.
+// Newest appends the use of the pods of a node by the newest round, in any order. Containers without an interval count
+// with their memory alone; those missing from the round do not count.
 func (s *Store) Newest(nodeName string, dst []PodUse) []PodUse {
 	n := s.known(nodeName)
 	if n == nil {
@@ -35,7 +35,7 @@ func (s *Store) Newest(nodeName string, dst []PodUse) []PodUse {
 	return dst
 }
 
-// newestMilliCores is of the last interval, 0 without one.
+// newestMilliCores is the rate of the last interval, 0 without one.
 func (c *container) newestMilliCores() int64 {
 	newest, _ := c.cpu.Newest()
 	return newest.MilliCores()

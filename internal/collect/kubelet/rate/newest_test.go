@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 )
 
-// TestNewest: what a pod uses by its newest interval alone, all containers together; one that the round did not have is
-// left out.
+// TestNewest: the use of a pod by its newest interval alone, for all its containers together; a pod that the round
+// lacks is left out.
 func TestNewest(t *testing.T) {
 	s := rate.New(rate.Config{})
 	ingest := func(second float64, lines string) {

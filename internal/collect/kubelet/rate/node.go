@@ -19,35 +19,34 @@ type container struct {
 	// next is another container of the pod.
 	next *container
 
-	// startMillis and memoryBytes are 0 where they are not known, the latter each
-	// time that a round lacks it.
+	// startMillis and memoryBytes are 0 if they are missing; memoryBytes each time that a round lacks it.
 	startMillis, memoryBytes int64
-	// memory is the most of it lately.
+	// memory is the recent peak of it.
 	memory peak
-	// seen is the last round that had the container; mark the last attempt that
-	// met it in the text, and slot its place among those.
+	// seen is the last round with the container; mark is the last attempt that had it in the text, and slot its index in
+	// that attempt.
 	seen, mark, slot uint32
-	// refused are the newest round's.
+	// refused has the impossible values of the newest round.
 	refused Refused
 }
 
-// node is what is remembered of one kubelet.
+// node holds the containers of one kubelet.
 type node struct {
 	// mu guards all of it.
 	mu   sync.Mutex
 	pods map[podKey]*container
-	// order has the containers as the newest round had them.
+	// order has the containers in the order of the newest round.
 	order []*container
 	known int
 
-	// attempt counts texts, also those that could not be read; round and before
-	// are the attempts that gave the newest round and the one before it.
+	// attempt counts texts, also those that could not be parsed; round and before are the attempts of the newest round and
+	// the one before it.
 	attempt, round, before uint32
-	// arrivedMillis is when the newest round arrived.
+	// arrivedMillis is the arrival of the newest round.
 	arrivedMillis int64
 
-	// began is the first arrival. From there on times are told by the monotonic
-	// clock: setting this machine's clock changes nothing.
+	// began is the first arrival. Later times are measured with the monotonic clock: setting this machine's clock changes
+	// nothing.
 	began time.Time
 }
 
@@ -74,7 +73,7 @@ func (n *node) insert(c *container, key podKey) {
 	n.known++
 }
 
-// sweep forgets containers for which keep does not hold.
+// sweep removes the containers for which keep is false.
 func (n *node) sweep(keep func(*container) bool) (gone int) {
 	for key, first := range n.pods {
 		kept := filter(first, keep, &gone)
@@ -89,7 +88,7 @@ func (n *node) sweep(keep func(*container) bool) (gone int) {
 	return gone
 }
 
-// filter takes those out of the list for which keep does not hold.
+// filter removes the containers for which keep is false from the list.
 func filter(first *container, keep func(*container) bool, gone *int) *container {
 	link := &first
 	for *link != nil {

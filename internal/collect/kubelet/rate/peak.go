@@ -2,22 +2,21 @@ package rate
 
 import "time"
 
-// PeakWindow is how far back the most memory of a container reaches at least. Who looks as often as
-// this misses none of the samples.
+// PeakWindow is the shortest window of a container's peak memory. A reader with this period misses no sample.
 const PeakWindow = 15 * time.Second
 
-// peak is the most of a container's memory in its last two windows: the one that has begun, and the
-// one before it. Both are empty where nothing was sampled.
+// peak is the highest memory of a container in its last two windows: the one that has begun, and the one before it.
+// Both are empty without samples.
 type peak struct {
 	// beganMillis is when the newer window began, by the node's clock.
 	beganMillis int64
 	now, before high
 }
 
-// high is the most of a window and when that was.
+// high is the highest memory of a window and its time.
 type high struct{ bytes, atMillis int64 }
 
-// add takes in a sample. A clock that is set back begins anew.
+// add adds a sample. A clock that is set back starts over.
 func (p *peak) add(atMillis, bytes int64) {
 	window := PeakWindow.Milliseconds()
 	switch age := atMillis - p.beganMillis; {
@@ -31,7 +30,7 @@ func (p *peak) add(atMillis, bytes int64) {
 	}
 }
 
-// most is the higher of both; the later one if they are equal.
+// most returns the higher of both; the later one if they are equal.
 func (p *peak) most() (bytes int64, at time.Time) {
 	h := p.now
 	if p.before.bytes > h.bytes {

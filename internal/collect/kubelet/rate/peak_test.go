@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPeak: the most of memory is that of some sample, of those of the last window at least and of the last two at
-// most, as a list of all samples has them.
+// TestPeak: the peak is that of a list of samples, over the last window at least and the last two at most.
 func TestPeak(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := PeakWindow.Milliseconds()
@@ -38,7 +37,7 @@ func TestPeak(t *testing.T) {
 	})
 }
 
-// TestPeakClock: a clock that is set back, and a long silence, leave nothing of before.
+// TestPeakClock: a clock that is set back, and a long silence, drop the earlier peak.
 func TestPeakClock(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -time.Hour, "silent": time.Hour} {
 		var p peak

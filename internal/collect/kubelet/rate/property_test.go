@@ -31,7 +31,7 @@ func ingest(t *rapid.T, s *rate.Store, now time.Time, startMillis, cpuNanos int6
 	return round
 }
 
-// index finds an instant among the true ones.
+// index returns the index of a true instant.
 func (c *truth) index(t *rapid.T, millis int64) int {
 	for i, m := range c.millis {
 		if m == millis {
@@ -42,8 +42,8 @@ func (c *truth) index(t *rapid.T, millis int64) int {
 	return 0
 }
 
-// holds checks that an interval lies between two scrapes of one life of the
-// container and has exactly the difference of their counters.
+// holds checks that an interval lies between two scrapes of one life of the container and has exactly the difference of
+// their counters.
 func (c *truth) holds(t *rapid.T, i rate.Interval) (first, last int) {
 	last = c.index(t, i.End.UnixMilli())
 	first = c.index(t, i.End.Add(-i.Span).UnixMilli())
@@ -58,10 +58,9 @@ func (c *truth) holds(t *rapid.T, i rate.Interval) (first, last int) {
 	return first, last
 }
 
-// TestRatesAreDifferences: whatever the times of scrapes, the load and the
-// restarts, every rate is the difference of the counter over its span; the newest
-// sample ends it; no rate reaches across a restart; the window is filled as far as
-// what is kept allows.
+// TestRatesAreDifferences: for any times of scrapes, load and restarts, every rate is the difference of the counter
+// over its span; the newest sample ends it; no rate spans a restart; the window is filled as far as the store's samples
+// allow.
 func TestRatesAreDifferences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rate.New(rate.Config{})
@@ -78,11 +77,11 @@ func TestRatesAreDifferences(t *testing.T) {
 			now = now.Add(time.Duration(gap) * time.Millisecond)
 			shown := start
 			switch rapid.IntRange(0, 50).Draw(t, "event") {
-			case 0: // a restart of which the start time tells
+			case 0: // a restart that the start time shows
 				start = now.UnixMilli() - rapid.Int64Range(0, gap-1).Draw(t, "before")
 				cpu = int64(rapid.IntRange(1, 1<<40).Draw(t, "cpu"))
 				c, shown = truth{}, start
-			case 1: // one of which only the counter tells
+			case 1: // one that only the counter shows
 				cpu = 1 + int64(rapid.Float64Range(0, .999).Draw(t, "part")*float64(cpu-1))
 				if len(c.cpuNanos) > 0 && cpu < c.cpuNanos[len(c.cpuNanos)-1] {
 					c = truth{}
@@ -127,13 +126,13 @@ func (c *truth) check(t *rapid.T, s *rate.Store, now time.Time) {
 	c.checkRecent(t, &u)
 }
 
-// checkRecent wants the last intervals, one after the other.
+// checkRecent expects the last intervals, one after the other.
 func (c *truth) checkRecent(t *rapid.T, u *rate.ContainerUsage) {
 	newest := len(c.millis) - 1
 	end := newest
 	for k, r := range u.Recent[:u.RecentCount] {
 		first, last := c.holds(t, r)
-		// The one in the middle is made longer; of values behind the last 7 some have been thinned out.
+		// The one in the middle is made longer; beyond the last 7 values some have been thinned out.
 		mayBeLong := k == 1 && r.Span < 1500*time.Millisecond || newest-last >= 6
 		if isLong := first != last-1; last != end || isLong && !mayBeLong {
 			t.Fatalf("the interval %d before the newest is %+v", k, r)
@@ -145,8 +144,8 @@ func (c *truth) checkRecent(t *rapid.T, u *rate.ContainerUsage) {
 	}
 }
 
-// TestWindowIsFilled: at any steady rate of scraping, one sample may be missing
-// from the window, and no more than where samples are thinned out.
+// TestWindowIsFilled: at any steady rate of scraping, at most one sample is missing from the window, and only where
+// samples are thinned out.
 func TestWindowIsFilled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rate.New(rate.Config{})
@@ -171,8 +170,8 @@ func TestWindowIsFilled(t *testing.T) {
 	})
 }
 
-// TestEachSecond: around the usual period nothing is thinned out, so that the
-// window is always as full as single intervals can fill it.
+// TestEachSecond: around the usual period no sample is thinned out, so that the window is always as full as single
+// intervals can fill it.
 func TestEachSecond(t *testing.T) {
 	for _, millis := range []int{940, 960, 990, 1000} {
 		period := time.Duration(millis) * time.Millisecond

@@ -17,40 +17,39 @@ const (
 	DefaultMaxAge = 30 * time.Second
 )
 
-// MaxContainers is how many containers of one node are remembered, those of the round before included. A node with 500
-// pods of four containers has 2000. A node that names others all the time cannot fill this process's memory.
+// MaxContainers bounds the containers of one node in a store, those of the round before included. A node with 500 pods
+// of four containers has 2000. A node that always names new containers cannot fill this process's memory.
 const MaxContainers = 4096
 
-// maxLabelBytes is how long the labels of a container may be: the longest names of a container, a namespace and a pod
-// have 379 bytes together.
+// maxLabelBytes bounds the labels of a container: the longest names of a container, a namespace and a pod have 379
+// bytes together.
 const maxLabelBytes = 1 << 10
 
-// Config says what a store keeps.
+// Config configures a Store.
 type Config struct {
-	// Span is the longest window that will be asked for. Whatever the scrape
-	// interval, histories reach back so far, more coarsely if need be.
+	// Span is the longest window of a Query. Whatever the scrape interval, histories reach back so far, more coarsely if
+	// need be.
 	Span time.Duration
-	// MaxAge is how long ago a node may have answered for its samples to be used,
-	// MaxSampleAge how long ago the newest sample of a container may have arrived; 0 means
-	// MaxAge.
+	// MaxAge is the longest time since a node's last response for which its samples are used, MaxSampleAge the longest
+	// since the newest sample of a container arrived; 0 means MaxAge.
 	MaxAge, MaxSampleAge time.Duration
 	// MaxTextBytes bounds one text; 0 means page.DefaultMaxBytes.
 	MaxTextBytes int
 }
 
-// Store holds the samples of many nodes. It may be used by many goroutines: each
-// node has a lock of its own, under which its texts are read.
+// Store holds the samples of many nodes. It is safe for concurrent use: each node has a lock of its own, under which
+// its texts are parsed.
 type Store struct {
 	config Config
-	// batches are those not in use, so many that all cores can read at a time.
+	// batches holds the free batches, enough for all cores to parse at a time.
 	batches chan *batch
 
-	// mu guards nodes; what is behind a node's pointer has its own lock.
+	// mu guards nodes; each node has its own lock.
 	mu    sync.RWMutex
 	nodes map[string]*node
 }
 
-// New makes a store.
+// New makes a Store.
 func New(config Config) *Store {
 	if config.Span <= 0 {
 		config.Span = DefaultSpan
@@ -64,16 +63,16 @@ func New(config Config) *Store {
 	return &Store{config: config, nodes: map[string]*node{}, batches: make(chan *batch, runtime.NumCPU())}
 }
 
-// Ingest takes in what a kubelet answered; scraped is when the answer arrived.
-// After an error (*page.Error, ErrNoStatistics, both wrapped) nothing has changed.
+// Ingest ingests the response of a kubelet; scraped is the time of its arrival. After an error (*page.Error,
+// ErrNoStatistics, both wrapped) nothing has changed.
 func (s *Store) Ingest(nodeName string, scraped time.Time, input []byte) (Round, error) {
 	return s.IngestOf(nodeName, scraped, input, nil)
 }
 
-// Wanted reports whether samples of a container are wanted. It keeps none of the bytes.
+// Wanted reports whether to ingest samples of a container. It must not keep the bytes.
 type Wanted func(namespace, pod, container []byte) bool
 
-// IngestOf is Ingest of those containers alone that are wanted, or that were wanted before and are in the text still.
+// IngestOf ingests only the containers that are wanted, or that were wanted before and are still in the text.
 func (s *Store) IngestOf(nodeName string, scraped time.Time, input []byte, wanted Wanted) (Round, error) {
 	b := s.batch()
 	defer s.release(b)
@@ -88,14 +87,13 @@ func (s *Store) IngestOf(nodeName string, scraped time.Time, input []byte, wante
 	return b.round, nil
 }
 
-// Families are those of which a store keeps something. A kubelet that could not
-// gather its statistics has none of them and says so instead, so that a text with all
-// of them may end behind the last.
+// Families are the families that a store uses. A kubelet that could not gather its statistics writes none of them and
+// reports the error instead, so that a text with all of them may end behind the last.
 func Families() text.Families {
 	return text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart)
 }
 
-// batch takes one that is not in use, or makes one.
+// batch takes a free one, or makes one.
 func (s *Store) batch() *batch {
 	select {
 	case b := <-s.batches:
@@ -108,7 +106,7 @@ func (s *Store) batch() *batch {
 	}
 }
 
-// release lets go of everything that would keep texts and containers alive.
+// release clears every reference to texts and containers.
 func (s *Store) release(b *batch) {
 	clear(b.readings)
 	*b = batch{lines: b.lines, spanMillis: b.spanMillis, readings: b.readings[:0], scratch: b.scratch[:0]}
@@ -119,7 +117,7 @@ func (s *Store) release(b *batch) {
 	}
 }
 
-// node finds or makes one.
+// node returns the node of that name; it makes a missing one.
 func (s *Store) node(name string) *node {
 	if n := s.known(name); n != nil {
 		return n
@@ -140,12 +138,11 @@ func (s *Store) known(name string) *node {
 	return s.nodes[name]
 }
 
-// Usage appends what is known of a pod's containers to dst. It is false, and
-// appends nothing, if the node's newest round did not have the pod, or if there is
-// nothing of it that is young enough, not even what cannot be.
+// Usage appends the usage of a pod's containers to dst. It returns false, and appends nothing, if the node's newest
+// round lacks the pod, or if the pod has no recent sample and no refused value.
 //
-// All containers are there that the newest round or the one before had; one that
-// is missing in the newest, or has no two samples yet, has no CPU.
+// It appends all containers that the newest round or the one before had; one that is missing from the newest, or has no
+// two samples yet, has no CPU.
 func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	n, oldest := s.open(&q)
 	if n == nil {
@@ -179,8 +176,8 @@ func (s *Store) Containers(q Query, dst []podload.Container) []podload.Container
 	return dst
 }
 
-// open locks the node, and says when a newest sample arrived at the earliest, by the node's local clock. It is nil, and
-// not locked, for a node that has not answered for too long.
+// open locks the node, and returns the earliest arrival of a newest sample that counts, by the node's local clock. It
+// returns nil without locking for a node whose last response is too old.
 func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
 	if n = s.known(q.Node); n == nil {
 		return nil, 0
@@ -198,11 +195,11 @@ func (s *Store) open(q *Query) (n *node, oldestMillis int64) {
 	return n, now - maxAge.Milliseconds()
 }
 
-// of is the first container of the query's pod.
+// of returns the first container of the query's pod.
 func (n *node) of(q *Query) *container { return n.pods[podKey{namespace: q.Namespace, name: q.Pod}] }
 
-// containerOf is what is known of a container; its name alone if the newest round did not have it or its newest sample
-// arrived before the oldest that counts.
+// containerOf returns the usage of a container; only its name if the newest round lacks it, or its newest sample
+// arrived before oldestMillis.
 func (n *node) containerOf(c *container, oldestMillis int64) podload.Container {
 	if c.seen != n.round || c.cpu.Len() > 0 && c.arrivedMillis < oldestMillis {
 		return podload.Container{Name: c.name}
@@ -229,7 +226,7 @@ func (s *Store) Forget(nodeName string) {
 	delete(s.nodes, nodeName)
 }
 
-// Sizes counts what is remembered.
+// Sizes counts the contents.
 func (s *Store) Sizes() Sizes {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

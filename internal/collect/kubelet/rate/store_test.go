@@ -24,7 +24,7 @@ func at(seconds float64) time.Time {
 
 const labels = `{container="app",namespace="shop",pod="web-1"}`
 
-// scrape is one answer about container app of pod shop/web-1.
+// scrape is one response about container app of pod shop/web-1.
 type scrape struct {
 	arrived float64 // seconds after noon, by our clock
 	taken   float64 // seconds after noon, by the node's clock
@@ -53,8 +53,8 @@ func (s scrape) input() []byte {
 	return []byte(b.String())
 }
 
-// seen is what is known of the container, in short: its cores, the seconds that
-// they are averaged over, each single interval's cores, its memory.
+// seen is the usage of the container in short form: its cores, the seconds that they are averaged over, each single
+// interval's cores, its memory.
 type seen struct {
 	found  bool
 	cores  float64
@@ -83,8 +83,8 @@ func same(t *testing.T, what string, want, got any) {
 	}
 }
 
-// TestTroubles tells what each kind of trouble does to a history. All rounds but
-// the last are given as they should be; the last one's Round is compared.
+// TestTroubles: the effect of each kind of trouble on a history. All rounds but the last are correct; the last one's
+// Round is compared.
 func TestTroubles(t *testing.T) {
 	steady := []scrape{{1, 1, "10", "100", -60, ""}, {2, 2, "11", "100", -60, ""}, {3, 3, "12", "100", -60, ""}}
 	after := func(more ...scrape) []scrape { return append(append([]scrape(nil), steady...), more...) }
@@ -181,12 +181,12 @@ func TestTroubles(t *testing.T) {
 				{1, 0, "", "", 0, "container_cpu_usage_seconds_total" + labels + " 5\n"},
 				{2, 0, "", "", 0, "container_cpu_usage_seconds_total" + labels + " 7\n"}},
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 2, 1, []float64{2}, 0}},
-		"memory alone is told": {
+		"memory alone is reported": {
 			[]scrape{{1, 1, "", "100", -60, ""}}, rate.Round{Containers: 1}, seen{true, 0, 0, nil, 100}},
 		"a container without CPU keeps its history": {
 			after(scrape{4, 4, "", "100", -60, ""}),
 			rate.Round{Containers: 1}, seen{true, 1, 2, []float64{1, 1}, 100}},
-		"a container that is gone for a round is not told": {
+		"a container that is gone for a round is not reported": {
 			after(scrape{4, 4, "", "", 0, ""}),
 			rate.Round{}, seen{}},
 		"and goes on if it comes back": {
@@ -228,8 +228,7 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// TestErrorsChangeNothing: a text that cannot be read to its end leaves no trace,
-// not even of what stands before the error.
+// TestErrorsChangeNothing: a text with an error changes nothing, also where samples stand before the error.
 func TestErrorsChangeNothing(t *testing.T) {
 	s := rate.New(rate.Config{MaxTextBytes: 10_000})
 	for i := range 3 {
@@ -263,7 +262,7 @@ func TestErrorsChangeNothing(t *testing.T) {
 	same(t, "afterwards", seen{true, 1, 4, []float64{.5, 1, 1}[1:], 100}.cores, ask(s, 15*time.Second, at(4)).cores)
 }
 
-func TestUsageIsOfWhoeverIsAsked(t *testing.T) {
+func TestUsageOfOnePod(t *testing.T) {
 	s := rate.New(rate.Config{})
 	node := kubelettest.Filled(3, 2, noon)
 	for i := range 2 {
@@ -303,9 +302,7 @@ func TestUsageIsOfWhoeverIsAsked(t *testing.T) {
 	same(t, "sizes", rate.Sizes{}, s.Sizes())
 }
 
-// TestStuckKubelet: answers that keep coming with the same old samples do not
-// make them young.
-// What cannot be is told; 0 only says that nobody has looked yet.
+// TestRefused: impossible values are reported; 0 only means that the runtime has not measured yet.
 func TestRefused(t *testing.T) {
 	for value, cannotBe := range map[string]bool{
 		"NaN": true, "-1": true, "-Inf": true, "+Inf": true, "1e300": true, "0": false, "1e-12": false, "20": false,
@@ -338,6 +335,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestStuckKubelet: responses that keep coming with the same old samples do not make them young.
 func TestStuckKubelet(t *testing.T) {
 	s := rate.New(rate.Config{MaxAge: 10 * time.Second})
 	for i := range 30 {
@@ -475,7 +473,7 @@ func TestManyAtATime(t *testing.T) {
 	all.Wait()
 }
 
-// named is a text about so many containers, whose names begin with a prefix.
+// named is a text about containers whose names begin with a prefix.
 func named(prefix string, from, to int) []byte {
 	var b strings.Builder
 	for i := from; i < to; i++ {
@@ -485,7 +483,7 @@ func named(prefix string, from, to int) []byte {
 	return []byte(b.String())
 }
 
-// TestMostContainers: a node that names others each time fills no memory. What it named first stays known.
+// TestMostContainers: a node that always names new containers fills no memory. Its first containers stay.
 func TestMostContainers(t *testing.T) {
 	s := rate.New(rate.Config{})
 	for second, prefix := range []string{"a", "b", "c", "d"} {
@@ -509,7 +507,7 @@ func TestMostContainers(t *testing.T) {
 	}
 }
 
-// TestWanted: containers that nobody asked for are left out. One that is known stays so while the text has it.
+// TestWanted: containers that are not wanted are left out. A known one stays as long as the text has it.
 func TestWanted(t *testing.T) {
 	s := rate.New(rate.Config{})
 	of := func(pods string) rate.Wanted {
@@ -524,7 +522,7 @@ func TestWanted(t *testing.T) {
 	}{
 		{0, 9, of("a-0 a-1"), 2},
 		{0, 9, of("a-1"), 2},
-		{1, 9, of("a-1"), 2}, // until two rounds have not had it
+		{1, 9, of("a-1"), 2}, // until two rounds lack it
 		{1, 9, of("a-1"), 1},
 		{0, 9, nil, 9},
 	} {

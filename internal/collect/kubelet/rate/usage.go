@@ -6,11 +6,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podload"
 )
 
-// What a store answers with is what decisions are made of.
+// The results of a store have the types that decisions use.
 type (
 	// Interval is an average between two samples.
 	Interval = podload.Interval
-	// ContainerUsage is what is known of one container.
+	// ContainerUsage is the usage of one container.
 	ContainerUsage = podload.Usage
 	// Refused are values of a container that cannot be.
 	Refused = podload.Refused
@@ -22,46 +22,45 @@ const (
 	LongestGap  = podload.LongestGap
 )
 
-// What is refused of a container.
+// The values of a container that can be refused.
 const (
 	RefusedCPU    = podload.RefusedCPU
 	RefusedMemory = podload.RefusedMemory
 )
 
-// Query asks for one pod.
+// Query selects one pod.
 type Query struct {
 	Node, Namespace, Pod string
 	// Window is the longest span to average over.
 	Window time.Duration
-	// End is when the window ends, by the node's clock; zero is the newest sample.
+	// End is the end of the window, by the node's clock; zero is the newest sample.
 	End time.Time
 	Now time.Time
-	// MaxSampleAge is how long ago the newest sample of a container may have arrived; 0 is that of the store.
+	// MaxSampleAge is the longest time since the newest sample of a container arrived; 0 is that of the store.
 	MaxSampleAge time.Duration
 }
 
-// Round says what became of one scrape.
+// Round describes the effect of one scrape.
 type Round struct {
 	Node string
-	// Containers are those that the kubelet named.
+	// Containers counts the containers in the response.
 	Containers int
-	// Fresh are those with a CPU sample later than the one before, new histories
-	// included; Same are those whose sample was of the same instant.
+	// Fresh counts those with a CPU sample later than the one before, new histories included; Same those whose sample was
+	// of the same instant.
 	Fresh, Same int
-	// Restarts counts new histories after a restart or a counter that fell,
-	// ClockJumps those after a clock that was set, Gaps those after a long silence.
+	// Restarts counts new histories after a restart or a counter that fell, ClockJumps those after a clock that was set,
+	// Gaps those after a long silence.
 	Restarts, ClockJumps, Gaps int
-	// Ignored are values that say nothing: see the package comment; also samples
-	// without all three labels, and second ones of the same container.
+	// Ignored counts values that count as missing: see the package comment; also samples without all three labels, and
+	// second ones of the same container.
 	Ignored int
 	// Gone are containers that were forgotten.
 	Gone int
-	// Newest is the time of the newest sample, by the node's clock; zero if there
-	// was none.
+	// Newest is the time of the newest sample, by the node's clock; zero without one.
 	Newest time.Time
-	// CPU is what reading the answer and taking it in cost, 0 if nobody measured it.
+	// CPU is the CPU time for reading and ingesting the response, 0 if it was not measured.
 	CPU time.Duration
 }
 
-// Sizes says how much is remembered.
+// Sizes counts the contents of a Store.
 type Sizes struct{ Nodes, Pods, Containers int }

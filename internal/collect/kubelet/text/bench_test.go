@@ -20,8 +20,8 @@ func scrape() []byte {
 	return kubelettest.Filled(110, 2, start).Text(start.Add(time.Hour))
 }
 
-// BenchmarkParse reads a node of 110 pods of 2 containers: every family, those
-// that rates need, and these with each line's labels expected.
+// BenchmarkParse parses a node of 110 pods of 2 containers: every family, those that rates need, and these with each
+// line's labels expected.
 func BenchmarkParse(b *testing.B) {
 	input := scrape()
 	all := text.Lines(text.All, 0)
@@ -71,7 +71,7 @@ func count(p *page.Lines, input []byte, order []string) int {
 	}
 }
 
-// TestNoAllocations: reading a kubelet's text allocates nothing, guesses or not.
+// TestNoAllocations: parsing a kubelet's text allocates nothing, with and without expected labels.
 func TestNoAllocations(t *testing.T) {
 	input := scrape()
 	p := text.Lines(text.All, 0)

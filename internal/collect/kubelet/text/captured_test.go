@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 )
 
-// TestCaptured reads what a kubelet 1.37.1 with containerd 1.6 answered at /metrics/resource while eight pods ran on
-// its node, some of them for two seconds: word for word, so that what a real one writes is what is tested with.
+// TestCaptured parses the response of a kubelet 1.37.1 with containerd 1.6 at /metrics/resource while eight pods ran on
+// its node, some of them for two seconds. The text is unchanged, so that the test covers what a real one writes.
 func TestCaptured(t *testing.T) {
 	captured, err := os.ReadFile("testdata/kubelet-v1.37.1.txt")
 	if err != nil {

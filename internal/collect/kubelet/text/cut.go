@@ -2,15 +2,13 @@ package text
 
 import "bytes"
 
-// typeLine begins the line of a text that says of what type the next family is.
+// typeLine begins the line with the type of the next family.
 var typeLine = []byte("\n# TYPE ")
 
-// Cut finds where a text that is still arriving has said all that is wanted: where
-// another family begins after all of them. A kubelet writes more than half of its
-// text behind that place, which then need not be decompressed. It must be a set of
-// families that come each in one piece, as the format demands.
+// Cut finds the end of the wanted families in a text that is still arriving: the start of another family after all of
+// them. A kubelet writes more than half of its text behind it, which then need not be decompressed. Each family of the
+// set must come in one piece, as the format demands.
 type Cut struct {
-	// Families are those that are wanted.
 	Families Families
 
 	seen Families
@@ -18,8 +16,7 @@ type Cut struct {
 	pos int
 }
 
-// In looks at the text as far as it has arrived, which each time goes on where it
-// ended before; the end is behind a line end.
+// In searches the text that has arrived so far, from the end of its last search; the end is behind a line end.
 func (c *Cut) In(arrived []byte) (end int, found bool) {
 	for {
 		begin := bytes.Index(arrived[c.pos:], typeLine)

@@ -14,9 +14,8 @@ import (
 
 var containers = text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart)
 
-// What stands before the cut is the same however the text arrives, and holds each
-// sample that is wanted.
-func TestCutKeepsWhatIsWanted(t *testing.T) {
+// The text before the cut is the same however it arrives, and has each sample that is wanted.
+func TestCutKeepsWantedSamples(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		whole := kubelettest.Filled(rapid.IntRange(1, 9).Draw(t, "pods"), rapid.IntRange(1, 3).Draw(t, "containers"),
@@ -48,8 +47,7 @@ func samples(t *rapid.T, from []byte) (n int) {
 	return n
 }
 
-// A kubelet that could not gather its statistics writes no family of containers;
-// what it says of that stands at the end.
+// A kubelet that could not gather its statistics writes no family of containers; its error is at the end.
 func TestNoCutBeforeAnError(t *testing.T) {
 	failed := kubelettest.Node{Failed: true}
 	whole := failed.Text(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -21,8 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 )
 
-// The Prometheus library's parser says what is right, in the words of the package
-// comment.
+// The Prometheus library's parser is the reference, within the strictness of the package comment.
 
 var familyNames = []string{
 	"container_cpu_usage_seconds_total", "container_memory_working_set_bytes", "container_start_time_seconds",
@@ -30,7 +29,7 @@ var familyNames = []string{
 	"pod_memory_working_set_bytes", "resource_scrape_error",
 }
 
-// sampleLine finds the metric name that begins a line.
+// sampleLine matches the metric name at the start of a line.
 var sampleLine = regexp.MustCompile(`^[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)`)
 
 // reduced is the text with nothing but the sample lines of the families.
@@ -77,7 +76,7 @@ func byFamily(all []read) map[string][]read {
 	return families
 }
 
-// sameBits tells 0 from -0; every NaN is one.
+// sameBits distinguishes 0 from -0; every NaN is one.
 var sameBits = cmp.Comparer(func(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
 })
@@ -171,8 +170,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) { check(t, input) })
 }
 
-// TestLikeLibrary breaks a kubelet's text in small places, which a fuzzer that
-// knows no grammar takes long to find.
+// TestLikeLibrary breaks a kubelet's text in small places, which a fuzzer
+// without a grammar takes long to find.
 func TestLikeLibrary(t *testing.T) {
 	golden, err := os.ReadFile("../kubelettest/testdata/node.txt")
 	if err != nil {
@@ -205,8 +204,7 @@ func TestLikeLibrary(t *testing.T) {
 	}
 }
 
-// TestNumbersLikeStrconv: the quick way of reading numbers and the standard
-// library's say the same, to the last bit.
+// TestNumbersLikeStrconv: the fast parser of numbers and the standard library agree to the last bit.
 func TestNumbersLikeStrconv(t *testing.T) {
 	decimal := rapid.StringMatching(`[0-9]{0,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,4})?`)
 	short := rapid.StringMatching(`[0-9]{1,10}(\.[0-9]{1,6})?(e[+-][0-9]{2})?`)

@@ -6,8 +6,7 @@ import "github.com/plimsoll-dev/plimsoll/internal/collect/page"
 // /metrics/cadvisor.
 type Family uint8
 
-// The families that can be read. All but ScrapeError carry timestamps in what
-// the kubelet writes; ContainerStart does not.
+// The families that can be read. All but ScrapeError carry timestamps in the kubelet's text; ContainerStart does not.
 const (
 	other           Family = iota
 	NodeCPU                // seconds, cumulative
@@ -19,7 +18,7 @@ const (
 	PodMemory              // bytes, working set; namespace, pod
 	ScrapeError            // 1 if the kubelet could not gather its statistics
 	PeriodsCPU             // CFS periods in which the container ran, cumulative
-	ThrottledCPU           // those of them in which its limit stopped it
+	ThrottledCPU           // periods in which its limit stopped it
 	PressureCPU            // seconds in which some of its tasks waited for a CPU
 	families
 )
@@ -70,7 +69,7 @@ func Of(list ...Family) Families {
 	return set & All
 }
 
-// Has tells whether the family is in the set.
+// Has reports whether the family is in the set.
 func (s Families) Has(f Family) bool { return s&(1<<f) != 0 }
 
 // Lines reads the lines of the families, of texts of at most so many bytes; 0 means the default, and all families. The
@@ -88,7 +87,7 @@ func Lines(of Families, maxBytes int) page.Lines {
 	return page.NewLines(page.LinesConfig{Names: wanted, IsStrict: true, MaxBytes: maxBytes})
 }
 
-// FamilyOf is that of a line.
+// FamilyOf returns the family of a line.
 func FamilyOf(line *page.Line) Family {
 	return Family(line.Name) //nolint:gosec // the index of one of few names
 }

@@ -23,8 +23,8 @@ type read struct {
 	Timed     bool
 }
 
-// parse reads a whole text. Expect says what labels to announce before each
-// sample; it gets those of the samples before.
+// parse parses a whole text. Expect returns the labels to expect before each sample; it gets those of the samples
+// before.
 func parse(input []byte, lines page.Lines, expect func(seen []string) string) ([]read, error) {
 	lines.Reset(page.Text, input)
 	var all []read
@@ -191,8 +191,7 @@ func TestOnlyWantedFamilies(t *testing.T) {
 	}
 }
 
-// TestExpected: a right guess is said to be right, a wrong one changes nothing,
-// and neither does one that is only the beginning.
+// TestExpected: a right guess is reported as right, a wrong one changes nothing, and neither does a prefix.
 func TestExpected(t *testing.T) {
 	p := text.Lines(text.All, 0)
 	p.Reset(page.Text, []byte(`pod_cpu_usage_seconds_total{namespace="a",pod="b"} 1`+"\n"))

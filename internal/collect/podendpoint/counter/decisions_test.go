@@ -64,7 +64,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// app is a pod, with its counter and what is known of it.
+// app is a pod, with its counter and its history.
 type app struct {
 	uid              uint64
 	readyAt          time.Duration
@@ -73,7 +73,7 @@ type app struct {
 	history          counter.History
 }
 
-// stage is a block while it is played.
+// stage is the state of a block.
 type stage struct {
 	t        *testing.T
 	now      time.Duration
@@ -88,7 +88,7 @@ type stage struct {
 	lastLine string
 }
 
-// old is for how long the first pods have been there, startup how long others take to become ready.
+// old is the age of the first pods, startup the time until later ones become ready.
 const old, startup = time.Hour, 3 * time.Second
 
 var epoch = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -179,7 +179,7 @@ func (s *stage) each(what string, of []int) {
 	}
 }
 
-// second lets a second pass, scrapes and decides.
+// second advances a second, scrapes and decides.
 func (s *stage) second(out *strings.Builder) {
 	s.now += time.Second
 	var ready float64
@@ -206,7 +206,7 @@ func (s *stage) second(out *strings.Builder) {
 	s.pods = s.pods[:d.Desired]
 }
 
-// scrape reads the pages of the sample, which is one of the pods that are ready, and of those that are next.
+// scrape reads the pages of the sample, which is one of the ready pods, and of the pods that are next.
 func (s *stage) scrape() {
 	var places []int
 	var uids []uint64
@@ -234,7 +234,7 @@ func (s *stage) scrape() {
 	}
 }
 
-// observation has what is known of the pods that are sampled; what is older than some seconds counts no more.
+// observation has the samples of the pods in the sample; samples that are older than some seconds do not count.
 func (s *stage) observation() horizontal.Observation {
 	n, fresh := int32(len(s.pods)), epoch.Add(s.now-3*time.Second)
 	o := horizontal.Observation{Target: horizontal.Target{SpecReplicas: n, StatusReplicas: n}}
@@ -262,7 +262,7 @@ func (s *stage) observation() horizontal.Observation {
 	return o
 }
 
-// print writes a line if another number is in it than in the one before. Averages are in whole requests.
+// print writes a line if a number in it has changed since the last one. Averages are rounded to whole requests.
 func (s *stage) print(out *strings.Builder, d *horizontal.Decision) {
 	m := &d.Metrics[0]
 	line := fmt.Sprintf("%3d replicas, wanted %3d: ", d.Current, d.Desired)

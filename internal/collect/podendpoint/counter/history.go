@@ -13,15 +13,14 @@ import (
 
 // The limits of one history.
 const (
-	// ShortestGap is what two pages lie apart at least: below it, the time at which the
-	// counters were read is not known well enough.
+	// ShortestGap is the shortest time between two pages: below it, the error of the time at which the counters were read
+	// is too large.
 	ShortestGap = 100 * time.Millisecond
-	// LongestGap is what two pages lie apart at most: beyond it an average says nothing of
-	// the present.
+	// LongestGap is the longest time between two pages: beyond it an average does not describe the present.
 	LongestGap = 2 * time.Minute
 )
 
-// Kind is how a metric is read.
+// Kind is gauge or counter.
 type Kind uint8
 
 // The kinds.
@@ -30,13 +29,13 @@ const (
 	Rate
 )
 
-// Config says how a metric is read.
+// Config configures a History.
 type Config struct {
 	Kind Kind
-	// IsAbsentZero makes a page without the metric count as 0, and a gauge without a number as absent: the quantile of
-	// a summary that observed nothing is NaN.
+	// IsAbsentZero makes a page without the metric count as 0, and a gauge with NaN as absent: the quantile of a summary
+	// without observations is NaN.
 	IsAbsentZero bool
-	// Window is the longest time that is averaged over, if it is longer than the stable window.
+	// Window is the longest window of an average, if it is longer than the stable window.
 	Window time.Duration
 }
 
@@ -46,7 +45,7 @@ type Value struct {
 	Value  float64
 }
 
-// Outcome is what became of a page.
+// Outcome is the effect of a page on a history.
 type Outcome uint8
 
 // The outcomes.
@@ -61,15 +60,14 @@ const (
 	Absent
 	// Refused: a value is NaN, infinite or negative.
 	Refused
-	// Restarted: the counters fell or are others, and the history begins anew.
+	// Restarted: the counters fell or are others, and the history restarts.
 	Restarted
-	// Interrupted: the gap was too long, and the history begins anew.
+	// Interrupted: the gap was too long, and the history restarts.
 	Interrupted
-	// ClockJumped: the page is from before the newest, and the history begins anew.
+	// ClockJumped: the page is from before the newest, and the history restarts.
 	ClockJumped
 )
 
-// String is the outcome's name.
 func (o Outcome) String() string {
 	names := [...]string{"first", "continued", "same instant", "absent", "refused", "restarted", "interrupted",
 		"clock jumped"}
@@ -82,13 +80,13 @@ func (o Outcome) String() string {
 // History is that of one metric of one pod. A pod with another UID needs another one.
 type History struct {
 	config Config
-	// restarts is how many pages in a row restarted it, up to 255.
+	// restarts counts the pages in a row that restarted it, up to 255.
 	restarts uint8
-	// newest is of when the newest page is: when it arrived, unless it says another time. A time from time.Now has the
-	// monotonic clock, so that setting the clock falsifies nothing. confirmed is when a page last said that nothing is
-	// newer.
+	// newest is the time of the newest page: its arrival, unless it has a timestamp. A time from time.Now has the
+	// monotonic clock, so that setting the clock falsifies nothing. confirmed is the time of the last page, which may
+	// repeat the newest timestamp.
 	newest, confirmed time.Time
-	// points are of the gauges' sum, or of the sum of all increments.
+	// points holds the gauges' sum, or the sum of all increments.
 	points points.History[float64]
 	// ageMillis is from the first page to the newest, and steps are when the counters grew in between.
 	ageMillis int64
@@ -165,14 +163,14 @@ func (h *History) count(outcome Outcome) {
 	}
 }
 
-// Confirmed is when a page last had the metric. That may be long after the time of which the page says its values are.
+// Confirmed returns when a page last had the metric. That may be long after the timestamp of its values.
 func (h *History) Confirmed() time.Time { return h.confirmed }
 
-// RestartsAlways reports whether several pages in a row restarted the history, each of which a counter that only grows
-// would have continued.
+// RestartsAlways reports whether several pages in a row restarted the history. Counters that only grow would have
+// continued it.
 func (h *History) RestartsAlways() bool { return h.restarts > 1 }
 
-// unique sorts by series, and keeps the lower value of one that is there twice.
+// unique sorts by series, and keeps the lower value of a duplicate.
 func unique(values []Value) []Value {
 	slices.SortFunc(values, func(a, b Value) int {
 		return cmp.Or(cmp.Compare(a.Series, b.Series), cmp.Compare(a.Value, b.Value))
@@ -180,7 +178,7 @@ func unique(values []Value) []Value {
 	return slices.CompactFunc(values, func(a, b Value) bool { return a.Series == b.Series })
 }
 
-// judge is what a page does to the history, and by how much its counters grew.
+// judge returns the effect of a page on the history, and the growth of its counters.
 func (h *History) judge(gap time.Duration, values []Value) (Outcome, float64) {
 	switch {
 	case h.points.Len() == 0:
@@ -228,10 +226,9 @@ func growth(before, after []Value) (increment float64, isRestart bool) {
 // growth.
 func (h *History) AwaitsChange() bool { return h.steps.isAwaiting(h.ageMillis) }
 
-// Average is the rate, or the mean of the gauge, over the longest span that the window
-// holds, or over the last interval if that is longer. Each value of a gauge counts for the
-// time since the one before; a single one counts alone. Of counters that grow in steps it
-// is from one change to another.
+// Average is the rate, or the mean of the gauge, over the longest span that the window holds, or over the last interval
+// if that is longer. Each value of a gauge counts for the time since the one before; a single one counts alone. The
+// average of counters that grow in steps is from one change to another.
 func (h *History) Average(window time.Duration) metric.Sample {
 	if h.AwaitsChange() {
 		return metric.Sample{}
@@ -252,7 +249,7 @@ func (h *History) Average(window time.Duration) metric.Sample {
 	return metric.Sample{}
 }
 
-// Recent are the last single intervals, the newest first. Counters that grow in steps have none.
+// Recent returns the last single intervals, the newest first. Counters that grow in steps have none.
 func (h *History) Recent() metric.Recent {
 	var recent metric.Recent
 	if h.steps.isStepped(h.ageMillis) {
@@ -271,14 +268,14 @@ func (h *History) Recent() metric.Recent {
 	return recent
 }
 
-// sample is the average between two points.
+// sample returns the average between two points.
 func (h *History) sample(end time.Time, first, last int, spanMillis int64) metric.Sample {
 	var value float64
 	if h.config.Kind == Rate {
 		value = (h.points.Value(last) - h.points.Value(first)) * 1000 / float64(spanMillis)
 	} else {
 		for i := first + 1; i <= last; i++ {
-			// In this order, so that no sum exceeds what a float64 has.
+			// In this order, so that no sum exceeds the range of float64.
 			value += h.points.Value(i) * (float64(h.points.GapMillis(i)) / float64(spanMillis))
 		}
 	}
@@ -287,7 +284,7 @@ func (h *History) sample(end time.Time, first, last int, spanMillis int64) metri
 	}
 }
 
-// milli rounds to a thousandth; what is beyond an int64 is the largest one.
+// milli rounds to a thousandth; values beyond an int64 become the largest one.
 func milli(value float64) int64 {
 	value = math.Round(value * 1000)
 	if value >= math.MaxInt64 {

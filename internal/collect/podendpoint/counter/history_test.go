@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 const window = 15 * time.Second
 
-// values numbers the series from 1; negative numbers are series that the page does not have.
+// values numbers the series from 1; negative numbers are series that the page lacks.
 func values(of ...float64) []counter.Value {
 	var all []counter.Value
 	for i, v := range of {
@@ -34,7 +34,7 @@ type page struct {
 	after   time.Duration
 	values  []counter.Value
 	outcome counter.Outcome
-	// milli is the average after the page, and window what it is over; -1: there is none.
+	// milli is the average after the page, and window its span; -1 for none.
 	milli  int64
 	window time.Duration
 }
@@ -120,7 +120,7 @@ func TestPages(t *testing.T) {
 			{0, []counter.Value{{1, 100}, {1, 50}}, counter.First, none, 0},
 			{time.Second, []counter.Value{{1, 60}, {1, 100}}, counter.Continued, 10_000, time.Second},
 		}},
-		"a rate beyond what can be told": {rate, []page{
+		"a rate beyond the largest number": {rate, []page{
 			{0, values(0), counter.First, none, 0},
 			{time.Second, values(1e300), counter.Continued, math.MaxInt64, time.Second},
 		}},
@@ -213,9 +213,8 @@ func (n *naive) add(at time.Time, all []counter.Value) {
 	n.at, n.series, n.total = []time.Time{at}, []map[uint64]float64{page}, []float64{0}
 }
 
-// TestLikeNaive: whatever the times, the series and the restarts, every average is between
-// two pages of one life, ends with the newest, and is the sum of the increments over its
-// time; it is never negative.
+// TestLikeNaive: for any times, series and restarts, every average is between two pages of one life, ends with the
+// newest, and is the sum of the increments over its time; it is never negative.
 func TestLikeNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, n, at := counter.New(counter.Config{Kind: counter.Rate}), naive{}, noon
@@ -268,7 +267,7 @@ func (n *naive) growsInSteps() bool {
 	return n.at[last].Sub(n.at[before]) >= 4500*time.Millisecond
 }
 
-// check takes the window asked for, or minus the number of an interval.
+// check takes the requested window, or minus the number of an interval.
 func (n *naive) check(t *rapid.T, s metric.Sample, asked time.Duration) {
 	if !s.Present {
 		if len(n.at) > 1 {
@@ -317,8 +316,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// TestTimestamps: what a page says is of another time is averaged over the time that it says, and pages that repeat one
-// add nothing to it. Beside that it is known when a page last had the metric.
+// TestTimestamps: averages use the timestamps of pages, and pages that repeat one add nothing. Confirmed is the time at
+// which a page last had the metric.
 func TestTimestamps(t *testing.T) {
 	for kind, want := range map[counter.Kind]int64{counter.Rate: 10_000, counter.Gauge: 300_000} {
 		h := counter.New(counter.Config{Kind: kind})

@@ -3,30 +3,31 @@ package counter
 import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 
 const (
-	// shortestStep is how long a counter stays as it is at least where its page changes rarely. What changes more often
-	// has several changes in the stable window.
+	// shortestStep is the shortest time without growth that counts as a step. Counters that change more often have several
+	// changes in the stable window.
 	shortestStep = 4500
-	// longestStep is how long a counter stays as it is at most until its next change is awaited no longer.
+	// longestStep is the longest time without growth before the next change is no longer expected.
 	longestStep = 90_000
-	// keptChanges is how many changes are remembered: more than the stable window has of the shortest steps.
+	// keptChanges is the number of changes in memory: more than the stable window has of the shortest steps.
 	keptChanges = 8
 )
 
 // change is a page on which the counters had grown.
 type change struct {
-	// atMillis is since the history began, total what the counters have grown by since.
+	// atMillis is since the start of the history, total the growth of the counters since then.
 	atMillis int64
 	total    float64
-	// isStep says that there were pages before it on which nothing had changed, for shortestStep.
+	// isStep is true after pages without growth for shortestStep.
 	isStep bool
 }
 
-// steps are the last changes of counters, the oldest first. The page of an exporter that renews it each minute grows in
-// one second by what happened in a minute: a window that begins between two changes has too much or too little of it.
+// steps holds the last changes of counters, the oldest first. The page of an exporter that renews it each minute grows
+// in one second by the increments of a minute: a window that begins between two changes has too much or too little of
+// it.
 type steps struct {
 	changes [keptChanges]change
 	n       int
-	// flat is how many pages there were since the last change.
+	// flat counts the pages since the last change.
 	flat int
 }
 
@@ -44,7 +45,7 @@ func (s *steps) add(atMillis int64, total float64, isGrown bool) {
 	s.n, s.flat = s.n+1, 0
 }
 
-// last is the last change, or the beginning of the history.
+// last returns the last change, or the start of the history.
 func (s *steps) last() change {
 	if s.n == 0 {
 		return change{}
@@ -52,14 +53,14 @@ func (s *steps) last() change {
 	return s.changes[s.n-1]
 }
 
-// isAwaiting reports whether the first change came as a step: since when the counters grew by that is not known before
+// isAwaiting reports whether the first change was a step: the time over which the counters grew by it is unknown until
 // the next change.
 func (s *steps) isAwaiting(nowMillis int64) bool {
 	return s.n == 1 && s.changes[0].isStep && nowMillis-s.changes[0].atMillis <= longestStep
 }
 
-// span is the changes from one to the last over which counters that grow in steps are averaged: as many as the window
-// takes, and one step at least. It is false if they do not grow in steps, or have grown for the last time.
+// span returns the changes over which counters that grow in steps are averaged: as many as the window has, and one step
+// at least. ok is false if they do not grow in steps, or have stopped growing.
 func (s *steps) span(nowMillis, windowMillis int64) (from, to change, ok bool) {
 	if to = s.last(); s.n < 2 || !to.isStep {
 		return from, to, false
@@ -75,7 +76,7 @@ func (s *steps) span(nowMillis, windowMillis int64) (from, to change, ok bool) {
 	return s.changes[i], to, true
 }
 
-// isStepped reports whether single intervals of the counters say nothing.
+// isStepped reports whether single intervals of the counters are meaningless.
 func (s *steps) isStepped(nowMillis int64) bool {
 	_, _, ok := s.span(nowMillis, averaging.StableWindow.Milliseconds())
 	return ok || s.isAwaiting(nowMillis)

@@ -10,15 +10,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// second is a page of each second; grown is what its counter has.
+// second adds the page of a second; grown is its counter.
 func second(h *counter.History, s int, grown float64) metric.Sample {
 	at := noon.Add(time.Duration(s) * time.Second)
 	h.Add(at, at, values(grown))
 	return h.Average(averaging.StableWindow)
 }
 
-// TestSteps: a page that changes each so many seconds shows the rate, wherever in the window its changes are, and no
-// single interval of it shows a surge.
+// TestSteps: a page that changes at any period in seconds gives the true rate, wherever in the window its changes are,
+// and no single interval of it shows a surge.
 func TestSteps(t *testing.T) {
 	for step, within := range map[int]float64{1: 0, 2: 0.2, 3: 0.25, 5: 0, 10: 0, 15: 0, 20: 0, 30: 0, 60: 0} {
 		h := counter.New(counter.Config{Kind: counter.Rate})
@@ -37,7 +37,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestStepsBegin: the first step after the first page says nothing, as it is not known what it is of.
+// TestStepsBegin: the first step after the first page has no rate, as the time over which it grew is unknown.
 func TestStepsBegin(t *testing.T) {
 	h := counter.New(counter.Config{Kind: counter.Rate})
 	for s := range 20 {
@@ -53,8 +53,8 @@ func TestStepsBegin(t *testing.T) {
 	}
 }
 
-// TestStepsEnd: a load that is over is seen half a step after the next one should have come, and one step alone after
-// the longest.
+// TestStepsEnd: the end of a load is detected half a step after the next one should have come; after a single step,
+// only after the longest.
 func TestStepsEnd(t *testing.T) {
 	h := counter.New(counter.Config{Kind: counter.Rate})
 	var got metric.Sample
@@ -80,7 +80,7 @@ func TestStepsEnd(t *testing.T) {
 	}
 }
 
-// TestLoadAfterIdleTime: a load that begins after a while without any is known with the second page that shows it.
+// TestLoadAfterIdleTime: a load that begins after a while without any has a rate with the second page that shows it.
 func TestLoadAfterIdleTime(t *testing.T) {
 	for _, idle := range []int{10, 40, 300} {
 		h := counter.New(counter.Config{Kind: counter.Rate})
@@ -98,7 +98,7 @@ func TestLoadAfterIdleTime(t *testing.T) {
 	}
 }
 
-// TestWindow: the average is over the window that the metric has.
+// TestWindow: the average is over the window of the metric.
 func TestWindow(t *testing.T) {
 	for _, kind := range []counter.Kind{counter.Rate, counter.Gauge} {
 		h := counter.New(counter.Config{Kind: kind, Window: time.Minute})
@@ -112,7 +112,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestIdleSummary: a gauge that is no number counts as one that is absent.
+// TestIdleSummary: a gauge that is NaN counts as absent.
 func TestIdleSummary(t *testing.T) {
 	for _, value := range []float64{math.NaN(), math.Inf(1)} {
 		h := counter.New(counter.Config{Kind: counter.Gauge, IsAbsentZero: true})

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// past is a deadline that ends whatever is under way on a connection.
+// past is a deadline that ends every read and write on a connection.
 var past = time.Unix(1, 0)
 
-// cancelDelay is how long after its context a request ends at the latest.
+// cancelDelay is the longest time from the end of its context to the end of a request.
 const cancelDelay = 20 * time.Millisecond
 
-// deadlines end requests that take too long or whose contexts end. Most have the same time, so that they end in the
+// deadlines ends requests that take too long or whose contexts end. Most have the same timeout, so that they end in the
 // order in which they began, and one timer is enough: with a deadline for each connection, as package net has it, the
-// timers of ten thousand connections took a seventh of the CPU of all scrapes. Contexts are looked at now and then
-// for the same reason: context.AfterFunc took a thirtieth.
+// timers of ten thousand connections took a seventh of the CPU of all scrapes. Contexts are polled for the same reason:
+// context.AfterFunc took a thirtieth.
 type deadlines struct {
 	// mu guards the following.
 	mu sync.Mutex
@@ -24,7 +24,7 @@ type deadlines struct {
 	first, last *flight
 	timer       *time.Timer
 	isArmed     bool
-	// due is when the timer ends if it is armed.
+	// due is when the timer fires if it is armed.
 	due time.Time
 }
 
@@ -53,7 +53,7 @@ func (d *deadlines) begin(ctx context.Context, f *flight, conn net.Conn, ends ti
 	}
 }
 
-// insert puts a request behind another one, nil for the first place.
+// insert inserts a request behind another one, nil for the front.
 func (d *deadlines) insert(f, at *flight) {
 	f.before, f.behind = at, d.first
 	if at != nil {
@@ -69,7 +69,7 @@ func (d *deadlines) insert(f, at *flight) {
 	}
 }
 
-// end takes out a request, and reports whether it was ended from here.
+// end removes a request, and reports whether its deadline ended it.
 func (d *deadlines) end(f *flight) (isOver bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +94,8 @@ func (d *deadlines) remove(f *flight) {
 	f.before, f.behind = nil, nil
 }
 
-// arm sets the timer to the earliest deadline, or to the next check of contexts. The timer is not set again once no
-// deadline is left.
+// arm sets the timer to the earliest deadline, or to the next check of contexts. Without a deadline left the timer
+// stays off.
 func (d *deadlines) arm(now time.Time) {
 	wait := min(d.first.ends.Sub(now), cancelDelay)
 	d.isArmed, d.due = true, now.Add(wait)
@@ -115,7 +115,7 @@ func (d *deadlines) expire() {
 		if !f.ends.After(now) || f.ctx.Err() != nil {
 			d.remove(f)
 			f.isOver = true
-			_ = f.conn.SetDeadline(past) // a connection that is closed has ended as well
+			_ = f.conn.SetDeadline(past) // a closed connection has ended as well
 		}
 		f = behind
 	}

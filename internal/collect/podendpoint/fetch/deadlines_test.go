@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pipe is a request with a connection of which it is known when it ended.
+// pipe is a request with a connection that records when it ended.
 type pipe struct {
 	flight      flight
 	conn        net.Conn
@@ -29,8 +29,7 @@ func (d *deadlines) open(ends time.Time) *pipe {
 	return p
 }
 
-// Whatever begins and ends in whatever order, each request that is still under way at its deadline
-// ends then, and no other.
+// For any order of begins and ends, each request that is still under way at its deadline ends then, and no other.
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -41,7 +40,7 @@ func TestDeadlines(t *testing.T) {
 				<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
 				synctest.Wait()
 				if random.IntN(2) == 0 || len(running) == 0 {
-					// Some have taken a part of their time to connect.
+					// Some have used a part of their time to connect.
 					running = append(running, d.open(time.Now().Add(time.Duration(100+random.IntN(900))*time.Millisecond)))
 					continue
 				}

@@ -16,14 +16,14 @@ import (
 // Reasons of errors.
 var (
 	ErrTooLarge = errors.New("the response is too large")
-	// ErrPieces says that a response costs too much for its size.
+	// ErrPieces is returned for a response that costs too much for its size.
 	ErrPieces = errors.New("the response comes in too many small pieces")
-	// ErrBusy says that too many large pages are being read.
+	// ErrBusy is returned while too many large pages are being read.
 	ErrBusy    = errors.New("too many other large pages are being read")
-	errEncoded = errors.New("the response is compressed, which was not asked for")
+	errEncoded = errors.New("the response is compressed, although it must not be")
 	errRequest = errors.New("the path or the credentials have a character that a request cannot have")
 	errHTTP    = errors.New("the response is not HTTP/1.1, or its head is damaged")
-	// errUnanswered says that a connection ended before the first byte of a response.
+	// errUnanswered is the error of a connection that ended before the first byte of a response.
 	errUnanswered = errors.New("the connection ended without a response")
 )
 
@@ -52,7 +52,7 @@ func explain(ctx context.Context, timeout time.Duration, err error) error {
 	return err
 }
 
-// unanswered is the error of a connection that ended, unless the time is over.
+// unanswered returns the error of a connection that ended, unless the time is over.
 func unanswered(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -78,7 +78,7 @@ func plain(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, errHTTP)
 }
 
-// explainTLS is why a handshake failed, without anything that the peer wrote.
+// explainTLS explains why a handshake failed, without text from the peer.
 func explainTLS(err error) error {
 	switch {
 	case err == nil:

@@ -19,61 +19,59 @@ import (
 
 const (
 	maxHeadBytes = 64 << 10
-	// smallBytes is what a body may have without being counted among the large ones.
+	// smallBytes is the largest body that does not count in MaxLargeBytes.
 	smallBytes = 64 << 10
-	// readBytes is what most small pages have.
+	// readBytes is the size of the buffer: most small pages fit.
 	readBytes = 8 << 10
-	// maxReads is how often is read for one response: at 512 bytes each they are the largest page.
+	// maxReads is the maximum of reads for one response: at 512 bytes each they are the largest page.
 	maxReads = 8 << 10
-	// What a body is divided into may have maxOverhead bytes, and an eighth of the body's: chunks of a
-	// hundred bytes and more, or thirteen thousand smaller ones.
+	// The framing of a body may have maxOverhead bytes, and an eighth of the body's: chunks of a hundred bytes and more,
+	// or thirteen thousand smaller ones.
 	maxOverhead      = 64 << 10
 	overheadFraction = 8
 )
 
-// Config has bounds.
+// Config configures a Client.
 type Config struct {
-	// Timeout bounds a whole request, with connecting, if the request has no timeout.
+	// Timeout bounds a whole request, connecting included, if the request has no timeout.
 	Timeout time.Duration
 	// MaxBytes bounds a body.
 	MaxBytes int
-	// MaxLargeBytes bounds the bodies that are being read, without those that are small. Beyond it, groups have equal
-	// parts of half as many.
+	// MaxLargeBytes bounds the bodies that are being read, without small ones. Beyond it, groups have equal parts of half
+	// as many.
 	MaxLargeBytes int64
-	// MaxOpen is how many connections may be open. While there are more, they are closed after their
-	// requests.
+	// MaxOpen is the maximum of open connections. Above it, connections are closed after their requests.
 	MaxOpen int64
 }
 
-// Client makes requests. It may be used by many goroutines.
+// Client makes requests. It is safe for concurrent use.
 type Client struct {
 	config  Config
 	readers sync.Pool
-	// deadlines are those of the requests under way.
+	// deadlines has the deadlines of the requests under way.
 	deadlines deadlines
 	open      atomic.Int64
 	large     large
 }
 
-// New makes a client.
+// New makes a Client. It connects to nothing yet.
 func New(config Config) *Client {
 	return &Client{
 		config: config, readers: sync.Pool{New: func() any { return newReader() }}, large: large{groups: map[string]int64{}},
 	}
 }
 
-// Open is how many connections there are.
+// Open returns the number of connections.
 func (c *Client) Open() int64 { return c.open.Load() }
 
-// Connection is kept between requests to one pod. It is for one goroutine at a time. The zero
-// value is none yet.
+// Connection is kept between requests to one pod. It is for one goroutine at a time. The zero value is not connected.
 type Connection struct {
 	conn net.Conn
-	// tls is the configuration that it was made with.
+	// tls is the TLS configuration of the connection.
 	tls *tls.Config
 }
 
-// isQuiet reports whether nothing has arrived that no request asked for.
+// isQuiet reports whether no unsolicited bytes have arrived.
 func (k *Connection) isQuiet() bool {
 	if secure, isTLS := k.conn.(*tls.Conn); isTLS {
 		return isQuiet(secure.NetConn())
@@ -81,7 +79,7 @@ func (k *Connection) isQuiet() bool {
 	return isQuiet(k.conn)
 }
 
-// Request is what is requested.
+// Request is a request for a page.
 type Request struct {
 	// Dial connects.
 	Dial func(ctx context.Context) (net.Conn, error)
@@ -89,7 +87,7 @@ type Request struct {
 	TLS *tls.Config
 	// ServerName is the name in the certificate if TLS has none.
 	ServerName string
-	// Host is the address as the header has it.
+	// Host is the address in the Host header.
 	Host string
 	// Path begins with a slash.
 	Path string
@@ -99,12 +97,12 @@ type Request struct {
 	Group string
 	// Accept and Authorization are values of headers; Authorization may be empty.
 	Accept, Authorization string
-	// Buffer is where the body is appended to, nil for none. It is called once the pod responds: many
-	// may be waited for at a time.
+	// Buffer returns the buffer for the body, nil for a new one. It is called at the start of the response, because many
+	// requests may be waiting at a time.
 	Buffer func() []byte
 }
 
-// Response is what was received.
+// Response is a response that was received.
 type Response struct {
 	ContentType string
 	Body        []byte
@@ -112,11 +110,11 @@ type Response struct {
 	IsOpenEnded bool
 	// IsNew reports that the connection is new.
 	IsNew bool
-	// Reads is how often something was read, and Overhead how much that is not the body.
+	// Reads counts the reads, and Overhead the bytes outside the body.
 	Reads, Overhead int
 }
 
-// Get makes a request. With an error, too, the response has the buffer if it was taken.
+// Get makes a request. After an error, too, the response has the buffer if it was taken.
 func (c *Client) Get(ctx context.Context, k *Connection, r *Request) (Response, error) {
 	timeout := cmp.Or(r.Timeout, c.config.Timeout)
 	deadline := time.Now().Add(timeout)
@@ -145,14 +143,14 @@ func (c *Client) Get(ctx context.Context, k *Connection, r *Request) (Response, 
 	return response, nil
 }
 
-// Close ends a connection. The next request makes another one.
+// Close closes a connection. The next request makes another one.
 func (c *Client) Close(k *Connection) {
 	if k.conn != nil {
 		conn := k.conn
 		if secure, isTLS := conn.(*tls.Conn); isTLS {
 			conn = secure.NetConn() // without a farewell, which could block
 		}
-		_ = conn.Close() // nothing is to be written any more
+		_ = conn.Close() // no data remains to be written
 		c.open.Add(-1)
 	}
 	*k = Connection{}
@@ -184,7 +182,7 @@ func (c *Client) get(ctx context.Context, k *Connection, r *Request, deadline ti
 	return err
 }
 
-// connect makes a connection, with TLS if that is wanted.
+// connect makes a connection, with TLS if that is configured.
 func (c *Client) connect(ctx context.Context, k *Connection, r *Request, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -217,7 +215,7 @@ func (c *Client) exchange(conn net.Conn, from *reader, r *Request, response *Res
 	if _, err := conn.Write(from.request); err != nil {
 		return false, unanswered(err)
 	}
-	// The other requests of the moment go out first: by then the response is there.
+	// The other requests that are due now go out first: meanwhile the response arrives.
 	runtime.Gosched()
 	head, err := from.final()
 	if err != nil {
@@ -239,7 +237,7 @@ func (c *Client) read(from *reader, head *head, r *Request, response *Response) 
 		return c.tooLarge()
 	}
 	response.ContentType, response.IsOpenEnded = head.contentType, head.isOpenEnded
-	from.limit = int64(c.config.MaxBytes) + maxHeadBytes // of chunks, the sizes come on top
+	from.limit = int64(c.config.MaxBytes) + maxHeadBytes // the sizes of chunks come on top
 	if r.Buffer != nil {
 		response.Body = r.Buffer()
 	}

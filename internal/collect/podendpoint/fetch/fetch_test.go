@@ -55,7 +55,7 @@ func TestRequestsAreOneLine(t *testing.T) {
 	}
 }
 
-// What follows a response is never taken for the next one.
+// Bytes after a response are never taken for the next one.
 func TestRestsAreNotResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client()
@@ -79,7 +79,7 @@ func TestRestsAreNotResponses(t *testing.T) {
 	})
 }
 
-// Many large pages at a time are not all read; small ones are.
+// With many large pages at a time only some are read; small ones always are.
 func TestLargePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client()
@@ -182,7 +182,7 @@ func TestAnnouncedResponses(t *testing.T) {
 	})
 }
 
-// What a pod sends between two requests is not taken for the page that is requested next.
+// Bytes that a pod sends between two requests are not taken for the next response.
 func TestUnsolicitedResponses(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -219,7 +219,7 @@ func TestUnsolicitedResponses(t *testing.T) {
 		if err != nil || string(response.Body) != "abc" {
 			t.Errorf("%q, %v", response.Body, err)
 		}
-		<-sent // it is on its way on a loopback: the next request comes after it
+		<-sent // on a loopback they arrive before the next request
 	}
 }
 

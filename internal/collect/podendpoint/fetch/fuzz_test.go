@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// marker is in what pods send, and never in an error.
+// marker is part of every response, and must be in no error.
 const marker = "qZ9x"
 
-// script is a connection whose other end sends this and no more.
+// script is a connection whose peer sends this and no more.
 type script struct {
 	net.Conn
 	from *bytes.Reader
@@ -26,7 +26,7 @@ func (s *script) Write(p []byte) (int, error) { return len(p), nil }
 func (s *script) Close() error                { return nil }
 func (s *script) SetDeadline(time.Time) error { return nil }
 
-// FuzzGet: whatever a pod sends, a request ends, within its bounds, and quotes nothing of it. What was
+// FuzzGet: for any response, a request ends, within its bounds, and its error quotes nothing of it. A response that was
 // accepted once is accepted again, with the same body.
 func FuzzGet(f *testing.F) {
 	head := "HTTP/1.1 200 OK\r\n"
@@ -70,7 +70,7 @@ func FuzzGet(f *testing.F) {
 	})
 }
 
-// FuzzHead: a head that is plain says to net/http what it says here, and so does the body.
+// FuzzHead: net/http parses a plain head as this package does, and its body too.
 func FuzzHead(f *testing.F) {
 	begin := statusOK + "OK\r\n"
 	for _, seed := range []string{
@@ -122,8 +122,8 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-// compareBodies compares what is read of a body. A trailer that is no header is an error of net/http alone: nothing is
-// read of trailers here. It tells whether both read a whole body.
+// compareBodies compares the bodies. An invalid trailer is an error of net/http alone: this package skips trailers. It
+// returns whether both read a whole body.
 func compareBodies(t *testing.T, p *plainHead, own, other io.Reader) (isWhole bool) {
 	t.Helper()
 	body, err := io.ReadAll(own)

@@ -10,11 +10,11 @@ import (
 	"net/http/httputil"
 )
 
-// head is what matters of a response's head.
+// head has the relevant fields of a response's head.
 type head struct {
 	status                int
 	contentType, encoding string
-	// length is the body's, -1 if the head does not have it.
+	// length is the body's, -1 if the head lacks it.
 	length int64
 	// isOpenEnded reports that only the end of the connection marks the end of the body.
 	isOpenEnded bool
@@ -23,14 +23,14 @@ type head struct {
 	body   io.Reader
 }
 
-// get is the method, which decides whether there is a body.
+// get is the method, on which the presence of a body depends.
 var get = &http.Request{Method: http.MethodGet}
 
-// maxInterim is how many heads may come before the one of the response.
+// maxInterim is the maximum of interim heads before the final one.
 const maxInterim = 8
 
-// final reads the head of the response, and those before it that only announce it, as 103 Early Hints. There is no
-// announcement of another protocol: none was asked for.
+// final reads the head of the response, after interim ones such as 103 Early Hints. 101 Switching Protocols counts as
+// final: no other protocol was requested.
 func (r *reader) final() (h head, err error) {
 	for range maxInterim {
 		h, err = r.head()
@@ -41,7 +41,7 @@ func (r *reader) final() (h head, err error) {
 	return h, err
 }
 
-// head reads the head. What is not as almost all are is left to net/http, whose function reads whatever there is, and
+// head reads the head. Heads that are not plain are parsed by net/http, whose function accepts every valid head, and
 // allocates a kilobyte.
 func (r *reader) head() (head, error) {
 	if _, err := r.buffered.Peek(1); err != nil {
@@ -64,7 +64,7 @@ func (r *reader) head() (head, error) {
 	}, nil
 }
 
-// plain is a plain head, whose body can be read.
+// plain makes a plain head the current one.
 func (r *reader) plain(p *plainHead) head {
 	if r.contentType != string(p.contentType) {
 		r.contentType = string(p.contentType)
@@ -80,10 +80,10 @@ func (r *reader) plain(p *plainHead) head {
 	return h
 }
 
-// plainHead is a head as almost all are: of HTTP/1.1, with the status 200 and either a length or chunks. It refers to
-// what it was read from.
+// plainHead is the most common kind of head: of HTTP/1.1, with the status 200 and either a length or chunks. It refers
+// to the bytes that it was parsed from.
 type plainHead struct {
-	// bytes is how long it is.
+	// bytes is its length.
 	bytes       int
 	contentType []byte
 	length      int64
@@ -92,8 +92,8 @@ type plainHead struct {
 
 const statusOK = "HTTP/1.1 200 "
 
-// parsePlain parses the head at the beginning of what there is. It is false if the head is not plain or not whole:
-// whatever could be understood in two ways is not.
+// parsePlain parses the head at the beginning of the bytes. It returns false for a head that is incomplete or not
+// plain: any ambiguous head.
 func parsePlain(from []byte) (h plainHead, isPlain bool) {
 	if !bytes.HasPrefix(from, []byte(statusOK)) {
 		return h, false
@@ -117,7 +117,7 @@ func parsePlain(from []byte) (h plainHead, isPlain bool) {
 	}
 }
 
-// cutLine is the first line without its end, and how long it is with that; 0 if it does not end.
+// cutLine returns the first line without its end, and its length with the end; 0 without an end.
 func cutLine(from []byte) (line []byte, n int) {
 	end := bytes.IndexByte(from, '\n')
 	if end < 1 || from[end-1] != '\r' {
@@ -126,7 +126,7 @@ func cutLine(from []byte) (line []byte, n int) {
 	return from[:end-1], end + 1
 }
 
-// field records a header. It is false for those that are not plain.
+// field records a header. It returns false for a header that is not plain.
 func (h *plainHead) field(line []byte) bool {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 || !isName(line[:colon]) || !isText(line[colon+1:]) {
@@ -189,7 +189,7 @@ func isName(name []byte) bool {
 	return true
 }
 
-// isText reports whether all of it can be seen.
+// isText reports whether all of it is printable.
 func isText(text []byte) bool {
 	for _, c := range text {
 		if (c < ' ' || c > '~') && c != '\t' {
@@ -205,7 +205,7 @@ type fixed struct {
 	left int64
 }
 
-// Read implements io.Reader. The end comes with the last byte.
+// Read implements io.Reader. It returns io.EOF with the last byte.
 func (f *fixed) Read(p []byte) (int, error) {
 	if f.left == 0 {
 		return 0, io.EOF
@@ -236,7 +236,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, cmp.Or(c.skipTrailers(), err)
 }
 
-// skipTrailers reads what follows the last chunk: an empty line, or headers and an empty line.
+// skipTrailers reads the rest after the last chunk: an empty line, or headers and an empty line.
 func (c *chunks) skipTrailers() error {
 	end, err := c.from.Peek(2)
 	if err != nil {

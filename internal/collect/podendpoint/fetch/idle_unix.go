@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isQuiet reports whether nothing has arrived on a connection that waits for a request, nor its end. What arrives then
-// answers no request of ours.
+// isQuiet reports whether an idle connection has neither received bytes nor been closed. Bytes that arrive then belong
+// to no request.
 func isQuiet(conn net.Conn) bool {
 	own, hasFile := conn.(syscall.Conn)
 	if !hasFile {

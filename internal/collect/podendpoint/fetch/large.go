@@ -10,15 +10,15 @@ type large struct {
 	groups map[string]int64
 }
 
-// reservation is what one body takes of MaxLargeBytes.
+// reservation is the part of MaxLargeBytes that one body takes.
 type reservation struct {
 	from  *large
 	group string
 	bytes int64
 }
 
-// grow reports whether the body may have that size. Beyond most, those that have no more than their equal part of half
-// of it still may: one group leaves something to the others.
+// grow reports whether the body may have that size. Beyond most, groups below their equal part of half of it still may:
+// one group leaves something to the others.
 func (v *reservation) grow(size, most int64) bool {
 	if size <= smallBytes || size <= v.bytes {
 		return true

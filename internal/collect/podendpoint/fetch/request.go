@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// isValid reports whether nothing of the request can be the end of a line, or of the path.
+// isValid reports whether no part of the request contains the end of a line, or of the path.
 func (r *Request) isValid() bool {
 	return len(r.Path) > 0 && r.Path[0] == '/' && isVisible(r.Path, '!') && isVisible(r.Authorization, ' ') &&
 		isVisible(r.Host, '!')
@@ -27,7 +27,7 @@ func (r *Request) append(dst []byte) []byte {
 	dst = append(dst, r.Host...)
 	dst = append(dst, "\r\nUser-Agent: plimsoll\r\nAccept: "...)
 	dst = append(dst, r.Accept...)
-	// A server may compress what no header forbids.
+	// A server may compress unless a header forbids it.
 	dst = append(dst, "\r\nAccept-Encoding: identity\r\n"...)
 	if r.Authorization != "" {
 		dst = append(dst, "Authorization: "...)
@@ -37,19 +37,19 @@ func (r *Request) append(dst []byte) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// reader is what a connection has while it is used.
+// reader is the read side of a connection in use.
 type reader struct {
 	conn     net.Conn
 	buffered *bufio.Reader
-	// limit is how many bytes may still be read.
+	// limit is the number of bytes that may still be read.
 	limit int64
-	// reads and bytes are how often something was read, and how much.
+	// reads counts reads, and bytes the bytes.
 	reads, bytes int
-	// failed is why the last Read failed: the functions of net/http sometimes return another error.
+	// failed is the error of the last Read: the functions of net/http sometimes return another one.
 	failed  error
 	request []byte
 	flight  flight
-	// fixed is the body if it has a length; contentType is that of the last response, which most have in common.
+	// fixed is the body if it has a length; contentType caches that of the last response, which most have in common.
 	fixed       fixed
 	contentType string
 }

@@ -1,10 +1,8 @@
-// Package sample chooses which pods of an object are scraped where there are too many to
-// scrape all: how many of each object, and which of them now. It is pure; the time is a
-// parameter.
+// Package sample chooses the pods to scrape where there are too many to scrape all: how many of each object, and which
+// of them now. It is pure; the time is a parameter.
 //
-// A pod stays in the sample for [Stay], because a rate needs several pages of one pod. The
-// sample then moves on by one pod, so that every pod is in it now and then. Pods that come
-// and go leave the others where they are.
+// A pod stays in the sample for [Stay], because a rate needs several pages of one pod. The sample then moves on by one
+// pod, so that every pod is in it from time to time. Pods that come and go leave the others where they are.
 package sample
 
 import (
@@ -17,10 +15,10 @@ import (
 )
 
 const (
-	// Stay is for how long a pod is in the sample: two stable windows.
+	// Stay is how long a pod is in the sample: two stable windows.
 	Stay = 2 * averaging.StableWindow
-	// MaxStretch is how much rarer pods are scraped before samples become smaller than Least:
-	// at one page a second, a rate over the shortest window still has two pages.
+	// MaxStretch is the factor by which the interval grows before samples become smaller than Least: at one page a second,
+	// a rate over the shortest window still has two pages.
 	MaxStretch = 5
 )
 
@@ -42,22 +40,21 @@ func Least(pods int) int {
 	return int(math.Ceil(n * x / (n + x - 1)))
 }
 
-// Ahead is how many pods are scraped that will be in the sample next, so that they have a
-// history of averaging.ShortestWindow when they are.
+// Ahead is the number of pods to scrape that will be in the sample next, so that they have a history of
+// averaging.ShortestWindow by then.
 func Ahead(size int) int {
 	return int((time.Duration(size)*averaging.ShortestWindow + Stay - 1) / Stay)
 }
 
-// Scraped is how many pods are scraped for a sample.
+// Scraped is the number of pods to scrape for a sample.
 func Scraped(pods, size int) int { return min(pods, size+Ahead(size)) }
 
-// Sizes is how many pods of each object are sampled so that at most budget pods are scraped
-// in one interval, and by how much that interval is to be stretched.
+// Sizes returns how many pods of each object to sample so that at most budget pods are scraped in one interval, and the
+// factor by which to stretch that interval.
 //
-// Small objects are sampled as a whole, large ones by the same number of pods, at least by
-// Least. If that is too much, the interval is stretched up to MaxStretch times. If that is
-// not enough, the samples become smaller, but not less than one pod. Beyond that the
-// interval is stretched further.
+// Small objects are sampled as a whole, large ones by the same number of pods, at least by Least. If that is too much,
+// the interval is stretched up to MaxStretch times. If that is not enough, the samples become smaller, but not less
+// than one pod. Beyond that the interval is stretched further.
 func Sizes(pods []int, budget int) (sizes []int, stretch float64) {
 	budget = max(budget, 1)
 	size := func(limit int) func(n int) int {
@@ -121,17 +118,15 @@ func apply(pods []int, size func(n int) int) []int {
 	return sizes
 }
 
-// Circle is where an object's sample begins: its pods are on a circle, in the order of their
-// UIDs' hashes, and the sample is those that follow one another from there. The zero value
-// begins anywhere.
+// Circle has the start of an object's sample: its pods are on a circle, in the order of their UIDs' hashes, and the
+// sample is a run of consecutive pods from there. The zero value starts anywhere.
 type Circle struct {
 	start uint64
 	moved time.Time
 }
 
-// Choose appends the indices of the pods to be scraped to dst: the first size of them are
-// the sample, the others, as many as Ahead, are the next ones. The pods are given by hashes
-// of their UIDs, all of which differ.
+// Choose appends the indices of the pods to scrape to dst: the first size of them are the sample, the others, as many
+// as Ahead, are the next ones. The pods are given by hashes of their UIDs, all of which differ.
 func (c *Circle) Choose(now time.Time, uids []uint64, size int, dst []int) []int {
 	from := len(dst)
 	for i := range uids {
@@ -151,8 +146,8 @@ func (c *Circle) Choose(now time.Time, uids []uint64, size int, dst []int) []int
 	return dst[:from+Scraped(len(uids), size)]
 }
 
-// steps is by how many pods the sample moves on now: by one after a pause as long as a pod
-// stays, which leaves no history to keep.
+// steps returns by how many pods the sample moves on now: by one after a pause as long as a pod stays, which leaves no
+// history to keep.
 func (c *Circle) steps(now time.Time, size, pods int) int {
 	step := Stay / time.Duration(size)
 	since := now.Sub(c.moved)

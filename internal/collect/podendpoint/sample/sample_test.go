@@ -50,9 +50,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizesKeepTheBudget: the scrapes of the stretched interval are within the budget; every
-// object is sampled, as a whole if it fits; a larger budget makes no sample smaller and no
-// interval longer.
+// TestSizesKeepTheBudget: the scrapes of the stretched interval are within the budget; every object is sampled, as a
+// whole if it fits; a larger budget makes no sample smaller and no interval longer.
 func TestSizesKeepTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pods := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(0, 3000)), 0, 40).Draw(t, "pods")
@@ -93,8 +92,8 @@ func uidsOf(n int) []uint64 {
 	return all
 }
 
-// TestEveryPodIsSampled follows a sample for as long as it takes to come around: every pod
-// is in it, each for as long as it should, and is scraped before for the shortest window.
+// TestEveryPodIsSampled follows a sample for one full round: every pod is in it, each for Stay, and is scraped before
+// for the shortest window.
 func TestEveryPodIsSampled(t *testing.T) {
 	for _, tt := range []struct{ pods, size int }{{1000, 16}, {10, 7}, {40, 1}, {100, 60}} {
 		t.Run(fmt.Sprintf("%d of %d", tt.size, tt.pods), func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestEveryPodIsSampled(t *testing.T) {
 					t.Fatalf("%d pods", len(dst))
 				}
 				if s < 60 || s >= turn {
-					// What is at the edges is seen in part.
+					// At the edges only a part is in the test.
 					continue
 				}
 				for i, pod := range dst {
@@ -132,7 +131,7 @@ func TestEveryPodIsSampled(t *testing.T) {
 	}
 }
 
-// TestPodsComeAndGo: other pods leave a sample as it is, but for the places they take.
+// TestPodsComeAndGo: other pods leave a sample as it is, except for the slots that they take.
 func TestPodsComeAndGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		uids := rapid.SliceOfNDistinct(rapid.Uint64(), 2, 60, rapid.ID).Draw(t, "uids")

@@ -111,7 +111,7 @@ func (f *Filler) Ask(
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.jobs[j.key] = j
-	f.push(j)
+	f.pushLocked(j)
 	return true
 }
 
@@ -142,8 +142,8 @@ func newJob(
 	return j, q.Validate()
 }
 
-// push puts a job at the end of the queue. It needs the lock.
-func (f *Filler) push(j *job) {
+// pushLocked puts a job at the end of the queue.
+func (f *Filler) pushLocked(j *job) {
 	f.queue = append(f.queue, j)
 	select {
 	case f.wake <- struct{}{}:
@@ -185,6 +185,6 @@ func (f *Filler) settle(j *job, data checkpoints.Data, isOver bool) {
 	case isOver:
 		j.data, j.isOver = data, true
 	default:
-		f.push(j)
+		f.pushLocked(j)
 	}
 }

@@ -54,5 +54,5 @@ func (f *Filler) note(kind string, j *job, err error, message string) {
 	}
 	f.noted[kind] = true
 	f.mu.Unlock()
-	f.config.Log.V(verbosity).Info(message, "object", j.key.String(), "why", err.Error())
+	f.config.Log.V(verbosity).Info(message, "object", j.key.String(), "err", err)
 }

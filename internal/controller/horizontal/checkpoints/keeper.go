@@ -167,20 +167,20 @@ func (k *Keeper) Take(key observe.Key, uid types.UID) (saved Saved, isFound, isF
 	if now := time.Now(); e.saved.After(now) {
 		e.saved = now
 	}
-	k.track(e)
+	k.trackLocked(e)
 	return one.saved, isFound, true
 }
 
-// track has an autoscaler's checkpoint written from now on. It needs the lock.
-func (k *Keeper) track(e *entry) {
-	k.forget(e.key)
+// trackLocked has an autoscaler's checkpoint written from now on.
+func (k *Keeper) trackLocked(e *entry) {
+	k.forgetLocked(e.key)
 	e.due = e.next(time.Now())
 	k.entries[e.key] = e
-	k.push(e)
+	k.pushLocked(e)
 }
 
-// push puts an entry into the queue. It needs the lock.
-func (k *Keeper) push(e *entry) {
+// pushLocked puts an entry into the queue.
+func (k *Keeper) pushLocked(e *entry) {
 	e.isWriting = false
 	k.due.Push(e)
 	if k.due.First() != e {
@@ -196,11 +196,10 @@ func (k *Keeper) push(e *entry) {
 func (k *Keeper) Forget(key observe.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.forget(key)
+	k.forgetLocked(key)
 }
 
-// forget needs the lock.
-func (k *Keeper) forget(key observe.Key) {
+func (k *Keeper) forgetLocked(key observe.Key) {
 	e := k.entries[key]
 	if e == nil {
 		return

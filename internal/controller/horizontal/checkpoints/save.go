@@ -105,7 +105,7 @@ func (k *Keeper) save(ctx context.Context, e *entry) {
 	defer k.mu.Unlock()
 	if !e.isGone {
 		e.due = next
-		k.push(e)
+		k.pushLocked(e)
 	}
 }
 
@@ -154,7 +154,7 @@ func (k *Keeper) takeAll() []*entry {
 	now := time.Now()
 	var old []*entry
 	for _, e := range all {
-		if k.forget(e.key); now.Sub(e.saved) >= youngestFlushed {
+		if k.forgetLocked(e.key); now.Sub(e.saved) >= youngestFlushed {
 			old = append(old, e)
 		}
 	}

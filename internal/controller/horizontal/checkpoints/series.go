@@ -92,7 +92,7 @@ func (p *problems) note(kind string, err error, message string, keysAndValues ..
 		return
 	}
 	if err != nil {
-		keysAndValues = append(keysAndValues, "error", err.Error())
+		keysAndValues = append(keysAndValues, "err", err)
 	}
 	p.log.Info(message, keysAndValues...)
 }

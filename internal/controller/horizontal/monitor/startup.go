@@ -56,7 +56,7 @@ func newPodStartup() *PodStartup {
 func (s *PodStartup) Scaled(key observe.Key, at time.Time, change int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set(key, s.scaleUps[key].add(at, change))
+	s.setLocked(key, s.scaleUps[key].add(at, change))
 }
 
 // Forget drops the scale-ups of an HPA.
@@ -98,7 +98,7 @@ func (s *PodStartup) take(key observe.Key, created, readyAt time.Time) (at time.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest, at, found := s.scaleUps[key].take(created)
-	s.set(key, rest)
+	s.setLocked(key, rest)
 	if found {
 		if s.times[key] == nil {
 			s.times[key] = &startup.Times{}
@@ -108,8 +108,7 @@ func (s *PodStartup) take(key observe.Key, created, readyAt time.Time) (at time.
 	return at, found
 }
 
-// set needs the lock.
-func (s *PodStartup) set(key observe.Key, to scaleUps) {
+func (s *PodStartup) setLocked(key observe.Key, to scaleUps) {
 	if len(to) == 0 {
 		delete(s.scaleUps, key)
 		return

@@ -3,6 +3,7 @@ package readings
 import (
 	"context"
 	"slices"
+	"time"
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -25,6 +26,29 @@ func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
 		of: d.Autoscaler, selector: selector, answers: make([]answer, n), unused: make([]bool, n), requests: r,
 	}
 	return k
+}
+
+// release drops the answers if all were requested before a moment and none is pending: no decision uses them, and they
+// would keep their pods in memory.
+func (k *cachedAnswers) release(before time.Time) {
+	if k.requests != nil && k.isOlder(before) {
+		k.end()
+	}
+}
+
+func (k *cachedAnswers) isOlder(than time.Time) bool {
+	r := k.requests
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left > 0 {
+		return false
+	}
+	for _, a := range r.came {
+		if !a.asked.Before(than) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(k.answers, func(a answer) bool { return !a.asked.Before(than) })
 }
 
 // take takes in what has come, and says what is on its way.

@@ -63,10 +63,10 @@ func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason,
 		r.Log.V(1).Info("resource metrics come from the nodes", "object", object, "source", from)
 	case now == nodeUnreadable && !*isReported:
 		*isReported = true
-		r.Log.Info("falling back to metrics.k8s.io", "object", object, "why", err.Error())
+		r.Log.Info("falling back to metrics.k8s.io", "object", object, "err", err)
 		result.Warnings = append(result.Warnings, "metrics.k8s.io stands in meanwhile: "+err.Error())
 	default:
-		r.Log.V(1).Info("resource metrics come from metrics.k8s.io", "object", object, "why", err.Error())
+		r.Log.V(1).Info("resource metrics come from metrics.k8s.io", "object", object, "err", err)
 	}
 }
 

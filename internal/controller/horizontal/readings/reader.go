@@ -91,7 +91,9 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	result.HasKubelets = fallback == noFallback
 	result.HasSamples = result.HasKubelets || d.Own != nil && !hasResource(d.Policy)
 	result.IsDirect = q.isComplete() && result.HasSamples
-	if !q.isComplete() {
+	if q.isComplete() {
+		d.Record.cached.release(d.Start.Add(-max(r.SyncPeriod, FallbackPeriod)))
+	} else {
 		began := time.Now()
 		if err := r.request(ctx, d, q, fallback, result.HasSamples); err != nil {
 			return err

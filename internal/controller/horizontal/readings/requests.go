@@ -105,7 +105,7 @@ func (r *Reader) begin(d *Decision, rs *requests, metrics []int) {
 	rs.mu.Unlock()
 	policy := *d.Policy
 	questions := &query.Questions{
-		Source: r.Source, Autoscaler: d.Autoscaler, Policy: &policy, Selector: d.Selector,
+		Source: r.Source, Autoscaler: d.Autoscaler, Policy: &policy, Selector: d.Selector, Log: r.Log,
 	}
 	queue := make(chan int, len(metrics))
 	for _, i := range metrics {

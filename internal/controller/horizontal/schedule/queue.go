@@ -104,11 +104,11 @@ func (q *Queue) AddFull(key observe.Key, due time.Time) {
 		e = &entry{key: key, full: due}
 		q.entries[key] = e
 		q.due.Push(e)
-		q.wakeFor(e)
+		q.wakeForLocked(e)
 		return
 	}
 	e.gone = false
-	q.advance(e, Earlier(e.full, due), e.early)
+	q.advanceLocked(e, Earlier(e.full, due), e.early)
 }
 
 // AddEarly makes the HPA, if the queue has it, due then on what is already known, or
@@ -120,19 +120,19 @@ func (q *Queue) AddEarly(key observe.Key, due time.Time, sampled bool) {
 		if sampled {
 			e.sampled = Earlier(e.sampled, due)
 		}
-		q.advance(e, e.full, Earlier(e.early, due))
+		q.advanceLocked(e, e.full, Earlier(e.early, due))
 	}
 }
 
-// advance sets times that are not later than before. It needs the lock.
-func (q *Queue) advance(e *entry, full, early time.Time) {
+// advanceLocked sets times that are not later than before.
+func (q *Queue) advanceLocked(e *entry, full, early time.Time) {
 	before := e.due()
 	e.full, e.early = full, early
 	if e.running || !e.due().Before(before) {
 		return
 	}
 	q.due.Fix(e)
-	q.wakeFor(e)
+	q.wakeForLocked(e)
 }
 
 // Wait blocks until an item is due and takes it; false when done is closed. The timer is the
@@ -214,7 +214,7 @@ func (q *Queue) Done(key observe.Key, full time.Time) {
 	}
 	e.running, e.full = false, Earlier(e.full, full)
 	q.due.Push(e)
-	q.wakeFor(e)
+	q.wakeForLocked(e)
 }
 
 // Hold keeps workers from taking an HPA until Release, and reports whether none has it. When it is due stays as it is.
@@ -243,8 +243,8 @@ func (q *Queue) Forget(key observe.Key) (gone bool) {
 	return e.gone
 }
 
-// wakeFor ends waiting if this entry is the first now. It needs the lock.
-func (q *Queue) wakeFor(e *entry) {
+// wakeForLocked ends waiting if this entry is the first now.
+func (q *Queue) wakeForLocked(e *entry) {
 	if q.due.First() != e {
 		return
 	}

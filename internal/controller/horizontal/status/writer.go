@@ -118,7 +118,7 @@ func (w *Writer) note(u *Update, version string, err error) {
 	u.Record.last.backoff.Note(err, w.SyncPeriod)
 	if err != nil {
 		w.Warn(u.Autoscaler, u.Record, "FailedUpdateStatus", causeOf(err))
-		w.Log.V(1).Info("status not written", "object", nameOf(u.Autoscaler), "why", err.Error())
+		w.Log.V(1).Info("status not written", "object", nameOf(u.Autoscaler), "err", err)
 	}
 	if version != "" {
 		u.Record.Written(version)

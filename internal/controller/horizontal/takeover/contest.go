@@ -107,11 +107,11 @@ func (d *Detector) Added(c *Contest, autoscaler observehorizontal.Autoscaler) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end(c)
+	d.endLocked(c)
 	c.isAdded = true
 	scope := acting.Scope{Namespace: autoscaler.Namespace, Rule: d.Mode.rule(autoscaler.Kind())}
 	isFirst := d.cluster.Add(&c.object, scope, &w, time.Now())
-	d.count(c, autoscaler.Kind())
+	d.countLocked(c, autoscaler.Kind())
 	if isFirst {
 		d.reportLeft(autoscaler, c.object.Last().By)
 	}
@@ -145,7 +145,7 @@ func (d *Detector) Updated(c *Contest, old, autoscaler observehorizontal.Autosca
 	if c.object.IsContested() && !was {
 		d.Series.Contested.Inc()
 	}
-	d.count(c, autoscaler.Kind())
+	d.countLocked(c, autoscaler.Kind())
 	pause := d.cluster.Patience(change.Other.By)
 	isJuniorReported := change.Junior.By != "" && now.Sub(c.juniorReported) >= d.Delay
 	if isJuniorReported {
@@ -229,7 +229,7 @@ func (d *Detector) state(
 	if hasBegun && wasContested {
 		d.Series.Contested.Dec()
 	}
-	d.count(c, autoscaler.Kind())
+	d.countLocked(c, autoscaler.Kind())
 	isFirst := d.cluster.Acting() == 1
 	d.mu.Unlock()
 	if hasBegun {
@@ -283,12 +283,11 @@ func (c *Contest) IsPaused() bool { return c.isPaused.Load() }
 func (d *Detector) Forget(c *Contest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end(c)
+	d.endLocked(c)
 	c.isAdded = false
 }
 
-// end needs the lock.
-func (d *Detector) end(c *Contest) {
+func (d *Detector) endLocked(c *Contest) {
 	if c.object.IsContested() {
 		d.Series.Contested.Dec()
 	}
@@ -299,8 +298,8 @@ func (d *Detector) end(c *Contest) {
 	d.cluster.Remove(&c.object)
 }
 
-// count notes the state of the object. It needs the lock.
-func (d *Detector) count(c *Contest, kind observe.Kind) {
+// countLocked notes the state of the object.
+func (d *Detector) countLocked(c *Contest, kind observe.Kind) {
 	state, _ := d.cluster.Peek(&c.object, time.Now())
 	c.isPaused.Store(state != Acting)
 	if kind != observe.HorizontalPodAutoscaler || c.isCounted && c.state == state {

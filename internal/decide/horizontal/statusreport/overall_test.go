@@ -1,9 +1,11 @@
 package statusreport
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 )
 
@@ -53,4 +55,21 @@ func TestOverall(t *testing.T) {
 // conditionOf is a condition that is False if there is a reason.
 func conditionOf(kind, reason string) condition.Condition {
 	return condition.Condition{Type: kind, Status: condition.StatusOf(reason == ""), Reason: reason, Message: "why"}
+}
+
+// TestPreviewBeside: an object that would act warns of another autoscaler of its target. A preview, which a migration
+// begins with, does not.
+func TestPreviewBeside(t *testing.T) {
+	for m, want := range map[mode.Mode]bool{mode.Active: true, mode.Paused: true, mode.Preview: false} {
+		d := &horizontal.Decision{
+			Policy:  &horizontal.Policy{WorkloadAutoscaler: &horizontal.WorkloadAutoscaler{Mode: m}},
+			Refusal: horizontal.Refusal{Reason: AnotherAutoscaler, Message: "HPA shop/web scales Deployment web"},
+			Branch:  horizontal.BranchNoScale,
+		}
+		report := Of(d, horizontal.Outcome{})
+		isWarned := slices.ContainsFunc(report.Events, func(e Event) bool { return e.Reason == AnotherAutoscaler })
+		if isWarned != want || find(report.Conditions, AbleToScale).Reason != AnotherAutoscaler {
+			t.Errorf("%s: %+v", m, report)
+		}
+	}
 }

@@ -24,8 +24,16 @@ func (d reported) extend(r *Report) {
 	}
 	if d.Refusal.Reason != "" {
 		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
-		r.Warn(d.Refusal.Reason, d.Refusal.Message)
+		if !d.isPreviewBeside() {
+			r.Warn(d.Refusal.Reason, d.Refusal.Message)
+		}
 	}
+}
+
+// isPreviewBeside reports whether the object is a preview beside the autoscaler that acts. That is what a preview is
+// for, as in each migration, and nothing to warn of.
+func (d reported) isPreviewBeside() bool {
+	return d.Refusal.Reason == AnotherAutoscaler && d.Policy.WorkloadAutoscaler.Mode == mode.Preview
 }
 
 // extendDecided adds to the report of a decision whose target could be read.

@@ -32,7 +32,7 @@ func (r *Results) ablationTable() *report.Table {
 	return t
 }
 
-// noticeable is by how many seconds short of capacity two plays differ at least to be counted.
+// noticeable is the smallest difference of two plays that counts, in seconds short of capacity.
 const noticeable = 2
 
 // compare counts the plays that differ from those of a base, which are of the same cases and seeds.

@@ -17,12 +17,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
-// Config says what is played.
+// Config configures a campaign.
 type Config struct {
 	// Cases chooses by name; nil chooses all.
 	Cases *regexp.Regexp
-	// Seeds are those that each case is played with. Chance other than a case's own parameters is made from them:
-	// arrivals, and when controllers and kubelets begin within their periods.
+	// Seeds are the seeds with which each case is played. They determine all chance other than a case's own parameters:
+	// arrivals, and the phases of controllers and kubelets.
 	Seeds    []uint64
 	Kubelets Kubelets
 	// Ablations are played beside upstream and Plimsoll.
@@ -31,7 +31,7 @@ type Config struct {
 	Say func(format string, args ...any)
 }
 
-// Results are what was measured.
+// Results are the measurements.
 type Results struct {
 	Machine        report.Machine `json:"machine"`
 	Seeds          []uint64       `json:"seeds"`
@@ -55,7 +55,7 @@ type Play struct {
 	Figures
 }
 
-// sides are those that are played.
+// sides returns the sides to play.
 func (c *Config) sides() []Side { return append([]Side{upstream, plimsoll}, c.Ablations...) }
 
 // chosen are the cases to play.
@@ -163,7 +163,7 @@ func (p *play) run(ctx context.Context) (Figures, error) {
 	return j.finish(run), nil
 }
 
-// progress says now and then how far it is.
+// progress prints the progress from time to time.
 type progress struct {
 	say func(format string, args ...any)
 	all int
@@ -174,7 +174,7 @@ type progress struct {
 	said time.Time
 }
 
-// sayEvery is how long nothing is said at least.
+// sayEvery is the shortest time between two lines of progress.
 const sayEvery = 5 * time.Second
 
 func newProgress(all int, say func(format string, args ...any)) *progress {

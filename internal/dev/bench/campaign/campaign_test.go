@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write the list of cases")
 
-// TestCases: the cases are those of testdata/cases.txt. Whoever changes how they are made sees which are others now, so
-// that they cannot be compared with earlier results.
+// TestCases: the cases are those of testdata/cases.txt. A change of how they are made shows which cases have changed,
+// so that they cannot be compared with earlier results.
 func TestCases(t *testing.T) {
 	if diff := cmp.Diff(Cases(), Cases()); diff != "" {
 		t.Errorf("made twice, they differ: %s", diff)

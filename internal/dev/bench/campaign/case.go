@@ -18,12 +18,12 @@ type Case struct {
 	Family string
 	// Name is the family and the number of the case: spike/12. What is random about the case is made from it.
 	Name string
-	// Note says what sets the case apart from others of its family.
+	// Note is the difference of the case from others of its family.
 	Note string
-	// Load is what arrives in each second, in pods at 100 % of their CPU request. While a case is built it is in pods at
+	// Load is the arrivals in each second, in pods at 100 % of their CPU request. While a case is built it is in pods at
 	// the target.
 	Load []float64
-	// StepAt is when the load rises at once for the first time; 0 if it does not.
+	// StepAt is the time of the first step of the load; 0 if it has none.
 	StepAt time.Duration
 	Autoscaler
 	Pods
@@ -40,14 +40,14 @@ type Autoscaler struct {
 	Behavior  *autoscalingv2.HorizontalPodAutoscalerBehavior
 	// Metrics are all metrics; nil for CPU alone.
 	Metrics []autoscalingv2.MetricSpec
-	// Own is what Plimsoll plays as a WorkloadAutoscaler beside upstream's HPA; nil where it plays the HPA.
+	// Own is the WorkloadAutoscaler that Plimsoll plays beside upstream's HPA; nil if it plays the HPA.
 	Own *Own
 }
 
 // Tolerance is that of scaling up and of scaling down, in parts of the target.
 type Tolerance struct{ Up, Down float64 }
 
-// Own is what a WorkloadAutoscaler has instead of what the HPA of its case has.
+// Own has the settings of a WorkloadAutoscaler in place of those of its case's HPA.
 type Own struct {
 	Metrics []plimsollv1alpha1.MetricSpec
 	// SyncPeriodSeconds is 0 where the controller's holds.
@@ -57,7 +57,7 @@ type Own struct {
 // Pods are the pods of a case.
 type Pods struct {
 	RequestMilli float64
-	// RequestsAtFull is how many requests a second a pod serves at 100 % of its CPU request; 0 for the default.
+	// RequestsAtFull is the requests a second that a pod serves at 100 % of its CPU request; 0 for the default.
 	RequestsAtFull         float64
 	StartAfter, ReadyAfter time.Duration
 	// StartupCPUMilli is used for Startup, from the start of the container.
@@ -67,13 +67,13 @@ type Pods struct {
 	// FixedMemory has pods use the same memory whatever their load is.
 	FixedMemory bool
 	Work        []world.Work
-	// Rollouts are when all pods begin to be replaced.
+	// Rollouts are the times at which the replacement of all pods begins.
 	Rollouts []time.Duration
 	// Sidecars are other containers of each pod.
 	Sidecars []world.Sidecar
 }
 
-// Nodes are what happens to the nodes of a case.
+// Nodes are the events on the nodes of a case.
 type Nodes struct {
 	Outages []world.Outage
 	// ClockOffsets are how far the clocks of the groups of nodes are ahead.
@@ -101,10 +101,10 @@ func (r random) between(least, most float64) float64 { return least + r.Float64(
 // scaled is spread evenly on a logarithmic scale.
 func (r random) scaled(least, most float64) float64 { return least * math.Pow(most/least, r.Float64()) }
 
-// of is one of the values.
+// of returns one of the values.
 func (r random) of(values ...float64) float64 { return values[r.IntN(len(values))] }
 
-// seconds is one of the values, as a time.
+// seconds returns one of the values, as a time.
 func (r random) seconds(values ...float64) time.Duration {
 	return time.Duration(r.of(values...) * float64(time.Second))
 }

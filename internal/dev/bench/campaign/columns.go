@@ -11,7 +11,7 @@ type column struct {
 	// name is that of JSON files, head that of tables.
 	name, head string
 	of         func(f *Figures) float64
-	// isMedian says that the median of plays is shown; otherwise it is their sum.
+	// isMedian shows the median of plays; otherwise their sum.
 	isMedian bool
 }
 
@@ -60,7 +60,7 @@ func (c *column) over(plays []*Play) float64 {
 	return sum
 }
 
-// ratio is one figure in parts of another; NaN where there is nothing to compare with.
+// ratio is one figure relative to another; NaN if there is nothing to compare with.
 func ratio(mine, upstreams float64) float64 {
 	if upstreams == 0 {
 		return math.NaN()

@@ -120,8 +120,8 @@ func bigCase(c *Case, r random, _ int) {
 	c.note("%.0f pods, then 700", base)
 }
 
-// startCase is steady from before the controllers start: what they change within their first seconds, they change
-// because they know too little.
+// startCase is steady from before the controllers start: they change the count within their first seconds only for lack
+// of history.
 func startCase(c *Case, r random, i int) {
 	c.Burstiness = []float64{0.2, 1, 3, 10}[i%4]
 	base := r.scaled(0.8, 40)

@@ -19,7 +19,7 @@ var metricFamilies = []family{
 	{name: "few", cases: 16, build: fewCase},
 }
 
-// requestsAtFull is how many requests a second a pod serves at 100 % of its CPU request.
+// requestsAtFull is the requests a second that a pod serves at 100 % of its CPU request.
 const requestsAtFull = 50
 
 func podsCase(c *Case, r random, i int) {
@@ -122,7 +122,7 @@ func milli(value float64) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(value*1000+0.5), resource.DecimalSI)
 }
 
-// requestsFor is how many requests a second a pod serves at a target of its CPU.
+// requestsFor returns the requests a second that a pod serves at a target of its CPU.
 func requestsFor(percent int32) float64 { return requestsAtFull * float64(percent) / 100 }
 
 func requestsPerPod(percent int32) []autoscalingv2.MetricSpec {

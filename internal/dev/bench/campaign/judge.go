@@ -9,10 +9,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
-// Figures are what came of a play.
+// Figures are the results of a play.
 type Figures struct {
-	// ShortSeconds is how long the load was above what ready pods serve at 100 % of their requests, and
-	// LackingPodSeconds by how many pods, summed up over those seconds.
+	// ShortSeconds is the time in which the load was above the capacity of the ready pods at 100 % of their requests, and
+	// LackingPodSeconds the number of missing pods, summed up over those seconds.
 	ShortSeconds      float64 `json:"shortSeconds"`
 	LackingPodSeconds float64 `json:"lackingPodSeconds"`
 	LostPercent       float64 `json:"lostPercent"`
@@ -26,8 +26,7 @@ type Figures struct {
 	// StartActions are writes of the scale within half a minute after the controllers started. The load has not changed
 	// yet then.
 	StartActions float64 `json:"startActions"`
-	// FirstUpSeconds is how long after the first step of the load the count was raised; missing without a step, and where
-	// it was not.
+	// FirstUpSeconds is the time from the first step of the load to the first scale-up; missing without one of them.
 	FirstUpSeconds Figure `json:"firstUpSeconds"`
 }
 
@@ -55,12 +54,12 @@ type judge struct {
 	c            *Case
 	figures      Figures
 	wanted, need []int
-	// began is when the controllers decided for the first time; it means something once hasBegun.
+	// began is the time of the controllers' first decision; valid if hasBegun.
 	began    time.Duration
 	hasBegun bool
 }
 
-// second takes in the state at the end of a second.
+// second records the state at the end of a second.
 func (j *judge) second(m *simulate.Moment) {
 	j.wanted, j.need = append(j.wanted, m.Wanted), append(j.need, m.Need)
 	if m.IsShort {
@@ -69,7 +68,7 @@ func (j *judge) second(m *simulate.Moment) {
 	}
 }
 
-// decided takes in a decision.
+// decided records a decision.
 func (j *judge) decided(at time.Duration, d *horizontal.Decision) {
 	if !j.hasBegun {
 		j.began, j.hasBegun = at, true
@@ -129,7 +128,7 @@ func (s *slidingMax) value() int {
 	return s.values[0]
 }
 
-// firstUp is how long after a step the count was raised; below 0 if there is no step, or it was not.
+// firstUp returns the time from a step to the first scale-up; below 0 without one of them.
 func firstUp(changes []simulate.Change, stepAt time.Duration) time.Duration {
 	for i := range changes {
 		if ch := &changes[i]; stepAt > 0 && ch.At >= stepAt && ch.To > ch.From {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
-// The kubelets of these tests have new samples each time that they are asked, or agents have.
+// The kubelets of these tests have new samples at each scrape, or agents have.
 var (
 	fresh  = Kubelets{Name: "fresh"}
 	agents = Kubelets{Name: "fresh, with agents", Agents: 250 * time.Millisecond}
@@ -46,10 +46,10 @@ func peaks(t *testing.T, p *play, border time.Duration) (before, after int32) {
 
 var withoutSurgeWindow = Side{Name: "without the surge window", Of: plimsoll.Of, Without: divergence.SurgeWindow}
 
-// TestCronIsNoLoad: every four minutes all pods do a cron job of 4 s. In its first seconds it cannot be distinguished
-// from a load of which ten pods use (100m + 200m)/100m of their target. That asks for 30, or with noise for what the
-// lowest of its intervals shows; it is over before new pods could show more. Later times are ignored: the averages alone
-// decide.
+// TestCronIsNoLoad: every four minutes all pods run a cron job of 4 s. In its first seconds it cannot be distinguished
+// from a load of which ten pods use (100m + 200m)/100m of their target. The proposal for that is 30, or with noise that
+// of the lowest of its intervals; the job ends before new pods could show more. Later times are ignored: only the
+// averages decide.
 //
 // Three intervals of samples that come four times a second lie within two seconds, so that the noise of one second may
 // be in all of them. It is drawn for each pod and second: on average over ten, it is a pod more.
@@ -73,8 +73,8 @@ func TestCronIsNoLoad(t *testing.T) {
 	}
 }
 
-// TestCompilingIsNoLoad: new pods compile until 30 s after they are ready. The load doubles once and takes 20 pods;
-// what their starts add is little, and gone with them.
+// TestCompilingIsNoLoad: new pods compile until 30 s after they are ready. The load doubles once and takes 20 pods; the
+// use of their start-up adds little, and ends with it.
 func TestCompilingIsNoLoad(t *testing.T) {
 	c := tenPods()
 	c.Load = join(flat(60, 5), flat(300, 10))
@@ -89,8 +89,8 @@ func TestCompilingIsNoLoad(t *testing.T) {
 	}
 }
 
-// TestRolloutIsNoLoad: a rollout replaces all pods at once, and each new one works for a minute for itself. Where only
-// new pods show that, Plimsoll decides as often as upstream and follows it hardly farther. If it decided on each new
+// TestRolloutIsNoLoad: a rollout replaces all pods at once, and each new one works for a minute for itself. If only new
+// pods show that, Plimsoll decides as often as upstream and follows it hardly farther. If it decided on each new
 // sample, it would want more than twice as many replicas.
 func TestRolloutIsNoLoad(t *testing.T) {
 	all := Cases()
@@ -106,9 +106,9 @@ func TestRolloutIsNoLoad(t *testing.T) {
 	}
 }
 
-// TestNoiseIsNoSurge: where nothing rises for longer than a second, the surge window never asks for more. With agents,
+// TestNoiseIsNoSurge: if nothing rises for longer than a second, the surge window never proposes more. With agents,
 // single seconds of five times the load are left out: pods get at most twice their request, so that they work for
-// several seconds on what arrives in one, which three samples of a quarter of a second show.
+// several seconds on the requests of one, which three samples of a quarter of a second show.
 func TestNoiseIsNoSurge(t *testing.T) {
 	isNoise := regexp.MustCompile("^(flash/0.|few/0[0-7])$")
 	isSpike := regexp.MustCompile("^flash/0[048]$")

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 )
 
-// scene is what is simulated of a case. Nothing else turns a case into that.
+// scene returns the simulation of a case. Nothing else turns a case into one.
 func (c *Case) scene(kubelets *Kubelets, seed uint64) (*simulate.Scene, error) {
 	l, err := load.FromValues(c.Name, time.Time{}, time.Second, c.Load)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Case) setting(side *Side) simulate.Setting {
 	return s
 }
 
-// requestsAtTarget is how many requests a second a pod serves at its target.
+// requestsAtTarget returns the requests a second that a pod serves at its target.
 func (c *Case) requestsAtTarget() float64 {
 	if c.RequestsAtFull > 0 {
 		return c.RequestsAtFull * float64(c.TargetPercent) / 100

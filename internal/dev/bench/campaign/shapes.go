@@ -25,7 +25,7 @@ func ramp(seconds int, from, to float64) []float64 {
 	return l
 }
 
-// join is one load after the other.
+// join joins loads one after another.
 func join(parts ...[]float64) []float64 {
 	var l []float64
 	for _, p := range parts {
@@ -35,7 +35,7 @@ func join(parts ...[]float64) []float64 {
 }
 
 const (
-	// beforeStep is how long the load of a step is low at first, and afterStep how long it is low again.
+	// beforeStep is how long the load is low before a step, and afterStep how long it is low again.
 	beforeStep, afterStep = 120, 900
 )
 
@@ -101,7 +101,7 @@ func anything(r random, seconds int, most float64) []float64 {
 	return l[:seconds]
 }
 
-// pieces are the shapes of anything: each begins at a load, and says at which the next one begins.
+// pieces are the shapes of anything: each begins at a load, and returns the one at which the next begins.
 var pieces = []func(r random, lasts int, now, most float64) (piece []float64, next float64){
 	func(r random, lasts int, _, most float64) ([]float64, float64) {
 		next := r.scaled(0.5, most)

@@ -11,13 +11,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
-// Side is who decides.
+// Side is a controller.
 type Side struct {
 	Name string
 	Of   simulate.Side
 	// Without are the divergences that are off.
 	Without divergence.Set
-	// Told: the HPA follows the requests that are offered, and knows those of each second.
+	// Told: the HPA follows the offered requests, with those of each second.
 	Told bool
 }
 
@@ -27,8 +27,8 @@ var (
 	plimsoll = Side{Name: "Plimsoll", Of: simulate.Plimsoll}
 )
 
-// Told is Plimsoll with samples that are never late and never wrong. What it is short of is what pods take to start,
-// and what an autoscaler must lack that does not know what comes.
+// Told is Plimsoll with samples that are never late and never wrong. It is short of capacity only while pods start, and
+// for lack of a forecast.
 var Told = Side{Name: "told the load", Of: simulate.Plimsoll, Told: true}
 
 // otherwise are the divergences that do not concern how the count follows the load: of errors, limits, messages,
@@ -58,7 +58,7 @@ func ParseAblation(names string) (Side, error) {
 	return Side{Name: "without " + names, Of: simulate.Plimsoll, Without: set}, err
 }
 
-// Kubelets is how often samples of what pods use are new, and of which containers.
+// Kubelets configures the times of new samples of the pods' usage, and their containers.
 type Kubelets struct {
 	Name string
 	// Housekeeping is the kubelets' --housekeeping-interval. Agents is how often agents of the nodes read, for

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// of are the plays of a side, in the order of cases and seeds; of one family, or of all where it is empty.
+// of returns the plays of a side, in the order of cases and seeds; of one family, or of all if it is empty.
 func (r *Results) of(side, family string) []*Play {
 	var plays []*Play
 	for i := range r.Plays {

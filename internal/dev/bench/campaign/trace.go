@@ -51,8 +51,8 @@ func (p *play) trace(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// line is a change of the scale: the load then, why it was decided, what each metric asked for, and what limited it.
-// Times are seconds since the load began; those of samples are before the decision.
+// line is a change of the scale: the load at that time, the trigger of the decision, the proposal of each metric, and
+// the limit. Times are seconds since the load began; those of samples are before the decision.
 func (p *play) line(at time.Duration, o *horizontal.Observation, d *horizontal.Decision) string {
 	var b strings.Builder
 	second := max(0, min(len(p.c.Load)-1, int(at.Seconds())))
@@ -76,7 +76,7 @@ func (p *play) line(at time.Duration, o *horizontal.Observation, d *horizontal.D
 	return b.String()
 }
 
-// metricText is what a metric asked for and why.
+// metricText is a metric's proposal with its reason.
 func metricText(m *metric.Result, now time.Time) string {
 	if m.Failure != nil {
 		return fmt.Sprintf("; metric failed: %s", m.Failure.Message)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// limit is by how much a case's mean must exceed upstream's to be worse: by an amount, and by a part of upstream's. It
-// must exceed it by two standard errors too.
+// limit is the amount by which a case's mean must exceed upstream's to be worse: absolute, and relative to upstream's.
+// It must exceed it by two standard errors too.
 type limit struct {
 	column string
 	amount float64
@@ -23,7 +23,7 @@ var limits = []limit{
 	{column: overshootColumn, amount: 1, part: 0.1},
 }
 
-// standardErrors are how many of them a mean difference must exceed.
+// standardErrors is the number of them that a difference of means must exceed.
 const standardErrors = 2
 
 // Worse is a case that is worse than upstream.
@@ -97,7 +97,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// command is what replays a case.
+// command is the command line that replays a case.
 func (r *Results) command(name string) string {
 	seeds := make([]string, len(r.Seeds))
 	for i, seed := range r.Seeds {

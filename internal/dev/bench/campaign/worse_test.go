@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// results are of cases with so many seconds short of capacity for upstream and for Plimsoll, seed by seed.
+// results are of cases with these seconds short of capacity for upstream and for Plimsoll, seed by seed.
 func results(short map[string][2][]float64, names ...string) *Results {
 	r := &Results{Sides: []string{upstream.Name, plimsoll.Name}, Kubelets: kubelets[0].Name, Cases: len(names)}
 	for range short[names[0]][0] {

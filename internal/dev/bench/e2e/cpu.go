@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// cpuTime is what this machine's CPUs have done since it was started, in seconds.
+// cpuTime is the time of this machine's CPUs since its start, in seconds.
 type cpuTime struct{ idle, all float64 }
 
 func readCPUTime() (cpuTime, error) {

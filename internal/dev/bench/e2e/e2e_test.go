@@ -116,7 +116,7 @@ func TestResult(t *testing.T) {
 		t.Errorf("%d can be run", got)
 	}
 	for subject, want := range map[Subject][][]string{
-		Plimsoll: {{result.Specs[1].Name}, nil}, // what was starved passed later
+		Plimsoll: {{result.Specs[1].Name}, nil}, // a starved run passed later
 		Upstream: {nil, {result.Specs[0].Name}},
 	} {
 		failed, starved := result.Failures(subject)
@@ -207,7 +207,7 @@ func TestQueueWaits(t *testing.T) {
 	})
 }
 
-// TestOutcomeText: a line of progress says all that may have starved the load.
+// TestOutcomeText: a line of progress has all signs that the load was starved.
 func TestOutcomeText(t *testing.T) {
 	o := Outcome{State: Failed, Seconds: 10, BusyCPU: 0.95, Load: load.Report{Requests: 4, Late: 1}}
 	if got := o.String(); !strings.Contains(got, "0 failed; 95 % of the machine's CPU time was used") {
@@ -261,7 +261,7 @@ func TestLongestFirst(t *testing.T) {
 	}
 }
 
-// What was run earlier is kept, and what is not wanted now is not run.
+// Earlier results are kept, and tests that are not wanted now are not run.
 func TestChoose(t *testing.T) {
 	specs := []Spec{horizontalSpec(light), horizontalSpec(stable), horizontalSpec(dns)}
 	config := Config{Focus: "large|kube-dns"}

@@ -16,10 +16,10 @@ type horizontal struct{}
 // for: the 10 to 12 pods of this one use up to 1.4 cores, all the time.
 var heavy = map[string]int{"with small scale-up, large scale-down tolerances": 3}
 
-// labelled is how the tests of horizontal pod autoscaling are marked.
+// labelled is the label of the tests of horizontal pod autoscaling.
 const labelled = "[Feature:HPA]"
 
-// elsewhere says why the others are not run.
+// elsewhere has the reason why each other test is not run.
 var elsewhere = map[string]string{
 	"[Feature:KubeDNSAutoscaler]": "about cluster-proportional-autoscaler, which counts nodes: no HPA",
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-// The names by which the tests of this release ask for their images: test/utils/image/manifest.go of Kubernetes.
+// The names of the images in the tests of this release: test/utils/image/manifest.go of Kubernetes.
 const (
 	agnhostImage  = "registry.k8s.io/e2e-test-images/agnhost:2.66.1"
 	consumerImage = "registry.k8s.io/e2e-test-images/resource-consumer:1.14"
 )
 
-// stress is what resource-consumer takes memory with.
+// stress is the program with which resource-consumer takes memory.
 const stress = "stress"
 
 // newAgnhost is Kubernetes' agnhost without what its image has beside the program: these tests use none of it.

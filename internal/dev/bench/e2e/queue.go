@@ -9,11 +9,11 @@ import (
 // job is one run of one test.
 type job struct {
 	run, spec int
-	// share is how many tests it counts for in Config.AtATime.
+	// share is the number of tests that it counts for in Config.AtATime.
 	share int
 }
 
-// queue gives out jobs in their order. A test runs once at a time: its next run waits, and jobs behind it go first.
+// queue hands out jobs in their order. A test runs once at a time: its next run waits, and jobs behind it go first.
 type queue struct {
 	mu sync.Mutex
 	// guarded by mu; tests are running by their index

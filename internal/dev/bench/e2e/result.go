@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// Result is what Run measured.
+// Result is the result of Run.
 type Result struct {
 	Benchmark  string         `json:"benchmark"`
 	Tests      string         `json:"tests"`
@@ -20,17 +20,17 @@ type Result struct {
 	Specs      []SpecResult   `json:"specs"`
 }
 
-// SpecResult is what became of one test.
+// SpecResult is the result of one test.
 type SpecResult struct {
 	Spec
 	Outcomes map[Subject][]Outcome `json:"outcomes"`
-	// alone says that it is shown and not run.
+	// alone is true if it is shown and not run.
 	alone bool
 }
 
 func (s *SpecResult) canRun() bool { return s.NotRun == "" && !s.alone }
 
-// judged is how often the test was run with a load that it asked for.
+// judged counts the runs of the test with the requested load.
 func (s *SpecResult) judged(subject Subject) int {
 	count := 0
 	for _, outcome := range s.Outcomes[subject] {
@@ -51,7 +51,7 @@ func (r *Result) runnable() int {
 	return count
 }
 
-// groups are those of the tests that can be run, by their names.
+// groups returns those of the tests that can be run, by their names.
 func (r *Result) groups() []string {
 	var groups []string
 	for i := range r.Specs {
@@ -95,8 +95,8 @@ func (r *Result) Take(other *Result) {
 	}
 }
 
-// Failures are the tests that failed in any run of a subject, but for those whose load was not what they asked for.
-// Those are starved, unless they were run again since.
+// Failures returns the tests that failed in any run of a subject, except those whose load was not as requested. Those
+// are starved, unless they were run again since.
 func (r *Result) Failures(subject Subject) (failed, starved []string) {
 	for i := range r.Specs {
 		outcomes := r.Specs[i].Outcomes[subject]

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
-// Subject is what decides.
+// Subject is the autoscaler under test.
 type Subject string
 
 // The subjects.
@@ -24,7 +24,7 @@ const (
 	Upstream Subject = "upstream"
 )
 
-// Config says what Run runs.
+// Config configures Run.
 type Config struct {
 	// BinDir is the folder of the control plane's parts, the real node's and those of the tests.
 	BinDir string
@@ -35,10 +35,10 @@ type Config struct {
 	VerticalTests string
 	// Subjects are run one after the other.
 	Subjects []Subject
-	// Runs is how often each test is run for each subject. Those whose load was not what they asked for do not count.
+	// Runs is the number of runs of each test for each subject. Runs whose load was not as requested do not count.
 	Runs int
-	// AtATime is how many tests run beside each other, each with a namespace of its own; 0 means one. Those that use more
-	// CPU than others count for several.
+	// AtATime is the number of concurrent tests, each with a namespace of its own; 0 means one. Those that use more CPU
+	// than others count for several.
 	AtATime int
 	// Focus is part of the names of the tests to run, or several with | between them; empty means all.
 	Focus string
@@ -129,7 +129,7 @@ type runner struct {
 	suite   *suite
 	subject Subject
 
-	mu     sync.Mutex // for result, and for the progress that is said of it
+	mu     sync.Mutex // for result, and for its progress
 	result *Result
 }
 

@@ -28,36 +28,36 @@ const mostBusy = 0.9
 type Spec struct {
 	// Name is the test's, without labels.
 	Name string `json:"name"`
-	// FullName is how Ginkgo knows it.
+	// FullName is its name in Ginkgo.
 	FullName string `json:"fullName"`
-	// NotRun says why it cannot be run; empty for those that can.
+	// NotRun is the reason why it cannot be run; empty for those that can.
 	NotRun string `json:"notRun,omitempty"`
 	// Group are the tests that run against the same parts of a subject; empty where there is one group.
 	Group string `json:"group,omitempty"`
-	// share is how many tests it counts for in Config.AtATime; 0 means one.
+	// share is the number of tests that it counts for in Config.AtATime; 0 means one.
 	share int
 }
 
 // everyPlace is the share of a test that has no other beside it.
 const everyPlace = math.MaxInt
 
-// hasPart says whether any of the parts is in the name.
+// hasPart reports whether any of the parts is in the name.
 func (s *Spec) hasPart(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return strings.Contains(s.Name, part) || strings.Contains(s.FullName, part)
 	})
 }
 
-// isSerial says that the test changes what is the whole cluster's, such as an APIService.
+// isSerial reports whether the test changes a part of the whole cluster, such as an APIService.
 func (s *Spec) isSerial() bool { return strings.Contains(s.FullName, "[Serial]") }
 
-// places are how many of most this test takes.
+// places is the number of slots, of most, that this test takes.
 func (s *Spec) places(most int) int { return min(max(s.share, 1), most) }
 
 // listed is a line of --list-tests: file, line and full name.
 var listed = regexp.MustCompile(`(?m)^ {4}\S+:\d+: (.+)$`)
 
-// list asks the tests for their names.
+// list lists the tests by their names.
 func (s *suite) list(ctx context.Context) ([]Spec, error) {
 	out, err := exec.CommandContext(ctx, s.program, "--list-tests").Output()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *suite) read(text string) []Spec {
 	return specs
 }
 
-// State is how a test ended.
+// State is the final state of a test.
 type State string
 
 // The states.
@@ -87,13 +87,13 @@ const (
 	Failed State = "failed"
 )
 
-// Outcome is what became of a test in one run.
+// Outcome is the outcome of a test in one run.
 type Outcome struct {
 	State   State   `json:"state"`
 	Seconds float64 `json:"seconds"`
-	// Message is why it failed.
+	// Message is the reason of a failure.
 	Message string `json:"message,omitempty"`
-	// Load is how its requests for load came.
+	// Load describes its requests for load.
 	Load load.Report `json:"load"`
 	// BusyCPU is the part of this machine's CPU time that was used meanwhile, from 0 to 1; 0 where it was not measured.
 	BusyCPU float64 `json:"busyCPU,omitempty"`
@@ -101,11 +101,11 @@ type Outcome struct {
 	Log string `json:"log"`
 }
 
-// Starved says that it failed, and that the load was probably not what it asked for: requests for load came late, or
-// hardly any CPU time was left. Of the latter the autoscaler may be the cause, too.
+// Starved reports whether it failed, and the load was probably not as requested: requests for load came late, or hardly
+// any CPU time was left. The autoscaler may be the cause of the latter, too.
 func (o Outcome) Starved() bool { return o.State != Passed && (o.Load.Starved() || o.isCrowded()) }
 
-// isCrowded reports whether hardly any CPU time was left, whoever used it.
+// isCrowded reports whether hardly any CPU time was left, whichever process used it.
 func (o Outcome) isCrowded() bool { return o.BusyCPU > mostBusy }
 
 // run runs one test alone; its output goes to a file.
@@ -159,7 +159,7 @@ func (s *suite) run(ctx context.Context, kubeconfig string, spec Spec, log strin
 	return outcome, err
 }
 
-// ginkgoReport is what is used of Ginkgo's report.
+// ginkgoReport has the fields of Ginkgo's report that are used.
 type ginkgoReport struct {
 	SpecReports []struct {
 		LeafNodeType string

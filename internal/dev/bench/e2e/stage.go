@@ -18,20 +18,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-// NameServer is where pods ask for addresses: one that no Service gets unless it asks for it.
+// NameServer is the address of the name server: one that a Service gets only on request.
 const NameServer = "10.96.0.10"
 
-// ServiceRange is where Services of the development cluster get their addresses.
+// ServiceRange is the range of Services' addresses in the development cluster.
 const ServiceRange = "10.96.0.0/16"
 
-// CPUs is how many processors the kubelet is to count at least. The pods of one test request up to 2.5 cores together,
-// and the node's own pods some, of which they use a part.
+// CPUs returns the number of processors that the kubelet counts at least. The pods of one test request up to 2.5 cores
+// together, and the node's own pods some, of which they use a part.
 func CPUs(atATime int) int { return 4 * max(atATime, 2) }
 
 // healthAddress is kube-proxy's usual one, in a network of its own.
 const healthAddress = "127.0.0.1:10256"
 
-// Check names what this machine lacks.
+// Check returns an error with the first requirement that this machine lacks.
 func Check() error {
 	return realnode.Check(
 		realnode.Requirement{Program: "iptables", Package: "iptables"},

@@ -17,13 +17,13 @@ type suite struct {
 	program, mark string
 	// specOf reads a test's full name.
 	specOf func(fullName string) Spec
-	// ordersLoad says that a test requests an amount of load from its pods, and that a busy machine falsifies it. Pods
-	// that use as much CPU as there is always keep the machine busy.
+	// ordersLoad is true if a test requests an amount of load from its pods, which a busy machine falsifies. Pods that use
+	// as much CPU as there is always keep the machine busy.
 	ordersLoad bool
 	system     system
 }
 
-// system is what decides while the tests run.
+// system is the autoscaler under test.
 type system interface {
 	// prepare gives the cluster what all subjects need, once.
 	prepare(ctx context.Context, s *stage) error

@@ -64,7 +64,7 @@ const (
 // verticalPatience is for pods to be ready on a busy machine, and upstream's webhook to be registered.
 const verticalPatience = 3 * time.Minute
 
-// groupLabel is where the group of a test is in its full name.
+// groupLabel matches the group of a test in its full name.
 var groupLabel = regexp.MustCompile(`\[VPA\] \[([^]]+)\]`)
 
 func verticalSpec(fullName string) Spec {
@@ -118,10 +118,10 @@ func allowAll(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// deploymentOf is what upstream's manifests call a program's Deployment and account.
+// deploymentOf returns the name of a program's Deployment and account in upstream's manifests.
 func deploymentOf(program string) string { return "vpa-" + program }
 
-// upstreamManifests are those of the release that is compared with, in the go command's copy of its module.
+// upstreamManifests returns those of the compared release, from the go command's copy of its module.
 func upstreamManifests(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	dir, err := build.VerticalAutoscalerDir(ctx)
 	if err != nil {
@@ -167,15 +167,15 @@ func (v *vertical) begin(ctx context.Context, s *stage, subject Subject, group s
 	return deployed.Poll(ctx, func(ctx context.Context) error { return isReady(ctx, s.cluster.Client(), needed) })
 }
 
-// plimsollArgs are Plimsoll in the place of each program: at the address that upstream's probes ask, and the one that
-// acts, as upstream's programs are without leader election.
+// plimsollArgs are Plimsoll's arguments in place of each program: with the address of upstream's probes, and without
+// leader election, as upstream's programs run.
 var plimsollArgs = map[string][]any{
 	recommender: {"/plimsoll", "controller", "--components=recommender", "--address=:8942", "--leader-elect=false"},
 	updater:     {"/plimsoll", "controller", "--components=updater", "--address=:8943", "--leader-elect=false"},
 	admission:   {"/plimsoll", admission},
 }
 
-// adapt has a Deployment run a subject's program, from an image that no registry has.
+// adapt makes a Deployment run a subject's program, from an image that no registry has.
 func adapt(object *unstructured.Unstructured, subject Subject, program string) error {
 	return deployed.EditContainer(object, func(container map[string]any) error {
 		container["image"], container["imagePullPolicy"] = imageOf[subject], string(corev1.PullNever)
@@ -219,7 +219,7 @@ func isReady(ctx context.Context, client kubernetes.Interface, programs []string
 	return err
 }
 
-// end leaves no webhook that nothing answers, and no Lease that says that something does.
+// end removes webhooks without a server, and a Lease that is still held.
 func (v *vertical) end(ctx context.Context, s *stage, subject Subject) error {
 	client := s.cluster.Client()
 	if err := v.saveLogs(ctx, client, subject); err != nil {

@@ -18,8 +18,8 @@ import (
 // imageOf are the images of the programs.
 var imageOf = map[Subject]string{Plimsoll: image.DefaultTag, Upstream: "plimsoll.local/upstream-vpa:1"}
 
-// The names by which the tests of the vertical autoscaler ask for more images. All but the shell are agnhost, which is
-// a sidecar that does nothing without arguments.
+// The names of further images in the tests of the vertical autoscaler. All but the shell are agnhost, which is a
+// sidecar that does nothing without arguments.
 var agnhostNames = []string{
 	"registry.k8s.io/e2e-test-images/agnhost:2.53", "registry.k8s.io/e2e-test-images/agnhost:2.40",
 	"registry.k8s.io/pause:3.1",
@@ -63,7 +63,7 @@ func newUpstream(binDir string) (v1.Image, error) {
 	return image.Assemble(files, v1.Config{WorkingDir: "/"})
 }
 
-// newShell is what the tests use of busybox: a shell and two programs, which are this machine's here.
+// newShell has the parts of busybox that the tests use: a shell and two programs, which are this machine's here.
 func newShell(ctx context.Context) (v1.Image, error) {
 	files, path := map[string]image.File{}, ""
 	for _, name := range []string{"sh", "yes", "sleep"} {

@@ -56,7 +56,7 @@ func (p Page) Each(name string, see func(labels map[string]string, value float64
 	}
 }
 
-// Observed is what a histogram's series with a label have observed: how much, and how often.
+// Observed returns the sum and the count of a histogram's series with a label.
 func (p Page) Observed(name, label, want string) (sum, count float64) {
 	for _, metric := range p[name].GetMetric() {
 		if labelsOf(metric)[label] == want {

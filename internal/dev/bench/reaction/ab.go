@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// How ab loads one pod: a few connections are enough to keep one worker of nginx busy. The nice value leaves the
-// processors to the control plane where both want them: what is measured is not how it does under a load generator.
+// The parameters of ab for one pod: a few connections are enough to keep one worker of nginx busy. The nice value
+// leaves the processors to the control plane if both want them: its performance under a load generator is not measured.
 const (
 	connectionsPerPod = 4
 	abNice            = 10
@@ -117,7 +117,7 @@ func (l *abLoad) loadPod(ctx context.Context, address string) error {
 	return nil
 }
 
-// abArguments are nil if too little time is left: ab knows whole seconds.
+// abArguments returns nil if too little time is left: ab has whole seconds.
 func abArguments(left time.Duration, address string) []string {
 	seconds := math.Round(left.Seconds())
 	if seconds < 1 {

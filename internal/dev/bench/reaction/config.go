@@ -38,7 +38,7 @@ type Subject struct {
 	OnRequests bool `json:"onRequests,omitempty"`
 	// NodeAgent has Plimsoll's agent on the node, as config/node-agent runs it.
 	NodeAgent bool `json:"nodeAgent,omitempty"`
-	// Load is what the workload is like, the article's if it is empty.
+	// Load is the kind of the workload, the article's if it is empty.
 	Load Load `json:"load,omitempty"`
 	// Flags are more flags of Plimsoll.
 	Flags []string `json:"flags,omitempty"`
@@ -112,9 +112,9 @@ const (
 	loadDuration  = 11 * time.Second
 )
 
-// Stage is where the experiment takes place.
+// Stage is the environment of the experiment.
 type Stage interface {
-	// Title says what it is.
+	// Title describes it.
 	Title() string
 	// Client is an administrator's.
 	Client() kubernetes.Interface
@@ -139,7 +139,7 @@ type Stage interface {
 // Autoscaler is an object that scales the workload.
 type Autoscaler interface {
 	Create(ctx context.Context) error
-	// Computed says why no count has been computed yet.
+	// Computed returns the reason why no count has been computed yet.
 	Computed(ctx context.Context) error
 	// Remove is no error if it is not there.
 	Remove(ctx context.Context) error
@@ -155,16 +155,16 @@ const (
 	clearing = 8 * time.Second
 )
 
-// Config says what Run measures.
+// Config configures Run.
 type Config struct {
 	Stage    Stage
 	Subjects []Subject
-	// Runs is how often the load begins for each subject; 0 means DefaultRuns.
+	// Runs is the number of times the load begins for each subject; 0 means DefaultRuns.
 	Runs int
-	// Patience is how long 10 ready replicas are waited for; 0 means DefaultPatience.
+	// Patience is the longest wait for 10 ready replicas; 0 means DefaultPatience.
 	Patience time.Duration
-	// Rest is how long, and the random phase on top, an autoscaler watches a workload at rest before the load, while the
-	// kubelet's CPU is measured; 0 means DefaultRest.
+	// Rest is the time, with the random phase on top, for which an autoscaler watches a workload at rest before the load,
+	// while the kubelet's CPU is measured; 0 means DefaultRest.
 	Rest time.Duration
 	// Say prints a line of progress.
 	Say func(format string, args ...any)
@@ -192,8 +192,8 @@ func (c Config) completed() (Config, error) {
 	return c, nil
 }
 
-// settle is how long a workload stays alone before an autoscaler sees it, so that what its pods' start or the load
-// before cost is in no sample any more: two scrapes of metrics-server, or Plimsoll's stable window.
+// settle is how long a workload runs before an autoscaler starts, so that no sample has the cost of its pods' start or
+// of the load before: two scrapes of metrics-server, or Plimsoll's stable window.
 func (s Subject) settle() time.Duration {
 	return max(2*s.Resolution+5*time.Second, 20*time.Second)
 }

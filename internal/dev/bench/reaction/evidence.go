@@ -23,15 +23,15 @@ type Samples interface {
 	Close() error
 }
 
-// readEvery is how often samples are read until one shows the load: more often than a kubelet has new ones, and as
-// often as Plimsoll requests them from an agent.
+// readEvery is the period of reading samples until one shows the load: shorter than that of a kubelet's samples, and
+// the period of Plimsoll's requests to an agent.
 const readEvery = 250 * time.Millisecond
 
 // evidence finds the first sample that shows the load: no autoscaler that reads samples can react earlier.
 type evidence struct {
 	samples Samples
 	of      corev1.ResourceName
-	// target is what a pod may use on average, in cores or bytes.
+	// target is the target use of a pod, in cores or bytes.
 	target float64
 	began  time.Time
 	newest map[string]realnode.Sample
@@ -101,7 +101,7 @@ func (c Config) follow(
 	}
 }
 
-// firstOf takes in samples, and returns when the earliest was taken of those that show the load.
+// firstOf adds samples, and returns the time of the earliest one that shows the load.
 func (e *evidence) firstOf(samples []realnode.Sample) (first time.Time) {
 	for _, s := range samples {
 		if s.Namespace != namespace || s.Container != server {
@@ -117,7 +117,7 @@ func (e *evidence) firstOf(samples []realnode.Sample) (first time.Time) {
 	return first
 }
 
-// use is what a sample says of the time since the one before, in cores or bytes.
+// use returns the use in a sample since the one before, in cores or bytes.
 func (e *evidence) use(before, s *realnode.Sample) float64 {
 	if e.of == corev1.ResourceMemory {
 		return s.WorkingSetBytes
@@ -144,7 +144,7 @@ func (k kubeletSamples) Read(ctx context.Context) ([]realnode.Sample, error) {
 
 func (kubeletSamples) Close() error { return nil }
 
-// cgroupSamples reads cgroups as an agent does: there is a new sample whenever somebody reads.
+// cgroupSamples reads cgroups as an agent does: each read has a new sample.
 type cgroupSamples struct {
 	tree       *cgroup.Tree
 	containers map[realnode.ContainerName]*cgroup.Container

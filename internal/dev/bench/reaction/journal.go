@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// sighting is what was seen of the workload at a time.
+// sighting is the state of the workload at a time.
 type sighting struct {
 	at            time.Time
 	wanted, ready int32
@@ -121,7 +121,7 @@ func (j *journal) last() (s sighting, found bool, changed <-chan struct{}) {
 	return s, found, j.changed
 }
 
-// errTooLong says that something was not seen in time.
+// errTooLong is returned if an expected state did not come in time.
 var errTooLong = errors.New("not seen in time")
 
 // await waits until the newest sighting is as wanted.

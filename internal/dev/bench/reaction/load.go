@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction/images"
 )
 
-// Load is what the workload is like.
+// Load is the kind of the workload.
 type Load string
 
 // The loads.
@@ -34,7 +34,7 @@ var Loads = []Load{Article, Sidecar, SlowReadiness, TwoContainers, Memory}
 // server is the container that is loaded.
 const server = "nginx"
 
-// slowReadinessSeconds is how long a slow program takes to be ready.
+// slowReadinessSeconds is the time until a slow program is ready.
 const slowReadinessSeconds = 10
 
 // With two containers the first runs at its limit under load, which is 25 times the article's target of 4m. The whole
@@ -76,7 +76,7 @@ func (l Load) apply(pod *corev1.PodSpec) {
 	idle := corev1.Container{Name: "sidecar", Image: images.Exporter, ImagePullPolicy: corev1.PullNever}
 	switch l {
 	case Sidecar:
-		// Nobody asks it for anything.
+		// It gets no requests.
 		pod.Containers = append(pod.Containers, idle)
 	case SlowReadiness:
 		loaded.ReadinessProbe.InitialDelaySeconds = slowReadinessSeconds
@@ -94,10 +94,10 @@ func (l Load) apply(pod *corev1.PodSpec) {
 	}
 }
 
-// HasMetric says that the load is about what it is scaled by, so that it cannot be scaled by requests instead.
+// HasMetric reports whether the load has a metric of its own, so that it cannot be scaled by requests instead.
 func (l Load) HasMetric() bool { return l == TwoContainers || l == Memory }
 
-// metric is what the workload is scaled by where it is not scaled by requests.
+// metric is the metric of a workload that is not scaled by requests.
 func (l Load) metric() autoscaler.Resource {
 	switch l {
 	case TwoContainers:

@@ -149,7 +149,7 @@ func TestConfigIsCompleted(t *testing.T) {
 	}
 }
 
-// stage is one where nothing happens but what the test does.
+// stage is one in which only the test acts.
 type stage struct {
 	client kubernetes.Interface
 	failed chan error
@@ -312,8 +312,8 @@ func TestAgentTargets(t *testing.T) {
 	}
 }
 
-// TestLoadsReachTheMost: what a load's pods use asks for the most replicas as soon as it is seen in the first of them,
-// and at rest for no more than the least. With two containers the whole pod's use asks for none.
+// TestLoadsReachTheMost: the use of a load's pods leads to the most replicas as soon as the first of them shows it, and
+// at rest to no more than the least. With two containers the whole pod's use leads to none.
 func TestLoadsReachTheMost(t *testing.T) {
 	requests := func(load Load, of corev1.ResourceName, container string) (sum int64) {
 		for _, c := range deployment((&Real{}).Template(Subject{Load: load})).Spec.Template.Spec.Containers {
@@ -355,7 +355,7 @@ func TestLoadsReachTheMost(t *testing.T) {
 	}
 }
 
-// TestLoads: each makes the pods what it says, and there is no other.
+// TestLoads: each configures the pods, and there is no other.
 func TestLoads(t *testing.T) {
 	pods := map[Load]corev1.PodSpec{}
 	for _, name := range []string{"article", "sidecar", "slow-readiness", "two-containers", "memory"} {

@@ -18,19 +18,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-// RealConfig says how to build up a real node.
+// RealConfig configures a real node.
 type RealConfig struct {
 	// BinDir is the folder of the control plane's parts, the kubelet, pause and the exporter.
 	BinDir string
 	// Plimsoll is the program to pack and measure.
 	Plimsoll string
-	// Load is what the workload is like; the folder need not have the programs of the others.
+	// Load is the kind of the workload; the folder need not have the programs of the others.
 	Load Load
 	// Log is called at every step.
 	Log func(format string, args ...any)
 }
 
-// CheckReal names what this machine lacks for the experiment on a real node.
+// CheckReal returns an error with the first requirement of the experiment on a real node that this machine lacks.
 func CheckReal() error {
 	return realnode.Check(
 		realnode.Requirement{Program: "ab", Package: "apache2-utils"},
@@ -122,8 +122,8 @@ func (r *Real) Autoscaler(subject Subject) (Autoscaler, error) {
 	return autoscalerOf(r.cluster, subject, images.ExporterPort)
 }
 
-// Template implements Stage. A pod is ready when nginx answers; it is asked once a second, which costs it far less than
-// a tenth of its target. The exporter is there only where it is asked: its CPU would be the pod's, too.
+// Template implements Stage. A pod is ready when nginx responds; its probe runs once a second, which costs it far less
+// than a tenth of its target. The exporter is present only if its metrics are used: its CPU would be the pod's, too.
 func (r *Real) Template(subject Subject) corev1.PodTemplateSpec {
 	grace := int64(1)
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{

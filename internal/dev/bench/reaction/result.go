@@ -30,7 +30,7 @@ func (s *SubjectResult) targets() targets {
 	return targets{firstWrite: 1.5, allWanted: 4}
 }
 
-// Result is what Run measured.
+// Result is the result of Run.
 type Result struct {
 	Benchmark  string          `json:"benchmark"`
 	Stage      string          `json:"stage"`
@@ -51,8 +51,8 @@ type SubjectResult struct {
 	AllWantedSeconds    report.Spread `json:"tenWantedSeconds"`
 	AllReadySeconds     report.Spread `json:"tenReadySeconds"`
 
-	// SampledSeconds is when the first sample was taken that shows the load: nothing can be known earlier with the
-	// subject's way of reading. The others begin there. They have no runs where what a subject reads is always current.
+	// SampledSeconds is the time of the first sample that shows the load: with the subject's way of reading nothing can
+	// show it earlier. The others begin there. It has no runs if the subject's metric is always current.
 	SampledSeconds         report.Spread `json:"firstSampleWithLoadSeconds"`
 	FirstWriteAfterSeconds report.Spread `json:"firstScaleWriteAfterSampleSeconds"`
 	AllWantedAfterSeconds  report.Spread `json:"tenWantedAfterSampleSeconds"`
@@ -134,7 +134,7 @@ func (r *Result) Write(w io.Writer) error {
 	return nil
 }
 
-// notes judge Plimsoll by the targets, and say what is missing in the medians.
+// notes compares Plimsoll with the targets, and names missing medians.
 func (r *Result) notes() []string {
 	var notes []string
 	for i := range r.Subjects {

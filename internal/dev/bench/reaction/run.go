@@ -13,14 +13,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// repeats is how often a run is repeated whose workload was scaled before any load: it measures nothing.
+// repeats is the number of repetitions of a run whose workload was scaled before any load: it measures nothing.
 const repeats = 3
 
-// trial is what one run measured.
+// trial is the measurement of one run.
 type trial struct {
 	moments
-	// sampled is when the first sample was taken that shows the load, in seconds from the load's begin; NaN where samples
-	// are always current.
+	// sampled is the time of the first sample that shows the load, in seconds from the load's start; NaN if samples are
+	// always current.
 	sampled  float64
 	answered float64 // requests a second
 	// The kubelet's processor time, in cores, while the workload rests: without an autoscaler and with one; NaN without a
@@ -28,7 +28,7 @@ type trial struct {
 	coresAlone, coresWatched float64
 }
 
-// errScaledEarly says that a workload was scaled before any load.
+// errScaledEarly is returned if a workload was scaled before any load.
 var errScaledEarly = errors.New("scaled without load")
 
 // Run measures each subject in each run.
@@ -89,7 +89,7 @@ func (c Config) measure(ctx context.Context, subject Subject) (trials []trial, r
 	return trials, repeated, c.Stage.End(ctx)
 }
 
-// try is one run. It leaves no autoscaler behind.
+// try makes one run. It removes the autoscaler.
 func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 	a, err := c.Stage.Autoscaler(subject)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 	return t, group.Wait()
 }
 
-// play waits for a random moment, loads the workload and notes what becomes of it.
+// play waits for a random moment, loads the workload and records the states of the workload.
 func (c Config) play(ctx context.Context, subject Subject, j *journal, t *trial) error {
 	atRest := func(s sighting) bool { return s.wanted == minReplicas && s.ready == minReplicas }
 	if err := j.await(ctx, c.Patience, atRest); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// The simulated load: what a small web server takes of ab before the processor is its limit. Two pods then use 25 times
-// what they request, each as much as the real ones do.
+// The simulated load: the part of ab's load that a small web server takes before the processor is its limit. Two pods
+// then use 25 times their requests, each as much as the real ones do.
 const (
 	simulatedPerSecond = 1000
 	simulatedCost      = "1m"
@@ -27,7 +27,7 @@ const (
 	perSecond          = "sim.plimsoll.dev/requests-per-second"
 )
 
-// SimulatedConfig says how to build up the simulated nodes.
+// SimulatedConfig configures the simulated nodes.
 type SimulatedConfig struct {
 	// BinDir is the folder of the control plane's parts.
 	BinDir string

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Mebibyte is how many bytes one has.
+// Mebibyte is a mebibyte in bytes.
 const Mebibyte = 1 << 20
 
 // Row is a line of a table that compares subjects of a kind.

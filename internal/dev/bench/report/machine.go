@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Machine is where and when something was measured: numbers of two machines are not to be compared.
+// Machine identifies the machine and time of a measurement: numbers of two machines must not be compared.
 type Machine struct {
 	At        time.Time `json:"at"`
 	CPUs      int       `json:"cpus"`
@@ -17,7 +17,7 @@ type Machine struct {
 	GoVersion string    `json:"goVersion"`
 }
 
-// ThisMachine describes the machine at a time. The model of its CPUs is known on Linux only.
+// ThisMachine describes the machine at a time. The model of its CPUs is available on Linux only.
 func ThisMachine(at time.Time) Machine {
 	machine := Machine{
 		At: at.UTC().Truncate(time.Second), CPUs: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH,

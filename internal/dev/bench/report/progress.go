@@ -21,7 +21,7 @@ func NewProgress(out io.Writer, began time.Time) *Progress {
 	return &Progress{began: began, out: out}
 }
 
-// Say prints a line.
+// Say prints a line of progress.
 func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

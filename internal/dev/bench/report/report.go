@@ -13,14 +13,13 @@ import (
 	"strconv"
 )
 
-// Spread is one number as several runs measured it.
+// Spread is the spread of one number over several runs.
 type Spread struct {
 	// Runs are the values in the order in which they were measured.
 	Runs []float64
 }
 
-// Of is the spread of values that were measured. Those that are no numbers, because a run had nothing to measure, are
-// left out.
+// Of returns the spread of measured values. It omits NaN, from runs without a measurement.
 func Of(values ...float64) Spread {
 	isNoNumber := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 	return Spread{Runs: slices.DeleteFunc(slices.Clone(values), isNoNumber)}

@@ -10,27 +10,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
 )
 
-// Decisions is a way to see when an autoscaler decides.
+// Decisions is a way to detect an autoscaler's decisions.
 type Decisions string
 
 // The ways.
 const (
 	// FromLog reads a line about every decision, which costs the subject some microseconds.
 	FromLog Decisions = "log"
-	// FromRequests is for subjects that ask the metrics API about each object, as upstream does.
+	// FromRequests is for subjects with a request to the metrics API for each object, as upstream's.
 	FromRequests Decisions = "requests"
-	// OnlyCounted leaves it at the number of decisions: neither periods nor ages are known then, and nothing is paid for
-	// it.
+	// OnlyCounted only counts decisions: neither periods nor ages are known then, and the detection costs nothing.
 	OnlyCounted Decisions = "count"
 )
 
-// Config says what to measure.
+// Config configures Run.
 type Config struct {
 	Size population.Size
-	// VerticalObjects is how many of the Deployments have a VerticalPodAutoscaler of mode Off as well: Plimsoll then
+	// VerticalObjects is the number of Deployments that have a VerticalPodAutoscaler of mode Off as well: Plimsoll then
 	// recommends beside scaling. 0 leaves the definitions of these objects out, as in a cluster that has none.
 	VerticalObjects int
-	// Runs is how often each subject is started and measured.
+	// Runs is the number of runs of each subject.
 	Runs int
 	// Subjects are measured one after the other in each run.
 	Subjects []Subject
@@ -38,20 +37,20 @@ type Config struct {
 	// Settle is the least time between a subject's start and its measurement. The measurement also waits until every
 	// object has been decided once, and until no more statuses are written than at rest.
 	Settle time.Duration
-	// Window is the least length of a measurement, PlimsollWindow that of Plimsoll. It goes on until a period of every
+	// Window is the minimum length of a measurement, PlimsollWindow that of Plimsoll. It continues until a period of every
 	// object has ended in it.
 	Window, PlimsollWindow time.Duration
 	// Patience is the longest that a measurement waits for the first decisions, again for the statuses, and again for the
 	// periods.
 	Patience time.Duration
-	// Idle is how long the API server is watched at a time without any autoscaler.
+	// Idle is the length of a measurement of the API server without any autoscaler.
 	Idle time.Duration
 
 	// Resolution is metrics-server's; 0 means its manifests'.
 	Resolution time.Duration
 	// Noise is the amplitude of the pods' CPU; 0 means telemetry.DefaultNoise.
 	Noise float64
-	// Decisions is how Plimsoll's are seen; empty means FromLog.
+	// Decisions is the way to detect Plimsoll's; empty means FromLog.
 	Decisions Decisions
 
 	// Nice is the nice value that the subjects start with: below zero they get their share of

@@ -43,8 +43,8 @@ func compared() []string {
 	}
 }
 
-// writeRatios prints what each subject with WorkloadAutoscalers, or with what was learnt, takes of what the same flags
-// take with HPAs alone: the ratio of the medians, and that of each run to the same run.
+// writeRatios prints the cost of each subject with WorkloadAutoscalers, or with learnt forecasts, relative to the same
+// flags with HPAs alone: the ratio of the medians, and that of each run to the same run.
 func (r *Result) writeRatios(w io.Writer) error {
 	for i := range r.Subjects {
 		other := &r.Subjects[i]

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// decision is one look of an autoscaler at one object.
+// decision is one decision of an autoscaler about one object.
 type decision struct {
 	at time.Time
-	// age is how old the newest sample was that it had; meaningless if not aged.
+	// age is the age of its newest sample; meaningless unless aged.
 	age  time.Duration
 	aged bool
-	// oldest is how old the newest sample was of the pod of which it was oldest; 0 if that is not known.
+	// oldest is the age of the newest sample of the pod with the oldest one; 0 if that is unknown.
 	oldest time.Duration
 }
 
-// journal is when each object was decided. It is safe for concurrent use.
+// journal has the times of each object's decisions. It is safe for concurrent use.
 type journal struct {
 	began time.Time
 
@@ -48,7 +48,7 @@ func (j *journal) decided() int {
 	return j.count(func(all []decision) bool { return len(all) > 0 })
 }
 
-// allDecided is when the last of the objects was decided for the first time, if all have been.
+// allDecided returns when the last of the objects was decided for the first time, if all have been.
 func (j *journal) allDecided() (at time.Time, all bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,14 +87,14 @@ func (j *journal) count(match func([]decision) bool) int {
 	return count
 }
 
-// stretch is what a journal says of a stretch of time.
+// stretch is the part of a journal in a stretch of time.
 type stretch struct {
-	// periods are the times between two decisions of the same object that ended in the stretch, in seconds. Of an object
+	// periods are the times between two decisions of the same object that ended in the stretch, in seconds. For an object
 	// without any, it is the time for which it has waited at the end: too short, but not left out.
 	periods []float64
 	// ages are those of the newest samples at the decisions, in seconds.
 	ages []float64
-	// oldest are those of the pods of which they were oldest, where that is known.
+	// oldest are those of the pods with the oldest samples, if they are known.
 	oldest []float64
 	// waiting counts the objects without a period that ended.
 	waiting int

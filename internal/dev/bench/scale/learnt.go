@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 )
 
-// saveLearnt gives each HPA a checkpoint from which the subject goes on, if it is to have one. Those that an earlier
+// saveLearnt gives each HPA a checkpoint for the subject to restore, if HasLearnt is set. Those that an earlier
 // subject has written are deleted.
 func (b *bench) saveLearnt(ctx context.Context, subject *Subject) error {
 	if !b.needDefinitions() {
@@ -45,7 +45,7 @@ func (b *bench) awaitLearnt(ctx context.Context, r *running, o *observer) error 
 	return err
 }
 
-// restored is how many checkpoints the subject goes on from.
+// restored counts the checkpoints that the subject has restored.
 func (p page) restored() (n int) {
 	p.Each("plimsoll_autoscaler_checkpoint_reads_total", func(labels map[string]string, count float64) {
 		if labels["result"] == "restored" {

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
 )
 
-// TestRestored: of all checkpoints that are read only those count that an object goes on from.
+// TestRestored: of all checkpoints that are read only those count that an object restores.
 func TestRestored(t *testing.T) {
 	p, err := exposition.Parse(strings.NewReader(`# TYPE plimsoll_autoscaler_checkpoint_reads_total counter
 plimsoll_autoscaler_checkpoint_reads_total{result="restored"} 7

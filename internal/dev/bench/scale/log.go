@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 )
 
-// logPeriod is how often a log is read for new lines.
+// logPeriod is the period of reading a log for new lines.
 const logPeriod = 100 * time.Millisecond
 
 // logFlags make Plimsoll write a line for every decision.
@@ -27,7 +27,7 @@ type position struct {
 	offset int64
 }
 
-// endOf is where a log ends now, which need not exist yet.
+// endOf returns the current end of a log, which need not exist yet.
 func endOf(path string) position {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func followLog(ctx context.Context, from position, size population.Size, note fu
 	ticker := time.NewTicker(logPeriod)
 	defer ticker.Stop()
 	reader := bufio.NewReaderSize(file, 1<<20)
-	var begun []byte // of a line whose end is not written yet
+	var begun []byte // the start of an incomplete line
 	for {
 		text, err := reader.ReadBytes('\n')
 		begun = append(begun, text...)

@@ -17,12 +17,12 @@ import (
 // measurement is one run of one subject.
 type measurement struct {
 	seconds float64
-	// seen is how many decisions were seen from outside, counted how many the subject itself counted: in the whole of its
-	// life, so that what is under way at the ends plays no part.
+	// seen is the number of decisions that were detected from outside, counted the number that the subject itself counted:
+	// in the whole of its life, so that the ends of a measurement have no effect.
 	seen, counted float64
-	// perSecond is how many it counted in a second.
+	// perSecond is the subject's count per second.
 	perSecond float64
-	// Periods and ages in seconds; NaN where single decisions are not seen.
+	// Periods and ages in seconds; NaN if single decisions are not detected.
 	periodP50, periodP99, sampleAgeP99 float64
 	// oldestAgeP50 and oldestAgeP99 are of the pod of which the newest sample is oldest.
 	oldestAgeP50, oldestAgeP99 float64
@@ -34,7 +34,7 @@ type measurement struct {
 	// requestsPerSecond is by verb; metrics requests are those that the metrics API answered.
 	requestsPerSecond        map[string]float64
 	metricsRequestsPerSecond float64
-	// pagesPerSecond is how many pages of their own metrics the pods gave.
+	// pagesPerSecond is the number of pages of their own metrics that the pods served.
 	pagesPerSecond              float64
 	statusWritesPerObjectMinute float64
 	scaleWrites                 float64
@@ -43,13 +43,13 @@ type measurement struct {
 	ui                          uiNumbers
 }
 
-// server is what the API server says of itself at one time.
+// server has the API server's own metrics at one time.
 type server struct {
 	process
 	requests
 }
 
-// rates are what the API server does in a second.
+// rates are the API server's work in a second.
 type rates struct {
 	cores    float64
 	seconds  float64
@@ -80,11 +80,11 @@ type observer struct {
 	decisions Decisions
 	journal   *journal
 	asked     atomic.Int64 // questions to the metrics API
-	// isOwn says that the pods themselves are asked, not the kubelets.
+	// isOwn is true if the pods themselves are scraped, rather than the kubelets.
 	isOwn bool
-	// hasLearnt says that each object begins with what was learnt of it, hasAgents that nodes' agents are requested.
+	// hasLearnt is true if each object begins with a learnt forecast, hasAgents if nodes' agents are used.
 	hasLearnt, hasAgents bool
-	// ui is what runs beside it; nil without pages.
+	// ui is plimsoll ui beside it; nil without pages.
 	ui *viewers.Viewers
 }
 
@@ -93,7 +93,7 @@ type waiting struct {
 	until  time.Time
 	count  func() int
 	want   int
-	format string // of the count and what is wanted
+	format string // of the count and the wanted one
 }
 
 // measure runs a subject and measures it at rest.
@@ -208,7 +208,7 @@ func (b *bench) observe(ctx context.Context, r *running, o *observer) (measureme
 	return m, nil
 }
 
-// await says now and then how far a wait is, and ends it when patience has ended.
+// await prints the progress of a wait, and ends it after patience.
 func (b *bench) await(ctx context.Context, w waiting) error {
 	deadline := time.Now().Add(b.Patience)
 	said := time.Now()
@@ -278,7 +278,7 @@ func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, err
 	return n, err
 }
 
-// see adds what was seen of single decisions.
+// see adds the detected single decisions.
 func (m *measurement) see(s stretch) {
 	m.periodP50, m.periodP99 = report.Quantile(s.periods, 0.5), report.Quantile(s.periods, 0.99)
 	m.sampleAgeP99 = report.Quantile(s.ages, 0.99)

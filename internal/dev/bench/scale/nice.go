@@ -16,8 +16,8 @@ func niced(nice int, command []string) []string {
 	return append([]string{"nice", "-n", strconv.Itoa(nice)}, command...)
 }
 
-// checkNice asks for a process at the nice value what its value is: where it may not be
-// had, nice only warns and starts the program all the same.
+// checkNice starts a process at the nice value and checks its value: without the permission, nice only warns and starts
+// the program anyway.
 func checkNice(ctx context.Context, nice int) error {
 	if nice == 0 {
 		return nil

@@ -17,7 +17,7 @@ func TestNiced(t *testing.T) {
 	}
 }
 
-// What is not permitted is an error, instead of measuring something else.
+// A missing permission is an error, instead of a different measurement.
 func TestCheckNice(t *testing.T) {
 	if err := checkNice(t.Context(), 0); err != nil {
 		t.Error(err)

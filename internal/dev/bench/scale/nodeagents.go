@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
 )
 
-// agentNumbers are what the agents of nodes did.
+// agentNumbers are the counters of the agents of nodes.
 type agentNumbers struct {
 	answersPerSecond float64
-	// cores is what reading counters, and writing and compressing answers took of all agents together.
+	// cores is the CPU of all agents together for reading counters, and writing and compressing responses.
 	cores float64
 	// decisionShare is the part of the decisions for which all samples were from agents.
 	decisionShare float64

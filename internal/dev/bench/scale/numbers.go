@@ -11,11 +11,11 @@ import (
 // page is a /metrics page.
 type page struct{ exposition.Page }
 
-// process is what a Go program's page says of itself at one time.
+// process has a Go program's own metrics at one time.
 type process struct {
 	at         time.Time
 	cpuSeconds float64
-	// residentBytes is what the system counts, liveHeapBytes what the last collection left.
+	// residentBytes is from the system, liveHeapBytes from the last collection.
 	residentBytes, liveHeapBytes float64
 	// decisions is upstream's own count of them, which Plimsoll keeps too.
 	decisions float64
@@ -24,7 +24,7 @@ type process struct {
 	readings, agentReadings float64
 }
 
-// defaultGOGC is how much a heap may grow, in percent, before the next collection, unless the program says otherwise.
+// defaultGOGC is the growth of a heap, in percent, before the next collection, unless the program sets another.
 const defaultGOGC = 100
 
 func (p page) process(at time.Time) process {
@@ -46,14 +46,14 @@ func (p page) process(at time.Time) process {
 	return n
 }
 
-// requests are what an API server has answered.
+// requests counts the requests that an API server has served.
 type requests struct {
 	verbs map[string]float64
 	// statusWrites are those of HPAs and WorkloadAutoscalers, scaleWrites those of any scale.
 	statusWrites, scaleWrites float64
 }
 
-// requests counts what was asked about resources; health checks and the like are left out.
+// requests counts requests for resources, without health checks and the like.
 func (p page) requests() requests {
 	r := requests{verbs: map[string]float64{}}
 	p.Each("apiserver_request_total", func(labels map[string]string, count float64) {
@@ -75,7 +75,7 @@ func (p page) requests() requests {
 	return r
 }
 
-// since is what came in between two pages.
+// since returns the requests between two pages.
 func (r requests) since(before requests) requests {
 	difference := requests{
 		verbs: map[string]float64{}, statusWrites: r.statusWrites - before.statusWrites,

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
-// Result is what Run measured.
+// Result is the result of Run.
 type Result struct {
 	Benchmark  string         `json:"benchmark"`
 	Machine    report.Machine `json:"machine"`
@@ -56,8 +56,8 @@ type SubjectResult struct {
 	CountedPerSeen              report.Spread            `json:"decisionsCountedPerSeen"`
 	MeasuredSeconds             report.Spread            `json:"measuredSeconds"`
 
-	// AgentAnswersPerSecond are those of the agents of nodes, AgentCPUCores what those took, and AgentDecisionShare the
-	// part of the decisions for which all samples were from agents.
+	// AgentAnswersPerSecond are those of the agents of nodes, AgentCPUCores is their CPU, and AgentDecisionShare the
+	// fraction of the decisions for which all samples were from agents.
 	AgentAnswersPerSecond report.Spread `json:"agentAnswersPerSecond"`
 	AgentCPUCores         report.Spread `json:"agentCPUCores"`
 	AgentDecisionShare    report.Spread `json:"agentDecisionShare"`
@@ -115,7 +115,7 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		StatusWritesPerObjectMinute: over(func(m *measurement) float64 { return m.statusWritesPerObjectMinute }),
 		ScaleWrites:                 over(func(m *measurement) float64 { return m.scaleWrites }),
 		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
-		// infinite, and left out, where none is seen
+		// infinite, and left out, if none is detected
 		CountedPerSeen:    over(func(m *measurement) float64 { return m.counted / m.seen }),
 		MeasuredSeconds:   over(func(m *measurement) float64 { return m.seconds }),
 		AllDecidedSeconds: over(func(m *measurement) float64 { return m.start.decidedSeconds }),
@@ -135,7 +135,7 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 	return r
 }
 
-// known leaves out what is 0 because there was nothing to measure.
+// known omits values that are 0 because there was nothing to measure.
 func known(of func(*measurement) float64) func(*measurement) float64 {
 	return func(m *measurement) float64 {
 		if value := of(m); value != 0 {
@@ -147,7 +147,7 @@ func known(of func(*measurement) float64) func(*measurement) float64 {
 
 type row = report.Row[SubjectResult]
 
-// someRows are those of which a subject has something.
+// someRows returns the rows for which a subject has values.
 func someRows(subjects []SubjectResult, all ...row) []row {
 	return slices.DeleteFunc(all, func(one row) bool {
 		return !slices.ContainsFunc(subjects, func(s SubjectResult) bool { return len(one.Of(&s).Runs) > 0 })
@@ -198,7 +198,7 @@ func rows(subjects []SubjectResult, verbs []string) []row {
 	return all
 }
 
-// seldom is how many requests a second are too few for a line of their own.
+// seldom is the number of requests a second below which they have no line of their own.
 const seldom = 0.1
 
 // verbs that some subject used, in order.
@@ -236,7 +236,7 @@ func (r *Result) Write(w io.Writer) error {
 	return report.WriteNotes(w, r.doubts())
 }
 
-// agreement is how far a subject's own count of its decisions may be from what was seen from outside.
+// agreement is the largest difference of a subject's own count of its decisions from the detected ones.
 const agreement = 0.03
 
 func (r *Result) doubts() []string {

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// twoMeasurements are of an autoscaler that does what it should.
+// twoMeasurements are of an autoscaler that works as it should.
 func twoMeasurements() []measurement {
 	return []measurement{
 		{
@@ -91,7 +91,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What agents of nodes did is shown where a subject had some, beside how old the oldest samples were.
+// The agents' numbers are shown for a subject with agents, beside the ages of the oldest samples.
 func TestAgentRows(t *testing.T) {
 	runs := twoMeasurements()
 	for i := range runs {
@@ -213,7 +213,7 @@ func TestResultAsJSON(t *testing.T) {
 	}
 }
 
-// Where only the number of decisions is known, there are no periods and no doubts about them.
+// If only the number of decisions is known, there are no periods and no doubts about them.
 func TestOnlyCounted(t *testing.T) {
 	runs := twoMeasurements()
 	for i := range runs {

@@ -21,10 +21,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// progressPeriod is how often a line says how far something is.
+// progressPeriod is the period of lines of progress.
 const progressPeriod = 5 * time.Second
 
-// bench is one call of Run on its way.
+// bench is one running call of Run.
 type bench struct {
 	Config
 	progress  *report.Progress
@@ -33,7 +33,7 @@ type bench struct {
 	launcher  *launcher
 	apiServer *http.Client
 	idle      rates
-	// population is how the objects were made, autoscalers which they have now.
+	// population is the configuration of the objects, autoscalers their current autoscalers.
 	population  population.Config
 	autoscalers population.Autoscalers
 }
@@ -168,7 +168,7 @@ func (b *bench) populate(ctx context.Context) error {
 	return population.Create(ctx, b.population)
 }
 
-// sayEach calls say now and then until stop is called.
+// sayEach calls say periodically until stop is called.
 func (b *bench) sayEach(say func()) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -197,8 +197,7 @@ const (
 	idleShare = 0.8
 )
 
-// watchIdle sees what the API server does without an autoscaler, once it is done with what making the objects left it
-// to do.
+// watchIdle measures the API server without an autoscaler, once it has finished its work for the new objects.
 func (b *bench) watchIdle(ctx context.Context) error {
 	b.progress.Say("watching the API server without an autoscaler, for %s at a time until its CPU no longer falls", b.Idle)
 	before, err := b.serverNumbers(ctx)

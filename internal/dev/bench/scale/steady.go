@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// steadyPeriod is how long writes of status are counted to see whether they have come to rest.
+	// steadyPeriod is the time over which writes of status are counted to detect the steady state.
 	steadyPeriod = 5 * time.Second
-	// steadyMargin is by how much more than they are at rest they may be.
+	// steadyMargin is the factor by which they may exceed those at rest.
 	steadyMargin = 1.25
-	// pacedAtRest is what Plimsoll writes a second for numbers alone while few objects have their first turn, ten, and
-	// what else there may be beside it: waiting for the last of them would take longer than measuring.
+	// pacedAtRest is the number of Plimsoll's writes a second for numbers alone while few objects have their first turn,
+	// ten, and some others beside them: waiting for the last of them would take longer than measuring.
 	pacedAtRest = 12
 )
 
-// mostAtRest is how many statuses of so many objects an autoscaler at rest writes a second at most.
+// mostAtRest is the maximum number of statuses that an autoscaler at rest writes a second for this many objects.
 func mostAtRest(kind Kind, objects int) float64 {
 	most := steadyMargin * float64(objects) / statusPeriod(kind).Seconds()
 	if kind == Plimsoll {
@@ -28,8 +28,8 @@ func mostAtRest(kind Kind, objects int) float64 {
 	return most
 }
 
-// statusPeriod is how often an autoscaler at rest writes an object's status at most: Plimsoll, numbers alone, each
-// minute, upstream at each sync.
+// statusPeriod is the shortest period of an object's status writes by an autoscaler at rest: Plimsoll, numbers alone,
+// each minute, upstream at each sync.
 func statusPeriod(kind Kind) time.Duration {
 	if kind == Plimsoll {
 		return time.Minute
@@ -37,13 +37,13 @@ func statusPeriod(kind Kind) time.Duration {
 	return 15 * time.Second
 }
 
-// beginning is how a subject's start went.
+// beginning has the times of a subject's start.
 type beginning struct {
-	// decidedSeconds is when each object had been decided once; NaN where single decisions are not seen.
+	// decidedSeconds is when each object had been decided once; NaN if single decisions are not detected.
 	decidedSeconds float64
 	// restSeconds is when the measurement could begin.
 	restSeconds float64
-	// isRestless says that it began although there was more to write than there is at rest.
+	// isRestless is true if it began although there were more writes than at rest.
 	isRestless bool
 }
 
@@ -72,7 +72,7 @@ func (b *bench) settle(ctx context.Context, r *running, o *observer) (beginning,
 	return s, err
 }
 
-// counted is how many decisions a subject has counted itself, 0 if it does not answer.
+// counted is a subject's own count of decisions, 0 if it does not respond.
 func (b *bench) counted(ctx context.Context, r *running) int {
 	p, err := b.launcher.process(ctx, r)
 	if err != nil {

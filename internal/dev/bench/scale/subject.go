@@ -33,11 +33,11 @@ type Subject struct {
 	HalfWorkloadAutoscalers bool `json:"halfWorkloadAutoscalers,omitempty"`
 	// OwnMetrics gives every workload a WorkloadAutoscaler instead of its HPA, on what its pods serve themselves.
 	OwnMetrics bool `json:"ownMetrics,omitempty"`
-	// HasLearnt has each object begin with a full history and a forecast that has learnt.
+	// HasLearnt starts each object with a full history and a learnt forecast.
 	HasLearnt bool `json:"hasLearnt,omitempty"`
 	// NodeAgents has the controller request the agents of nodes.
 	NodeAgents bool `json:"nodeAgents,omitempty"`
-	// Pages is how many pages of plimsoll ui are open meanwhile, each on an autoscaler.
+	// Pages is the number of open pages of plimsoll ui, each on an autoscaler.
 	Pages int `json:"pages,omitempty"`
 }
 
@@ -46,7 +46,7 @@ func (s *Subject) isCompared() bool {
 	return s.HasLearnt || s.NodeAgents || s.Pages > 0 || s.autoscalers() != population.HPAs
 }
 
-// autoscalers are those that the workloads have while the subject runs.
+// autoscalers are those of the workloads while the subject runs.
 func (s *Subject) autoscalers() population.Autoscalers {
 	switch {
 	case s.OwnMetrics:
@@ -184,7 +184,7 @@ func (l *launcher) answers(ctx context.Context, url string) error {
 	return nil
 }
 
-// process reads what a running autoscaler says of itself.
+// process reads a running autoscaler's own metrics.
 func (l *launcher) process(ctx context.Context, r *running) (process, error) {
 	p, err := exposition.Fetch(ctx, l.client, r.metrics)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/viewers"
 )
 
-// uiNumbers are what it did in a stretch of time; zero without pages.
+// uiNumbers are its numbers in a stretch of time; zero without pages.
 type uiNumbers struct {
 	answersPerSecond, bytesPerAnswer float64
 	// In seconds.
@@ -29,7 +29,7 @@ func openPages(ctx context.Context, b *bench, subject Subject, r *running) (*vie
 	})
 }
 
-// looked are the autoscalers of pages, from all namespaces.
+// looked returns the autoscalers of pages, from all namespaces.
 func looked(size population.Size, pages int) []viewers.Object {
 	objects := make([]viewers.Object, pages)
 	for i := range objects {
@@ -65,7 +65,7 @@ func uiBetween(before, after numbers) (uiNumbers, error) {
 	return n, nil
 }
 
-// UIResult is what plimsoll ui did over all runs; null without pages.
+// UIResult has the numbers of plimsoll ui over all runs; null without pages.
 type UIResult struct {
 	AnswersPerSecond report.Spread `json:"answersPerSecond"`
 	AnswerP50Seconds report.Spread `json:"answerP50Seconds"`

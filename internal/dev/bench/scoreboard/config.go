@@ -10,36 +10,35 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Samples says how old the kubelets' samples are.
+// Samples is the age of the kubelets' samples.
 type Samples string
 
 // The ages of samples.
 const (
 	// Old samples are as kubelets give them: each container's is taken every 10 to 20 s.
 	Old Samples = "old"
-	// Fresh samples are taken when they are asked for.
+	// Fresh samples are taken at each request.
 	Fresh Samples = "fresh"
 )
 
-// Config says what is played.
+// Config configures the scoreboard.
 type Config struct {
-	// Folder has traces, .csv or .csv.gz. Without it generated days are played, unless MadeUp or Drawn asks for made-up
+	// Folder has traces, .csv or .csv.gz. Without it generated days are played, unless MadeUp or Drawn selects made-up
 	// weeks.
 	Folder        string
 	MadeUp, Drawn bool
 	// TargetPercent, MinReplicas and MaxReplicas are those of all sides, which have no behavior beside.
 	TargetPercent, MinReplicas, MaxReplicas int32
-	// Ready are how long a pod takes to be ready once it is asked for, Samples how old samples are: everything is
-	// played with each of both.
+	// Ready are the times until a new pod is ready, Samples the ages of samples: everything is played with each of both.
 	Ready   []time.Duration
 	Samples []Samples
 	// Forecasts are the names of the sides beside upstream and Plimsoll; AllForecasts and NoForecasts stand alone.
 	Forecasts []string
-	// Seeds is how often each is played, FirstSeed the seed of the first time.
+	// Seeds is the number of plays of each, FirstSeed the seed of the first.
 	Seeds     int
 	FirstSeed uint64
-	// Start is how much of the beginning of each load is left out; For cuts loads off that long after it, 0 plays them
-	// to their end. ScoreFrom is how much of what is played is not scored.
+	// Start is the length of the beginning of each load that is left out; For truncates loads that long after it, 0 plays
+	// them to their end. ScoreFrom is the length of the unscored beginning of a play.
 	Start, For, ScoreFrom time.Duration
 	// Say is called with the progress; it may be nil.
 	Say func(format string, args ...any)
@@ -47,7 +46,7 @@ type Config struct {
 	Done func(r *Results) error
 }
 
-// Defaults are what the tables in the documentation are made with.
+// Defaults are the settings of the tables in the documentation.
 func Defaults() Config {
 	return Config{
 		TargetPercent: 70, MinReplicas: 2, MaxReplicas: 20, Seeds: 3, FirstSeed: 1, Forecasts: []string{NoForecasts},

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 )
 
-// board is what is the same for all that one table compares.
+// board has the common settings of all plays that one table compares.
 type board struct {
 	ready   time.Duration
 	samples Samples
@@ -88,7 +88,7 @@ func (c *Config) days(sources []source, sides int) float64 {
 	return sum * float64(len(c.boards())*sides)
 }
 
-// length is how long a load is played.
+// length is the length of a load's play.
 func (c *Config) length(l *load.Load) time.Duration {
 	if c.For > 0 {
 		return min(l.Length, c.For)
@@ -106,7 +106,7 @@ func (c *Config) boards() []board {
 	return all
 }
 
-// plays are those of a load, and where their scores go to.
+// plays returns those of a load, and the destination of their scores.
 func (c *Config) plays(b board, s *source, sides []side) ([]*play, Load, error) {
 	l := Load{Name: s.name, Scores: map[string][]score.Score{}}
 	var plays []*play
@@ -187,7 +187,7 @@ func (p *play) run(ctx context.Context, c *Config) error {
 	return nil
 }
 
-// progress says at each full percent of the days how far it is.
+// progress prints the progress at each full percent of the days.
 type progress struct {
 	say  func(format string, args ...any)
 	days float64

@@ -23,8 +23,8 @@ func (b *Board) WriteTables(out io.Writer) error {
 	return nil
 }
 
-// measures are of each load upstream's figure and Plimsoll's, medians over the seeds; then the medians of the ratios of
-// those, and in how many loads Plimsoll has less and more.
+// measures has for each load upstream's figure and Plimsoll's, medians over the seeds; then the medians of the ratios
+// of those, and the number of loads in which Plimsoll has less and more.
 func (b *Board) measures() [][]string {
 	head := []string{"load"}
 	medians, counts := []string{"**median of ratios**"}, []string{"less / more in"}
@@ -57,7 +57,7 @@ func (b *Board) measures() [][]string {
 	return append(append([][]string{head}, lines...), medians, counts)
 }
 
-// sides are of each load and side the time short of capacity in parts of upstream's and the pod-hours.
+// sides has for each load and side the time short of capacity relative to upstream's and the pod-hours.
 func (b *Board) sides() [][]string {
 	head := []string{"load", Upstream + ", s a day"}
 	for _, s := range b.Summaries[1:] {

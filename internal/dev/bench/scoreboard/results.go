@@ -32,21 +32,21 @@ type Board struct {
 	Summaries    []Summary `json:"summaries"`
 }
 
-// Load is what came of one load: by side, seed by seed.
+// Load has the results of one load: by side, seed by seed.
 type Load struct {
 	Name string `json:"name"`
-	// Hours are those that are scored.
+	// Hours are the scored hours.
 	Hours  float64                  `json:"hours"`
 	Scores map[string][]score.Score `json:"scores"`
 }
 
-// Summary is what came of one side with all loads.
+// Summary has the results of one side with all loads.
 type Summary struct {
 	Side string `json:"side"`
-	// ShortSecondsADay is how long it was short of capacity.
+	// ShortSecondsADay is the time short of capacity.
 	ShortSecondsADay Figure `json:"shortSecondsADay"`
-	// RatioOfSums is the time short of capacity of all loads together, in parts of upstream's; MedianRatio and
-	// MeanRatio, which is the geometric mean, are of the ratios of RatioLoads loads (see Load.shortRatio).
+	// RatioOfSums is the time short of capacity of all loads together, relative to upstream's; MedianRatio and MeanRatio,
+	// which is the geometric mean, are of the ratios of RatioLoads loads (see Load.shortRatio).
 	RatioOfSums Figure `json:"ratioOfSums"`
 	MedianRatio Figure `json:"medianRatio"`
 	MeanRatio   Figure `json:"meanRatio"`
@@ -55,7 +55,7 @@ type Summary struct {
 	// the standard error of that; missing with one seed.
 	MostAdded      Extreme `json:"mostAdded"`
 	MostAddedError Figure  `json:"mostAddedError"`
-	// PodHoursPercent is how many pod-hours more than Base it paid for, the mean of the loads; MostPodHours the largest.
+	// PodHoursPercent is the increase of pod-hours over Base, the mean of the loads; MostPodHours the largest.
 	PodHoursPercent Figure  `json:"podHoursPercent"`
 	MostPodHours    Extreme `json:"mostPodHours"`
 }
@@ -80,7 +80,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 // leastSeconds is the resolution of the time short of capacity, with all seeds together.
 const leastSeconds = 1
 
-// shortSeconds is how long a side was short of capacity, with all seeds together.
+// shortSeconds is a side's time short of capacity, with all seeds together.
 func (l *Load) shortSeconds(side string) float64 {
 	sum := 0.0
 	for i := range l.Scores[side] {
@@ -90,7 +90,7 @@ func (l *Load) shortSeconds(side string) float64 {
 	return sum
 }
 
-// days are those that are scored, with all seeds together.
+// days are the scored days, with all seeds together.
 func (l *Load) days(side string) float64 {
 	sum := 0.0
 	for i := range l.Scores[side] {
@@ -109,7 +109,7 @@ func (l *Load) shortRatio(side string) float64 {
 	return max(leastSeconds, l.shortSeconds(side)) / upstream
 }
 
-// podHoursPercent is how many pod-hours more than Base a side paid for.
+// podHoursPercent is the increase of a side's pod-hours over Base.
 func (l *Load) podHoursPercent(side string) float64 {
 	mine, base := 0.0, 0.0
 	for i := range l.Scores[side] {
@@ -119,7 +119,7 @@ func (l *Load) podHoursPercent(side string) float64 {
 	return 100 * (mine/base - 1)
 }
 
-// added is how many seconds a day more than Base a side was short of capacity, and the standard error of that mean of
+// added is the increase of a side's seconds short of capacity a day over Base, and the standard error of that mean of
 // the seeds' differences: sqrt(sum((d - mean(d))^2) / (n - 1) / n), NaN with one seed.
 func (l *Load) added(side string) (mean, standardError float64) {
 	n := float64(len(l.Scores[side]))
@@ -168,7 +168,7 @@ func (b *Board) summary(side string) Summary {
 	return s
 }
 
-// raise takes in a load's figure, and reports whether it is the largest yet.
+// raise adds a load's figure, and reports whether it is the largest yet.
 func (e *Extreme) raise(load string, figure float64) bool {
 	if !(figure > float64(e.Figure)) {
 		return false

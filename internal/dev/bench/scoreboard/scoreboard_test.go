@@ -126,7 +126,7 @@ func TestForecastActs(t *testing.T) {
 	}
 }
 
-// TestOwnForecastActs: Plimsoll's own forecast serves the same jump once it has seen two of them.
+// TestOwnForecastActs: Plimsoll's own forecast serves the same jump after two earlier ones.
 func TestOwnForecastActs(t *testing.T) {
 	c := Defaults()
 	c.Folder = traces(t, 3*1440, func(minute int) float64 {
@@ -146,7 +146,7 @@ func TestOwnForecastActs(t *testing.T) {
 	}
 }
 
-// TestMinutesAhead: when the forecast is made that first has a jump, a pod that is asked for then is ready in time.
+// TestMinutesAhead: if a pod is created when the forecast first has a jump, it is ready in time.
 func TestMinutesAhead(t *testing.T) {
 	for ready, want := range map[time.Duration]int{
 		0: 2, 12 * time.Second: 2, 59 * time.Second: 2, time.Minute: 3, 3 * time.Minute: 5,

@@ -22,13 +22,13 @@ const (
 	NoForecasts  = "none"
 )
 
-// side is who decides.
+// side is a controller.
 type side struct {
 	name string
 	of   simulate.Side
 	// targetPart is the part of the target that it aims at: less of it is headroom at all times.
 	targetPart float64
-	// isForecast says that Plimsoll's own forecast is in use.
+	// isForecast is true if Plimsoll's own forecast is in use.
 	isForecast bool
 	// floor is a new minReplicas that moves; nil if the side has none.
 	floor func(p *play) func(at time.Duration) int32
@@ -61,7 +61,7 @@ func ForecastNames() []string {
 	return names
 }
 
-// sides are those that are played: upstream, Plimsoll and the forecasts that are asked for.
+// sides returns those to play: upstream, Plimsoll and the configured forecasts.
 func (c *Config) sides() ([]side, error) {
 	sides := []side{
 		{name: Upstream, of: simulate.Upstream, targetPart: 1},
@@ -85,8 +85,8 @@ func (c *Config) sides() ([]side, error) {
 	return sides, nil
 }
 
-// floorOf has a forecast raise minReplicas. At the end of each minute it takes in the load's mean. A product would know
-// what pods used of it, which is less while capacity is short: this is in the forecast's favour.
+// floorOf makes a forecast raise minReplicas. At the end of each minute it gets the load's mean. A product would only
+// have the pods' usage, which is less while capacity is short: this is in the forecast's favour.
 func floorOf(kind baseline.Kind) func(p *play) func(at time.Duration) int32 {
 	return func(p *play) func(at time.Duration) int32 {
 		forecast, perPod := kind.New(minutesAhead(p.board.ready)), p.scene.PodCapacity*p.scene.Target
@@ -102,7 +102,7 @@ func floorOf(kind baseline.Kind) func(p *play) func(at time.Duration) int32 {
 // meanOf is the load's mean in the minute that ends.
 func meanOf(l *load.Load, end time.Duration) float64 { return l.Mean(end-time.Minute, end) }
 
-// podsFor is how many pods serve a load.
+// podsFor is the number of pods that serve a load.
 func podsFor(load float64) int32 { return int32(min(math.Ceil(load-1e-9), math.MaxInt32)) }
 
 // minutesAhead are the minutes that a forecast is for, the one that begins included: all of which something lies in the

@@ -11,14 +11,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// bareRun is what a client did that only evicts.
+// bareRun has the numbers of a client that only evicts.
 type bareRun struct{ perSecond, serverCPUPerPod float64 }
 
-// Bare is what a client does that only evicts, with as many calls under way as Plimsoll has: no subject can be faster
-// on this machine.
+// Bare has the numbers of a client that only evicts, with as many calls under way as Plimsoll has: no subject can be
+// faster on this machine.
 type Bare struct {
 	PerSecond report.Spread `json:"evictionsPerSecond"`
-	// ServerCPU is what the API server uses for each.
+	// ServerCPU is the API server's CPU for each.
 	ServerCPU report.Spread `json:"apiServerCPUSecondsPerPod"`
 }
 

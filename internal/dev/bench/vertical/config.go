@@ -35,16 +35,16 @@ const (
 	InPlaceOrRecreate = "InPlaceOrRecreate"
 )
 
-// Config says what to measure.
+// Config configures Run.
 type Config struct {
-	// Objects is how many VerticalPodAutoscalers there are, each with a Deployment of PodsPer pods.
+	// Objects is the number of VerticalPodAutoscalers, each with a Deployment of PodsPer pods.
 	Objects, PodsPer int
 	// Mode is that of all objects.
 	Mode string
-	// Runs is how often each subject is started and measured.
+	// Runs is the number of runs of each subject.
 	Runs     int
 	Subjects []Subject
-	// Passes is for how many passes a subject is watched at rest: each is a minute.
+	// Passes is the number of passes of a subject at rest that are measured: each is a minute.
 	Passes int
 	// Patience is the longest wait for recommendations, for a pass and for pods.
 	Patience time.Duration
@@ -94,6 +94,6 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// actions is how many pods one pass may change: half of each workload's, rounded down, at the default tolerance; in
-// place as many, as those that are being changed count as disrupted.
+// actions is the number of pods that one pass may change: half of each workload's, rounded down, at the default
+// tolerance; in place as many, as those that are being changed count as disrupted.
 func (c *Config) actions() int { return c.Objects * (c.PodsPer / 2) }

@@ -20,7 +20,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// concurrency is how many calls are under way: enough to keep a small control plane busy, without timeouts.
+// concurrency is the number of calls under way: enough to keep a small control plane busy, without timeouts.
 const concurrency = 32
 
 // crowd is the workloads and what autoscales them.
@@ -199,7 +199,7 @@ type wait struct {
 
 var errTooLong = errors.New("it took too long")
 
-// await says now and then how far a wait is.
+// await prints the progress of a wait.
 func (w wait) await(ctx context.Context, patience time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTooLong)
 	defer cancel()

@@ -20,7 +20,7 @@ type measurement struct {
 	// When all workloads have pods to change: the one pass that changed them.
 	actingPass, computing, acting float64
 	actions, failures             float64
-	// What the API server used meanwhile, to within a page's period, and how long the status writes took afterwards.
+	// The API server's CPU in that time, to within a page's period, and the duration of the later status writes.
 	serverCPU, telling float64
 
 	// At the end: all, and what is no file's.
@@ -90,7 +90,7 @@ func (b *bench) awaitRecommendations(ctx context.Context, r *running, title stri
 	return err
 }
 
-// awaitPasses waits until enough has been done, by the subject's own account.
+// awaitPasses waits until the subject's own counts suffice.
 func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enough func(*own) bool) (own, error) {
 	var last own
 	err := wait{title: title, want: 1, say: b.progress.Say, period: pagePeriod,
@@ -136,7 +136,7 @@ func (b *bench) rest(ctx context.Context, r *running, title string, m *measureme
 // interval is both parts' default.
 const interval = time.Minute
 
-// looked is everything that is counted, at one time.
+// looked has all counters at one time.
 type looked struct {
 	own
 	writes writes
@@ -151,8 +151,9 @@ func (b *bench) look(ctx context.Context, r *running) (looked, error) {
 	return looked{own: said, writes: writesOf(page)}, err
 }
 
-// act asks for more, right after a pass of the updater so that the whole of the next one sees it, and watches that one.
-// Pods come back after that: elsewhere, the controllers that create them do not share two cores with the API server.
+// act raises the requests right after a pass of the updater so that the whole of the next one includes it, and measures
+// that one. Pods come back after that: in real clusters, the controllers that create them do not share two cores with
+// the API server.
 func (b *bench) act(ctx context.Context, r *running, title string, m *measurement) error {
 	before, err := r.say(ctx)
 	if err != nil {
@@ -162,7 +163,7 @@ func (b *bench) act(ctx context.Context, r *running, title string, m *measuremen
 	if err := b.crowd.askForMore(ctx); err != nil {
 		return err
 	}
-	// A pass that began before all asked for more does not count.
+	// A pass that began before all objects were changed does not count.
 	asked, err := r.say(ctx)
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func (b *bench) act(ctx context.Context, r *running, title string, m *measuremen
 	}
 	after, err := b.awaitPasses(ctx, r, title+": acting", func(o *own) bool {
 		if o.acted() == asked.acted() {
-			// What cannot be read now leaves the number before.
+			// If it cannot be read now, the earlier number stays.
 			if used, err := b.serverCPU(ctx); err == nil {
 				idle = used
 			}

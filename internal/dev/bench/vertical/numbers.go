@@ -23,7 +23,7 @@ func (s *spell) add(page exposition.Page, series, step string) {
 	s.seconds, s.count = s.seconds+seconds, s.count+count
 }
 
-// own is what the processes of a subject say of themselves, added up.
+// own has the metrics of a subject's processes, summed up.
 type own struct {
 	at                            time.Time
 	cpuSeconds                    float64
@@ -31,8 +31,8 @@ type own struct {
 	recommender, updater          spell
 	computingSeconds              float64
 	evicted, resized, failed      float64
-	// telling is how many objects have no condition yet that says why nothing happens, tellingSeconds how long it took
-	// to write all of them, beside the passes. Upstream writes none.
+	// telling is the number of objects without a condition for the reason yet, tellingSeconds the time to write all of
+	// them, beside the passes. Upstream writes none.
 	telling, tellingSeconds float64
 }
 
@@ -96,7 +96,7 @@ func kindOf(labels map[string]string) string {
 	return labels["resource"] + "/" + part
 }
 
-// perMinute is how many came in between, by kind.
+// perMinute returns the number in between, by kind.
 func (w writes) perMinute(before writes, passed time.Duration) map[string]float64 {
 	rates := map[string]float64{}
 	for kind, count := range w {

@@ -22,15 +22,15 @@ const (
 	appLabel            = "app"
 )
 
-// What the pods request is what is recommended for what they use: 80 millicores and 216 MiB, the load going up and down
-// by a quarter. More is what all objects ask for at least when pods are to be changed.
+// The pods' requests are the recommendations for their usage: 80 millicores and 216 MiB, with a load that rises and
+// falls by a quarter. More is the minimum of all objects when pods are to be changed.
 const (
 	requestCPU    = "125m"
 	requestMemory = "267Mi"
 	moreCPU       = "250m"
 )
 
-// history is how far back the checkpoints reach, so that the bounds of the recommendations are narrow.
+// history is the length of the checkpoints' history, so that the bounds of the recommendations are narrow.
 const history = 7 * 24 * time.Hour
 
 func namespaceName(n int) string { return fmt.Sprintf("shop-%d", n) }
@@ -95,7 +95,7 @@ func autoscaler(object int, mode string) *vpav1.VerticalPodAutoscaler {
 	}
 }
 
-// morePatch makes an object ask for more than its pods request.
+// morePatch raises an object's minimum above its pods' requests.
 const morePatch = `{"spec":{"resourcePolicy":{"containerPolicies":[{"containerName":"*","minAllowed":{"cpu":"` +
 	moreCPU + `"}}]}}}`
 
@@ -108,7 +108,7 @@ func checkpoint(object int, now time.Time) *vpav1.VerticalPodAutoscalerCheckpoin
 		TypeMeta: metav1.TypeMeta{APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscalerCheckpoint"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespaceOf(object), Name: objectName(object) + "-" + container,
-			// Plimsoll asks twice when it writes one for the first time that has no annotation yet.
+			// Plimsoll makes two requests when it writes one for the first time that has no annotation yet.
 			Annotations: map[string]string{"bench.plimsoll.dev/made-up": "true"},
 		},
 		Spec: vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: objectName(object), ContainerName: container},

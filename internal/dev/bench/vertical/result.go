@@ -12,7 +12,7 @@ import (
 // UpstreamVersion is that of upstream's recommender and updater, as tools/autoscaler pins it.
 const UpstreamVersion = "v1.8.1"
 
-// Result is what Run measured.
+// Result is the result of Run.
 type Result struct {
 	Benchmark  string         `json:"benchmark"`
 	Machine    report.Machine `json:"machine"`

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// progressPeriod is how often a line says how far something is.
+	// progressPeriod is the period of lines of progress.
 	progressPeriod = 15 * time.Second
-	// pagePeriod is how often a subject is asked for its page, which has some thousand lines and costs it some
-	// milliseconds; how long passes took stands in it.
+	// pagePeriod is the period of reading a subject's page, which has some thousand lines and costs it some milliseconds;
+	// it has the durations of passes.
 	pagePeriod = 3 * time.Second
-	// resolution is what metrics-server's manifests have.
+	// resolution is that of metrics-server's manifests.
 	resolution = 15 * time.Second
 	startup    = 2 * time.Second
 )
 
-// bench is one call of Run on its way.
+// bench is one running call of Run.
 type bench struct {
 	Config
 	progress  *report.Progress
@@ -34,7 +34,7 @@ type bench struct {
 	crowd     *crowd
 	launcher  *launcher
 	apiServer *http.Client
-	// bares are what a client did that only evicts, in each run.
+	// bares are the numbers of a client that only evicts, in each run.
 	bares []bareRun
 }
 
@@ -144,13 +144,13 @@ func (b *bench) measureAll(ctx context.Context) ([][]measurement, error) {
 	return measured, nil
 }
 
-// serverPage is what the API server says of itself.
+// serverPage reads the API server's own metrics.
 func (b *bench) serverPage(ctx context.Context) (exposition.Page, error) {
 	return exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
 }
 
-// serverCPU is how many CPU seconds the API server has used. On a machine with other work they say more than the time
-// that passes.
+// serverCPU is the API server's CPU time in seconds. On a machine with other work it is more meaningful than elapsed
+// time.
 func (b *bench) serverCPU(ctx context.Context) (float64, error) {
 	page, err := b.serverPage(ctx)
 	if err != nil {

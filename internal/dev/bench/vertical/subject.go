@@ -133,7 +133,7 @@ func (r *running) stop(ctx context.Context) {
 	}
 }
 
-// say adds up what the processes say of themselves.
+// say sums up the processes' own metrics.
 func (r *running) say(ctx context.Context) (own, error) {
 	var sum own
 	if len(r.pages) == 0 {
@@ -157,8 +157,8 @@ func (r *running) say(ctx context.Context) (own, error) {
 	return sum, nil
 }
 
-// anonymousBytes is what of a process's memory is no file's: the program's own text, which the system can drop and read
-// again, is left out.
+// anonymousBytes is the memory of a process without files: it omits the program's own text, which the system can drop
+// and read again.
 func anonymousBytes(pid int) (float64, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// campaignFlags are those of the command.
 type campaignFlags struct {
 	cases, kubelets, out  string
 	seeds                 []uint
@@ -47,7 +46,7 @@ func campaignCommand() *cobra.Command {
 	return cmd
 }
 
-// config is what the flags ask for.
+// config returns the configuration of the flags.
 func (f *campaignFlags) config() (campaign.Config, error) {
 	kubelets, err := campaign.ParseKubelets(f.kubelets)
 	if err != nil {

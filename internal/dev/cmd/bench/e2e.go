@@ -177,7 +177,7 @@ func readResult(path string) (*e2e.Result, error) {
 	return result, nil
 }
 
-// earlierResult is what the call before wrote; nothing where this is the first.
+// earlierResult reads the result of the previous call; it returns none for the first.
 func earlierResult(path string) (*e2e.Result, error) {
 	result, err := readResult(path)
 	if errors.Is(err, fs.ErrNotExist) {

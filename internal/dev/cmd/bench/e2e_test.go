@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// The target fails with a test, and says which were only starved.
+// The target fails with a test, and names those that were only starved.
 func TestVerdict(t *testing.T) {
 	of := func(name string, outcomes ...e2e.Outcome) e2e.SpecResult {
 		return e2e.SpecResult{Spec: e2e.Spec{Name: name}, Outcomes: map[e2e.Subject][]e2e.Outcome{e2e.Plimsoll: outcomes}}
@@ -33,7 +33,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What is written can be gone on from.
+// A written result can be continued.
 func TestReadResult(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.json")
 	want := &e2e.Result{Specs: []e2e.SpecResult{{

@@ -100,7 +100,7 @@ func (o demoOptions) kind() demo.Kind {
 	return demo.HPA
 }
 
-// startPlimsoll runs the program for the demo, and prints how to ask it why.
+// startPlimsoll runs the program for the demo, and prints the command for explaining its decisions.
 func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Cluster, out io.Writer) error {
 	program := o.program
 	if program == "" {
@@ -113,7 +113,7 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	// The view shows status, numbers included.
 	flags := []string{
 		"--horizontal-pod-autoscaler-sync-period=5s", "--status-interval=5s",
-		// That is where the simulated pods serve their metrics.
+		// The addresses on which the simulated pods serve their metrics.
 		"--pod-endpoint-allowed-cidr=127.0.0.0/8",
 	}
 	if !o.managed {
@@ -151,7 +151,7 @@ To see why they scale, run in another terminal:
 	return nil
 }
 
-// managedText says what is different with --managed.
+// managedText describes the difference with --managed.
 const managedText = `
 On EKS, GKE and AKS the HPA loop of kube-controller-manager cannot be turned off. It is on in this cluster too. Two
 controllers must not scale by the same HPA, so the Deployment shop/web has none. A WorkloadAutoscaler scales it, which

@@ -13,7 +13,7 @@ import (
 // pageName is the name of the page's program and of its log.
 const pageName = "plimsoll-ui"
 
-// pageAddress is what plimsoll ui prints.
+// pageAddress matches the address that plimsoll ui prints.
 var pageAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\?token=\S+`)
 
 // startPage runs plimsoll ui until the cluster ends. The address that it returns is for a browser on this machine.

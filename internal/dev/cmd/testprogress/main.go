@@ -33,7 +33,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	return show(in, out, log)
 }
 
-// event is a line of `go test -json`; `go doc test2json` says what its fields mean.
+// event is a line of `go test -json`; `go doc test2json` describes its fields.
 type event struct {
 	Action  string
 	Package string
@@ -58,7 +58,7 @@ func show(in io.Reader, out, log io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("output of go test -json: %w", err)
 		}
-		// What a compiler says belongs to no package that runs.
+		// The output of a compiler belongs to no running package.
 		if e.Action == "build-output" {
 			if _, err := io.WriteString(io.MultiWriter(out, log), e.Output); err != nil {
 				return err
@@ -86,7 +86,7 @@ func show(in io.Reader, out, log io.Writer) error {
 
 func isEnd(action string) bool { return action == "pass" || action == "fail" || action == "skip" }
 
-// add takes an event of the package, and shows what it says to the person who waits.
+// add adds an event of the package, and prints it for the user.
 func (p *tests) add(e event, out io.Writer) error {
 	test, _, isSubtest := strings.Cut(e.Test, "/")
 	switch {

@@ -1,6 +1,6 @@
-// Command testversions is what `make test-versions` needs beside the go command: which tests cannot pass on a version
-// of Kubernetes, and a table of how the tests ended on each. It uses the standard library alone, so that it is built
-// within a second.
+// Command testversions is the part of `make test-versions` beside the go command: the tests that cannot pass on a
+// version of Kubernetes, and a table of the tests' outcomes on each. It uses the standard library alone, so that it is
+// built within a second.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 	}
 }
 
-// folder is where `make test-versions` keeps the output of `go test -json` of each version: v1.32.json and so on.
+// folder has the output of `go test -json` of each version: v1.32.json and so on.
 const folder = "dist/versions"
 
 var errUsage = errors.New("usage: testversions skip VERSION, or testversions table VERSIONS")

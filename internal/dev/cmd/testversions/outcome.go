@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 )
 
-// outcome is how the tests ended on one version of Kubernetes.
+// outcome has the results of the tests on one version of Kubernetes.
 type outcome struct {
 	// release is the version that was run, such as v1.32.13.
 	release string
@@ -26,10 +26,10 @@ type outcome struct {
 	packages map[string]*ending
 }
 
-// ending is how a package ended.
+// ending is the result of a package.
 type ending struct{ hasEnded, hasFailedTest bool }
 
-// event is a line of `go test -json`; `go doc test2json` says what its fields mean.
+// event is a line of `go test -json`; `go doc test2json` describes its fields.
 type event struct{ Action, Package, Test string }
 
 // read reads the output of `go test -json`. A file that is not there is that of a version that could not be built.

@@ -12,7 +12,7 @@ type skipped struct {
 	Test, Package string
 	// Before is the minor version of Kubernetes 1 from which on it passes.
 	Before int
-	// Why says what an older version does not have.
+	// Why names the feature that an older version lacks.
 	Why string
 }
 
@@ -56,7 +56,7 @@ func skippedOn(version string) ([]skipped, error) {
 	return all, nil
 }
 
-// skipPattern is what `go test -skip` takes to leave them out; empty if there are none.
+// skipPattern is the argument of `go test -skip` that leaves them out; empty if there are none.
 func skipPattern(version string) (string, error) {
 	all, err := skippedOn(version)
 	if err != nil {

@@ -89,7 +89,7 @@ func newFixture(t *testing.T, source Source, user string) fixture {
 	f.rest = &rest.Config{
 		Host: fmt.Sprintf("https://127.0.0.1:%d", f.Port()), QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: ca.pem, CertData: clientCert, KeyData: clientKey},
-		// What the API server's aggregation layer adds.
+		// The headers that the API server's aggregation layer adds.
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				r = r.Clone(r.Context())
@@ -341,7 +341,7 @@ func TestFaults(t *testing.T) {
 	t.Run("DiscoveryGoesOnWhileAMetricIsDown", func(t *testing.T) { testDiscoveryGoesOnWhileAMetricIsDown(t, f) })
 }
 
-// healed clears the faults and wants the metrics back.
+// healed clears the faults and expects the metrics back.
 func (f fixture) healed(t *testing.T) {
 	t.Helper()
 	f.Faults.Clear()

@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/custom-metrics-apiserver/pkg/apiserver"
 )
 
-// Fault is how a metric misbehaves. Its parts can be combined; the zero value is a sound metric.
+// Fault is the fault of a metric. Its parts can be combined; the zero value is a sound metric.
 type Fault struct {
 	// Delay comes before the answer, or before the failure.
 	Delay time.Duration
 	// Err, if not empty, is the message of an internal error, answered instead of a value.
 	Err string
-	// Body, if not nil, is answered as JSON: a list that does not decode. See [UndecodableList].
+	// Body, if not nil, is the response as JSON: a list that does not decode. See [UndecodableList].
 	Body []byte
 	// Value, if not nil, replaces all values; it may be negative.
 	Value *float64
@@ -33,8 +33,8 @@ type Fault struct {
 	Items int
 }
 
-// UndecodableList is an answer that is JSON and of the right kind, with a value that is no quantity. It is of
-// custom.metrics.k8s.io/v1beta2, the version that HPAs ask for first, and of external.metrics.k8s.io/v1beta1.
+// UndecodableList is a response that is JSON and of the right kind, with an invalid quantity. It is of
+// custom.metrics.k8s.io/v1beta2, the version that HPAs request first, and of external.metrics.k8s.io/v1beta1.
 func UndecodableList(external bool) []byte {
 	group, kind := "custom.metrics.k8s.io/v1beta2", "MetricValueList"
 	if external {
@@ -50,7 +50,7 @@ type Faults struct {
 	metrics map[asked]Fault
 }
 
-// asked is a metric that is asked for in a namespace; no namespace stands for all.
+// asked is a metric that is requested in a namespace; no namespace stands for all.
 type asked struct{ namespace, metric string }
 
 // Set sets the fault of a metric by its name; the zero value heals it.
@@ -83,8 +83,8 @@ func (f *Faults) of(namespace, metric string) Fault {
 	return f.metrics[asked{"", metric}]
 }
 
-// askedBy is what a path asks for, empty for discovery and everything else, so that the API server keeps taking the
-// adapter for available while a metric is down. A path of both groups ends with the metric's name.
+// askedBy returns the metric of a path, empty for discovery and everything else, so that the API server considers the
+// adapter available while a metric is down. A path of both groups ends with the metric's name.
 func askedBy(urlPath string) asked {
 	const apis, group, version = 1, 1, 1
 	parts := strings.Split(strings.Trim(urlPath, "/"), "/")

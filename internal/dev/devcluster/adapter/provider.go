@@ -40,7 +40,7 @@ type provider struct {
 
 var _ metricsprovider.MetricsProvider = (*provider)(nil)
 
-// ListAllMetrics is what discovery shows of custom.metrics.k8s.io.
+// ListAllMetrics returns those in the discovery of custom.metrics.k8s.io.
 func (p *provider) ListAllMetrics() []metricsprovider.CustomMetricInfo {
 	return []metricsprovider.CustomMetricInfo{
 		{GroupResource: pods, Namespaced: true, Metric: MetricPodRequests},
@@ -49,7 +49,7 @@ func (p *provider) ListAllMetrics() []metricsprovider.CustomMetricInfo {
 	}
 }
 
-// ListAllExternalMetrics is what discovery shows of external.metrics.k8s.io.
+// ListAllExternalMetrics returns those in the discovery of external.metrics.k8s.io.
 func (p *provider) ListAllExternalMetrics() []metricsprovider.ExternalMetricInfo {
 	return []metricsprovider.ExternalMetricInfo{{Metric: MetricQueueLength}}
 }
@@ -139,7 +139,7 @@ func (p *provider) serviceSamples(namespace string, value func(world.ServiceView
 	return samples
 }
 
-// namespaceSamples is one sum, or nothing if no Service of the namespace has a load.
+// namespaceSamples is one sum, or empty if no Service of the namespace has a load.
 func (p *provider) namespaceSamples(namespace string) []sample {
 	views := p.source.Services(namespace)
 	if len(views) == 0 {
@@ -184,8 +184,8 @@ func kindOf(r schema.GroupResource) string {
 	}
 }
 
-// GetExternalMetric answers with one value per Service of the namespace. Other namespaces' queues are not visible, so
-// that a selector that forgets the namespace does not add up strangers.
+// GetExternalMetric returns one value per Service of the namespace. Other namespaces' queues are not visible, so that a
+// selector without the namespace does not sum up others' queues.
 func (p *provider) GetExternalMetric(
 	_ context.Context, namespace string, metricSelector labels.Selector, info metricsprovider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {

@@ -20,7 +20,7 @@ import (
 // shutdownTimeout is short: no test depends on the last answers of a throw-away cluster.
 const shutdownTimeout = 2 * time.Second
 
-// Source is what the metrics are made from.
+// Source is the source of the metrics.
 type Source interface {
 	At() time.Time
 	Pods(namespace string, selector labels.Selector) []world.PodView
@@ -29,7 +29,7 @@ type Source interface {
 
 var _ Source = (*world.World)(nil)
 
-// Config says what to serve and for which cluster.
+// Config configures the adapter for a cluster.
 type Config struct {
 	Source Source
 	// Kubeconfig names a file for a user who may create token and subject access reviews and read the ConfigMap
@@ -145,7 +145,7 @@ func (s *Server) prepare(ctx context.Context, config Config, listener net.Listen
 	}, nil
 }
 
-// Port is where the adapter listens.
+// Port returns the port of the adapter.
 func (s *Server) Port() int { return s.port }
 
 // Done is closed when the server has ended.

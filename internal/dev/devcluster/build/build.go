@@ -26,7 +26,7 @@ type part struct {
 	name    string
 	module  string // folder of the module that builds it, below the repository's root
 	pkg     string
-	outName string // what go build calls it, where that differs
+	outName string // the name of go build's output, if it differs
 	ours    bool   // changes with this repository, so the go command alone knows whether it is up to date
 	apart   bool   // which only few need: not one of ControlPlane
 }
@@ -58,7 +58,7 @@ var allParts = []part{
 	{name: RequestExporter, module: development, pkg: "./bench/reaction/requestexporter", ours: true},
 	{name: MemoryServer, module: development, pkg: "./bench/reaction/memoryserver", ours: true},
 	{name: "devcluster", module: development, pkg: "./cmd/devcluster", ours: true},
-	// Of another module of the same workspace: one go command builds it beside those above.
+	// From another module of the same workspace: one go command builds it beside those above.
 	{name: "plimsoll", module: development, pkg: "../../cmd/plimsoll", ours: true},
 }
 
@@ -73,7 +73,7 @@ const (
 
 const verticalAutoscaler = verticalModule + "/pkg/"
 
-// endToEndImages is where Kubernetes has the programs of its end-to-end tests' images.
+// endToEndImages is the path of the programs of Kubernetes' images for end-to-end tests.
 const endToEndImages = "k8s.io/kubernetes/test/images/"
 
 // The parts of Kubernetes' end-to-end tests: the tests, what serves the addresses of Services, and the programs that
@@ -98,7 +98,7 @@ const (
 	KEDAMetricsServer = "keda-metrics-server"
 )
 
-// What runs in the pods of a benchmark: a counter of requests beside nginx, and a server that needs memory.
+// The programs in the pods of a benchmark: a counter of requests beside nginx, and a server that needs memory.
 const (
 	RequestExporter = "requestexporter"
 	MemoryServer    = "memoryserver"
@@ -145,7 +145,7 @@ func workspace(module string) string {
 	return file
 }
 
-// Config says what to build.
+// Config configures a build.
 type Config struct {
 	// Root is the repository; empty means the one around the working directory.
 	Root string
@@ -163,7 +163,7 @@ type Config struct {
 	Terminal bool
 }
 
-// Result is what was done.
+// Result is the result of a build.
 type Result struct {
 	// BinDir is the folder of the binaries.
 	BinDir string
@@ -171,7 +171,7 @@ type Result struct {
 	Built []string
 	// Download is the time spent on downloading and listing modules, Compile that on compiling and linking.
 	Download, Compile time.Duration
-	// Profile says where the compiler's and linker's time went.
+	// Profile splits the compiler's and linker's time.
 	Profile Profile
 }
 
@@ -242,7 +242,7 @@ func ready(dir string, parts []string) (Result, error) {
 	return Result{BinDir: absolute}, CheckBinaries(absolute, parts)
 }
 
-// CheckBinaries says which programs a folder lacks.
+// CheckBinaries returns an error with the programs that a folder lacks.
 func CheckBinaries(dir string, parts []string) error {
 	var missing []string
 	for _, name := range parts {
@@ -257,8 +257,8 @@ func CheckBinaries(dir string, parts []string) error {
 	return nil
 }
 
-// OutsideEnv is set to a sum over what tests read outside of their modules. The go command, which remembers the results
-// of tests, does not see those files change, but runs a test again that has read this variable.
+// OutsideEnv is set to a sum over the files that tests read outside of their modules. The go command, which caches the
+// results of tests, does not detect changes of those files, but runs a test again that has read this variable.
 const OutsideEnv = "PLIMSOLL_OUTSIDE"
 
 // Root finds the repository around the working directory. What a test of this module reads outside of the module, it

@@ -64,7 +64,7 @@ func TestModuleGraphsAgree(t *testing.T) {
 	}
 }
 
-// agree wants the same version of each module that both require, and at least so many of those.
+// agree expects the same version of each module that both require, and at least this many of those.
 func agree(t *testing.T, ours, theirs map[string]string, least int) {
 	t.Helper()
 	common := 0

@@ -17,7 +17,7 @@ import (
 type builder struct {
 	config Config
 	binDir string
-	// kubernetes is the version that Kubernetes' own parts say they are.
+	// kubernetes is the version that Kubernetes' own parts report.
 	kubernetes string
 	result     Result
 }

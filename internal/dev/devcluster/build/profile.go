@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Profile says where a build's processor time went.
+// Profile splits a build's processor time.
 type Profile struct {
 	// Packages were compiled, Programs linked; what was in the cache is in neither.
 	Packages, Programs int
@@ -20,7 +20,7 @@ type Profile struct {
 	ByModule map[string]time.Duration
 }
 
-// action is what is used of a node of the go command's action graph.
+// action has the used fields of a node of the go command's action graph.
 type action struct {
 	Mode    string
 	Package string
@@ -82,7 +82,7 @@ func (p *Profile) add(other Profile) {
 	}
 }
 
-// String says what dominated.
+// String names the dominant parts.
 func (p Profile) String() string {
 	total := p.Compile + p.Link
 	if total == 0 {
@@ -107,7 +107,7 @@ func (p Profile) String() string {
 		p.Packages, p.Programs, total.Round(time.Second), strings.Join(parts, ", "))
 }
 
-// String says what was built and how long it took.
+// String names the built programs and the time.
 func (r Result) String() string {
 	if len(r.Built) == 0 {
 		return "all parts are up to date in " + r.BinDir

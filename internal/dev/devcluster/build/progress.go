@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// How often progress is printed: a terminal's line is rewritten, a log gets lines.
+// The period of progress: a terminal's line is rewritten, a log gets lines.
 const (
 	terminalInterval = 250 * time.Millisecond
 	logInterval      = 15 * time.Second
@@ -20,7 +20,7 @@ const (
 type progress struct {
 	out      io.Writer
 	terminal bool
-	describe func(lines int, last string) string // what to show
+	describe func(lines int, last string) string // the text to show
 	began    time.Time
 	stop     chan struct{}
 	stopped  chan struct{}
@@ -93,7 +93,7 @@ func (p *progress) show() {
 	fmt.Fprintln(p.out, line)
 }
 
-// finish ends the telling and clears the terminal's line.
+// finish ends the progress and clears the terminal's line.
 func (p *progress) finish() {
 	close(p.stop)
 	<-p.stopped

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// stamp records from what the binaries were built, and what they looked like then.
+// stamp records the inputs of the binaries, and their sizes and times after the build.
 type stamp struct {
 	// Key is a hash over the pinned modules, the flags and the Go release.
 	Key   string                `json:"key"`
@@ -62,7 +62,7 @@ func readStamp(path string) *stamp {
 	return s
 }
 
-// covers says whether a part was built from the same and is still there.
+// covers reports whether a part was built from the same inputs and still exists.
 func (s *stamp) covers(key, binDir, name string) bool {
 	mark, known := s.Parts[name]
 	if s.Key != key || !known {
@@ -105,8 +105,8 @@ func markOf(path string) (binaryMark, error) {
 	return binaryMark{Bytes: info.Size(), Modified: info.ModTime().UTC()}, nil
 }
 
-// lock takes a file's lock, which the system gives back however this process ends. While another process has it, lock
-// waits and says so once.
+// lock locks a file; the system releases the lock however this process ends. While another process has it, lock waits
+// and reports that once.
 func lock(ctx context.Context, path string, out io.Writer) (func(), error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

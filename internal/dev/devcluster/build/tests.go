@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CompileTests compiles packages and their tests, links nothing, and shows how far it is: `go test` says nothing for
-// minutes where it compiles much. With the same flags it finds in the cache what this has compiled.
+// CompileTests compiles packages and their tests, links nothing, and shows the progress: `go test` is silent for
+// minutes if it compiles much. With the same flags it finds the results in the cache.
 func CompileTests(ctx context.Context, config Config, race bool, packages []string) error {
 	if config.Out == nil {
 		config.Out = io.Discard

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// versions is where other versions of Kubernetes are pinned: a module for each, v1.32 for instance.
+// versions is the folder with other versions of Kubernetes: a module for each, v1.32 for instance.
 const versions = "tools/versions"
 
 // isVersioned are the parts that are built of other versions of Kubernetes. The other parts stay as they are: they are

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
-// addVersion adds a version of Kubernetes to the small repository, whose API server prints which one it says it is.
+// addVersion adds a version of Kubernetes to the small repository, whose API server prints its version.
 func addVersion(t *testing.T, root, minor, release string) {
 	t.Helper()
 	dir := filepath.Join(root, "tools", "versions", "v"+minor)

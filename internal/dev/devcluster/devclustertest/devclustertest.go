@@ -55,8 +55,8 @@ func start(ctx context.Context, config devcluster.Config) (*devcluster.Cluster, 
 //	func TestIt(t *testing.T) { cluster := shared.Cluster(t) ... }
 type Shared struct {
 	Config devcluster.Config
-	// Parallel is how many tests run at a time, unless -parallel says so; 0 means 16. They wait most of the time, so that
-	// a number of processors says little about how many a machine can bear.
+	// Parallel is the number of tests that run at a time, unless -parallel sets another; 0 means 16. They wait most of the
+	// time, so that a machine can run many more than it has processors.
 	Parallel int
 
 	once    sync.Once
@@ -65,8 +65,8 @@ type Shared struct {
 	asked   sync.Map // the names of tests whose logs are kept if they fail
 }
 
-// Cluster returns the cluster. The first test that asks starts it; tests that need none do not wait for one. A test
-// that fails leaves the logs of its parts below dist/.
+// Cluster returns the cluster. The first call starts it; tests without a call do not wait for it. A test that fails
+// leaves the logs of its parts below dist/.
 func (s *Shared) Cluster(tb testing.TB) *devcluster.Cluster {
 	tb.Helper()
 	s.once.Do(func() {

@@ -24,8 +24,8 @@ func Evidence(tb testing.TB) (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// keepLogs copies the logs of all parts of a cluster if the test has failed, and says where they are: the cluster
-// removes its own when it ends.
+// keepLogs copies the logs of all parts of a cluster if the test has failed, and logs the folder: the cluster removes
+// its own when it ends.
 func keepLogs(tb testing.TB, cluster *devcluster.Cluster) {
 	tb.Helper()
 	if !tb.Failed() {

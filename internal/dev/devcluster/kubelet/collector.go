@@ -124,7 +124,7 @@ func (s sink) swap(desc *prometheus.Desc, swap *stats.SwapStats, labels ...strin
 	}
 }
 
-// swapLimit is what is available and what is used.
+// swapLimit is the sum of available and used swap.
 func (s sink) swapLimit(desc *prometheus.Desc, swap *stats.SwapStats, labels ...string) {
 	if swap == nil || swap.SwapAvailableBytes == nil {
 		return

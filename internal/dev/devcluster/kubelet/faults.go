@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// NodeFault is how a node's endpoint misbehaves, on all of its paths. The zero value is a sound node.
+// NodeFault is the fault of a node's endpoint, on all of its paths. The zero value is a sound node.
 type NodeFault struct {
 	// Delay comes before the answer, or before the failure.
 	Delay time.Duration
@@ -23,7 +23,7 @@ type NodeFault struct {
 	Body []byte
 }
 
-// PodFault is how the report about a pod is wrong. The zero value is a sound pod.
+// PodFault is the fault of the metrics of a pod. The zero value is a sound pod.
 type PodFault struct {
 	// Missing leaves the pod out of both endpoints.
 	Missing bool

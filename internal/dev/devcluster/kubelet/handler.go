@@ -31,8 +31,8 @@ func handler(node string, source Source, faults *Faults) http.Handler {
 	return mux
 }
 
-// serveSummary writes the Summary. The model knows only CPU, memory and swap, so that only_cpu_and_memory changes
-// nothing; a value that is no boolean is refused as the kubelet does.
+// serveSummary writes the Summary. The model has only CPU, memory and swap, so that only_cpu_and_memory changes
+// nothing; a value that is not a boolean is refused as the kubelet does.
 func serveSummary(w http.ResponseWriter, r *http.Request, summary func() (*stats.Summary, error)) {
 	if text := r.URL.Query().Get("only_cpu_and_memory"); text != "" {
 		if _, err := strconv.ParseBool(text); err != nil {

@@ -121,7 +121,7 @@ func (e endpoints) mustGet(t *testing.T, node, path string) string {
 	return body
 }
 
-// wantText is what a kubelet 1.37 prints for the same Summary.
+// wantText is the output of a kubelet 1.37 for the same Summary.
 const wantText = `# HELP container_cpu_usage_seconds_total [STABLE] Cumulative cpu time consumed by the container in core-seconds
 # TYPE container_cpu_usage_seconds_total counter
 container_cpu_usage_seconds_total{container="app",namespace="shop",pod="a"} 3 1790000060123

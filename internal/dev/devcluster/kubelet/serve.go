@@ -22,7 +22,7 @@ type Source interface {
 	Summary(node string) (*stats.Summary, error)
 }
 
-// SourceFunc lets a function be a Source.
+// SourceFunc makes a function a Source.
 type SourceFunc func(node string) (*stats.Summary, error)
 
 // Summary calls f.
@@ -30,7 +30,7 @@ func (f SourceFunc) Summary(node string) (*stats.Summary, error) { return f(node
 
 var _ Source = SourceFunc(nil)
 
-// Config says what to serve.
+// Config configures a Server.
 type Config struct {
 	// Nodes get one listener each.
 	Nodes  []string

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
-// TestManifestsCanBeEdited: a change of config/ copies parts of its objects, which panics on numbers
-// that are not those of JSON.
+// TestManifestsCanBeEdited: a change of config/ copies parts of its objects, which panics on numbers that are not those
+// of JSON.
 func TestManifestsCanBeEdited(t *testing.T) {
 	root, err := build.Root()
 	if err != nil {

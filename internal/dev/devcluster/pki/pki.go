@@ -1,5 +1,4 @@
-// Package pki makes the certificates, keys and kubeconfigs by which the parts of a development cluster know each
-// other.
+// Package pki makes the certificates, keys and kubeconfigs by which the parts of a development cluster authenticate.
 package pki
 
 import (
@@ -181,7 +180,7 @@ func encodePEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Files are a folder with what the parts need to know each other.
+// Files is a folder with the credentials of the parts.
 type Files struct {
 	dir   string
 	ca    *Authority // the API server, its clients, kubelets and aggregated APIs

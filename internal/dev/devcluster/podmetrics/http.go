@@ -19,7 +19,7 @@ const (
 	contentType = "text/plain; version=0.0.4; charset=utf-8"
 )
 
-// buffers are what answers are made in: few connections are answered at the same moment.
+// buffers are the buffers of responses: few connections are served at the same moment.
 type buffers struct{ page, answer []byte }
 
 var pool = sync.Pool{New: func() any { return new(buffers) }}
@@ -88,7 +88,7 @@ func (r *reader) next() ([]byte, error) {
 	}
 }
 
-// headLength is how long the head of a request is with the empty line after it; 0 while that is missing. Requests for
+// headLength is the length of the head of a request with the empty line after it; 0 while that is missing. Requests for
 // metrics have no body.
 func headLength(text []byte) int {
 	const end = "\r\n\r\n"
@@ -114,7 +114,7 @@ func statusOf(head []byte) string {
 	}
 }
 
-// isLast reports whether the client wants the connection closed.
+// isLast reports whether the client requests the end of the connection.
 func isLast(head []byte) bool {
 	line, headers, _ := bytes.Cut(head, []byte("\r\n"))
 	if !bytes.HasSuffix(line, []byte("HTTP/1.1")) {

@@ -14,7 +14,7 @@ const (
 	MetricQueueLength = "queue_length"
 )
 
-// Values are what a page says of its pod.
+// Values are the values on a pod's page.
 type Values struct {
 	ServedTotal, DroppedTotal float64
 	QueueLength               float64
@@ -27,7 +27,7 @@ type Values struct {
 // must never fall.
 const whole = 1e-6
 
-// AppendPage appends a page as a program with client_golang has it: about 4 kB, of which a scraper wants little.
+// AppendPage appends a typical page of a program with client_golang: about 4 kB, of which a scraper needs little.
 func AppendPage(page []byte, v Values) []byte {
 	page = append(page, runtimeMetrics...)
 	page = append(page, "# HELP "+MetricRequests+" Requests that were answered.\n# TYPE "+MetricRequests+" counter\n"...)

@@ -176,7 +176,7 @@ func TestPageIsRead(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape is of both sides; the client here does nothing but read.
+// BenchmarkScrape measures both sides; the client here only reads.
 func BenchmarkScrape(b *testing.B) {
 	s := served(b, nil)
 	connection := dial(b, s)

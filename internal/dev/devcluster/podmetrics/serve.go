@@ -1,8 +1,8 @@
 // Package podmetrics serves /metrics of many simulated pods in one process. All of them have addresses in 127.0.0.0/8,
-// which Linux leads to this machine without any setup. One listener has the same port on all of them; the local address
-// of a connection says which pod is asked.
+// which Linux routes to this machine without any setup. One listener has the same port on all of them; the local
+// address of a connection identifies the pod.
 //
-// It speaks as much of HTTP/1.1 as scrapers need, over connections that stay open: 10,000 pods that are scraped every
+// It supports as much of HTTP/1.1 as scrapers need, over connections that stay open: 10,000 pods that are scraped every
 // second take a fraction of a core.
 package podmetrics
 
@@ -17,7 +17,7 @@ import (
 	"sync"
 )
 
-// Config says whose metrics to serve.
+// Config configures a Server.
 type Config struct {
 	// Append appends the page of the pod with an address. Of an address without a pod it returns false: the connection
 	// ends without an answer. It is called from many goroutines.

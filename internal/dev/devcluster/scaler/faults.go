@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Call is one of the protocol.
+// Call is a call of the protocol.
 type Call string
 
 // The calls.
@@ -21,7 +21,7 @@ const (
 	GetMetrics     Call = "GetMetrics"
 )
 
-// Fault is how a call misbehaves. Its parts can be combined; the zero value is a sound call.
+// Fault is the fault of a call. Its parts can be combined; the zero value is a sound call.
 type Fault struct {
 	// Delay comes before the response, or before the failure.
 	Delay time.Duration
@@ -65,7 +65,7 @@ func (f *Faults) of(call Call) Fault {
 	return f.calls[call]
 }
 
-// apply waits and fails as the fault says.
+// apply waits and fails as the fault demands.
 func (f Fault) apply(ctx context.Context) error {
 	var after <-chan time.Time
 	if !f.Hangs {

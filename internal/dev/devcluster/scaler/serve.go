@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
 )
 
-// Config is what a Server needs.
+// Config configures a Server.
 type Config struct {
 	// Listener may be nil: a free port of 127.0.0.1. The server closes it.
 	Listener net.Listener
@@ -81,7 +81,7 @@ func (s *Server) Push(namespace, name string, isActive bool) int {
 	return s.states.push(object{namespace, name}, isActive)
 }
 
-// Calls is how often there was a call, for all objects.
+// Calls counts the calls of a kind, for all objects.
 func (s *Server) Calls(call Call) int { return s.states.called(call) }
 
 // Done is closed when the server has ended.

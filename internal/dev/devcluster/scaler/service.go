@@ -25,8 +25,8 @@ func (s *service) IsActive(ctx context.Context, ref *pb.ScaledObjectRef) (*pb.Is
 	return &pb.IsActiveResponse{Result: s.states.of(IsActive, ref).IsActive}, nil
 }
 
-// StreamIsActive implements pb.ExternalScalerServer. As KEDA's documentation asks for, a scaler that is active says so
-// at once.
+// StreamIsActive implements pb.ExternalScalerServer. As KEDA's documentation demands, an active scaler reports that at
+// once.
 func (s *service) StreamIsActive(
 	ref *pb.ScaledObjectRef, stream grpc.ServerStreamingServer[pb.IsActiveResponse],
 ) error {

@@ -16,18 +16,18 @@ type Metric struct {
 	Target float64
 }
 
-// State is what the scaler answers about an object.
+// State is the scaler's state of an object.
 type State struct {
 	IsActive bool
 	Metrics  []Metric
 }
 
-// object is one that is asked about.
+// object identifies an object of calls.
 type object struct{ namespace, name string }
 
 func objectOf(ref *pb.ScaledObjectRef) object { return object{ref.GetNamespace(), ref.GetName()} }
 
-// states are those of all objects, and the streams that are open for them.
+// states are those of all objects, with the open streams.
 type states struct {
 	// mu guards the following.
 	mu      sync.Mutex

@@ -3,12 +3,12 @@
 //
 // # Load
 //
-// An annotation on the Service says how many requests per second it is offered:
+// An annotation on the Service sets the requests per second that it is offered:
 //
 //	sim.plimsoll.dev/requests-per-second: "50"  # or step:10@0s,100@30s, ramp:..., sine:..., see workloadmodel.ParseShape
 //	sim.plimsoll.dev/backlog-limit: "1000"                          # requests that wait while no pod is ready
 //
-// A load begins when the annotation is first seen or changed. [World.SetLoad] does the same from a program. The last
+// A load begins when the annotation appears or changes. [World.SetLoad] does the same from a program. The last
 // one wins: a change of the annotation replaces a SetLoad and the other way round. The ready pods are those that an
 // EndpointSlice would list as ready: selected, Ready, not terminating. A pod serves one Service: the first by name
 // of those that have a load and select it.

@@ -12,7 +12,7 @@ import (
 // step.
 //
 // The model counts in steps. A counter that is read between two of them has grown evenly over the last step until now:
-// a rate between two readings would else be wrong by a whole step.
+// otherwise a rate between two readings would be wrong by a whole step.
 func (w *World) metrics(address netip.Addr, now time.Time) (podmetrics.Values, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -32,7 +32,7 @@ func (w *World) metrics(address netip.Addr, now time.Time) (podmetrics.Values, b
 	}, true
 }
 
-// ServeMetrics serves /metrics of the pods that ask for it by AnnotationMetrics. The caller closes the server.
+// ServeMetrics serves /metrics of the pods with AnnotationMetrics. The caller closes the server.
 func (w *World) ServeMetrics(ctx context.Context) (*podmetrics.Server, error) {
 	return podmetrics.Serve(ctx, podmetrics.Config{Append: func(page []byte, address netip.Addr) ([]byte, bool) {
 		values, isFound := w.metrics(address, time.Now())

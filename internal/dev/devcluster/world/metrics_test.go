@@ -41,7 +41,7 @@ func TestCountersGrowBetweenSteps(t *testing.T) {
 			t.Fatalf("%s: %+v, %t after %v", now, c, found, last)
 		}
 		last = c.ServedTotal
-		// What is read is what was true a step ago.
+		// A reading has the state of a step ago.
 		near(t, "requests", c.ServedTotal, 30*now.Add(-time.Second).Sub(epoch).Seconds())
 		near(t, "CPU", c.CPUSeconds, c.ServedTotal*0.01)
 	}
@@ -58,7 +58,7 @@ func TestAddressesOfPods(t *testing.T) {
 	if c, found := s.metrics(podAddress, s.now); !found || !c.Began.Equal(epoch) {
 		t.Errorf("%+v, %t", c, found)
 	}
-	// Another pod gets the address before the end of the first has been seen.
+	// Another pod gets the address before the end of the first has arrived.
 	next := testPod("c", true)
 	next.Annotations[AnnotationMetrics], next.Status.PodIP = "true", podAddress.String()
 	s.setPod(next)

@@ -11,7 +11,7 @@ import (
 // node is a machine and the pods that run on it.
 type node struct {
 	sim       *workloadmodel.Node
-	startedAt time.Time // zero until the Node object is known
+	startedAt time.Time // zero until the Node object has arrived
 	pods      map[*pod]bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// timestampGrain is how exact the API's times are, twice: a pod younger than this may have started just now.
+// timestampGrain is twice the precision of the API's times: a pod younger than this may have started just now.
 const timestampGrain = 2 * time.Second
 
 // pod is a running pod. One that does not run yet, or no longer, is not in the world.
@@ -104,12 +104,12 @@ func (w *state) complain(object *corev1.Pod, complaints []complaint) {
 	}
 }
 
-// runs says whether a kubelet would have the pod's containers running.
+// runs reports whether a kubelet would have the pod's containers running.
 func runs(object *corev1.Pod) bool {
 	return object.Spec.NodeName != "" && object.Status.Phase == corev1.PodRunning
 }
 
-// takesTraffic says whether an EndpointSlice would list the pod as ready.
+// takesTraffic reports whether an EndpointSlice would list the pod as ready.
 func takesTraffic(object *corev1.Pod) bool {
 	if object.DeletionTimestamp != nil {
 		return false
@@ -122,7 +122,7 @@ func takesTraffic(object *corev1.Pod) bool {
 	return false
 }
 
-// startOf is when a container started, as its status says; the pod's start time if there is no such status.
+// startOf returns the start time of a container in its status; the pod's start time if there is no such status.
 func startOf(object *corev1.Pod, containerName string) time.Time {
 	for _, statuses := range [][]corev1.ContainerStatus{object.Status.ContainerStatuses,
 		object.Status.InitContainerStatuses} {

@@ -17,7 +17,7 @@ type service struct {
 	selector labels.Selector
 	loadText string                  // the annotation that was read last
 	workload *workloadmodel.Workload // nil without a load
-	began    uint64                  // how many steps there were before the load
+	began    uint64                  // steps of the model before the load
 }
 
 // view is false without a load, and before a load's first step: what has not been measured yet is not zero.

@@ -11,14 +11,14 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// What every container has used by the time it can be measured: the exec of its process and that process's stack and
-// heap. metrics-server leaves out pods with a container whose counter or memory is 0.
+// The usage of every container at its first measurement: the exec of its process and that process's stack and heap.
+// metrics-server leaves out pods with a container whose counter or memory is 0.
 const (
 	execCPUNanoSeconds   = 1_000_000
 	leastContainerMemory = 1 << 20
 )
 
-// Summary is what a node's kubelet would report of it and its running pods.
+// Summary returns a kubelet's report of a node and its running pods.
 func (w *World) Summary(nodeName string) (*stats.Summary, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -101,7 +101,7 @@ func cpuStats(at metav1.Time, nano uint64, milli float64) *stats.CPUStats {
 	return &stats.CPUStats{Time: at, UsageCoreNanoSeconds: &nano, UsageNanoCores: &rate}
 }
 
-// memoryStats says what is available only under a limit, as the kubelet does.
+// memoryStats has available memory only under a limit, as the kubelet does.
 func memoryStats(at metav1.Time, bytes, limit uint64) *stats.MemoryStats {
 	m := &stats.MemoryStats{Time: at, UsageBytes: &bytes, WorkingSetBytes: &bytes, RSSBytes: &bytes}
 	if limit > 0 {

@@ -22,7 +22,8 @@ func (w *World) watch(factory informers.SharedInformerFactory) ([]cache.Informer
 	return []cache.InformerSynced{nodes.HasSynced, pods.HasSynced, services.HasSynced}, nil
 }
 
-// handler treats additions and updates alike, and unwraps what an informer knows of an object whose end it missed.
+// handler treats additions and updates alike, and unwraps an informer's last state of an object whose deletion it
+// missed.
 func handler[T corev1.Node | corev1.Pod | corev1.Service](set, deleted func(*T)) cache.ResourceEventHandler {
 	call := func(f func(*T), object any) {
 		if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {

@@ -27,7 +27,7 @@ const DefaultTick = 250 * time.Millisecond
 // ReasonInvalidParameter is the reason of the Warning events about annotations.
 const ReasonInvalidParameter = "InvalidSimulationParameter"
 
-// Config says which cluster to model.
+// Config selects the cluster to model.
 type Config struct {
 	Client kubernetes.Interface
 	// Seed chooses the noise.
@@ -48,21 +48,21 @@ type World struct {
 	state // guarded by mu
 }
 
-// state is what the model knows of the cluster.
+// state is the model's state of the cluster.
 type state struct {
 	log        *slog.Logger
 	recorder   record.EventRecorder // nil unless Run runs
 	model      *workloadmodel.Model
 	at         time.Time     // of the last step
 	step       time.Duration // how long that was
-	steps      uint64        // of the model
+	steps      uint64        // steps of the model so far
 	nodes      map[string]*node
 	namespaces map[string]*namespace
 	byAddress  map[netip.Addr]*pod // that serve metrics
 	warned     map[warning]bool
 }
 
-// namespace groups what can belong together, so that a change looks only at its neighbours.
+// namespace groups the objects that can belong together, so that a change only affects its neighbours.
 type namespace struct {
 	pods     map[string]*pod
 	services map[string]*service
@@ -159,7 +159,7 @@ func (w *state) namespace(name string) *namespace {
 	return ns
 }
 
-// warn says once per owner what is wrong with an object.
+// warn reports an object's error once per owner.
 func (w *state) warn(object runtime.Object, about warning) {
 	if w.warned[about] {
 		return

@@ -12,11 +12,11 @@ import (
 // Name is the plugin's: kubectl runs kubectl-NAME.
 const Name = "plimsoll"
 
-// Archive is what is installed on one platform. It is unpacked as it is.
+// Archive is the archive for one platform. It is unpacked unchanged.
 type Archive struct {
 	// OS and Architecture are Go's names, which are krew's too.
 	OS, Architecture string
-	// URL is where it is downloaded from.
+	// URL is its download address.
 	URL string
 	// SHA256 is its sum, in 64 hexadecimal digits.
 	SHA256 string

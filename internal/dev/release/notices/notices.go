@@ -1,5 +1,5 @@
-// Package notices collects the licences of everything that is linked into a program: most of them require that whoever
-// distributes the program includes their text.
+// Package notices collects the licences of all modules that are linked into a program: most of them require that every
+// distribution of the program includes their text.
 package notices
 
 import (
@@ -27,7 +27,7 @@ type Package struct {
 // A file by its name. NOTICE is what the Apache License requires to be kept, PATENTS a grant beside Go's licence.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)([.-].*)?$`)
 
-// notLicence has names that only look so, such as license.go.
+// notLicence matches names of other files, such as license.go.
 var notLicence = regexp.MustCompile(`\.(go|json|ya?ml|tmpl|sh)$`)
 
 // Collect has the text of each licence once, after the modules that have it. A module without one is an error.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// standardLibrary is what scanners call Go's own packages.
+// standardLibrary is the scanners' name of Go's own packages.
 const standardLibrary = "stdlib"
 
 func artifactPackage(a *Artifact, version string) *spdx.Package {
@@ -65,8 +65,8 @@ func ours(id, name, version string) *spdx.Package {
 	}
 }
 
-// modulePackage is a module of others that is linked, or the standard library. Its licence is not asserted: the texts
-// of all licences are beside the programs.
+// modulePackage is a linked module, or the standard library. Its licence is not asserted: the texts of all licences are
+// beside the programs.
 func modulePackage(m *debug.Module) (*spdx.Package, error) {
 	hash := sha256.Sum256([]byte(m.Path + "@" + m.Version))
 	p := &spdx.Package{
@@ -96,7 +96,7 @@ func modulePackage(m *debug.Module) (*spdx.Package, error) {
 	return p, err
 }
 
-// zipOf is where the module's sources are.
+// zipOf is the address of the module's sources.
 func zipOf(m *debug.Module) (string, error) {
 	escapedPath, err := module.EscapePath(m.Path)
 	if err != nil {

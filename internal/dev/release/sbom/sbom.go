@@ -16,7 +16,7 @@ import (
 	"github.com/spdx/tools-golang/spdxlib"
 )
 
-// Release is what is described.
+// Release is the release to describe.
 type Release struct {
 	// Version begins with v. Commit is the sources', Created its time.
 	Version, Commit string
@@ -35,7 +35,7 @@ type Program struct {
 	Platform string
 	// SHA256 is the program's sum, in 64 hexadecimal digits.
 	SHA256 string
-	// Build is what the go command recorded in it.
+	// Build is the go command's record in it.
 	Build *debug.BuildInfo
 }
 

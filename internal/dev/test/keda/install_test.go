@@ -29,7 +29,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/parts"
 )
 
-// syncPeriod is how often kube-controller-manager decides, and Plimsoll in mode shadow.
+// syncPeriod is the period of decisions of kube-controller-manager, and of Plimsoll in mode shadow.
 const syncPeriod = 2 * time.Second
 
 var syncFlags = []string{
@@ -41,7 +41,7 @@ var syncFlags = []string{
 const (
 	upstream = "kube-controller-manager"
 	plimsoll = "plimsoll"
-	// nobody is who they name once the count was 0, which a scale leaves out.
+	// nobody is the writer once the count was 0, which a scale leaves out.
 	nobody = ""
 )
 
@@ -50,7 +50,8 @@ var (
 		HPAController: true, ControllerManagerFlags: syncFlags, Nodes: 4,
 	}}
 	installation harness.Installation
-	// program is Plimsoll, running the KEDA beside it, and load what both ask. They are set with the first namespace.
+	// program is Plimsoll, running the KEDA beside it, and load their common servers. They are set with the first
+	// namespace.
 	program *harness.Plimsoll
 	running *keda
 	load    *servers

@@ -26,13 +26,13 @@ func (s *scaled) begin(flags ...string) {
 	s.t.Cleanup(func() { program.Stop(context.WithoutCancel(s.t.Context())) })
 }
 
-// rising has one more replica wanted every three seconds, and knows how many at most.
+// rising raises the wanted replicas by one every three seconds, and has the maximum so far.
 type rising struct {
 	kinds []string
 	steps []time.Time
 }
 
-// rise goes on until the context ends.
+// rise continues until the context ends.
 func (r *rising) rise(ctx context.Context, s *scaled) {
 	for ctx.Err() == nil && len(r.steps) < 19 {
 		r.steps = append(r.steps, time.Now())

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/workloads"
 )
 
-// What is printed of triggers with everything that can be carried over is accepted by the API server.
+// The output for triggers with all convertible settings is accepted by the API server.
 func TestNativeIsAccepted(t *testing.T) {
 	s := &scaled{Autoscalers: workloads.Of(t, namespace(t)), t: t, backups: t.TempDir()}
 	text, err := os.ReadFile("../../../migrate/session/testdata/scaledobject-native.yaml")
@@ -62,7 +62,7 @@ func TestMigrateNative(t *testing.T) {
 		s.AwaitReplicas(harness.Deployment, kind, 3)
 		s.changesHands(kind, upstream, plimsoll)
 	}
-	// The push, and nobody else's.
+	// The push, and no other trigger.
 	s.Eventually("Plimsoll's streams", func(context.Context) error {
 		if polled, pushed := load.open(s.queue(byScaler)), load.open(s.queue(byPush)); polled != 0 || pushed != 1 {
 			return fmt.Errorf("%d of external, %d of external-push", polled, pushed)

@@ -24,7 +24,7 @@ import (
 
 var scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
 
-// perReplica is how much of a queue one replica is to have.
+// perReplica is the queue length per replica.
 const perReplica = 10
 
 // The kinds of triggers that are tested. A Deployment, its ScaledObject and its queue have the name of the kind.
@@ -118,7 +118,7 @@ func crons(replicas int) []any {
 	return []any{of("0 * * * *", "59 * * * *"), of("30 * * * *", "29 * * * *")}
 }
 
-// want has so many replicas wanted.
+// want sets the wanted replicas.
 func (s *scaled) want(kind string, replicas int) {
 	s.t.Helper()
 	if kind != byCron {
@@ -148,7 +148,7 @@ func (s *scaled) awaitHPA(kind string, replicas int32) {
 	})
 }
 
-// served is what KEDA's metrics server has for the first trigger of a kind's ScaledObject.
+// served is the value in KEDA's metrics server for the first trigger of a kind's ScaledObject.
 func (s *scaled) served(kind string) (string, error) {
 	object, err := s.client.Get(s.t.Context(), kind, metav1.GetOptions{})
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *scaled) migrate(args ...string) (stdout, stderr string, err error) {
 	return out.String(), problems.String(), err
 }
 
-// explain is what plimsoll explain says about a WorkloadAutoscaler.
+// explain returns the output of plimsoll explain about a WorkloadAutoscaler.
 func (s *scaled) explain(kind string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), program.Binary(), "explain", "wla/"+kind, "-n", s.Name,

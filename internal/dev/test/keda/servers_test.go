@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/externalscaler/pb"
 )
 
-// servers are what KEDA's triggers ask, and Plimsoll: a server with Prometheus' API and an external scaler. Both have
-// queues, whose lengths the tests set.
+// servers are the servers for KEDA's triggers, and for Plimsoll: a server with Prometheus' API and an external scaler.
+// Both have queues, whose lengths the tests set.
 type servers struct {
 	pb.UnimplementedExternalScalerServer
 
@@ -73,7 +73,7 @@ func (s *servers) length(queue string) (float64, bool) {
 	return length, ok
 }
 
-// open is how many streams of a queue there are.
+// open is the number of streams of a queue.
 func (s *servers) open(queue string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,7 +109,7 @@ func (s *scaled) awaitAgreement(shadow *harness.Instance, kind string, n int) {
 	})
 }
 
-// loseScaler has a scaler fail. Both say so, and scale nothing.
+// loseScaler makes a scaler fail. Both report that, and scale nothing.
 func (s *scaled) loseScaler(shadow *harness.Instance) {
 	s.t.Helper()
 	load.lose(s.queue(byScaler))

@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// lease is what the admission servers renew.
+// lease is the Lease that the admission servers renew.
 const lease = "vpa-admission-controller"
 
 // TestAdmissionServers: two replicas behind their Service. It takes them away, and therefore runs before all tests that
@@ -163,7 +163,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// bothAreAway: pods come as they are in their template, and the updater evicts none of them and says why.
+// bothAreAway: new pods have the resources of their template, and the updater evicts none of them and reports why.
 //
 //nolint:gocyclo // one story, told in order
 func (s *space) bothAreAway() {

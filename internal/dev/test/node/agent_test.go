@@ -42,7 +42,7 @@ const (
 	fromKubelet = "resource metrics of a node come from its kubelet"
 )
 
-// samples is what explain says of where samples are from.
+// samples has the origins of samples in explain's output.
 type samples struct {
 	AgentPods    int `json:"agentPods"`
 	KubeletPods  int `json:"kubeletPods"`
@@ -52,7 +52,7 @@ type samples struct {
 	} `json:"silentAgents"`
 }
 
-// explained is what explain says of the HPA web: where its samples are from, and the CPU of its pods on average.
+// explained returns the origins of the samples of the HPA web in explain's output, and the CPU of its pods on average.
 func (s *space) explained(ctx context.Context, kubeconfig string) (from samples, averageMilli int64, err error) {
 	out, err := s.explain(ctx, kubeconfig, "hpa/web", "-o", "json")
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *space) explained(ctx context.Context, kubeconfig string) (from samples,
 	return *t.Samples, *t.Metrics[0].ValueMilli, nil
 }
 
-// fromAgents waits until all of so many pods are known from the agent, and use what the load is told to use.
+// fromAgents waits until all of these pods have samples from the agent, with the use of their load.
 func (s *space) fromAgents(kubeconfig string, pods int) {
 	s.t.Helper()
 	s.eventually(patience, fmt.Sprintf("%d pods known from the agent", pods), func(ctx context.Context) error {
@@ -92,9 +92,9 @@ func (s *space) fromAgents(kubeconfig string, pods int) {
 }
 
 // TestNodeAgent: the agent as config/node-agent installs it has the samples of pods that are scaled: of a container
-// that is started anew, whose counters begin at 0 again, of the pod that comes in place of one that goes, and beside
-// cgroups whose names no runtime makes. When it is killed, the kubelet's samples are used within 3 s. It answers nobody
-// but the controller.
+// that restarts, whose counters begin at 0 again, of the pod that replaces a deleted one, and beside cgroups whose
+// names no runtime makes. When it is killed, the kubelet's samples are used within 3 s. Only the controller gets a
+// response.
 func TestNodeAgent(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)
@@ -142,7 +142,7 @@ func TestNodeAgent(t *testing.T) {
 	t.Run("AgentKilled", func(t *testing.T) { s.in(t).agentKilled(kubeconfig) })
 }
 
-// hostileNames makes cgroups beside the pod's, in the way of whoever lists directories or trusts names.
+// hostileNames makes cgroups beside the pod's, which mislead programs that list directories or trust names.
 func (s *space) hostileNames(kubeconfig string) {
 	s.t.Helper()
 	pod := s.running("web")
@@ -165,7 +165,7 @@ func (s *space) hostileNames(kubeconfig string) {
 		}
 	}
 	s.fromAgents(kubeconfig, 1)
-	// Who is known still gets nothing but containers.
+	// An authenticated client still gets nothing but containers.
 	client, at := s.knownClient(), agentPod(s.t)
 	for _, id := range []string{"..", "../..", "a/b", strings.Repeat("x", 200), ""} {
 		wanted := selection.Encode([]selection.Container{
@@ -185,8 +185,8 @@ func (s *space) hostileNames(kubeconfig string) {
 	}
 }
 
-// agentKilled kills the agent's process: the kubelet's samples are used within 3 s, and explain says why. It is started
-// anew with another key, and the agent's samples are used again.
+// agentKilled kills the agent's process: the kubelet's samples are used within 3 s, and explain has the reason. It
+// restarts with another key, and the agent's samples are used again.
 func (s *space) agentKilled(kubeconfig string) {
 	s.t.Helper()
 	began := time.Now()
@@ -210,7 +210,7 @@ func (s *space) agentKilled(kubeconfig string) {
 	s.fromAgents(kubeconfig, 1)
 }
 
-// awaitLine is when the controller first logged the words after a time.
+// awaitLine returns when the controller first logged the words after a time.
 func (s *space) awaitLine(words string, after time.Time) (at time.Time) {
 	s.t.Helper()
 	s.eventually(patience, words, func(ctx context.Context) error {
@@ -273,7 +273,7 @@ func kill(t *testing.T, scope string) {
 	}
 }
 
-// workingSet is what the kubelet reports of a container.
+// workingSet is the kubelet's value for a container.
 func workingSet(t *testing.T, scope string) int64 {
 	t.Helper()
 	directory := filepath.Join("/sys/fs/cgroup/memory", scope)
@@ -305,8 +305,8 @@ func agentURL(pod *corev1.Pod, path string) string {
 	return (&url.URL{Scheme: "https", Host: net.JoinHostPort(pod.Status.PodIP, "8443"), Path: path}).String()
 }
 
-// refused tries everybody who is not the controller: without a certificate, with one that the cluster's authority or
-// nobody signed, and with a token that any kubelet would take.
+// refused tries all clients other than the controller: without a certificate, with one that the cluster's authority or
+// none signed, and with a token that any kubelet would accept.
 func refused(t *testing.T, pod *corev1.Pod) {
 	stranger, err := selfSigned()
 	if err != nil {
@@ -358,7 +358,7 @@ func selfSigned() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// clientWith shows a certificate whatever the server asks for, and believes any server.
+// clientWith shows a certificate to any server, and trusts any server.
 func clientWith(shown ...tls.Certificate) *http.Client {
 	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}
 	if len(shown) > 0 {

@@ -61,8 +61,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestLeaderEnds: the other replica takes over, decides, and is the one that is asked. It runs before all tests that
-// run beside each other.
+// TestLeaderEnds: the other replica takes over, decides, and serves the history. It runs before all tests that run in
+// parallel.
 func TestLeaderEnds(t *testing.T) {
 	s := newSpace(t)
 	s.scaled()
@@ -96,7 +96,7 @@ func TestLeaderEnds(t *testing.T) {
 	s.kubectl("rollout", "status", "deployment/"+controller, "-n", own, "--timeout=3m")
 }
 
-// scaled has a workload that wants more than the three pods to which it is scaled.
+// scaled makes a workload that wants more than the three pods to which it is scaled.
 func (s *space) scaled() {
 	s.t.Helper()
 	s.deploy(workload{

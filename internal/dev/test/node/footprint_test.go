@@ -25,7 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// Of a full node: so many pods of two containers, requested so often. The samples span long enough for all of the
+// A full node: this many pods of two containers, requested this often. The samples span long enough for all of the
 // agent's buffers to have been used and collected several times.
 const (
 	fullNodePods    = 110
@@ -182,7 +182,7 @@ func askUntilAnswered(t *testing.T, client *http.Client, address string, prepare
 	}
 }
 
-// ask is how long the answer is, which must have all containers.
+// ask returns the length of the response, which must have all containers.
 func ask(t *testing.T, client *http.Client, address string, prepared *selection.Prepared) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,

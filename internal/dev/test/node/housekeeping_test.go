@@ -22,12 +22,12 @@ const (
 	newFor, watchedFor = 2 * time.Minute, 5 * time.Minute
 	// Then pods start one by one, so far apart, and the last of them early enough to be sampled.
 	betweenStarts, lastStart = 25 * time.Second, newFor + watchedFor - 30*time.Second
-	// noticed is how long cAdvisor may take to notice a container while others start.
+	// noticed is the time in which cAdvisor detects a container while others start.
 	noticed = 10 * time.Second
 	// defaultHousekeeping is the kubelet's --housekeeping-interval, longestHousekeeping how far its cAdvisor doubles it
 	// for a container that does nothing (k8s.io/kubernetes v1.37.1, pkg/kubelet/cadvisor/cadvisor_linux.go).
 	defaultHousekeeping, longestHousekeeping = 10 * time.Second, 15 * time.Second
-	// late is how late a timer of a busy machine may be, precision that of the samples' times.
+	// late is the largest delay of a timer on a busy machine, precision that of the samples' times.
 	late, precision = 2 * time.Second, time.Millisecond
 )
 
@@ -71,7 +71,7 @@ type renewals struct {
 	seen  map[realnode.ContainerName]*renewal
 }
 
-// renewal is what was answered of a container.
+// renewal is a response about a container.
 type renewal struct {
 	// fresh were taken for the request that they answered: by the container runtime, as cAdvisor had fewer than two.
 	fresh []time.Time
@@ -195,8 +195,8 @@ func (r *renewals) print(kinds []kind) {
 	r.t.Log(out.String())
 }
 
-// check compares the times between samples with what cAdvisor's code says. Where the interval doubles, a gap that is
-// longer than twice any interval but the longest is followed by one of the kubelet's own interval.
+// check compares the times between samples with cAdvisor's code. Where the interval doubles, a gap that is longer than
+// twice any interval but the longest is followed by one of the kubelet's own interval.
 func (r *renewals) check(k kind, pod string, gaps []time.Duration) {
 	r.t.Helper()
 	longest, second := r.every, r.every

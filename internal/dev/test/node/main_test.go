@@ -36,8 +36,8 @@ const (
 	startTimeout = 40 * time.Minute
 )
 
-// moreFlags are added to config/'s: looks as often as a test can wait for, and no floor that would hide what a small
-// container needs.
+// moreFlags are added to config/'s: periods that suit a test, and no floor that would hide the needs of a small
+// container.
 var moreFlags = map[string][]string{
 	controller: {
 		"--horizontal-pod-autoscalers=act",
@@ -49,7 +49,7 @@ var moreFlags = map[string][]string{
 	agents:    {"--kubelet-cgroup-root=" + realnode.CgroupRoot, "--v=1"},
 }
 
-// housekeeping is how often the kubelet's cAdvisor reads a container.
+// housekeeping is the period of the kubelet's cAdvisor.
 var housekeeping = flag.Duration("housekeeping", 0, "the kubelet's --housekeeping-interval; 0 for its default")
 
 // stage is the control plane with its node, for all tests.
@@ -142,7 +142,7 @@ func buildUp(ctx context.Context) error {
 	return nil
 }
 
-// describe is what there is to know of pods that do not come up.
+// describe prints the state of pods that do not become ready.
 func describe(ctx context.Context) error {
 	text, err := stage.cluster.Kubectl(ctx, "-n", own, "describe", "pods")
 	return errors.Join(errors.New(text), err)

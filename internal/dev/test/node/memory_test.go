@@ -18,8 +18,8 @@ import (
 )
 
 // TestOutOfMemory: a container that needs 200 MiB and may use 64. The kernel kills it within a second of its start,
-// again and again, so that no scrape ever sees its use: what is known is that it was killed. It has to be raised twice,
-// as the first time is not enough.
+// again and again, so that no scrape has its use: only the kill is known. The memory must be raised twice, as the first
+// time is not enough.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"Recreate", "InPlaceOrRecreate", "InPlace"} {
@@ -108,7 +108,7 @@ func (s *space) lives(began time.Time, seen func() []string) {
 	s.t.Logf("it lives on what was begun %s later:\n  %s", at.Sub(began).Round(time.Second), strings.Join(seen(), "\n  "))
 }
 
-// acted checks by its events that Plimsoll did what the mode says.
+// acted checks by its events that Plimsoll acted as the mode demands.
 func (s *space) acted(mode string) {
 	s.t.Helper()
 	s.eventually(patience, "events of what was done", func(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (s *space) acted(mode string) {
 	})
 }
 
-// record writes down what happens to the containers of pods, each state once, until it is asked for.
+// record records the states of the containers of pods, each once, until the returned function is called.
 func (s *space) record(selector string) (story func() []string) {
 	began := time.Now()
 	w, err := stage.cluster.Client().CoreV1().Pods(s.namespace).Watch(s.t.Context(),

@@ -16,8 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestResizedInPlace: a running container gets more CPU and memory, is the same container afterwards, and the kernel
-// knows it.
+// TestResizedInPlace: a running container gets more CPU and memory, is the same container afterwards, and has the new
+// limits in the kernel.
 func TestResizedInPlace(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"InPlaceOrRecreate", "InPlace"} {
@@ -71,7 +71,7 @@ func TestResizedInPlace(t *testing.T) {
 	}
 }
 
-// cgroup is what the kernel allows a container.
+// cgroup has the kernel's limits of a container.
 type cgroup struct{ CPUShares, CPUQuota, MemoryLimit string }
 
 // cgroupOf reads what the kernel allows a pod's first container.
@@ -121,7 +121,7 @@ func spacious() workload {
 	}
 }
 
-// blocked waits until the updater says for this reason why nothing happens.
+// blocked waits until the updater reports this reason.
 func (s *space) blocked(reason string) {
 	s.t.Helper()
 	s.eventually(patience, "a condition that says so", func(ctx context.Context) error {
@@ -149,8 +149,9 @@ func (s *space) awaitEvents(within time.Duration, reason string) {
 	})
 }
 
-// TestMemoryInUse: the container uses more memory than its new limit would allow. The kubelet would not dare, and is
-// not asked: mode InPlace says so and leaves it, mode InPlaceOrRecreate evicts when that has lasted for five minutes.
+// TestMemoryInUse: the container uses more memory than its new limit would allow. The kubelet would refuse, and gets no
+// request: mode InPlace reports that and leaves the pod, mode InPlaceOrRecreate evicts when that has lasted for five
+// minutes.
 func TestMemoryInUse(t *testing.T) {
 	t.Parallel()
 	for mode, evicts := range map[string]bool{"InPlaceOrRecreate": true, "InPlace": false} {
@@ -193,9 +194,9 @@ func TestMemoryInUse(t *testing.T) {
 	}
 }
 
-// TestRefusedResize: the kubelet does not take away memory that a container uses. The test asks it to, and it refuses.
-// Plimsoll says so. What it recommends is possible: mode InPlace resizes again, mode InPlaceOrRecreate gives the
-// kubelet five minutes and evicts.
+// TestRefusedResize: the kubelet does not take away memory that a container uses. The test requests that, and it
+// refuses. Plimsoll reports that. Its own recommendation is possible: mode InPlace resizes again, mode
+// InPlaceOrRecreate gives the kubelet five minutes and evicts.
 func TestRefusedResize(t *testing.T) {
 	t.Parallel()
 	for mode, evicts := range map[string]bool{"InPlaceOrRecreate": true, "InPlace": false} {

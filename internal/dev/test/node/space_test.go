@@ -57,7 +57,7 @@ func newSpace(t *testing.T) *space {
 // in is the same space for a part of the test.
 func (s *space) in(t *testing.T) *space { return &space{t: t, namespace: s.namespace} }
 
-// show says what there is to know of a test that failed.
+// show prints the state of a test that failed.
 func (s *space) show(ctx context.Context) {
 	for _, args := range [][]string{
 		{"-n", s.namespace, "get", "vpa,hpa,pods", "-o", "wide"},
@@ -83,7 +83,7 @@ func (s *space) kubectl(args ...string) string {
 	return out
 }
 
-// eventually looks until check returns nil.
+// eventually repeats check until it returns nil.
 func (s *space) eventually(deadline time.Duration, what string, check func(context.Context) error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), deadline)
@@ -97,7 +97,7 @@ func (s *space) eventually(deadline time.Duration, what string, check func(conte
 			return
 		}
 		if ctx.Err() == nil || seen == nil {
-			// What fails because the time is over says nothing.
+			// An error from the end of the time is not informative.
 			seen = err
 		}
 		select {
@@ -220,7 +220,7 @@ func (s *space) vpa(ctx context.Context, name string) (*vpav1.VerticalPodAutosca
 	return object, json.Unmarshal([]byte(text), object)
 }
 
-// condition is one of a VerticalPodAutoscaler; an error if it has none of the type.
+// condition returns a condition of a VerticalPodAutoscaler; an error if it has none of the type.
 func (s *space) condition(ctx context.Context, name, kind string) (vpav1.VerticalPodAutoscalerCondition, error) {
 	object, err := s.vpa(ctx, name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestThrottled: a container that wants a core and may use a twentieth of it. Its use alone shows nothing of that.
+// TestThrottled: a container that wants a core and may use a twentieth of it. Its use alone does not show that.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

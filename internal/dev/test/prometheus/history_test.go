@@ -16,12 +16,12 @@ import (
 
 const (
 	days = 8
-	// every is how often the generated cAdvisor was scraped.
+	// every is the period of the generated cAdvisor's scrapes.
 	every = 5 * time.Minute
 )
 
-// series are eight days of two pods in namespace shop and one in bank, each with a
-// container of a known use, as OpenMetrics text.
+// generated is eight days of two pods in namespace shop and one in bank, each with a container of a known use, as
+// OpenMetrics text.
 func generated(end time.Time) string {
 	var cpu, memory, up strings.Builder
 	cpu.WriteString("# TYPE container_cpu_usage_seconds counter\n")
@@ -42,8 +42,7 @@ func generated(end time.Time) string {
 	return cpu.String() + memory.String() + up.String() + "# EOF\n"
 }
 
-// TestHistory: what a real server has comes back as samples of containers, of the
-// namespaces that were asked for.
+// TestHistory: the data of a real server come back as samples of containers, for the requested namespaces.
 func TestHistory(t *testing.T) {
 	end := time.Now().Truncate(time.Hour)
 	folder := t.TempDir()

@@ -16,14 +16,14 @@ import (
 
 const (
 	loadDays = 2
-	// loadEvery is how often cAdvisor and kube-state-metrics were scraped.
+	// loadEvery is the period of the scrapes of cAdvisor and kube-state-metrics.
 	loadEvery = 30 * time.Second
 )
 
 // webPods are those of a Deployment; another's begins with the same name.
 var webPods = []string{"web-7d4b9c6f5d-x2x7z", "web-7d4b9c6f5d-b4c5d"}
 
-// coresAt is what each of the Deployment's pods uses: 0.1 cores, and 0.4 in the second hour of each day.
+// coresAt is the use of each of the Deployment's pods: 0.1 cores, and 0.4 in the second hour of each day.
 func coresAt(at, start time.Time) float64 {
 	if at.Sub(start)%(24*time.Hour)/time.Hour == 1 {
 		return 0.4

@@ -38,7 +38,7 @@ func TestAlerts(t *testing.T) {
 	promtool(t, "test", "rules", monitoring+"alerts_test.yaml")
 }
 
-// isOfOthers matches series of cAdvisor and of kube-state-metrics, which nobody serves here.
+// isOfOthers matches series of cAdvisor and of kube-state-metrics, which are not served here.
 var isOfOthers = regexp.MustCompile(`\b(container_|kube_pod_)`)
 
 // queries are those of the dashboard's panels of Plimsoll's own series, with Grafana's variables filled in.
@@ -127,7 +127,7 @@ func TestDashboard(t *testing.T) {
 	missing := queries(t)
 	missing["samples of a WorkloadAutoscaler"] = "plimsoll_workload_sample_age_seconds"
 	missing["limit of a WorkloadAutoscaler"] = "plimsoll_workload_bound"
-	// Pods that start are seen by the server, and for as long as a rate looks back.
+	// Pods that start are scraped by the server, and stay for as long as a rate looks back.
 	await(t, time.Minute, func() error { return hasData(t.Context(), server, "scraping", "plimsoll_horizontal_running") })
 	s.SetLoad("web", 17.5)
 	await(t, 3*time.Minute, func() error {
@@ -149,7 +149,7 @@ func hasData(ctx context.Context, server prometheusv1.API, title, query string) 
 		return fmt.Errorf("%s: %s: %w", title, query, err)
 	}
 	vector, ok := value.(model.Vector)
-	// What was divided by nothing is no data either.
+	// A division of nothing has no data either.
 	isData := func(s *model.Sample) bool { return !math.IsNaN(float64(s.Value)) }
 	if !ok || !slices.ContainsFunc(vector, isData) {
 		return fmt.Errorf("%s: %s has no data", title, query)

@@ -70,7 +70,7 @@ func certificate(t *testing.T) (cert, key, authority string) {
 	return cert, key, authority
 }
 
-// proxy is before a server. It wants the token if isBearer, answers after a delay, and counts requests.
+// proxy is before a server. It requires the token if isBearer, responds after a delay, and counts requests.
 func proxy(t *testing.T, server string, isBearer bool, delay time.Duration) (address string, requests *atomic.Int32) {
 	t.Helper()
 	target, err := url.Parse(server)
@@ -190,7 +190,7 @@ func awaitActive(s *harness.Namespace, name string, want metav1.ConditionStatus,
 	})
 }
 
-// TestSource: a real server's answers scale, and what cannot be read says why and scales nothing.
+// TestSource: a real server's results scale, and an unreadable metric has a reason and scales nothing.
 func TestSource(t *testing.T) {
 	all := startServers(t)
 	s := shared.Namespace(t)

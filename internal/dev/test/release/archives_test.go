@@ -160,7 +160,7 @@ func (r *released) checkProgram(t *testing.T, content []byte, platform release.P
 	}
 }
 
-// checkLicences looks for those that must be there in any case.
+// checkLicences checks for those that must be there in any case.
 func checkLicences(t *testing.T, text string) {
 	t.Helper()
 	for _, want := range []string{
@@ -172,7 +172,7 @@ func checkLicences(t *testing.T, text string) {
 	}
 }
 
-// image is one for both architectures, with the programs of the archives.
+// image checks that there is one for both architectures, with the programs of the archives.
 func (r *released) image(t *testing.T) {
 	dir := t.TempDir()
 	for name, file := range untar(t, bytes.NewReader(r.read(t, release.ImageName(version)))) {

@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/release/sbom"
 )
 
-// bill has the sums of the files, and the modules that each program says it is linked with.
+// bill checks the sums of the files, and the modules that each program is linked with.
 func (r *released) bill(t *testing.T) {
 	text := r.read(t, release.BillName(version))
 	if err := sbom.Check(text); err != nil {
@@ -133,7 +133,7 @@ func (r *released) krew(t *testing.T) {
 
 var imageLine = regexp.MustCompile(`(?m)^\s+(?:- )?image: "?([^"\n]+)"?$`)
 
-// images are those that run in the objects of a text.
+// images returns those that run in the objects of a text.
 func images(text string) []string {
 	var found []string
 	for _, match := range imageLine.FindAllStringSubmatch(text, -1) {
@@ -161,7 +161,7 @@ func (r *released) manifests(t *testing.T) {
 	}
 }
 
-// chart is one that helm takes, with the version.
+// chart checks that helm accepts it, with the version.
 func (r *released) chart(t *testing.T) {
 	helm, chart := filepath.Join(r.root, "bin", "helm"), r.path("plimsoll-0.0.0-test.1.tgz")
 	// Nothing of this machine's user.

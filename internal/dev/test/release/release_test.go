@@ -32,7 +32,7 @@ var (
 	keep  = flag.String("keep", "", "a folder for the release that was built first, which is then not removed")
 )
 
-// released is the release that the tests look into.
+// released is the tested release.
 type released struct {
 	root, dir, commit string
 }
@@ -154,7 +154,7 @@ func differsAt(a, b []byte) int {
 	return min(len(a), len(b))
 }
 
-// files are those that a release has, and no others.
+// files checks that a release has these files, and no others.
 func (r *released) files(t *testing.T) {
 	want := []string{
 		"checksums.txt", "crds.yaml", "install.yaml", "install-horizontal.yaml", "install-node-agent.yaml",
@@ -190,7 +190,7 @@ func (r *released) files(t *testing.T) {
 	t.Logf("%d files, %d MiB", len(got), total>>20)
 }
 
-// checksums are those that sha256sum takes.
+// checksums checks that sha256sum accepts them.
 func (r *released) checksums(t *testing.T) {
 	out := command(t, r.dir, nil, "sha256sum", "--check", "--strict", release.Checksums)
 	if err := checksum.Verify(r.dir, release.Checksums); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Write writes the files of a text into a folder: each begins with a line "-- PATH --". What
-// stands before the first is a comment.
+// Write writes the files of a text into a folder: each begins with a line "-- PATH --". Any text before the first is a
+// comment.
 func Write(directory, text string) error {
 	sections := strings.Split("\n"+text, "\n-- ")
 	for _, section := range sections[1:] {
@@ -27,7 +27,7 @@ func Write(directory, text string) error {
 	return nil
 }
 
-// WriteFile writes one, and the folders that it is in.
+// WriteFile writes a file, and its parent folders.
 func WriteFile(name, content string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 		return err
@@ -35,15 +35,14 @@ func WriteFile(name, content string) error {
 	return os.WriteFile(name, []byte(content), 0o600)
 }
 
-// Pod is the UID of a pod of Fill.
+// Pod returns the UID of a pod of Fill.
 func Pod(i int) string { return fmt.Sprintf("%08x-6a0e-4f0b-9d4e-0c8c1f6f2a11", i) }
 
-// ID is that of a container of Fill.
+// ID returns that of a container of Fill.
 func ID(pod, container int) string { return fmt.Sprintf("%032x%032x", pod+1, container+1) }
 
-// Fill writes a tree of version 2 with so many pods of so many containers, as the kubelet
-// with systemd and containerd make them. The text has one container, whose files all of
-// them get.
+// Fill writes a tree of version 2 with pods of some containers each, as the kubelet with systemd and containerd makes
+// them. The text has one container, whose files all of them get.
 func Fill(directory, text string, pods, containers int) error {
 	files := map[string]string{}
 	for _, section := range strings.Split(text, "\n-- ")[1:] {

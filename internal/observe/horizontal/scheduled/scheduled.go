@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
-// Of is a schedule as decisions use it. Errors name its fields at the path.
+// Of converts a schedule. Errors name its fields at the path.
 func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, field.ErrorList) {
 	start, location, errs := Start(s.Start, s.TimeZone, path)
 	out := schedules.Schedule{
@@ -35,7 +35,7 @@ func Of(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, fie
 	return out, errs
 }
 
-// timeOf is the time, or the zero time if there is none.
+// timeOf returns the time, or the zero time if there is none.
 func timeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -13,8 +13,8 @@ import (
 // longestExpression bounds the text of a cron expression, and longestTimeZone that of a time zone, as the API does.
 const longestExpression, longestTimeZone = 128, 64
 
-// Start reads when a schedule starts: a cron expression as CronJob's spec.schedule has it, and a time zone as its
-// spec.timeZone has it, of which nothing is UTC. Errors name the fields of the schedule at the path.
+// Start parses the start of a schedule: a cron expression in the format of CronJob's spec.schedule, and a time zone in
+// that of its spec.timeZone, where empty is UTC. Errors name the fields of the schedule at the path.
 func Start(expression, timeZone string, path *field.Path) (schedules.Cron, *time.Location, field.ErrorList) {
 	var errs field.ErrorList
 	start, err := parse(expression, path.Child("start"))
@@ -31,7 +31,7 @@ func Start(expression, timeZone string, path *field.Path) (schedules.Cron, *time
 	return start, location, nil
 }
 
-// parse reads a cron expression, of a start or an end. One that never matches is an error.
+// parse parses a cron expression, of a start or an end. One that never matches is an error.
 func parse(expression string, path *field.Path) (schedules.Cron, *field.Error) {
 	switch {
 	case expression == "":
@@ -53,10 +53,10 @@ func parse(expression string, path *field.Path) (schedules.Cron, *field.Error) {
 	return parsed, nil
 }
 
-// anyTime is before a leap year: cron looks five years ahead.
+// anyTime is before a leap year: cron searches five years ahead.
 var anyTime = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// parseTimeZone is as strict as CronJob: the machine's own zone is none.
+// parseTimeZone is as strict as CronJob: the machine's local zone is invalid.
 func parseTimeZone(name string, path *field.Path) (*time.Location, *field.Error) {
 	switch {
 	case name == "":

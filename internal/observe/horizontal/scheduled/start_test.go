@@ -55,7 +55,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// FuzzStart: no text makes it panic, and what it accepts has no time zone of its own.
+// FuzzStart: no text causes a panic, and an accepted expression has no time zone of its own.
 func FuzzStart(f *testing.F) {
 	for _, text := range []string{
 		"* * * * *", "*/5 0-3 1,2 jan-dec sun", "@hourly", "TZ=UTC * * * * *", "0/0 * * * *", "-1 * * * *",

@@ -6,18 +6,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// Answer is what is known of a metric that one server has for the whole object.
+// Answer is the latest result for a metric that one server has for the whole object.
 type Answer struct {
 	// Series are the values of the metric's series, in the metric's own unit.
 	Series []float64
-	// TargetMilli is the target that the server gave, in thousandths; 0 if it gave none.
+	// TargetMilli is the server's target, in thousandths; 0 if it has none.
 	TargetMilli int64
-	// Activity is whether the server says that there is work. It may be known although Err is set.
+	// Activity is the server's report whether there is work. It may be known although Err is set.
 	Activity metric.Activity
-	// At is when the values were measured; Asked is when the server was asked for them.
+	// At is the time of the values; Asked is the time of the request.
 	At, Asked time.Time
-	// Err is why there are no values. The values of an earlier answer are not kept beside it.
+	// Err is the error in place of values. The values of an earlier answer are not kept beside it.
 	Err error
-	// IsPending is set as long as the server has had no time to answer for the first time.
+	// IsPending is true until the first response, or its timeout.
 	IsPending bool
 }

@@ -19,8 +19,8 @@ type Credentials struct {
 	Username, Password SecretKey
 }
 
-// TLS is how a server's certificate is checked, and which certificate it gets. The zero value
-// trusts the system's certificate authorities.
+// TLS configures the verification of a server's certificate, and the client certificate. The zero value trusts the
+// system's certificate authorities.
 type TLS struct {
 	// CABundle and CA are trusted authorities, in PEM. At most one of them is set.
 	CABundle string
@@ -33,11 +33,11 @@ type TLS struct {
 	InsecureSkipVerify bool
 }
 
-// IsProof reports whether a certificate that is accepted proves the identity of the host to the owner
-// of the Secret. The author of the object may choose the authorities and the name in the certificate;
-// a certificate that he can make proves nothing. Authorities count that are in the same Secret: who
-// may create Secrets, but not read this one, could make another one with an authority of his own.
-// The hostname is empty for pods, which have no names of their own.
+// IsProof reports whether an accepted certificate proves the identity of the host to the owner of the Secret. The
+// author of the object may choose the authorities and the name in the certificate; a certificate that the author can
+// make proves nothing. Only authorities in the same Secret count: a user with the permission to create Secrets, but not
+// to read this one, could create another with an authority of their own. The hostname is empty for pods, which have no
+// names of their own.
 func (t *TLS) IsProof(secret, hostname string) bool {
 	isItsName := hostname == "" || t.ServerName == "" || strings.EqualFold(t.ServerName, hostname)
 	isOwnersAuthority := t.CABundle == "" && (t.CA == SecretKey{} || t.CA.Name == secret)
@@ -55,7 +55,7 @@ func credentialsOf(token *plimsollv1alpha1.Authorization, basic *plimsollv1alpha
 	return c
 }
 
-// TLSOf is the configuration of a field tlsConfig, which may be absent.
+// TLSOf converts a field tlsConfig, which may be absent.
 func TLSOf(config *plimsollv1alpha1.TLSConfig) TLS {
 	if config == nil {
 		return TLS{}

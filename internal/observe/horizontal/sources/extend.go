@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// Of is what is to be collected for the metric, and sets what only metrics have that Plimsoll reads itself: what is
-// measured, and the selector. Of another metric, and of one that is invalid, nothing is collected. The path is the
-// metric's. As with an HPA, a source that is not there and a selector that is invalid are errors of the metric alone.
+// Of returns the spec of the metric, and sets the fields that only metrics have that Plimsoll reads itself: the
+// identity of the measured value, and the selector. For another metric, and for an invalid one, the spec is empty. The
+// path is the metric's. As with an HPA, a missing source and an invalid selector are errors of the metric alone.
 func Of(m *plimsollv1alpha1.MetricSpec, set *source.Spec, path *field.Path) (Spec, field.ErrorList) {
 	var spec Spec
 	var err error

@@ -17,16 +17,16 @@ type ExternalScaler struct {
 	IsTLS    bool
 	TLS      TLS
 	Metadata Metadata
-	// MetricName is which of the scaler's metrics; empty if it is the only one.
+	// MetricName selects one of the scaler's metrics; empty for the only one.
 	MetricName string
-	// HasTarget reports that the spec has the value of a target, so that the scaler's own does not count.
+	// HasTarget is true if the spec has the value of a target, so that the scaler's own does not count.
 	HasTarget bool
 	Interval  time.Duration
-	// IsPushed reports that the scaler may report by itself that it is active.
+	// IsPushed is true if the scaler may push its activity.
 	IsPushed bool
 }
 
-// ExternalScalerOf is what the metric needs.
+// ExternalScalerOf converts the metric's source.
 func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalScaler, error) {
 	const longestInterval = 300
 	switch m.Delivery {
@@ -49,7 +49,7 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	}, nil
 }
 
-// identity says what is measured, whatever reads it how often.
+// identity identifies the measured value, without the settings of reading it.
 func (e *ExternalScaler) identity() string {
 	return identity("ExternalScaler", e.Address, e.Metadata.text, e.MetricName)
 }
@@ -60,7 +60,7 @@ type Metadata struct {
 	text string
 }
 
-// metadataOf is the metadata as KEDA's operator sends it: with the address.
+// metadataOf returns the metadata that KEDA's operator sends: with the address.
 func metadataOf(m *plimsollv1alpha1.ExternalScalerMetricSource) Metadata {
 	metadata := map[string]string{}
 	maps.Copy(metadata, m.ScalerMetadata)
@@ -72,7 +72,7 @@ func metadataOf(m *plimsollv1alpha1.ExternalScalerMetricSource) Metadata {
 	return Metadata{text: string(text)}
 }
 
-// Map is the metadata as a scaler gets it.
+// Map returns the metadata in the scaler's form.
 func (m Metadata) Map() map[string]string {
 	metadata := map[string]string{}
 	if m.text == "" {

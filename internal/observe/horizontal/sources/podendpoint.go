@@ -23,18 +23,18 @@ type PodEndpoint struct {
 	IsTLS       bool
 	TLS         TLS
 	Credentials Credentials
-	// Metric and Selector say which series of a page are added up.
+	// Metric and Selector select the series of a page that are summed.
 	Metric   string
 	Selector Selector
 	// IsRate reports that the metric is a counter.
 	IsRate bool
 	// IsNullZero reports that a page without the metric counts as 0.
 	IsNullZero bool
-	// Timeout bounds one request, and Window is what values are averaged over.
+	// Timeout bounds one request, and Window is the window of averages.
 	Timeout, Window time.Duration
 }
 
-// PodEndpointOf is what the metric needs.
+// PodEndpointOf converts the metric's source.
 func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, error) {
 	p := PodEndpoint{
 		Path: m.Path, TLS: TLSOf(m.TLSConfig), Credentials: credentialsOf(m.Authorization, m.BasicAuth),
@@ -112,7 +112,7 @@ func (p *PodEndpoint) identity() string {
 		p.Selector.text, strconv.FormatBool(p.IsRate))
 }
 
-// Page is where the metric's page is, without what is read of it. It is comparable.
+// Page returns the location of the metric's page, without the metric. It is comparable.
 func (p *PodEndpoint) Page() PodEndpoint {
 	return PodEndpoint{
 		PortName: p.PortName, Port: p.Port, Path: p.Path, IsTLS: p.IsTLS, TLS: p.TLS, Credentials: p.Credentials,
@@ -120,7 +120,8 @@ func (p *PodEndpoint) Page() PodEndpoint {
 	}
 }
 
-// MaxPages is how many pages of each pod an object's metrics may be on. Each is requested every second.
+// MaxPages is the maximum number of pages of each pod that an object's metrics may be on. Each is requested every
+// second.
 const MaxPages = 10
 
 // CheckPages refuses metrics that are on too many pages.

@@ -16,17 +16,16 @@ type Prometheus struct {
 	TLS         TLS
 	Credentials Credentials
 	Query       string
-	// Tenant is the value of the header TenantHeader; there is no such header if it is empty.
+	// Tenant is the value of the header TenantHeader; empty for no such header.
 	Tenant, TenantHeader string
-	// Namespace is the query parameter of that name; there is none if it is empty. Parameters is a query string with
-	// others.
+	// Namespace is the query parameter of that name; empty for none. Parameters is a query string with others.
 	Namespace, Parameters string
 	Interval, Timeout     time.Duration
 	// IsNullZero reports that no result, NaN and the infinities count as 0.
 	IsNullZero bool
 }
 
-// PrometheusOf is what the metric needs.
+// PrometheusOf converts the metric's source.
 func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error) {
 	const longestInterval, longestTimeout = 300, 30
 	p := Prometheus{

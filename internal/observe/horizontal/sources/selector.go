@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Selector says which series of a metric count, by their labels. It is comparable. The zero value
-// selects all. Unlike the labels of objects, those of series may have any values.
+// Selector selects series of a metric by their labels. It is comparable. The zero value selects all. Unlike the labels
+// of objects, those of series may have any values.
 type Selector struct {
 	// text is the requirements as JSON, sorted.
 	text string
@@ -24,8 +24,7 @@ type Requirement struct {
 	Values   []string                     `json:"values,omitempty"`
 }
 
-// IsMet reports whether the label of a series meets the requirement. As in PromQL, a label that is
-// empty is none.
+// IsMet reports whether the label of a series meets the requirement. As in PromQL, an empty label is absent.
 func (r *Requirement) IsMet(value string) bool {
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn:
@@ -39,7 +38,7 @@ func (r *Requirement) IsMet(value string) bool {
 	}
 }
 
-// SelectorOf is the selector in that form.
+// SelectorOf converts the selector.
 func SelectorOf(selector *metav1.LabelSelector) (Selector, error) {
 	if selector == nil {
 		return Selector{}, nil
@@ -91,7 +90,7 @@ func (r *Requirement) check() error {
 	return nil
 }
 
-// Requirements are the selector's.
+// Requirements returns the selector's.
 func (s Selector) Requirements() []Requirement {
 	if s.text == "" {
 		return nil
@@ -103,7 +102,7 @@ func (s Selector) Requirements() []Requirement {
 	return all
 }
 
-// String is the selector as kubectl prints selectors; empty if it selects all.
+// String returns the selector in kubectl's format; empty if it selects all.
 func (s Selector) String() string {
 	var parts []string
 	for _, r := range s.Requirements() {

@@ -1,5 +1,5 @@
-// Package sources says what is to be collected for the metrics that Plimsoll reads itself, as
-// comparable values: equal ones can share an answer.
+// Package sources has the specs of the metrics that Plimsoll reads itself, as comparable values: equal ones can share
+// an answer.
 package sources
 
 import (
@@ -14,16 +14,15 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// Spec is what is to be collected for one metric of a WorkloadAutoscaler. Of a metric that comes from a metrics API
-// or from kubelets, and of one that is invalid, all of it is nil.
+// Spec is the spec of one metric of a WorkloadAutoscaler. All of it is nil for a metric from a metrics API or from
+// kubelets, and for an invalid one.
 type Spec struct {
 	PodEndpoint    *PodEndpoint
 	Prometheus     *Prometheus
 	ExternalScaler *ExternalScaler
 }
 
-// Name is the name of a metric that Plimsoll reads itself, in messages and in status; empty for
-// others.
+// Name returns the name of a metric that Plimsoll reads itself, in messages and in status; empty for others.
 func Name(m *plimsollv1alpha1.MetricSpec) string {
 	switch {
 	case m.PodEndpoint != nil:
@@ -39,7 +38,7 @@ func Name(m *plimsollv1alpha1.MetricSpec) string {
 	}
 }
 
-// shorten is a query in one line, and short enough for a column of kubectl.
+// shorten returns a query in one line, short enough for a column of kubectl.
 func shorten(query string) string {
 	const most, ellipsis = 64, "..."
 	line := strings.Join(strings.Fields(query), " ")
@@ -53,7 +52,7 @@ func shorten(query string) string {
 	return line[:end] + ellipsis
 }
 
-// identity is a short name for the values: equal for equal ones alone.
+// identity returns a short name for the values: equal only for equal values.
 func identity(values ...string) string {
 	hash := fnv.New64a()
 	for _, value := range values {
@@ -68,8 +67,8 @@ var (
 	errSelector = errors.New("metric.selector")
 )
 
-// secondsOf is a number of seconds of a spec. What it must be is known to the API server; objects
-// from files have not passed it.
+// secondsOf returns a number of seconds of a spec. The API server checks its range; objects from files have not passed
+// it.
 func secondsOf(field string, seconds *int32, otherwise, most int32) (time.Duration, error) {
 	n := otherwise
 	if seconds != nil {

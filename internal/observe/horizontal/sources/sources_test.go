@@ -58,7 +58,7 @@ func metricOf(source any) plimsollv1alpha1.MetricSpec {
 	}
 }
 
-// An object from a file means the same as one that has the API server's defaults.
+// An object from a file means the same as one with the API server's defaults.
 func TestDefaultsAreTheAPIServers(t *testing.T) {
 	spec := plimsollv1alpha1.WorkloadAutoscalerSpec{
 		Metrics: []plimsollv1alpha1.MetricSpec{metricOf(podEndpoint()), metricOf(prometheus()), metricOf(scaler())},
@@ -99,7 +99,7 @@ func TestOfOthersIsNothing(t *testing.T) {
 	}
 }
 
-// specsOf is what is to be collected for an object with this spec.
+// specsOf returns the specs of the metrics of an object.
 func specsOf(t *testing.T, spec *plimsollv1alpha1.WorkloadAutoscalerSpec) []sources.Spec {
 	t.Helper()
 	_, specs, refusal := policyOf(spec.Metrics)
@@ -305,7 +305,7 @@ func TestNameOfQuery(t *testing.T) {
 	}
 }
 
-// What is measured has an identity, and how it is read and judged has none.
+// The measured value has an identity, without the settings of reading and comparing it.
 func TestIdentity(t *testing.T) {
 	identity := func(source any) string {
 		m := metricOf(source)

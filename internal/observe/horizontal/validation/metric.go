@@ -32,8 +32,8 @@ func metrics(spec *autoscalingv2.HorizontalPodAutoscalerSpec, at *field.Path) fi
 	return errs
 }
 
-// metric checks one metric: it has the source of its type, and no other. Of several sources
-// the API server examines the first alone.
+// metric checks one metric: it has the source of its type, and no other. Of several sources the API server examines
+// only the first.
 func metric(m *autoscalingv2.MetricSpec, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	want := ""
@@ -58,13 +58,13 @@ func metric(m *autoscalingv2.MetricSpec, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// source is one of those that a metric may have.
+// source is one of the sources of a metric.
 type source struct {
 	name  string
 	check func(*field.Path) field.ErrorList
 }
 
-// sources are those that a metric has, in the order in which the API server looks for them.
+// sources returns the sources of a metric, in the order in which the API server checks them.
 func sources(m *autoscalingv2.MetricSpec) []source {
 	var all []source
 	if o := m.Object; o != nil {

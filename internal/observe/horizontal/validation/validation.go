@@ -1,5 +1,5 @@
-// Package validation validates a HorizontalPodAutoscaler as the API server of Kubernetes 1.37
-// does when one is created, after its defaults.
+// Package validation validates a HorizontalPodAutoscaler as the API server of Kubernetes 1.37 does on creation, after
+// its defaults.
 package validation
 
 import (
@@ -20,8 +20,8 @@ const (
 	maxStabilizationSeconds = 3600
 )
 
-// Validate says what the API server refuses of an HPA of version v2. An object without a
-// namespace is in the one that it is applied to.
+// Validate returns the API server's errors for an HPA of version v2. An object without a namespace is in the one that
+// it is applied to.
 func Validate(hpa *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	errs := Metadata(hpa.ObjectMeta)
 	spec, at := &hpa.Spec, field.NewPath("spec")
@@ -37,7 +37,7 @@ func Validate(hpa *autoscalingv2.HorizontalPodAutoscaler) field.ErrorList {
 	return errs
 }
 
-// Metadata says what the API server refuses of any object's metadata.
+// Metadata returns the API server's errors for any object's metadata.
 func Metadata(meta metav1.ObjectMeta) field.ErrorList {
 	if meta.Namespace == "" {
 		meta.Namespace = metav1.NamespaceDefault
@@ -69,7 +69,7 @@ func replicas(spec *autoscalingv2.HorizontalPodAutoscalerSpec, at *field.Path) f
 	return errs
 }
 
-// reference checks what an HPA names. A core group has no name, which a target must have.
+// reference checks a reference of an HPA. The core group has no name, which a target must have.
 func reference(ref *autoscalingv2.CrossVersionObjectReference, at *field.Path, isCoreFine bool) field.ErrorList {
 	errs := append(segment(ref.Kind, at.Child("kind"), ""), segment(ref.Name, at.Child("name"), "")...)
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
@@ -102,7 +102,7 @@ var (
 	policyTypes = []string{string(autoscalingv2.PercentScalingPolicy), string(autoscalingv2.PodsScalingPolicy)}
 )
 
-// scalingRules checks one direction. Policies that are not named are the defaults; an empty list stays one.
+// scalingRules checks one direction. Absent policies are the defaults; an empty list stays one.
 func scalingRules(r *autoscalingv2.HPAScalingRules, at *field.Path) field.ErrorList {
 	if r == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// limitWord is a limit in one word, as conditions have their reasons.
+// limitWord returns a limit in one word, like the reasons of conditions.
 func limitWord(l projection.Limit) string {
 	var word strings.Builder
 	for part := range strings.SplitSeq(l.Name(), "_") {
@@ -24,13 +24,13 @@ func limitWord(l projection.Limit) string {
 }
 
 const (
-	// mostMetrics is how many metrics kubectl shows of an HPA.
+	// mostMetrics is the number of an HPA's metrics that kubectl shows.
 	mostMetrics = 2
-	// widestMetrics is how many columns two metrics may take: a line of kubectl get then fits in 120.
+	// widestMetrics is the maximum width of two metrics: a line of kubectl get then fits in 120.
 	widestMetrics = 40
 )
 
-// metricsText is the first metrics' names, current values and targets, these as kubectl get hpa shows them.
+// metricsText returns the first metrics' names, current values and targets, in the format of kubectl get hpa.
 func (w *Decided) metricsText(a observehorizontal.Autoscaler, metrics []plimsollv1alpha1.MetricStatus) string {
 	var parts []string
 	n := a.NumMetrics()
@@ -77,7 +77,7 @@ func (w *Decided) metricText(m *observehorizontal.Metric, i int, s *plimsollv1al
 	return w.ownText(m, i, s)
 }
 
-// ownText is a metric that Plimsoll reads itself. The target of an external scaler may come with its values.
+// ownText returns a metric that Plimsoll reads itself. The target of an external scaler may come with its values.
 func (w *Decided) ownText(m *observehorizontal.Metric, i int, s *plimsollv1alpha1.MetricStatus) string {
 	value, average := m.Target.Value, m.Target.AverageValue
 	if m.IsOwnTarget && i < len(w.Decision.Metrics) && w.Decision.Metrics[i].TargetMilli > 0 {

@@ -10,7 +10,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// conditions are those that an HPA has too, after those that sum them up.
+// conditions returns those that an HPA has too, after those that summarize them.
 func (w *Decided) conditions(a observehorizontal.Autoscaler) []metav1.Condition {
 	// The message of Ready alone is no reason to write a status: the sentence is as of the last write, as numbers are.
 	all := statusreport.Overall(w.Status.Conditions, w.mode(), summary.Of(summary.Input{Decision: w.Decision}).Text)

@@ -10,7 +10,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// lastDecision is the decision as KEP-6107 has it, or the one that is shown where there is no other.
+// lastDecision returns the decision in the form of KEP-6107, or that of the old status if there is no other.
 func (w *Decided) lastDecision(a observehorizontal.Autoscaler) *plimsollv1alpha1.ScaleDecision {
 	shown := a.Workload.Status.LastScaleDecision
 	if w.isUndecided() {
@@ -19,8 +19,8 @@ func (w *Decided) lastDecision(a observehorizontal.Autoscaler) *plimsollv1alpha1
 	return DecisionOf(w.Decision, a.Generation, shown)
 }
 
-// isUndecided reports whether no count was looked for, for the moment: the scale cannot be read, or samples are
-// awaited, as after each change of the count.
+// isUndecided reports whether there is temporarily no proposed count: the scale cannot be read, or samples are awaited,
+// as after each change of the count.
 func (w *Decided) isUndecided() bool {
 	switch w.Decision.Branch {
 	case horizontal.BranchNoScale:
@@ -31,7 +31,7 @@ func (w *Decided) isUndecided() bool {
 	return false
 }
 
-// DecisionOf is a decision as KEP-6107 has it. It keeps the time of the one that is shown if both mean the same.
+// DecisionOf converts a decision to the form of KEP-6107. It keeps the time of the old status if both mean the same.
 func DecisionOf(
 	d *horizontal.Decision, generation int64, shown *plimsollv1alpha1.ScaleDecision,
 ) *plimsollv1alpha1.ScaleDecision {
@@ -60,7 +60,7 @@ func DecisionOf(
 	return decision
 }
 
-// traceOf is what a status shows.
+// traceOf returns the trace in a status.
 func traceOf(shown *plimsollv1alpha1.ScaleDecision) *trace.Trace {
 	t := &trace.Trace{
 		Current: shown.CurrentReplicas, Desired: shown.DesiredReplicas, Recommended: shown.RecommendedReplicas,
@@ -77,7 +77,7 @@ func traceOf(shown *plimsollv1alpha1.ScaleDecision) *trace.Trace {
 	return t
 }
 
-// decisionMoved reports whether the decision means something else than the one that is shown.
+// decisionMoved reports whether the decision means something else than that of the old status.
 func (w *Decided) decisionMoved(shown *plimsollv1alpha1.ScaleDecision) bool {
 	if w.isUndecided() {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 )
 
-// TestDecisionKeepsItsTime: a decision has the time of the first one that means the same, and then differs in nothing
+// TestDecisionKeepsItsTime: a decision has the time of the first one that means the same, and then has no difference
 // that would be a reason to write.
 func TestDecisionKeepsItsTime(t *testing.T) {
 	decide := func(jobsNow int64, after time.Duration) *horizontal.Decision {
@@ -46,7 +46,7 @@ func TestDecisionKeepsItsTime(t *testing.T) {
 	}
 }
 
-// TestLastDecisionIsKept: while no count is looked for, for the moment, the last decision stays, and is no reason to
+// TestLastDecisionIsKept: while there is temporarily no proposed count, the last decision stays, and is no reason to
 // write. In mode Paused there is none.
 func TestLastDecisionIsKept(t *testing.T) {
 	shown := &plimsollv1alpha1.ScaleDecision{Time: metav1.NewTime(noon.Add(-time.Minute)), CurrentReplicas: 4,

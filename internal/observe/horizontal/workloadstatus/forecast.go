@@ -43,8 +43,8 @@ func startUpSeconds(r *forecast.Result) int32 {
 	return int32(min(r.StartUp.Seconds(), math.MaxInt32))
 }
 
-// forecastMoved reports whether the status shows another forecast. That another load is expected is no reason to write:
-// it is each minute.
+// forecastMoved reports whether the status has another forecast. A change of the expected load is no reason to write:
+// it changes each minute.
 func (w *Decided) forecastMoved(before *plimsollv1alpha1.ForecastStatus) bool {
 	r := &w.Decision.Forecast
 	if before == nil || r.Reason == forecast.ReasonOff {

@@ -61,7 +61,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastMoves: what people wait for is written; that another load is expected each minute is not.
+// TestForecastMoves: changes that people wait for are written; the expected load, which changes each minute, is not.
 func TestForecastMoves(t *testing.T) {
 	shown := decided(forecast.Active, inUse()).forecast()
 	for name, c := range map[string]struct {

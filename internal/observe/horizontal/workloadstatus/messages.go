@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Messages repeat what others' APIs answer. The API server takes a condition's message up to 32 KiB, and an object of
-// 100 metrics up to about 1.5 MB in all; what it does not take is never shown.
+// Messages repeat responses of other APIs. The API server accepts a condition's message up to 32 KiB, and an object of
+// 100 metrics up to about 1.5 MB in all; a refused status is never shown.
 const (
 	mostOfCondition = 4 << 10
 	mostOfFailure   = 512
@@ -14,7 +14,7 @@ const (
 
 const ellipsis = "..."
 
-// shorten is the message in so many bytes at most, as the API server will have stored it.
+// shorten truncates the message to a number of bytes, in the form in which the API server will have stored it.
 func shorten(message string, most int) string {
 	if len(message) > most {
 		end := most - len(ellipsis)

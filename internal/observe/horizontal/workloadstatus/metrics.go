@@ -12,15 +12,15 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// staleAfter is how old the newest sample of a metric must be for status to show its time. As it does not change until
-// the next sample comes, that is one write. The time of fresh samples would be a write each time.
+// staleAfter is the age of a metric's newest sample at which status shows its time. As it does not change until the
+// next sample comes, that is one write. The time of fresh samples would be a write each time.
 const staleAfter = 5 * time.Minute
 
-// metricName is the name by which status names a metric.
+// metricName returns the name of a metric in the status.
 func (w *Decided) metricName(i int) string { return w.Policy.Metrics[i].ShortName() }
 
-// metrics are those of the spec. One without a result, because it is awaited or the scale cannot be read, is what the
-// status shows under its name, whatever its place was.
+// metrics returns those of the spec. One without a result, because it is awaited or the scale cannot be read, keeps the
+// entry of its name in the old status, whatever its index was.
 func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.MetricStatus {
 	current, specs, results := w.Status.Metrics, a.Workload.Spec.Metrics, w.Decision.Metrics
 	switch {
@@ -51,7 +51,7 @@ func (w *Decided) metrics(a observehorizontal.Autoscaler) []plimsollv1alpha1.Met
 	return list
 }
 
-// restore makes a metric what it was before.
+// restore restores the old entry of a metric.
 func restore(m *plimsollv1alpha1.MetricStatus, before []plimsollv1alpha1.MetricStatus) {
 	for i := range before {
 		if before[i].Name == m.Name && before[i].Type == m.Type {
@@ -87,8 +87,8 @@ func samplesOf(n *metric.Counts) *plimsollv1alpha1.MetricSamples {
 
 func pods(n int) int32 { return arithmetic.Saturate.ToInt32(int64(n)) }
 
-// samplesMoved reports whether other pods count for a metric than the status shows, or whether its samples have ceased
-// or begun to arrive.
+// samplesMoved reports whether the number of pods that count for a metric differs from the status, or whether its
+// samples have ceased or begun to arrive.
 func (w *Decided) samplesMoved(before []plimsollv1alpha1.MetricStatus) bool {
 	results := w.Decision.Metrics
 	for i := range min(len(before), len(results)) {
@@ -101,11 +101,11 @@ func (w *Decided) samplesMoved(before []plimsollv1alpha1.MetricStatus) bool {
 	return false
 }
 
-// clearly is by what part of its target a value changes that moves. It is the tolerance of an HPA: what is less has no
-// consequences, and at rest values seldom differ by more.
+// clearly is the change of a value, as a fraction of its target, that counts as moved. It is the tolerance of an HPA: a
+// smaller one has no consequences, and at rest values seldom differ by more.
 const clearly = 0.1
 
-// valuesMoved reports whether a value that the status shows has moved clearly.
+// valuesMoved reports whether a value in the status has moved clearly.
 func (w *Decided) valuesMoved(before []plimsollv1alpha1.MetricStatus) bool {
 	results := w.Decision.Metrics
 	for i := range min(len(before), len(results), len(w.Policy.Metrics)) {

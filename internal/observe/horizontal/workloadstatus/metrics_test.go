@@ -17,7 +17,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// onCPU is a WorkloadAutoscaler with a target of 80 % that shows 40 %, and a decision with this result.
+// onCPU is a WorkloadAutoscaler with a target of 80 % and a status of 40 %, and a decision with this result.
 func onCPU(t *testing.T, r metric.Result) (observehorizontal.Autoscaler, *Decided) {
 	t.Helper()
 	a := observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
@@ -47,7 +47,7 @@ func onCPU(t *testing.T, r metric.Result) (observehorizontal.Autoscaler, *Decide
 
 var two = metric.Counts{Counted: 2}
 
-// TestMetrics: each metric with its value, the count that it proposes, and what is unusual about its samples.
+// TestMetrics: each metric with its value, its proposed count, and notes about its samples.
 func TestMetrics(t *testing.T) {
 	value := resource.NewMilliQuantity(90, resource.DecimalSI)
 	shown := observehorizontal.MetricValue{
@@ -88,7 +88,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMoves: what people wait for is written soon, what may be noise once in a status interval.
+// TestMoves: changes that people wait for are written soon, possible noise once in a status interval.
 func TestMoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		result         metric.Result
@@ -125,8 +125,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestMetricsInAnotherPlace: the metrics of the spec changed places, and one came between them. What is shown of each
-// stays with its name until it has another result.
+// TestMetricsInAnotherPlace: the metrics of the spec changed places, and one came between them. The entry of each stays
+// with its name until it has another result.
 func TestMetricsInAnotherPlace(t *testing.T) {
 	spec := func(name string) plimsollv1alpha1.MetricSpec {
 		return plimsollv1alpha1.MetricSpec{Name: name, Type: "External", External: &plimsollv1alpha1.ExternalMetricSource{

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// why is what the column WHY prints, in a few words: why the object does not act, or what made the count what it is.
+// why returns the text of the column WHY, in a few words: why the object does not act, or what determined the count.
 func (w *Decided) why() string {
 	refusal, m := w.Decision.Refusal, w.mode()
 	isPreviewBeside := m == mode.Preview && refusal.Reason == statusreport.AnotherAutoscaler
@@ -34,7 +34,7 @@ func (w *Decided) why() string {
 	return w.ofCount()
 }
 
-// reasonOf is the reason of a condition that is False; empty if it is not.
+// reasonOf returns the reason of a condition that is False; empty for others.
 func (w *Decided) reasonOf(kind string) string {
 	for i := range w.Status.Conditions {
 		if c := &w.Status.Conditions[i]; c.Type == kind && c.Status == condition.False {
@@ -44,7 +44,7 @@ func (w *Decided) reasonOf(kind string) string {
 	return ""
 }
 
-// ofCount is the limit that made the count what it is, or what proposed it.
+// ofCount returns the limit that determined the count, or its proposal.
 func (w *Decided) ofCount() string {
 	d := w.Decision
 	switch limit, index := projection.Binding(d); limit {
@@ -77,7 +77,7 @@ func nameOfSchedule(s *schedules.Schedule) string {
 	return s.Name
 }
 
-// ofProposal is what proposes the count.
+// ofProposal returns the source of the proposal.
 func (w *Decided) ofProposal(p proposal.Proposal) string {
 	switch name := w.nameOf(p); {
 	case p.Source == proposal.Forecast:
@@ -93,7 +93,7 @@ func (w *Decided) ofProposal(p proposal.Proposal) string {
 	}
 }
 
-// ofFailure is what there is no count for: a metric, or the pods.
+// ofFailure returns the reason for having no count: a metric, or the pods.
 func (w *Decided) ofFailure() string {
 	for i := range w.Decision.Metrics {
 		if w.Decision.Metrics[i].Failure != nil {
@@ -103,7 +103,7 @@ func (w *Decided) ofFailure() string {
 	return w.reasonOf(statusreport.ScalingActive)
 }
 
-// nameOf is the metric or schedule that a proposal comes from; empty if there is none.
+// nameOf returns the metric or schedule of a proposal; empty if there is none.
 func (w *Decided) nameOf(p proposal.Proposal) string {
 	switch p.Source {
 	case proposal.Metric, proposal.Surge, proposal.Fallback:

@@ -16,7 +16,7 @@ import (
 
 type spec = plimsollv1alpha1.WorkloadAutoscalerSpec
 
-// statusOf is the status after a decision for a target of three replicas, with one job for each as the target.
+// statusOf returns the status after a decision for a target of three replicas, with one job for each as the target.
 func statusOf(
 	change func(*spec), jobs metric.Reading, see func(*horizontal.Observation),
 ) plimsollv1alpha1.WorkloadAutoscalerStatus {
@@ -45,7 +45,7 @@ func statusOf(
 
 func jobs(n int64) metric.Reading { return metric.Reading{Series: []int64{1000 * n}} }
 
-// TestWhy: the column WHY says what a person would.
+// TestWhy: the text of the column WHY is plain.
 func TestWhy(t *testing.T) {
 	unchanged, asUsual := func(*spec) {}, func(*horizontal.Observation) {}
 	withMode := func(m plimsollv1alpha1.Mode, paused *int32) func(*spec) {

@@ -18,7 +18,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Decided is what the status of a WorkloadAutoscaler is made of.
+// Decided has the inputs of the status of a WorkloadAutoscaler.
 type Decided struct {
 	// Status is the part that an HPA has too.
 	Status   *observehorizontal.Status
@@ -27,7 +27,7 @@ type Decided struct {
 	Next     horizontal.FollowUp
 }
 
-// Of is the status of a WorkloadAutoscaler after the decision. The object is only read.
+// Of returns the status of a WorkloadAutoscaler after the decision. The object is only read.
 func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAutoscalerStatus {
 	common, d := w.Status, w.Decision
 	status := plimsollv1alpha1.WorkloadAutoscalerStatus{
@@ -53,9 +53,9 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 	return status
 }
 
-// HasMoved reports whether the object's status has other limits, other schedules in force, another next change,
-// other samples, another decision or another forecast than after the decision. None of these may ever come with another
-// count, condition or number. It makes no status: nearly always nothing has moved.
+// HasMoved reports whether the decision changes the limits, the schedules in force, the next change, the samples, the
+// decision or the forecast of the object's status. None of these may ever come with another count, condition or number.
+// It computes no status: nearly always nothing has moved.
 func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 	before, d := &a.Workload.Status, w.Decision
 	isWithoutReady := meta.FindStatusCondition(before.Conditions, statusreport.Ready) == nil
@@ -67,8 +67,8 @@ func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
 		w.decisionMoved(before.LastScaleDecision)
 }
 
-// HasMovedClearly reports whether the object's status has other limits, other schedules in force, or values of metrics
-// that differ by more than noise does.
+// HasMovedClearly reports whether the decision changes the limits or the schedules in force of the object's status, or
+// values of metrics by more than noise.
 func HasMovedClearly(a observehorizontal.Autoscaler, w *Decided) bool {
 	return w.Decision.Branch != horizontal.BranchNoScale &&
 		(w.boundsMoved(&a.Workload.Status) || w.valuesMoved(a.Workload.Status.Metrics))
@@ -92,7 +92,7 @@ func isShown(shown plimsollv1alpha1.ActiveSchedule, active schedules.InForce) bo
 	return shown.Name == active.Schedule.Name && shown.Until.Equal(timeOf(active.Until))
 }
 
-// timeOf is a time as status has it: in seconds, or absent.
+// timeOf returns a time in the form of a status: in seconds, or absent.
 func timeOf(at time.Time) *metav1.Time {
 	if at.IsZero() {
 		return nil

@@ -57,7 +57,7 @@ func allowed(p *vpav1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// controlledResources lets an unknown resource stay where it was, with a warning.
+// controlledResources permits an unknown resource that was there before, with a warning.
 func (r *rules) controlledResources(
 	p *vpav1.ContainerResourcePolicy, at *field.Path,
 ) (warnings []string, errs field.ErrorList) {

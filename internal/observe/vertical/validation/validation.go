@@ -1,5 +1,5 @@
-// Package validation validates a VerticalPodAutoscaler, by upstream's rules and with its
-// messages: what the schema cannot express, and what earlier versions accepted.
+// Package validation validates a VerticalPodAutoscaler, by upstream's rules and with its messages: rules that the
+// schema cannot express, and values that earlier versions accepted.
 package validation
 
 import (
@@ -14,7 +14,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// Features are upstream's feature gates: what an object may ask for.
+// Features are upstream's feature gates that permit settings of an object.
 type Features struct {
 	CPUStartupBoost, PerVPAConfig, InPlace bool
 }
@@ -26,8 +26,7 @@ const (
 	InPlace         = "InPlace"
 )
 
-// rules are what one object may ask for: what is switched on, and what it has
-// asked for before.
+// rules are the permitted settings of one object: those that are switched on, and those that it had before.
 type rules struct {
 	Features
 	controlled map[corev1.ResourceName]bool
@@ -61,8 +60,8 @@ func Validate(vpa, old *vpav1.VerticalPodAutoscaler, features Features) (warning
 	return warnings, errs
 }
 
-// Problem is what is wrong with an object as it stands; empty if nothing is. It may ask
-// for everything: what is merely out of date is fine, as in an update without a change.
+// Problem returns the error of a stored object; empty if it is valid. All settings are permitted: merely outdated ones
+// are fine, as in an update without a change.
 func Problem(vpa *vpav1.VerticalPodAutoscaler) string {
 	_, errs := Validate(vpa, vpa, Features{CPUStartupBoost: true, PerVPAConfig: true, InPlace: true})
 	texts := make([]string, len(errs))
@@ -72,7 +71,7 @@ func Problem(vpa *vpav1.VerticalPodAutoscaler) string {
 	return strings.Join(texts, "; ")
 }
 
-// allowOld lets an update keep what the object has.
+// allowOld permits an update to keep the object's settings.
 func (r *rules) allowOld(spec *vpav1.VerticalPodAutoscalerSpec) {
 	if spec.StartupBoost != nil && spec.StartupBoost.CPU != nil {
 		r.CPUStartupBoost = true
@@ -101,7 +100,7 @@ func (r *rules) allowOldPolicy(p *vpav1.ContainerResourcePolicy) {
 	}
 }
 
-// modes are what an object should ask for; Auto is let in with a warning.
+// modes are the recommended modes; Auto is accepted with a warning.
 var modes = []string{
 	string(vpav1.UpdateModeInPlace), string(vpav1.UpdateModeInPlaceOrRecreate), string(vpav1.UpdateModeInitial),
 	string(vpav1.UpdateModeOff),
@@ -140,7 +139,7 @@ func (r *rules) updateMode(mode vpav1.UpdateMode, at *field.Path) (warnings []st
 	return nil, nil
 }
 
-// perVPA checks a value that the feature gate PerVPAConfig lets an object have.
+// perVPA checks a value that the feature gate PerVPAConfig permits.
 func (r *rules) perVPA(at *field.Path, fine bool, value any, want string) field.ErrorList {
 	switch {
 	case !r.PerVPAConfig:
@@ -184,7 +183,7 @@ func (r *rules) startupBoost(boost *vpav1.StartupBoost, at *field.Path) field.Er
 	return nil
 }
 
-// wholeUnits: what cannot be requested exactly cannot be a bound either.
+// wholeUnits: an amount that cannot be requested exactly cannot be a bound either.
 func wholeUnits(name corev1.ResourceName, q resource.Quantity, at *field.Path) field.ErrorList {
 	unit, words := resource.Scale(0), "must be a whole number of bytes"
 	switch name {

@@ -19,8 +19,8 @@ func parse(t *testing.T, spec string) *vpav1.VerticalPodAutoscaler {
 	return vpa
 }
 
-// TestValidate: the errors of an object, and whether an object that has the
-// same already may keep it. test/oracle compares every message with upstream's.
+// TestValidate: the errors of an object, and whether an object that has the same already may keep it. test/oracle
+// compares every message with upstream's.
 func TestValidate(t *testing.T) {
 	everything := validation.Features{CPUStartupBoost: true, PerVPAConfig: true, InPlace: true}
 	for why, c := range map[string]struct {
@@ -28,7 +28,7 @@ func TestValidate(t *testing.T) {
 		features validation.Features
 		errs     []string
 		warnings []string
-		// keeps says that an update of the same object is let in.
+		// keeps is true if an update of the same object is accepted.
 		keeps bool
 	}{
 		"an empty one": {spec: "{}", keeps: true},
@@ -118,7 +118,7 @@ func TestAKnownValueIsKeptWithAWarning(t *testing.T) {
 	}
 }
 
-// each: said has one text for each of want, in its order, that contains it.
+// each expects one text in said for each of want, in its order, that contains it.
 func each(t *testing.T, why string, said, want []string) {
 	t.Helper()
 	if len(said) != len(want) {

@@ -1,5 +1,4 @@
-// Package caches holds what the parts of the vertical side share in one process: one
-// cache of everything.
+// Package caches holds the caches that the parts of the vertical side share in one process.
 package caches
 
 import (
@@ -29,34 +28,34 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
-// Caches are the clients and caches that are shared.
+// Caches are the shared clients and caches.
 type Caches struct {
 	Config
 	VPAs        *vpa.Client
 	Autoscalers cache.SharedIndexInformer
-	// ownWorkloads is the cache of WorkloadAutoscalers where no other loop of the process has one.
+	// ownWorkloads is the cache of WorkloadAutoscalers if no other loop of the process has one.
 	ownWorkloads *workloads.Cache
 	Tree         *ownership.Tree
 	Conflicts    *conflicts.Finder
 }
 
-// Config is what Caches are made of.
+// Config configures Caches.
 type Config struct {
 	REST   *rest.Config
 	Client kubernetes.Interface
-	// Informers may have been started before; Start starts what was added since.
+	// Informers may have been started before; Start starts those that were added since.
 	Informers informers.SharedInformerFactory
 	Pods      *podcache.Whole
 	Scales    *scale.Access
-	// Namespace is the one whose objects are read; all without it.
+	// Namespace is the only one whose objects are read; empty for all.
 	Namespace string
 	Conflict  conflict.Mode
-	// Workloads is the cache of WorkloadAutoscalers that another loop of the process fills; nil if none does.
+	// Workloads is the cache of WorkloadAutoscalers that another loop of the process fills; nil without one.
 	Workloads *workloads.Cache
 	Log       logr.Logger
 }
 
-// New makes Caches. Nothing is read before Start.
+// New makes Caches. It reads nothing before Start.
 func New(cfg Config) (*Caches, error) {
 	c := &Caches{Config: cfg}
 	var err error
@@ -94,9 +93,9 @@ func New(cfg Config) (*Caches, error) {
 // horizontalsTimeout bounds AwaitHorizontals.
 const horizontalsTimeout = 30 * time.Second
 
-// AwaitHorizontals waits until HPAs and WorkloadAutoscalers are in the caches: without them no conflict is found, and
-// what conflicts would be recommended until they are. It does not wait for long: the vertical side works without the
-// right to list them.
+// AwaitHorizontals waits until HPAs and WorkloadAutoscalers are in the caches: before, no conflict is found, and
+// conflicting resources would be recommended. The wait is bounded: the vertical side works without the permission to
+// list them.
 func (c *Caches) AwaitHorizontals(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, horizontalsTimeout)
 	defer cancel()
@@ -133,8 +132,8 @@ func (c *Caches) Start(ctx context.Context) {
 	}
 }
 
-// EventKinds is the scheme of the objects that the vertical side records events
-// of. All that the API has would take a quarter of a megabyte.
+// EventKinds returns the scheme of the objects that the vertical side records events of. The scheme of all API types
+// would take a quarter of a megabyte.
 func EventKinds() (*runtime.Scheme, error) {
 	kinds := runtime.NewScheme()
 	kinds.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Pod{})

@@ -54,7 +54,7 @@ func respond(code int, body string) *http.Response {
 }
 
 // TestAwaitHorizontals: conflicts are known before the vertical side decides, however late WorkloadAutoscalers are
-// listed. Where none can be listed, it decides all the same.
+// listed. If none can be listed, it decides without them.
 func TestAwaitHorizontals(t *testing.T) {
 	for name, c := range map[string]struct {
 		api         workloadAPI

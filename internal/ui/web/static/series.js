@@ -31,14 +31,20 @@ function recorded(answer) {
     counts.set(end, { desired: point.wanted, ready: point.ready });
   });
   // A change may be where the point before it ends.
-  for (const { at, to, ready } of changesOf(answer)) counts.set(at / 1000, { desired: to, ready });
+  for (const { at, to, ready, readyAt } of changesOf(answer)) {
+    const begin = Math.min(at / 1000, seen);
+    counts.set(Math.min(readyAt / 1000, seen), { desired: to, ready });
+    counts.set(begin, { ...counts.get(begin), desired: to });
+  }
   // The last point holds up to now, unless nothing was recorded for longer than that.
   const i = begins.length - 1, end = Math.min(seen, begins[i] + step + late);
   if (end > loads.times.at(-1)) addLoads(end, history.points[i], i);
   if (!counts.has(end)) counts.set(end, { desired: history.points[i].wanted, ready: history.points[i].ready });
   const times = [...counts.keys()].sort((a, b) => a - b);
-  const named = (name) => times.map((at) => counts.get(at)[name] ?? null);
-  return { counts: { times, desired: named("desired"), ready: named("ready") }, readyName: "ready", loads, loadNames: names, isOfPods: true };
+  const desired = times.map((at) => counts.get(at).desired ?? null), ready = [];
+  // Where only the desired count is known, the ready one has not changed yet.
+  times.forEach((at, k) => ready.push(counts.get(at).ready ?? (desired[k] === null ? null : ready.at(-1) ?? null)));
+  return { counts: { times, desired, ready }, readyName: "ready", loads, loadNames: names, isOfPods: true };
 }
 
 // watched is what this page's server has seen of the object's status.
@@ -64,12 +70,12 @@ export function changesOf(answer) {
 }
 
 // recordedChange is at the time of its event where the history knows no more than in which minute it was, and else at the
-// end of that minute.
+// end of that minute. The ready count is that of the end.
 function recordedChange(events, change) {
   const begin = Date.parse(change.time), isExact = change.withinSeconds <= 1;
   const event = eventOf(events, begin, change);
-  const at = isExact ? begin : Math.min(Math.max(event?.at ?? Infinity, begin), begin + change.withinSeconds * 1000);
-  return described({ at, from: change.from, to: change.to, ready: change.ready, isExact: isExact || event !== undefined },
+  const end = begin + change.withinSeconds * 1000, at = isExact ? begin : Math.min(Math.max(event?.at ?? Infinity, begin), end);
+  return described({ at, from: change.from, to: change.to, ready: change.ready, readyAt: isExact ? begin : end, isExact: isExact || event !== undefined },
     event?.text, change.load === undefined ? undefined : `load of ${number(change.load)} pods`, limitWords(change.limit));
 }
 

@@ -77,10 +77,10 @@ func (evictions) OnDelete(any) {}
 // addClaims keeps claims until a pod's status confirms them.
 func (w *Watcher) addClaims(claims []claim) {
 	w.mu.Lock()
-	until := w.forgetClaims(time.Now())
+	until := w.forgetClaimsLocked(time.Now())
 	for _, c := range claims {
 		c.until = until
-		if !w.addClaim(c) {
+		if !w.addClaimLocked(c) {
 			// Nor are the others of the event, which is of one namespace. To find that out
 			// for each would keep the lock for seconds.
 			break
@@ -90,10 +90,10 @@ func (w *Watcher) addClaims(claims []claim) {
 	w.matchClaims()
 }
 
-// addClaim adds a claim. Where there are too many, the latest of the namespace that has
+// addClaimLocked adds a claim. Where there are too many, the latest of the namespace that has
 // the most is dropped, so a namespace that forges events displaces no other's. It is false
-// of a claim whose namespace that is. The caller holds mu.
-func (w *Watcher) addClaim(c claim) bool {
+// of a claim whose namespace that is.
+func (w *Watcher) addClaimLocked(c claim) bool {
 	if len(w.claims) >= MaxPending {
 		counts := map[string]int{c.namespace: 1}
 		most := c.namespace
@@ -122,7 +122,7 @@ func (w *Watcher) confirm(pod *corev1.Pod) {
 		return
 	}
 	w.mu.Lock()
-	until := w.forgetClaims(time.Now())
+	until := w.forgetClaimsLocked(time.Now())
 	if len(w.evicted) < MaxPending {
 		w.evicted[string(pod.UID)] = evictedPod{pod, until}
 	}
@@ -134,13 +134,13 @@ func (w *Watcher) confirm(pod *corev1.Pod) {
 func (w *Watcher) Waiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forgetClaims(time.Now())
+	w.forgetClaimsLocked(time.Now())
 	return len(w.claims) + len(w.evicted)
 }
 
-// forgetClaims forgets what has waited for too long, and returns until when what comes
-// now may wait. The caller holds mu.
-func (w *Watcher) forgetClaims(now time.Time) (until time.Time) {
+// forgetClaimsLocked forgets what has waited for too long, and returns until when what comes
+// now may wait.
+func (w *Watcher) forgetClaimsLocked(now time.Time) (until time.Time) {
 	w.claims = slices.DeleteFunc(w.claims, func(c claim) bool { return now.After(c.until) })
 	maps.DeleteFunc(w.evicted, func(_ string, e evictedPod) bool { return now.After(e.until) })
 	return now.Add(confirmWithin)

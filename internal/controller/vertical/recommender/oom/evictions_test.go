@@ -35,7 +35,7 @@ func TestEvictionOfTooManyContainers(t *testing.T) {
 	for range 2 * MaxPending / maxContainers {
 		w.Evictions().OnAdd(of(maxContainers), false)
 	}
-	if len(w.claims) != MaxPending || w.addClaim(w.claims[0]) {
+	if len(w.claims) != MaxPending || w.addClaimLocked(w.claims[0]) {
 		t.Errorf("%d claims are kept, or room is made for another", len(w.claims))
 	}
 }

@@ -190,16 +190,20 @@ func Floor(asked, current, stabilized int32, tolerance float64) int32 {
 
 // react is the count that metrics lead to, without the rate policies of scaling up.
 func (l *Scaler) react(minute int64, in *Minute, before int32) int32 {
-	asked := before
-	if beside := in.Load - float64(before); math.Abs(beside) > in.Tolerance*float64(before) {
-		asked = whole(in.Load)
-	}
-	asked = in.bounded(asked)
+	asked := in.Wanted(in.Load, before)
 	if _, each := in.window(); minute%each == 0 {
 		l.Asked[minute/each%buckets] = 0
 	}
 	l.remember(minute, in, asked)
 	return max(asked, min(before, max(l.most(minute, in), before-in.fall(minute, before))))
+}
+
+// Wanted is the count that metrics propose for a load while there is a count: the same within the tolerance.
+func (m *Minute) Wanted(load float64, count int32) int32 {
+	if beside := load - float64(count); math.Abs(beside) > m.Tolerance*float64(count) {
+		count = whole(load)
+	}
+	return m.bounded(count)
 }
 
 // remember records what metrics ask for in a minute.

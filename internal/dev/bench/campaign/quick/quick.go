@@ -11,17 +11,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
-// part are the cases that are played: odd and even ones of each family but big, whose hundreds of pods would hide in
-// the sums what becomes of all others.
+// part matches the cases that are played: odd and even ones of each family but big, whose hundreds of pods would hide
+// the results of all others in the sums.
 var part = regexp.MustCompile("^(b[^i]|[^b]).*[013578]$")
 
-// Config is what is played.
+// Config returns the configuration of the quick campaign.
 func Config() (campaign.Config, error) {
 	kubelets, err := campaign.ParseKubelets(campaign.KubeletNames()[0])
 	return campaign.Config{Cases: part, Seeds: []uint64{1, 2, 3}, Kubelets: kubelets}, err
 }
 
-// Record is what the sums were.
+// Record has the sums of a run.
 type Record struct {
 	// Sums are by column.
 	Sums map[string]Sum `json:"sums"`
@@ -33,14 +33,14 @@ type Sum struct {
 	Noise float64 `json:"noise"`
 }
 
-// deviations is how many standard errors of a ratio are taken for chance: two of the difference of two ratios, which is
-// sqrt(2) as uncertain as one.
+// deviations is the number of standard errors of a ratio that counts as chance: two of the difference of two ratios,
+// which is sqrt(2) as uncertain as one.
 const deviations = 2 * math.Sqrt2
 
 // Three decimals are recorded, so that no noise is smaller.
 const thousandth, leastNoise = 1000, 0.001
 
-// Of is the record of results.
+// Of returns the record of results.
 func Of(results *campaign.Results) Record {
 	r := Record{Sums: map[string]Sum{}}
 	for _, name := range campaign.Judged() {
@@ -52,7 +52,7 @@ func Of(results *campaign.Results) Record {
 
 func rounded(v float64) float64 { return math.Round(v*thousandth) / thousandth }
 
-// WorseThan says which of the sums are worse than those of an earlier record by more than chance.
+// WorseThan returns the sums that are worse than those of an earlier record by more than chance.
 func (r *Record) WorseThan(earlier *Record) []string {
 	var worse []string
 	for _, name := range campaign.Judged() {

@@ -18,17 +18,17 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
-// nodesDir is where the kernel tells of processors and memory by NUMA node. cAdvisor counts the processors there.
+// nodesDir has the kernel's files about processors and memory by NUMA node. cAdvisor counts the processors there.
 const nodesDir = "/sys/devices/system/node"
 
-// cpusDir is where the processors' own files are.
+// cpusDir has the processors' own files.
 const cpusDir = "/sys/devices/system/cpu"
 
 // endPatience is how long the program may take to clean up.
 const endPatience = 2 * time.Minute
 
-// Run runs this program again, with other arguments, in namespaces of its own, and returns how it ended. If ctx ends,
-// the program is told to end.
+// Run runs this program again, with other arguments, in namespaces of its own, and returns its error. When ctx ends, it
+// signals the program to end.
 func Run(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func Enter(ctx context.Context, address netip.Addr, services netip.Prefix, cpus 
 	for _, args := range [][]string{
 		{"link", "set", "dev", "lo", "up"},
 		{"address", "add", address.String() + "/32", "dev", "lo"},
-		// Without a route the API server's own connections to Services fail before kube-proxy's rules see them.
+		// Without a route the API server's own connections to Services fail before they reach kube-proxy's rules.
 		{"route", "add", services.String(), "dev", "lo", "src", address.String()},
 	} {
 		ip, err := realnode.Find("ip")

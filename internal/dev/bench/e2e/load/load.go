@@ -1,6 +1,6 @@
-// Package load finds in the log of a test whether its load was what the test asked for. A test sends a request every 30
-// s, each for 30 s of load. On a machine without time to spare they come late, and there is no load in between: the
-// test then judges an autoscaler by a load that was not there.
+// Package load determines from the log of a test whether its load was as requested. A test sends a request every 30 s,
+// each for 30 s of load. On a busy machine they come late, and there is no load in between: the test then judges an
+// autoscaler by a load that did not exist.
 package load
 
 import (
@@ -17,35 +17,35 @@ const period = 30 * time.Second
 // allowed is how late a request may come: a tenth of the load is then missing, which is the tolerance of an HPA.
 const allowed = 3 * time.Second
 
-// Report says how the requests of a test came.
+// Report counts the requests of a test.
 type Report struct {
 	// Requests were sent.
 	Requests int `json:"requests"`
-	// Late is how many came later than they may, after the one before, or did not come at all.
+	// Late counts those that came too late after the one before, or never.
 	Late int `json:"late"`
 	// LongestGapSeconds is the longest time from one request to the next, or to the end; 0 if there were not two.
 	LongestGapSeconds float64 `json:"longestGapSeconds"`
-	// Failures are answers that were errors; the test asks again after 15 s.
+	// Failures counts errors; the test repeats a failed request after 15 s.
 	Failures int `json:"failures"`
 }
 
-// Starved says that the load had gaps. A failure alone makes none: the test asks again, and if it takes long, the next
-// request is late.
+// Starved reports whether the load had gaps. A failure alone makes none: the test repeats the request, and if it takes
+// long, the next request is late.
 func (r Report) Starved() bool { return r.Late > 0 }
 
-// String says how much.
+// String returns the numbers as text.
 func (r Report) String() string {
 	return fmt.Sprintf("%d of %d requests for load came late, up to %.0f s after the one before instead of 30; %d failed",
 		r.Late, r.Requests, r.LongestGapSeconds, r.Failures)
 }
 
 var (
-	// stamp is how the tests log: the level with month and day, the time.
+	// stamp matches the prefix of the tests' log lines: the level with month and day, the time.
 	stamp = regexp.MustCompile(`^\s*[IWE](\d{4} \d{2}:\d{2}:\d{2}\.\d+)\s`)
 	// sent begins a period. What is sent is CPU, memory, a metric or CPU by pod; each is a load of its own.
 	sent = regexp.MustCompile(
 		`RC (\S+): sending (?:request to consume \d+ (millicores|MB|of custom metric)|(per-pod CPU) request)`)
-	// ended says that no more is sent for now. Where a test changes the amount, the period goes on.
+	// ended matches the end of requests. If a test changes the amount, the period continues.
 	ended  = regexp.MustCompile(`RC \S+: (?:disabling (?:per-pod )?(?:CPU|mem)|stopping )`)
 	failed = regexp.MustCompile(`Consume\w+ failure: |ConsumeCPUPerPod: error sending `)
 )
@@ -99,7 +99,7 @@ func (r *Report) add(gap time.Duration) {
 	}
 }
 
-// timeOf is the time of a line, of which the year is not known.
+// timeOf returns the time of a line, whose year is unknown.
 func timeOf(line string) (time.Time, bool) {
 	match := stamp.FindStringSubmatch(line)
 	if match == nil {

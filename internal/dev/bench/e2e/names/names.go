@@ -34,7 +34,7 @@ type Server struct {
 	done       chan struct{}
 }
 
-// Serve begins to answer at host:port, once it knows the Services that there are.
+// Serve starts serving at host:port, once the list of Services is complete.
 func Serve(ctx context.Context, address string, client kubernetes.Interface) (*Server, error) {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -88,13 +88,13 @@ func (s *Server) run() {
 			continue
 		}
 		if answer, err := respond(buffer[:n], s.lookup); err == nil {
-			// Who asked asks again if it is lost.
+			// The client repeats a lost query.
 			_, _ = s.connection.WriteTo(answer, from)
 		}
 	}
 }
 
-// respond answers the first question of a message, which is all that resolvers ask.
+// respond responds to the first question of a message: resolvers send no more.
 func respond(message []byte, lookup func(namespace, name string) (string, bool)) ([]byte, error) {
 	var parser dnsmessage.Parser
 	header, err := parser.Start(message)

@@ -82,7 +82,7 @@ func ask(t *testing.T, server, name string, kind dnsmessage.Type) dnsmessage.Mes
 			t.Error(err)
 		}
 	}()
-	// What is no question gets no answer, and does not end the server.
+	// An invalid query gets no response, and does not end the server.
 	for _, message := range [][]byte{[]byte("no question"), packed} {
 		if _, err := connection.Write(message); err != nil {
 			t.Fatal(err)

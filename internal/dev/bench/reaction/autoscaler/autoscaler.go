@@ -25,7 +25,7 @@ import (
 // Group is the API group of WorkloadAutoscalers.
 var Group = plimsollv1alpha1.SchemeGroupVersion.Group
 
-// Config says what to make.
+// Config configures an Autoscaler.
 type Config struct {
 	REST *rest.Config
 	// Namespace and Name are the object's; the Deployment has the same name.
@@ -35,8 +35,8 @@ type Config struct {
 	Resource Resource
 	// Requests is the target per pod and second instead; 0 scales by Resource.
 	Requests int64
-	// MetricsPort is where the pods count their requests. With it a WorkloadAutoscaler reads them there, as an HPA cannot.
-	// Without it an HPA asks the custom metrics API.
+	// MetricsPort is the port of the pods' own metrics. With it a WorkloadAutoscaler reads them there, as an HPA cannot.
+	// Without it an HPA uses the custom metrics API.
 	MetricsPort int
 }
 
@@ -146,7 +146,7 @@ func (a *Autoscaler) Create(ctx context.Context) error {
 	return nil
 }
 
-// Computed says why no count has been computed yet.
+// Computed returns the reason why no count has been computed yet.
 func (a *Autoscaler) Computed(ctx context.Context) error {
 	object, err := a.objects.Get(ctx, a.object.GetName(), metav1.GetOptions{})
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 // MemoryServer is the name of a web server's image that needs memory for each connection.
 const MemoryServer = "plimsoll.local/memoryserver:1"
 
-// MiBPerConnection is how much.
+// MiBPerConnection is the memory that each connection takes.
 const MiBPerConnection = 64
 
-// MemoryServerReady is where it answers probes, which take no memory.
+// MemoryServerReady is the path for probes, which take no memory.
 const MemoryServerReady = "/ready"
 
 // NewMemoryServer is its program, from a folder of binaries, alone. It serves where nginx does.

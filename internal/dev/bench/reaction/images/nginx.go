@@ -20,10 +20,10 @@ const (
 	Exporter = "plimsoll.local/requestexporter:1"
 )
 
-// ExporterPort is where the exporter serves nginx' count of requests.
+// ExporterPort is the port of the exporter of nginx' count of requests.
 const ExporterPort = 9113
 
-// statusPort is where the exporter reads it, on the pod's loopback address.
+// statusPort is the port of nginx' status, on the pod's loopback address.
 const statusPort = "8080"
 
 // nginxConfig is nginx as small as it gets. It runs as root because the image has no other user.

@@ -17,7 +17,7 @@ import (
 
 const (
 	headerTimeout = time.Second
-	// answerDelay is how long an answer takes, nearly all of it without CPU: it is memory that the load needs.
+	// answerDelay is the duration of a response, nearly all of it without CPU: the load needs memory.
 	answerDelay = 50 * time.Millisecond
 	mebibyte    = 1 << 20
 	pageBytes   = 4096
@@ -52,7 +52,7 @@ func run(ctx context.Context, address string, bytes int) error {
 	return nil
 }
 
-// connection is where a request's context has its connection.
+// connection is the key of the connection in a request's context.
 type connection struct{}
 
 func newServer(s *sessions) *http.Server {

@@ -53,7 +53,7 @@ func (s *sessions) end(client net.Conn) {
 	}
 }
 
-// total is how much is held.
+// total is the memory of all sessions.
 func (s *sessions) total() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	margin = 0.12 * vg.Inch
 )
 
-// colours are those of the subjects, in their order. They differ for people who see no red or green, too.
+// colours are those of the subjects, in their order. Colour-blind people can distinguish them, too.
 var colours = []color.RGBA{
 	{R: 230, G: 159, A: 255},         // orange
 	{R: 86, G: 180, B: 233, A: 255},  // sky blue

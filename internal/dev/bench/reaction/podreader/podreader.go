@@ -23,11 +23,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// readPeriod is how often the adapter reads the pods: as often as Plimsoll. Adapters that people run read what
-// Prometheus has, which scrapes far less often.
+// readPeriod is the period of the adapter's reads of the pods: the same as Plimsoll's. Common adapters read from
+// Prometheus, which scrapes far less often.
 const readPeriod = time.Second
 
-// Reader is what an adapter for upstream knows of real pods: their requests per second, from one page to the next.
+// Reader measures the requests per second of real pods for an adapter for upstream, from one page to the next.
 type Reader struct {
 	Config
 	http *http.Client
@@ -48,16 +48,16 @@ type podCount struct {
 
 var _ adapter.Source = (*Reader)(nil)
 
-// Config says which pods to read.
+// Config selects the pods to read.
 type Config struct {
 	Client    kubernetes.Interface
 	Namespace string
 	Labels    labels.Set
-	// Port is where they answer.
+	// Port is the port of their metrics.
 	Port int
 }
 
-// New returns a reader that knows nothing until Run.
+// New returns a reader without values until Run.
 func New(c Config) *Reader {
 	return &Reader{Config: c, http: &http.Client{Timeout: readPeriod}, pods: map[types.UID]*podCount{}}
 }
@@ -77,7 +77,7 @@ func (r *Reader) Run(ctx context.Context) {
 	}
 }
 
-// readAll leaves out what fails: there is a next time, and upstream sees such a pod as one without metrics.
+// readAll omits failures: they are repeated at the next read, and for upstream such a pod has no metrics.
 func (r *Reader) readAll(ctx context.Context) {
 	list, err := r.Client.CoreV1().Pods(r.Namespace).List(ctx, metav1.ListOptions{LabelSelector: r.Labels.String()})
 	if err != nil {

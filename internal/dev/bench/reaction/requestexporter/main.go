@@ -1,4 +1,4 @@
-// Command requestexporter runs beside nginx in a pod and serves nginx's own count of requests as a metric. It asks
+// Command requestexporter runs beside nginx in a pod and serves nginx's own count of requests as a metric. It reads
 // nginx once for each page.
 package main
 
@@ -57,7 +57,7 @@ func metrics(url string) http.HandlerFunc {
 	}
 }
 
-// requests asks nginx how many requests it has served, this one included.
+// requests reads nginx's count of served requests, this one included.
 func requests(ctx context.Context, client *http.Client, url string) (int64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

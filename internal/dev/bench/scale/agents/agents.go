@@ -29,7 +29,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
-// Config says whose agents to play.
+// Config selects the simulated agents.
 type Config struct {
 	Client kubernetes.Interface
 	Size   population.Size
@@ -55,12 +55,12 @@ type Agents struct {
 type node struct {
 	number int
 	tree   *tree
-	// cgroups is how the agent itself reads the tree, sound what it answers with.
+	// cgroups is the agent's own reader of the tree, sound its usual handler.
 	cgroups *cgroup.Tree
 	sound   http.Handler
 	server  *http.Server
 
-	// mu lets one request at a time move the counters and read them.
+	// mu serializes the requests that move the counters and read them.
 	mu sync.Mutex
 }
 
@@ -76,7 +76,7 @@ func Start(ctx context.Context, config Config) (*Agents, error) {
 	return a, nil
 }
 
-// otherFiles is how many files of this process are open for anything else, at most a few for each node.
+// otherFiles is the number of open files of this process for anything else, at most a few for each node.
 const otherFiles, otherFilesPerNode = 1000, 8
 
 func (c *Config) validate() error {
@@ -185,7 +185,7 @@ func (a *Agents) handler(n *node) http.Handler {
 	})
 }
 
-// observedWriter knows what was answered.
+// observedWriter records the response.
 type observedWriter struct {
 	http.ResponseWriter
 	code int
@@ -238,8 +238,8 @@ func closeAll(listeners []net.Listener) error {
 // Port is that of all agents.
 func (a *Agents) Port() int { return a.port }
 
-// Answers is how many answers had samples, and how much CPU it took to read counters, and to write and compress them.
-// Most of TLS is not included.
+// Answers returns the number of responses with samples, and the CPU for reading counters, and for writing and
+// compressing the responses. It does not include most of TLS.
 func (a *Agents) Answers() (count int64, spent time.Duration) {
 	return a.answers.Load(), time.Duration(a.spent.Load())
 }

@@ -81,7 +81,7 @@ func clientOf(size population.Size, authority *agenttest.Authority) *fake.Client
 	return client
 }
 
-// startAgents serves until the test ends, and wants nothing to be left then.
+// startAgents serves until the test ends, and checks that nothing is left then.
 func startAgents(t *testing.T, config Config) *Agents {
 	t.Helper()
 	a, err := Start(t.Context(), config)
@@ -185,7 +185,7 @@ func request(ctx context.Context, address string, shown *tls.Certificate, body [
 	return string(text), err
 }
 
-// wantUsage wants the CPU that each pod of a node has used at some time since before.
+// wantUsage expects the CPU that each pod of a node has used at some time since before.
 func wantUsage(t *testing.T, size population.Size, node int, text string, before time.Time) {
 	t.Helper()
 	if strings.Count(text, "container_memory_working_set_bytes{") != 6 ||

@@ -21,8 +21,8 @@ import (
 // Namespace is that of config/node-agent.
 const Namespace = "plimsoll-node-agent"
 
-// What config/node-agent calls the agents' service account, which is their label too, and the ConfigMap with the
-// authority of clients.
+// The names in config/node-agent of the agents' service account, which is their label too, and of the ConfigMap with
+// the CA of clients.
 const (
 	account      = "plimsoll-node-agent"
 	nameLabel    = "app.kubernetes.io/name"
@@ -43,7 +43,7 @@ func addressOf(node int) string {
 	return netip.AddrFrom4([4]byte{127, network, byte(node / hosts), byte(node%hosts + 1)}).String()
 }
 
-// mostNodes is how many addresses there are.
+// mostNodes is the number of addresses.
 const mostNodes = 250 * 250
 
 // containersByNode finds the UIDs of the population's pods, which the API server chose, and the IDs of their

@@ -15,10 +15,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/cgroup/cgrouptest"
 )
 
-// filesPerContainer is how many files of a container an agent keeps open here.
+// filesPerContainer is the number of files of a container that an agent keeps open here.
 const filesPerContainer = 3
 
-// container is one of a node, by what its cgroup is named after.
+// container is one of a node, with the parts of its cgroup's name.
 type container struct {
 	place      population.Place
 	podUID, id string
@@ -38,7 +38,7 @@ type counter struct {
 	mapped []byte
 }
 
-// counterDigits is how long the number is, leading zeros included: another length would change the file's size.
+// counterDigits is the length of the number with its leading zeros: another length would change the file's size.
 const counterDigits = 19
 
 // newTree writes the files.
@@ -59,7 +59,7 @@ func newTree(directory string, containers []container, memoryBytes int64) (*tree
 	return t, nil
 }
 
-// rootFiles are those by which the agent knows the version.
+// rootFiles are those by which the agent detects the version.
 func rootFiles(controller string) map[string]string {
 	if controller == "memory" {
 		return map[string]string{"memory.usage_in_bytes": "0\n"}

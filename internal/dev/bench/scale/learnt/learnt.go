@@ -1,4 +1,4 @@
-// Package learnt saves AutoscalerCheckpoints of objects that a controller is to know for weeks.
+// Package learnt saves AutoscalerCheckpoints of objects with a history of weeks.
 package learnt
 
 import (
@@ -24,8 +24,7 @@ import (
 // days are more than histories keep and forecasts need.
 const days = 17
 
-// encoded is what a leader has of an object after weeks with a noisy load that goes by the hour of the day, in the form
-// in which it saves it.
+// encoded returns a leader's checkpoint of an object after weeks with a noisy load that depends on the hour of the day.
 func encoded(now time.Time) (history, forecasts []byte, err error) {
 	const pods, noise, nightPart = 100, 0.2, 0.5
 	random := rand.New(rand.NewPCG(1, 2))
@@ -60,7 +59,7 @@ func encoded(now time.Time) (history, forecasts []byte, err error) {
 	return history, forecasts, nil
 }
 
-// Save gives each HPA a checkpoint with a full history and a forecast that has learnt.
+// Save gives each HPA a checkpoint with a full history and a learnt forecast.
 func Save(ctx context.Context, config *rest.Config, to population.Config) error {
 	history, forecasts, err := encoded(time.Now())
 	if err != nil {

@@ -24,7 +24,7 @@ const DefaultConcurrency = 32
 // accountTimeout bounds the wait for the service account of a namespace, which its controller makes.
 const accountTimeout = 2 * time.Minute
 
-// Config is what Create needs.
+// Config configures Create.
 type Config struct {
 	Client kubernetes.Interface
 	Size   Size
@@ -35,9 +35,9 @@ type Config struct {
 	VerticalObjects int
 	// Dynamic is the client of WorkloadAutoscalers; Replace alone needs it.
 	Dynamic dynamic.Interface
-	// MetricsPort is where the pods serve their own metrics; Replace by OwnMetrics alone needs it.
+	// MetricsPort is the port of the pods' own metrics; only Replace by OwnMetrics needs it.
 	MetricsPort int
-	// Concurrency is how many workloads are made at a time; 0 means DefaultConcurrency.
+	// Concurrency is the number of workloads that are created at a time; 0 means DefaultConcurrency.
 	Concurrency int
 	// Progress is called with how many workloads are there; it may be nil. It is called from several goroutines.
 	Progress func(done int)

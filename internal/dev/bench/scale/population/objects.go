@@ -17,19 +17,18 @@ import (
 )
 
 const (
-	// RequestCPUMilli is what each pod requests.
+	// RequestCPUMilli is each pod's request.
 	RequestCPUMilli = 100
-	// TargetUtilizationPercent is what each autoscaler keeps its pods at. Pods that use this share of their request are
-	// at rest.
+	// TargetUtilizationPercent is each autoscaler's target. Pods that use this share of their request are at rest.
 	TargetUtilizationPercent = 50
-	// RequestsPerSecond is what each pod serves at rest, and what an autoscaler on its own metrics keeps it at.
+	// RequestsPerSecond is the load of each pod at rest, and the target of an autoscaler on its own metrics.
 	RequestsPerSecond = 100
 	memoryRequest     = "128Mi"
 	image             = "registry.example/shop/web:v1"
 	containerPort     = 8080
 )
 
-// age is how old everything is, by its timestamps: longer than any autoscaler distrusts a pod's first minutes.
+// age is the age of all objects, by their timestamps: longer than any autoscaler distrusts a pod's first minutes.
 const age = time.Hour
 
 func namespace(n int) *corev1.Namespace {
@@ -105,7 +104,7 @@ func (s Size) deployment(object int) *appsv1.Deployment {
 	}
 }
 
-// deploymentStatus is what the Deployment controller would write.
+// deploymentStatus is the status that the Deployment controller would write.
 func (s Size) deploymentStatus(generation int64) appsv1.DeploymentStatus {
 	pods := int32(s.PodsPer)
 	return appsv1.DeploymentStatus{
@@ -137,7 +136,7 @@ func (s Size) pod(owner *appsv1.ReplicaSet, place Place) *corev1.Pod {
 	return pod
 }
 
-// podStatus is what a kubelet would write of a pod that has been ready for long.
+// podStatus is a kubelet's status of a pod that has been ready for long.
 func podStatus(now time.Time, place Place) corev1.PodStatus {
 	since := metav1.NewTime(now.Add(-age))
 	status := corev1.PodStatus{

@@ -17,15 +17,15 @@ const (
 	DefaultPodsPerNode = 100
 )
 
-// Size says how much there is of everything.
+// Size has the numbers of objects.
 type Size struct {
-	// Objects is how many workloads there are, each with an autoscaler.
+	// Objects is the number of workloads, each with an autoscaler.
 	Objects int
-	// PodsPer is how many pods each of them has.
+	// PodsPer is the number of pods of each.
 	PodsPer int
-	// ObjectsPerNamespace is how many share a namespace.
+	// ObjectsPerNamespace is the number of workloads in a namespace.
 	ObjectsPerNamespace int
-	// PodsPerNode is how many pods share a node.
+	// PodsPerNode is the number of pods on a node.
 	PodsPerNode int
 }
 
@@ -44,13 +44,13 @@ func (s Size) Completed() (Size, error) {
 	return s, nil
 }
 
-// Pods is how many there are.
+// Pods returns the number of pods.
 func (s Size) Pods() int { return s.Objects * s.PodsPer }
 
-// Nodes is how many the pods run on.
+// Nodes returns the number of nodes.
 func (s Size) Nodes() int { return ceil(s.Pods(), s.PodsPerNode) }
 
-// Namespaces is how many the objects are in.
+// Namespaces returns the number of namespaces.
 func (s Size) Namespaces() int { return ceil(s.Objects, s.ObjectsPerNamespace) }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

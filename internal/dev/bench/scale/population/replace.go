@@ -16,12 +16,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
 )
 
-// Autoscalers says which autoscalers the workloads have.
+// Autoscalers selects the autoscalers of the workloads.
 type Autoscalers int
 
 // The kinds of autoscalers.
 const (
-	// HPAs is how Create makes them.
+	// HPAs is the result of Create.
 	HPAs Autoscalers = iota
 	// Half is a WorkloadAutoscaler for every second workload instead of its HPA, with the same name and spec.
 	Half
@@ -29,7 +29,7 @@ const (
 	OwnMetrics
 )
 
-// of is the kind of one workload's: Half alone differs.
+// of is the kind of one workload's: only Half differs.
 func (a Autoscalers) of(object int) Autoscalers {
 	if a == Half && object%2 == 0 {
 		return HPAs

@@ -46,7 +46,7 @@ type family struct {
 	name, kind, help string
 	// value of the pod by its place in kubelet.pods.
 	value func(pod int) func(k *kubelet, at time.Time, used []float64) float64
-	// container says that there is a line for each container rather than for each pod.
+	// container is true if there is a line for each container rather than for each pod.
 	container bool
 	untimed   bool
 }

@@ -17,17 +17,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 )
 
-// Asked is one question about one object's pods.
+// Asked is one request for one object's pods.
 type Asked struct {
 	Object int
-	// At is when it was answered.
+	// At is the time of the response.
 	At time.Time
 	// Newest is the time of the newest sample in the answer.
 	Newest time.Time
 }
 
-// metricsAPI serves metrics.k8s.io/v1beta1 as metrics-server does: in JSON, and in protobuf for clients that ask for
-// it.
+// metricsAPI serves metrics.k8s.io/v1beta1 as metrics-server does: in JSON, and in protobuf for clients that accept it.
 type metricsAPI struct {
 	model    *model
 	encoders map[string]runtime.Encoder // by media type

@@ -12,27 +12,27 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 )
 
-// What metrics-server does by default: its manifests' resolution, and how it spreads its scrapes over the beginning of
-// each round (8 ms for each node, at most 4 s).
+// metrics-server's defaults: its manifests' resolution, and the spread of its scrapes over the beginning of each round
+// (8 ms for each node, at most 4 s).
 const (
 	DefaultResolution = 15 * time.Second
 	delayPerNode      = 8 * time.Millisecond
 	maxDelay          = 4 * time.Second
 )
 
-// DefaultNoise is how far pods' CPU swings around what keeps them at rest. It stays within every autoscaler's tolerance
-// of 0.1, so that nothing is scaled, and moves the numbers that status shows.
+// DefaultNoise is the amplitude of pods' CPU around their use at rest. It stays within every autoscaler's tolerance of
+// 0.1, so that nothing is scaled, and changes the numbers in status.
 const DefaultNoise = 0.05
 
-// MemoryBytes is what each pod uses.
+// MemoryBytes is the memory of each pod.
 const MemoryBytes = 96 << 20
 
-// Config says what is to be known.
+// Config configures a Server.
 type Config struct {
 	Size population.Size
-	// Began is when the containers started.
+	// Began is the start time of the containers.
 	Began time.Time
-	// Resolution is how often metrics-server would scrape; 0 means DefaultResolution.
+	// Resolution is the period of metrics-server's scrapes; 0 means DefaultResolution.
 	Resolution time.Duration
 	// Noise is the amplitude of each pod's CPU around its mean, as a share of it; 0 means DefaultNoise.
 	Noise float64
@@ -59,7 +59,7 @@ func (c Config) completed() (Config, error) {
 	return c, nil
 }
 
-// model is what the pods use. It is a function of time alone and keeps nothing.
+// model is the pods' usage. It is a function of time alone and keeps no state.
 type model struct {
 	Config
 	nodes  int
@@ -96,7 +96,7 @@ func (m *model) round(t time.Time) int64 {
 	return int64(math.Floor(float64(t.Sub(m.Began)-m.spread) / float64(m.Resolution)))
 }
 
-// sampledAt is when a node is scraped in a round.
+// sampledAt returns the time of a node's scrape in a round.
 func (m *model) sampledAt(node int, round int64) time.Time {
 	offset := time.Duration(fraction(mix(uint64(node)<<40^uint64(round))) * float64(m.spread))
 	return m.Began.Add(time.Duration(round)*m.Resolution + offset)

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/podmetrics"
 )
 
-// pages are those that the pods gave of their own metrics.
+// pages are the pages of their own metrics that the pods served.
 type pages struct {
 	mu    sync.Mutex
 	count int64    // guarded by mu
@@ -44,18 +44,18 @@ func (s *Server) read(address netip.Addr) {
 	s.pages.given[place.Object] = s.pages.given[place.Object].with(given{sampled: now, at: now})
 }
 
-// PodMetricsPort is where the pods serve their own metrics, each on its address.
+// PodMetricsPort is the port of the pods' own metrics, each on its address.
 func (s *Server) PodMetricsPort() int { return s.pods.Port() }
 
-// Pages is how many pages the pods have given.
+// Pages returns the number of pages that the pods have served.
 func (s *Server) Pages() int64 {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()
 	return s.pages.count
 }
 
-// PagesOf is when the newest page was given that one of an object's pods had given before t; false if none had. Those
-// of its other pods are not known.
+// PagesOf returns the time of the newest page that one of an object's pods had served before t; false if none had.
+// Those of its other pods are unknown.
 func (s *Server) PagesOf(object int, t time.Time) (times SampleTimes, found bool) {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()

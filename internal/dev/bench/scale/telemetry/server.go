@@ -32,7 +32,7 @@ type Server struct {
 	scrapes []givens    // guarded by mu: the last samples that each node's kubelet or agent gave
 }
 
-// kept is how many samples of a node are remembered.
+// kept is the number of samples of a node in memory.
 const kept = 64
 
 // Start serves on free ports of this machine until Close: the metrics API with one certificate, the kubelets with
@@ -84,7 +84,7 @@ func (s *Server) serve(ctx context.Context, handler http.Handler, certificate tl
 	return address.Port, nil
 }
 
-// MetricsPort is where metrics.k8s.io is served.
+// MetricsPort is the port of metrics.k8s.io.
 func (s *Server) MetricsPort() int { return s.api }
 
 // KubeletPorts are the kubelets' ports, by the nodes' numbers.
@@ -127,7 +127,7 @@ func (g givens) with(next given) givens {
 	return g
 }
 
-// before is when the last samples were taken that had been given before a time.
+// before returns the time of the last samples that had been served before a time.
 func (g givens) before(end time.Time) (sampled time.Time, found bool) {
 	for _, one := range slices.Backward(g) {
 		if one.at.Before(end) {
@@ -137,10 +137,10 @@ func (g givens) before(end time.Time) (sampled time.Time, found bool) {
 	return time.Time{}, false
 }
 
-// SampleTimes are of the newest sample of each of an object's pods: of those the newest, and the oldest.
+// SampleTimes are the newest and the oldest of the newest samples of an object's pods.
 type SampleTimes struct{ Newest, Oldest time.Time }
 
-// SamplesOf are those of an object's pods that nodes had given before t; false if none had.
+// SamplesOf returns those of an object's pods that nodes had served before t; false if none had.
 func (s *Server) SamplesOf(object int, t time.Time) (times SampleTimes, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -110,7 +110,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// selfSigned is a certificate for this machine and whom to trust for it.
+// selfSigned is a certificate for this machine, with its authority.
 func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -153,7 +153,7 @@ func startServer(t *testing.T, size population.Size) (*Server, *http.Client) {
 	return server, client
 }
 
-// reply is an answer that has been read.
+// reply is a response that has been read.
 type reply struct {
 	status int
 	header http.Header

@@ -1,5 +1,5 @@
-// Package viewers plays browsers in which pages of plimsoll ui are open: each asks for its autoscaler as the page's
-// script does, every two seconds. A browser itself would take the processors from what is measured.
+// Package viewers simulates browsers with open pages of plimsoll ui: each polls its autoscaler as the page's script
+// does, every two seconds. A real browser would take the processors from the measurement.
 package viewers
 
 import (
@@ -30,7 +30,7 @@ const name = "plimsoll-ui"
 // printed is the address that plimsoll ui prints.
 var printed = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\?token=\S+`)
 
-// every is how often a page asks, as in internal/ui/web/static/main.js.
+// every is the period of a page's requests, as in internal/ui/web/static/main.js.
 const every = 2 * time.Second
 
 // askTimeout is longer than plimsoll ui takes for an answer at most.
@@ -39,16 +39,16 @@ const askTimeout = time.Minute
 // Object is the autoscaler of a page.
 type Object struct{ Kind, Namespace, Name string }
 
-// Config says which pages to open.
+// Config selects the pages to open.
 type Config struct {
-	// Program is how Plimsoll's program is started, without arguments.
+	// Program is the command line of Plimsoll's program, without arguments.
 	Program []string
 	// Inspection is the address of the controller's history.
 	Inspection string
 	Objects    []Object
 }
 
-// Viewers look at pages until Close.
+// Viewers poll pages until Close.
 type Viewers struct {
 	program *devcluster.Program
 	process procfs.Proc
@@ -62,18 +62,18 @@ type Viewers struct {
 	sum Seen // guarded by mu
 }
 
-// Seen is what the pages have got so far.
+// Seen counts the responses to the pages so far.
 type Seen struct {
 	// Answers have all about an object. Lacking are those without an explanation or without a history, and Failures
 	// those that were none; Why is the last of these.
 	Answers, Lacking, Failures int
 	Why                        string
-	// Bytes are those of the answers as they were sent, compressed.
+	// Bytes are those of the responses as they were sent, compressed.
 	Bytes int64
-	// Took is how long each answer took, in the order in which they came.
+	// Took has the duration of each response, in order.
 	Took []time.Duration
 
-	// At is when plimsoll ui had taken so much CPU, and so much memory was resident.
+	// At is the time of the measurement of plimsoll ui's CPU and resident memory.
 	At                        time.Time
 	CPUSeconds, ResidentBytes float64
 }
@@ -149,7 +149,7 @@ func (v *Viewers) Close(ctx context.Context) {
 	}
 }
 
-// Look is what the pages have got so far, and what plimsoll ui took for it; nothing without viewers.
+// Look returns the responses so far, and their cost for plimsoll ui; nothing without viewers.
 func (v *Viewers) Look() (Seen, error) {
 	if v == nil {
 		return Seen{}, nil
@@ -169,8 +169,8 @@ func (v *Viewers) seen() Seen {
 	return v.sum
 }
 
-// look is a page: it reads the overview once, and then its object again and again. While an answer is awaited, it does
-// not ask.
+// look is a page: it reads the overview once, and then polls its object. It makes no request while another is under
+// way.
 func (v *Viewers) look(ctx context.Context, object Object, late time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -229,7 +229,7 @@ func (v *Viewers) failed(ctx context.Context, err error) {
 	v.sum.Why = err.Error()
 }
 
-// ask returns what is answered, compressed as it comes.
+// ask returns the response, compressed as it comes.
 func (v *Viewers) ask(ctx context.Context, at *url.URL) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {

@@ -38,8 +38,8 @@ func (s *source) WhatIf(context.Context, *view.WhatIfRequest) (*view.WhatIf, err
 	return nil, errors.New("not asked")
 }
 
-// TestViewers asks the server of plimsoll ui itself: by its token, for each object again and again, and sees what an
-// answer lacks.
+// TestViewers polls the server of plimsoll ui itself: with its token, for each object again and again, and detects
+// errors.
 func TestViewers(t *testing.T) {
 	s := &source{}
 	page, err := server.New(0, s, web.Handler())

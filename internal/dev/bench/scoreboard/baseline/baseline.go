@@ -13,15 +13,15 @@ const (
 
 // A Forecast is of one load. It has a state and is not for concurrent use.
 type Forecast interface {
-	// Next takes in the mean load of the minute that has ended, and returns the largest load that is expected within
-	// the minutes ahead that the forecast was made for; 0 while it knows too little.
+	// Next adds the mean load of the minute that has ended, and returns the largest load that is expected within the
+	// minutes ahead that the forecast was made for; 0 while it has too little history.
 	Next(load float64) float64
 }
 
 // Kind is a forecast by its name.
 type Kind struct {
 	Name string
-	// Source says what it does, and who does it so.
+	// Source describes it, and names its origin.
 	Source string
 	// make is a new forecast for so many minutes from now on.
 	make func(ahead int) Forecast

@@ -8,10 +8,11 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// What Crane does is described in its documentation (gocrane/crane, docs/tutorials/timeseriees-forecasting-by-dsp.md
-// and resource-recommendation.md) and in its defaults (pkg/prediction/dsp/estimators.go, pkg/prediction/percentile/
-// config.go). What is done here in its favour: there is no search for a period, which is always a day; the estimate is
-// made each hour instead of each 12 hours; and it looks as far ahead as the others do instead of an hour.
+// Crane's forecast is described in its documentation (gocrane/crane, docs/tutorials/timeseriees-forecasting-by-dsp.md
+// and resource-recommendation.md) and in its defaults (pkg/prediction/dsp/estimators.go,
+// pkg/prediction/percentile/config.go). The differences here are in its favour: there is no search for a period, which
+// is always a day; the estimate is made each hour instead of each 12 hours; and it forecasts as far ahead as the others
+// instead of an hour.
 const (
 	craneDays       = 3
 	maxValueMargin  = 0.10

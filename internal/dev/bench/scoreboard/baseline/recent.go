@@ -1,6 +1,6 @@
 package baseline
 
-// recentMinutes are what persistence and trend are made of.
+// recentMinutes is the length of the history of persistence and trend.
 const recentMinutes = 10
 
 // persistence expects what has just been.
@@ -20,7 +20,7 @@ func (p *persistence) Next(load float64) float64 {
 	return largest
 }
 
-// trend expects that the load goes on as it has just changed.
+// trend extrapolates the latest change of the load.
 type trend struct {
 	ring
 	ahead int

@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// drawn are kinds of loads of which the seed decides more than the noise: when jumps come, how high and how long they
-// are, and on which day something changes. So a forecast can be judged by loads that nobody has seen: by seeds that
-// nobody has tuned it on.
+// drawn are kinds of loads in which the seed decides more than the noise: when jumps come, how high and how long they
+// are, and the day of a change. So a forecast can be judged by loads on which it was not tuned.
 var drawn = []kind{
 	{"drawn-daily", drawnDaily},
 	{"drawn-weekdays", drawnWeekdays},
@@ -38,7 +37,7 @@ func pulses(random *rand.Rand, n int) []pulse {
 	return all
 }
 
-// due is what the jumps add in a minute, all of them later by so many minutes.
+// due is the sum of the jumps in a minute, all of them later by this many minutes.
 func due(all []pulse, minute, later float64) (sum float64) {
 	for i := range all {
 		sum = max(sum, all[i].height*within(minute, all[i].at+later, all[i].lasts))

@@ -15,8 +15,8 @@ import (
 
 const (
 	minutesOfDay = 24 * 60
-	// days are how long each is. What changes, changes when changeDay begins: there are ten days to learn from, and
-	// eleven to learn anew.
+	// days is the length of each. Changes happen when changeDay begins: there are ten days to learn from, and eleven to
+	// learn anew.
 	days      = 21
 	changeDay = 10
 	// peak is about the largest value.
@@ -52,11 +52,11 @@ var kinds = []kind{
 		}
 		return service(m)
 	})},
-	// The clocks go forward: whoever comes by the clock comes an hour earlier by the sun.
+	// The clocks go forward: users who come by the clock come an hour earlier by the sun.
 	{"daylight-saving", ofDay(func(day int, m float64) float64 { return service(later(day, m, -60)) })},
 }
 
-// Names are those of the loads that are the same but for noise, in the order of tables.
+// Names are those of the loads that differ only in noise, in the order of tables.
 func Names() []string { return namesOf(kinds) }
 
 // DrawnNames are those of the loads that differ from seed to seed.
@@ -132,7 +132,7 @@ func randomBursts(random *rand.Rand) func(int) float64 {
 	}
 }
 
-// ofDay is what is due at the minute of a day, give or take little.
+// ofDay makes a load from a function of the minute of a day, with small variations.
 func ofDay(due func(day int, minute float64) float64) func(random *rand.Rand) func(int) float64 {
 	return func(random *rand.Rand) func(int) float64 {
 		return func(minute int) float64 {

@@ -17,7 +17,7 @@ func make1(t *testing.T, name string, seed uint64) *load.Load {
 	return l
 }
 
-// mean is of so many minutes from a time of a day on.
+// mean is the mean of this many minutes from a time of a day on.
 func mean(l *load.Load, day, hour, minutes int) float64 {
 	from := time.Duration(24*day+hour) * time.Hour
 	return l.Mean(from, from+time.Duration(minutes)*time.Minute)
@@ -68,7 +68,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestNothingRecurs: in those that are random, a day says nothing about the next one.
+// TestNothingRecurs: in random loads, a day does not predict the next one.
 func TestNothingRecurs(t *testing.T) {
 	for _, name := range []string{"random-walk", "noise", "random-bursts"} {
 		l := make1(t, name, 3)

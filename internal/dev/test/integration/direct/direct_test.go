@@ -156,7 +156,7 @@ func TestKubeletDown(t *testing.T) {
 	}
 }
 
-// Without the right, auto asks metrics.k8s.io, and finds out by itself when it is granted.
+// Without the permission, auto uses metrics.k8s.io, and detects by itself when the permission is granted.
 func TestRevokedPermission(t *testing.T) {
 	s := shared.Namespace(t)
 	plimsoll := shared.Plimsoll(t)

@@ -1,3 +1,3 @@
-// Package direct tests that Plimsoll decides on what the kubelets say as soon as they say it, and what it does when
-// they cannot be read.
+// Package direct tests that Plimsoll decides on the kubelets' samples as soon as they arrive, and its behaviour when
+// kubelets cannot be read.
 package direct

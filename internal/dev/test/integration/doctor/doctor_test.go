@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 // patience is for what takes some seconds: pods that become ready, permissions, metrics.
 const patience = 2 * time.Minute
 
-// workload is what people have on the cluster, and the Lease of a leader that runs.
+// workload has typical objects of users, and the Lease of a running leader.
 const workload = `
 apiVersion: apps/v1
 kind: Deployment
@@ -79,7 +79,7 @@ spec:
   maxReplicas: 6
 `
 
-// labelled is the namespace whose objects deadWebhook is asked about.
+// labelled is the namespace of the objects that deadWebhook reviews.
 const labelled = `
 apiVersion: v1
 kind: Namespace
@@ -139,8 +139,8 @@ type patient struct {
 	way     *way
 }
 
-// way is what lies between doctor and the API server. The API server proxies to no loopback addresses, which simulated
-// nodes have, so their kubelets are asked here.
+// way is the connection between doctor and the API server. The API server proxies to no loopback addresses, which
+// simulated nodes have, so their kubelets are read here.
 type way struct {
 	next, kubelets http.RoundTripper
 	ports          map[string]int
@@ -245,8 +245,8 @@ func (p *patient) writeStatus(name, manager string, replicas int) {
 			replicas, replicas, replicas))
 }
 
-// writeStatusLater writes it in a later second than the newest write: managedFields have whole seconds, and which of two
-// controllers was the last cannot be told from two writes within one.
+// writeStatusLater writes it in a later second than the newest write: managedFields have whole seconds, and the order
+// of two writes within one is unknown.
 func (p *patient) writeStatusLater(name, manager string, replicas int) {
 	p.t.Helper()
 	now := time.Now()
@@ -257,10 +257,10 @@ func (p *patient) writeStatusLater(name, manager string, replicas int) {
 	p.writeStatus(name, manager, replicas)
 }
 
-// actFlag makes Plimsoll act on HPAs whoever else does.
+// actFlag makes Plimsoll act on HPAs whatever other controllers do.
 const actFlag = "/spec/template/spec/containers/0/args/1"
 
-// turnLoopOn lets kube-controller-manager act on HPAs, and configures Plimsoll to do so too.
+// turnLoopOn makes kube-controller-manager act on HPAs, and configures Plimsoll to do so too.
 func (p *patient) turnLoopOn() {
 	p.t.Helper()
 	p.kubectl("patch", "deployment", "plimsoll-controller", "-n", "plimsoll-system", "--type=json", "-p",
@@ -310,7 +310,7 @@ func examine(ctx context.Context, config *rest.Config) (found []string, printed 
 	}
 	slices.Sort(found)
 	var text strings.Builder
-	err = doctor.WriteText(&text, &report)
+	err = doctor.WriteText(&text, &report, doctor.Style{})
 	return found, text.String(), err
 }
 
@@ -339,7 +339,8 @@ func (p *patient) await(name string, want ...string) {
 	}
 }
 
-// withoutRights examines the cluster as somebody who may read nothing: then nothing is known, and nothing is wrong.
+// withoutRights examines the cluster as a user without permissions: then everything is unknown, and nothing is reported
+// as wrong.
 func (p *patient) withoutRights() {
 	p.t.Helper()
 	config := p.cluster.RESTConfig()

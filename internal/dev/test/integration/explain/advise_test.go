@@ -69,7 +69,7 @@ func advise(t *testing.T, s *harness.Namespace, args ...string) (report show.Rep
 	return report, code
 }
 
-// keys say which rule found what in which object's field.
+// keys returns the rules with the objects and fields of their findings.
 func keys(report show.Report) []string {
 	var all []string
 	for _, f := range report.Findings {
@@ -120,7 +120,7 @@ func TestAdvisesOnClusters(t *testing.T) {
 	}
 }
 
-// triesPatches lets the API server say whether it would take each.
+// triesPatches sends each patch to the API server as a dry run.
 func triesPatches(t *testing.T, s *harness.Namespace, on show.Report) {
 	t.Helper()
 	for _, f := range on.Findings {

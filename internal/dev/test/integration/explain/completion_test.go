@@ -23,8 +23,8 @@ func completions(output string) []string {
 	return found
 }
 
-// TestCompletion completes names of objects, namespaces and values of flags against a real API server, with the rights
-// of the user, and changes nothing.
+// TestCompletion completes names of objects, namespaces and values of flags against a real API server, with the
+// permissions of the user, and changes nothing.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -85,7 +85,7 @@ func TestKubectlCompletesThePlugin(t *testing.T) {
 	}
 }
 
-// TestOffersSimilarNames: who mistypes a name sees which objects the namespace has.
+// TestOffersSimilarNames: for a mistyped name the error has the objects of the namespace.
 func TestOffersSimilarNames(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
 )
 
-// waiting makes an autoscaler that wants four pods and may have one more a minute, and
-// waits until the first has come and the status shows it.
+// waiting makes an autoscaler that wants four pods and may have one more a minute, and waits until the first has come
+// and the status shows it.
 func waiting(t *testing.T) *harness.Namespace {
 	t.Helper()
 	s := shared.Namespace(t)
@@ -133,8 +133,8 @@ func TestSavedIsDecidedAlike(t *testing.T) {
 	}
 }
 
-// TestWithoutTheController: if its history cannot be read, the explanation says so, and what
-// is certain all the same.
+// TestWithoutTheController: if its history cannot be read, the explanation has a note about that, and all parts that
+// are certain anyway.
 func TestWithoutTheController(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
@@ -169,7 +169,7 @@ func TestTheDemosLineFindsTheLeader(t *testing.T) {
 	}
 }
 
-// TestNamesTheMissingPermission: a user without a permission sees which one to ask for.
+// TestNamesTheMissingPermission: for a user without a permission the error names it.
 func TestNamesTheMissingPermission(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
@@ -181,7 +181,7 @@ func TestNamesTheMissingPermission(t *testing.T) {
 	s.Kubectl("create", "role", "reader", "--verb=get",
 		"--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
 	s.Kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount="+s.Name+":reader")
-	// The API server may need a moment to see the new permission.
+	// The API server may need a moment for the new permission.
 	s.Eventually("the next missing permission", func(context.Context) error {
 		_, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":reader")
 		if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Name) {

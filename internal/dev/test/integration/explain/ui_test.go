@@ -50,7 +50,7 @@ func awaitRow(s *harness.Namespace, reader *cluster.Reader, id string, want func
 	})
 }
 
-// TestPage: the page has the counts of a status, what explain says, and what was recorded.
+// TestPage: the page has the counts of a status, the explanation, and the recorded load.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
@@ -100,7 +100,7 @@ func checkObject(ctx context.Context, reader *cluster.Reader, namespace string) 
 	return nil
 }
 
-// TestPageWithFewRights: who may list nothing but HPAs sees those, and why there is nothing else.
+// TestPageWithFewRights: a user who may only list HPAs gets those, and the reason why the rest is missing.
 func TestPageWithFewRights(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
 )
 
-// browser asks the page's server as the page does.
+// browser sends requests to the page's server as the page does.
 type browser struct {
 	t      *testing.T
 	base   *url.URL
@@ -244,7 +244,7 @@ func checkScheduledDetails(o *view.Object, changes []loadreport.OutputChange) er
 	return nil
 }
 
-// learnt is what upstream's recommender left of eight days: the pods need more than they request.
+// learnt is a checkpoint of upstream's recommender after eight days: the pods need more than they request.
 const learnt = `
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscalerCheckpoint
@@ -270,7 +270,7 @@ spec:
 `
 
 // TestPageOfVerticalPodAutoscaler: the recommendation is in the row; the object has the checkpoint's histograms, their
-// percentiles, what the status publishes, what the pods request, and what becomes of each pod.
+// percentiles, the recommendation in the status, the pods' requests, and the plan for each pod.
 func TestPageOfVerticalPodAutoscaler(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)

@@ -75,7 +75,7 @@ func TestBadAnswersOfAMetricsAPI(t *testing.T) {
 	}
 }
 
-// The series of strangers carry none of the labels that a selector asks for, so that this object asks for all series.
+// The series of other objects lack the labels of any selector, so this object has no selector.
 func TestFarTooManySeries(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -125,7 +125,7 @@ func TestOneOfTwoMetricsFails(t *testing.T) {
 	wantCounts(t, record, 2, 4)
 
 	s.Fault(adapter.MetricServiceRequests, adapter.Fault{})
-	s.AwaitReplicas(harness.Deployment, "web", 2) // what the Service's load wants
+	s.AwaitReplicas(harness.Deployment, "web", 2) // the count of the Service's load
 	awaitFine(s, "web")
 	wantCounts(t, record, 2, 4, 2)
 }

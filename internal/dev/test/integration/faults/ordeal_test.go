@@ -13,12 +13,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// ordeal is one kind of bad input that befalls an object that was fine.
+// ordeal is one kind of bad input for an object that was fine.
 type ordeal struct {
 	// breaks makes the trouble and heals ends it.
 	breaks, heals func(s *harness.Namespace)
-	// condition is what the object then shows, event the reason of the Warning event. Both messages contain the texts:
-	// what is wrong, with the names of object and field.
+	// condition is the object's condition then, event the reason of the Warning event. Both messages contain the texts:
+	// the error, with the names of object and field.
 	condition symptom
 	event     string
 	words     []string
@@ -33,7 +33,7 @@ type symptom struct {
 func unable(reason string) symptom   { return symptom{autoscalingv2.AbleToScale, reason} }
 func inactive(reason string) symptom { return symptom{autoscalingv2.ScalingActive, reason} }
 
-// web is what most ordeals befall: two pods, loads that want two, and an object that scales by the metric.
+// web makes the objects of most ordeals: two pods, a load for two, and an object that scales by the metric.
 func web(s *harness.Namespace, metric autoscalingv2.MetricSpec) {
 	w := harness.Workload{Replicas: ptr.To[int32](2)}
 	s.Create(w.Deployment(), w.Service(15), harness.Queue("jobs", 15), harness.Autoscaler("web", metric))
@@ -45,8 +45,8 @@ func more(s *harness.Namespace) {
 	s.SetQueue("jobs", 35)
 }
 
-// undergo puts the object "web" through the ordeal: it says what is wrong, it does not scale although more pods are
-// wanted, and it does as soon as the trouble is over.
+// undergo puts the object "web" through the ordeal: it has the condition, it does not scale although more pods are
+// wanted, and it does as soon as the fault ends.
 func (o ordeal) undergo(t *testing.T, s *harness.Namespace) {
 	t.Helper()
 	awaitFine(s, "web")

@@ -54,8 +54,8 @@ func TestMissingRequest(t *testing.T) {
 	awaitFine(s, "web")
 }
 
-// What metrics-server makes of a NaN in a kubelet's text is a number: 2^63 nanoseconds or bytes on amd64, 0 on arm64,
-// where it leaves the pod out. Nothing may be scaled on either.
+// metrics-server turns a NaN in a kubelet's text into a number: 2^63 nanoseconds or bytes on amd64, 0 on arm64, where
+// it leaves the pod out. Nothing may be scaled on either.
 func TestKubeletSaysNaN(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]float64{"NaN": math.NaN(), "infinity": math.Inf(1), "negative": -1} {
@@ -104,8 +104,8 @@ func kubeletLies(t *testing.T, lie float64) {
 	awaitFine(s, "web")
 }
 
-// awaitMeasured waits until metrics-server knows that many pods. Objects that are created before fail until then, and
-// their events count against the limit that the API's clients set themselves.
+// awaitMeasured waits until metrics-server has metrics of that many pods. Objects that are created before fail until
+// then, and their events count against the API clients' own limit.
 func awaitMeasured(s *harness.Namespace, pods int) {
 	s.Eventually("metrics of the pods", func(ctx context.Context) error {
 		list, err := parts.PodMetrics(ctx, s.Cluster, s.Name)
@@ -116,7 +116,7 @@ func awaitMeasured(s *harness.Namespace, pods int) {
 	})
 }
 
-// awaitPodMetrics waits until what metrics-server says of a pod's CPU is as looked for; nothing is 0.
+// awaitPodMetrics waits until metrics-server's CPU of a pod is as expected; a missing value is 0.
 func awaitPodMetrics(s *harness.Namespace, name, what string, is func(cpu resource.Quantity) bool) {
 	s.Eventually(what, func(ctx context.Context) error {
 		list, err := parts.PodMetrics(ctx, s.Cluster, s.Name)

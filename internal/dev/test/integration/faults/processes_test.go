@@ -54,7 +54,7 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 			t.Errorf("%s: event of type %s", name, event.Type)
 		}
 	}
-	// The metric that cannot be read asks for more.
+	// The proposal of the unreadable metric would be higher.
 	s.SetQueue("jobs", 35)
 	for name := range metrics {
 		s.SetLoad(name, 35)
@@ -70,7 +70,7 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 		s.AwaitReplicas(harness.Deployment, name, 4)
 		awaitFine(s, name)
 		if name == "resource" {
-			// A sample that began before the load did asks for less at first.
+			// A sample that began before the load led to a lower proposal at first.
 			wantAscent(t, records[name], 2, 4)
 			continue
 		}
@@ -78,9 +78,8 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 	}
 }
 
-// Plimsoll is killed with -9 in the middle of a surge, and the load falls before the next instance leads. That one
-// has no history: it keeps the count, as five minutes of stabilization demand, and goes on from
-// there.
+// Plimsoll is killed with -9 in the middle of a surge, and the load falls before the next instance leads. That one has
+// no history: it keeps the count, as five minutes of stabilization demand, and continues from there.
 func TestKilledInTheMiddleOfASurge(t *testing.T) {
 	s := shared.Namespace(t)
 	plimsoll := shared.Plimsoll(t)
@@ -128,7 +127,7 @@ func TestAPIServerIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := harness.NewNamespace(t, cluster)
-	s.Refused = true // for as long as the API server has not read RBAC's objects
+	s.Refused = true // until the API server has read RBAC's objects
 	hpa := harness.Autoscaler("web", jobs())
 	hpa.Spec.MaxReplicas = 20
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{

@@ -23,8 +23,7 @@ const (
 	installed = "plimsoll-system"
 )
 
-// What the controller's service account may do is what it needs and nothing beside, as the API server with RBAC sees
-// it.
+// The permissions of the controller's service account are those that it needs and no others, by the API server's RBAC.
 func TestRightsOfTheServiceAccount(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -37,7 +36,7 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of each: verb, group/resource/subresource, namespace.
+	// Each is: verb, group/resource/subresource, namespace.
 	for want, actions := range map[bool][]string{
 		true: {
 			"watch autoscaling/horizontalpodautoscalers ", "update autoscaling/horizontalpodautoscalers/status " + s.Name,

@@ -52,8 +52,8 @@ func refer(s *harness.Namespace, reference autoscalingv2.CrossVersionObjectRefer
 	s.UpdateHPA("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef = reference })
 }
 
-// The API server of 1.37 does not take an apiVersion that is none, or a group that the kind cannot be of: no controller
-// has to say so.
+// The API server of 1.37 refuses an invalid apiVersion, or a group that the kind cannot have: no controller has to
+// report it.
 func TestReferenceWithImpossibleVersion(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)

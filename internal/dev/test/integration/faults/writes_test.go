@@ -20,7 +20,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// A policy forbids to scale. The object says so, its target stays as it is, and it is scaled when the policy goes.
+// A policy forbids scaling. The object has a condition for that, its target stays unchanged, and it is scaled when the
+// policy is removed.
 func TestScaleWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -115,8 +116,8 @@ func forbidScaling(t *testing.T, s *harness.Namespace) (lift func()) {
 	return lift
 }
 
-// Another client changes the count as fast as the API server allows, while Plimsoll wants another one. Whenever
-// Plimsoll writes, it is from the count that it decided on: nothing is overwritten unseen.
+// Another client changes the count as fast as the API server allows, while Plimsoll wants another one. Each of
+// Plimsoll's writes is from the count that it decided on: no change is overwritten unnoticed.
 func TestScaleWriteInConflict(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -150,7 +151,7 @@ func compareWithLog(t *testing.T, s *harness.Namespace, seen *harness.Changes) {
 				decided = append(decided, harness.Change{From: d.Current, To: d.Desired, By: "plimsoll"})
 			}
 		}
-		// Either may see the last write before the other.
+		// Either may have the last write before the other.
 		if stored := seen.By("plimsoll"); len(decided) == 0 || !slices.Equal(stored, decided) {
 			return fmt.Errorf("it decided on %v, and wrote %v", decided, stored)
 		}

@@ -25,17 +25,18 @@ import (
 )
 
 const (
-	// startUp is how long the pods take to be ready.
+	// startUp is the time until a pod is ready.
 	startUp = time.Minute
 	// calm and high are requests per second. A pod serves five at the target of 50 % and ten at all.
 	calm, high = 8, 40
 	perTarget  = 5
-	// lead is how long before the jump the test begins: what was learnt is read, and a forecast of three minutes made.
+	// lead is the time from the start of the test to the jump: the checkpoint is read, and a forecast of three minutes
+	// made.
 	lead = 190 * time.Second
 )
 
-// TestYesterdayRepeated: the load of the last three days jumped at the same minute. Plimsoll starts with what it learnt
-// of them, three minutes before it does so again. The pods, which take a minute, are ready when the load comes.
+// TestYesterdayRepeated: the load of the last three days jumped at the same minute. Plimsoll starts with the checkpoint
+// of them, three minutes before the next jump. The pods, which take a minute, are ready when the load comes.
 func TestYesterdayRepeated(t *testing.T) {
 	t.Parallel()
 	o := workloads.Of(t, namespace(t))
@@ -129,7 +130,7 @@ func autoscaler(t *testing.T) *plimsollv1alpha1.WorkloadAutoscaler {
 	return object
 }
 
-// learnt is what a controller has learnt until now of a load that jumps for half an hour at the same time of each day.
+// learnt is a controller's learnt forecast of a load that jumps for half an hour at the same time of each day.
 func learnt(t *testing.T, jump time.Time) []byte {
 	t.Helper()
 	now := time.Now().Truncate(time.Minute)
@@ -154,7 +155,7 @@ func learnt(t *testing.T, jump time.Time) []byte {
 	return encoded
 }
 
-// save stores what was learnt as the controller does.
+// save stores a checkpoint as the controller does.
 func save(t *testing.T, o *workloads.Autoscalers, of *plimsollv1alpha1.WorkloadAutoscaler, learnt []byte) {
 	t.Helper()
 	client, err := checkpoints.New(o.Cluster.RESTConfig())

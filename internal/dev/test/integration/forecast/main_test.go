@@ -13,7 +13,7 @@ import (
 var (
 	shared       = devclustertest.Shared{Config: devcluster.Config{MetricsServer: true}}
 	installation harness.Installation
-	// program is Plimsoll, once a test has asked for a namespace.
+	// program is Plimsoll; it is set with the first namespace.
 	program *harness.Plimsoll
 )
 

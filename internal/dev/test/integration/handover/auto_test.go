@@ -13,8 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// delay is how long another controller must have been silent. The HPAs that it wrote are looked at after a quarter
-// of it.
+// delay is the takeover delay. The HPAs that the other controller wrote are checked after a quarter of it.
 const delay = 16 * time.Second
 
 // states is the series of HPAs by who acts on them.

@@ -17,7 +17,7 @@ import (
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 )
 
-// explained is what the program says of "web" where kube-controller-manager alone decides.
+// explained is the program's explanation of "web" where kube-controller-manager alone decides.
 func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explainhorizontal.Output {
 	t.Helper()
 	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n",
@@ -49,8 +49,9 @@ func wantWords(t *testing.T, text string, words ...string) {
 	}
 }
 
-// On a cluster without Plimsoll the explanation says that the history is unknown, and commits itself to what every
-// history comes to; kube-controller-manager then does that: it scales up at its next sync, and delays scaling down.
+// On a cluster without Plimsoll the explanation reports that the history is unknown, and predicts only the part that
+// holds for every history; kube-controller-manager then does that: it scales up at its next sync, and delays scaling
+// down.
 func TestExplainPredictsUpstream(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, loopOn, "--horizontal-pod-autoscaler-sync-period=10s")
@@ -93,7 +94,7 @@ func TestExplainPredictsUpstream(t *testing.T) {
 	}
 }
 
-// Without the API that a metric comes from, the explanation says which it is, as the controller's own event does.
+// Without the API of a metric, the explanation names it, as the controller's own event does.
 func TestExplainSaysWhichAPIIsMissing(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, often, loopOn)

@@ -19,8 +19,8 @@ func validMetric() harness.Condition {
 }
 
 // From kube-controller-manager's loop to Plimsoll and back under steady load: no write of another count. One object's
-// load wants what it has. The other's has fallen, and only the stabilization of the one before keeps its count up: who
-// takes over does not know that history and must not scale down at once.
+// count matches its load. The other's load has fallen, and only the stabilization of the previous controller keeps its
+// count up: the next one lacks that history and must not scale down at once.
 func TestHandoverUnderSteadyLoad(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, often, loopOn)
@@ -84,12 +84,12 @@ func awaitAverage(s *harness.Namespace, name string, want int64) {
 	})
 }
 
-// silence is how long the other controller must have been silent: less than the two minutes that it is without the
-// flag, and more than the other loop takes for a write on a busy machine.
+// silence is the takeover delay: less than the two minutes that it is without the flag, and more than the other loop
+// takes for a write on a busy machine.
 const silence = 40 * time.Second
 
-// Both loops are on. Plimsoll says so, leaves the objects alone, and takes them up some time after the other's last
-// word.
+// Both loops are on. Plimsoll reports that, leaves the objects alone, and acts on them some time after the other's last
+// write.
 func TestRefusesToFight(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, often, loopOn)
@@ -160,7 +160,7 @@ func provoke(s *harness.Namespace) {
 	})
 }
 
-// lastWord is when kube-controller-manager last wrote the status.
+// lastWord is the time of kube-controller-manager's last status write.
 func lastWord(hpa *autoscalingv2.HorizontalPodAutoscaler) time.Time {
 	var last time.Time
 	for i := range hpa.ManagedFields {

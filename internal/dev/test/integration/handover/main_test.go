@@ -19,7 +19,7 @@ import (
 // cluster has kube-controller-manager's loop on; each test turns it as it needs it. It writes down who writes what.
 var cluster devclustertest.Shared
 
-// auditLog is where the API server writes that down.
+// auditLog is the API server's log of writes.
 var auditLog string
 
 // auditPolicy has a line for each write.
@@ -63,7 +63,7 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// written is who wrote what to the API server.
+// written is a write with its user.
 type written struct {
 	Verb      string
 	UserAgent string
@@ -107,7 +107,7 @@ const (
 	loopOff = "--controllers=*,-horizontal-pod-autoscaler-controller"
 	// often makes kube-controller-manager decide about as often as Plimsoll.
 	often = "--horizontal-pod-autoscaler-sync-period=2s"
-	// who is kube-controller-manager's loop to the API server.
+	// The user of kube-controller-manager's loop.
 	loopUser = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
 	// plimsollUser is Plimsoll, as config/ has it.
 	plimsollUser = "system:serviceaccount:plimsoll-system:plimsoll-controller"

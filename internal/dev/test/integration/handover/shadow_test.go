@@ -13,8 +13,8 @@ import (
 
 const comparisons = "plimsoll_shadow_comparisons_total"
 
-// Two shadows beside kube-controller-manager's loop: one with its settings, which agrees with it up and down, and
-// one with another tolerance, which says where it would have decided otherwise and why. Neither writes anything.
+// Two shadows beside kube-controller-manager's loop: one with its settings, which agrees with it up and down, and one
+// with another tolerance, which logs where it would have decided otherwise and why. Neither writes anything.
 func TestShadowDecidesAndWritesNothing(t *testing.T) {
 	s, p := namespace(t)
 	settings := []string{often, "--horizontal-pod-autoscaler-downscale-stabilization=10s"}
@@ -81,9 +81,9 @@ func awaitAgreement(s *harness.Namespace, shadow *harness.Instance) {
 	})
 }
 
-// provokeDifference scales from 2 to 3 until the lazy one's log says that it would have stayed at 2. The status
-// that says what kube-controller-manager has just done stands until its next decision, two seconds later: on a busy
-// machine a shadow may come too late for it, and rightly compares with the next one.
+// provokeDifference scales from 2 to 3 until the lazy one's log has the difference that it would have stayed at 2. The
+// status with kube-controller-manager's last decision stays until its next one, two seconds later: on a busy machine a
+// shadow may come too late for it, and rightly compares with the next one.
 func provokeDifference(s *harness.Namespace, lazy *harness.Instance) {
 	s.EventuallyWithin(2*harness.Long, "the difference in the log", func(context.Context) error {
 		s.SetQueue("jobs", 28) // 1.4 times what two pods shall have
@@ -110,7 +110,7 @@ func awaitComparisons(s *harness.Namespace, shadow *harness.Instance, more float
 	})
 }
 
-// differenceLogged reports nil if the log says that the shadow would have stayed at 2, and why.
+// differenceLogged returns nil if the log has the difference that the shadow would have stayed at 2, with the reason.
 func differenceLogged(s *harness.Namespace, shadow *harness.Instance) error {
 	lines, err := s.LogLinesOf(shadow.Name, s.Name+"/web")
 	if err != nil {

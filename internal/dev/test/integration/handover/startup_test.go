@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// Of each pod that a scale-up asked for it is measured how long it took to be ready, and the parts add up: simulated
-// pods become ready three seconds after their containers run.
+// The start-up time of each new pod of a scale-up is measured, and the parts add up: simulated pods become ready three
+// seconds after their containers run.
 func TestMeasuresHowPodsStart(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, loopOff)

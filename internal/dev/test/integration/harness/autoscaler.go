@@ -86,7 +86,7 @@ func ServiceRequests(service string, target autoscalingv2.MetricTarget) autoscal
 	}
 }
 
-// QueueLength is the adapter's metric of how many requests wait for a Service; see Queue.
+// QueueLength is the adapter's metric of requests that wait for a Service; see Queue.
 func QueueLength(service string, target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
 	return autoscalingv2.MetricSpec{
 		Type: autoscalingv2.ExternalMetricSourceType,

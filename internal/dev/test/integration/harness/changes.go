@@ -62,7 +62,7 @@ func (c *Changes) All() []Change {
 	return slices.Clone(c.list)
 }
 
-// By are those that one field manager made.
+// By returns those of one field manager.
 func (c *Changes) By(manager string) []Change {
 	return slices.DeleteFunc(c.All(), func(change Change) bool { return change.By != manager })
 }

@@ -13,7 +13,7 @@ import (
 type Decision struct {
 	At               time.Time
 	Current, Desired int32
-	// Scaled says that the count was written.
+	// Scaled is true if the count was written.
 	Scaled bool
 	// Error is the error of the reconciliation; empty when there was none.
 	Error string
@@ -40,8 +40,8 @@ func (s *Namespace) Decisions(name string) []Decision {
 	return decisions
 }
 
-// AwaitDecisions waits until Plimsoll has decided this many times more about a HorizontalPodAutoscaler. The first
-// one may have been under way before, so that it takes two to see what happens now.
+// AwaitDecisions waits until Plimsoll has decided this many times more about a HorizontalPodAutoscaler. The first one
+// may have been under way before, so that two are needed for a decision on the current state.
 func (s *Namespace) AwaitDecisions(name string, more int) {
 	s.t.Helper()
 	before := len(s.Decisions(name))

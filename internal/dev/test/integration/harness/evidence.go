@@ -11,11 +11,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 )
 
-// evidenceTime bounds how long a test that has failed may ask for what is in its namespace.
+// evidenceTime bounds the requests of a failed test for the objects of its namespace.
 const evidenceTime = 30 * time.Second
 
-// keepEvidence writes the namespace's objects and what Plimsoll decided about them into the test's folder below
-// dist/, and says where that is.
+// keepEvidence writes the namespace's objects and Plimsoll's decisions about them into the test's folder below dist/,
+// and logs the path.
 func (s *Namespace) keepEvidence(logLines []string) {
 	s.t.Helper()
 	dir, err := devclustertest.Evidence(s.t)

@@ -13,9 +13,9 @@ import (
 )
 
 // FallsNoFartherThanLoad checks, where nothing holds a lower count back, that a load which falls from 40 pods' to 30
-// pods' worth leaves 30 pods, or few more or less within the tolerance. For as long as samples reach back, they show
-// what each pod used beside more of them. Multiplied onto each lower count, such a ratio would lower the count again in
-// every decision. It takes a minute and a half.
+// pods' worth leaves 30 pods, or few more or less within the tolerance. For as long as samples reach back, they have
+// the use of each pod beside more of them. Multiplied onto each lower count, such a ratio would lower the count again
+// in every decision. It takes a minute and a half.
 func (s *Namespace) FallsNoFartherThanLoad() {
 	s.t.Helper()
 	const before, after, perPod, tolerance = 40, 30, 5, 0.1

@@ -20,7 +20,7 @@ type follower struct {
 	see        func(*appsv1.Deployment) // called under mu
 
 	mu   sync.Mutex
-	last string // guarded by mu; the resource version that was seen last
+	last string // guarded by mu; the last resource version
 	err  error  // guarded by mu; why versions may be missing
 }
 
@@ -36,7 +36,7 @@ func (s *Namespace) follow(deployment string, see func(*appsv1.Deployment)) *fol
 	return f
 }
 
-// begin hands over what is stored and watches what becomes of it.
+// begin passes on the stored objects and watches them.
 func (f *follower) begin(ctx context.Context) (watch.Interface, error) {
 	client := f.namespace.Client.AppsV1().Deployments(f.namespace.Name)
 	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, f.deployment).String()
@@ -92,8 +92,8 @@ func (f *follower) add(deployment *appsv1.Deployment) {
 	f.see(deployment)
 }
 
-// caughtUp waits until what is stored now has been seen: a watch may show a write later than a read does. An
-// error means that versions may be missing.
+// caughtUp waits until the stored versions have arrived: a watch may be later than a read. An error means that versions
+// may be missing.
 func (f *follower) caughtUp() error {
 	ctx, cancel := context.WithTimeout(f.namespace.t.Context(), Long)
 	defer cancel()
@@ -114,7 +114,7 @@ func (f *follower) caughtUp() error {
 	return f.err
 }
 
-// hasSeen also says yes where nothing more will be seen.
+// hasSeen also returns true if no more versions will arrive.
 func (f *follower) hasSeen(version string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

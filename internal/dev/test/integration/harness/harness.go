@@ -71,8 +71,7 @@ func (s *Shared) shared() *devclustertest.Shared {
 	return s.cluster
 }
 
-// Namespace gives the test a namespace of its own in the cluster. The first test that asks starts cluster and
-// Plimsoll.
+// Namespace gives the test a namespace of its own in the cluster. The first call starts cluster and Plimsoll.
 func (s *Shared) Namespace(t testing.TB) *Namespace {
 	t.Helper()
 	s.start(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 )
 
-// Installation is what the tests of a package share on a cluster where Plimsoll runs in parts, or not at all until
-// a test starts it. Its zero value is ready for use.
+// Installation is the shared state of the tests of a package on a cluster where Plimsoll runs in parts, or not at all
+// until a test starts it. Its zero value is ready for use.
 type Installation struct {
 	once sync.Once
 	err  error

@@ -36,7 +36,7 @@ func (p *Plimsoll) StartInstance(t *testing.T, name string, flags ...string) *In
 	return b
 }
 
-// Address is where its metrics are.
+// Address is the address of its metrics.
 func (b *Instance) Address() string { return b.address }
 
 // Stop ends the program politely.

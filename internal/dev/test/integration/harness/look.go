@@ -204,7 +204,7 @@ func (s *Namespace) HoldsReplicas(duration time.Duration, kind schema.GroupVersi
 	s.Holds(duration, fmt.Sprintf("%d replicas of %s %s", want, kind.Resource, name), s.wants(kind, name, want))
 }
 
-// wants shows the HorizontalPodAutoscaler of the same name, if there is one, where the count is another.
+// wants returns the HorizontalPodAutoscaler of the same name in an error, if there is one and its count is another.
 func (s *Namespace) wants(kind schema.GroupVersionResource, name string, want int64) func(context.Context) error {
 	return func(ctx context.Context) error {
 		got, err := s.replicas(ctx, kind, name)

@@ -9,14 +9,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Count is a count of replicas and when it was first seen.
+// Count is a count of replicas with the time of its first observation.
 type Count struct {
 	At       time.Time
 	Replicas int32
 }
 
-// Record is every count that a Deployment's spec.replicas has had since WatchCounts, seen by a watch, so that none is
-// missed between two looks.
+// Record has every count of a Deployment's spec.replicas since WatchCounts, from a watch, so that none is missed
+// between two reads.
 type Record struct {
 	follower *follower
 	counts   []Count // guarded by follower.mu; no two neighbours have equal Replicas
@@ -46,7 +46,7 @@ func (r *Record) Counts() ([]Count, error) {
 	return r.seen(), err
 }
 
-// seen are the counts that the watch has told of until now.
+// seen returns the counts from the watch so far.
 func (r *Record) seen() []Count {
 	r.follower.mu.Lock()
 	defer r.follower.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 const (
 	// Long is the deadline for what takes seconds on a quiet machine, metrics-server's scrapes included.
 	Long = 2 * time.Minute
-	// interval is how often conditions are checked.
+	// interval is the period of checking conditions.
 	interval = 200 * time.Millisecond
 )
 
-// Eventually looks until check returns nil. If it never does within Long, the test ends with what was waited for
-// and the last error, which should say what was seen instead.
+// Eventually repeats check until it returns nil. If it never does within Long, the test ends with the description and
+// the last error, which should have the observed state.
 func (s *Namespace) Eventually(what string, check func(context.Context) error) {
 	s.t.Helper()
 	s.EventuallyWithin(Long, what, check)
@@ -28,7 +28,7 @@ func (s *Namespace) EventuallyWithin(deadline time.Duration, what string, check 
 	reached := s.each(ctx, func() bool {
 		err := check(ctx)
 		if err != nil && (ctx.Err() == nil || last == nil) {
-			last = err // that the deadline ended the last look says less than what the one before saw
+			last = err // the error before the deadline is more specific
 		}
 		return err == nil
 	})
@@ -52,7 +52,7 @@ func (s *Namespace) Holds(duration time.Duration, what string, check func(contex
 	})
 }
 
-// each calls look again and again until it returns true or the context ends.
+// each calls look repeatedly until it returns true or the context ends.
 func (s *Namespace) each(ctx context.Context, look func() bool) bool {
 	s.t.Helper()
 	ticker := time.NewTicker(interval)

@@ -1,2 +1,2 @@
-// Package history tests on a real API server that what the controller has learnt of an autoscaler outlives it.
+// Package history tests on a real API server that the learnt state of an autoscaler outlives the controller.
 package history

@@ -25,7 +25,7 @@ var shared harness.Shared
 
 func TestMain(m *testing.M) { shared.Main(m) }
 
-// create adds an HPA "web" of a Deployment, whose load is known at once.
+// create adds an HPA "web" of a Deployment with a known load.
 func create(s *harness.Namespace) {
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15), hpa())
 }
@@ -120,9 +120,9 @@ func start(t *testing.T, p *harness.Plimsoll) {
 	}
 }
 
-// Without the definition of the checkpoints the controller goes on. With it, what was recorded and learnt is there again
-// after the controller was told to end, and after it was killed. Another HPA of the same name begins anew, and takes the
-// place of the first in the checkpoint.
+// Without the definition of the checkpoints the controller continues. With it, the recorded and learnt state is there
+// again after the controller was stopped, and after it was killed. Another HPA of the same name starts without it, and
+// replaces the first in the checkpoint.
 func TestHistoryOutlivesTheController(t *testing.T) {
 	s, p := shared.Namespace(t), shared.Plimsoll(t)
 	create(s)

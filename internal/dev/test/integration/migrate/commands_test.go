@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// What is printed of a cluster can be applied, and nothing is written without --apply.
+// The output for a cluster can be applied, and nothing is written without --apply.
 func TestPrints(t *testing.T) {
 	t.Parallel()
 	w := emptyWorkload(t)
@@ -85,7 +85,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// Without a terminal nothing is written unless --yes says so.
+// Without a terminal nothing is written unless --yes is set.
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	w := newWorkload(t, 35)

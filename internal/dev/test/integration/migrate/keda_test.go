@@ -24,10 +24,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// scaledObjects is where KEDA's ScaledObjects are.
+// scaledObjects is the resource of KEDA's ScaledObjects.
 var scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"}
 
-// definitions is where CustomResourceDefinitions are.
+// definitions is the resource of CustomResourceDefinitions.
 var definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
 // installScaledObjects installs a definition of ScaledObjects that accepts everything.
@@ -62,8 +62,8 @@ func installScaledObjects(ctx context.Context, cluster *devcluster.Cluster) erro
 	return err
 }
 
-// scaled is a workload with a ScaledObject whose schedules ask for four replicas at any time. The HPA that the test
-// makes of it, as KEDA would, asks for as many.
+// scaled is a workload with a ScaledObject whose schedules demand four replicas at any time. The HPA that the test
+// makes of it, as KEDA would, demands as many.
 type scaled struct {
 	*workload
 
@@ -162,7 +162,7 @@ func (s *scaled) isPaused() (bool, error) {
 func TestScaledObject(t *testing.T) {
 	t.Parallel()
 	args := []string{"scaledobject/web", "--apply", "--yes", observe}
-	// Who acts after each write.
+	// The writer after each write.
 	for i, by := range []string{upstream, upstream, plimsoll, plimsoll} {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestScaledObject(t *testing.T) {
 			s.must(args...)
 			s.checkPaused()
 			s.isCorrectedBy(changes, plimsoll)
-			// Of one that is migrated nothing is left to do.
+			// A second migration has nothing left to do.
 			if _, stderr := s.must(args...); !strings.Contains(stderr, "migrated already") {
 				t.Error(stderr)
 			}

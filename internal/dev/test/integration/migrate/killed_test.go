@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// freezing passes on a number of writes, and nothing any more from then on: the last write is made, and who made it
-// never learns that.
+// freezing passes on a number of writes, and nothing from then on: the last write is made, and its client gets no
+// response.
 type freezing struct {
 	writes int
 
@@ -89,7 +89,7 @@ func (w *workload) killed(writes int, args ...string) {
 // rates of the default behavior do not permit.
 func TestKilledAfterEachWrite(t *testing.T) {
 	t.Parallel()
-	// Who acts after each write.
+	// The writer after each write.
 	for i, by := range []string{upstream, upstream, plimsoll, plimsoll} {
 		t.Run(fmt.Sprintf("forward/%d", i+1), func(t *testing.T) {
 			t.Parallel()
@@ -118,8 +118,8 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-// isScaledBy sets the length of the queue to one after another, and ends the test unless that one alone scales to what
-// each asks for.
+// isScaledBy sets the length of the queue to one after another, and ends the test unless only that controller scales to
+// the count of each.
 func (w *workload) isScaledBy(changes *harness.Changes, by string, counts ...int32) {
 	w.t.Helper()
 	for _, count := range counts {

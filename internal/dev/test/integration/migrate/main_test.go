@@ -26,7 +26,7 @@ var (
 		MetricsServer: true, HPAController: true, ControllerManagerFlags: []string{often}, Nodes: 5,
 	}}
 	installation harness.Installation
-	// program is what the tests run; it is set with the first namespace.
+	// program is the tested program; it is set with the first namespace.
 	program *harness.Plimsoll
 )
 

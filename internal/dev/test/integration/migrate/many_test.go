@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// many is how many HPAs are migrated in one go.
+// many is the number of HPAs that are migrated in one run.
 const many = 200
 
 // 200 HPAs are migrated with --all and restored, each in one go, and nothing is scaled.

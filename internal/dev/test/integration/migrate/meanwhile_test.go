@@ -3,8 +3,10 @@ package migrate
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,10 +40,25 @@ func TestChangedMeanwhile(t *testing.T) {
 	if _, o := w.objects("web"); o.Spec.MaxReplicas != 9 {
 		t.Errorf("maxReplicas is %d again", o.Spec.MaxReplicas)
 	}
-	// Of the first, which is a conflict, of the mode, and of the mark.
+	// The first, which is a conflict, then the mode, and the mark.
 	if n := patches.Load(); n != 3 {
 		t.Errorf("%d patches", n)
 	}
 	w.HoldsReplicas(patience/2, harness.Deployment, "web", 4)
 	w.wantChanges(changes)
+}
+
+// TestMissingTarget: an HPA without a target is refused at once, also before its first decision and with --yes.
+func TestMissingTarget(t *testing.T) {
+	t.Parallel()
+	w := emptyWorkload(t)
+	w.Create(queue("web"))
+	began := time.Now()
+	_, stderr, err := w.run("hpa/web", "--apply", "--yes", observe)
+	if took := time.Since(began); err == nil || !strings.Contains(stderr, "correct spec.scaleTargetRef") || took > patience {
+		t.Errorf("after %s: %v: %s", took, err, stderr)
+	}
+	if hpa, o := w.objects("web"); hpa == nil || o != nil {
+		t.Errorf("written: %+v, %+v", hpa, o)
+	}
 }

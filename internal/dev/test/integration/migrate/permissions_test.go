@@ -34,7 +34,7 @@ var (
 	}
 )
 
-// grant lets a user of the namespace do that, and nothing else.
+// grant grants these permissions to a user of the namespace, and no others.
 func (w *workload) grant(user string, permissions []permission) {
 	w.t.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}}
@@ -48,7 +48,8 @@ func (w *workload) grant(user string, permissions []permission) {
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}})
 }
 
-// Who lacks a permission is told which one before anything is written. Who has all that are documented lacks none.
+// For a user without a permission the error names it before anything is written. The documented permissions are
+// sufficient.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorkload(t, 35)

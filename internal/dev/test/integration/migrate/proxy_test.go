@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// proxy is one in front of the API server.
+// proxy is in front of the API server.
 type proxy struct {
 	// before is called before each write is passed on, and after with its answer before that is passed on. Either may
 	// be nil. What is under way when the test ends must return by then.

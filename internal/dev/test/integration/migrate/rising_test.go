@@ -14,9 +14,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// rising is a workload whose queue becomes longer by what one replica works off whenever the test says so. Whichever
-// controller decides then, and however late, wants exactly one replica for each ten jobs that it has read: a step is
-// more than the tolerance, also of what is measured against the pods that there are already.
+// rising is a workload whose queue grows by the work of one replica at each step of the test. Whichever controller
+// decides then, and however late, wants exactly one replica for each ten jobs that it has read: a step is more than the
+// tolerance, also relative to the existing pods.
 type rising struct {
 	*workload
 
@@ -44,7 +44,7 @@ func newRising(t *testing.T) *rising {
 	return r
 }
 
-// rise is one step.
+// rise makes one step.
 func (r *rising) rise() {
 	r.t.Helper()
 	r.mu.Lock()
@@ -54,7 +54,7 @@ func (r *rising) rise() {
 	r.SetQueue("jobs", jobs)
 }
 
-// wanted is how many replicas can have been wanted at most.
+// wanted is the maximum of wanted replicas so far.
 func (r *rising) wanted(at time.Time) int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +170,7 @@ func (r *rising) check() {
 	r.t.Logf("%v", r.changes.All())
 }
 
-// Under rising load the count never falls and never exceeds what the metric asks for, and each change is by the one
+// Under rising load the count never falls and never exceeds the metric's proposal, and each change is by the controller
 // whose turn it is: the HPA's controller, then Plimsoll, then the HPA's again.
 func TestRisingLoad(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 
 func equal(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// times is how many HPAs are migrated there and back under each load. make test-migrate has ten.
+// times is the number of HPAs that are migrated there and back under each load. make test-migrate has ten.
 var times = flag.Int("times", 2, "how many HPAs are migrated there and back under each load")
 
 // Under steady load nothing is scaled at all, there and back.
@@ -27,7 +27,7 @@ func TestSteadyLoad(t *testing.T) {
 			changes := w.WatchChanges("web")
 			table, progress := w.apply()
 			w.isMigrated("web")
-			for _, want := range []string{"NAMESPACE", "LARGEST DIFFERENCE", w.Name} {
+			for _, want := range []string{"NAMESPACE", "APART", w.Name} {
 				if !strings.Contains(table, want) {
 					t.Errorf("%q is missing in the table:\n%s", want, table)
 				}

@@ -20,11 +20,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/workloads"
 )
 
-// patience is how long a count is watched that must stay: a decision of kube-controller-manager, and several of
-// Plimsoll.
+// patience is how long a count must stay: a decision of kube-controller-manager, and several of Plimsoll.
 const patience = 6 * time.Second
 
-// observe is how long migrate compares here.
+// observe is the duration of migrate's comparison here.
 const observe = "--observe=4s"
 
 // workload is the Deployment web, with ten waiting jobs for each replica wanted, and the HPA web.

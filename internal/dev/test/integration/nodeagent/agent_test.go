@@ -25,7 +25,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/nodeagent/selection"
 )
 
-// TestAgent: an agent proves its node by its pod's token, is asked from then on, and its node's kubelet when it ends.
+// TestAgent: an agent proves its node by its pod's token, is scraped from then on, and is replaced by its node's
+// kubelet when it ends.
 func TestAgent(t *testing.T) {
 	s := namespace(t)
 	node, directory := s.Cluster.NodeNames()[0], t.TempDir()
@@ -48,7 +49,7 @@ func TestAgent(t *testing.T) {
 	awaitLog(s, "resource metrics of a node come from its kubelet", node, func(context.Context) error { return nil })
 }
 
-// awaitLog waits until the controller says so of a node. What is to be done meanwhile is done for each look.
+// awaitLog waits until the controller logs these words about a node. It calls meanwhile before each check.
 func awaitLog(s *harness.Namespace, words, node string, meanwhile func(context.Context) error) {
 	s.EventuallyWithin(harness.Long, words, func(ctx context.Context) error {
 		if err := meanwhile(ctx); err != nil {

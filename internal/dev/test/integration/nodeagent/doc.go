@@ -1,3 +1,3 @@
-// Package nodeagent tests that the controller, with the rights of config/ and config/node-agent alone, gives the agent
-// of a node its certificate and reads its samples, and that the kubelet stands in when the agent ends.
+// Package nodeagent tests that the controller, with only the permissions of config/ and config/node-agent, gives the
+// agent of a node its certificate and reads its samples, and that the kubelet replaces the agent when it ends.
 package nodeagent

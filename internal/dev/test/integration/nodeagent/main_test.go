@@ -20,7 +20,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// namespace is one of a cluster in which the controller asks agents. There is none yet: those of the DaemonSet would be
+// namespace is one of a cluster whose controller scrapes agents. There is none yet: those of the DaemonSet would be
 // simulated pods.
 func namespace(t testing.TB) *harness.Namespace {
 	t.Helper()

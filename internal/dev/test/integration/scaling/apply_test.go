@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// patience is how long a count is watched that must stay: several decisions, and a scrape.
+// patience is how long a count must stay: several decisions, and a scrape.
 const patience = 12 * time.Second
 
 // deployed is a manifest as people keep it; replicas is a line of spec, or nothing.
@@ -38,7 +38,7 @@ spec:
 
 const twoReplicas = "  replicas: 2"
 
-// autoscaled applies a manifest with 2 replicas in it and lets it be autoscaled to 4.
+// autoscaled applies a manifest with 2 replicas in it and waits until it is autoscaled to 4.
 func autoscaled(t *testing.T, apply ...string) *harness.Namespace {
 	t.Helper()
 	s := shared.Namespace(t)
@@ -53,7 +53,7 @@ var (
 	serverSide = []string{"apply", "--server-side", "-f", "-"}
 )
 
-// The reason for all of this: a manifest that names a count sets it, whatever the autoscaler wants.
+// The reason for all of this: applying a manifest with a count sets it, whatever the autoscaler wants.
 func TestApplyingReplicasResetsTheCount(t *testing.T) {
 	t.Parallel()
 	s := autoscaled(t, clientSide...)
@@ -85,8 +85,7 @@ func TestEditLastAppliedLeavesTheCountAlone(t *testing.T) {
 	staysAtFour(t, s, record)
 }
 
-// The documentation's way with server-side apply: another manager takes the field over, then the manifest lets go of
-// it.
+// The documented way with server-side apply: another manager takes the field over, then the manifest drops it.
 func TestHandingReplicasOverLeavesTheCountAlone(t *testing.T) {
 	t.Parallel()
 	s := autoscaled(t, serverSide...)

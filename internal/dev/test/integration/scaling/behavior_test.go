@@ -37,7 +37,7 @@ func TestPolicyOfOnePodAMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("counts: %s", record)
-	// On a busy machine the watch may see the first late, which makes the difference smaller.
+	// On a busy machine the first may arrive late at the watch, which makes the difference smaller.
 	if took := counts[2].At.Sub(counts[1].At); took < 55*time.Second {
 		t.Errorf("the second pod came %s after the first, want a minute", took)
 	}

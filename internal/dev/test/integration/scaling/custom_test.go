@@ -42,7 +42,7 @@ spec:
       scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
 `
 
-// The kind is not known when Plimsoll starts.
+// The kind is unknown when Plimsoll starts.
 func TestCustomResourceScalesUpUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -83,7 +83,7 @@ func TestCustomResourceScalesUpUnderLoad(t *testing.T) {
 	s.Holds(5*time.Second, "4 replicas of the custom resource", await(4))
 }
 
-// boatswain is the custom resource's controller: it makes the pods that the resource asks for.
+// boatswain is the custom resource's controller: it creates the pods of the resource.
 type boatswain struct {
 	space *harness.Namespace
 	crews dynamic.ResourceInterface
@@ -99,7 +99,7 @@ func newBoatswain(t *testing.T, s *harness.Namespace, web harness.Workload) boat
 	return boatswain{space: s, crews: client.Resource(crew).Namespace(s.Name), web: web}
 }
 
-// reconcile makes missing pods, reports what is there, and returns what is asked for.
+// reconcile creates missing pods, reports the existing ones, and returns the wanted number.
 func (b boatswain) reconcile(ctx context.Context) (int64, error) {
 	object, err := b.crews.Get(ctx, "web", metav1.GetOptions{})
 	if err != nil {

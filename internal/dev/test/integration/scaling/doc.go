@@ -1,3 +1,3 @@
-// Package scaling tests that Plimsoll scales on a real API server what can be scaled, by every type of metric, and
-// shows it as Kubernetes' documentation says.
+// Package scaling tests that Plimsoll scales every kind of target on a real API server, by every type of metric, with
+// the status that Kubernetes' documentation describes.
 package scaling

@@ -24,8 +24,8 @@ func (f *failed) Failed() bool                    { return true }
 func (f *failed) Cleanup(cleanup func())          { f.cleanups = append(f.cleanups, cleanup) }
 func (f *failed) Logf(format string, args ...any) { fmt.Fprintf(&f.said, format+"\n", args...) }
 
-// A test that fails leaves the control plane's logs, its objects and the decisions about them in a folder, and says
-// which.
+// A test that fails leaves the control plane's logs, its objects and the decisions about them in a folder, and logs its
+// path.
 func TestFailureLeavesEvidence(t *testing.T) {
 	t.Parallel()
 	f := &failed{TB: t}

@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// reading is what status.currentMetrics is to show, within 5 %; zero is not checked.
+// reading is the expected status.currentMetrics, within 5 %; zero is not checked.
 type reading struct {
 	value, average float64
 	percent        int32
@@ -33,7 +33,7 @@ func TestResourceMetricsGiveTheComputedCount(t *testing.T) {
 	memory := harness.Workload{Annotations: map[string]string{
 		world.AnnotationMemoryBase: "1Mi", world.AnnotationMemoryPerRequest: "1Mi",
 	}}
-	// Of the 10m of a request, app takes 6.5m and proxy 3.5m.
+	// app takes 6.5m of the 10m of a request, and proxy 3.5m.
 	two := harness.Workload{
 		Annotations: map[string]string{world.AnnotationContainerShares: "app=65,proxy=35"},
 		Containers:  []corev1.Container{harness.Container("app", "100m", "64Mi"), harness.Container("proxy", "100m", "64Mi")},
@@ -118,7 +118,7 @@ func TestCustomAndExternalMetricsGiveTheComputedCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := shared.Namespace(t)
-			// A second queue and a second load, which the metric is not to see.
+			// A second queue and a second load, which must not affect the metric.
 			s.Create(harness.Queue("other", 500), harness.Workload{Name: "busy"}.Service(500), c.source)
 			twoReadyPods(s)
 			hpa := harness.Autoscaler("web", c.metric)
@@ -236,7 +236,7 @@ func TestKubectlTopShowsWhatPodsUse(t *testing.T) {
 	})
 }
 
-// topShows looks for lines of pods with CPU within 5 %.
+// topShows checks lines of pods with CPU within 5 %.
 func topShows(out string, pods int, cpuMilli float64) error {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != pods {

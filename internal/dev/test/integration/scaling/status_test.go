@@ -46,7 +46,7 @@ func TestStatusAndEvents(t *testing.T) {
 		t.Errorf("%d events SuccessfulRescale, want one", got)
 	}
 
-	// A changed spec is acted on, and the status says of which generation it is.
+	// A changed spec is acted on, and the status has its generation.
 	s.UpdateHPA("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 		hpa.Spec.Metrics = []autoscalingv2.MetricSpec{harness.QueueLength("jobs", harness.AverageValue("5"))}
 	})

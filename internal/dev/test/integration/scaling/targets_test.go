@@ -29,7 +29,7 @@ func TestEachKindOfTargetScalesUpUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := shared.Namespace(t)
-			// What each pod serves is measured, so that the pods must exist, be found by the target's selector and be ready.
+			// The load of each pod is measured, so that the pods must exist, be found by the target's selector and be ready.
 			hpa := harness.Autoscaler("web", harness.PodRequests(harness.AverageValue("10")))
 			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
 				APIVersion: c.apiVersion, Kind: name, Name: "web",

@@ -1,6 +1,6 @@
-// Package sources tests, on a real API server, metrics that the controller reads itself: which addresses it connects to
-// for them, and who gets credentials; and how external scalers take targets from zero and back.
+// Package sources tests, on a real API server, metrics that the controller reads itself: the addresses that it connects
+// to, and the recipients of credentials; and how external scalers take targets from zero and back.
 //
-// What the author of a WorkloadAutoscaler tries to reach without permission is refused with a condition that says why,
-// and no connection is opened.
+// Addresses that the author of a WorkloadAutoscaler may not use are refused with a condition with the reason, and no
+// connection is opened.
 package sources

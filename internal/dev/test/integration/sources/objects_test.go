@@ -139,7 +139,7 @@ func (o *objects) podEndpoint(port int32, more ...string) *corev1.Pod {
 	return found
 }
 
-// awaitRefusal waits until the condition says that the metric cannot be read, with the text.
+// awaitRefusal waits until the condition has the text, as the metric cannot be read.
 func (o *objects) awaitRefusal(text string) {
 	o.t.Helper()
 	o.AwaitWLA("web", "refusal "+text, func(object *plimsollv1alpha1.WorkloadAutoscaler) error {

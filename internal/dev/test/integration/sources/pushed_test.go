@@ -100,7 +100,7 @@ func TestPolledActivity(t *testing.T) {
 	s.AwaitReplicas(harness.Deployment, "worker", 2)
 }
 
-// What the scaler has no answer about keeps its replicas.
+// Replicas stay while the scaler gives no answer.
 func TestScalerWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
@@ -168,7 +168,7 @@ func quantiles(took []time.Duration) string {
 	return fmt.Sprintf("median %s, p99 %s, most %s", took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
 }
 
-// pushes is how long each of so many targets at zero takes from the push to the scale write, as a watch shows it.
+// pushes returns the times from the push to the scale write for targets at zero, from a watch.
 func pushes(t testing.TB, n int) []time.Duration {
 	t.Helper()
 	s := namespace(t)
@@ -204,7 +204,7 @@ func awaitStream(s *harness.Namespace, name string) {
 	})
 }
 
-// writes are when the Deployments of a namespace got their first replica.
+// writes are the times at which the Deployments of a namespace got their first replica.
 type writes struct {
 	mu    sync.Mutex
 	first map[string]time.Time
@@ -237,7 +237,7 @@ func (w *writes) add(name string) {
 	}
 }
 
-// await is when the Deployment got its first replica.
+// await returns when the Deployment got its first replica.
 func (w *writes) await(s *harness.Namespace, name string) time.Time {
 	var at time.Time
 	s.Eventually("the first replica of "+name, func(context.Context) error {

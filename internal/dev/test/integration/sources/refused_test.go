@@ -21,7 +21,7 @@ const (
 	metadataService = "169.254.169.254"
 )
 
-// What is permitted works: a Service of the object's own namespace, by each of its names.
+// Permitted addresses work: a Service of the object's own namespace, by each of its names.
 func TestOwnServiceIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"prometheus", "prometheus.NAMESPACE", "prometheus.NAMESPACE.svc",
@@ -41,7 +41,7 @@ func TestOwnServiceIsAsked(t *testing.T) {
 	}
 }
 
-// The pods of the object's own target are asked, with a Secret that permits it.
+// The pods of the object's own target are scraped, with a Secret that permits it.
 func TestOwnPodsAreAsked(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)
@@ -141,7 +141,7 @@ func (o *objects) node(address string) {
 	}
 }
 
-// No name or address but those of the own namespace's Services is asked, and none of those is resolved by DNS.
+// Only names and addresses of the own namespace's Services are connected to, and none of the others is resolved by DNS.
 func TestServersThatAreNotPermitted(t *testing.T) {
 	t.Parallel()
 	other := objectsOf(t)
@@ -176,7 +176,7 @@ func TestServersThatAreNotPermitted(t *testing.T) {
 	}
 }
 
-// A pod's own address is what the kubelet says. It is not any address.
+// A pod's address is the one that the kubelet reports. It must not lead to any address.
 func TestPodsThatLeadElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ address, want string }{

@@ -70,7 +70,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":"scalar","result":[%d,"35"]}}`, time.Now().Unix())
 }
 
-// saw reports whether a request had this value of the header Authorization.
+// saw reports whether a request had this value of the Authorization header.
 func (s *server) saw(authorization string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,7 +71,7 @@ func stepsOf(text string) ([]step, error) {
 	return steps, nil
 }
 
-// omitted stands in an output of the page for any number of lines.
+// omitted stands for any number of lines in an output on the page.
 const omitted = "..."
 
 // number is all of a word from its first digit on: numbers, times, versions, generated names.
@@ -93,8 +93,8 @@ func linesOf(text string, isExact bool) []string {
 	return lines
 }
 
-// differs says what of the output that the page shows was not printed. Lines that follow each other on the page must
-// do so in the output; where the page has "...", any lines may be between.
+// differs returns the first part of the output on the page that was not printed. Consecutive lines on the page must be
+// consecutive in the output; where the page has "...", any lines may be between.
 func (s step) differs(printed string) error {
 	have := linesOf(printed, s.isExact)
 	var run []string
@@ -112,7 +112,7 @@ func (s step) differs(printed string) error {
 	return nil
 }
 
-// indexOf is where the lines of run follow each other in lines first; -1 if they do not.
+// indexOf returns the index at which the lines of run first occur together in lines; -1 if they do not.
 func indexOf(lines, run []string) int {
 	for at := 0; at+len(run) <= len(lines); at++ {
 		if slices.Equal(lines[at:at+len(run)], run) {

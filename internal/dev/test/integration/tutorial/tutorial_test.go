@@ -47,7 +47,7 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// reader does what the page says.
+// reader follows the instructions on the page.
 type reader struct {
 	t            *testing.T
 	root, folder string

@@ -58,7 +58,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 }
 
-// What some release has stored is accepted as it is, on every version of Kubernetes.
+// Objects that earlier releases have stored are accepted unchanged, on every version of Kubernetes.
 func TestStoredObjectsAreAccepted(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)

@@ -46,7 +46,7 @@ func web() *plimsollv1alpha1.WorkloadAutoscaler {
 		}}
 }
 
-// What is absent gets the same defaults from the API server as from SetDefaults, at each place that has some.
+// Absent fields get the same defaults from the API server as from SetDefaults, at each place that has some.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	objects := clientOf(t, namespace(t))
@@ -86,7 +86,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Each call of the typed client does what it says, and each field can be changed.
+// Each call of the typed client works, and each field can be changed.
 func TestTypedClient(t *testing.T) {
 	t.Parallel()
 	objects := clientOf(t, namespace(t))

@@ -144,8 +144,8 @@ func canonical(value any) any {
 	return value
 }
 
-// What the API server accepts as the spec of an HPA it accepts as that of a WorkloadAutoscaler, and what it refuses it
-// refuses, for random specs that are mostly right.
+// The API server accepts and refuses the same specs of WorkloadAutoscalers as of HPAs, for random specs that are mostly
+// right.
 func TestRandomSpecsAreAcceptedAlike(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))
@@ -190,9 +190,9 @@ func TestRandomSpecsAreAcceptedAlike(t *testing.T) {
 	}
 }
 
-// hasUnusableTarget reports whether the target of a metric of type Object names another value than it has. The API server
-// accepts it of an HPA, whose controller then finds no target (replica counts cannot be computed from it), and refuses it
-// of a WorkloadAutoscaler.
+// hasUnusableTarget reports whether the target of a metric of type Object names another value than it has. The API
+// server accepts it for an HPA, whose controller then finds no target (replica counts cannot be computed from it), and
+// refuses it for a WorkloadAutoscaler.
 func hasUnusableTarget(spec map[string]any) bool {
 	metrics, _ := spec["metrics"].([]any)
 	for _, m := range metrics {
@@ -215,7 +215,7 @@ type random struct{ *rand.Rand }
 // absent is left out.
 const absent = "absent"
 
-// of is one of the good values, seldom one of the bad ones.
+// of returns one of the good values, seldom one of the bad ones.
 func (r random) of(good, bad []any) any {
 	if len(bad) > 0 && r.IntN(40) == 0 {
 		return bad[r.IntN(len(bad))]

@@ -235,7 +235,7 @@ func manySchedules(n int) string {
 	return `{"schedules":[` + strings.Join(list, ",") + `]}`
 }
 
-// What is invalid is refused with a message that names the field.
+// Invalid objects are refused with a message that names the field.
 func TestInvalidObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))

@@ -105,7 +105,7 @@ func TestStartsAndTimeZonesAreACronJobs(t *testing.T) {
 	}
 }
 
-// Who may view or edit a namespace may do so with the objects in it.
+// Users who may view or edit a namespace may do the same with these objects.
 func TestRightsOfUsers(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)

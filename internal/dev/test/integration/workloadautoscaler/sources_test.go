@@ -38,7 +38,7 @@ const (
 	users  = `"basicAuth":{"username":` + secret + `,"password":` + secret + `}`
 )
 
-// What Plimsoll reads itself may be described in these ways.
+// The valid forms of metrics that Plimsoll reads itself.
 func TestOwnSourcesAreAccepted(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))
@@ -78,7 +78,7 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 	}
 }
 
-// What cannot be read, and what nobody may ask for, is refused with the field.
+// Invalid ones, and those that no object may use, are refused with the field.
 func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))
@@ -181,7 +181,7 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 	}
 }
 
-// What is absent gets the same defaults from the API server as from SetDefaults.
+// Absent fields get the same defaults from the API server as from SetDefaults.
 func TestDefaultsOfOwnSources(t *testing.T) {
 	t.Parallel()
 	objects := objectsOf(t, namespace(t))

@@ -16,7 +16,7 @@ import (
 
 const (
 	mebibyte = 1 << 20
-	// slot is what CPU is burnt in: for a part of it, then nothing.
+	// slot is the period of burning CPU: for a part of it, then idle.
 	slot = 50 * time.Millisecond
 )
 

@@ -35,7 +35,7 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// requestTime is how long a request uses a processor.
+// requestTime is the processor time of a request.
 const requestTime = 10 * time.Millisecond
 
 // phases are the loads of the run, in millicores of all pods together. A pod is at its target with 55.
@@ -167,7 +167,7 @@ func load(t *testing.T, s *harness.Namespace, milli int, lasts time.Duration) {
 				t.Error(err)
 				return
 			}
-			// A pod may be gone: the request is lost then, as with any load balancer that has not been told yet.
+			// A pod may be gone: the request is lost then, as with any load balancer before it is updated.
 			if response, err := client.Do(request); err == nil {
 				_ = response.Body.Close()
 			}
@@ -192,7 +192,7 @@ func readyPods(t *testing.T, s *harness.Namespace) (addresses []string) {
 	return addresses
 }
 
-// snapshots are those of all decisions until ctx ends: each request is answered with the next one.
+// snapshots returns those of all decisions until ctx ends: the response to each request is the next one.
 func snapshots(ctx context.Context, address string) (all []*snapshothorizontal.Step) {
 	for ctx.Err() == nil {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
@@ -211,8 +211,7 @@ func snapshots(ctx context.Context, address string) (all []*snapshothorizontal.S
 	return all
 }
 
-// compareLogged compares each snapshot with what the log says of the decision: its line is the first after the
-// snapshot's time.
+// compareLogged compares each snapshot with the decision in the log: its line is the first after the snapshot's time.
 func compareLogged(t *testing.T, steps []*snapshothorizontal.Step, logged []harness.Decision) {
 	t.Helper()
 	next := 0
@@ -251,7 +250,7 @@ func (p *proxy) serve(t *testing.T, cluster *devcluster.Cluster, node *realnode.
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Who asks shows a token of its own: only the kubelet's certificate is checked here.
+	// Clients show a token of their own: only the kubelet's certificate is checked here.
 	transport, err := rest.TransportFor(rest.AnonymousClientConfig(cluster.RESTConfig()))
 	if err != nil {
 		t.Fatal(err)

@@ -41,16 +41,16 @@ var update = flag.Bool("update", false, "write to testdata what is decided now; 
 // containerName names a container of the namespace.
 type containerName struct{ pod, container string }
 
-// sample is one of a container that Plimsoll had not had before.
+// sample is a sample of a container that was new to Plimsoll.
 type sample struct {
 	containerName
-	// arrived is when the kubelet's answer was passed on to Plimsoll, at when the kubelet took the sample.
+	// arrived is when the kubelet's response was passed on to Plimsoll, at when the kubelet took the sample.
 	arrived, at time.Time
 	cpuSeconds  float64
 	memoryBytes float64
 }
 
-// run is what was recorded.
+// run is a recorded run.
 type run struct {
 	samples   []sample
 	snapshots []*snapshothorizontal.Step
@@ -79,12 +79,12 @@ func TestReplay(t *testing.T) {
 }
 
 // replay plays the samples as internal/simulate/loop does, makes of them the observation of each decision, and decides.
-// Policy, state, pods and scale are those of its snapshot. Nothing may differ from a decision on the snapshot's own
-// observation, which Plimsoll made: not the use of a pod in millicores, nor its time, nor anything of the decision. It
-// returns a line for each.
+// Policy, state, pods and scale are those of its snapshot. The result must equal a decision on the snapshot's own
+// observation, which Plimsoll made: the use of each pod in millicores, its time, and all of the decision. It returns a
+// line for each.
 //
-// The moment of an answer is when it was passed on. A decision in the same millisecond may have been made without it:
-// where that has happened, the run is of no use, and is to be recorded again.
+// The time of a response is when it was passed on. A decision in the same millisecond may have been made without it:
+// where that has happened, the run is of no use, and must be recorded again.
 func (r *run) replay(t *testing.T) (lines []byte) {
 	t.Helper()
 	k := &kubelet{histories: map[containerName]*meter.History{}, epoch: r.samples[0].arrived}
@@ -112,7 +112,7 @@ func (r *run) replay(t *testing.T) (lines []byte) {
 	return lines
 }
 
-// kubelet is what is known of a node from the samples until now. It implements podload.Reader for the pods of a decision.
+// kubelet has the samples of a node until now. It implements podload.Reader for the pods of a decision.
 type kubelet struct {
 	histories map[containerName]*meter.History
 	// names are the containers in the order of their first samples.
@@ -136,7 +136,7 @@ func (k *kubelet) read(s *sample) {
 	})
 }
 
-// decide decides on what is known now, and compares that with the snapshot.
+// decide decides on the current samples, and compares the decision with the snapshot.
 func (k *kubelet) decide(t *testing.T, step *snapshothorizontal.Step) (played metric.Reading, d horizontal.Decision) {
 	t.Helper()
 	live, _, err := explainhorizontal.Evaluate(step, horizontal.State{}, divergence.Default)
@@ -158,7 +158,7 @@ func (k *kubelet) decide(t *testing.T, step *snapshothorizontal.Step) (played me
 	return played, d
 }
 
-// reading is what the samples say at a decision.
+// reading returns the reading of the samples at a decision.
 func (k *kubelet) reading(step *snapshothorizontal.Step, live *explainhorizontal.Result) metric.Reading {
 	k.now, k.pods = step.Snapshot.Time, observe.PodsOf(step.Pods)
 	view := podload.View{Period: period}

@@ -1,4 +1,5 @@
-// Package setup has what the tests on a real node begin with: the programs, and the load that runs in their containers.
+// Package setup has the prerequisites of the tests on a real node: the programs, and the load that runs in their
+// containers.
 package setup
 
 import (

@@ -1,6 +1,6 @@
 // Command record is the first process of a virtual machine. It makes cgroups as kubelets and container runtimes do, has
-// processes use CPU and memory in them, and prints the files that the kernel then has for each. The README.md of the
-// folder above says how to run it.
+// processes use CPU and memory in them, and prints the kernel's files for each. The README.md of the folder above has
+// the instructions for running it.
 package main
 
 import (
@@ -40,7 +40,7 @@ var trees = []struct {
 	{"cgroupfs-crio", plain, []string{"crio-" + id, "crio-" + sandbox, "crio-conmon-" + id}},
 }
 
-// version is one of the kernel's: the controllers that are mounted, none in version 2, and the files that are printed.
+// version is a version of cgroups: the controllers that are mounted, none in version 2, and the files that are printed.
 type version struct {
 	controllers        []string
 	ofTree, ofCgroup   []string
@@ -120,7 +120,7 @@ func load(name string) error {
 	return nil
 }
 
-// record makes a tree, lets it work for some seconds and prints it.
+// record makes a tree, lets its processes run for some seconds and prints it.
 func (v *version) record(pod string, inPod []string) error {
 	path := ""
 	for _, part := range append(strings.Split(pod, "/"), "") {
@@ -161,7 +161,7 @@ func (v *version) record(pod string, inPod []string) error {
 	return nil
 }
 
-// in is where a cgroup has a file, which has the controller in front in version 1.
+// in returns the path of a cgroup's file, which begins with the controller in version 1.
 func (v *version) in(cgroup, file string) string {
 	return filepath.Join(filepath.Dir(file), cgroup, filepath.Base(file))
 }
@@ -206,7 +206,7 @@ func (v *version) start(cgroup, kind string) (*exec.Cmd, error) {
 	return process, begin.Close()
 }
 
-// use is what a process in a container does: it has memory and pages of files, and uses CPU.
+// use is the work of a process in a container: it has memory and pages of files, and uses CPU.
 func use(kind string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	if kind == "pause" {

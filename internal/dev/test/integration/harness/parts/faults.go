@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
-// PodMetrics is what metrics-server says of a namespace's pods.
+// PodMetrics returns metrics-server's metrics of a namespace's pods.
 func PodMetrics(
 	ctx context.Context, cluster *devcluster.Cluster, namespace string,
 ) (*metricsv1beta1.PodMetricsList, error) {
@@ -26,8 +26,8 @@ func PodMetrics(
 	return clients.MetricsV1beta1().PodMetricses(namespace).List(ctx, metav1.ListOptions{})
 }
 
-// CutOff makes the API server look for a group's version at a port without a listener, until the test ends or the
-// function that it returns is called.
+// CutOff redirects the API server's requests for a group's version to a port without a listener, until the test ends or
+// the returned function is called.
 func CutOff(t *testing.T, cluster *devcluster.Cluster, group, version string) (restore func()) {
 	t.Helper()
 	port := setPort(t, cluster, devcluster.APIServiceName(group, version), deadPort(t))

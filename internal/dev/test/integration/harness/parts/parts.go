@@ -52,7 +52,7 @@ func InstallWebhook(ctx context.Context, cluster *devcluster.Cluster) error {
 	return err
 }
 
-// NoController says that there is no controller whose log a Namespace could read.
+// NoController is for clusters without a controller's log.
 func NoController(cluster *devcluster.Cluster) error {
 	return os.WriteFile(cluster.LogPath("plimsoll"), nil, 0o600)
 }
@@ -115,7 +115,7 @@ func FreeAddresses(ctx context.Context, count int) ([]string, error) {
 	return addresses, nil
 }
 
-// FreeAddress is one of them.
+// FreeAddress returns a free address.
 func FreeAddress(t *testing.T) string {
 	t.Helper()
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(deadPort(t))))

@@ -21,8 +21,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
-// TestUnauthenticatedClientsAreRejected: who does not know the path is not answered once the API server knows it, and
-// the API server is all the while.
+// TestUnauthenticatedClientsAreRejected: a client without the path gets no response once the API server has the path,
+// and the API server gets one all the time.
 func TestUnauthenticatedClientsAreRejected(t *testing.T) {
 	s := namespace(t)
 	// Another test's certificates would be replaced now.
@@ -78,7 +78,7 @@ func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A copy that is asked about nothing.
+	// A copy that matches no requests.
 	name := "copy-" + s.Name
 	copied := strings.NewReplacer("name: "+upkeep.ConfigurationName, "name: "+name, "operator: NotIn", "operator: In",
 		"[plimsoll-system]", "[nowhere]").

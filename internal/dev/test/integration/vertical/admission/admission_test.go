@@ -72,7 +72,7 @@ func has(list corev1.ResourceList, cpu, memory string) bool {
 	return list.Cpu().Cmp(resource.MustParse(cpu)) == 0 && list.Memory().Cmp(resource.MustParse(memory)) == 0
 }
 
-// until waits until the server has seen the recommendation: it answers from caches.
+// until waits until the server has the recommendation: it reads caches.
 func until(t *testing.T, s *harness.Namespace, name, cpu string) {
 	t.Helper()
 	s.EventuallyWithin(soon, "a pod with what is recommended", func(ctx context.Context) error {
@@ -160,7 +160,7 @@ func TestInjectedSidecar(t *testing.T) {
 	sidecar.Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("400m"), "memory": resource.MustParse("64Mi")}
 	s.Create(deployment("web", 0, limited(app, sidecar)))
 	recommend(t, s, "web", "2", "96Mi")
-	// What the sidecar leaves of a limit of 1, halved, as the limit is twice the request.
+	// The rest of a limit of 1 beside the sidecar, halved, as the limit is twice the request.
 	until(t, s, "web", "300m")
 	s.Kubectl("scale", "deployment/web", "--replicas=2")
 	for _, pod := range pods(s, "web", 2) {

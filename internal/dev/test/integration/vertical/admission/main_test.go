@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// installation is what all tests share, once it is there.
+// installation is shared by all tests, once it is there.
 var installation struct {
 	harness.Installation
 
@@ -103,7 +103,7 @@ func start(t *testing.T, s *harness.Namespace, name string, flags ...string) *se
 	return p
 }
 
-// registered waits until the API server asks this server, and knows it.
+// registered waits until the API server sends requests to this server, with its path.
 func (p *server) registered(s *harness.Namespace) {
 	s.Eventually("the registration", func(ctx context.Context) error {
 		configuration, err := registration(ctx, s)
@@ -129,7 +129,7 @@ func registration(
 	return configuration, err
 }
 
-// unchanged is how many requests the server admitted unchanged because something went wrong.
+// unchanged is the number of requests that the server admitted unchanged because of an error.
 func (p *server) unchanged(t *testing.T) float64 {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.health+"/metrics", http.NoBody)
@@ -160,7 +160,7 @@ func (p *server) unchanged(t *testing.T) float64 {
 // shown is the certificate that the server shows now.
 func (p *server) shown(t *testing.T) string {
 	t.Helper()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // who it is is the question
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // the test determines its identity
 	connection, err := dialer.DialContext(t.Context(), "tcp", p.address)
 	if err != nil {
 		t.Fatal(err)

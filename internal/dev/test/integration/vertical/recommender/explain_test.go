@@ -30,8 +30,9 @@ func explain(t *testing.T, s *harness.Namespace, more ...string) (stdout, stderr
 	return installation.plimsoll.Run(t, arguments(s, more...)...)
 }
 
-// TestExplains: what explain makes of the checkpoints is what the recommender made of its samples, step by step. Of
-// each pod it says why it is left alone, and what would become of it in another mode. Who lacks a right learns which.
+// TestExplains: explain computes the same from the checkpoints as the recommender from its samples, step by step. For
+// each pod it has the reason why it stays, and the effect of another mode. For a user without a permission the error
+// names it.
 func TestExplains(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
@@ -54,7 +55,7 @@ func TestExplains(t *testing.T) {
 		}
 		return err
 	})
-	own.Stop() // at its end the recommender writes what it has learnt
+	own.Stop() // at its end the recommender writes its checkpoints
 	startOwn(t, s)
 
 	t.Run("text", func(t *testing.T) {
@@ -98,7 +99,7 @@ func TestExplains(t *testing.T) {
 	})
 }
 
-// judge compares with what the recommender has published and learnt.
+// judge compares with the recommender's status and checkpoints.
 func judge(t *testing.T, s *harness.Namespace, out *explainvertical.Output) {
 	t.Helper()
 	saved, err := checkpoint(t.Context(), s, "web")
@@ -175,7 +176,7 @@ func watch(t *testing.T, s *harness.Namespace) {
 	}
 }
 
-// lackRights gives a user one right after the other, and wants the next one named.
+// lackRights gives a user one permission after another, and expects the next one in the error.
 func lackRights(t *testing.T, s *harness.Namespace) {
 	t.Helper()
 	user := "--as=system:serviceaccount:" + s.Name + ":looker"
@@ -186,7 +187,7 @@ func lackRights(t *testing.T, s *harness.Namespace) {
 		{"get", "deployments.apps/scale", "get scale of Deployment web"},
 		{"list", "pods", "list pods"},
 	} {
-		// The API server may need a moment to see the new permission.
+		// The API server may need a moment for the new permission.
 		s.Eventually("the lack of the right to "+c.named, func(context.Context) error {
 			_, stderr, code := explain(t, s, user)
 			if code == 0 || !strings.Contains(stderr, "you may not "+c.named+" in namespace "+s.Name) {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// installation is what all tests share, once it is there.
+// installation is shared by all tests, once it is there.
 var installation struct {
 	harness.Installation
 
@@ -53,7 +53,7 @@ func namespace(t *testing.T) *harness.Namespace {
 	return installation.Namespace(t, &shared, install)
 }
 
-// install starts Plimsoll on a cluster that does not know vertical autoscalers yet: it has to wait for them.
+// install starts Plimsoll on a cluster that does not serve vertical autoscalers yet: it has to wait for them.
 func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	in := &installation
 	var err error
@@ -119,7 +119,7 @@ func get(ctx context.Context, s *harness.Namespace, name string) (*vpav1.Vertica
 	return installation.client.Get(ctx, s.Name, name)
 }
 
-// target is what is recommended for the container app.
+// target returns the recommendation for the container app.
 func target(ctx context.Context, s *harness.Namespace, name string) (cpuMilli, memoryBytes int64, err error) {
 	object, err := get(ctx, s, name)
 	if err != nil {
@@ -147,7 +147,7 @@ func awaitCPU(s *harness.Namespace, name string, least, most int64) {
 	})
 }
 
-// awaitCondition waits until a condition is true and says these words.
+// awaitCondition waits until a condition is true with these words.
 func awaitCondition(s *harness.Namespace, name, kind, words string) {
 	s.Eventually(name+" has "+kind, func(ctx context.Context) error {
 		object, err := get(ctx, s, name)

@@ -221,7 +221,7 @@ func awaitEvent(s *harness.Namespace, name, reason string) {
 	})
 }
 
-// What the kubelet says of a container that ran out of memory is enough.
+// The kubelet's report of a container that ran out of memory is enough.
 func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// Kubelets say of some pods what cannot be, or nothing: each object says so, none is moved by it, and what is sound
-// goes on.
+// Kubelets report impossible values of some pods, or none: each object has a condition for that, no recommendation
+// follows from them, and sound values still count.
 func TestBadSamples(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
@@ -44,7 +44,7 @@ func TestBadSamples(t *testing.T) {
 	}
 	began := time.Now()
 
-	// The memory of the huge one is not learnt, its CPU is.
+	// The memory of the huge one does not count, its CPU does.
 	awaitCondition(s, "huge", "ImplausibleSamples", "no node could have produced")
 	awaitEvent(s, "huge", "ImplausibleSamples")
 	awaitCPU(s, "huge", 90, 160)

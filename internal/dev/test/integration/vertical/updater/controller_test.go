@@ -35,7 +35,7 @@ func TestControllerUpdates(t *testing.T) {
 			t.Logf("the controller's log (%v):\n%s", err, log)
 		}
 	})
-	// Another recommender's object: this one knows no samples.
+	// Another recommender's object: this one has no samples.
 	w.KubectlInput(strings.Join([]string{
 		`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":"web"},"spec":{"recommenders":[{"name":"other"}],`,
 		`"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"updatePolicy":{"updateMode":"InPlace"}}}`,

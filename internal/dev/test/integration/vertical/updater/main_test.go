@@ -27,7 +27,7 @@ var shared = devclustertest.Shared{Parallel: 6}
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// installation is what all tests share, once it is there.
+// installation is shared by all tests, once it is there.
 var installation struct {
 	harness.Installation
 

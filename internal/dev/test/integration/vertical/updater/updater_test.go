@@ -55,7 +55,7 @@ func (w *world) pods(ctx context.Context) []corev1.Pod {
 		if ctx.Err() == nil {
 			w.t.Fatal(err)
 		}
-		return nil // The caller of Eventually says what it waits for.
+		return nil // the caller of Eventually describes the wait
 	}
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
@@ -137,7 +137,7 @@ func (w *world) awaitResized(cpu string, before map[types.UID]corev1.Pod) {
 	})
 }
 
-// awaitEvicted waits until a pod was evicted, and both objects' events say so.
+// awaitEvicted waits until a pod was evicted, with events on both objects.
 func (w *world) awaitEvicted(before map[types.UID]corev1.Pod) {
 	w.t.Helper()
 	w.Eventually("an evicted pod", func(ctx context.Context) error {
@@ -238,7 +238,7 @@ func TestInPlaceOrRecreateOnEachVersion(t *testing.T) {
 	}
 }
 
-// A node refuses. InPlace keeps the pods and says so; InPlaceOrRecreate evicts them.
+// A node refuses. InPlace keeps the pods and reports that; InPlaceOrRecreate evicts them.
 func TestInfeasibleResize(t *testing.T) {
 	refuses := func(workload *harness.Workload) {
 		workload.Annotations = map[string]string{"sim.plimsoll.dev/resize": "Infeasible"}

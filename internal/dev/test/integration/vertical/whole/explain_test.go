@@ -28,7 +28,7 @@ type explained struct {
 	policy string
 	// actions and against are how many pods are explained so.
 	actions, against map[string]int
-	// changed is how many pods the updater then changes.
+	// changed is the number of pods that the updater then changes.
 	changed int
 }
 
@@ -53,9 +53,9 @@ var explanations = []explained{
 	{name: "kept", mode: "Off", replicas: 1, against: map[string]int{"ModeOff": 1}},
 }
 
-// TestExplainsWhatComes: before the updater's first pass explain names, pod by pod, what that does: which it changes,
-// and what keeps it from the others. Then it does that, says the same of its last pass, and what was saved is decided
-// alike.
+// TestExplainsWhatComes: before the updater's first pass explain predicts it, pod by pod: the pods that it changes, and
+// the reasons for the others. Then the pass does that, explain reports the same of the last pass, and the saved
+// snapshot is decided alike.
 func TestExplainsWhatComes(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	showAdmission(w)
@@ -178,7 +178,7 @@ func (w *world) awaitRecommendation(name string) {
 	})
 }
 
-// explain runs the program as the cluster's administrator, who can ask the controller.
+// explain runs the program as the cluster's administrator, who may read the controller's history.
 func (w *world) explain(name string, more ...string) (out explainvertical.Output, text string) {
 	w.t.Helper()
 	args := append([]string{
@@ -215,7 +215,7 @@ func (w *world) checkTold(x *explained) explainvertical.Output {
 func (w *world) checkPass(x *explained, told explainvertical.Output) {
 	w.t.Helper()
 	if x.mode == "Off" {
-		return // no pass looks at it
+		return // no pass includes it
 	}
 	w.Eventually("the predicted pass over "+x.name, func(context.Context) error {
 		out, text := w.explain(x.name)
@@ -319,7 +319,8 @@ func (w *world) checkCircuit(name string) {
 	}
 }
 
-// TestExplainsStaleLease: while the Lease is not renewed, no pass is made, and the explanation says so for each pod.
+// TestExplainsStaleLease: while the Lease is not renewed, no pass is made, and the explanation has that reason for each
+// pod.
 func TestExplainsStaleLease(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	x := explained{name: "alone", mode: "Recreate", replicas: 2, against: map[string]int{"LeaseStale": 2}}

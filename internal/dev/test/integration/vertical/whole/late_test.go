@@ -28,10 +28,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness/parts"
 )
 
-// lag is how late the admission controller sees changes of VPAs.
+// lag is the delay of changes of VPAs at the admission controller.
 var lag atomic.Int64
 
-// lagging is a kubeconfig for the same rights, whose API server sends VPAs as late as lag says.
+// lagging is a kubeconfig for the same permissions, whose API server delays VPAs by lag.
 func lagging(dir, kubeconfig string) (string, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -105,8 +105,8 @@ func (l *late) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// TestAdmissionControllerHearsLater: pods that are evicted for a recommendation that is a moment old come back with it,
-// though the admission controller sees it a second after the updater.
+// TestAdmissionControllerHearsLater: pods that are evicted for a recent recommendation come back with it, though it
+// arrives at the admission controller a second after the updater.
 func TestAdmissionControllerHearsLater(t *testing.T) {
 	lag.Store(int64(time.Second))
 	t.Cleanup(func() { lag.Store(0) })

@@ -103,7 +103,7 @@ func showAdmission(w *world) {
 	})
 }
 
-// unchanged is how many pods the admission controller admitted unchanged because something went wrong.
+// unchanged is the number of pods that the admission controller admitted unchanged because of an error.
 func unchanged(t *testing.T) float64 {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,

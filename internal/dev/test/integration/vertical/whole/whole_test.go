@@ -29,7 +29,7 @@ type world struct {
 	before map[string]map[types.UID]bool
 }
 
-// workloads are the Deployments, each with its mode. What upstream's recommender left of eight days says that each
+// workloads are the Deployments, each with its mode. By the checkpoint of upstream's recommender after eight days each
 // needs 163m of CPU and 163 MB; they request 100m and 64 MiB.
 var workloads = []struct {
 	name, mode string
@@ -46,7 +46,7 @@ var workloads = []struct {
 	{"breaks", "Recreate", 4, 3},
 }
 
-// What the histograms below give: bucket 12 ends at 0.01*(1.05^13-1)/0.05 cores, bucket 10 at 1e7*(1.05^11-1)/0.05
+// The results of the histograms below: bucket 12 ends at 0.01*(1.05^13-1)/0.05 cores, bucket 10 at 1e7*(1.05^11-1)/0.05
 // bytes; and the margin of 15 %.
 const (
 	wantedMilli  = 204
@@ -129,7 +129,7 @@ func (w *world) pods(ctx context.Context, name string) []corev1.Pod {
 		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > time.Second {
 			w.t.Fatal(err)
 		}
-		return nil // The caller of Eventually says what it waits for.
+		return nil // the caller of Eventually describes the wait
 	}
 	var live []corev1.Pod
 	for i := range list.Items {
@@ -153,7 +153,7 @@ func requests(pod *corev1.Pod) *corev1.ResourceList {
 	return &pod.Spec.Containers[0].Resources.Requests
 }
 
-// hasWanted reports whether a pod requests what the checkpoint says.
+// hasWanted reports whether a pod has the requests of the checkpoint.
 func hasWanted(pod *corev1.Pod) bool {
 	milli, memory := requests(pod).Cpu().MilliValue(), requests(pod).Memory().Value()
 	return milli >= wantedMilli-2 && milli <= wantedMilli+2 && memory > wantedMemory*99/100 &&
@@ -171,8 +171,8 @@ func (w *world) fresh(ctx context.Context, name string) []corev1.Pod {
 	return fresh
 }
 
-// forgotten is after how long a PodDisruptionBudget no longer counts on a pod to go whose eviction ended in the middle,
-// as when the evicting process is killed: the disruption controller's DeletionTimeout.
+// forgotten is the time after which a PodDisruptionBudget no longer expects a pod to go whose eviction ended in the
+// middle, as when the evicting process is killed: the disruption controller's DeletionTimeout.
 const forgotten = 2 * time.Minute
 
 // awaitFresh waits until so many pods are new, ready and request what is recommended.
@@ -272,9 +272,9 @@ func (w *world) crash(name string, well bool) {
 	}
 }
 
-// TestModesOverRestarts: each mode brings what upstream's checkpoints say to the pods, or does not; a process that is
-// killed in the middle of it leaves nothing that the next one does twice or too fast; pods that crash after an eviction
-// keep the others where they are, over restarts too.
+// TestModesOverRestarts: each mode applies the recommendations of upstream's checkpoints to the pods, or does not;
+// after a process is killed in the middle of it, the next one does nothing twice or too fast; pods that crash after an
+// eviction keep the others unchanged, over restarts too.
 func TestModesOverRestarts(t *testing.T) {
 	w := newWorld(t)
 	showAdmission(w)
@@ -287,7 +287,7 @@ func TestModesOverRestarts(t *testing.T) {
 		return nil
 	})
 	installation.plimsoll.Kill()
-	// What was killed may have evicted one more.
+	// The killed process may have evicted one more.
 	w.Eventually("no pod starts", func(ctx context.Context) error {
 		pods := w.pods(ctx, "breaks")
 		if len(pods) != 4 {
@@ -333,7 +333,7 @@ func TestModesOverRestarts(t *testing.T) {
 	}
 }
 
-// checkUntouched: what is recommended stands in status, and running pods stay as they are.
+// checkUntouched: the recommendation is in the status, and running pods stay unchanged.
 func (w *world) checkUntouched(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -428,7 +428,7 @@ func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 		return nil
 	})
 	w.autoscaler("meshed", "Recreate")
-	// No history but that of the checkpoint is known of the container app alone.
+	// The container app has no history but that of the checkpoint.
 	w.start()
 	w.Eventually("pods with what is recommended for the container app", func(ctx context.Context) error {
 		fresh := w.fresh(ctx, "meshed")

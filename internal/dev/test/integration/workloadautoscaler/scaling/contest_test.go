@@ -35,7 +35,7 @@ func TestHPAHasTheTarget(t *testing.T) {
 	}
 }
 
-// Of two WorkloadAutoscalers the one that was created first acts. The other names it, and begins when it is gone.
+// If two WorkloadAutoscalers have one target, the older acts. The other names it, and begins when it is gone.
 func TestTwoOnOneTarget(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)

@@ -35,7 +35,8 @@ func withReplicas(t *testing.T) string {
 	return manifest
 }
 
-// serverSide is how Argo CD and Flux apply manifests: server-side, under one name, and taking fields from others.
+// serverSide returns the arguments with which Argo CD and Flux apply manifests: server-side, under one name, and taking
+// fields from others.
 func serverSide(manager string, more ...string) []string {
 	return append([]string{"apply", "--server-side", "--field-manager=" + manager, "-f", "-"}, more...)
 }
@@ -123,8 +124,8 @@ func TestPauseSurvivesAnApply(t *testing.T) {
 	}
 }
 
-// An HPA that a repository still has comes back: the WorkloadAutoscaler stops acting and names it, and goes on when it
-// is pruned.
+// An HPA that a repository still has comes back: the WorkloadAutoscaler stops acting and names it, and continues when
+// it is pruned.
 func TestHPAComesBack(t *testing.T) {
 	t.Parallel()
 	o := scaledToFour(t, example(t, "deployment.yaml"), "argocd-controller")
@@ -181,7 +182,7 @@ func pages(n int) []string {
 	return all
 }
 
-// kubectl wait goes by the conditions that sum up the others: Ready, and Stalled while only an edit helps.
+// kubectl wait uses the conditions that summarize the others: Ready, and Stalled while only an edit helps.
 func TestKubectlWaits(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)

@@ -26,13 +26,13 @@ var (
 		MetricsServer: true, HPAController: true, ControllerManagerFlags: []string{often},
 	}}
 	installation harness.Installation
-	// program is Plimsoll, once a test has asked for a namespace.
+	// program is Plimsoll; it is set with the first namespace.
 	program *harness.Plimsoll
 )
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// delay is how long the other loop must be silent on an HPA that it should write.
+// delay is the takeover delay.
 const delay = 20 * time.Second
 
 // namespace is a namespace of the cluster, in which Plimsoll finds that the other loop acts on HPAs.

@@ -14,10 +14,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 )
 
-// patience is how long a count is watched that must stay: several decisions of both controllers.
+// patience is how long a count must stay: several decisions of both controllers.
 const patience = 5 * time.Second
 
-// A WorkloadAutoscaler on CPU scales up under rising load, and its status says why.
+// A WorkloadAutoscaler on CPU scales up under rising load, and its status has the reason.
 func TestScalesUpUnderRisingLoad(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)
@@ -61,7 +61,7 @@ func TestModes(t *testing.T) {
 	o.patch("web", `{"mode":"Paused"}`)
 	o.awaitCondition("web", "Ready", metav1.ConditionTrue, "Paused")
 	o.SetQueue("jobs", 65)
-	o.awaitDesired("web", 4, 7) // what it would have set
+	o.awaitDesired("web", 4, 7) // the count that it would have set
 	o.HoldsReplicas(patience, harness.Deployment, "web", 4)
 	o.patch("web", `{"paused":{"replicas":2}}`)
 	o.AwaitReplicas(harness.Deployment, "web", 2)

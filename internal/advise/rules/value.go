@@ -62,9 +62,8 @@ func checkFixedCount(c *objects.Collection) []Finding {
 
 // isOfKEDA reports whether KEDA makes the HPA: it also scales to zero, or to idleReplicaCount, and back.
 func isOfKEDA(h *objects.Horizontal) bool {
-	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, func(r metav1.OwnerReference) bool {
-		return r.Kind == objects.ScaledObject
-	})
+	isKEDA := func(r metav1.OwnerReference) bool { return r.Kind == objects.ScaledObject }
+	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, isKEDA)
 }
 
 func checkMemoryTarget(c *objects.Collection) []Finding {

@@ -88,13 +88,18 @@ func waivers(f file) []string {
 	return found
 }
 
+// virtualTimes are the packages by which tests run in virtual time.
+var virtualTimes = []string{"testing/synctest", modulePath + "/internal/controller/horizontal/horizontaltest"}
+
 // sleepBreaches finds tests that wait for time to pass instead of for a condition. Under testing/synctest sleeping is
 // what moves the virtual time: there a sleep may stay whose line says "virtual time".
 func sleepBreaches(files []file) []string {
 	isVirtual := map[string]bool{}
 	for _, f := range files {
-		if f.importName("testing/synctest") != "" {
-			isVirtual[path.Dir(f.path)] = true
+		for _, virtual := range virtualTimes {
+			if f.importName(virtual) != "" {
+				isVirtual[path.Dir(f.path)] = true
+			}
 		}
 	}
 	var found []string

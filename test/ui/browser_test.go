@@ -42,7 +42,23 @@ var browser context.Context
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if *isWritingPictures {
+		beAtNoon()
+	}
 	os.Exit(run(m))
+}
+
+// beAtNoon has the time zone in which it is about noon, here and in the browser: no hour of a picture has a midnight.
+func beAtNoon() {
+	name := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12)
+	zone, err := time.LoadLocation(name)
+	if err == nil {
+		err = os.Setenv("TZ", name)
+	}
+	if err != nil {
+		panic(err)
+	}
+	time.Local = zone
 }
 
 func run(m *testing.M) int {

@@ -89,19 +89,23 @@ func TestCountsWhenTheyHappened(t *testing.T) {
 	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Minute)
 	minute := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Minute) }
 	for name, tt := range map[string]struct {
+		within int64
+		// ready is the count of the change.
+		ready int32
 		event time.Time
 		want  time.Time
 		says  string
 	}{
-		"no event": {want: minute(5), says: "by " + minute(5).Local().Format("15:04")},
-		"an event": {event: minute(4).Add(20 * time.Second), want: minute(4).Add(20 * time.Second), says: minute(4).Add(20 * time.Second).Local().Format("15:04:05")},
+		"a known second": {within: 1, ready: 2, want: minute(4), says: minute(4).Local().Format("15:04:05")},
+		"no event":       {within: 60, ready: 5, want: minute(5), says: "by " + minute(5).Local().Format("15:04")},
+		"an event":       {within: 60, ready: 5, event: minute(4).Add(20 * time.Second), want: minute(4).Add(20 * time.Second), says: minute(4).Add(20 * time.Second).Local().Format("15:04:05")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster, row := withSurge(20)
 			object := cluster.objects[row.ID]
 			load := 1.9
 			object.History = &loadreport.Output{From: begin, To: minute(9), ResolutionSeconds: 60,
-				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: 60, From: 2, To: 5, Ready: 5, Load: &load, Limit: "None"}}}
+				Changes: []loadreport.OutputChange{{Time: minute(4), WithinSeconds: tt.within, From: 2, To: 5, Ready: tt.ready, Load: &load, Limit: "None"}}}
 			for n := range 9 {
 				wanted, ready := int32(2), int32(2)
 				if n >= 4 {

@@ -281,15 +281,17 @@ func loadAt(minutes float64) float64 {
 
 // explanation is what is said of a row whose load is within the tolerance.
 func explanation(row *view.Row) (answer string, lines []view.Line) {
-	percent, pods := 100**row.Load.Ratio, *row.Current
-	return fmt.Sprintf("Stays at %d: CPU is at %.0f %% of its target, for which %d replicas are enough.", *row.Desired, percent, *row.Desired), []view.Line{
-		{Text: "Decision, 3 s ago", IsHeading: true},
-		{Label: "result", Text: fmt.Sprintf("stay at %d", *row.Desired), IsStrong: true},
-		{Label: "metric 1", Text: fmt.Sprintf("cpu of pods: %s of the target; %d of %d pods count", row.Load.Text, pods-1, pods)},
-		{Label: "  proposal", Text: fmt.Sprintf("ceil(%d × %.2f) = %d", pods, *row.Load.Ratio, *row.Desired)},
-		{Text: "Next", IsHeading: true},
-		{Label: "next change", Text: fmt.Sprintf("in 6 minutes: the schedule batch asks for %d replicas", *row.Min+2)},
-	}
+	percent, pods := targetPercent**row.Load.Ratio, *row.Current
+	begins := time.Now().Truncate(15 * time.Second).Add(6 * time.Minute).Format(time.TimeOnly)
+	return fmt.Sprintf("Stays at %d: CPU is at %.0f %% (target %d %%), which takes %d pods; schedule \"batch\" starts at %s with minReplicas %d.",
+			*row.Desired, percent, targetPercent, *row.Desired, begins, *row.Min+2), []view.Line{
+			{Text: "Decision, 3 s ago", IsHeading: true},
+			{Label: "result", Text: fmt.Sprintf("stay at %d", *row.Desired), IsStrong: true},
+			{Label: "metric 1", Text: fmt.Sprintf("cpu of pods: %s of the target; %d of %d pods count", row.Load.Text, pods-1, pods)},
+			{Label: "  proposal", Text: fmt.Sprintf("ceil(%d × %.2f) = %d", pods, *row.Load.Ratio, *row.Desired)},
+			{Text: "Next", IsHeading: true},
+			{Label: "next change", Text: fmt.Sprintf("in 6 minutes: the schedule batch asks for %d replicas", *row.Min+2)},
+		}
 }
 
 func manifest(row view.Row) string {
@@ -405,8 +407,7 @@ func dayLoad(minute int) float64 {
 
 // follow is what becomes of a load if its ceiling, times a factor, is wanted two minutes later, and lowered after five.
 func follow(load []float64, factor float64) (p view.Played) {
-	wanted, ready, short, longest, above := int32(2), int32(2), 0, 0, 0
-	run := 0
+	wanted, short, longest, above, run := int32(2), 0, 0, 0, 0
 	for i := range load {
 		highest := 0.0
 		for _, pods := range load[max(0, i-7):max(1, i-1)] {
@@ -416,7 +417,8 @@ func follow(load []float64, factor float64) (p view.Played) {
 		if next != wanted {
 			p.Actions++
 		}
-		wanted, ready = next, wanted
+		ready := wanted
+		wanted = next
 		p.Desired, p.Ready = append(p.Desired, wanted), append(p.Ready, ready)
 		p.PodHours += float64(ready) / 60
 		if load[i] > 1.1*float64(ready) {
@@ -454,7 +456,9 @@ func vertical(row view.Row) *view.Object {
 		})
 		bound, width = bound+width, width*1.05
 	}
-	return &view.Object{Row: row, Notes: []view.Note{}, Lines: []view.Line{}, Manifest: "kind: VerticalPodAutoscaler\n", Vertical: &view.Vertical{
+	const summary = "Recommends cpu 350m and memory 410Mi for container main; the next pass changes 1 of 2 pods: gateway-6c8d9-abcde would be " +
+		"evicted, because a request is outside of the recommended bounds, or missing."
+	return &view.Object{Row: row, Summary: summary, Notes: []view.Note{}, Lines: []view.Line{}, Manifest: "kind: VerticalPodAutoscaler\n", Vertical: &view.Vertical{
 		Mode: row.Mode, Containers: []view.VerticalContainer{{Name: "main", Samples: 9874, Resources: []view.VerticalResource{cpu, memory}}},
 		Pods: []view.VerticalPod{
 			{Name: "gateway-6c8d9-abcde", Requests: "cpu 500m, memory 256Mi", Says: []string{"to be changed: memory is below the lower bound"}},

@@ -518,8 +518,10 @@ func TestPictures(t *testing.T) {
 	p.do(chromedp.SendKeys(chromedp.CSS(".whatif .targets input"), "50"))
 	p.do(chromedp.Click(chromedp.CSS("form.whatif button[type=submit]")))
 	p.waitFor("the result", `document.querySelector(".result .chart canvas") !== null`)
+	p.do(chromedp.EmulateViewport(1280, 960))
 	value[bool](p, `(document.querySelector("form.whatif").closest("section").scrollIntoView(), document.activeElement.blur(), true)`)
 	p.picture("ui-what-if.png")
+	p.do(chromedp.EmulateViewport(1280, 800))
 	p.showVertical(cluster)
 	p.picture("ui-vertical.png")
 }

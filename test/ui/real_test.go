@@ -56,14 +56,14 @@ func (p *tab) awaitPlayed() playedAgain {
 func (w *world) dryRun(t *testing.T, p *tab, field string) string {
 	t.Helper()
 	command := value[string](p, `document.querySelector(".result pre").textContent`)
-	if !strings.HasPrefix(command, "kubectl --context=plimsoll-devcluster patch ") {
+	if !strings.HasPrefix(command, "kubectl --kubeconfig=") || !strings.Contains(command, " --context=plimsoll-devcluster patch ") {
 		t.Fatalf("the command is %q", command)
 	}
 	return w.command(t, exec.CommandContext(t.Context(), "sh", "-c", command+" --dry-run=server --output=jsonpath={"+field+"}"))
 }
 
 // testWhatIf plays the load of the surge against half the target: as many pods as the load is at the target, as it is, and
-// twice as many with half the target. The load of an hour is in steps of a minute, of which a surge of 50 s does not fill one.
+// twice as many with half the target. The record of a few minutes has steps of a second.
 func (w *world) testWhatIf(t *testing.T) {
 	w.play(t)
 	p := w.open(t)

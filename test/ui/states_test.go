@@ -66,18 +66,7 @@ func checkState(t *testing.T, o *view.Object) {
 			*o.Row.Desired, *o.Row.Current, o.Row.Load.Text)
 	}
 	checkLoads(t, o)
-	before := o.History.Changes[0].From
-	for _, c := range o.History.Changes {
-		if c.From != before || c.To > *o.Row.Max || !slices.ContainsFunc(o.Events, func(e view.Event) bool {
-			return e.At-c.Time.UnixMilli() == 1000 && strings.HasPrefix(e.Message, "New size: ")
-		}) {
-			t.Errorf("change %+v after %d", c, before)
-		}
-		before = c.To
-	}
-	if before != *o.Row.Desired || o.History.Changes[len(o.History.Changes)-1].Time.UnixMilli() != o.Row.Scaled {
-		t.Errorf("the last change is to %d, and %d are desired", before, *o.Row.Desired)
-	}
+	checkChanges(t, o)
 	asked := int32(0)
 	for _, m := range o.Metrics {
 		asked = max(asked, *m.Replicas)
@@ -92,6 +81,23 @@ func checkState(t *testing.T, o *view.Object) {
 		if ahead.Replicas > *o.Row.Max || ahead.Replicas == *o.Row.Desired {
 			t.Errorf("%d replicas come, of %d at most, and %d are desired", ahead.Replicas, *o.Row.Max, *o.Row.Desired)
 		}
+	}
+}
+
+// checkChanges: each change follows the one before, and has an event; the last one led to what is desired.
+func checkChanges(t *testing.T, o *view.Object) {
+	t.Helper()
+	before := o.History.Changes[0].From
+	for _, c := range o.History.Changes {
+		if c.From != before || c.To > *o.Row.Max || !slices.ContainsFunc(o.Events, func(e view.Event) bool {
+			return e.At-c.Time.UnixMilli() == 1000 && strings.HasPrefix(e.Message, "New size: ")
+		}) {
+			t.Errorf("change %+v after %d", c, before)
+		}
+		before = c.To
+	}
+	if before != *o.Row.Desired || o.History.Changes[len(o.History.Changes)-1].Time.UnixMilli() != o.Row.Scaled {
+		t.Errorf("the last change is to %d, and %d are desired", before, *o.Row.Desired)
 	}
 }
 

@@ -36,7 +36,8 @@ func valueRules() []*Rule {
 		{
 			Name: "target-without-headroom", Level: Advice, Title: "A utilization target close to the whole request",
 			Why: "An HPA scales up when the pods use 10 % more than the target. With a target of 91 % to 100 % they have then " +
-				"used up their request, and nothing is left for the load that comes until new pods are ready.",
+				"used up their request, and nothing is left for the load that comes until new pods are ready. The rule reports " +
+				"nothing where behavior.scaleUp.tolerance is set.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkHeadroom,
 		},
 	}
@@ -106,7 +107,7 @@ func checkHeadroom(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
 		for _, u := range utilizations(h) {
-			if u.percent < highUtilization || u.percent > wholeRequest {
+			if u.percent < highUtilization || u.percent > wholeRequest || hasOwnTolerance(h) {
 				continue
 			}
 			const proposed = 80
@@ -123,4 +124,10 @@ func checkHeadroom(c *objects.Collection) []Finding {
 		}
 	}
 	return found
+}
+
+// hasOwnTolerance reports whether scaling up begins elsewhere than 10 % beyond the target.
+func hasOwnTolerance(h *objects.Horizontal) bool {
+	b := h.Spec.Behavior
+	return b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil
 }

@@ -395,7 +395,7 @@ func TestStaleCacheDefersTheDecision(t *testing.T) {
 		}
 		w.Set(func() { w.HideStatus = false })
 		seen := w.Hidden[0].(*autoscalingv2.HorizontalPodAutoscaler)
-		if err := w.Client.Tracker().Update(horizontaltest.HpaResource, runtime.Object(seen), "shop"); err != nil {
+		if err := w.Client.Tracker().Update(horizontaltest.HPAResource, runtime.Object(seen), "shop"); err != nil {
 			t.Fatal(err)
 		}
 		w.Pass(10 * time.Millisecond)
@@ -452,7 +452,7 @@ func TestOneLogLineForAChangeOfScale(t *testing.T) {
 func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.BeforeStatus = func() error {
-			return apierrors.NewConflict(horizontaltest.HpaResource.GroupResource(), "web", errors.New("always"))
+			return apierrors.NewConflict(horizontaltest.HPAResource.GroupResource(), "web", errors.New("always"))
 		}
 		w.AddHPA(w.Web("web", 2))
 		w.Start()

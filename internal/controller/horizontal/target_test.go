@@ -16,7 +16,7 @@ func TestDiscoveryHoldsNoSlot(t *testing.T) {
 		w.AddHPA(horizontaltest.Custom(w.Web("none", 1), "example.com/v1", "Kind"))
 		var c *controllerhorizontal.Controller
 		w.Made = func(made *controllerhorizontal.Controller) { c = made }
-		w.Start(func(c *controllerhorizontal.Config) { c.Mapper = horizontaltest.SlowMapper{c.Mapper} })
+		w.Start(func(c *controllerhorizontal.Config) { c.Mapper = horizontaltest.SlowMapper{RESTMapper: c.Mapper} })
 		w.Pass(5 * time.Second)
 		for free := range 2 * controllerhorizontal.CallsPerWorker {
 			if !c.Scaler().Reads.TryAcquire(schema.GroupKind{Group: "example.com", Kind: "Kind"}) {

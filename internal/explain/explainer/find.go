@@ -149,7 +149,8 @@ func (r *ClusterReader) ownersOf(ctx context.Context, namespace, name string) ([
 	return owners, nil
 }
 
-// Successor is the WorkloadAutoscaler in the place of an HPA that is not there: plimsoll migrate gives it the HPA's name.
+// Successor is the WorkloadAutoscaler in the place of an HPA that is not there: plimsoll migrate gives it the HPA's
+// name.
 func (r *ClusterReader) Successor(ctx context.Context, hpa observe.Key) (observe.Key, bool) {
 	successor := observe.Key{NamespacedName: hpa.NamespacedName, Kind: observe.WorkloadAutoscaler}
 	_, err := r.reader.Workload(ctx, hpa.NamespacedName)

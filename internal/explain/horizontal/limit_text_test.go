@@ -112,3 +112,23 @@ func TestCountsAreNamedOrUnknown(t *testing.T) {
 		}
 	})
 }
+
+// TestSurgeIsNamed: what a surge asked for counts until it is no longer held, whatever the window is.
+func TestSurgeIsNamed(t *testing.T) {
+	p := horizontal.Policy{
+		MinReplicas: 1, MaxReplicas: 10, Divergences: divergence.Default, DownscaleStabilization: 5 * time.Minute,
+		Metrics: []source.Spec{{
+			Type: source.External, Name: "queue", Target: source.Target{Type: source.AverageValue, Milli: 1000},
+		}},
+	}
+	var s horizontal.State
+	s.Recommendations.Add(noon.Add(-time.Hour), 1)
+	s.Recommendations.AddPassing(noon.Add(-5*time.Second), 8)
+	d, _ := horizontal.Decide(noon, &p, s, &horizontal.Observation{
+		Target: horizontal.Target{SpecReplicas: 8}, Readings: []metric.Reading{{Series: []int64{3000}}},
+	})
+	const want = "a surge, whose count is held for 20 s, until 12:00:15, or longer if newer recommendations do not agree"
+	if got := stabilizationLimit(&d.Stabilized); got != want || !d.Stabilized.IsPassing {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

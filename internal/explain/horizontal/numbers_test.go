@@ -23,12 +23,11 @@ func TestShortForm(t *testing.T) {
 	}
 	var all strings.Builder
 	for _, file := range files {
-		in, err := os.Open(file)
+		in, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer in.Close()
-		for reader := snapshothorizontal.NewReader(in); ; {
+		for reader := snapshothorizontal.NewReader(bytes.NewReader(in)); ; {
 			step, err := reader.Next()
 			if errors.Is(err, io.EOF) {
 				break
@@ -36,28 +35,34 @@ func TestShortForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := Explain(step, divergence.Default, 15*time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var text, encoded bytes.Buffer
-			var out struct {
-				Summary string `json:"summary"`
-			}
-			if err := errors.Join(e.WriteText(&text, Style{}), e.WriteJSON(&encoded)); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(encoded.Bytes(), &out); err != nil {
-				t.Fatal(err)
-			}
-			lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-			if lines[0] != out.Summary || len(lines) > 1+mostNumbers {
-				t.Errorf("%s: %d lines, and %q in JSON:\n%s", file, len(lines), out.Summary, &text)
-			}
-			all.WriteString(text.String() + "\n")
+			all.WriteString(shortForm(t, step) + "\n")
 		}
 	}
 	golden(t, "testdata/short.txt", all.String())
+}
+
+// shortForm is what is printed of a step, which is checked.
+func shortForm(t *testing.T, step *snapshothorizontal.Step) string {
+	t.Helper()
+	e, err := Explain(step, divergence.Default, 15*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, encoded bytes.Buffer
+	var out struct {
+		Summary string `json:"summary"`
+	}
+	if err := errors.Join(e.WriteText(&text, Style{}), e.WriteJSON(&encoded)); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(encoded.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	if lines[0] != out.Summary || len(lines) > 1+mostNumbers {
+		t.Errorf("%d lines, and %q in JSON:\n%s", len(lines), out.Summary, &text)
+	}
+	return text.String()
 }
 
 // TestNoEarlierThan: the earliest scale-down is the same from one decision to the next as long as the input is.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -47,7 +48,7 @@ func (r *Result) leading(most int) (all []int) {
 // metricLine is a metric's value, its target, the pods that count and what it asks for.
 func (r *Result) metricLine(i int) string {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
-	name := spec.Describe(r.Policy.Divergences)
+	name := summary.MetricName(spec)
 	switch {
 	case result.Pending:
 		return name + ": " + ownMetric{r, i}.pendingText()

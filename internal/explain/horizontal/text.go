@@ -43,7 +43,8 @@ func (e *Explanation) numbers() []output.Line {
 	return p.All()
 }
 
-// Lines are all that it says beside the sentence; allPods names all pods that do not count, not the first few of a group.
+// Lines are all that it says beside the sentence; allPods names all pods that do not count, not the first few of each
+// group.
 func (e *Explanation) Lines(allPods bool) []output.Line {
 	p := &output.Page{}
 	if e.IsCertain() {

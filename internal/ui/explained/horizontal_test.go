@@ -110,6 +110,13 @@ func TestTimeAxis(t *testing.T) {
 	}
 }
 
+// TestSentence: the decision stands first, in one sentence.
+func TestSentence(t *testing.T) {
+	if o := objectOf(t, 3); !strings.HasPrefix(o.Summary, "Stays at 2: queue is at 100 % of its target") {
+		t.Errorf("%q", o.Summary)
+	}
+}
+
 // TestNothingIsExpectedYet: while a forecast learns there is neither a curve nor a number.
 func TestNothingIsExpectedYet(t *testing.T) {
 	if o := objectOf(t, 1); o.Forecast == nil || o.Forecast.Curve != nil || o.Forecast.Expected != nil {

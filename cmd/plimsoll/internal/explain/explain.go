@@ -112,7 +112,8 @@ func Command() *cobra.Command {
 		"explain the steps of this file instead of a cluster's object; - is standard input")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "repeat the explanation until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "print all that led to the decision, with every pod that does not count")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false,
+		"print all that led to the decision, with every pod that does not count")
 	flags.StringVar(&o.decider, "controller", "auto",
 		"the controller that decides on the object: plimsoll, kube-controller-manager, or auto to detect it")
 	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
@@ -161,7 +162,8 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 		if len(args) > 0 {
 			what = fmt.Sprintf("%q names no autoscaler", strings.Join(args, " "))
 		}
-		return subject{}, &cmderror.Error{What: what, Why: "name the object to explain: " + err.Error() + ", or a workload or a pod of it, as deploy/NAME",
+		return subject{}, &cmderror.Error{What: what,
+			Why:  "name the object to explain: " + err.Error() + ", or a workload or a pod of it, as deploy/NAME",
 			Next: "plimsoll explain hpa/NAME -n NAMESPACE", Cause: err}
 	}
 	return subject{kind: kind, name: name}, o.validateOther(kind)

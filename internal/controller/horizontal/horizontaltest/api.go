@@ -35,7 +35,7 @@ func (w *World) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 	}
 	stored := w.HPA(hpa.Namespace + "/" + hpa.Name)
 	if stored.ResourceVersion != hpa.ResourceVersion {
-		return nil, apierrors.NewConflict(HpaResource.GroupResource(), hpa.Name,
+		return nil, apierrors.NewConflict(HPAResource.GroupResource(), hpa.Name,
 			errors.New("the object has been modified"))
 	}
 	stored.Status = hpa.Status
@@ -52,7 +52,7 @@ func (w *World) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 		w.Hidden = append(w.Hidden, stored)
 		return stored.DeepCopy(), nil
 	}
-	w.Store(HpaResource, stored)
+	w.Store(HPAResource, stored)
 	return stored.DeepCopy(), nil
 }
 

@@ -139,14 +139,14 @@ func (w *World) DeletePod(name string) {
 // AddHPA stores a new HPA.
 func (w *World) AddHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	w.T.Helper()
-	w.Add(HpaResource, hpa)
+	w.Add(HPAResource, hpa)
 }
 
 // HPA is a copy of a stored HPA.
 func (w *World) HPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	w.T.Helper()
 	namespace, name := placeOf(name)
-	object, err := w.Client.Tracker().Get(HpaResource, namespace, name)
+	object, err := w.Client.Tracker().Get(HPAResource, namespace, name)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func (w *World) HPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 // DeleteHPA deletes an HPA.
 func (w *World) DeleteHPA(name string) {
 	w.T.Helper()
-	if err := w.Client.Tracker().Delete(HpaResource, "shop", name); err != nil {
+	if err := w.Client.Tracker().Delete(HPAResource, "shop", name); err != nil {
 		w.T.Fatal(err)
 	}
 }
@@ -167,7 +167,7 @@ func (w *World) Edit(name string, change func(*autoscalingv2.HorizontalPodAutosc
 	hpa := w.HPA(name)
 	change(hpa)
 	hpa.Generation++
-	w.Store(HpaResource, hpa)
+	w.Store(HPAResource, hpa)
 }
 
 // WriteStatus changes an HPA's status as another controller would.
@@ -176,7 +176,7 @@ func (w *World) WriteStatus(name, manager string, change func(*autoscalingv2.Hor
 	hpa := w.HPA(name)
 	change(&hpa.Status)
 	hpa.ManagedFields = WroteStatus(hpa.ManagedFields, manager)
-	w.Store(HpaResource, hpa)
+	w.Store(HPAResource, hpa)
 }
 
 // WroteStatus are the managed fields after a status write.

@@ -35,8 +35,9 @@ import (
 // Period is the sync period.
 const Period = 15 * time.Second
 
+// The resources that tests write.
 var (
-	HpaResource        = autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
+	HPAResource        = autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
 	DeploymentResource = appsv1.SchemeGroupVersion.WithResource("deployments")
 	PodResource        = corev1.SchemeGroupVersion.WithResource("pods")
 )

@@ -165,7 +165,7 @@ func TestSlowDiscoveryHoldsNoOther(t *testing.T) {
 		w.AddHPA(w.Web("web", 2))
 		w.Onto("web", 2, "a")
 		w.Start(k.Direct, func(c *controllerhorizontal.Config) {
-			c.SyncPeriod, c.Workers, c.Mapper = horizontaltest.Period, 5, horizontaltest.SlowMapper{c.Mapper}
+			c.SyncPeriod, c.Workers, c.Mapper = horizontaltest.Period, 5, horizontaltest.SlowMapper{RESTMapper: c.Mapper}
 		})
 		w.Pass(time.Minute)
 		if got := w.decisionsOn("web"); got < 58 {

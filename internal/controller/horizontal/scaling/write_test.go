@@ -256,7 +256,7 @@ func TestBackoffOfConflictingStatus(t *testing.T) {
 		w.Set(func() {
 			w.BeforeStatus = func() error {
 				n++
-				return apierrors.NewConflict(horizontaltest.HpaResource.GroupResource(), "web", errors.New("modified"))
+				return apierrors.NewConflict(horizontaltest.HPAResource.GroupResource(), "web", errors.New("modified"))
 			}
 			k.Milli = 130
 		})

@@ -22,7 +22,7 @@ func TestResourceVersionsThatGoBack(t *testing.T) {
 		w.WantReplicas("web", 4, "its scale was written, too")
 		w.Set(func() { w.Version = 5000 })
 		for _, name := range []string{"web", "other"} {
-			w.Store(horizontaltest.HpaResource, w.HPA(name)) // what listing anew brings
+			w.Store(horizontaltest.HPAResource, w.HPA(name)) // what listing anew brings
 			w.Store(horizontaltest.DeploymentResource, w.Deployment(name))
 		}
 		before := w.Decisions()

@@ -104,7 +104,7 @@ func TestContestIsSeenWhateverTheClocksSay(t *testing.T) {
 			at := metav1.NewTime(time.Now().Add(behind).Truncate(time.Second))
 			object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: horizontaltest.Upstream, Subresource: "status", Time: &at}}
 			horizontaltest.Touch(&object.Status)
-			w.Store(horizontaltest.HpaResource, object)
+			w.Store(horizontaltest.HPAResource, object)
 			w.Pass(time.Second)
 		}
 		if !w.HasEvent("ScalingContested") {
@@ -124,7 +124,7 @@ func TestOwnAndForeignSpecWritesAreNoContest(t *testing.T) {
 			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &now},
 			{Manager: controllerhorizontal.FieldManager, Subresource: "status", Time: &now},
 		}
-		w.Store(horizontaltest.HpaResource, object)
+		w.Store(horizontaltest.HPAResource, object)
 		w.Pass(time.Second)
 		if w.HasEvent("Contested") {
 			t.Errorf("events %q", w.Events)

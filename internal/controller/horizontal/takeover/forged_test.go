@@ -27,7 +27,7 @@ func (w *world) forge(name, manager string, at time.Time) {
 	w.T.Helper()
 	hpa := w.HPA(name)
 	hpa.ManagedFields = forge(manager, at)
-	w.Store(horizontaltest.HpaResource, hpa)
+	w.Store(horizontaltest.HPAResource, hpa)
 }
 
 // Who may edit one HPA must not keep others from being scaled, where kube-controller-manager's loop is off.

@@ -82,8 +82,8 @@ func (w *walk) lower() *Step {
 	return nil
 }
 
-// after is the count that a proposal leads to right after a moment, and what limits it. Some windows end with their last
-// moment, and others after it.
+// after is the count that a proposal leads to right after a moment, and what limits it. Some windows end with their
+// last moment, and others after it.
 func (w *walk) after(at time.Time, proposed int32) (int32, Limits) {
 	then := *w
 	then.state, then.now = w.state.Clone(), at.Add(time.Nanosecond)

@@ -71,7 +71,7 @@ func (w *writer) before(changes history.Changes) history.Changes {
 // another one.
 func (w *writer) behindTolerance(r *metric.Result) projection.Limit {
 	n := &r.Counts
-	pods, limit := n.Counted+n.Unsampled, projection.None
+	pods, limit := n.Counted+n.Unsampled, projection.MorePods
 	isFilled := n.Missing > 0 || n.Unready > 0 && r.Ratio > 1
 	switch {
 	case r.Groups == nil && w.Policy.Metrics[w.index].Target.Type != source.Value:
@@ -87,17 +87,16 @@ func (w *writer) behindTolerance(r *metric.Result) projection.Limit {
 		}
 	case pods < int(w.Current):
 		limit = projection.FewerPods
-	default:
-		limit = projection.MorePods
 	}
 	if r.Adjusted > 1 {
 		pods = min(pods, int(w.Current))
 	}
 	asked := arithmetic.Saturate.Ceil32(r.Adjusted * float64(pods))
-	if isUp := r.Ratio > 1; isUp == (r.Adjusted > 1) && isUp == (asked > w.Current) && asked != w.Current {
-		return projection.None
+	isUp := r.Ratio > 1
+	if isTurned := isUp != (r.Adjusted > 1) || isUp != (asked > w.Current); isTurned || asked == w.Current {
+		return limit
 	}
-	return limit
+	return projection.None
 }
 
 // readyPods is how many are ready; all that there are to be if the pods are not known.

@@ -23,8 +23,8 @@ func (w *writer) ofMetrics() string {
 	return w.because(winner)
 }
 
-// limitedMetric is of a metric that asks for another count than its value alone would. Where the count would be the same
-// without the limit, the limit is not named.
+// limitedMetric is of a metric that asks for another count than its value alone would. A limit without which the count
+// would be the same is not named.
 func (w *writer) limitedMetric(winner proposal.Proposal) string {
 	if w.limit == projection.Tolerance {
 		w.index = w.nearest(w.index)
@@ -147,7 +147,7 @@ func (w *writer) because(p proposal.Proposal) string {
 			shortly(w.Forecast.Horizon))
 	case proposal.Schedule:
 		if w.Schedules.MinBy == nil {
-			return fmt.Sprintf("no metric is named, and minReplicas is %d", w.Bounds.MinReplicas)
+			return fmt.Sprintf("it has no metrics, and minReplicas is %d", w.Bounds.MinReplicas)
 		}
 		return w.minText()
 	}
@@ -192,7 +192,7 @@ func (w *writer) asks() string {
 	case proposal.Fallback:
 		return fmt.Sprintf("the fallback of %s asks for %d", w.metricName(p.Index), p.Replicas)
 	case proposal.Schedule:
-		return fmt.Sprintf("without metrics %d is asked for", p.Replicas)
+		return fmt.Sprintf("minReplicas asks for %d", p.Replicas)
 	case proposal.Forecast:
 		return fmt.Sprintf("the forecast asks for %d", p.Replicas)
 	}

@@ -58,8 +58,8 @@ func (w *writer) contested() string {
 // Between is the sentence of a decision without its history, with which it may come to least or to most replicas.
 func Between(in Input, least, most int32) string {
 	w := writerOf(in)
-	return sentenceOf(fmt.Sprintf("Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s",
-		least, most, w.why()))
+	const format = "Comes to %d to %d replicas, depending on earlier decisions, which are not known here: %s"
+	return sentenceOf(fmt.Sprintf(format, least, most, w.why()))
 }
 
 // sentenceOf has the text with one full stop, and without line breaks, which the messages of servers may have.

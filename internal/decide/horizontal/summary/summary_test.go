@@ -56,7 +56,7 @@ func TestSentencesOfQueue(t *testing.T) {
 			remembering(true), 8, 3),
 		"Held at 8 until 12:04:00, then 3: queue asks for 3, but 8 was asked for at 11:59:00, and scaleDown takes the highest " +
 			"of 5 min.": decided(remembering(false), 8, 3),
-		"Scales from 5 to 8: queue asks for 6, but 8 was asked for at 11:59:00, and scaleDown takes the highest of 5 min; then 6 " +
+		"Scales from 5 to 8: queue asks for 6, but 8 was asked for at 11:59:00, and the highest of 5 min counts; then 6 " +
 			"after 12:04:00.": decided(remembering(false), 5, 6),
 		"Stays at 8: queue is at 100 % of its target; another writer sets the replica count too.": decided(contested, 8, 8),
 		"Stays at 4: 8 could not be written to the target: conflict.":                             failed,

@@ -2,9 +2,11 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -65,7 +67,7 @@ func (w *writer) failed() string {
 	case s.Problem != podselector.Fine:
 		return s.Message
 	case len(w.Metrics) == 0:
-		return "no metric is named"
+		return "it has no metrics"
 	}
 	text := w.unreadable()
 	if w.Proposed.Source != proposal.None && w.Proposed.Replicas < w.Current {
@@ -78,20 +80,24 @@ func (w *writer) failed() string {
 	return text
 }
 
-// unreadable names the first metric that cannot be read, and how many others cannot.
+// unreadable names the first metric that cannot be read and has no fallback instead, and how many others cannot.
 func (w *writer) unreadable() string {
 	for i := range w.Metrics {
 		f := w.Metrics[i].Failure
-		if f == nil {
+		if f == nil || w.hasFallback(i) {
 			continue
 		}
 		text := w.metricName(i) + " cannot be read"
-		if more := w.Failed - 1; more > 0 {
+		if more := w.Failed - w.Fallbacks.Failed - 1; more > 0 {
 			text += fmt.Sprintf(", nor can %d more", more)
 		}
 		return text + " (" + f.Message + ")"
 	}
 	return "no metric has a value yet"
+}
+
+func (w *writer) hasFallback(i int) bool {
+	return slices.ContainsFunc(w.Fallbacks.Active, func(f fallback.Active) bool { return f.Metric == i })
 }
 
 // awaiting is what a decision waits for.
@@ -140,7 +146,7 @@ func (w *writer) outOfRange() string {
 	case w.limit == projection.ScaleDownRate:
 		text += fmt.Sprintf(", and the policies of scaleDown permit %d now", w.Limited.Replicas)
 	}
-	if w.Proposed.Source == proposal.None {
+	if w.Proposed.Source == proposal.None || w.Proposed.Source == proposal.Schedule {
 		return text
 	}
 	return text + "; " + w.asks()
@@ -172,7 +178,7 @@ func (w *writer) demand() string {
 	if w.Stabilized.Reason == behavior.ReadyForNewScale {
 		return w.asks()
 	}
-	return w.asks() + "; " + w.window()
+	return w.asks() + ", but " + w.window()
 }
 
 // isAtRate reports whether the policies permit no more than the least or most replicas either.
@@ -219,7 +225,7 @@ func (w *writer) limitedByMax() string {
 
 // excess is how much more load there is than the pods take; empty if that is not known.
 func (w *writer) excess() string {
-	const many = 2
+	const many, most = 2, 99
 	pods, least := float64(w.Desired), ""
 	if w.Load.IsCapped {
 		least = "at least "
@@ -229,6 +235,8 @@ func (w *writer) excess() string {
 		return ""
 	case times < many:
 		return fmt.Sprintf("; %s%s more load than %s take at the target", least, percent(times-1), podsText(w.Desired))
+	case times > most:
+		return fmt.Sprintf("; more than %d times the load that %s take at the target", most, podsText(w.Desired))
 	default:
 		return fmt.Sprintf("; %s%.1f times the load that %s take at the target", least, times, podsText(w.Desired))
 	}
@@ -245,7 +253,7 @@ func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
 	case b != nil && b.Rules(up).Select == behavior.SelectDisabled:
 		return fmt.Sprintf("%s, but selectPolicy of %s is Disabled", w.asks(), rules)
 	case w.Limited.IsDoublingHeld:
-		return w.asks() + ", but the count doubles once on each value, and there is none since the last scale-up"
+		return w.asks() + ", but the count doubles once on each value, and no new one has come"
 	case b == nil:
 		return w.demand() + ", and without behavior a decision doubles the count at most"
 	case w.limit == limit:
@@ -265,16 +273,17 @@ func (w *writer) held() string {
 
 // stabilized is which earlier recommendation counts, and for how long. Another limit behind it comes first: it lasts.
 func (w *writer) stabilized() string {
+	behind, permits := w.behind()
+	if slices.Contains(behind, projection.Cooldown) {
+		return w.cooldown() // No window holds the last replica.
+	}
 	w.name(projection.Stabilization)
 	window, text := w.window(), ""
-	behind, permits := w.behind()
 	for _, limit := range behind {
 		if text != "" {
 			text += "; "
 		}
 		switch limit {
-		case projection.Cooldown:
-			text += w.cooldown()
 		case projection.ScaleUpRate, projection.ScaleDownRate:
 			text += w.limitedByRate(limit, permits)
 		case projection.MinReplicas, projection.ScheduleMin:
@@ -303,6 +312,8 @@ func (w *writer) window() string {
 		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas, shortly(surge.Confirmation))
 	case s.Reason == behavior.ScaleUpStabilized:
 		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, shortly(s.Window))
+	case s.Replicas > w.Current:
+		return fmt.Sprintf("%s, and the highest of %s counts", by, shortly(s.Window))
 	}
 	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, shortly(s.Window))
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// metricName is what people call the metric: CPU, memory, or its own name.
-func (w *writer) metricName(i int) string {
-	spec := &w.Policy.Metrics[i]
+func (w *writer) metricName(i int) string { return MetricName(&w.Policy.Metrics[i]) }
+
+// MetricName is what people call the metric: CPU, memory, or its own name.
+func MetricName(spec *source.Spec) string {
 	name := spec.ShortName()
 	switch {
 	case spec.GivenName != "":

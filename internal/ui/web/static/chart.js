@@ -101,6 +101,7 @@ export class Chart {
     ctx.clip();
     ctx.font = `${12 * devicePixelRatio}px system-ui`;
     ctx.textBaseline = "top";
+    ctx.textAlign = "left";
     let named = "";
     for (const [i, bound] of bounds.entries()) {
       const names = (bound.schedules ?? []).join(", ");

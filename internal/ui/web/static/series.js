@@ -21,11 +21,6 @@ function recorded(answer) {
     loads.values.forEach((values, k) => values.push((metrics.length > 0 ? metrics[k].loads[i] : point?.load) ?? null));
   };
   const begins = history.points.map((point) => Date.parse(point.time) / 1000);
-  for (const { at, to, ready, readyAt } of changesOf(answer)) {
-    const begin = Math.min(at / 1000, seen);
-    counts.set(begin, { ...counts.get(begin), desired: to });
-    counts.set(Math.min(readyAt / 1000, seen), { desired: to, ready });
-  }
   history.points.forEach((point, i) => {
     const begin = begins[i], end = Math.max(begin, Math.min(begin + step, seen)), last = begins[i - 1] + step;
     if (begin > last + step / 2) {
@@ -35,6 +30,12 @@ function recorded(answer) {
     addLoads((begin + end) / 2, point, i);
     counts.set(end, { desired: point.wanted, ready: point.ready });
   });
+  // A change may be where the point before it ends.
+  for (const { at, to, ready, readyAt } of changesOf(answer)) {
+    const begin = Math.min(at / 1000, seen);
+    counts.set(Math.min(readyAt / 1000, seen), { desired: to, ready });
+    counts.set(begin, { ...counts.get(begin), desired: to });
+  }
   // The last point holds up to now, unless nothing was recorded for longer than that.
   const i = begins.length - 1, end = Math.min(seen, begins[i] + step + late);
   if (end > loads.times.at(-1)) addLoads(end, history.points[i], i);

@@ -87,7 +87,7 @@ func TestText(t *testing.T) {
 	s := waiting(t)
 	args := []string{"--sync-period=1s", "--controller-address=" + shared.Plimsoll(t).Inspection()}
 	stdout, stderr, code := explain(t, s, args...)
-	const sentence = "Stays at 2: jobs asks for 4, but the policies of scaleUp permit 2; then 3 after "
+	const sentence = "Stays at 2: queue_length asks for 4, but the policies of scaleUp permit 2; then 3 after "
 	if lines := strings.Count(stdout, "\n"); code != 0 || !strings.HasPrefix(stdout, sentence) || lines > 7 {
 		t.Errorf("exit status %d, %d lines: %s%s", code, lines, stdout, stderr)
 	}
@@ -234,7 +234,7 @@ metadata: {name: web}
 spec:
   scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
   maxReplicas: 3
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
+  metrics: [{name: cpu, type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
 `, "apply", "-f", "-")
 	s.Eventually("the successor's explanation", func(context.Context) error {
 		stdout, stderr, code := run("hpa/web")

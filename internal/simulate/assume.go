@@ -43,6 +43,9 @@ func (s *Scene) Assume(unmodified observehorizontal.Autoscaler, known Known) err
 	}
 	s.IsQueue = slices.ContainsFunc(policy.Metrics, func(m source.Spec) bool { return isWaiting(&m) })
 	s.Assumed = s.assumedText(&a)
+	if known.PerSecond == 0 {
+		s.Assumed += "; --pod-capacity changes what a pod serves"
+	}
 	s.Fed = nil
 	for i := range policy.Metrics {
 		s.Fed = append(s.Fed, s.fedText(&policy.Metrics[i]))
@@ -74,8 +77,7 @@ func (s *Scene) assumption(p *horizontal.Policy, known Known, peak float64) assu
 		return at(requestsAtFull, "")
 	}
 	return at(peak/(peakPart*float64(p.MaxReplicas)*part), fmt.Sprintf(
-		", so that the peak of %s needs %.0f %% of maxReplicas %d at %.0f %% of it", number(peak), 100*peakPart,
-		p.MaxReplicas, 100*part))
+		", so that the peak of %s needs %.0f %% of maxReplicas %d", number(peak), 100*peakPart, p.MaxReplicas))
 }
 
 // usedAtTarget is the part of its CPU request that a pod uses at the target, by the metrics that say it of any request.
@@ -96,8 +98,8 @@ func usedAtTarget(w Workload, p *horizontal.Policy) float64 {
 	return part
 }
 
-// fewestAtTarget is how many requests a second a pod serves at its target, by the metric that asks for the most pods, and
-// the name of that; 0 if no metric says it. Memory says it if nothing else does.
+// fewestAtTarget is how many requests a second a pod serves at its target, by the metric that asks for the most pods,
+// and the name of that; 0 if no metric says it. Memory says it if nothing else does.
 func (w *Workload) fewestAtTarget(p *horizontal.Policy) (perSecond float64, name string) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
@@ -115,17 +117,14 @@ func (w *Workload) fewestAtTarget(p *horizontal.Policy) (perSecond float64, name
 func (s *Scene) assumedText(a *assumption) string {
 	text := a.text
 	if s.isInPods {
-		text = "the load is in pods at the target, as recorded; " + text + " and " + number(s.Target*a.perSecond) +
-			" at the target"
+		text = "the load is in pods at the target, as recorded, each of which serves " + number(s.Target*a.perSecond) +
+			" requests/s; " + text
 	}
-	text += "; the peak needs " + pods(s.podsFor(s.Target))
-	if s.Target > 1 {
-		text += fmt.Sprintf(", each of which uses %.0f %% of its CPU request", 100*s.Target)
-	}
+	text += fmt.Sprintf("; at %.0f %% the peak needs %s", 100*s.Target, pods(s.podsFor(s.Target)))
 	if s.IsQueue {
 		text += "; requests wait in one queue, which loses none"
 	}
-	return text + "; --pod-capacity changes what a pod serves"
+	return text
 }
 
 // peakRequests is the peak of what is played in requests per second.

@@ -171,16 +171,16 @@ func blindMetric(s *Scene, m *source.Spec, above float64) string {
 		return fmt.Sprintf("never asks for more pods: it does above %.0fm in a pod, and a pod gets at most %.0fm: lower the "+
 			"target, or raise --cpu-limit or --burst", part*above*w.CPURequestMilli, w.ceilingMilli())
 	}
-	return fmt.Sprintf("never asks for more pods: it does above %s requests/s in a pod, and a pod serves at most %s (%.0fm "+
-		"of CPU): lower the target, or raise --pod-capacity", number(asks), number(most), w.ceilingMilli())
+	return fmt.Sprintf("never asks for more pods: it does above %s requests/s in a pod, and a pod serves at most %s "+
+		"(%.0fm of CPU): lower the target, or raise --pod-capacity", number(asks), number(most), w.ceilingMilli())
 }
 
 func blindMemory(w *Workload, m *source.Spec, above float64) string {
 	requests, target, limit := w.memoryRequests(m), w.memoryTarget(m), w.MemoryLimitBytes
 	switch {
 	case requests <= 0:
-		return fmt.Sprintf("always asks for more pods: each uses %s without requests, and its target is %s: say with --memory "+
-			"what a pod uses", bytes(w.idleMemory(m)), bytes(target))
+		return fmt.Sprintf("always asks for more pods: each uses %s without requests, and its target is %s: say with "+
+			"--memory what a pod uses", bytes(w.idleMemory(m)), bytes(target))
 	case limit > 0 && target*above >= limit:
 		return fmt.Sprintf("never asks for more pods: it does above %s in a pod, and the limit is %s: lower the target",
 			bytes(target*above), bytes(limit))
@@ -198,16 +198,17 @@ func deafMetric(s *Scene, p *horizontal.Policy, m *source.Spec) string {
 	name := "metric " + m.ShortName()
 	switch {
 	case isWaiting(m) && peak <= most*float64(max(1, p.MinReplicas)):
-		return fmt.Sprintf("%s asks for nothing: the peak of %s requests/s is what %s can serve, so none wait: raise the load, "+
-			"or lower --pod-capacity", name, number(peak), pods(int64(max(1, p.MinReplicas))))
+		return fmt.Sprintf("%s asks for nothing: the peak of %s requests/s is what %s can serve, so none wait: raise the "+
+			"load, or lower --pod-capacity", name, number(peak), pods(int64(max(1, p.MinReplicas))))
 	case isOffered(m) && m.Target.Type == source.AverageValue && value > most:
 		return fmt.Sprintf("%s gives a pod %s requests/s at its target, and a pod serves at most %s: lower the target, or "+
 			"raise --pod-capacity", name, number(value), number(most))
 	case m.Target.Type != source.Value || !countsRequests(m):
 		return ""
 	case !isOffered(m) && most*float64(p.MinReplicas) <= value*above:
-		return fmt.Sprintf("%s asks for nothing: %s can serve at most %s requests/s, and its target is %s: raise minReplicas "+
-			"or --pod-capacity", name, pods(int64(p.MinReplicas)), number(most*float64(p.MinReplicas)), number(value))
+		return fmt.Sprintf("%s asks for nothing: %s can serve at most %s requests/s, and its target is %s: raise "+
+			"minReplicas or --pod-capacity", name, pods(int64(p.MinReplicas)), number(most*float64(p.MinReplicas)),
+			number(value))
 	case peak <= value*above:
 		return fmt.Sprintf("%s asks for nothing: the peak of %s requests/s is not above its target of %s: lower the target, "+
 			"or raise the load", name, number(peak), number(value))
@@ -218,6 +219,9 @@ func deafMetric(s *Scene, p *horizontal.Policy, m *source.Spec) string {
 
 // Note is what may surprise in runs; empty if there is nothing.
 func Note(s *Scene, runs []*Run) string {
+	if !slices.ContainsFunc(runs, func(r *Run) bool { return r.Setting.Autoscaler().NumMetrics() > 0 }) {
+		return "no metric follows the load: schedules alone change the count"
+	}
 	needs := "the peak needs " + pods(s.podsFor(s.Target))
 	if !slices.ContainsFunc(runs, func(r *Run) bool { return len(r.Changes) > 0 }) {
 		return "the count never changes: " + needs

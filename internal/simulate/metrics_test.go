@@ -162,18 +162,18 @@ func TestAssume(t *testing.T) {
 		"cpu: the peak of 1500 needs 14 of 20 pods at 60 %": {
 			metrics: fmt.Sprintf(onCPU, utilization(60)), serves: 1500 / (14 * 0.6), target: 0.6,
 			assumed: "a pod serves 179 requests/s at 100 % of its CPU request, so that the peak of 1500 needs 70 % of " +
-				"maxReplicas 20 at 60 % of it; the peak needs 14 pods; --pod-capacity",
+				"maxReplicas 20; at 60 % the peak needs 14 pods; --pod-capacity",
 			fed: "cpu is what requests take, 2.8m for each of a second: the peak needs 14 pods",
 		},
 		"a flag": {
 			metrics: fmt.Sprintf(onCPU, utilization(60)), known: simulate.Known{PerSecond: 50, From: "--pod-capacity"},
 			serves: 50, target: 0.6,
-			assumed: "a pod serves 50 requests/s at 100 % of its CPU request, as --pod-capacity says; the peak needs 50 pods;",
+			assumed: "a pod serves 50 requests/s at 100 % of its CPU request, as --pod-capacity says; at 60 % the peak needs 50 pods",
 		},
 		"requests of each pod": {
 			metrics: fmt.Sprintf(onPods, average("100")), serves: 100 / 0.7, target: 0.7,
 			assumed: "a pod serves 100 requests/s at its target, as hits says, with 70 % of its CPU request, so 143 at 100 %; " +
-				"the peak needs 15 pods;",
+				"at 70 % the peak needs 15 pods;",
 			fed: "hits is the requests that a pod serves per second: the peak needs 15 pods",
 		},
 		"a flag and requests of each pod": {
@@ -199,12 +199,12 @@ func TestAssume(t *testing.T) {
 		},
 		"recorded, in pods": {
 			metrics: fmt.Sprintf(onCPU, utilization(60)), known: simulate.Known{IsInPods: true}, serves: 50, target: 0.6,
-			capacity: 1 / 0.6, assumed: "the load is in pods at the target, as recorded; a pod serves 50 requests/s at 100 % of " +
-				"its CPU request and 30 at the target; the peak needs 1500 pods;",
+			capacity: 1 / 0.6, assumed: "the load is in pods at the target, as recorded, each of which serves 30 requests/s; a " +
+				"pod serves 50 requests/s at 100 % of its CPU request; at 60 % the peak needs 1500 pods;",
 		},
 		"recorded, and requests of each pod": {
 			metrics: fmt.Sprintf(onPods, average("100")), known: simulate.Known{IsInPods: true}, serves: 100 / 0.7, target: 0.7,
-			capacity: 1 / 0.7, assumed: "so 143 at 100 % and 100 at the target",
+			capacity: 1 / 0.7, assumed: "each of which serves 100 requests/s; a pod serves 100 requests/s at its target, as hits says",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -390,5 +390,22 @@ func TestServeIn(t *testing.T) {
 	if _, err := simulate.Play(t.Context(), s, settingsOf(other)[0], simulate.Watch{}); err == nil ||
 		!strings.Contains(err.Error(), "metric cpu is of container none, which Deployment web, container app does not have") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestNoteWithoutMetrics: what only schedules change does not follow the load.
+func TestNoteWithoutMetrics(t *testing.T) {
+	a := objectOn(t, fmt.Sprintf(onScaler, average("5")), "minReplicas: 2, maxReplicas: 20, schedules: "+
+		"[{name: day, timeZone: UTC, start: '0 9 * * *', durationSeconds: 3600, minReplicas: 3}]")
+	a.Workload = a.Workload.DeepCopy()
+	a.Workload.Spec.Metrics = nil
+	own := observehorizontal.WorkloadAutoscaler(a.Workload)
+	s := sceneOn(t, own, "step:100@0s,1500@5m", simulate.Known{}, nil)
+	run, err := simulate.Play(t.Context(), s, settingsOf(own)[0], simulate.Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := simulate.Note(s, []*simulate.Run{run}); got != "no metric follows the load: schedules alone change the count" {
+		t.Errorf("%q", got)
 	}
 }

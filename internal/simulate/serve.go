@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
-// servesAtFull is how many requests a second a pod serves at 100 % of its CPU request, servesAtMost with all the CPU that
-// it gets.
+// servesAtFull is how many requests a second a pod serves at 100 % of its CPU request, servesAtMost with all the CPU
+// that it gets.
 func (w *Workload) servesAtFull() float64 {
 	return w.CPURequestMilli / w.Profile.CPUPerRequestMilliCoreSeconds
 }
@@ -120,9 +120,10 @@ func (w *Workload) memoryTarget(m *source.Spec) float64 {
 func (w *Workload) idleMemory(m *source.Spec) float64 {
 	sum := w.Profile.MemoryBaseBytes
 	for i := range w.Sidecars {
-		if m.Container == "" {
+		switch m.Container {
+		case "":
 			sum += world.SidecarMemoryBytes
-		} else if m.Container == w.Sidecars[i].Name {
+		case w.Sidecars[i].Name:
 			sum = world.SidecarMemoryBytes
 		}
 	}
@@ -130,9 +131,9 @@ func (w *Workload) idleMemory(m *source.Spec) float64 {
 }
 
 // gaugePart is the part of its request that a pod uses with so many requests in it. By Little's law these are the
-// requests of a second times their latency, which internal/workloadmodel has: with u for the part, C for the requests of
-// a second at 100 %, a for the CPU request in parts of the CPU that one request gets, and b for it in parts of the CPU
-// that the pod gets,
+// requests of a second times their latency, which internal/workloadmodel has: with u for the part, C for the requests
+// of a second at 100 %, a for the CPU request in parts of the CPU that one request gets, and b for it in parts of the
+// CPU that the pod gets,
 //
 //	requests = u*C*io + u*a / (1 - u*b)
 //

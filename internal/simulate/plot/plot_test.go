@@ -102,7 +102,7 @@ func TestText(t *testing.T) {
 
 // TestAxis: the labels of a plot are round, whatever the largest count is, and there are at most as many rows as fit.
 func TestAxis(t *testing.T) {
-	for top, want := range map[int]string{1: "1 0", 3: "3 2 1 0", 14: "15 10 5 0", 20: "20 15 10 5 0", 137: "150 100 50 0"} {
+	for top, want := range map[int]string{1: "1 0", 3: "3 2 1 0", 10: "10 8 6 4 2 0", 14: "15 10 5 0", 20: "20 15 10 5 0", 137: "150 100 50 0"} {
 		run := &simulate.Run{Setting: simulate.Setting{HPA: &autoscalingv2.HorizontalPodAutoscaler{}}, Series: simulate.Series{Points: []simulate.Moment{{Need: top, Ready: 1}}}}
 		text := plot.Text([]*simulate.Run{run}, plot.Size{Width: 60, Height: 12}, false)
 		_, text, _ = strings.Cut(text, "asks for\n")

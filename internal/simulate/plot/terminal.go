@@ -91,15 +91,18 @@ func graph(series [][]float64, size Size, top float64, options ...asciigraph.Opt
 	return asciigraph.PlotMany(series, options...)
 }
 
-// axis is how many pods are between two labels, and how many rows a plot has: those with which a row is the fewest pods,
-// but one at least.
+// mostLabels are how many numbers an axis has above 0.
+const mostLabels = 6
+
+// axis is how many pods are between two labels, and how many rows a plot has: those with which a row is the fewest
+// pods, but one at least.
 func axis(top, height int) (step, rows int) {
 	highest := 0
 	for decade := 1; decade/10 <= top; decade *= 10 {
 		for _, of := range []int{decade, 2 * decade, 5 * decade} {
 			high := upTo(top, of)
 			n := high / of * min(of, height*of/high)
-			if n > 0 && (rows == 0 || high*rows < highest*n) {
+			if n > 0 && high/of <= mostLabels && (rows == 0 || high*rows < highest*n) {
 				step, rows, highest = of, n, high
 			}
 		}

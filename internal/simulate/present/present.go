@@ -39,16 +39,16 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run, form Form) err
 		lines = append(lines, "metric  "+fed)
 	}
 	lines = append(lines,
-		fmt.Sprintf("load    %s, %s of it, peak %.4g %s, burstiness %.4g, seed %d", s.Load.Name, seconds(s.For.Seconds(), nil),
-			s.Load.PeakWithin(s.For), unit, s.Burstiness, s.Seed),
+		fmt.Sprintf("load    %s, %s of it, peak %.4g %s, burstiness %.4g, seed %d", s.Load.Name,
+			seconds(s.For.Seconds(), nil), s.Load.PeakWithin(s.For), unit, s.Burstiness, s.Seed),
 		fmt.Sprintf("pods    %s: %s requested, %s; running after %v, ready %v later", w.Name, milli(w.CPURequestMilli), most,
 			w.StartAfter, w.ReadyAfter))
 	lines = append(lines, others(s)...)
 	for i := range lines {
 		lines[i] = wrap(lines[i], form.Width)
 	}
-	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, form)), limits(s.Start, runs),
-		forecasts(s.Start, runs))
+	_, err := fmt.Fprintf(out, "%s\n\n%s%s%s", strings.Join(lines, "\n"), table(runs, rowsFor(s, form)),
+		limits(s.Start, runs), forecasts(s.Start, runs))
 	return err
 }
 

@@ -163,12 +163,13 @@ func TestSimulateFromText(t *testing.T) {
 // TestSimulateFromAssumes: the record is in pods at the target. How many requests that is may be said.
 func TestSimulateFromAssumes(t *testing.T) {
 	for flag, want := range map[string]string{
-		"--seed=1":           "a pod serves 50 requests/s at 100 % of its CPU request and 35 at the target;",
-		"--pod-capacity=200": "a pod serves 200 requests/s at 100 % of its CPU request, as --pod-capacity says and 140 at the target;",
+		"--seed=1": "each of which serves 35 requests/s; a pod serves 50 requests/s at 100 % of its CPU request;",
+		"--pod-capacity=200": "each of which serves 140 requests/s; a pod serves 200 requests/s at 100 % of its CPU request, " +
+			"as --pod-capacity says;",
 	} {
 		out, _, err := simulateFrom(t, storedDeployment, "--as=plimsoll", flag)
 		out = strings.ReplaceAll(out, "\n        ", " ")
-		if err != nil || !strings.HasPrefix(out, "assumed: the load is in pods at the target, as recorded; "+want) {
+		if err != nil || !strings.HasPrefix(out, "assumed: the load is in pods at the target, as recorded, "+want) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}

@@ -66,7 +66,7 @@ func TestSimulateText(t *testing.T) {
 		}
 	}
 	if !strings.HasPrefix(out, "assumed: a pod serves 4.46 requests/s at 100 % of its CPU request, so that the\n"+
-		"        peak of 50 needs 70 % of maxReplicas 20 at 80 % of it; the peak needs 14\n        pods;") ||
+		"        peak of 50 needs 70 % of maxReplicas 20; at 80 % the peak needs 14 pods;") ||
 		strings.Contains(out, "latency") {
 		t.Errorf("%s", out)
 	}

@@ -63,8 +63,8 @@ func checkFixedCount(c *objects.Collection) []Finding {
 
 // isOfKEDA reports whether KEDA makes the HPA: it also scales to zero, or to idleReplicaCount, and back.
 func isOfKEDA(h *objects.Horizontal) bool {
-	isKEDA := func(r metav1.OwnerReference) bool { return r.Kind == objects.ScaledObject }
-	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, isKEDA)
+	isKEDAs := func(r metav1.OwnerReference) bool { return r.Kind == objects.ScaledObject }
+	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, isKEDAs)
 }
 
 func checkMemoryTarget(c *objects.Collection) []Finding {
@@ -81,11 +81,12 @@ func checkMemoryTarget(c *objects.Collection) []Finding {
 					value),
 				Remedy: "Name what a pod should use, such as 500Mi.",
 			}
-			if meant := meantMemory(value); meant != "" {
+			meant := meantMemory(value)
+			if meant != "" {
 				f.Remedy = "Did you mean " + meant + "?"
-				if !h.IsV1 {
-					f.Patch = patch(&h.Object).set(f.Field, meant)
-				}
+			}
+			if meant != "" && !h.IsV1 {
+				f.Patch = patch(&h.Object).set(f.Field, meant)
 			}
 			found = append(found, f)
 		}

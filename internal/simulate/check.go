@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 )
 
-// Refusal is why it is no use to play the settings, nil if it is: they scale different pods, their metrics cannot follow
-// the load, or all of them ask for the same.
+// Refusal is why it is no use to play the settings, nil if it is: they scale different pods, their metrics cannot
+// follow the load, or all of them ask for the same.
 func Refusal(s *Scene, settings []Setting) error {
 	if err := errors.Join(s.validate(), oneTarget(settings)); err != nil {
 		return err

@@ -101,7 +101,8 @@ func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 	case *s.MinReplicas < 0 || *s.MinReplicas > s.MaxReplicas:
 		return fmt.Errorf("spec.minReplicas is %d, want 0 to spec.maxReplicas, which is %d", *s.MinReplicas, s.MaxReplicas)
 	case *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, seesLoadWithoutPods):
-		return errors.New("spec.metrics: must specify at least one Object or External metric to support scaling to zero replicas")
+		return errors.New("spec.metrics: must specify at least one Object or External metric to support scaling to zero " +
+			"replicas")
 	}
 	for i := range s.Metrics {
 		if err := checkMetric(&s.Metrics[i]); err != nil {

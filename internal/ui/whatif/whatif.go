@@ -181,7 +181,8 @@ func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Sc
 	if err != nil {
 		return nil, err
 	}
-	return scene, scene.Assume(object.Autoscaler, simulate.Known{IsInPods: true})
+	err = scene.Assume(object.Autoscaler, simulate.Known{IsInPods: true})
+	return scene, err
 }
 
 func playedOf(run *simulate.Run) view.Played {

@@ -104,7 +104,7 @@ func TestRecommenderRoleIsWhatTheCodeUses(t *testing.T) {
 func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 	used := map[string][]string{
 		"ClusterRole": {
-			"autoscaling horizontalpodautoscalers get list", "autoscaling.k8s.io verticalpodautoscalers get",
+			"autoscaling horizontalpodautoscalers get list", "autoscaling.k8s.io verticalpodautoscalers get list",
 			"autoscaling.k8s.io verticalpodautoscalercheckpoints list", "* */scale get", "apps daemonsets get", "batch jobs get",
 			"apps replicasets list",
 			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list",

@@ -31,7 +31,7 @@ func TestEvaluateText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := run(t, "", "evaluate", "-f", scenarios+"article.yaml")
+	got, err := run(t, "", "evaluate", "--verbose", "-f", scenarios+"article.yaml")
 	if err != nil || got != string(want) {
 		t.Errorf("error %v, printed:\n%s", err, got)
 	}
@@ -39,7 +39,7 @@ func TestEvaluateText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := run(t, string(stream), "evaluate", "-f", "-"); err != nil || got != string(want) {
+	if got, err := run(t, string(stream), "evaluate", "--verbose", "-f", "-"); err != nil || got != string(want) {
 		t.Errorf("from standard input: error %v, printed:\n%s", err, got)
 	}
 }
@@ -65,8 +65,8 @@ func TestEvaluateJSON(t *testing.T) {
 
 // The surge of a rollout raises the count upstream and not here.
 func TestEvaluateDivergences(t *testing.T) {
-	for set, want := range map[string]string{"none": "scale from 2 to 3",
-		"default": "stay at 2", "rollout-surge": "stay at 2"} {
+	for set, want := range map[string]string{"none": "Scales from 2 to 3",
+		"default": "Stays at 2", "rollout-surge": "Stays at 2"} {
 		got, err := run(t, "", "evaluate", "-f", scenarios+"range.yaml", "--divergences", set)
 		steps := strings.Split(got, "\n\n")
 		if err != nil || len(steps) != 4 || !strings.Contains(steps[2], want) {

@@ -63,7 +63,8 @@ func (w *world) dryRun(t *testing.T, p *tab, field string) string {
 }
 
 // testWhatIf plays the load of the surge against half the target: as many pods as the load is at the target, as it is, and
-// twice as many with half the target. The record of a few minutes has steps of a second.
+// twice as many with half the target. The record of a few minutes has steps of a second: its
+// highest load lasts for less time than a decision takes.
 func (w *world) testWhatIf(t *testing.T) {
 	w.play(t)
 	p := w.open(t)
@@ -75,7 +76,7 @@ func (w *world) testWhatIf(t *testing.T) {
 	played := p.awaitPlayed()
 	load, asIs, changed := slices.Max(played.Load), slices.Max(played.AsIs), slices.Max(played.Changed)
 	t.Logf("load of up to %.2f pods at the target; up to %.0f desired as it is, up to %.0f with half the target", load, asIs, changed)
-	if load < 3 || load > 7 || math.Abs(asIs-math.Ceil(load)) > 1 || math.Abs(changed-math.Ceil(2*load)) > 1 {
+	if load < 3 || load > 7 || asIs < load-2 || asIs > math.Ceil(load) || math.Abs(changed-2*asIs) > 2 {
 		t.Error("the counts are not those of the load at the target, and at half of it")
 	}
 	cells := value[[]string](p, `[...document.querySelectorAll(".result .grid td")].map((cell) => cell.textContent)`)

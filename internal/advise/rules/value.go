@@ -36,7 +36,8 @@ func valueRules() []*Rule {
 		{
 			Name: "target-without-headroom", Level: Advice, Title: "A utilization target close to the whole request",
 			Why: "An HPA scales up when the pods use 10 % more than the target. With a target of 91 % to 100 % they have then " +
-				"used up their request, and nothing is left for the load that comes until new pods are ready.",
+				"used up their request, and nothing is left for the load that comes until new pods are ready. The rule reports " +
+				"nothing where behavior.scaleUp.tolerance is set.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkHeadroom,
 		},
 	}
@@ -62,9 +63,8 @@ func checkFixedCount(c *objects.Collection) []Finding {
 
 // isOfKEDA reports whether KEDA makes the HPA: it also scales to zero, or to idleReplicaCount, and back.
 func isOfKEDA(h *objects.Horizontal) bool {
-	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, func(r metav1.OwnerReference) bool {
-		return r.Kind == objects.ScaledObject
-	})
+	isKEDAs := func(r metav1.OwnerReference) bool { return r.Kind == objects.ScaledObject }
+	return h.IsScaledObject || h.Meta != nil && slices.ContainsFunc(h.Meta.OwnerReferences, isKEDAs)
 }
 
 func checkMemoryTarget(c *objects.Collection) []Finding {
@@ -81,11 +81,12 @@ func checkMemoryTarget(c *objects.Collection) []Finding {
 					value),
 				Remedy: "Name what a pod should use, such as 500Mi.",
 			}
-			if meant := meantMemory(value); meant != "" {
+			meant := meantMemory(value)
+			if meant != "" {
 				f.Remedy = "Did you mean " + meant + "?"
-				if !h.IsV1 {
-					f.Patch = patch(&h.Object).set(f.Field, meant)
-				}
+			}
+			if meant != "" && !h.IsV1 {
+				f.Patch = patch(&h.Object).set(f.Field, meant)
 			}
 			found = append(found, f)
 		}
@@ -107,7 +108,7 @@ func checkHeadroom(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
 		for _, u := range utilizations(h) {
-			if u.percent < highUtilization || u.percent > wholeRequest {
+			if u.percent < highUtilization || u.percent > wholeRequest || hasOwnTolerance(h) {
 				continue
 			}
 			const proposed = 80
@@ -124,4 +125,10 @@ func checkHeadroom(c *objects.Collection) []Finding {
 		}
 	}
 	return found
+}
+
+// hasOwnTolerance reports whether scaling up begins elsewhere than 10 % beyond the target.
+func hasOwnTolerance(h *objects.Horizontal) bool {
+	b := h.Spec.Behavior
+	return b != nil && b.ScaleUp != nil && b.ScaleUp.Tolerance != nil
 }

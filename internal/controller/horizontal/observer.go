@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -76,21 +77,26 @@ func (o *observer) observeWorkload(p *pass) {
 	var other horizontal.Refusal
 	rival, isThere := o.records.targets.rivalOf(p.autoscaler.Key())
 	if isThere {
-		other = refusalBecauseOf(rival, p.autoscaler.TargetName())
+		other = refusalBecauseOf(rival, p.autoscaler.TargetName(), p.policy.WorkloadAutoscaler.Mode)
 	}
 	p.observation.Refusal = p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
 }
 
 // refusalBecauseOf is why a WorkloadAutoscaler does not act while a rival has the target.
-func refusalBecauseOf(rival observe.Key, target string) horizontal.Refusal {
+func refusalBecauseOf(rival observe.Key, target string, m mode.Mode) horizontal.Refusal {
 	shortly := "HPA"
 	if rival.Kind == observe.WorkloadAutoscaler {
 		shortly = "WLA"
 	}
+	// Who deletes the other one because of this text must not be left with none that scales.
+	later := "scales once that one is deleted"
+	if m == mode.Preview {
+		later = "scales nothing in mode Preview"
+	}
 	return horizontal.Refusal{
 		Reason: statusreport.AnotherAutoscaler,
-		Message: fmt.Sprintf("%s %s scales %s: this WorkloadAutoscaler decides too, and scales once that one is deleted",
-			rival.Kind, rival.NamespacedName, target),
+		Message: fmt.Sprintf("%s %s scales %s: this WorkloadAutoscaler decides too, and %s", rival.Kind,
+			rival.NamespacedName, target, later),
 		Summary: fmt.Sprintf("waits for %s %s to be removed", shortly, rival.Name),
 	}
 }

@@ -3,6 +3,7 @@ package horizontal_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,4 +69,25 @@ func TestCreatedAgainUnseen(t *testing.T) {
 		w.Pass(horizontaltest.Period)
 		w.WantReplicas("web", 9, "the other one is older now")
 	})
+}
+
+// TestModeBesideAnother: a WorkloadAutoscaler says that it scales once the other one is deleted only if it does.
+func TestModeBesideAnother(t *testing.T) {
+	for m, want := range map[plimsollv1alpha1.Mode]string{
+		plimsollv1alpha1.ModeActive:  "scales once that one is deleted",
+		plimsollv1alpha1.ModePreview: "scales nothing in mode Preview",
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			api := w.Workloads()
+			younger, _ := w.rivals(api)
+			younger.Spec.Mode = m
+			api.Put(younger)
+			w.Start(api.Serve)
+			w.Pass(horizontaltest.Period)
+			got := horizontaltest.WorkloadCondition(api.Get("a"), "AbleToScale")
+			if got.Reason != "TargetHasAnotherAutoscaler" || !strings.HasSuffix(got.Message, want) {
+				t.Errorf("%s: %v", m, got)
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,10 +26,13 @@ func chart(f *doctor.Facts) string {
 	return ownChart
 }
 
+// pseudoVersion is how the version ends that the go command gives a commit: with its time and its name.
+var pseudoVersion = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
+
 // released is the version of this program; nil if it is no release's, but what somebody built.
 func released(f *doctor.Facts) *version.Version {
 	v, err := version.ParseSemantic(f.Program.Version)
-	if err != nil || v.Major() == 0 && v.Minor() == 0 && v.Patch() == 0 {
+	if err != nil || v.BuildMetadata() != "" || pseudoVersion.MatchString(v.String()) {
 		return nil
 	}
 	return v

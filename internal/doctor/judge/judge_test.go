@@ -366,6 +366,36 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestUpstreamVerticalStays: where Plimsoll leaves VerticalPodAutoscalers to upstream's autoscaler, that is fine, and
+// nothing says how to stop it.
+func TestUpstreamVerticalStays(t *testing.T) {
+	f := good()
+	f.Deployments.Value = nil
+	f.Others.Value = []doctor.Deployment{{Component: doctor.VPAUpdater, Wanted: 1,
+		Object: doctor.Object{Kind: "Deployment", Namespace: "kube-system", Name: "vpa-updater"}}}
+	found := upstreamVPA(f)
+	if len(found) != 1 || found[0].Level != doctor.OK || found[0].Command != "" ||
+		!strings.Contains(found[0].What, "kube-system/vpa-updater") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestChart: what somebody has built of the sources installs the chart of the sources: a registry has that of a release
+// alone.
+func TestChart(t *testing.T) {
+	for built, want := range map[string]string{
+		"v1.2.0": releasedChart + " --version 1.2.0", "v1.2.0-rc.1": releasedChart + " --version 1.2.0-rc.1",
+		"v0.1.1-0.20261127101112-0123456789ab": ownChart, "v0.1.1-rc.1.0.20261127101112-0123456789ab": ownChart,
+		"v0.0.0-20261127101112-0123456789ab": ownChart, "v1.2.0+dirty": ownChart, "(devel)": ownChart, "": ownChart,
+	} {
+		f := good()
+		f.Program.Version = built
+		if got := chart(f); got != want {
+			t.Errorf("%s: %s, want %s", built, got, want)
+		}
+	}
+}
+
 // TestFirstInstall: the command has what fits the cluster, and says what it follows from.
 func TestFirstInstall(t *testing.T) {
 	before := func(change func(*doctor.Facts)) *doctor.Facts {

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
@@ -38,6 +39,7 @@ func upstreamVPA(f *doctor.Facts) []doctor.Finding {
 		return unknown("whether upstream's vertical autoscaler is there", f.Others.Unread)
 	}
 	var found []doctor.Finding
+	var running []string
 	idle := 0
 	for i := range f.Others.Value {
 		d := &f.Others.Value[i]
@@ -48,25 +50,22 @@ func upstreamVPA(f *doctor.Facts) []doctor.Finding {
 			idle++
 			continue
 		}
-		finding := doctor.Finding{
-			Level: doctor.Warning, Object: d.String(), What: "upstream's vertical autoscaler runs",
-			Why:     "once Plimsoll is installed with vertical autoscaling, both would write recommendations and change pods",
-			Do:      "leave vertical.enabled of Plimsoll's chart at false, or scale it to 0 before you set it to true",
+		if running = append(running, d.String()); !f.IsVertical() {
+			continue
+		}
+		found = append(found, doctor.Finding{
+			Level: doctor.Problem, Object: d.String(), What: "upstream's vertical autoscaler runs beside Plimsoll's",
+			Why:     "both write recommendations and change pods",
+			Do:      "scale it to 0, or start Plimsoll's controller with --components=horizontal",
 			Command: fmt.Sprintf("kubectl scale deployment %s -n %s --replicas=0", d.Name, d.Namespace),
-		}
-		switch {
-		case f.IsVertical():
-			finding.Level, finding.What = doctor.Problem, "upstream's vertical autoscaler runs beside Plimsoll's"
-			finding.Why = "both write recommendations and change pods"
-			finding.Do = "scale it to 0, or start Plimsoll's controller with --components=horizontal"
-		case len(f.Controllers()) > 0:
-			continue // Plimsoll leaves VPAs to it
-		}
-		found = append(found, finding)
+		})
 	}
 	switch {
 	case len(found) > 0:
 		return found
+	case len(running) > 0:
+		return ok("upstream's vertical autoscaler runs (%s), and VerticalPodAutoscalers are left to it",
+			strings.Join(running, ", "))
 	case idle > 0:
 		return ok("upstream's vertical autoscaler is there, and scaled to 0")
 	}

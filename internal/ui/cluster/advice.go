@@ -4,17 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	readcluster "github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
-	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -106,26 +103,9 @@ func findingOf(f *rules.Finding) view.Finding {
 		Field: f.Field.String(), Why: f.Why, Remedy: f.Remedy,
 	}
 	if f.Patch != nil {
-		out.Patch = f.Patch.YAML()
-		out.Command = pasteable(f.Patch.Command(), out.Patch)
+		out.Command, out.Patch = f.Patch.Command(), f.Patch.YAML()
 	}
 	return out
-}
-
-// pasteable is a command with the patch in it that it would read from a file; empty where it is about a file that only
-// the person has.
-func pasteable(command, patch string) string {
-	if strings.Contains(command, " MANIFEST ") {
-		return ""
-	}
-	if text, err := yaml.YAMLToJSON([]byte(patch)); err == nil {
-		command = strings.Replace(command, " --patch-file FILE", " -p "+output.ShellQuote(string(text)), 1)
-	}
-	if before, ok := strings.CutSuffix(command, " -f FILE"); ok {
-		// A line of YAML that is no more than EOF is indented.
-		command = before + " -f - <<'EOF'\n" + patch + "EOF"
-	}
-	return command
 }
 
 // of is what is known of a namespace. What is old is read again meanwhile.

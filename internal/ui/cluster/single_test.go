@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -174,24 +173,5 @@ func TestSingleEnds(t *testing.T) {
 	cancel()
 	if o, err := reader.Single(ctx, key(observe.HorizontalPodAutoscaler, "web"), time.Now().Add(-time.Hour), time.Now()); err == nil {
 		t.Errorf("%+v", o)
-	}
-}
-
-// TestPasteable: what the page copies works in a shell as it is: nothing in it stands for a file.
-func TestPasteable(t *testing.T) {
-	const patch = "- op: replace\n  path: /spec/minReplicas\n  value: it's 3\n"
-	for command, want := range map[string]string{
-		"kubectl patch hpa web -n shop --type=json --patch-file FILE": "patch\nhpa\nweb\n-n\nshop\n--type=json\n-p\n" +
-			`[{"op":"replace","path":"/spec/minReplicas","value":"it's 3"}]` + "\n",
-		"kubectl --context=a create -f FILE": "--context=a\ncreate\n-f\n-\n" + patch,
-	} {
-		words, err := exec.Command("sh", "-c", "kubectl() { printf '%s\\n' \"$@\"; [ \"$4\" != - ] || cat; }; "+
-			pasteable(command, patch)).CombinedOutput()
-		if err != nil || string(words) != want {
-			t.Errorf("%s: %v, %s; want %s", command, err, words, want)
-		}
-	}
-	if got := pasteable("kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE", patch); got != "" {
-		t.Errorf("%q is about a file that nobody has", got)
 	}
 }

@@ -77,7 +77,7 @@ func Finish(cmd *cobra.Command, err error) error {
 
 // withFile says in words that a file is not there, or may not be read.
 func withFile(err error) error {
-	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // each of them is looked at
+	if joined, is := err.(interface{ Unwrap() []error }); is {
 		var all []error
 		for _, inner := range joined.Unwrap() {
 			all = append(all, withFile(inner))

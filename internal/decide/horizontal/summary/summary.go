@@ -100,7 +100,8 @@ func (w *writer) text() string {
 	case refusal.Reason != "":
 		return fmt.Sprintf("Stays at %d: %s%s", w.Current, strings.TrimRight(refusal.Message, "."), w.ifActive())
 	case w.WriteError != "" && w.Rescale:
-		return fmt.Sprintf("Stays at %d: %d could not be written to the target: %s", w.Current, w.Desired, w.WriteError)
+		// The write may have been made all the same, after a timeout.
+		return fmt.Sprintf("Scales from %d to %d, but writing it to the target failed: %s", w.Current, w.Desired, w.WriteError)
 	case w.Branch == horizontal.BranchPaused:
 		return w.paused()
 	case w.Mode() == mode.Preview && w.Desired != w.Current:
@@ -137,8 +138,10 @@ func (w *writer) ifActive() string {
 // decided is the sentence of a decision that is carried out.
 func (w *writer) decided() string {
 	switch {
-	case w.isLimitedByMax():
+	case w.isLimitedByMax() && (w.Rescale || w.askedNow() > w.Desired):
 		return w.limitedByMax()
+	case w.isLimitedByMax():
+		return w.heldAtMax()
 	case w.limit == projection.Stabilization && w.Desired == w.Current:
 		return w.held()
 	}

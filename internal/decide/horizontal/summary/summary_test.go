@@ -41,6 +41,22 @@ func remembering(passing bool) (s horizontal.State) {
 	return s
 }
 
+// asked is a state in which so many were asked for a minute ago, and 10 replicas are there since then.
+func asked(replicas int32) (s horizontal.State) {
+	s = remembering(false)
+	s.Recommendations.Add(noon.Add(-time.Minute), replicas)
+	return s
+}
+
+// TestFewReplicas: without behavior, one replica is raised to 4 at once.
+func TestFewReplicas(t *testing.T) {
+	for from, want := range map[int32]string{1: "raises 1 to 4 at most", 2: "doubles the count at most"} {
+		if got := doubling(from, max(4, 2*from)); got != want {
+			t.Errorf("from %d it %s, want %s", from, got, want)
+		}
+	}
+}
+
 // TestSentencesOfQueue has what each input adds to a sentence.
 func TestSentencesOfQueue(t *testing.T) {
 	contested := remembering(false)
@@ -59,7 +75,15 @@ func TestSentencesOfQueue(t *testing.T) {
 		"Scales from 5 to 8: queue asks for 6, but 8 was asked for at 11:59:00, and the highest of 5 min counts; then 6 " +
 			"after 12:04:00.": decided(remembering(false), 5, 6),
 		"Stays at 8: queue is at 100 % of its target; another writer sets the replica count too.": decided(contested, 8, 8),
-		"Stays at 4: 8 could not be written to the target: conflict.":                             failed,
+		"Scales from 4 to 8, but writing it to the target failed: conflict.":                      failed,
+		"Held at 10 until 12:04:00, then 7: queue asks for 7, but 14 was asked for at 11:59:00, and the highest of 5 min " +
+			"counts, limited to 10 by maxReplicas.": decided(asked(14), 10, 7),
+		"Stays at 10: queue asks for 10; 14 was asked for at 11:59:00, and the highest of 5 min counts, but maxReplicas is " +
+			"10.": decided(asked(14), 10, 10),
+		"Asks for 12, limited to 10 by maxReplicas (10 since 11:59:00); 20 % more load than 10 pods take at the target.": decided(
+			asked(14), 10, 12),
+		"Stays at 0: the target has 0 replicas, which turns autoscaling off until somebody scales it up.": decided(
+			horizontal.State{}, 0, 5),
 		"Scales from 10 to 8: queue asks for 3, but 8 may have been asked for lately, and scaleDown takes the highest of " +
 			"5 min.": unknown,
 	} {

@@ -19,7 +19,7 @@ func (w *writer) why() string {
 	switch w.Branch {
 	case horizontal.BranchDisabled:
 		w.name(projection.Maintenance)
-		return "another writer scaled the target to 0, which turns autoscaling off until somebody scales it up"
+		return "the target has 0 replicas, which turns autoscaling off until somebody scales it up"
 	case horizontal.BranchFailed:
 		return w.failed()
 	case horizontal.BranchAwaiting:
@@ -203,8 +203,8 @@ func (w *writer) atMax() string {
 // limitedByMax is "Asks for 14, limited to 10 by maxReplicas since …: 40 % more load than 10 pods take".
 func (w *writer) limitedByMax() string {
 	w.name(w.limit)
-	asked := max(w.Stabilized.Replicas, w.ForecastReplicas)
-	text := fmt.Sprintf("Asks for %d, limited to %d by maxReplicas%s", asked, w.Desired, ofSchedule(w.Schedules.MaxBy))
+	text := fmt.Sprintf("Asks for %d, limited to %d by maxReplicas%s", w.askedNow(), w.Desired,
+		ofSchedule(w.Schedules.MaxBy))
 	if w.Rescale {
 		text = fmt.Sprintf("Scales from %d to %d, limited by maxReplicas%s", w.Current, w.Desired,
 			ofSchedule(w.Schedules.MaxBy))
@@ -221,6 +221,18 @@ func (w *writer) limitedByMax() string {
 		text += fmt.Sprintf(" (%d since %s)", w.Desired, w.clock(s.Count.ChangedAt))
 	}
 	return text + w.excess()
+}
+
+// askedNow is the count that is asked for now, whatever was before.
+func (w *writer) askedNow() int32 { return max(w.Proposed.Replicas, w.ForecastReplicas) }
+
+// heldAtMax is of a count that would go down without the windows, and up without max.
+func (w *writer) heldAtMax() string {
+	w.name(w.limit)
+	if w.askedNow() == w.Desired {
+		return fmt.Sprintf("Stays at %d: %s; %s, but %s", w.Current, w.asks(), w.window(), w.maxText())
+	}
+	return w.held() + fmt.Sprintf(", limited to %d by maxReplicas%s", w.Desired, ofSchedule(w.Schedules.MaxBy))
 }
 
 // excess is how much more load there is than the pods take; empty if that is not known.
@@ -255,11 +267,19 @@ func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
 	case w.Limited.IsDoublingHeld:
 		return w.asks() + ", but the count doubles once on each value, and no new one has come"
 	case b == nil:
-		return w.demand() + ", and without behavior a decision doubles the count at most"
+		return w.demand() + ", and without behavior a decision " + doubling(w.Current, permits)
 	case w.limit == limit:
 		return fmt.Sprintf("%s, but the policies of %s permit %d", w.demand(), rules, permits)
 	}
 	return fmt.Sprintf("%s, but the policies of %s permit %d", w.asks(), rules, permits)
+}
+
+// doubling is how far one decision may raise a count without behavior: from less than 2, further than twice as far.
+func doubling(from, to int32) string {
+	if from < 2 && to > from {
+		return fmt.Sprintf("raises %d to %d at most", from, to)
+	}
+	return "doubles the count at most"
 }
 
 // held is of a count that an earlier recommendation keeps as it is: "Held at 8 until 23:02:24, then 5: …".

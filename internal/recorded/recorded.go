@@ -130,13 +130,3 @@ func (r *Object) Request(w *simulate.Workload) (ok bool) {
 	r.note("as recorded, a pod requests %.0fm of CPU", w.CPURequestMilli)
 	return true
 }
-
-// PodCapacity is what a pod serves of the load at 100 % of its request: at the target of the object as it is in the
-// cluster it serves 1.
-func (r *Object) PodCapacity(w simulate.Workload) (float64, error) {
-	s, err := simulate.NewScene(r.Load, w, r.Autoscaler)
-	if err != nil {
-		return 0, err
-	}
-	return 1 / s.Target, nil
-}

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 )
 
-// Refusal is why it is no use to play the settings, nil if it is: their metrics cannot follow the load, or all of them
-// ask for the same.
+// Refusal is why it is no use to play the settings, nil if it is: they scale different pods, their metrics cannot
+// follow the load, or all of them ask for the same.
 func Refusal(s *Scene, settings []Setting) error {
-	if err := s.validate(); err != nil {
+	if err := errors.Join(s.validate(), oneTarget(settings)); err != nil {
 		return err
 	}
 	var found findings
@@ -37,6 +38,35 @@ func Refusal(s *Scene, settings []Setting) error {
 		return err
 	}
 	return sameSettings(settings)
+}
+
+// oneTarget is an error if settings scale different workloads: all are played with the same pods. Namespaces do not
+// count, as files may leave them out.
+func oneTarget(settings []Setting) error {
+	first := settings[0].Autoscaler().Target()
+	for i := range settings {
+		if ref := settings[i].Autoscaler().Target(); ref.Kind != first.Kind || ref.Name != first.Name {
+			return fmt.Errorf("%s scales %s %s, and %s scales %s %s: all that is compared has the same pods, so play them one "+
+				"by one", settings[0].Name, first.Kind, first.Name, settings[i].Name, ref.Kind, ref.Name)
+		}
+	}
+	return nil
+}
+
+// ModeNotes say which objects have another mode than that in which they are played.
+func ModeNotes(settings []Setting) (notes []string) {
+	for i := range settings {
+		own := settings[i].Workload
+		if own == nil || own.Spec.Mode == "" || own.Spec.Mode == plimsollv1alpha1.ModeActive {
+			continue
+		}
+		note := fmt.Sprintf("%s %s has mode %s: it is played as %s", plimsollv1alpha1.Kind, own.Name, own.Spec.Mode,
+			plimsollv1alpha1.ModeActive)
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 // sameSettings is an error if several settings are to be compared that ask for the same.

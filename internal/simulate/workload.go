@@ -96,6 +96,16 @@ func (w *Workload) wholePod() *corev1.Pod {
 	return pod
 }
 
+// ServingContainer is the container that ContainerResource metrics are of: the one that serves; empty if none says so.
+func ServingContainer(a observehorizontal.Autoscaler) string {
+	for i := range a.NumMetrics() {
+		if m := a.Metric(i); m.Container != "" {
+			return m.Container
+		}
+	}
+	return ""
+}
+
 // ServeIn has the requests served in one of several containers. The others are sidecars that use no CPU.
 func (w *Workload) ServeIn(container string) {
 	all := w.Pod.Spec.Containers

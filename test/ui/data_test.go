@@ -379,8 +379,11 @@ func played() *view.WhatIf {
 		Patch: `[{"op":"add","path":"/spec/metrics/0/resource/target/averageUtilization","value":50}]`,
 		Notes: []string{
 			"the load of HorizontalPodAutoscaler checkout/web of the last 24 h, in pods at the target, read from the controller",
-			"a pod serves 1.43 times as much with all that it requests as at the target of the object as it is",
+			"the load is in pods at the target, as recorded, each of which serves 35 requests/s; a pod serves 50 requests/s at 100 % " +
+				"of its CPU request; at 70 % the peak needs 9 pods; --pod-capacity changes what a pod serves",
+			"cpu is what requests take, 10m for each of a second: the peak needs 9 pods",
 			"a pod is ready 8s after it has a place on a node", "Plimsoll's loop decides in both",
+			"flags such as --pod-capacity are those of plimsoll simulate --from horizontalpodautoscaler/web -n checkout",
 		},
 	}
 	answer.Command = "kubectl patch hpa web -n checkout --type=json -p '" + answer.Patch + "'"

@@ -47,6 +47,7 @@ func (p *tab) showVertical(cluster *madeUp) *view.Object {
 // copied. What cannot work is said in the server's words.
 func TestWhatIf(t *testing.T) {
 	cluster, row := withSurge(20)
+	cluster.played.Warning = "the peak needs more pods than maxReplicas permits"
 	p, _ := serve(t, cluster)
 	p.waitForRows()
 	p.showObject(row.ID)
@@ -90,7 +91,7 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("the result (-want +got):\n%s", diff)
 	}
 	text := value[string](p, `document.querySelector(".result").innerText`)
-	for _, note := range cluster.played.Notes {
+	for _, note := range append([]string{cluster.played.Warning}, cluster.played.Notes...) {
 		if !strings.Contains(text, note[1:]) {
 			t.Errorf("it does not say that %s", note)
 		}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -99,6 +100,9 @@ func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 		return errors.New("spec.maxReplicas must be set and greater than 0")
 	case *s.MinReplicas < 0 || *s.MinReplicas > s.MaxReplicas:
 		return fmt.Errorf("spec.minReplicas is %d, want 0 to spec.maxReplicas, which is %d", *s.MinReplicas, s.MaxReplicas)
+	case *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, seesLoadWithoutPods):
+		return errors.New("spec.metrics: must specify at least one Object or External metric to support scaling to zero " +
+			"replicas")
 	}
 	for i := range s.Metrics {
 		if err := checkMetric(&s.Metrics[i]); err != nil {
@@ -111,6 +115,10 @@ func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 		}
 	}
 	return nil
+}
+
+func seesLoadWithoutPods(m autoscalingv2.MetricSpec) bool {
+	return m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
 }
 
 func checkMetric(m *autoscalingv2.MetricSpec) error {

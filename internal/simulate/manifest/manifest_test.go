@@ -88,6 +88,7 @@ func TestErrors(t *testing.T) {
 		head + "{maxReplicas: 3, minReplica: 2}}": "minReplica",
 		head + "{}}": "spec.maxReplicas must be set",
 		head + "{maxReplicas: 3, minReplicas: 4}}":                                                              "spec.minReplicas is 4",
+		head + "{maxReplicas: 3, minReplicas: 0}}":                                                              "spec.metrics: must specify at least one Object or External metric to support scaling to zero replicas",
 		head + "{maxReplicas: 3, metrics: [{type: Pods}]}}":                                                     "spec.metrics[0]: type is \"Pods\"",
 		"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}":                                      "want autoscaling/v2",
 		head + "{maxReplicas: 3, behavior: {scaleUp: {policies: [{type: Pods, value: 0, periodSeconds: 1}]}}}}": "scaleUp.policies[0]",

@@ -319,6 +319,8 @@ type WhatIf struct {
 	// Patch is a JSON patch, Command the kubectl command that applies it.
 	Patch   string `json:"patch"`
 	Command string `json:"command"`
+	// Warning is why the measures do not answer the question, or why they are the same; empty if neither is so.
+	Warning string `json:"warning,omitempty"`
 	// Notes are what is assumed, as plimsoll simulate prints them.
 	Notes []string `json:"notes"`
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -85,6 +86,10 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 	if err != nil {
 		return nil, err
 	}
+	flags := flagsNote(object)
+	if err := simulate.Refusal(scene, settings); err != nil {
+		return nil, invalid("%s; %s", oneLine(err), flags)
+	}
 	runs, err := simulate.PlayAll(ctx, scene, settings, nil)
 	if err != nil {
 		return nil, err
@@ -96,7 +101,12 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 	result := &view.WhatIf{
 		From: scene.Start.UnixMilli(), StepMillis: runs[0].Series.Step.Milliseconds(),
 		AsIs: playedOf(runs[0]), Changed: playedOf(runs[1]), Patch: patch, Command: command,
-		Notes: slices.Concat(object.Notes, assumptions(scene)),
+		Notes: slices.Concat(object.Notes, simulate.ModeNotes(settings), assumptions(scene), []string{flags}),
+	}
+	if err := simulate.Verdict(scene, settings); err != nil {
+		result.Warning = oneLine(err)
+	} else {
+		result.Warning = simulate.Note(scene, runs)
 	}
 	for i := range runs[0].Series.Points {
 		result.Load = append(result.Load, runs[0].Series.Points[i].Load)
@@ -107,12 +117,18 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 // assumptions are what else the result rests on.
 func assumptions(scene *simulate.Scene) []string {
 	pod := &scene.Workload
-	return []string{
-		fmt.Sprintf("a pod serves %.3g times as much with all that it requests as at the target of the object as it is",
-			scene.PodCapacity),
+	return slices.Concat([]string{scene.Assumed}, scene.Fed, []string{
 		fmt.Sprintf("a pod is ready %v after it has a place on a node", pod.StartAfter+pod.ReadyAfter),
 		"Plimsoll's loop decides in both",
-	}
+	})
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// flagsNote says where the flags are that the simulator's texts name.
+func flagsNote(object *recorded.Object) string {
+	return fmt.Sprintf("flags such as --pod-capacity are those of plimsoll simulate --from %s/%s -n %s",
+		strings.ToLower(object.Key.Kind.String()), object.Key.Name, object.Key.Namespace)
 }
 
 // isSame reports whether two settings play the same.
@@ -156,6 +172,7 @@ func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Sc
 		if err := target.Fill(&pods); err != nil {
 			return nil, fmt.Errorf("the target: %w", err)
 		}
+		pods.ServeIn(simulate.ServingContainer(object.Autoscaler))
 	} else {
 		object.Request(&pods)
 	}
@@ -164,7 +181,7 @@ func sceneOf(object *recorded.Object, settings []simulate.Setting) (*simulate.Sc
 	if err != nil {
 		return nil, err
 	}
-	scene.PodCapacity, err = object.PodCapacity(pods)
+	err = scene.Assume(object.Autoscaler, simulate.Known{IsInPods: true})
 	return scene, err
 }
 

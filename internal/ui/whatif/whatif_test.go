@@ -149,9 +149,42 @@ func TestWhatSavingsCost(t *testing.T) {
 		t.Errorf("above the target %v %% as it is, %v %% with maxReplicas 4 for half an hour of a load of 9",
 			bounded.AsIs.AboveTargetPercent, bounded.Changed.AboveTargetPercent)
 	}
-	for _, want := range []string{"1.43 times as much", "is ready 7s after", "Plimsoll's loop decides in both"} {
+	for _, want := range []string{"each of which serves 100 requests/s; a pod serves 100 requests/s at its target, as requests says",
+		"cpu is what requests take", "requests is the requests that a pod serves per second", "simulate --from horizontalpodautoscaler/web -n shop", "is ready 7s after", "Plimsoll's loop decides in both"} {
 		if !strings.Contains(strings.Join(bounded.Notes, "\n"), want) {
 			t.Errorf("the notes lack %q: %q", want, bounded.Notes)
+		}
+	}
+}
+
+// TestRequests: a target in requests is followed as one in CPU is.
+func TestRequests(t *testing.T) {
+	half := view.Changes{Targets: []view.TargetChange{{Metric: 1, Value: "50"}}}
+	result, err := Play(t.Context(), cluster(t), asked(half), nil, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if as, with := slices.Max(result.AsIs.Desired), slices.Max(result.Changed.Desired); 2*with < 3*as {
+		t.Errorf("at most %d as it is and %d with half the requests a pod, want about twice as many", as, with)
+	}
+	if result.Warning != "" {
+		t.Errorf("warning %q", result.Warning)
+	}
+}
+
+// TestWarning: why the measures do not answer the question is said.
+func TestWarning(t *testing.T) {
+	reader := cluster(t)
+	for want, changes := range map[string]view.Changes{
+		"changed: metric cpu never asks for more pods":   {Targets: []view.TargetChange{{Metric: 0, Value: "300"}}},
+		"the settings make no difference to this load, ": {MaxReplicas: ptr.To[int32](19)},
+	} {
+		result, err := Play(t.Context(), reader, asked(changes), nil, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(result.Warning, want) {
+			t.Errorf("%+v: warning %q, want %q", changes, result.Warning, want)
 		}
 	}
 }
@@ -177,7 +210,9 @@ func TestInvalid(t *testing.T) {
 		"many targets":     {asked(view.Changes{Targets: make([]view.TargetChange, 51)}), "at most 50"},
 		"no YAML":          {asked(view.Changes{Behavior: "a: [b"}), "behavior"},
 		"no behavior":      {asked(view.Changes{Behavior: "scaleSideways: {}"}), "scaleSideways"},
-		"schedules":        {asked(view.Changes{Schedules: "[]"}), "only a WorkloadAutoscaler"},
+		"no metric that follows": {asked(view.Changes{Targets: []view.TargetChange{{Metric: 0, Value: "300"}, {Metric: 1, Value: "1k"}}}),
+			"changed: metric cpu never asks for more pods: "},
+		"schedules": {asked(view.Changes{Schedules: "[]"}), "only a WorkloadAutoscaler"},
 	} {
 		_, err := Play(t.Context(), reader, tt.request, nil, time.Now())
 		var invalid *InvalidError

@@ -35,7 +35,7 @@ func (f *simulateFlags) pod(
 		if err := target.Fill(&w); err != nil {
 			return w, err
 		}
-		w.ServeIn(servingContainer(autoscaler))
+		w.ServeIn(simulate.ServingContainer(autoscaler))
 	}
 	if target == nil {
 		f.asRecorded(&w)
@@ -59,14 +59,4 @@ func (f *simulateFlags) pod(
 		w.Profile.Startup = f.startUpFor
 	}
 	return w, nil
-}
-
-// servingContainer is the container that ContainerResource metrics are of: the one that serves; empty if none says so.
-func servingContainer(a observehorizontal.Autoscaler) string {
-	for i := range a.NumMetrics() {
-		if m := a.Metric(i); m.Container != "" {
-			return m.Container
-		}
-	}
-	return ""
 }

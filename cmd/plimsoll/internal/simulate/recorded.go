@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/loadhistory"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/recorded"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
 // recordedFlags are those about the load that Plimsoll recorded of an object of a cluster.
@@ -78,11 +80,12 @@ func (f *simulateFlags) record(ctx context.Context, now time.Time) (*recorded.Ob
 	return r, nil
 }
 
-func (f *simulateFlags) writeNotes(out io.Writer) {
-	if f.recorded == nil {
-		return
+func (f *simulateFlags) writeNotes(out io.Writer, settings []simulate.Setting) {
+	notes := simulate.ModeNotes(settings)
+	if f.recorded != nil {
+		notes = slices.Concat(f.recorded.Notes, notes)
 	}
-	for _, note := range f.recorded.Notes {
+	for _, note := range notes {
 		fmt.Fprintf(out, "note: %s\n", note)
 	}
 }

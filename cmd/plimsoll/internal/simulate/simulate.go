@@ -139,7 +139,7 @@ func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f.writeNotes(errOut)
+	f.writeNotes(errOut, settings)
 	if err := errors.Join(f.checkForecast(scene), simulate.Refusal(scene, settings)); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,18 +38,25 @@ spec:
 // simulateWith runs the command with a file's content as --hpa, and returns what it prints on standard output.
 func simulateWith(t *testing.T, content string, args ...string) (string, error) {
 	t.Helper()
+	out, _, err := simulateNoted(t, content, args...)
+	return out, err
+}
+
+// simulateNoted returns what is printed on standard error too.
+func simulateNoted(t *testing.T, content string, args ...string) (out, notes string, err error) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "web.yaml")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
+	var printed, noted bytes.Buffer
 	cmd := Command()
-	cmd.SetOut(&out)
-	cmd.SetErr(io.Discard)
+	cmd.SetOut(&printed)
+	cmd.SetErr(&noted)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"--hpa", file}, args...))
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
+	err = cmd.ExecuteContext(t.Context())
+	return printed.String(), noted.String(), err
 }
 
 func TestSimulateText(t *testing.T) {
@@ -214,6 +220,40 @@ func TestSimulateWorkloadAutoscaler(t *testing.T) {
 	} {
 		if out, err := simulateWith(t, scheduled, args...); err == nil {
 			t.Errorf("%s is played:\n%s", name, out)
+		}
+	}
+}
+
+// TestSimulateMode: what has another mode is played as Active, and the reader is told, once for each object.
+func TestSimulateMode(t *testing.T) {
+	args := []string{"--load=step:10@0s", "--for=5m", "--start=2026-11-23T08:00:00Z", "--set=spec.maxReplicas=9",
+		"--set=spec.maxReplicas=8"}
+	for mode, want := range map[string]string{
+		"mode: Preview":                         "note: WorkloadAutoscaler web has mode Preview: it is played as Active\n",
+		"mode: Paused\n  paused: {replicas: 3}": "note: WorkloadAutoscaler web has mode Paused: it is played as Active\n",
+		"mode: Active":                          "",
+	} {
+		_, notes, err := simulateNoted(t, strings.Replace(scheduled, "mode: Preview", mode, 1), args...)
+		if err != nil || strings.Count(notes, "mode") != strings.Count(want, "note") || !strings.Contains(notes, want) {
+			t.Errorf("%s: %v, notes %q, want %q", mode, err, notes, want)
+		}
+	}
+}
+
+// TestSimulateTwoTargets: pods are the same in a comparison, so autoscalers of two workloads are not compared.
+func TestSimulateTwoTargets(t *testing.T) {
+	api := filepath.Join(t.TempDir(), "api.yaml")
+	content := strings.ReplaceAll(strings.Replace(simulated, "cpu: 200m", "cpu: 2", 1), "name: web", "name: api")
+	for name, content := range map[string]string{
+		"nothing else differs": content, "maxReplicas too": strings.Replace(content, "Replicas: 20", "Replicas: 30", 1),
+	} {
+		if err := os.WriteFile(api, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--hpa="+api)
+		if want := "web upstream scales Deployment web, and api upstream scales Deployment api"; err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
 }

@@ -102,6 +102,7 @@ export class WhatIf {
       ["Time with more load than the pods can serve", "shortPercent", " %"], ["The longest such time", "longestShortSeconds", " s"], ["Changes of the replica count", "actions", ""],
     ];
     const cell = (text) => element("span", { class: "num" }, text);
+    if (answer.warning) this.result.append(element("p", { class: "why" }, sentence(answer.warning)));
     this.result.append(grid("Result", ["Measure", "As it is", "With the changes", "Difference"], measures.map(([title, name, unit]) => {
       const before = answer.asIs[name], after = answer.changed[name], more = after - before;
       return [title, cell(number(before) + unit), cell(number(after) + unit), cell(more === 0 ? "0" : `${more > 0 ? "+" : "−"}${number(Math.abs(more))}${unit}`)];

@@ -101,7 +101,8 @@ func (w *writer) text() string {
 		return fmt.Sprintf("Stays at %d: %s%s", w.Current, strings.TrimRight(refusal.Message, "."), w.ifActive())
 	case w.WriteError != "" && w.Rescale:
 		// The write may have been made all the same, after a timeout.
-		return fmt.Sprintf("Scales from %d to %d, but writing it to the target failed: %s", w.Current, w.Desired, w.WriteError)
+		return fmt.Sprintf("Scales from %d to %d, but writing it to the target failed: %s", w.Current, w.Desired,
+			w.WriteError)
 	case w.Branch == horizontal.BranchPaused:
 		return w.paused()
 	case w.Mode() == mode.Preview && w.Desired != w.Current:

@@ -99,7 +99,7 @@ func (w *writer) ifTheSame(r *metric.Result) string {
 	if plain == r.Replicas || plain <= 0 || w.limit == projection.MorePods || w.limit == projection.NoReadyPods {
 		return ""
 	}
-	return fmt.Sprintf("; if all %d use the same, it asks for %d", w.Current, plain)
+	return fmt.Sprintf("; if all %d used as much, it would ask for %d", w.Current, plain)
 }
 
 // assumed names the pods for which values are assumed.
@@ -157,6 +157,8 @@ func (w *writer) because(p proposal.Proposal) string {
 func (w *writer) byMetric(p proposal.Proposal) string {
 	isRead := w.Metrics[p.Index].Failure == nil && !w.Metrics[p.Index].Pending
 	switch {
+	case w.Zero.IsCooledDown && w.Desired == 0 && w.Current == 0:
+		return "no metric is active"
 	case w.Zero.IsCooledDown && w.Desired == 0:
 		return "no metric has been active for the cooldown period"
 	case w.Current == 0 && w.Zero.IsActive && isRead:

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 // Input is what a sentence is made of. Without one of the others the sentence leaves out what follows from it.
@@ -44,7 +45,25 @@ func Of(in Input) Sentence {
 			w.next = &next
 		}
 	}
-	return Sentence{Text: sentenceOf(w.text() + w.contested()), Limits: w.named, Next: w.announced}
+	text := w.text()
+	return Sentence{Text: sentenceOf(text + w.unread(text) + w.contested()), Limits: w.named, Next: w.announced}
+}
+
+// unread names the metrics that cannot be read and that the text does not name: without them nothing is scaled down.
+func (w *writer) unread(text string) string {
+	var names []string
+	for i := range w.Metrics {
+		if name := w.metricName(i); w.Metrics[i].Failure != nil && !w.areAllUnreadSaid && !strings.Contains(text, name+" cannot be read") {
+			names = append(names, name)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "; " + names[0] + " cannot be read"
+	}
+	return fmt.Sprintf("; %s and %d more cannot be read", names[0], len(names)-1)
 }
 
 // contested says that another writer sets the count too.
@@ -86,6 +105,8 @@ type writer struct {
 	announced *projection.Change
 	// isUntilSaid says that it has the end of the schedule that a bound is of.
 	isUntilSaid bool
+	// areAllUnreadSaid says that it counts the metrics that cannot be read.
+	areAllUnreadSaid bool
 }
 
 // mayAnnounce reports whether what follows can be known: the history is, and the count is written.
@@ -101,7 +122,7 @@ func (w *writer) text() string {
 		return fmt.Sprintf("Stays at %d: %s%s", w.Current, strings.TrimRight(refusal.Message, "."), w.ifActive())
 	case w.WriteError != "" && w.Rescale:
 		// The write may have been made all the same, after a timeout.
-		return fmt.Sprintf("Scales from %d to %d, but writing it to the target failed: %s", w.Current, w.Desired,
+		return fmt.Sprintf("Tries to scale from %d to %d, but writing it to the target failed: %s", w.Current, w.Desired,
 			w.WriteError)
 	case w.Branch == horizontal.BranchPaused:
 		return w.paused()
@@ -119,6 +140,9 @@ func (w *writer) paused() string {
 		return fmt.Sprintf("Scales from %d to %d: the mode is Paused, with paused.replicas %d%s", w.Current, w.Desired,
 			*w.Policy.WorkloadAutoscaler.PausedReplicas, w.ifActive())
 	}
+	if w.Current == 0 && w.ActiveDesired == 0 && !zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) {
+		return "Stays at 0: the mode is Paused; mode Active would leave it at 0 too, until somebody scales it up"
+	}
 	return fmt.Sprintf("Stays at %d: the mode is Paused%s", w.Current, w.ifActive())
 }
 
@@ -128,6 +152,9 @@ func (w *writer) ifActive() string {
 	case w.Desired:
 		if w.Refusal.Reason == "" || w.Desired == w.Current {
 			return ""
+		}
+		if w.Mode() == mode.Preview {
+			return fmt.Sprintf("; the mode is Preview, and mode Active would scale to %d", w.Desired)
 		}
 		return fmt.Sprintf("; it would scale to %d", w.Desired)
 	case w.Current:

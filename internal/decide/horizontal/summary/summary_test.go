@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -75,7 +77,7 @@ func TestSentencesOfQueue(t *testing.T) {
 		"Scales from 5 to 8: queue asks for 6, but 8 was asked for at 11:59:00, and the highest of 5 min counts; then 6 " +
 			"after 12:04:00.": decided(remembering(false), 5, 6),
 		"Stays at 8: queue is at 100 % of its target; another writer sets the replica count too.": decided(contested, 8, 8),
-		"Scales from 4 to 8, but writing it to the target failed: conflict.":                      failed,
+		"Tries to scale from 4 to 8, but writing it to the target failed: conflict.":              failed,
 		"Held at 10 until 12:04:00, then 7: queue asks for 7, but 14 was asked for at 11:59:00, and the highest of 5 min " +
 			"counts, limited to 10 by maxReplicas.": decided(asked(14), 10, 7),
 		"Stays at 10: queue asks for 10; 14 was asked for at 11:59:00, and the highest of 5 min counts, but maxReplicas is " +
@@ -89,6 +91,40 @@ func TestSentencesOfQueue(t *testing.T) {
 	} {
 		if got := Of(in).Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestLastReplica has what keeps the last replica, and until when.
+func TestLastReplica(t *testing.T) {
+	disabled := &behavior.Behavior{Down: behavior.Rules{Select: behavior.SelectDisabled}}
+	for _, tt := range []struct {
+		behavior *behavior.Behavior
+		reading  metric.Reading
+		want     string
+	}{
+		{nil, metric.Reading{Series: []int64{500}}, "Stays at 1: queue is at 50 % of its target, which takes 1 pod; the last " +
+			"replica goes at 12:04:00 if no metric becomes active."},
+		{disabled, metric.Reading{Series: []int64{0}}, "Stays at 1: the last replica stays, since selectPolicy of scaleDown is " +
+			"Disabled."},
+		{nil, metric.Reading{Error: "down"}, "Stays at 1: queue cannot be read (unable to get external metric " +
+			"/queue/: unable to fetch metrics from external metrics API: down)."},
+	} {
+		p := horizontal.Policy{
+			MaxReplicas: 10, DownscaleStabilization: time.Second, Divergences: divergence.Default, Behavior: tt.behavior,
+			WorkloadAutoscaler: &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: 5 * time.Minute}},
+			Metrics: []source.Spec{{
+				Type: source.External, Name: "queue", Target: source.Target{Type: source.AverageValue, Milli: 1000},
+				ActivationMilli: 900,
+			}},
+		}
+		o := horizontal.Observation{
+			Target: horizontal.Target{SpecReplicas: 1}, Readings: []metric.Reading{tt.reading},
+		}
+		_, s := horizontal.Decide(noon.Add(-time.Minute), &p, horizontal.State{}, &o)
+		d, after := horizontal.Decide(noon, &p, s, &o)
+		if got := Of(Input{Decision: &d, State: &after}).Text; got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}
 }

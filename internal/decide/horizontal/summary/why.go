@@ -7,6 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/podselector"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -90,6 +92,7 @@ func (w *writer) unreadable() string {
 		text := w.metricName(i) + " cannot be read"
 		if more := w.Failed - w.Fallbacks.Failed - 1; more > 0 {
 			text += fmt.Sprintf(", nor can %d more", more)
+			w.areAllUnreadSaid = true
 		}
 		return text + " (" + f.Message + ")"
 	}
@@ -264,6 +267,9 @@ func (w *writer) limitedByRate(limit projection.Limit, permits int32) string {
 	switch {
 	case b != nil && b.Rules(up).Select == behavior.SelectDisabled:
 		return fmt.Sprintf("%s, but selectPolicy of %s is Disabled", w.asks(), rules)
+	case w.Limited.IsDoublingHeld && w.Desired > w.Current:
+		return fmt.Sprintf("%s, but has no new value since the count last doubled; the other metrics ask for %d", w.asks(),
+			w.Desired)
 	case w.Limited.IsDoublingHeld:
 		return w.asks() + ", but the count doubles once on each value, and no new one has come"
 	case b == nil:
@@ -347,11 +353,14 @@ func (w *writer) heldBetweenPeriods() string {
 // cooldown is of the last replica.
 func (w *writer) cooldown() string {
 	w.name(projection.Cooldown)
+	b := w.Policy.Behavior
 	switch z := &w.Zero; {
 	case z.IsActive:
 		return w.metricName(z.Metric) + " is active, which needs a replica"
+	case b != nil && b.Down.Select == behavior.SelectDisabled:
+		return "the last replica stays, since selectPolicy of scaleDown is Disabled"
 	case z.CooldownEnd.IsZero():
-		return "a metric that cannot be read may be active, so the last replica stays"
+		return w.mayBeActive() + ", so the last replica stays"
 	case z.IsCooledDown:
 		return "no metric is active, and the last replica goes next"
 	case w.IsHistoryUnknown:
@@ -359,4 +368,19 @@ func (w *writer) cooldown() string {
 	default:
 		return fmt.Sprintf("the last replica goes at %s if no metric becomes active", w.clock(z.CooldownEnd))
 	}
+}
+
+// mayBeActive is which metric may need the last replica: one that cannot be read, or a scaler that does not say so.
+func (w *writer) mayBeActive() string {
+	for i := range w.Metrics {
+		if w.Metrics[i].Failure != nil {
+			return w.metricName(i) + " cannot be read and may be active"
+		}
+	}
+	for i := range w.Metrics {
+		if w.Policy.Metrics[i].Type == source.ExternalScaler && w.Metrics[i].Activity == metric.ActivityUnknown {
+			return w.metricName(i) + " does not say whether it is active"
+		}
+	}
+	return "a metric may be active"
 }

@@ -3,13 +3,18 @@ package summary
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 func (w *writer) metricName(i int) string { return MetricName(&w.Policy.Metrics[i]) }
@@ -161,6 +166,9 @@ const soon = time.Hour
 
 // due is what changes soon although the metrics stay.
 func (w *writer) due() string {
+	if z := &w.Zero; w.Current == 1 && w.Desired == 1 && z.CooldownEnd.After(w.At) && !w.IsHistoryUnknown && w.mayGo() {
+		return fmt.Sprintf("; the last replica goes at %s if no metric becomes active", w.clock(z.CooldownEnd))
+	}
 	change := &w.Schedules.Next
 	isSaid := change.Kind == schedules.End && w.isUntilSaid
 	if change.Schedule == nil || change.At.Sub(w.At) > soon || isSaid {
@@ -171,10 +179,18 @@ func (w *writer) due() string {
 		trigger.RampStep: "ramps on",
 	}[trigger.OfSchedule(change.Kind)]
 	text := fmt.Sprintf("; %s %s at %s", change.Schedule.Describe(), what, w.clock(change.At))
-	if change.Kind == schedules.Start {
+	if change.Kind == schedules.Start || change.Kind == schedules.RampStart {
 		text += boundsOf(change.Schedule)
 	}
 	return text
+}
+
+// mayGo reports whether the last replica may go: no other limit keeps it, and the sentence does not say so yet.
+func (w *writer) mayGo() bool {
+	b := w.Policy.Behavior
+	isDisabled := b != nil && b.Down.Select == behavior.SelectDisabled
+	return !isDisabled && w.Mode() == mode.Active && zero.MayBe(w.Policy.Metrics, w.Policy.MinReplicas) &&
+		!slices.Contains(w.named, projection.Cooldown)
 }
 
 // boundsOf is " with minReplicas 3 and maxReplicas 5".

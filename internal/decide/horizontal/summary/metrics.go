@@ -155,22 +155,30 @@ func (w *writer) because(p proposal.Proposal) string {
 }
 
 func (w *writer) byMetric(p proposal.Proposal) string {
-	isRead := w.Metrics[p.Index].Failure == nil && !w.Metrics[p.Index].Pending
-	switch {
-	case w.Zero.IsCooledDown && w.Desired == 0 && w.Current == 0:
-		return "no metric is active"
+	switch isRead := w.Metrics[p.Index].Failure == nil && !w.Metrics[p.Index].Pending; {
+	case w.Current == 0:
+		return w.fromZero(p, isRead)
 	case w.Zero.IsCooledDown && w.Desired == 0:
 		return "no metric has been active for the cooldown period"
-	case w.Current == 0 && w.Zero.IsActive && isRead:
-		return fmt.Sprintf("%s is active, and asks for %d", w.metricName(p.Index), p.Replicas)
-	case w.Current == 0 && w.Zero.IsActive:
-		return w.metricName(p.Index) + " is active"
-	case !isRead || w.Current == 0:
+	case !isRead:
 		return fmt.Sprintf("%s asks for %d", w.metricName(p.Index), p.Replicas)
 	case w.Desired == w.Current && w.Stabilized.Reason == behavior.ReadyForNewScale:
 		return w.valueOf(p.Index) + w.takes(&w.Metrics[p.Index])
 	}
 	return w.valueOf(p.Index)
+}
+
+// fromZero is of a target without replicas.
+func (w *writer) fromZero(p proposal.Proposal, isRead bool) string {
+	switch z := &w.Zero; {
+	case z.IsCooledDown && w.Desired == 0:
+		return "no metric is active"
+	case z.IsActive && isRead:
+		return fmt.Sprintf("%s is active, and asks for %d", w.metricName(p.Index), p.Replicas)
+	case z.IsActive:
+		return w.metricName(p.Index) + " is active"
+	}
+	return fmt.Sprintf("%s asks for %d", w.metricName(p.Index), p.Replicas)
 }
 
 func (w *writer) byFallback(p proposal.Proposal) string {

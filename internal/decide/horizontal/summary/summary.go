@@ -51,9 +51,12 @@ func Of(in Input) Sentence {
 
 // unread names the metrics that cannot be read and that the text does not name: without them nothing is scaled down.
 func (w *writer) unread(text string) string {
+	if w.areAllUnreadSaid {
+		return ""
+	}
 	var names []string
 	for i := range w.Metrics {
-		if name := w.metricName(i); w.Metrics[i].Failure != nil && !w.areAllUnreadSaid && !strings.Contains(text, name+" cannot be read") {
+		if name := w.metricName(i); w.Metrics[i].Failure != nil && !strings.Contains(text, name+" cannot be read") {
 			names = append(names, name)
 		}
 	}

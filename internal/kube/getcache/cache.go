@@ -90,24 +90,26 @@ func New[V any](config Config[V]) (*Cache[V], error) {
 
 // Get returns the object, from the API server unless it is cached. All callers that wait for an object share one read.
 func (c *Cache[V]) Get(ctx context.Context, key Key) (V, error) {
-	e, reading, err := c.find(key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, reading, err := c.findLocked(key)
 	if err != nil {
 		return *new(V), err
 	}
 	if reading != nil {
-		if err := c.wait(ctx, e, reading); err != nil {
+		hasValue := e.hasValue
+		c.mu.Unlock()
+		err = wait(ctx, reading, hasValue)
+		c.mu.Lock()
+		if err != nil {
 			return *new(V), fmt.Errorf("waiting for the API server: %w", err)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return e.result()
 }
 
-// find returns the entry of the object, and the read to wait for; nil if the entry is usable now.
-func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// findLocked returns the entry of the object, and the read to wait for; nil if the entry is usable now.
+func (c *Cache[V]) findLocked(key Key) (e *entry[V], reading <-chan struct{}, err error) {
 	now := time.Now()
 	n, e, err := c.entryLocked(key, now)
 	if err != nil {
@@ -125,10 +127,7 @@ func (c *Cache[V]) find(key Key) (e *entry[V], reading <-chan struct{}, err erro
 }
 
 // wait waits for a read, and only for a short time if there is an older value.
-func (c *Cache[V]) wait(ctx context.Context, e *entry[V], reading <-chan struct{}) error {
-	c.mu.Lock()
-	hasValue := e.hasValue
-	c.mu.Unlock()
+func wait(ctx context.Context, reading <-chan struct{}, hasValue bool) error {
 	var enough <-chan time.Time
 	if hasValue {
 		timer := time.NewTimer(patience)

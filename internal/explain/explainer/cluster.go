@@ -131,6 +131,8 @@ func (r *ClusterReader) horizontal(
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {
+			// The sentence has times of the day: those of whoever reads it, as without the controller.
+			own.Snapshot.Time = own.Snapshot.Time.Local()
 			e, err := explainhorizontal.Explain(own, explainhorizontal.Plimsoll.Divergences(), r.options.periodOf(own))
 			if e != nil {
 				e.Controller = explainhorizontal.Plimsoll

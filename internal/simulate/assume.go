@@ -46,9 +46,9 @@ func (s *Scene) Assume(unmodified observehorizontal.Autoscaler, known Known) err
 	if known.PerSecond == 0 {
 		s.Assumed += "; --pod-capacity changes what a pod serves"
 	}
-	s.Fed = nil
+	s.MetricMeanings = nil
 	for i := range policy.Metrics {
-		s.Fed = append(s.Fed, s.fedText(&policy.Metrics[i]))
+		s.MetricMeanings = append(s.MetricMeanings, s.meaningText(&policy.Metrics[i]))
 	}
 	return nil
 }
@@ -151,8 +151,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// fedText says what a metric is here, whatever its name is.
-func (s *Scene) fedText(m *source.Spec) string {
+// meaningText says what a metric is here, whatever its name is.
+func (s *Scene) meaningText(m *source.Spec) string {
 	return m.ShortName() + " is " + s.meaning(m) + s.wants(m)
 }
 

@@ -26,11 +26,11 @@ func Refusal(s *Scene, settings []Setting) error {
 		if err != nil {
 			return err
 		}
-		blind := blindMetrics(s, &policy)
-		if len(blind) < len(policy.Metrics) {
+		fixedTexts := fixedMetrics(s, &policy)
+		if len(fixedTexts) < len(policy.Metrics) {
 			continue
 		}
-		for _, text := range blind {
+		for _, text := range fixedTexts {
 			found.add(settings[i].Name, text)
 		}
 	}
@@ -128,11 +128,11 @@ func Verdict(s *Scene, settings []Setting) error {
 			return err
 		}
 		for k := range policy.Metrics {
-			if text := deafMetric(s, &policy, &policy.Metrics[k]); text != "" {
+			if text := whyOffTarget(s, &policy, &policy.Metrics[k]); text != "" {
 				found.add(settings[i].Name, text)
 			}
 		}
-		for _, text := range blindMetrics(s, &policy) {
+		for _, text := range fixedMetrics(s, &policy) {
 			found.add(settings[i].Name, text)
 		}
 		if settings[i].hasSchedules() {
@@ -167,13 +167,13 @@ func neededBy(s *Scene, p *horizontal.Policy) (most int64) {
 	return most
 }
 
-// blindMetrics are the metrics that never ask for more pods, or always, whatever the load is, with the reason. Memory
+// fixedMetrics are the metrics that never ask for more pods, or always, whatever the load is, with the reason. Memory
 // beside other metrics that do may be far below its target: that is what it is like.
-func blindMetrics(s *Scene, p *horizontal.Policy) (texts []string) {
+func fixedMetrics(s *Scene, p *horizontal.Policy) (texts []string) {
 	hasOther := slices.ContainsFunc(p.Metrics, func(m source.Spec) bool { return !isMemory(&m) })
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		switch text := blindMetric(s, m, 1+p.Tolerance.Up); {
+		switch text := whyFixed(s, m, 1+p.Tolerance.Up); {
 		case text == "":
 		case isMemory(m) && hasOther && s.Workload.memoryRequests(m) > 0:
 		default:
@@ -183,11 +183,11 @@ func blindMetrics(s *Scene, p *horizontal.Policy) (texts []string) {
 	return texts
 }
 
-// blindMetric is why; above is how many times its target a metric has to be to ask for more pods.
-func blindMetric(s *Scene, m *source.Spec, above float64) string {
+// whyFixed is why; above is how many times its target a metric has to be to ask for more pods.
+func whyFixed(s *Scene, m *source.Spec, above float64) string {
 	w := &s.Workload
 	if isMemory(m) {
-		return blindMemory(w, m, above)
+		return whyMemoryFixed(w, m, above)
 	}
 	part, ok := w.partAtTarget(m)
 	asks, most := part*above*w.servesAtFull(), w.servesAtMost()
@@ -205,7 +205,7 @@ func blindMetric(s *Scene, m *source.Spec, above float64) string {
 		"(%.0fm of CPU): lower the target, or raise --pod-capacity", number(asks), number(most), w.ceilingMilli())
 }
 
-func blindMemory(w *Workload, m *source.Spec, above float64) string {
+func whyMemoryFixed(w *Workload, m *source.Spec, above float64) string {
 	requests, target, limit := w.memoryRequests(m), w.memoryTarget(m), w.MemoryLimitBytes
 	switch {
 	case requests <= 0:
@@ -221,8 +221,8 @@ func blindMemory(w *Workload, m *source.Spec, above float64) string {
 	return ""
 }
 
-// deafMetric is why a metric does not come to its target, however many pods there are; empty if it does.
-func deafMetric(s *Scene, p *horizontal.Policy, m *source.Spec) string {
+// whyOffTarget is why a metric does not come to its target, however many pods there are; empty if it does.
+func whyOffTarget(s *Scene, p *horizontal.Policy, m *source.Spec) string {
 	value, peak, above := float64(m.Target.Milli)/1000, s.peakRequests(), 1+p.Tolerance.Up
 	most := s.Workload.servesAtMost()
 	name := "metric " + m.ShortName()

@@ -218,8 +218,8 @@ func TestAssume(t *testing.T) {
 				t.Errorf("a pod serves %v requests/s and %v of the load, at a target of %v; want %v, %v, %v", serves, s.PodCapacity,
 					s.Target, c.serves, capacity, c.target)
 			}
-			if !strings.Contains(s.Assumed, c.assumed) || !strings.Contains(strings.Join(s.Fed, "\n"), c.fed) {
-				t.Errorf("%s\n%s", s.Assumed, s.Fed)
+			if !strings.Contains(s.Assumed, c.assumed) || !strings.Contains(strings.Join(s.MetricMeanings, "\n"), c.fed) {
+				t.Errorf("%s\n%s", s.Assumed, s.MetricMeanings)
 			}
 		})
 	}
@@ -312,9 +312,9 @@ func TestVerdict(t *testing.T) {
 			"metric m asks for nothing: 2 pods can serve at most 800 requests/s, and its target is 1000"},
 		"an empty queue": {fmt.Sprintf(onExternal, average("30")), "", 400,
 			"metric hits asks for nothing: the peak of 1500 requests/s is what 2 pods can serve, so none wait"},
-		"a queue":                 {fmt.Sprintf(onExternal, average("30")), "", 0, ""},
-		"more than a pod serves":  {fmt.Sprintf(onObject, average("300")), "", 100, "and a pod serves at most 200"},
-		"one of two that is deaf": {fmt.Sprintf(onCPU, utilization(60)) + ", " + fmt.Sprintf(onPods, average("300")), "", 130, "metric hits never asks"},
+		"a queue":                    {fmt.Sprintf(onExternal, average("30")), "", 0, ""},
+		"more than a pod serves":     {fmt.Sprintf(onObject, average("300")), "", 100, "and a pod serves at most 200"},
+		"one of two that never asks": {fmt.Sprintf(onCPU, utilization(60)) + ", " + fmt.Sprintf(onPods, average("300")), "", 130, "metric hits never asks"},
 	} {
 		a := objectOn(t, c.metrics, c.more)
 		s := sceneOn(t, a, "step:100@0s,1500@5m", simulate.Known{PerSecond: c.serves, From: "--pod-capacity"}, nil)

@@ -169,9 +169,9 @@ type Scene struct {
 	CoreHourPrice float64
 	// IsQueue says that requests wait in one queue, which loses none, instead of in the pods.
 	IsQueue bool
-	// Assumed says in words what a pod was taken to serve, and why; Fed what each metric of the object is here.
-	Assumed string
-	Fed     []string
+	// Assumed is what a pod was taken to serve, and why. MetricMeanings are what each metric of the object measures here.
+	Assumed        string
+	MetricMeanings []string
 	// maxReplicas are the first setting's. isInPods says that the load is in pods at the target.
 	maxReplicas int32
 	isInPods    bool

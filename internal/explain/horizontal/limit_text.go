@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 )
 
 // limits are those that need no numbers.
@@ -70,7 +71,7 @@ func stabilizationLimit(s *behavior.Stabilized) string {
 	what := "stabilization window of scaleDown"
 	switch {
 	case s.IsPassing:
-		what = fmt.Sprintf("a surge, whose count is held for %s,", shortly(s.Window))
+		what = fmt.Sprintf("a surge, whose count is held for %s,", summary.DurationText(s.Window))
 	case s.Reason == behavior.ScaleUpStabilized:
 		what = "stabilization window of scaleUp"
 	}

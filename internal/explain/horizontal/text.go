@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
@@ -79,7 +80,7 @@ func useText(u behavior.Use) string {
 		direction = "scaleUp"
 	}
 	return fmt.Sprintf("%s %d %s per %s: permits %d, from %d at the start of the period",
-		direction, u.Policy.Value, unit, shortly(u.Policy.Period), u.Permits, u.Start)
+		direction, u.Policy.Value, unit, summary.DurationText(u.Policy.Period), u.Permits, u.Start)
 }
 
 // nextText is what comes, step by step: "8 at the next decision, 10 in about 30 s".
@@ -98,7 +99,7 @@ func (e *Explanation) nextText() string {
 		parts = append(parts, fmt.Sprintf("%s%s at the next decision", workload{&e.Result}.ifActive(), e.count(d.Desired)))
 	}
 	for _, s := range e.Projection.Steps {
-		parts = append(parts, fmt.Sprintf("%s in about %s", e.count(s.Replicas), shortly(s.At.Sub(d.At))))
+		parts = append(parts, fmt.Sprintf("%s in about %s", e.count(s.Replicas), summary.DurationText(s.At.Sub(d.At))))
 	}
 	switch {
 	case len(parts) == 0 && d.Branch == horizontal.BranchMetrics:
@@ -135,7 +136,7 @@ func (e *Explanation) lowerText() string {
 	case e.isLoweredByItself():
 		by := &lower.DelayedBy.Stabilized
 		return fmt.Sprintf("no earlier than %s after the last decision that asks for %d (%s), even if the load ends now",
-			shortly(by.Window), by.By.Replicas, windowName(by))
+			summary.DurationText(by.Window), by.By.Replicas, windowName(by))
 	case !e.KnowsHistory:
 		return "not known: what was recommended earlier is unknown"
 	case !lower.At.After(e.Decision.At):
@@ -186,16 +187,4 @@ func (e *Explanation) controllerText() string {
 		return "unknown: no controller has written the status"
 	}
 	return string(e.Controller)
-}
-
-// shortly is a duration in short form: 30 s, 5 min.
-func shortly(d time.Duration) string {
-	switch d = d.Round(time.Second); {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d%time.Minute == 0:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	default:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/summary"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
@@ -232,7 +233,7 @@ func (r workload) writeFallbacks(p *output.Page) {
 // dueText is when the fallback of a metric that fails becomes active.
 func (r workload) dueText(spec *source.Spec, i int) string {
 	d, replicas := &r.Decision, spec.Fallback.ReplicasAt(r.Decision.Current)
-	after := shortly(spec.Fallback.FailureDuration)
+	after := summary.DurationText(spec.Fallback.FailureDuration)
 	switch {
 	case r.IsHistoryUnknown:
 		return fmt.Sprintf("proposes %d once the metric has failed for %s; only the controller knows since when it fails",
@@ -260,7 +261,7 @@ func (r workload) cooldownText() string {
 		return "whether a metric is active is not known here, so the last replica may stay"
 	case r.IsHistoryUnknown:
 		return fmt.Sprintf("no metric is active; only the controller knows since when, and the last replica may go after %s",
-			shortly(r.Policy.WorkloadAutoscaler.Zero.CooldownPeriod))
+			summary.DurationText(r.Policy.WorkloadAutoscaler.Zero.CooldownPeriod))
 	case z.CooldownEnd.IsZero():
 		return "a metric that cannot be computed may be active, so the last replica stays"
 	case z.IsCooledDown:

@@ -35,7 +35,7 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run, form Form) err
 		unit = "pods at the target"
 	}
 	lines := []string{"assumed: " + s.Assumed}
-	for _, fed := range s.Fed {
+	for _, fed := range s.MetricMeanings {
 		lines = append(lines, "metric  "+fed)
 	}
 	lines = append(lines,
@@ -212,7 +212,7 @@ type change struct {
 // JSON writes scores and every change of the count.
 func JSON(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 	d := document{
-		Assumed: s.Assumed, Metrics: s.Fed,
+		Assumed: s.Assumed, Metrics: s.MetricMeanings,
 		Load: s.Load.Name, Seconds: s.For.Seconds(), Seed: s.Seed, Burstiness: s.Burstiness, PodCapacity: s.PodCapacity,
 		Target: s.Target,
 	}

@@ -117,7 +117,7 @@ func play(ctx context.Context, object *recorded.Object, asked *view.WhatIfReques
 // assumptions are what else the result rests on.
 func assumptions(scene *simulate.Scene) []string {
 	pod := &scene.Workload
-	return slices.Concat([]string{scene.Assumed}, scene.Fed, []string{
+	return slices.Concat([]string{scene.Assumed}, scene.MetricMeanings, []string{
 		fmt.Sprintf("a pod is ready %v after it has a place on a node", pod.StartAfter+pod.ReadyAfter),
 		"Plimsoll's loop decides in both",
 	})

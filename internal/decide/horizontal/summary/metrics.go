@@ -144,7 +144,7 @@ func (w *writer) because(p proposal.Proposal) string {
 		return w.byFallback(p)
 	case proposal.Forecast:
 		return fmt.Sprintf("the forecast expects the load of %.3g pods within %s", w.Forecast.Expected,
-			shortly(w.Forecast.Horizon))
+			DurationText(w.Forecast.Horizon))
 	case proposal.Schedule:
 		if w.Schedules.MinBy == nil {
 			return fmt.Sprintf("it has no metrics, and minReplicas is %d", w.Bounds.MinReplicas)

@@ -335,19 +335,19 @@ func (w *writer) window() string {
 	}
 	switch {
 	case s.IsPassing:
-		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas, shortly(surge.Confirmation))
+		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas, DurationText(surge.Confirmation))
 	case s.Reason == behavior.ScaleUpStabilized:
-		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, shortly(s.Window))
+		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, DurationText(s.Window))
 	case s.Replicas > w.Current:
-		return fmt.Sprintf("%s, and the highest of %s counts", by, shortly(s.Window))
+		return fmt.Sprintf("%s, and the highest of %s counts", by, DurationText(s.Window))
 	}
-	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, shortly(s.Window))
+	return fmt.Sprintf("%s, and scaleDown takes the highest of %s", by, DurationText(s.Window))
 }
 
 // heldBetweenPeriods is of a count that is lowered once in a sync period.
 func (w *writer) heldBetweenPeriods() string {
 	w.name(projection.SyncPeriod)
-	return fmt.Sprintf("%s, and the count is lowered once in %s at most", w.asks(), shortly(trigger.LoweringPeriod))
+	return fmt.Sprintf("%s, and the count is lowered once in %s at most", w.asks(), DurationText(trigger.LoweringPeriod))
 }
 
 // cooldown is of the last replica.

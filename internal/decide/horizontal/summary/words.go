@@ -124,8 +124,8 @@ func (w *writer) clock(t time.Time) string {
 	return t.Format("15:04:05")
 }
 
-// shortly is a duration in short form: 30 s, 5 min.
-func shortly(d time.Duration) string {
+// DurationText is a duration in short form: 30 s, 5 min.
+func DurationText(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))

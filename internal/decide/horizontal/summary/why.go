@@ -335,7 +335,8 @@ func (w *writer) window() string {
 	}
 	switch {
 	case s.IsPassing:
-		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas, DurationText(surge.Confirmation))
+		return fmt.Sprintf("a surge asked for %d, and surges are held for %s", s.By.Replicas,
+			DurationText(surge.Confirmation))
 	case s.Reason == behavior.ScaleUpStabilized:
 		return fmt.Sprintf("%s, and scaleUp takes the lowest of %s", by, DurationText(s.Window))
 	case s.Replicas > w.Current:

@@ -45,6 +45,7 @@ func (p *perPod) compute(room []Group) string {
 		return noPods
 	}
 	if p.survey(room); r.Pending && !p.c.mayRiseFurther() {
+		p.observe()
 		return ""
 	}
 	if r.Counts.Counted+len(p.reading.Extraneous) == 0 {
@@ -65,6 +66,13 @@ func (p *perPod) compute(room []Group) string {
 		p.riseFurther()
 	}
 	return text
+}
+
+// observe computes the ratio of a metric that asks for nothing: the surge window compares what it finds with that.
+func (p *perPod) observe() {
+	if p.entries > 0 && !p.nothingWanted() {
+		p.result.Ratio, _, _ = p.ratio()
+	}
 }
 
 // riseFurther has samples which may be of the start of pods confirm what was asked for before a rate cut it. They ask
@@ -175,7 +183,8 @@ func (p *perPod) survey(room []Group) {
 		p.c.Room = uses
 	}
 	all := recentTotal{Used: used, Wanted: wanted, Pods: int64(n[Counted])}
-	r.Pending = p.c.isAfterRise() && young.StandIn(all)
+	r.IsStart = p.c.isAfterRise() && young.StandIn(all)
+	r.Pending = r.IsStart
 	r.StartMilli = young.Excess(sum, all, p.spec.Target)
 	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted

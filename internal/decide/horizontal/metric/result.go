@@ -103,6 +103,8 @@ type Result struct {
 	Activity Activity
 	// Pending says that the metric has no values yet, or none but of pods whose start they may be, and asks for nothing.
 	Pending bool
+	// IsStart says that the values may be of the start of the pods: all have become ready a short while ago.
+	IsStart bool
 
 	// Ratio is value/target as first observed; Adjusted the one after filling
 	// in missing and unready pods (equal to Ratio where nothing was filled in).

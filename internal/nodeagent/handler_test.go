@@ -247,6 +247,18 @@ func TestAsKubelet(t *testing.T) {
 	})
 }
 
+func (s *samples) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := 0
+	for _, c := range s.containers {
+		if c.container != nil {
+			open++
+		}
+	}
+	return open
+}
+
 // TestIdle: without requests files are closed, and no timer runs.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -212,15 +212,3 @@ func (s *samples) sweep() {
 		s.idle = time.AfterFunc(idleAfter, s.sweep)
 	}
 }
-
-func (s *samples) open() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	open := 0
-	for _, c := range s.containers {
-		if c.container != nil {
-			open++
-		}
-	}
-	return open
-}

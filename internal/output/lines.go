@@ -11,12 +11,13 @@ import (
 type Line struct {
 	// Label is what it is about, behind two blanks for each level below the first; empty where it goes on with what the
 	// line before is about.
-	Label string
+	Label string `json:"label"`
 	// Text is what it says.
-	Text string
+	Text string `json:"text"`
 	// IsStrong says that it is of those that are read first, and IsHeading that it has no label and reaches over both
 	// columns.
-	IsStrong, IsHeading bool
+	IsStrong  bool `json:"strong,omitempty"`
+	IsHeading bool `json:"heading,omitempty"`
 }
 
 // labelWidth is how many characters the labels have, behind two blanks.

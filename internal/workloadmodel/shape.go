@@ -70,11 +70,6 @@ func NewTrace(points []Point) (Trace, error) {
 	return Trace{s}, err
 }
 
-// NewRamp rises or falls in a straight line and then stays.
-func NewRamp(from, to float64, over time.Duration) (Trace, error) {
-	return NewTrace([]Point{{0, from}, {over, to}})
-}
-
 // Rate interpolates between the two points around elapsed.
 func (t Trace) Rate(elapsed time.Duration) float64 {
 	i := t.before(elapsed)

@@ -14,6 +14,9 @@ const (
 	DefaultStartTimeout     = 90 * time.Second
 )
 
+// BinEnv names the environment variable with a folder of ready binaries.
+const BinEnv = "PLIMSOLL_BIN"
+
 // NodeShape is the capacity of each simulated node.
 type NodeShape struct {
 	CPUMilli    int64
@@ -28,7 +31,7 @@ func DefaultNodeShape() NodeShape {
 
 // Config configures a cluster. The zero value, with BinDir filled in, is a cluster of three nodes without metrics.
 type Config struct {
-	// BinDir is the folder of the parts' binaries, as Build returns it.
+	// BinDir is the folder of the parts' binaries, as build.Run returns it.
 	BinDir string
 	// ControlPlaneOnly leaves out the nodes, the scheduler and KWOK: nodes and pods are then the caller's alone, and
 	// can be many more than the simulation carries. It excludes Nodes, Kubelets and MetricsServer.

@@ -83,7 +83,7 @@ func (c *components) startMetricsServer(ctx context.Context, config MetricsServe
 		if err != nil {
 			return err
 		}
-		if err := p.await(ctx, httpOK(c.anonymousClient(), "https://"+loopback(ports[0])+"/livez")); err != nil {
+		if err := p.await(ctx, Answers(c.anonymousClient(), "https://"+Loopback(ports[0])+"/livez")); err != nil {
 			return err
 		}
 		return c.RegisterAPIService(ctx, APIService{

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // maxNodes is the number of networks of 256 pod addresses in the pods' range, 10.128.0.0/9.
@@ -57,7 +59,7 @@ func (c *Cluster) node(index int, name string) *corev1.Node {
 			},
 			NodeInfo: corev1.NodeSystemInfo{
 				OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: c.kubernetes,
-				ContainerRuntimeVersion: "simulated://" + KWOKVersion, OSImage: "simulated", KernelVersion: "simulated",
+				ContainerRuntimeVersion: "simulated://" + build.KWOKVersion, OSImage: "simulated", KernelVersion: "simulated",
 			},
 		},
 	}

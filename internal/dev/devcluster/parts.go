@@ -36,7 +36,7 @@ const etcdQuotaBytes = 8 << 30
 // startEtcd runs the store. Losing it with the machine is no loss, so it never waits for the disk.
 func (c *components) startEtcd(ctx context.Context) error {
 	return onFreePorts(2, func(ports []int) error {
-		client, peer := "http://"+loopback(ports[0]), "http://"+loopback(ports[1])
+		client, peer := "http://"+Loopback(ports[0]), "http://"+Loopback(ports[1])
 		p, err := c.run(partEtcd,
 			"--name=devcluster", "--data-dir="+filepath.Join(c.Dir(), "etcd"), "--unsafe-no-fsync", "--log-level=warn",
 			fmt.Sprintf("--quota-backend-bytes=%d", etcdQuotaBytes),
@@ -46,7 +46,7 @@ func (c *components) startEtcd(ctx context.Context) error {
 			return err
 		}
 		c.etcdURL = client
-		return p.await(ctx, httpOK(http.DefaultClient, client+"/health"))
+		return p.await(ctx, Answers(http.DefaultClient, client+"/health"))
 	})
 }
 
@@ -55,7 +55,7 @@ func (c *components) startEtcd(ctx context.Context) error {
 // rather than by endpoints.
 func (c *components) startAPIServer(ctx context.Context) error {
 	return onFreePorts(1, func(ports []int) error {
-		server := "https://" + loopback(ports[0])
+		server := "https://" + Loopback(ports[0])
 		args := withFlags([]string{
 			"--etcd-servers=" + c.etcdURL,
 			"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
@@ -89,7 +89,7 @@ func (c *components) startAPIServer(ctx context.Context) error {
 }
 
 func (c *components) awaitAPIServer(ctx context.Context) error {
-	return c.apiServer.await(ctx, httpOK(c.anonymousClient(), c.server+"/readyz"))
+	return c.apiServer.await(ctx, Answers(c.anonymousClient(), c.server+"/readyz"))
 }
 
 // withoutEndpoints leaves out what makes endpoints of Services, which nothing reads on simulated nodes. The API server
@@ -141,7 +141,7 @@ func (c *components) startWithKubeconfig(ctx context.Context, name string, flags
 		if p, err = c.run(name, args...); err != nil {
 			return err
 		}
-		return p.await(ctx, httpOK(c.anonymousClient(), "https://"+loopback(ports[0])+"/healthz"))
+		return p.await(ctx, Answers(c.anonymousClient(), "https://"+Loopback(ports[0])+"/healthz"))
 	})
 	return p, err
 }
@@ -160,8 +160,8 @@ func (c *components) anonymousClient() *http.Client {
 	}}
 }
 
-// httpOK returns a readiness check that passes when a GET answers 200.
-func httpOK(client *http.Client, url string) func(context.Context) error {
+// Answers returns a readiness check that passes when a GET answers 200.
+func Answers(client *http.Client, url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()

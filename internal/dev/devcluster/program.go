@@ -48,18 +48,18 @@ func (p *Program) Kill() { p.process.kill() }
 func (a *access) StartPlimsoll(ctx context.Context, binary, kubeconfig string, flags ...string) (*Program, error) {
 	var program *Program
 	err := onFreePorts(3, func(ports []int) error {
-		health := loopback(ports[0])
+		health := Loopback(ports[0])
 		command := append([]string{
 			binary, "controller", "--kubeconfig=" + kubeconfig,
-			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + loopback(ports[1]),
-			"--inspection-bind-address=" + loopback(ports[2]),
+			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + Loopback(ports[1]),
+			"--inspection-bind-address=" + Loopback(ports[2]),
 			// The simulated nodes' names do not resolve.
 			"--kubelet-preferred-address-types=InternalIP",
 		}, flags...)
 		var err error
 		if program,
-			err = a.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz")); err == nil {
-			program.Inspection = loopback(ports[2])
+			err = a.StartProgram(ctx, "plimsoll", command, Answers(http.DefaultClient, "http://"+health+"/readyz")); err == nil {
+			program.Inspection = Loopback(ports[2])
 		}
 		return err
 	})

@@ -2,14 +2,18 @@ package image
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
@@ -17,30 +21,12 @@ import (
 // WriteArchive writes the image under the tag as an OCI archive: a tar of an
 // OCI layout, for ctr, kind, podman, skopeo and docker to load.
 func WriteArchive(w io.Writer, image v1.Image, tag string) error {
-	a := &archive{tar: tar.NewWriter(w), time: epoch}
-	a.begin(image, tag)
-	a.image(image)
-	return a.end()
+	return writeArchive(w, image, tag, epoch)
 }
 
 // WriteIndexArchive writes an image for several architectures likewise. The files of the archive have the time.
 func WriteIndexArchive(w io.Writer, index v1.ImageIndex, tag string, at time.Time) error {
-	a := &archive{tar: tar.NewWriter(w), time: at}
-	a.begin(index, tag)
-	manifest, err := index.RawManifest()
-	a.blob(index, manifest, err)
-	entries, err := index.IndexManifest()
-	if err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	for i := range entries.Manifests {
-		image, err := index.Image(entries.Manifests[i].Digest)
-		if err != nil {
-			return fmt.Errorf("index: %w", err)
-		}
-		a.image(image)
-	}
-	return a.end()
+	return writeArchive(w, index, tag, at)
 }
 
 // Index is one image for several architectures, in the order of their names.
@@ -66,15 +52,12 @@ func Index(images ...v1.Image) (v1.ImageIndex, error) {
 	return mutate.IndexMediaType(mutate.AppendManifests(empty.Index, entries...), types.OCIImageIndex), nil
 }
 
-// archive keeps the first error and writes nothing more after it.
-type archive struct {
-	tar  *tar.Writer
-	time time.Time // modification time of each file
-	err  error
-}
-
-// begin writes the layout file and the index.
-func (a *archive) begin(content mutate.Appendable, tag string) {
+func writeArchive(w io.Writer, content mutate.Appendable, tag string, at time.Time) (err error) {
+	dir, err := os.MkdirTemp("", "plimsoll-image-")
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	// Loaders read the name from the one annotation or from the other.
 	index := mutate.IndexMediaType(mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
 		Add: content,
@@ -83,85 +66,31 @@ func (a *archive) begin(content mutate.Appendable, tag string) {
 			"io.containerd.image.name":          tag,
 		}},
 	}), types.OCIImageIndex)
-	raw, err := index.RawManifest()
-	if err != nil {
-		a.fail(err)
-		return
+	if _, err := layout.Write(dir, index); err != nil {
+		return fmt.Errorf("archive: %w", err)
 	}
-	a.file("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
-	a.file("index.json", raw)
-}
-
-func (a *archive) end() error {
-	if a.err == nil {
-		a.fail(a.tar.Close())
-	}
-	return a.err
-}
-
-func (a *archive) image(image v1.Image) {
-	manifest, err := image.RawManifest()
-	a.blob(image, manifest, err)
-	config, err := image.RawConfigFile()
-	name, nameErr := image.ConfigName()
-	a.named(name, config, first(err, nameErr))
-	layers, err := image.Layers()
-	if err != nil {
-		a.fail(err)
-		return
-	}
-	for _, layer := range layers {
-		content, err := compressed(layer)
-		a.blob(layer, content, err)
-	}
-}
-
-func compressed(layer v1.Layer) ([]byte, error) {
-	r, err := layer.Compressed()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
-}
-
-func (a *archive) blob(of interface{ Digest() (v1.Hash, error) }, content []byte, err error) {
-	digest, digestErr := of.Digest()
-	a.named(digest, content, first(err, digestErr))
-}
-
-func (a *archive) named(digest v1.Hash, content []byte, err error) {
-	if err != nil {
-		a.fail(err)
-		return
-	}
-	a.file("blobs/"+digest.Algorithm+"/"+digest.Hex, content)
-}
-
-func (a *archive) file(name string, content []byte) {
-	if a.err != nil {
-		return
-	}
-	a.fail(a.tar.WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644, ModTime: a.time,
-	}))
-	if a.err == nil {
-		_, err := a.tar.Write(content)
-		a.fail(err)
-	}
-}
-
-func (a *archive) fail(err error) {
-	if a.err == nil && err != nil {
-		a.err = fmt.Errorf("archive: %w", err)
-	}
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
+	files, out := os.DirFS(dir), tar.NewWriter(w)
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
+		err = out.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: 0o644, ModTime: at,
+		})
+		if err == nil {
+			_, err = out.Write(content)
+		}
+		return err
+	})
+	if err == nil {
+		err = out.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
 }

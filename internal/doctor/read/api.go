@@ -27,8 +27,8 @@ const (
 	maxBytes = 256 << 20
 )
 
-// api requests JSON from the API server. Answers are decoded into types with the few fields that are used, so that the
-// quantities in them are never parsed.
+// api requests JSON from the API server. Answers with objects whose quantities the API server does not check, those of
+// CustomResourceDefinitions and of the metrics APIs, are decoded into types without these.
 type api struct {
 	client *http.Client
 	base   *url.URL
@@ -144,39 +144,4 @@ func list[T any](ctx context.Context, a *api, path string, query url.Values, vis
 		asked.Set("continue", page.Metadata.Continue)
 	}
 	return errTooMany
-}
-
-// meta is what is used of an object's metadata.
-type meta struct {
-	Name              string            `json:"name"`
-	Namespace         string            `json:"namespace"`
-	Labels            map[string]string `json:"labels"`
-	Annotations       map[string]string `json:"annotations"`
-	CreationTimestamp time.Time         `json:"creationTimestamp"`
-	OwnerReferences   []struct {
-		Kind string `json:"kind"`
-		Name string `json:"name"`
-	} `json:"ownerReferences"`
-	ManagedFields []struct {
-		Manager     string     `json:"manager"`
-		Subresource string     `json:"subresource"`
-		Time        *time.Time `json:"time"`
-	} `json:"managedFields"`
-}
-
-// condition is one of a status.
-type condition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-}
-
-func isTrue(conditions []condition, kind string) bool {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return conditions[i].Status == "True"
-		}
-	}
-	return false
 }

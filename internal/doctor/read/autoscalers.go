@@ -5,6 +5,9 @@ import (
 	"context"
 	"strings"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
@@ -36,8 +39,8 @@ type resourceSource struct {
 
 // horizontal is an HPA or a WorkloadAutoscaler.
 type horizontal struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
 		ScaleTargetRef reference `json:"scaleTargetRef"`
 		Mode           string    `json:"mode"`
 		Metrics        []struct {
@@ -47,26 +50,17 @@ type horizontal struct {
 		} `json:"metrics"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []condition `json:"conditions"`
+		Conditions []metav1.Condition `json:"conditions"`
 	} `json:"status"`
 }
 
-// overridden is the message of the condition about another writer of the replica count; empty unless it is True.
-func overridden(conditions []condition) string {
-	for i := range conditions {
-		if c := &conditions[i]; c.Type == "ReplicasOverridden" && c.Status == "True" {
-			return c.Message
-		}
-	}
-	return ""
-}
-
 func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
-	m := &h.Metadata
 	a := doctor.Autoscaler{
-		Object: doctor.Object{Kind: kind, Namespace: m.Namespace, Name: m.Name}, Created: m.CreationTimestamp,
-		Target: h.Spec.ScaleTargetRef.target(m.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
-		Overridden: overridden(h.Status.Conditions),
+		Object: doctor.Object{Kind: kind, Namespace: h.Namespace, Name: h.Name}, Created: h.CreationTimestamp.Time,
+		Target: h.Spec.ScaleTargetRef.target(h.Namespace), Mode: h.Spec.Mode, HasStatus: len(h.Status.Conditions) > 0,
+	}
+	if apimeta.IsStatusConditionTrue(h.Status.Conditions, "ReplicasOverridden") {
+		a.Overridden = apimeta.FindStatusCondition(h.Status.Conditions, "ReplicasOverridden").Message
 	}
 	for i := range h.Spec.Metrics {
 		metric := &h.Spec.Metrics[i]
@@ -85,14 +79,14 @@ func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
 	if kind == "HorizontalPodAutoscaler" && len(h.Spec.Metrics) == 0 {
 		a.UsesResources, a.Resources = true, []string{"cpu"} // the default
 	}
-	for i := range m.ManagedFields {
-		if f := &m.ManagedFields[i]; f.Subresource == "status" && f.Time != nil {
-			a.Writes = append(a.Writes, doctor.Write{By: f.Manager, At: *f.Time})
+	for i := range h.ManagedFields {
+		if f := &h.ManagedFields[i]; f.Subresource == "status" && f.Time != nil {
+			a.Writes = append(a.Writes, doctor.Write{By: f.Manager, At: f.Time.Time})
 		}
 	}
-	for i := range m.OwnerReferences {
-		if m.OwnerReferences[i].Kind == "ScaledObject" {
-			a.ScaledObject = m.OwnerReferences[i].Name
+	for i := range h.OwnerReferences {
+		if h.OwnerReferences[i].Kind == "ScaledObject" {
+			a.ScaledObject = h.OwnerReferences[i].Name
 		}
 	}
 	return a
@@ -100,8 +94,8 @@ func (h *horizontal) autoscaler(kind string) doctor.Autoscaler {
 
 // vertical is a VPA.
 type vertical struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
 		TargetRef    *reference `json:"targetRef"`
 		UpdatePolicy struct {
 			UpdateMode string `json:"updateMode"`
@@ -114,19 +108,18 @@ type vertical struct {
 		} `json:"resourcePolicy"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []condition `json:"conditions"`
+		Conditions []metav1.Condition `json:"conditions"`
 	} `json:"status"`
 }
 
 func (v *vertical) autoscaler() doctor.Autoscaler {
-	m := &v.Metadata
 	a := doctor.Autoscaler{
-		Object:  doctor.Object{Kind: "VerticalPodAutoscaler", Namespace: m.Namespace, Name: m.Name},
-		Created: m.CreationTimestamp, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"),
+		Object:  doctor.Object{Kind: "VerticalPodAutoscaler", Namespace: v.Namespace, Name: v.Name},
+		Created: v.CreationTimestamp.Time, Mode: cmp.Or(v.Spec.UpdatePolicy.UpdateMode, "Auto"),
 		HasStatus: len(v.Status.Conditions) > 0,
 	}
 	if v.Spec.TargetRef != nil {
-		a.Target = v.Spec.TargetRef.target(m.Namespace)
+		a.Target = v.Spec.TargetRef.target(v.Namespace)
 	}
 	both := []string{"cpu", "memory"}
 	policies := v.Spec.ResourcePolicy.ContainerPolicies
@@ -183,8 +176,8 @@ func listed[From, To any](
 
 // scaledObject is one of KEDA's.
 type scaledObject struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
 		ScaleTargetRef reference `json:"scaleTargetRef"`
 	} `json:"spec"`
 }
@@ -197,8 +190,8 @@ func (r *reader) scaledObjects(ctx context.Context) {
 			ref := s.Spec.ScaleTargetRef
 			ref.Kind = cmp.Or(ref.Kind, "Deployment")
 			read.All = append(read.All, doctor.Autoscaler{
-				Object: doctor.Object{Kind: "ScaledObject", Namespace: s.Metadata.Namespace, Name: s.Metadata.Name},
-				Target: ref.target(s.Metadata.Namespace), Created: s.Metadata.CreationTimestamp,
+				Object: doctor.Object{Kind: "ScaledObject", Namespace: s.Namespace, Name: s.Name},
+				Target: ref.target(s.Namespace), Created: s.CreationTimestamp.Time,
 			})
 		})
 		if isUnserved(err) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
@@ -13,8 +15,7 @@ import (
 
 // definition is what is used of a CustomResourceDefinition.
 type definition struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
+	Spec struct {
 		Versions []struct {
 			Name   string `json:"name"`
 			Served bool   `json:"served"`
@@ -24,8 +25,8 @@ type definition struct {
 		} `json:"versions"`
 	} `json:"spec"`
 	Status struct {
-		Conditions     []condition `json:"conditions"`
-		StoredVersions []string    `json:"storedVersions"`
+		Conditions     []metav1.Condition `json:"conditions"`
+		StoredVersions []string           `json:"storedVersions"`
 	} `json:"status"`
 }
 
@@ -81,7 +82,7 @@ func (r *reader) definitions(ctx context.Context) {
 }
 
 func (r *reader) definition(ctx context.Context, m *manifest) (doctor.Definition, error) {
-	name := m.kind.Metadata.Name
+	name := m.kind.Name
 	read := doctor.Definition{Name: name, IsVertical: strings.HasSuffix(name, ".autoscaling.k8s.io")}
 	var own, there definition
 	if err := yaml.Unmarshal(m.text, &own); err != nil {
@@ -95,7 +96,7 @@ func (r *reader) definition(ctx context.Context, m *manifest) (doctor.Definition
 	if err != nil {
 		return read, err
 	}
-	read.Exists, read.IsEstablished = true, isTrue(there.Status.Conditions, "Established")
+	read.Exists, read.IsEstablished = true, apimeta.IsStatusConditionTrue(there.Status.Conditions, "Established")
 	read.Served, read.Stored = there.served(), there.Status.StoredVersions
 	wanted, err := own.schemas()
 	if err != nil {

@@ -10,29 +10,21 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
 
-// lease is one for leader election.
-type lease struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		HolderIdentity       string     `json:"holderIdentity"`
-		LeaseDurationSeconds int64      `json:"leaseDurationSeconds"`
-		RenewTime            *time.Time `json:"renewTime"`
-	} `json:"spec"`
-}
-
-func (l *lease) facts() doctor.Lease {
-	read := doctor.Lease{
-		Object: doctor.Object{Kind: "Lease", Namespace: l.Metadata.Namespace, Name: l.Metadata.Name},
-		Holder: l.Spec.HolderIdentity, Duration: time.Duration(l.Spec.LeaseDurationSeconds) * time.Second,
-		ReadAt: time.Now(),
+func leaseFacts(l *coordinationv1.Lease) doctor.Lease {
+	return doctor.Lease{
+		Object: doctor.Object{Kind: "Lease", Namespace: l.Namespace, Name: l.Name},
+		Holder: ptr.Deref(l.Spec.HolderIdentity, ""), Renewed: ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time,
+		Duration: time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second, ReadAt: time.Now(),
 	}
-	if l.Spec.RenewTime != nil {
-		read.Renewed = *l.Spec.RenewTime
-	}
-	return read
 }
 
 // leases are those of Plimsoll's controllers, in all namespaces: by the name that is expected, and by those in the
@@ -49,7 +41,7 @@ func (r *reader) leases(ctx context.Context) {
 		var all []doctor.Lease
 		for _, name := range wanted {
 			err := list(ctx, r.api, "/apis/coordination.k8s.io/v1/leases", named(name),
-				func(l *lease) { all = append(all, l.facts()) })
+				func(l *coordinationv1.Lease) { all = append(all, leaseFacts(l)) })
 			if err != nil {
 				return nil, err
 			}
@@ -60,23 +52,13 @@ func (r *reader) leases(ctx context.Context) {
 
 func named(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }
 
-// pod is one of kube-controller-manager.
-type pod struct {
-	Spec struct {
-		Containers []struct {
-			Command []string `json:"command"`
-			Args    []string `json:"args"`
-		} `json:"containers"`
-	} `json:"spec"`
-}
-
 // controllerManager reads what kube-controller-manager shows of itself where it runs as a pod, and its Lease.
 func (r *reader) controllerManager(ctx context.Context) {
 	what := request{verb: "list", resource: "pods", namespace: "kube-system"}
 	r.facts.ControllerManager = reading(ctx, r, what, func(ctx context.Context) (doctor.ControllerManager, error) {
 		var read doctor.ControllerManager
 		err := list(ctx, r.api, "/api/v1/namespaces/kube-system/pods",
-			url.Values{"labelSelector": {"component=kube-controller-manager"}}, func(p *pod) {
+			url.Values{"labelSelector": {"component=kube-controller-manager"}}, func(p *corev1.Pod) {
 				read.Pods++
 				for i := range p.Spec.Containers {
 					c := &p.Spec.Containers[i]
@@ -86,14 +68,13 @@ func (r *reader) controllerManager(ctx context.Context) {
 		return read, err
 	})
 	own := request{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: "kube-system"}
-	there := reading(ctx, r, own, func(ctx context.Context) (lease, error) {
-		var l lease
-		err := r.api.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", nil, &l)
+	there := reading(ctx, r, own, func(ctx context.Context) (l coordinationv1.Lease, err error) {
+		err = r.api.get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", nil, &l)
 		return l, err
 	})
 	// Where kube-controller-manager runs elsewhere there is none, and nothing depends on it.
 	if there.Unread == nil {
-		found := there.Value.facts()
+		found := leaseFacts(&there.Value)
 		r.facts.ControllerManager.Value.Lease = &found
 	}
 }
@@ -124,45 +105,16 @@ func isHPALoopOn(command []string) bool {
 	return isOn
 }
 
-// deployment is what is used of one.
-type deployment struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		Replicas *int32 `json:"replicas"`
-		Template struct {
-			Spec struct {
-				ServiceAccountName string `json:"serviceAccountName"`
-				Containers         []struct {
-					Image   string   `json:"image"`
-					Command []string `json:"command"`
-					Args    []string `json:"args"`
-				} `json:"containers"`
-			} `json:"spec"`
-		} `json:"template"`
-	} `json:"spec"`
-	Status struct {
-		ReadyReplicas int32 `json:"readyReplicas"`
-		Conditions    []struct {
-			Type               string    `json:"type"`
-			Status             string    `json:"status"`
-			LastTransitionTime time.Time `json:"lastTransitionTime"`
-		} `json:"conditions"`
-	} `json:"status"`
-}
-
-func (d *deployment) facts(component doctor.Component) doctor.Deployment {
+func deploymentFacts(d *appsv1.Deployment, component doctor.Component) doctor.Deployment {
 	read := doctor.Deployment{
-		Object:    doctor.Object{Kind: "Deployment", Namespace: d.Metadata.Namespace, Name: d.Metadata.Name},
-		Component: component, Wanted: 1, Ready: d.Status.ReadyReplicas,
+		Object:    doctor.Object{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name},
+		Component: component, Wanted: ptr.Deref(d.Spec.Replicas, 1), Ready: d.Status.ReadyReplicas,
 		Account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"),
-		Release: releaseOf(d.Metadata.Annotations),
-	}
-	if d.Spec.Replicas != nil {
-		read.Wanted = *d.Spec.Replicas
+		Release: releaseOf(d.Annotations),
 	}
 	for _, c := range d.Status.Conditions {
-		if c.Type == "Available" && c.Status == "True" {
-			read.AvailableSince = c.LastTransitionTime
+		if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue {
+			read.AvailableSince = c.LastTransitionTime.Time
 		}
 	}
 	for i := range d.Spec.Template.Spec.Containers {
@@ -200,8 +152,8 @@ func (r *reader) installation(ctx context.Context) {
 		doctor.AdmissionController)
 	r.facts.Deployments = reading(ctx, r, listDeployments, func(ctx context.Context) ([]doctor.Deployment, error) {
 		var all []doctor.Deployment
-		err := list(ctx, r.api, deploymentsPath, url.Values{"labelSelector": {selector}}, func(d *deployment) {
-			all = append(all, d.facts(doctor.Component(d.Metadata.Labels[doctor.NameLabel])))
+		err := list(ctx, r.api, deploymentsPath, url.Values{"labelSelector": {selector}}, func(d *appsv1.Deployment) {
+			all = append(all, deploymentFacts(d, doctor.Component(d.Labels[doctor.NameLabel])))
 		})
 		return all, err
 	})
@@ -222,7 +174,7 @@ func (r *reader) others(ctx context.Context) {
 		var all []doctor.Deployment
 		for _, component := range components {
 			err := list(ctx, r.api, deploymentsPath, named(string(component)),
-				func(d *deployment) { all = append(all, d.facts(component)) })
+				func(d *appsv1.Deployment) { all = append(all, deploymentFacts(d, component)) })
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/config"
@@ -26,11 +27,7 @@ const (
 type manifest struct {
 	file string
 	text []byte
-	kind struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Metadata   meta   `json:"metadata"`
-	}
+	kind metav1.PartialObjectMetadata
 }
 
 // manifests are all objects of config/ that an installation makes.

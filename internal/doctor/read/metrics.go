@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
@@ -12,8 +13,8 @@ import (
 
 // apiService is what is used of one.
 type apiService struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
 		Group   string `json:"group"`
 		Version string `json:"version"`
 		Service *struct {
@@ -22,7 +23,7 @@ type apiService struct {
 		} `json:"service"`
 	} `json:"spec"`
 	Status struct {
-		Conditions []condition `json:"conditions"`
+		Conditions []metav1.Condition `json:"conditions"`
 	} `json:"status"`
 }
 
@@ -45,23 +46,21 @@ func (r *reader) apiServices(ctx context.Context) {
 }
 
 func (s *apiService) facts() doctor.APIService {
-	read := doctor.APIService{Name: s.Metadata.Name, Group: s.Spec.Group, Version: s.Spec.Version}
+	read := doctor.APIService{Name: s.Name, Group: s.Spec.Group, Version: s.Spec.Version}
 	if s.Spec.Service != nil {
 		read.Service = s.Spec.Service.Namespace + "/" + s.Spec.Service.Name
 	}
-	for i := range s.Status.Conditions {
-		if c := &s.Status.Conditions[i]; c.Type == "Available" {
-			read.IsAvailable, read.Reason, read.Message = c.Status == "True", c.Reason, c.Message
-		}
+	if c := apimeta.FindStatusCondition(s.Status.Conditions, "Available"); c != nil {
+		read.IsAvailable, read.Reason, read.Message = c.Status == metav1.ConditionTrue, c.Reason, c.Message
 	}
 	return read
 }
 
 // podMetrics is a sample without its amounts.
 type podMetrics struct {
-	Metadata  meta            `json:"metadata"`
-	Timestamp time.Time       `json:"timestamp"`
-	Window    metav1.Duration `json:"window"`
+	metav1.ObjectMeta `json:"metadata"`
+	Timestamp         time.Time       `json:"timestamp"`
+	Window            metav1.Duration `json:"window"`
 }
 
 // samples reads the times of all samples of metrics.k8s.io. metrics-server knows no pages.
@@ -93,7 +92,7 @@ func (r *reader) samplesOf(ctx context.Context, version string) (doctor.Samples,
 			read.Newest = m.Timestamp
 		}
 		if read.Oldest.IsZero() || m.Timestamp.Before(read.Oldest) {
-			read.Oldest, read.OldestPod = m.Timestamp, m.Metadata.Namespace+"/"+m.Metadata.Name
+			read.Oldest, read.OldestPod = m.Timestamp, m.Namespace+"/"+m.Name
 		}
 	})
 	return read, err

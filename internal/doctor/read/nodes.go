@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/page"
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
@@ -17,26 +19,14 @@ import (
 // maxKubelets is how many kubelets are read.
 const maxKubelets = 10
 
-// node is what is used of one.
-type node struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		ProviderID string `json:"providerID"`
-	} `json:"spec"`
-	Status struct {
-		Conditions []condition `json:"conditions"`
-	} `json:"status"`
-}
-
-func (n *node) facts() doctor.Node {
-	read := doctor.Node{Name: n.Metadata.Name, IsReady: isTrue(n.Status.Conditions, "Ready"), Why: "it reports nothing"}
+func nodeFacts(n *corev1.Node) doctor.Node {
+	read := doctor.Node{Name: n.Name, Why: "it reports nothing", NoAgent: noAgent(n)}
 	for i := range n.Status.Conditions {
-		if c := &n.Status.Conditions[i]; c.Type == "Ready" {
-			read.Why = cmp.Or(c.Reason, c.Message)
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			read.IsReady, read.Why = c.Status == corev1.ConditionTrue, cmp.Or(c.Reason, c.Message)
 		}
 	}
-	read.NoAgent = n.noAgent()
-	_, read.IsOpenShift = n.Metadata.Labels[openShiftLabel]
+	_, read.IsOpenShift = n.Labels[openShiftLabel]
 	if strings.HasPrefix(n.Spec.ProviderID, "kind://") {
 		read.CgroupRoot = "/kubelet"
 	}
@@ -47,8 +37,8 @@ func (n *node) facts() doctor.Node {
 const openShiftLabel = "node.openshift.io/os_id"
 
 // noAgent is why the node can have no agent, which mounts the cgroups of the node's own Linux.
-func (n *node) noAgent() string {
-	labels := n.Metadata.Labels
+func noAgent(n *corev1.Node) string {
+	labels := n.Labels
 	switch {
 	case labels["kubernetes.io/os"] == "windows":
 		return "it runs Windows"
@@ -56,7 +46,7 @@ func (n *node) noAgent() string {
 		return "a virtual node runs no DaemonSet"
 	case labels[openShiftLabel] != "":
 		return "OpenShift permits a mount of /sys/fs/cgroup to accounts with a SecurityContextConstraints for it alone"
-	case strings.HasPrefix(n.Metadata.Name, "gk3-"):
+	case strings.HasPrefix(n.Name, "gk3-"):
 		return "GKE Autopilot permits no pod to mount /sys/fs/cgroup"
 	}
 	return ""
@@ -67,7 +57,7 @@ func (r *reader) nodes(ctx context.Context) {
 	what := request{verb: "list", resource: "nodes", isOfCluster: true}
 	r.facts.Nodes = reading(ctx, r, what, func(ctx context.Context) ([]doctor.Node, error) {
 		var all []doctor.Node
-		err := list(ctx, r.api, "/api/v1/nodes", nil, func(n *node) { all = append(all, n.facts()) })
+		err := list(ctx, r.api, "/api/v1/nodes", nil, func(n *corev1.Node) { all = append(all, nodeFacts(n)) })
 		return all, err
 	})
 	var ready []string

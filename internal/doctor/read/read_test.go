@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
@@ -299,11 +300,11 @@ func TestAgents(t *testing.T) {
 			"permits a mount of /sys/fs/cgroup to accounts with a SecurityContextConstraints for it alone"},
 		`{"metadata": {"name": "gk3-web-1"}}`: {NoAgent: "GKE Autopilot permits no pod to mount /sys/fs/cgroup"},
 	} {
-		var n node
+		var n corev1.Node
 		if err := json.Unmarshal([]byte(text), &n); err != nil {
 			t.Fatal(err)
 		}
-		if got := n.facts(); got.NoAgent != want.NoAgent || got.CgroupRoot != want.CgroupRoot ||
+		if got := nodeFacts(&n); got.NoAgent != want.NoAgent || got.CgroupRoot != want.CgroupRoot ||
 			got.IsOpenShift != want.IsOpenShift {
 			t.Errorf("%s: %+v", text, got)
 		}

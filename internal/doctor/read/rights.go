@@ -131,7 +131,7 @@ func (r *reader) mayInstall(ctx context.Context, all []manifest) {
 			kind := schema.FromAPIVersionAndKind(m.kind.APIVersion, m.kind.Kind)
 			resource, _ := apimeta.UnsafeGuessKindToResource(kind)
 			right := doctor.Right{Verb: "create", Group: resource.Group, Resource: resource.Resource,
-				Namespace: m.kind.Metadata.Namespace}
+				Namespace: m.kind.Namespace}
 			name := "create " + resource.GroupResource().String()
 			if slices.Contains(asked, name) {
 				continue

@@ -8,8 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
 )
@@ -17,36 +21,11 @@ import (
 // ownConfiguration is Plimsoll's, and upstream's.
 const ownConfiguration = "vpa-webhook-config"
 
-// webhookConfiguration is a mutating or a validating one.
-type webhookConfiguration struct {
-	Metadata meta      `json:"metadata"`
-	Webhooks []webhook `json:"webhooks"`
-}
-
-type webhook struct {
-	Name          string `json:"name"`
-	FailurePolicy string `json:"failurePolicy"`
-	ClientConfig  struct {
-		CABundle []byte `json:"caBundle"`
-		Service  *struct {
-			Namespace string `json:"namespace"`
-			Name      string `json:"name"`
-		} `json:"service"`
-	} `json:"clientConfig"`
-	Rules             []rule                `json:"rules"`
-	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
-}
-
-// rule says about which requests a webhook is asked.
-type rule struct {
-	APIGroups  []string `json:"apiGroups"`
-	Resources  []string `json:"resources"`
-	Operations []string `json:"operations"`
-}
-
-func (r *rule) has(group string, resources ...string) bool {
-	// CONNECT is about exec, attach and port-forward.
-	if !slices.ContainsFunc(r.Operations, func(operation string) bool { return operation != "CONNECT" }) {
+func has(r *admissionregistrationv1.RuleWithOperations, group string, resources ...string) bool {
+	isOfObjects := func(operation admissionregistrationv1.OperationType) bool {
+		return operation != admissionregistrationv1.Connect // about exec, attach and port-forward
+	}
+	if !slices.ContainsFunc(r.Operations, isOfObjects) {
 		return false
 	}
 	if !slices.Contains(r.APIGroups, group) && !slices.Contains(r.APIGroups, "*") {
@@ -57,19 +36,20 @@ func (r *rule) has(group string, resources ...string) bool {
 	})
 }
 
-func (w *webhook) isAsked(group string, resources ...string) bool {
-	return slices.ContainsFunc(w.Rules, func(r rule) bool { return r.has(group, resources...) })
-}
-
-func (w *webhook) facts(kind, configuration string) doctor.Webhook {
+func webhookFacts(w *admissionregistrationv1.ValidatingWebhook, kind, configuration string) doctor.Webhook {
+	isAsked := func(group string, resources ...string) bool {
+		return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+			return has(&r, group, resources...)
+		})
+	}
 	read := doctor.Webhook{
 		Configuration: doctor.Object{Kind: kind, Name: configuration}, Name: w.Name,
-		Fails: w.FailurePolicy != "Ignore", IsOwn: configuration == ownConfiguration,
-		IsAskedAboutPods: w.isAsked("", "pods"),
-		IsAskedAboutAutoscalers: w.isAsked("autoscaling", "horizontalpodautoscalers", "horizontalpodautoscalers/status") ||
-			w.isAsked("autoscaling.k8s.io", "verticalpodautoscalers") ||
-			w.isAsked("plimsoll.dev", "workloadautoscalers", "workloadautoscalers/status") ||
-			w.isAsked("apps", "deployments/scale", "statefulsets/scale"),
+		Fails: ptr.Deref(w.FailurePolicy, admissionregistrationv1.Fail) != admissionregistrationv1.Ignore,
+		IsOwn: configuration == ownConfiguration, IsAskedAboutPods: isAsked("", "pods"),
+		IsAskedAboutAutoscalers: isAsked("autoscaling", "horizontalpodautoscalers", "horizontalpodautoscalers/status") ||
+			isAsked("autoscaling.k8s.io", "verticalpodautoscalers") ||
+			isAsked("plimsoll.dev", "workloadautoscalers", "workloadautoscalers/status") ||
+			isAsked("apps", "deployments/scale", "statefulsets/scale"),
 		Authority: authorityOf(w.ClientConfig.CABundle), Namespaces: w.NamespaceSelector,
 	}
 	if s := w.ClientConfig.Service; s != nil {
@@ -104,9 +84,9 @@ func (r *reader) webhooks(ctx context.Context) {
 		read := reading(ctx, r, what, func(ctx context.Context) ([]doctor.Webhook, error) {
 			var all []doctor.Webhook
 			err := list(ctx, r.api, "/apis/admissionregistration.k8s.io/v1/"+kind.resource, nil,
-				func(c *webhookConfiguration) {
+				func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { // a mutating one has these fields too
 					for i := range c.Webhooks {
-						w := c.Webhooks[i].facts(kind.name, c.Metadata.Name)
+						w := webhookFacts(&c.Webhooks[i], kind.name, c.Name)
 						if w.IsAskedAboutPods || w.IsAskedAboutAutoscalers {
 							all = append(all, w)
 						}
@@ -127,11 +107,6 @@ func (r *reader) webhooks(ctx context.Context) {
 	})
 }
 
-// namespace is what is used of one.
-type namespace struct {
-	Metadata meta `json:"metadata"`
-}
-
 // selecting are the webhooks that are asked about some namespace that there is. Where namespaces may not be listed, all
 // are taken to be.
 func (r *reader) selecting(ctx context.Context, all []doctor.Webhook) []doctor.Webhook {
@@ -140,7 +115,7 @@ func (r *reader) selecting(ctx context.Context, all []doctor.Webhook) []doctor.W
 	}
 	what := request{verb: "list", resource: "namespaces", isOfCluster: true}
 	read := reading(ctx, r, what, func(ctx context.Context) (found []labels.Set, err error) {
-		err = list(ctx, r.api, "/api/v1/namespaces", nil, func(n *namespace) { found = append(found, n.Metadata.Labels) })
+		err = list(ctx, r.api, "/api/v1/namespaces", nil, func(n *corev1.Namespace) { found = append(found, n.Labels) })
 		return found, err
 	})
 	if read.Unread != nil {
@@ -153,26 +128,10 @@ func (r *reader) selecting(ctx context.Context, all []doctor.Webhook) []doctor.W
 	})
 }
 
-// serviceOf is what is used of a Service.
-type serviceOf struct {
-	Spec struct {
-		Type string `json:"type"`
-	} `json:"spec"`
-}
-
-// endpointSlice is what is used of one.
-type endpointSlice struct {
-	Endpoints []struct {
-		Conditions struct {
-			Ready *bool `json:"ready"`
-		} `json:"conditions"`
-	} `json:"endpoints"`
-}
-
 func (r *reader) endpoints(ctx context.Context, w *doctor.Webhook) {
 	namespace, name, _ := strings.Cut(w.Service, "/")
 	what := request{verb: "get", resource: "services", namespace: namespace, name: name}
-	service := reading(ctx, r, what, func(ctx context.Context) (found serviceOf, err error) {
+	service := reading(ctx, r, what, func(ctx context.Context) (found corev1.Service, err error) {
 		err = r.api.get(ctx, "/api/v1/namespaces/"+url.PathEscape(namespace)+"/services/"+url.PathEscape(name), nil, &found)
 		w.HasService = err == nil
 		if isUnserved(err) {
@@ -183,14 +142,14 @@ func (r *reader) endpoints(ctx context.Context, w *doctor.Webhook) {
 	if w.Unread = service.Unread; w.Unread != nil || !w.HasService {
 		return
 	}
-	w.IsExternal = service.Value.Spec.Type == "ExternalName"
+	w.IsExternal = service.Value.Spec.Type == corev1.ServiceTypeExternalName
 	what = request{verb: "list", group: "discovery.k8s.io", resource: "endpointslices", namespace: namespace}
 	ready := reading(ctx, r, what, func(ctx context.Context) (ready int, err error) {
 		err = list(ctx, r.api, "/apis/discovery.k8s.io/v1/namespaces/"+url.PathEscape(namespace)+"/endpointslices",
-			url.Values{"labelSelector": {"kubernetes.io/service-name=" + name}}, func(s *endpointSlice) {
+			url.Values{"labelSelector": {"kubernetes.io/service-name=" + name}}, func(s *discoveryv1.EndpointSlice) {
 				for i := range s.Endpoints {
 					// Without the condition an endpoint counts as ready.
-					if is := s.Endpoints[i].Conditions.Ready; is == nil || *is {
+					if ptr.Deref(s.Endpoints[i].Conditions.Ready, true) {
 						ready++
 					}
 				}

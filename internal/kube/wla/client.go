@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/gentype"
-	"k8s.io/client-go/listers"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -79,15 +78,6 @@ func withoutFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEn
 		entries[i].FieldsV1 = nil
 	}
 	return entries
-}
-
-// Lister reads the objects from an informer's cache.
-type Lister = listers.ResourceIndexer[*plimsollv1alpha1.WorkloadAutoscaler]
-
-// NewLister makes a lister of an informer without a transform of its own.
-func NewLister(informer cache.SharedIndexInformer) Lister {
-	return listers.New[*plimsollv1alpha1.WorkloadAutoscaler](informer.GetIndexer(),
-		plimsollv1alpha1.Resource(plimsollv1alpha1.WorkloadAutoscalers))
 }
 
 // Served reports whether the API server serves the objects: whether their definition is installed.

@@ -13,6 +13,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"k8s.io/client-go/util/cert"
 )
 
 // Authority signs certificates that are valid for a day.
@@ -27,21 +29,10 @@ func New() (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := certificate("authority")
-	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := x509.ParseCertificate(der)
-	return &Authority{cert: cert, key: key}, err
-}
-
-func certificate(name string) *x509.Certificate {
-	return &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, SerialNumber: big.NewInt(time.Now().UnixNano()),
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-	}
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{
+		CommonName: "authority", NotBefore: time.Now().Add(-time.Hour),
+	}, key)
+	return &Authority{cert: certificate, key: key}, err
 }
 
 // PEM returns the authority's certificate.
@@ -60,8 +51,11 @@ func (a *Authority) Pool() *x509.CertPool {
 
 // Sign is a certificate of a key for this use, in PEM.
 func (a *Authority) Sign(name string, key crypto.PublicKey, usage x509.ExtKeyUsage) ([]byte, error) {
-	template := certificate(name)
-	template.ExtKeyUsage = []x509.ExtKeyUsage{usage}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, SerialNumber: big.NewInt(time.Now().UnixNano()),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{usage},
+	}
 	if address := net.ParseIP(name); address != nil {
 		template.IPAddresses = []net.IP{address}
 	} else {

@@ -64,14 +64,3 @@ func ratiosOf(list corev1.ResourceList) vertical.Amounts {
 	}
 	return ratios
 }
-
-// ContainersOf returns a pod's containers without init containers, which vertical autoscaling never changes.
-func ContainersOf(pod *corev1.PodSpec) []bounds.Container {
-	all := make([]bounds.Container, 0, len(pod.Containers))
-	for i := range pod.Containers {
-		c := &pod.Containers[i]
-		all = append(all, bounds.Container{Name: c.Name, Requests: AmountsOf(c.Resources.Requests),
-			Limits: AmountsOf(c.Resources.Limits)})
-	}
-	return all
-}

@@ -14,6 +14,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/explained"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
@@ -31,7 +32,8 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	}
 	now := time.Now()
 	o := &view.Object{
-		Row: row, Now: now.UnixMilli(), Until: now.Add(last / ahead).UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
+		Row: row, Now: now.UnixMilli(), Until: now.Add(last / ahead).UnixMilli(),
+		Lines: []output.Line{}, Notes: []view.Note{},
 		Manifest: r.manifest(kind, namespace, name),
 	}
 	for _, w := range r.watches {
@@ -41,7 +43,7 @@ func (r *Reader) Object(ctx context.Context, kind, namespace, name string, last 
 	}
 	why, past := "why/"+last.String()+"/"+row.ID, "past/"+last.String()+"/"+row.ID
 	r.parts.begin(ctx, why, func(ctx context.Context, into *view.Object) {
-		into.Row, into.Lines, into.Now = row, []view.Line{}, now.UnixMilli()
+		into.Row, into.Lines, into.Now = row, []output.Line{}, now.UnixMilli()
 		into.Until = now.Add(last / ahead).UnixMilli()
 		if err := r.explain(ctx, into, now.Add(-last)); err != nil {
 			into.Unexplained = err.Error()

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
 
@@ -30,7 +31,7 @@ func (r *Reader) Single(ctx context.Context, key observe.Key, from, to time.Time
 	}
 	now := time.Now()
 	o := &view.Object{
-		Row: row, Now: now.UnixMilli(), Until: to.UnixMilli(), Lines: []view.Line{}, Notes: []view.Note{},
+		Row: row, Now: now.UnixMilli(), Until: to.UnixMilli(), Lines: []output.Line{}, Notes: []view.Note{},
 		Manifest: string(text),
 	}
 	var reading sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 // AddHorizontal adds what an explanation has in numbers, for a time axis from a time to the object's Until.
 func AddHorizontal(o *view.Object, e *explainhorizontal.Explanation, from time.Time) {
 	until := time.UnixMilli(o.Until)
-	o.Summary, o.Lines = e.Summary(), linesOf(e.Lines(true))
+	o.Summary, o.Lines = e.Summary(), e.Lines(true)
 	trace := e.Result.Output().Trace
 	for i := range trace.Metrics {
 		o.Metrics = append(o.Metrics, metricOf(&trace.Metrics[i]))

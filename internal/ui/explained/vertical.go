@@ -19,7 +19,7 @@ const milliPerCore = 1000
 
 // AddVertical adds what an explanation of a VerticalPodAutoscaler has in numbers.
 func AddVertical(o *view.Object, e *explainvertical.Explanation) {
-	o.Summary, o.Lines = e.Summary(), linesOf(e.Lines())
+	o.Summary, o.Lines = e.Summary(), e.Lines()
 	out := e.Output()
 	v := &view.Vertical{
 		Mode: out.Mode, Containers: []view.VerticalContainer{}, Pods: []view.VerticalPod{}, Updater: e.UpdaterSentences(),

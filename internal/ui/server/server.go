@@ -107,6 +107,3 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Close ends it.
-func (s *Server) Close() error { return s.http.Close() }

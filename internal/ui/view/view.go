@@ -10,6 +10,7 @@ package view
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 // Overview are the autoscalers of a cluster, or those that have changed since an earlier revision.
@@ -108,8 +109,8 @@ type Object struct {
 	// Summary is the decision in one sentence; absent where there is none.
 	Summary string `json:"summary,omitempty"`
 	// Lines are what plimsoll explain prints; Unexplained is why there are none.
-	Lines       []Line `json:"lines"`
-	Unexplained string `json:"unexplained,omitempty"`
+	Lines       []output.Line `json:"lines"`
+	Unexplained string        `json:"unexplained,omitempty"`
 	// History is what plimsoll explain --last prints; Unrecorded is why there is none.
 	History    *loadreport.Output `json:"history,omitempty"`
 	Unrecorded string             `json:"unrecorded,omitempty"`
@@ -338,13 +339,4 @@ type Played struct {
 	LongestShortSeconds float64 `json:"longestShortSeconds"`
 	// Actions are changes of the wanted count.
 	Actions int `json:"actions"`
-}
-
-// Line is one of an explanation: what it is about, and what it says. Labels of details begin with two blanks.
-type Line struct {
-	Label string `json:"label"`
-	Text  string `json:"text"`
-	// IsStrong says that it is of those that are read first, and IsHeading that it has no label.
-	IsStrong  bool `json:"strong,omitempty"`
-	IsHeading bool `json:"heading,omitempty"`
 }

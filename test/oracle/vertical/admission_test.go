@@ -299,6 +299,17 @@ func report(t *testing.T, reached map[string]int, want []string, isLong bool) {
 	}
 }
 
+// containersOf are a pod's containers without init containers, which vertical autoscaling never changes.
+func containersOf(pod *corev1.PodSpec) []bounds.Container {
+	all := make([]bounds.Container, 0, len(pod.Containers))
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		all = append(all, bounds.Container{Name: c.Name, Requests: observevertical.AmountsOf(c.Resources.Requests),
+			Limits: observevertical.AmountsOf(c.Resources.Limits)})
+	}
+	return all
+}
+
 // overflows: under a LimitRange of pods upstream adds limits up, of which one may
 // be the largest integer already. The sum wraps, and requests become negative.
 func (w *admissionWorld) overflows() bool {
@@ -306,7 +317,7 @@ func (w *admissionWorld) overflows() bool {
 	if ranges == nil || !ranges.HasPod {
 		return false
 	}
-	containers := observevertical.ContainersOf(&w.pod.Spec)
+	containers := containersOf(&w.pod.Spec)
 	for _, rec := range observevertical.RecommendationsOf(&w.vpa.Status) {
 		for _, c := range containers {
 			if c.Name != rec.Container {

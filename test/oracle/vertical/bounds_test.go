@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 		convert(t, w.vpa, theirs)
 		recs, policies := observevertical.RecommendationsOf(&w.vpa.Status), observevertical.PoliciesOf(&w.vpa.Spec)
 		w.comparePolicy(t, seed, theirs)
-		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: observevertical.ContainersOf(&w.pod.Spec)}, policies,
+		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: containersOf(&w.pod.Spec)}, policies,
 			observevertical.RangesOf(w.limitRanges()), divergence.None)
 		want, panicked := w.fittedByUpstream(t, theirs)
 		switch {

@@ -78,7 +78,7 @@ func some(t *testing.T) Config {
 }
 
 // equal has figures that are missing equal.
-var equal = cmp.Comparer(func(a, b Figure) bool { return same(float64(a), float64(b)) })
+var equal = cmp.Comparer(func(a, b report.Figure) bool { return same(float64(a), float64(b)) })
 
 // TestSameSeedsSameResults: nothing but the seeds decides what comes of a case, and other seeds lead to something else.
 func TestSameSeedsSameResults(t *testing.T) {

@@ -1,11 +1,11 @@
 package campaign
 
 import (
-	"encoding/json"
 	"math"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
@@ -27,18 +27,7 @@ type Figures struct {
 	// yet then.
 	StartActions float64 `json:"startActions"`
 	// FirstUpSeconds is the time from the first step of the load to the first scale-up; missing without one of them.
-	FirstUpSeconds Figure `json:"firstUpSeconds"`
-}
-
-// Figure is a number that may be missing, as NaN.
-type Figure float64
-
-// MarshalJSON gives null for what is missing, as JSON has no NaN.
-func (f Figure) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(f))
+	FirstUpSeconds report.Figure `json:"firstUpSeconds"`
 }
 
 const (
@@ -83,9 +72,9 @@ func (j *judge) finish(run *simulate.Run) Figures {
 	f, s := &j.figures, &run.Score
 	f.PodHours, f.LostPercent, f.Actions, f.Turns = s.PodHours, s.LostPercent, float64(s.Actions), float64(s.Reverses)
 	f.Overshoot = float64(overshoot(j.wanted, j.need, int(j.c.Min), int(j.c.Max)))
-	f.FirstUpSeconds = Figure(firstUp(run.Changes, j.c.StepAt).Seconds())
+	f.FirstUpSeconds = report.Figure(firstUp(run.Changes, j.c.StepAt).Seconds())
 	if f.FirstUpSeconds < 0 {
-		f.FirstUpSeconds = Figure(math.NaN())
+		f.FirstUpSeconds = report.Figure(math.NaN())
 	}
 	return *f
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
 // limit is the amount by which a case's mean must exceed upstream's to be worse: absolute, and relative to upstream's.
@@ -32,9 +34,9 @@ type Worse struct {
 	Column string `json:"column"`
 	// Upstream is upstream's mean over the seeds, Added how much more Plimsoll's is, and Error the standard error of that,
 	// which is missing with one seed.
-	Upstream float64 `json:"upstream"`
-	Added    float64 `json:"added"`
-	Error    Figure  `json:"standardError"`
+	Upstream float64       `json:"upstream"`
+	Added    float64       `json:"added"`
+	Error    report.Figure `json:"standardError"`
 }
 
 // difference is the mean of paired differences, and its standard error: sqrt(sum((d - mean(d))²) / (n - 1) / n), NaN
@@ -70,7 +72,7 @@ func (r *Results) worse(l *limit) (worse []Worse, better int) {
 		switch {
 		case l.isExceeded(before, added, standardError):
 			worse = append(worse, Worse{
-				Case: ours[i].Case, Column: l.column, Upstream: before, Added: added, Error: Figure(standardError),
+				Case: ours[i].Case, Column: l.column, Upstream: before, Added: added, Error: report.Figure(standardError),
 			})
 		case l.isExceeded(before, -added, standardError):
 			better++

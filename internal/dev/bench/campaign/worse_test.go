@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
 // results are of cases with these seconds short of capacity for upstream and for Plimsoll, seed by seed.
@@ -19,7 +21,7 @@ func results(short map[string][2][]float64, names ...string) *Results {
 		for k, seed := range r.Seeds {
 			for i, side := range r.Sides {
 				r.Plays = append(r.Plays, Play{Case: name, Family: family, Side: side, Seed: seed, Figures: Figures{
-					ShortSeconds: short[name][i][k], PodHours: 1, FirstUpSeconds: Figure(math.NaN()),
+					ShortSeconds: short[name][i][k], PodHours: 1, FirstUpSeconds: report.Figure(math.NaN()),
 				}})
 			}
 		}

@@ -68,13 +68,7 @@ func (c Config) newResult(machine report.Machine) Result {
 }
 
 func resultOf(subject Subject, trials []trial, repeated int) SubjectResult {
-	over := func(of func(*trial) float64) report.Spread {
-		values := make([]float64, len(trials))
-		for i := range trials {
-			values[i] = of(&trials[i])
-		}
-		return report.Of(values...)
-	}
+	over := func(of func(*trial) float64) report.Spread { return report.Over(trials, of) }
 	return SubjectResult{
 		Subject: subject, Runs: len(trials), Repeated: repeated,
 		FirstWriteSeconds:   over(func(t *trial) float64 { return t.firstWrite }),
@@ -92,38 +86,32 @@ func resultOf(subject Subject, trials []trial, repeated int) SubjectResult {
 	}
 }
 
+type row = report.Row[SubjectResult]
+
+func rows(subjects []SubjectResult) []row {
+	return report.MeasuredRows(subjects,
+		row{Name: "first scale write, s", Of: func(s *SubjectResult) report.Spread { return s.FirstWriteSeconds }},
+		row{Name: "8 wanted, s", Of: func(s *SubjectResult) report.Spread { return s.AlmostWantedSeconds }},
+		row{Name: "10 wanted, s", Of: func(s *SubjectResult) report.Spread { return s.AllWantedSeconds }},
+		row{Name: "10 ready, s", Of: func(s *SubjectResult) report.Spread { return s.AllReadySeconds }},
+		row{Name: "first sample with the load, s", Of: func(s *SubjectResult) report.Spread { return s.SampledSeconds }},
+		row{Name: "first scale write after it, s",
+			Of: func(s *SubjectResult) report.Spread { return s.FirstWriteAfterSeconds }},
+		row{Name: "10 wanted after it, s", Of: func(s *SubjectResult) report.Spread { return s.AllWantedAfterSeconds }},
+		row{Name: "requests answered a second", Of: func(s *SubjectResult) report.Spread { return s.RequestsPerSecond }},
+		row{Name: "kubelet at rest, no autoscaler, cores",
+			Of: func(s *SubjectResult) report.Spread { return s.KubeletCoresAlone }},
+		row{Name: "kubelet at rest, autoscaler, cores",
+			Of: func(s *SubjectResult) report.Spread { return s.KubeletCoresWatched }})
+}
+
 // Write prints the table and, below it, the targets and what may make its numbers doubtful.
 func (r *Result) Write(w io.Writer) error {
-	table := report.Table{
-		Title: fmt.Sprintf(
-			"Seconds from the begin of the load, %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
-			r.Stage, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
-		Head: []string{""},
-	}
-	for i := range r.Subjects {
-		table.Head = append(table.Head, r.Subjects[i].Name)
-	}
-	add := func(name string, of func(*SubjectResult) report.Spread) {
-		cells, measured := []any{name}, false
-		for i := range r.Subjects {
-			spread := of(&r.Subjects[i])
-			cells, measured = append(cells, spread), measured || len(spread.Runs) > 0
-		}
-		if measured {
-			table.Add(cells...)
-		}
-	}
-	add("first scale write, s", func(s *SubjectResult) report.Spread { return s.FirstWriteSeconds })
-	add("8 wanted, s", func(s *SubjectResult) report.Spread { return s.AlmostWantedSeconds })
-	add("10 wanted, s", func(s *SubjectResult) report.Spread { return s.AllWantedSeconds })
-	add("10 ready, s", func(s *SubjectResult) report.Spread { return s.AllReadySeconds })
-	add("first sample with the load, s", func(s *SubjectResult) report.Spread { return s.SampledSeconds })
-	add("first scale write after it, s", func(s *SubjectResult) report.Spread { return s.FirstWriteAfterSeconds })
-	add("10 wanted after it, s", func(s *SubjectResult) report.Spread { return s.AllWantedAfterSeconds })
-	add("requests answered a second", func(s *SubjectResult) report.Spread { return s.RequestsPerSecond })
-	add("kubelet at rest, no autoscaler, cores", func(s *SubjectResult) report.Spread { return s.KubeletCoresAlone })
-	add("kubelet at rest, autoscaler, cores", func(s *SubjectResult) report.Spread { return s.KubeletCoresWatched })
-	if _, err := table.WriteTo(w); err != nil {
+	title := fmt.Sprintf(
+		"Seconds from the begin of the load, %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+		r.Stage, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
+	name := func(s *SubjectResult) string { return s.Name }
+	if _, err := report.Compare(title, r.Subjects, name, rows(r.Subjects)).WriteTo(w); err != nil {
 		return err
 	}
 	for _, note := range r.notes() {

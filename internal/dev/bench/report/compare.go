@@ -31,6 +31,22 @@ func Compare[S any](title string, subjects []S, name func(*S) string, rows []Row
 	return table
 }
 
+// MeasuredRows returns the rows for which a subject has values.
+func MeasuredRows[S any](subjects []S, rows ...Row[S]) []Row[S] {
+	return slices.DeleteFunc(rows, func(row Row[S]) bool {
+		return !slices.ContainsFunc(subjects, func(s S) bool { return len(row.Of(&s).Runs) > 0 })
+	})
+}
+
+// Over returns the spread of a number over several runs.
+func Over[R any](runs []R, of func(*R) float64) Spread {
+	values := make([]float64, len(runs))
+	for i := range runs {
+		values[i] = of(&runs[i])
+	}
+	return Of(values...)
+}
+
 // WriteNotes writes the table and, below it, what may make its numbers doubtful.
 func (t *Table) WriteNotes(w io.Writer, notes []string) error {
 	if _, err := t.WriteTo(w); err != nil {

@@ -125,6 +125,17 @@ func Number(value float64) string {
 	return number(value, decimalsFor(value))
 }
 
+// Figure is a number that may be missing, as NaN.
+type Figure float64
+
+// MarshalJSON gives null for what is missing, as JSON has no NaN.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
 // WriteJSON writes value to a file, as a whole or not at all, and makes its folder.
 func WriteJSON(path string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // Result is the result of Run.
@@ -73,7 +73,7 @@ type SubjectResult struct {
 
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
 	r := Result{
-		Benchmark: "scale", Machine: machine, Kubernetes: devcluster.KubernetesVersion,
+		Benchmark: "scale", Machine: machine, Kubernetes: build.KubernetesVersion,
 		Objects: c.Size.Objects, VerticalObjects: c.VerticalObjects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(),
 		Namespaces: c.Size.Namespaces(),
 		Resolution: c.Resolution.Seconds(), Noise: c.Noise, Nice: c.Nice,
@@ -85,13 +85,7 @@ func (c Config) result(machine report.Machine, measured [][]measurement) Result 
 }
 
 func resultOf(subject Subject, runs []measurement) SubjectResult {
-	over := func(of func(*measurement) float64) report.Spread {
-		values := make([]float64, len(runs))
-		for i := range runs {
-			values[i] = of(&runs[i])
-		}
-		return report.Of(values...)
-	}
+	over := func(of func(*measurement) float64) report.Spread { return report.Over(runs, of) }
 	r := SubjectResult{
 		Subject: subject, Runs: len(runs), RequestsPerSecond: map[string]report.Spread{},
 		PeriodP50Seconds:    over(func(m *measurement) float64 { return m.periodP50 }),
@@ -147,20 +141,13 @@ func known(of func(*measurement) float64) func(*measurement) float64 {
 
 type row = report.Row[SubjectResult]
 
-// someRows returns the rows for which a subject has values.
-func someRows(subjects []SubjectResult, all ...row) []row {
-	return slices.DeleteFunc(all, func(one row) bool {
-		return !slices.ContainsFunc(subjects, func(s SubjectResult) bool { return len(one.Of(&s).Runs) > 0 })
-	})
-}
-
 func rows(subjects []SubjectResult, verbs []string) []row {
 	all := []row{
 		{Name: "decision period p50, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP50Seconds }},
 		{Name: "decision period p99, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
 		{Name: "newest sample's age p99, s", Of: func(r *SubjectResult) report.Spread { return r.SampleAgeP99Seconds }},
 	}
-	all = append(all, someRows(subjects,
+	all = append(all, report.MeasuredRows(subjects,
 		row{Name: "oldest sample's age p50, s", Of: func(r *SubjectResult) report.Spread { return r.OldestAgeP50Seconds }},
 		row{Name: "oldest sample's age p99, s",
 			Of: func(r *SubjectResult) report.Spread { return r.OldestAgeP99Seconds }})...)
@@ -180,7 +167,7 @@ func rows(subjects []SubjectResult, verbs []string) []row {
 		{Name: "metrics API requests a second",
 			Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
 	}...)
-	all = append(all, someRows(subjects,
+	all = append(all, report.MeasuredRows(subjects,
 		row{Name: "pods' own pages a second", Of: func(r *SubjectResult) report.Spread { return r.PodPagesPerSecond }},
 		row{Name: "agents' answers a second",
 			Of: func(r *SubjectResult) report.Spread { return r.AgentAnswersPerSecond }},

@@ -110,16 +110,16 @@ func (l *launcher) logPath(subject Subject) string { return l.cluster.LogPath(st
 
 // start runs a subject until it is ready. More flags come after its own and win.
 func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*running, error) {
-	ports, err := exposition.FreePorts(ctx, 3)
+	ports, err := devcluster.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{inspection: exposition.Loopback(ports[2]), began: time.Now()}
+	r := &running{inspection: devcluster.Loopback(ports[2]), began: time.Now()}
 	command := l.plimsollCommand(ports)
-	r.metrics = "http://" + exposition.Loopback(ports[0]) + "/metrics"
-	health := "http://" + exposition.Loopback(ports[1]) + "/readyz"
+	r.metrics = "http://" + devcluster.Loopback(ports[0]) + "/metrics"
+	health := "http://" + devcluster.Loopback(ports[1]) + "/readyz"
 	if subject.Kind == Upstream {
-		r.metrics, health = "https://"+exposition.Loopback(ports[0])+"/metrics", "https://"+exposition.Loopback(ports[0])+
+		r.metrics, health = "https://"+devcluster.Loopback(ports[0])+"/metrics", "https://"+devcluster.Loopback(ports[0])+
 			"/healthz"
 		if command, err = l.upstreamCommand(ports[0]); err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*
 	}
 	command = niced(l.nice, append(append(command, subject.Flags...), more...))
 	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind),
-		command, func(ctx context.Context) error { return l.answers(ctx, health) })
+		command, devcluster.Answers(l.client, health))
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", subject.Name, err)
 	}
@@ -160,28 +160,10 @@ func (l *launcher) upstreamCommand(port int) ([]string, error) {
 func (l *launcher) plimsollCommand(ports []int) []string {
 	return []string{
 		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
-		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" +
-			exposition.Loopback(ports[1]),
-		"--inspection-bind-address=" + exposition.Loopback(ports[2]), "--horizontal-pod-autoscalers=act",
+		"--metrics-bind-address=" + devcluster.Loopback(ports[0]), "--health-probe-bind-address=" +
+			devcluster.Loopback(ports[1]),
+		"--inspection-bind-address=" + devcluster.Loopback(ports[2]), "--horizontal-pod-autoscalers=act",
 	}
-}
-
-func (l *launcher) answers(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := l.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
 }
 
 // process reads a running autoscaler's own metrics.

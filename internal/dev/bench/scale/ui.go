@@ -77,13 +77,12 @@ type UIResult struct {
 
 func uiResultOf(runs []measurement) UIResult {
 	over := func(of func(*uiNumbers) float64) report.Spread {
-		values := make([]float64, len(runs))
-		for i := range runs {
-			if values[i] = of(&runs[i].ui); runs[i].ui.answersPerSecond == 0 {
-				values[i] = math.NaN()
+		return report.Over(runs, func(m *measurement) float64 {
+			if m.ui.answersPerSecond == 0 {
+				return math.NaN()
 			}
-		}
-		return report.Of(values...)
+			return of(&m.ui)
+		})
 	}
 	return UIResult{
 		AnswersPerSecond: over(func(n *uiNumbers) float64 { return n.answersPerSecond }),
@@ -97,7 +96,7 @@ func uiResultOf(runs []measurement) UIResult {
 
 // uiRows are for subjects with pages.
 func uiRows(subjects []SubjectResult) []row {
-	return someRows(subjects,
+	return report.MeasuredRows(subjects,
 		row{Name: "plimsoll ui: CPU, cores", Of: func(r *SubjectResult) report.Spread { return r.UI.CPUCores }},
 		row{Name: "plimsoll ui: resident memory, MiB",
 			Of: func(r *SubjectResult) report.Spread { return r.UI.ResidentBytes.Times(1.0 / report.Mebibyte) }},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
 // WriteTables prints all as Markdown: a table of all measures, upstream's beside Plimsoll's, one of all loads and
@@ -51,7 +53,7 @@ func (b *Board) measures() [][]string {
 				more++
 			}
 		}
-		medians = append(medians, "**"+text(middle(ratios), 2)+"**")
+		medians = append(medians, "**"+text(report.Median(ratios), 2)+"**")
 		counts = append(counts, fmt.Sprintf("%d / %d", less, more))
 	}
 	return append(append([][]string{head}, lines...), medians, counts)

@@ -1,9 +1,7 @@
 package scoreboard
 
 import (
-	"encoding/json"
 	"math"
-	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
@@ -44,37 +42,26 @@ type Load struct {
 type Summary struct {
 	Side string `json:"side"`
 	// ShortSecondsADay is the time short of capacity.
-	ShortSecondsADay Figure `json:"shortSecondsADay"`
+	ShortSecondsADay report.Figure `json:"shortSecondsADay"`
 	// RatioOfSums is the time short of capacity of all loads together, relative to upstream's; MedianRatio and MeanRatio,
 	// which is the geometric mean, are of the ratios of RatioLoads loads (see Load.shortRatio).
-	RatioOfSums Figure `json:"ratioOfSums"`
-	MedianRatio Figure `json:"medianRatio"`
-	MeanRatio   Figure `json:"meanRatio"`
-	RatioLoads  int    `json:"ratioLoads"`
+	RatioOfSums report.Figure `json:"ratioOfSums"`
+	MedianRatio report.Figure `json:"medianRatio"`
+	MeanRatio   report.Figure `json:"meanRatio"`
+	RatioLoads  int           `json:"ratioLoads"`
 	// MostAdded is the load with the most time short of capacity more than Base, in seconds a day, and MostAddedError
 	// the standard error of that; missing with one seed.
-	MostAdded      Extreme `json:"mostAdded"`
-	MostAddedError Figure  `json:"mostAddedError"`
+	MostAdded      Extreme       `json:"mostAdded"`
+	MostAddedError report.Figure `json:"mostAddedError"`
 	// PodHoursPercent is the increase of pod-hours over Base, the mean of the loads; MostPodHours the largest.
-	PodHoursPercent Figure  `json:"podHoursPercent"`
-	MostPodHours    Extreme `json:"mostPodHours"`
+	PodHoursPercent report.Figure `json:"podHoursPercent"`
+	MostPodHours    Extreme       `json:"mostPodHours"`
 }
 
 // Extreme is a figure and whose it is.
 type Extreme struct {
-	Load   string `json:"load"`
-	Figure Figure `json:"figure"`
-}
-
-// Figure is a number that may be missing, as NaN.
-type Figure float64
-
-// MarshalJSON gives null for what is missing, as JSON has no NaN.
-func (f Figure) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(f))
+	Load   string        `json:"load"`
+	Figure report.Figure `json:"figure"`
 }
 
 // leastSeconds is the resolution of the time short of capacity, with all seeds together.
@@ -143,9 +130,8 @@ func (b *Board) summarize(sides []string) {
 }
 
 func (b *Board) summary(side string) Summary {
-	s := Summary{
-		Side: side, MostAdded: Extreme{Figure: Figure(math.Inf(-1))}, MostPodHours: Extreme{Figure: Figure(math.Inf(-1))},
-	}
+	none := Extreme{Figure: report.Figure(math.Inf(-1))}
+	s := Summary{Side: side, MostAdded: none, MostPodHours: none}
 	var ratios []float64
 	short, upstream, days, logs, hours := 0.0, 0.0, 0.0, 0.0, 0.0
 	for i := range b.Loads {
@@ -155,16 +141,16 @@ func (b *Board) summary(side string) Summary {
 			ratios, logs = append(ratios, ratio), logs+math.Log(ratio)
 		}
 		if added, standardError := l.added(side); s.MostAdded.raise(l.Name, added) {
-			s.MostAddedError = Figure(standardError)
+			s.MostAddedError = report.Figure(standardError)
 		}
 		percent := l.podHoursPercent(side)
 		hours += percent
 		s.MostPodHours.raise(l.Name, percent)
 	}
-	s.ShortSecondsADay, s.RatioOfSums = Figure(short/days), Figure(short/upstream)
-	s.MedianRatio, s.RatioLoads = Figure(middle(ratios)), len(ratios)
-	s.MeanRatio = Figure(math.Exp(logs / float64(len(ratios))))
-	s.PodHoursPercent = Figure(hours / float64(len(b.Loads)))
+	s.ShortSecondsADay, s.RatioOfSums = report.Figure(short/days), report.Figure(short/upstream)
+	s.MedianRatio, s.RatioLoads = report.Figure(report.Median(ratios)), len(ratios)
+	s.MeanRatio = report.Figure(math.Exp(logs / float64(len(ratios))))
+	s.PodHoursPercent = report.Figure(hours / float64(len(b.Loads)))
 	return s
 }
 
@@ -173,25 +159,11 @@ func (e *Extreme) raise(load string, figure float64) bool {
 	if !(figure > float64(e.Figure)) {
 		return false
 	}
-	*e = Extreme{load, Figure(figure)}
+	*e = Extreme{load, report.Figure(figure)}
 	return true
 }
 
 // medianOf is the median of the seeds; NaN if none has a value.
 func medianOf(scores []score.Score, of func(s *score.Score) float64) float64 {
-	var values []float64
-	for i := range scores {
-		if v := of(&scores[i]); !math.IsNaN(v) {
-			values = append(values, v)
-		}
-	}
-	return middle(values)
-}
-
-// middle is the median; NaN if there is nothing.
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	return score.Median(slices.Sorted(slices.Values(values)))
+	return report.Over(scores, of).Median()
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // UpstreamVersion is that of upstream's recommender and updater, as tools/autoscaler pins it.
@@ -54,7 +54,7 @@ type SubjectResult struct {
 
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
 	r := Result{
-		Benchmark: "vertical", Machine: machine, Kubernetes: devcluster.KubernetesVersion, Upstream: UpstreamVersion,
+		Benchmark: "vertical", Machine: machine, Kubernetes: build.KubernetesVersion, Upstream: UpstreamVersion,
 		Objects: c.Objects, PodsPerObject: c.PodsPer, Mode: c.Mode, Passes: c.Passes, Expected: c.actions(),
 	}
 	for i, subject := range c.Subjects {
@@ -64,13 +64,7 @@ func (c Config) result(machine report.Machine, measured [][]measurement) Result 
 }
 
 func resultOf(subject Subject, runs []measurement) SubjectResult {
-	over := func(of func(*measurement) float64) report.Spread {
-		values := make([]float64, len(runs))
-		for i := range runs {
-			values[i] = of(&runs[i])
-		}
-		return report.Of(values...)
-	}
+	over := func(of func(*measurement) float64) report.Spread { return report.Over(runs, of) }
 	r := SubjectResult{
 		Subject: subject, Runs: len(runs), WritesByKind: map[string]report.Spread{},
 		RecommenderPassSeconds: over(func(m *measurement) float64 { return m.recommenderPass }),

@@ -103,13 +103,13 @@ type running struct {
 
 func (l *launcher) start(ctx context.Context, subject Subject) (*running, error) {
 	commands := l.commands(subject.Kind)
-	ports, err := exposition.FreePorts(ctx, len(commands))
+	ports, err := devcluster.FreePorts(len(commands))
 	if err != nil {
 		return nil, err
 	}
 	r := &running{client: l.client}
 	for i, c := range commands {
-		address := exposition.Loopback(ports[i])
+		address := devcluster.Loopback(ports[i])
 		page := "http://" + address + "/metrics"
 		args := append(append(c.args, "--"+c.address+"="+address), subject.Flags...)
 		program, err := l.cluster.StartProgram(ctx, c.name, args, func(ctx context.Context) error {

@@ -14,15 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/e2e/isolation"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
@@ -61,9 +57,7 @@ func e2eCommand() *cobra.Command {
 	flags.BoolVar(&o.resume, "resume", false, "do not run again what --out has results of, and add to it")
 	flags.StringVar(&o.beside, "beside", "", "file that another call wrote, whose results of other subjects go "+
 		"into the same table")
-	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv),
-		"folder of ready binaries to use instead of building (default $"+devcluster.BinEnv+")")
-	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to test instead of building it")
+	addProgramFlags(flags, &c.BinDir, &c.Plimsoll)
 	flags.BoolVar(&o.inside, "inside", false, "")
 	if err := flags.MarkHidden("inside"); err != nil {
 		panic(err) // it was defined above
@@ -73,8 +67,6 @@ func e2eCommand() *cobra.Command {
 
 // run builds what is not there, and then begins again in a network of its own.
 func (o *e2eOptions) run(ctx context.Context, out, progress io.Writer) error {
-	// The clients' own log would go between the lines of progress.
-	klog.SetLogger(logr.Discard())
 	for _, name := range o.subjects {
 		subject := e2e.Subject(name)
 		if subject != e2e.Plimsoll && subject != e2e.Upstream {
@@ -188,7 +180,6 @@ func earlierResult(path string) (*e2e.Result, error) {
 
 // build brings the binaries up to date.
 func (o *e2eOptions) build(ctx context.Context, progress io.Writer) error {
-	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
 	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "metrics-server",
 		build.Kubelet, build.KubeProxy, build.Agnhost, build.ResourceConsumer, build.ConsumeCPU}
 	ours := []string{build.Pause}
@@ -197,25 +188,7 @@ func (o *e2eOptions) build(ctx context.Context, progress io.Writer) error {
 	} else if err := o.prepareVertical(ctx, &parts); err != nil {
 		return err
 	}
-	if o.config.BinDir != "" {
-		parts, ours = slices.Concat(parts, ours), nil
-	}
-	built, err := build.Run(ctx, build.Config{BinDir: o.config.BinDir, Parts: parts, Out: progress, Terminal: isTerminal})
-	if err != nil {
-		return err
-	}
-	o.config.BinDir = built.BinDir
-	if o.config.Plimsoll == "" {
-		ours = append(ours, plimsoll)
-	}
-	if len(ours) == 0 {
-		return nil
-	}
-	built, err = build.Run(ctx, build.Config{Parts: ours, Out: progress, Terminal: isTerminal})
-	if o.config.Plimsoll == "" {
-		o.config.Plimsoll = filepath.Join(built.BinDir, plimsoll)
-	}
-	return err
+	return buildPrograms(ctx, progress, &o.config.BinDir, &o.config.Plimsoll, parts, ours)
 }
 
 // prepareVertical adds the parts of upstream's vertical autoscaler, if it is tested, and downloads its manifests.

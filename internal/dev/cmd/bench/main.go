@@ -8,7 +8,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 )
 
 func main() {
@@ -27,6 +29,10 @@ func rootCommand() *cobra.Command {
 		Short:         "Benchmarks that compare Plimsoll with Kubernetes' own autoscaler on this machine",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			// The clients' own log would go between the lines of progress.
+			klog.SetLogger(logr.Discard())
+		},
 	}
 	root.AddCommand(campaignCommand(), e2eCommand(), reactionCommand(), scaleCommand(),
 		scoreboardCommand(), verticalCommand())

@@ -5,20 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
@@ -71,17 +64,13 @@ func reactionCommand() *cobra.Command {
 		"no tuning and have no cgroups, without plimsoll-tuned and plimsoll-agent; with the loads two-containers and "+
 		"memory, which have metrics of their own, without those by requests)")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
-	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv),
-		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
-	flags.StringVar(&o.plimsoll, "plimsoll", "", "program to measure instead of building it")
+	addProgramFlags(flags, &o.binDir, &o.plimsoll)
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
 	command.AddCommand(pictureCommand())
 	return command
 }
 
 func (o *reactionOptions) run(ctx context.Context, out, progress io.Writer) error {
-	// The clients' own log would go between the lines of progress.
-	klog.SetLogger(logr.Discard())
 	if !o.simulated {
 		if err := reaction.CheckReal(); err != nil {
 			return fmt.Errorf("%w\nWithout root and containers, on simulated nodes: make bench-reaction-sim", err)
@@ -194,24 +183,5 @@ func (o *reactionOptions) build(ctx context.Context, progress io.Writer) error {
 	if o.load == reaction.Memory {
 		ours = append(ours, build.MemoryServer)
 	}
-	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
-	if o.binDir != "" {
-		parts, ours = slices.Concat(parts, ours), nil
-	}
-	built, err := build.Run(ctx, build.Config{BinDir: o.binDir, Parts: parts, Out: progress, Terminal: isTerminal})
-	if err != nil {
-		return err
-	}
-	o.binDir = built.BinDir
-	if o.plimsoll == "" {
-		ours = append(ours, plimsoll)
-	}
-	if len(ours) == 0 {
-		return nil
-	}
-	built, err = build.Run(ctx, build.Config{Parts: ours, Out: progress, Terminal: isTerminal})
-	if o.plimsoll == "" {
-		o.plimsoll = filepath.Join(built.BinDir, plimsoll)
-	}
-	return err
+	return buildPrograms(ctx, progress, &o.binDir, &o.plimsoll, parts, ours)
 }

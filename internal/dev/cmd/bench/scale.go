@@ -5,21 +5,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // The names of the subjects.
@@ -94,20 +87,21 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.StringVar((*string)(&c.Decisions), "plimsoll-decisions", string(scale.FromLog),
 		"how Plimsoll's decisions are seen: log, which its CPU includes; requests, for "+
 			"--plimsoll-flags=--resource-metrics-source=api; count, which leaves out periods")
-	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv),
-		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
-	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
+	addProgramFlags(flags, &c.BinDir, &c.Plimsoll)
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
 }
 
 func (o *scaleOptions) run(ctx context.Context, out, progress io.Writer) error {
-	// The clients' own log would go between the lines of progress.
-	klog.SetLogger(logr.Discard())
 	var err error
 	if o.config.Subjects, err = o.chosen(); err != nil {
 		return err
 	}
-	if err := o.build(ctx, progress); err != nil {
+	isPlimsoll := func(s scale.Subject) bool { return s.Kind == scale.Plimsoll }
+	if o.config.Plimsoll != "" && !slices.ContainsFunc(o.config.Subjects, isPlimsoll) {
+		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
+	}
+	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
+	if err := buildPrograms(ctx, progress, &o.config.BinDir, &o.config.Plimsoll, parts, nil); err != nil {
 		return err
 	}
 	o.config.Out = progress
@@ -157,26 +151,4 @@ func choose[S any](names []string, known map[string]S) ([]S, error) {
 		subjects = append(subjects, subject)
 	}
 	return subjects, nil
-}
-
-// build brings the binaries up to date.
-func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
-	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
-	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
-	built, err := build.Run(ctx, build.Config{BinDir: o.config.BinDir, Parts: parts, Out: progress, Terminal: isTerminal})
-	if err != nil {
-		return err
-	}
-	o.config.BinDir = built.BinDir
-	if o.config.Plimsoll != "" && !slices.ContainsFunc(o.subjects, func(name string) bool {
-		return slices.Contains([]string{plimsoll, plimsollHalf, plimsollOwn, plimsollLearnt, plimsollAgents, plimsollPages},
-			name)
-	}) {
-		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
-	}
-	if o.config.Plimsoll == "" {
-		built, err = build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: progress, Terminal: isTerminal})
-		o.config.Plimsoll = filepath.Join(built.BinDir, "plimsoll")
-	}
-	return err
 }

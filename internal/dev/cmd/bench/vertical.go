@@ -3,18 +3,13 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
@@ -56,23 +51,24 @@ func verticalCommand() *cobra.Command {
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of Plimsoll's processes, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of upstream's processes for "+upstreamOpened+
 		", with blanks between")
-	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready binaries of the control plane "+
-		"and of upstream to use instead of building (default $"+devcluster.BinEnv+")")
-	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
+	addProgramFlags(flags, &c.BinDir, &c.Plimsoll)
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
 	return command
 }
 
 func (o *verticalOptions) run(ctx context.Context, out, progress io.Writer) error {
-	// The clients' own log would go between the lines of progress.
-	klog.SetLogger(logr.Discard())
 	var err error
 	if o.config.Subjects, err = o.chosen(); err != nil {
 		return err
 	}
-	if err := o.build(ctx, progress); err != nil {
+	c := &o.config
+	parts := slices.Concat(build.ControlPlane(), []string{build.UpstreamRecommender, build.UpstreamUpdater})
+	parts = slices.DeleteFunc(parts, func(name string) bool { return name == "kubectl" })
+	if err := buildPrograms(ctx, progress, &c.BinDir, &c.Plimsoll, parts, nil); err != nil {
 		return err
 	}
+	c.Recommender = filepath.Join(c.BinDir, build.UpstreamRecommender)
+	c.Updater = filepath.Join(c.BinDir, build.UpstreamUpdater)
 	o.config.Out = progress
 	result, err := vertical.Run(ctx, o.config)
 	return finish(ctx, out, &result, err, o.out)
@@ -92,24 +88,4 @@ func (o *verticalOptions) chosen() ([]vertical.Subject, error) {
 			Flags: append(vertical.OpenedFlags(), ours...)},
 	}
 	return choose(o.subjects, known)
-}
-
-// build brings the binaries up to date.
-func (o *verticalOptions) build(ctx context.Context, progress io.Writer) error {
-	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
-	parts := slices.Concat(build.ControlPlane(), []string{build.UpstreamRecommender, build.UpstreamUpdater})
-	parts = slices.DeleteFunc(parts, func(name string) bool { return name == "kubectl" })
-	built, err := build.Run(ctx, build.Config{BinDir: o.config.BinDir, Parts: parts, Out: progress, Terminal: isTerminal})
-	if err != nil {
-		return err
-	}
-	c := &o.config
-	c.BinDir = built.BinDir
-	c.Recommender, c.Updater = filepath.Join(c.BinDir, build.UpstreamRecommender),
-		filepath.Join(c.BinDir, build.UpstreamUpdater)
-	if c.Plimsoll == "" {
-		built, err = build.Run(ctx, build.Config{Parts: []string{plimsoll}, Out: progress, Terminal: isTerminal})
-		c.Plimsoll = filepath.Join(built.BinDir, plimsoll)
-	}
-	return err
 }

@@ -39,9 +39,9 @@ func addBinDir(flags *pflag.FlagSet, binDir *string) {
 }
 
 // buildParts brings the control plane up to date and shows the progress.
-func buildParts(ctx context.Context, binDir string, without ...string) (devcluster.BuildResult, error) {
+func buildParts(ctx context.Context, binDir string, without ...string) (build.Result, error) {
 	parts := slices.DeleteFunc(build.ControlPlane(), func(name string) bool { return slices.Contains(without, name) })
-	return devcluster.Build(ctx, devcluster.BuildConfig{
+	return build.Run(ctx, build.Config{
 		BinDir: binDir, Parts: parts, Out: os.Stderr, Terminal: isTerminal(os.Stderr),
 	})
 }

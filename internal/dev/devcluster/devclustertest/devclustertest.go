@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // Start runs a cluster for one test and ends it with the test.
@@ -34,7 +35,7 @@ func Start(tb testing.TB, config devcluster.Config) *devcluster.Cluster {
 
 // Bin returns the folder of the parts' binaries, which it builds first if need be.
 func Bin(ctx context.Context) (string, error) {
-	result, err := devcluster.Build(ctx, devcluster.BuildConfig{BinDir: os.Getenv(devcluster.BinEnv), Out: os.Stderr})
+	result, err := build.Run(ctx, build.Config{BinDir: os.Getenv(devcluster.BinEnv), Out: os.Stderr})
 	return result.BinDir, err
 }
 

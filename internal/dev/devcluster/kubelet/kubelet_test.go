@@ -24,6 +24,11 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
+// sourceFunc makes a function a Source.
+type sourceFunc func(node string) (*stats.Summary, error)
+
+func (f sourceFunc) Summary(node string) (*stats.Summary, error) { return f(node) }
+
 var (
 	startedAt = metav1.NewTime(time.Unix(1_790_000_000, 500_000_000))
 	sampledAt = metav1.NewTime(time.Unix(1_790_000_060, 123_456_789))
@@ -84,7 +89,7 @@ func serve(t *testing.T, nodes ...string) endpoints {
 		t.Fatal(err)
 	}
 	s, err := Serve(t.Context(), Config{
-		Nodes: nodes, Source: SourceFunc(summaryOf),
+		Nodes: nodes, Source: sourceFunc(summaryOf),
 		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 	})
 	if err != nil {
@@ -317,7 +322,7 @@ func TestServersEndWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := Serve(ctx, Config{Nodes: []string{"n"}, Source: SourceFunc(summaryOf),
+	s, err := Serve(ctx, Config{Nodes: []string{"n"}, Source: sourceFunc(summaryOf),
 		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}})
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +336,7 @@ func TestServeNeedsItsParts(t *testing.T) {
 	if _, err := Serve(t.Context(), Config{TLS: &tls.Config{MinVersion: tls.VersionTLS12}}); err == nil {
 		t.Error("served without a source")
 	}
-	if _, err := Serve(t.Context(), Config{Source: SourceFunc(summaryOf)}); err == nil {
+	if _, err := Serve(t.Context(), Config{Source: sourceFunc(summaryOf)}); err == nil {
 		t.Error("served without a certificate")
 	}
 }

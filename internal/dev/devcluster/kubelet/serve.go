@@ -22,14 +22,6 @@ type Source interface {
 	Summary(node string) (*stats.Summary, error)
 }
 
-// SourceFunc makes a function a Source.
-type SourceFunc func(node string) (*stats.Summary, error)
-
-// Summary calls f.
-func (f SourceFunc) Summary(node string) (*stats.Summary, error) { return f(node) }
-
-var _ Source = SourceFunc(nil)
-
 // Config configures a Server.
 type Config struct {
 	// Nodes get one listener each.

@@ -16,6 +16,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // A throw-away cluster does not live this long; certificates begin a little in the past for clocks that differ.
@@ -41,21 +44,13 @@ func newAuthority(name string) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key of %s: %w", name, err)
 	}
-	template, err := certificateTemplate(pkix.Name{CommonName: name})
-	if err != nil {
-		return nil, err
-	}
-	template.IsCA, template.BasicConstraintsValid = true, true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{
+		CommonName: name, NotBefore: time.Now().Add(-certificateSkew),
+	}, key)
 	if err != nil {
 		return nil, fmt.Errorf("certificate of %s: %w", name, err)
 	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of %s: %w", name, err)
-	}
-	return &Authority{certificate: certificate, key: key, certPEM: encodePEM("CERTIFICATE", der)}, nil
+	return &Authority{certificate: certificate, key: key, certPEM: encodePEM("CERTIFICATE", certificate.Raw)}, nil
 }
 
 // CertPEM is the authority's certificate: what clients trust.
@@ -133,7 +128,7 @@ func (a *Authority) issue(template *x509.Certificate) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("certificate of %s: %w", name, err)
 	}
-	keyPEM, err := encodeKey(key)
+	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return identity{}, fmt.Errorf("key of %s: %w", name, err)
 	}
@@ -158,7 +153,7 @@ func serviceAccountKeys() (private, public []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("service account key: %w", err)
 	}
-	if private, err = encodeKey(key); err != nil {
+	if private, err = keyutil.MarshalPrivateKeyToPEM(key); err != nil {
 		return nil, nil, fmt.Errorf("service account key: %w", err)
 	}
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
@@ -166,14 +161,6 @@ func serviceAccountKeys() (private, public []byte, err error) {
 		return nil, nil, fmt.Errorf("service account key: %w", err)
 	}
 	return private, encodePEM("PUBLIC KEY", der), nil
-}
-
-func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
-	}
-	return encodePEM("EC PRIVATE KEY", der), nil
 }
 
 func encodePEM(kind string, der []byte) []byte {

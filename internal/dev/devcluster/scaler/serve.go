@@ -84,9 +84,6 @@ func (s *Server) Push(namespace, name string, isActive bool) int {
 // Calls counts the calls of a kind, for all objects.
 func (s *Server) Calls(call Call) int { return s.states.called(call) }
 
-// Done is closed when the server has ended.
-func (s *Server) Done() <-chan struct{} { return s.done }
-
 // Close ends the server and returns why it ended if that was not its end by Close or context.
 func (s *Server) Close() error {
 	s.cancel()

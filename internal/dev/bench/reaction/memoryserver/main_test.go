@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+// total is the memory of all sessions.
+func (s *sessions) total() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total := 0
+	for _, memory := range s.held {
+		total += len(memory)
+	}
+	return total
+}
+
 // TestMemoryFollowsClients: each connection takes memory once, a probe takes none, and all is given back.
 func TestMemoryFollowsClients(t *testing.T) {
 	const bytes = 32 * mebibyte

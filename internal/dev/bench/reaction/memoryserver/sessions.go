@@ -52,14 +52,3 @@ func (s *sessions) end(client net.Conn) {
 		fmt.Fprintln(os.Stderr, "memoryserver: give memory back:", err)
 	}
 }
-
-// total is the memory of all sessions.
-func (s *sessions) total() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	total := 0
-	for _, memory := range s.held {
-		total += len(memory)
-	}
-	return total
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
@@ -27,7 +28,7 @@ func (s *source) Object(_ context.Context, _, _, name string, _ time.Duration) (
 	if name != "web" {
 		return nil, server.ErrNotFound
 	}
-	o := &view.Object{Lines: []view.Line{{Text: "2 desired replicas"}}}
+	o := &view.Object{Lines: []output.Line{{Text: "2 desired replicas"}}}
 	if !s.lacks.Load() {
 		o.History = &loadreport.Output{Points: make([]loadreport.OutputPoint, 1)}
 	}

@@ -1,9 +1,7 @@
 package baseline
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 )
 
 const (
@@ -81,21 +79,3 @@ var kinds = []Kind{
 
 // Kinds are all forecasts, in the order of tables.
 func Kinds() []Kind { return slices.Clone(kinds) }
-
-// Names are the names of all forecasts.
-func Names() []string {
-	names := make([]string, len(kinds))
-	for i := range kinds {
-		names[i] = kinds[i].Name
-	}
-	return names
-}
-
-// Find returns the forecast of a name.
-func Find(name string) (Kind, error) {
-	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
-	if i < 0 {
-		return Kind{}, fmt.Errorf("no forecast is named %q, known are %s", name, strings.Join(Names(), ", "))
-	}
-	return kinds[i], nil
-}

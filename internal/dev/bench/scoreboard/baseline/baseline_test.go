@@ -2,17 +2,18 @@ package baseline
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
 // feed plays a load of so many minutes, and returns what was expected at each end of a minute.
 func feed(t *testing.T, name string, ahead, minutes int, load func(minute int) float64) []float64 {
 	t.Helper()
-	kind, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		t.Fatalf("no forecast is named %q", name)
 	}
-	f := kind.New(ahead)
+	f := kinds[i].New(ahead)
 	expected := make([]float64, minutes)
 	for i := range expected {
 		expected[i] = f.Next(load(i))

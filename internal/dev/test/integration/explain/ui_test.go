@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 )
@@ -87,7 +88,7 @@ func checkObject(ctx context.Context, reader *cluster.Reader, namespace string) 
 	if err != nil {
 		return err
 	}
-	next := slices.IndexFunc(object.Lines, func(l view.Line) bool { return l.Label == "next" })
+	next := slices.IndexFunc(object.Lines, func(l output.Line) bool { return l.Label == "next" })
 	if next < 0 || !strings.Contains(object.Lines[next].Text, "3 in about") {
 		return fmt.Errorf("%q: lines %+v", object.Unexplained, object.Lines)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/test/integration/harness"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/loadreport"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/server"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/view"
 	"github.com/plimsoll-dev/plimsoll/internal/ui/web"
@@ -215,7 +216,7 @@ func checkOtherSchedule(s *harness.Namespace, b *browser) {
 }
 
 func checkScheduled(o *view.Object) error {
-	isSaid := slices.ContainsFunc(o.Lines, func(l view.Line) bool { return strings.Contains(l.Text, `schedule "office-hours"`) })
+	isSaid := slices.ContainsFunc(o.Lines, func(l output.Line) bool { return strings.Contains(l.Text, `schedule "office-hours"`) })
 	isBound := slices.ContainsFunc(o.Bounds, func(b view.Bound) bool {
 		return b.Min == 3 && b.Max == 8 && slices.Equal(b.Schedules, []string{"office-hours"})
 	})

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -147,7 +146,7 @@ func TestModeIsOnePatch(t *testing.T) {
 	}
 }
 
-// An informer follows the objects of its namespace, and a lister reads them.
+// An informer follows the objects of its namespace.
 func TestInformer(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
@@ -160,16 +159,15 @@ func TestInformer(t *testing.T) {
 	defer cancel()
 	informer := client.Informer(s.Name, nil)
 	go informer.RunWithContext(ctx)
-	lister := wla.NewLister(informer)
 	sees := func(what string, want ...string) {
 		t.Helper()
 		s.Eventually(what, func(context.Context) error {
-			found, err := lister.List(labels.Everything())
-			if err != nil {
-				return err
-			}
 			var got []string
-			for _, object := range found {
+			for _, found := range informer.GetStore().List() {
+				object, ok := found.(*plimsollv1alpha1.WorkloadAutoscaler)
+				if !ok {
+					return fmt.Errorf("the cache has a %T", found)
+				}
 				for _, entry := range object.ManagedFields {
 					if entry.FieldsV1 != nil {
 						return fmt.Errorf("the fields of %s are kept", entry.Manager)
@@ -178,7 +176,7 @@ func TestInformer(t *testing.T) {
 				got = append(got, fmt.Sprint(object.Name, " ", object.Spec.MaxReplicas))
 			}
 			if slices.Sort(got); !slices.Equal(got, want) {
-				return fmt.Errorf("the lister has %q", got)
+				return fmt.Errorf("the cache has %q", got)
 			}
 			return nil
 		})

@@ -84,19 +84,7 @@ func Granted(t *testing.T, cluster *devcluster.Cluster, program *devcluster.Prog
 
 // Answers waits for nothing: it is an error unless the URL answers 200 now.
 func Answers(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return nil
+	return devcluster.Answers(http.DefaultClient, url)(ctx)
 }
 
 // FreeAddresses are addresses of this machine that were free a moment ago.

@@ -66,6 +66,9 @@ func define(s *harness.Namespace, t *testing.T, definitions []*unstructured.Unst
 	for _, definition := range marked {
 		plural, group, _ := strings.Cut(definition.GetName(), ".")
 		for _, version := range versionsOf(definition) {
+			if version["served"] != true {
+				continue
+			}
 			s.Eventually("the definition of "+plural, func(ctx context.Context) error {
 				table, err := s.Client.Discovery().RESTClient().Get().AbsPath("apis", group, version["name"].(string), plural).
 					SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(ctx).Raw()
@@ -140,7 +143,11 @@ func objectsOf(t *testing.T, release string) []*unstructured.Unstructured {
 		}
 		for _, document := range bytes.Split(text, []byte("\n---\n")) {
 			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			asJSON, err := yaml.YAMLToJSONStrict(document)
+			if err == nil {
+				err = object.UnmarshalJSON(asJSON)
+			}
+			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
 			all = append(all, object)

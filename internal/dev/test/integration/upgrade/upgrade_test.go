@@ -33,9 +33,9 @@ func TestHarmIsFound(t *testing.T) {
 		"a field in a list is dropped": {
 			harm: func(spec map[string]any) {
 				metric, _ := property(spec, "metrics")["items"].(map[string]any)
-				delete(properties(metric), "activationValue")
+				delete(properties(property(metric, "podEndpoint")), "timeoutSeconds")
 			},
-			object: "to-zero", want: "lacks spec.metrics[0].activationValue",
+			object: "every-metric", want: "lacks spec.metrics[6].podEndpoint.timeoutSeconds",
 		},
 		"a rule of the spec is tightened": {
 			harm:   func(spec map[string]any) { addRule(spec, "self.maxReplicas <= 50") },

@@ -48,7 +48,7 @@ func releases(t *testing.T) []string {
 var applied atomic.Int32
 
 // define applies definitions and waits until the API server has them in force, not only accepted.
-func define(s *harness.Namespace, t *testing.T, definitions []*unstructured.Unstructured) {
+func define(t *testing.T, s *harness.Namespace, definitions []*unstructured.Unstructured) {
 	t.Helper()
 	mark := fmt.Sprintf("applied-%d", applied.Add(1))
 	marked := make([]*unstructured.Unstructured, len(definitions))
@@ -111,7 +111,7 @@ func hold(t *testing.T, s *harness.Namespace, release string) []held {
 	if err != nil {
 		t.Fatal(err)
 	}
-	define(s, t, definitions)
+	define(t, s, definitions)
 	config := s.Cluster.RESTConfig()
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)

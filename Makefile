@@ -72,9 +72,10 @@ WITH_CLUSTER = $(addprefix github.com/plimsoll-dev/plimsoll/internal/dev/test/in
 	$$($(LIST) | grep -E '$(CLUSTERED)')
 
 # What make test-versions runs on other versions of Kubernetes: HPAs beside kube-controller-manager's loop and without it,
-# WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, migrate, explain, doctor, the installation and its faults.
+# WorkloadAutoscalers and the rules of their definition, VPAs, webhooks, an upgrade of the definitions, migrate, explain, doctor, the
+# installation and its faults.
 VERSIONS ?= 1.32 1.34 1.36
-VERSIONED := $(addprefix ./internal/dev/test/integration/,scaling handover workloadautoscaler/... vertical/... migrate explain doctor faults)
+VERSIONED := $(addprefix ./internal/dev/test/integration/,scaling handover workloadautoscaler/... vertical/... upgrade migrate explain doctor faults)
 
 NICE := nice -n 19 env
 

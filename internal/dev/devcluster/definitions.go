@@ -20,19 +20,11 @@ const definitionsTimeout = 30 * time.Second
 // and waits until the API server serves them. They are not part of InstallPlimsoll: without them Plimsoll follows HPAs
 // and nothing else.
 func (a *access) InstallDefinitions(ctx context.Context, groups ...string) error {
-	root, err := build.Root()
+	definitions, err := Definitions()
 	if err != nil {
 		return err
 	}
-	definitions, err := manifests.Files(filepath.Join(root, "config", "crd"))
-	if err != nil || len(definitions) == 0 {
-		return fmt.Errorf("devcluster: config/crd/ has %d definitions: %w", len(definitions), err)
-	}
-	own, err := manifests.Kustomization(filepath.Join(root, "config", "crd", "plimsoll"))
-	if err != nil || len(own) == 0 {
-		return fmt.Errorf("devcluster: config/crd/plimsoll/ has %d definitions: %w", len(own), err)
-	}
-	definitions = slices.DeleteFunc(append(definitions, own...), func(o *unstructured.Unstructured) bool {
+	definitions = slices.DeleteFunc(definitions, func(o *unstructured.Unstructured) bool {
 		group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
 		return len(groups) > 0 && !slices.Contains(groups, group)
 	})
@@ -44,4 +36,21 @@ func (a *access) InstallDefinitions(ctx context.Context, groups ...string) error
 	return poll(ctx, func(context.Context) error {
 		return manifests.Served(a.client.Discovery(), definitions)
 	})
+}
+
+// Definitions are the repository's CustomResourceDefinitions.
+func Definitions() ([]*unstructured.Unstructured, error) {
+	root, err := build.Root()
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := manifests.Files(filepath.Join(root, "config", "crd"))
+	if err != nil || len(definitions) == 0 {
+		return nil, fmt.Errorf("devcluster: config/crd/ has %d definitions: %w", len(definitions), err)
+	}
+	own, err := manifests.Kustomization(filepath.Join(root, "config", "crd", "plimsoll"))
+	if err != nil || len(own) == 0 {
+		return nil, fmt.Errorf("devcluster: config/crd/plimsoll/ has %d definitions: %w", len(own), err)
+	}
+	return append(definitions, own...), nil
 }

@@ -2,7 +2,9 @@ package scaling
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,5 +97,23 @@ func TestSchedule(t *testing.T) {
 	want := []harness.Change{{From: 1, To: 3, By: plimsoll}, {From: 3, To: 1, By: plimsoll}}
 	if all := changes.All(); !slices.Equal(all, want) {
 		t.Errorf("%v, want %v", all, want)
+	}
+}
+
+// Each sample of config/samples is stored as kubectl applies it, and the controller decides on it, though what it names is
+// not there.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	o := objectsOf(t)
+	const folder = "../../../../../../config/samples"
+	samples, err := filepath.Glob(folder + "/*.yaml")
+	if err != nil || len(samples) == 0 {
+		t.Fatalf("no samples: %v", err)
+	}
+	o.Kubectl("apply", "--validate=strict", "-f", folder)
+	o.Kubectl("wait", "wla", "--all", "--for=jsonpath={.status.observedGeneration}=1", "--timeout=60s")
+	names := strings.Fields(o.Kubectl("get", "wla", "-o", `jsonpath={.items[?(@.status.summary.reason!="")].metadata.name}`))
+	if len(names) != len(samples) {
+		t.Errorf("%d of %d samples have a reason in status: %v", len(names), len(samples), names)
 	}
 }

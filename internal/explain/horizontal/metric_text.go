@@ -187,17 +187,23 @@ func (r *Result) writePods(p *output.Page, result *metric.Result, allPods bool) 
 	if n := &result.Counts; n.Unsampled > 0 {
 		text = fmt.Sprintf("%d of %d pods sampled; %s", n.Asked(), n.Asked()+n.Unsampled, text)
 	}
-	var others []string
-	for _, pod := range r.podsOfOthers(result) {
-		others = append(others, pod.Name+" of "+pod.Controller)
-	}
-	if len(others) > 0 {
-		text += ", of them " + namesText(others, allPods)
-	}
+	text += r.othersText(result, allPods)
 	for _, group := range groups {
 		text += fmt.Sprintf("; %d %s: %s", len(names[group]), group, namesText(names[group], allPods))
 	}
 	p.Detail("pods", text)
+}
+
+// othersText names those of the counted pods that other controllers have; empty if there are none.
+func (r *Result) othersText(result *metric.Result, allPods bool) string {
+	var others []string
+	for _, pod := range r.podsOfOthers(result) {
+		others = append(others, pod.Name+" of "+pod.Controller)
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return ", of them " + namesText(others, allPods)
 }
 
 func namesText(names []string, all bool) string {

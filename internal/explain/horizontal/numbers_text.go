@@ -58,7 +58,7 @@ func (r *Result) metricLine(i int) string {
 	text := fmt.Sprintf("%s: %s, target %s", name, r.valueText(spec, result), targetText(spec, result))
 	if result.Groups != nil {
 		n := &result.Counts
-		text += fmt.Sprintf("; %d of %s", n.Counted, podsText(n.Pods(), ""))
+		text += fmt.Sprintf("; %d of %s", n.Counted, podsText(n.Pods(), "")) + r.othersText(result, false)
 	}
 	text += fmt.Sprintf("; asks for %d", result.Replicas)
 	if s := &r.Decision.Surge; s.Proposes() && s.Metric == i {

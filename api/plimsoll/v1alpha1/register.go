@@ -15,6 +15,10 @@ const WorkloadAutoscalers = "workloadautoscalers"
 // Kind is the kind of the objects.
 const Kind = "WorkloadAutoscaler"
 
+// MigratingAnnotation is on a WorkloadAutoscaler while plimsoll migrate replaces an autoscaler by it, or it by one. Its
+// value is the direction.
+const MigratingAnnotation = "plimsoll.dev/migrating"
+
 // Resource returns the plural name with its group.
 func Resource(plural string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(plural).GroupResource()

@@ -91,3 +91,27 @@ func TestModeBesideAnother(t *testing.T) {
 		})
 	}
 }
+
+// TestMigrationWarnsOfNothing: a WorkloadAutoscaler waits for the autoscaler that plimsoll migrate is about to remove, and
+// its condition says so. An event warns only where no migration does that.
+func TestMigrationWarnsOfNothing(t *testing.T) {
+	for mark, want := range map[string]bool{"": true, "forward": false, "back": false} {
+		inWorld(t, func(t *testing.T, w *world) {
+			api := w.Workloads()
+			younger, _ := w.rivals(api)
+			if mark != "" {
+				younger.Annotations = map[string]string{plimsollv1alpha1.MigratingAnnotation: mark}
+			}
+			api.Put(younger)
+			w.Start(api.Serve)
+			w.Pass(horizontaltest.Period)
+			const reason = "TargetHasAnotherAutoscaler"
+			if got := horizontaltest.WorkloadCondition(api.Get("a"), "AbleToScale"); got.Reason != reason {
+				t.Errorf("%q: %v", mark, got)
+			}
+			if isWarned := w.HasEvent(reason); isWarned != want {
+				t.Errorf("%q: events %q", mark, w.Events)
+			}
+		})
+	}
+}

@@ -268,6 +268,12 @@ func TestBroken(t *testing.T) {
 		"kubelet without the right": {"kubelet-samples", doctor.Unknown, "", "get nodes/proxy", func(f *doctor.Facts) {
 			f.Kubelets[0].Unread = &doctor.Unread{Right: "get nodes/proxy", Command: "kubectl auth can-i get nodes"}
 		}},
+		"kubelets that nobody reaches": {"kubelet-samples", doctor.Warning, "Nodes a, b", "their kubelets cannot be read",
+			func(f *doctor.Facts) {
+				f.Kubelets = []doctor.Kubelet{
+					{Node: "a", Unread: &doctor.Unread{Why: "i/o timeout"}}, {Node: "b", Unread: &doctor.Unread{Why: "i/o timeout"}},
+				}
+			}},
 		"webhook unreachable": {"webhooks", doctor.Problem, "MutatingWebhookConfiguration inject", "no pod behind",
 			func(f *doctor.Facts) { f.Webhooks.Value[0].ReadyEndpoints = 0 }},
 		"webhook that may fail": {"webhooks", doctor.Warning, "MutatingWebhookConfiguration inject", "there is no Service",

@@ -118,7 +118,7 @@ func samples(f *doctor.Facts) []doctor.Finding {
 		found.What = fmt.Sprintf("its sample of pod %s is %s old", s.OldestPod, short(oldest))
 		found.Why = "decisions about pods of that node follow the load that late"
 	default:
-		return ok("metrics.k8s.io has samples of %s, %s to %s old, each over %s", count(s.Pods, "pod"), short(newest),
+		return ok("metrics.k8s.io has samples of %s, at most %s old, each averaged over %s", count(s.Pods, "pod"),
 			short(oldest), short(s.Window))
 	}
 	return []doctor.Finding{found}

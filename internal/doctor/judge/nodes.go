@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/doctor"
@@ -45,6 +46,7 @@ func kubelets(f *doctor.Facts) []doctor.Finding {
 		return unknown("the samples of kubelets", f.Nodes.Unread)
 	}
 	var found []doctor.Finding
+	var unreadable []*doctor.Kubelet
 	var oldest time.Duration
 	read, isRightNamed := 0, false
 	for i := range f.Kubelets {
@@ -56,7 +58,7 @@ func kubelets(f *doctor.Facts) []doctor.Finding {
 				found, isRightNamed = append(found, unread("the samples of kubelets", k.Unread)), true
 			}
 		case k.Unread != nil:
-			found = append(found, unreadKubelet(k))
+			unreadable = append(unreadable, k)
 		default:
 			read++
 			age := sampleAge(f, k)
@@ -64,6 +66,7 @@ func kubelets(f *doctor.Facts) []doctor.Finding {
 			found = append(found, kubelet(k, age)...)
 		}
 	}
+	found = append(found, unreadKubelets(unreadable)...)
 	switch {
 	case len(found) > 0:
 		return bounded(found)
@@ -82,14 +85,35 @@ func sampleAge(f *doctor.Facts, k *doctor.Kubelet) time.Duration {
 	return date.Sub(k.Newest)
 }
 
-func unreadKubelet(k *doctor.Kubelet) doctor.Finding {
-	return doctor.Finding{
-		Level: doctor.Warning, Object: "Node " + k.Node,
-		What:    "its kubelet cannot be read through the API server: " + k.Unread.Why,
-		Why:     "Plimsoll and metrics-server may not reach it either",
-		Do:      "see whether the kubelet runs and whether a firewall blocks its port",
-		Command: readKubelet(k),
+// unreadKubelets has a finding for each cause: a firewall blocks the port of all nodes.
+func unreadKubelets(all []*doctor.Kubelet) []doctor.Finding {
+	var found []doctor.Finding
+	for len(all) > 0 {
+		first := all[0]
+		var names []string
+		all = slices.DeleteFunc(all, func(k *doctor.Kubelet) bool {
+			isSame := k.Unread.Why == first.Unread.Why
+			if isSame {
+				names = append(names, k.Node)
+			}
+			return isSame
+		})
+		one := doctor.Finding{
+			Level: doctor.Warning, Object: "Node " + first.Node,
+			What:    "its kubelet cannot be read through the API server: " + first.Unread.Why,
+			Why:     "Plimsoll and metrics-server may not reach it either",
+			Do:      "see whether the kubelet runs and whether a firewall blocks its port",
+			Command: readKubelet(first),
+		}
+		if len(names) > 1 {
+			one.Object = "Nodes " + listed(names)
+			one.What = "their kubelets cannot be read through the API server: " + first.Unread.Why
+			one.Why = "Plimsoll and metrics-server may not reach them either"
+			one.Do = "see whether the kubelets run and whether a firewall blocks their port"
+		}
+		found = append(found, one)
 	}
+	return found
 }
 
 func kubelet(k *doctor.Kubelet, age time.Duration) []doctor.Finding {

@@ -22,7 +22,7 @@ const (
 	// MigratedFrom has the manifest of what it replaces, as JSON.
 	MigratedFrom = "plimsoll.dev/migrated-from"
 	// Migrating is there until the migration is complete. Its value is the direction.
-	Migrating = "plimsoll.dev/migrating"
+	Migrating = plimsollv1alpha1.MigratingAnnotation
 	// Forward and Back are the directions.
 	Forward = "forward"
 	Back    = "back"

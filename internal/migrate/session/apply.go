@@ -45,8 +45,9 @@ const staysPreview = "the WorkloadAutoscalers stay in mode Preview; with --back 
 // Apply replaces the originals by WorkloadAutoscalers. An error about one object keeps no
 // other from being migrated.
 func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error {
-	if err := s.confirm(ctx, "Create %d WorkloadAutoscalers in mode Preview? They scale nothing.",
-		len(names)); err != nil {
+	question := numbered(len(names), "Create 1 WorkloadAutoscaler in mode Preview? It scales nothing.",
+		"Create %d WorkloadAutoscalers in mode Preview? They scale nothing.")
+	if err := s.confirm(ctx, question); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -55,8 +56,8 @@ func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error
 		return errors.Join(failed...)
 	}
 	all, err := s.Runner.Observe(ctx, prepared, s.Observe, func(left time.Duration) {
-		fmt.Fprintf(s.Progress, "Comparing %d WorkloadAutoscalers with the HPAs: %s left.\n",
-			len(prepared), left.Round(time.Second))
+		fmt.Fprintf(s.Progress, "%s: %s left.\n", numbered(len(prepared), "Comparing 1 WorkloadAutoscaler with the HPA",
+			"Comparing %d WorkloadAutoscalers with the HPAs"), left.Round(time.Second))
 	})
 	if err != nil {
 		return errors.Join(append(failed, fmt.Errorf("%w: %s", errInterrupted, staysPreview))...)
@@ -129,11 +130,13 @@ func (s *Session) finish(ctx context.Context, all []steps.Comparison) (migrated 
 	if len(able) == 0 {
 		return 0, failed
 	}
-	question := "Delete %d HPAs and let their WorkloadAutoscalers scale?"
+	question := numbered(len(able), "Delete 1 HPA and let its WorkloadAutoscaler scale?",
+		"Delete %d HPAs and let their WorkloadAutoscalers scale?")
 	if s.Kind != hpaKind {
-		question = "Pause %d ScaledObjects and let their WorkloadAutoscalers scale?"
+		question = numbered(len(able), "Pause 1 ScaledObject and let its WorkloadAutoscaler scale?",
+			"Pause %d ScaledObjects and let their WorkloadAutoscalers scale?")
 	}
-	if err := s.confirm(ctx, question, len(able)); err != nil {
+	if err := s.confirm(ctx, question); err != nil {
 		return 0, append(failed, fmt.Errorf("%w: %s", err, staysPreview))
 	}
 	errs := s.each(ctx, able, "migrated", func(i int) error { return s.Runner.Finish(ctx, able[i]) })
@@ -170,8 +173,16 @@ func (s *Session) each(
 	return errs
 }
 
-func (s *Session) confirm(ctx context.Context, format string, args ...any) error {
-	yes, err := s.Confirm(ctx, fmt.Sprintf(format, args...))
+// numbered is the text about one object, or the one about several, which has their number.
+func numbered(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(several, n)
+}
+
+func (s *Session) confirm(ctx context.Context, question string) error {
+	yes, err := s.Confirm(ctx, question)
 	if err == nil && !yes {
 		err = errDeclined
 	}

@@ -20,12 +20,13 @@ func (s *Session) Back(ctx context.Context, names []types.NamespacedName) error 
 		return err
 	}
 	unproven := s.unproven(found)
-	question := "Restore %d objects of kind " + s.Kind + " and delete their WorkloadAutoscalers?"
+	question := numbered(len(names), "Restore 1 "+s.Kind+" and delete its WorkloadAutoscaler?",
+		"Restore %d objects of kind "+s.Kind+" and delete their WorkloadAutoscalers?")
 	if unproven > 0 && !s.IsUnattended {
 		question = fmt.Sprintf("No backup file in %s has %d of the manifests above: everybody who may change their "+
 			"WorkloadAutoscalers can have written them. ", s.Backups.Folder, unproven) + question
 	}
-	if err := s.confirm(ctx, question, len(names)); err != nil {
+	if err := s.confirm(ctx, question); err != nil {
 		return err
 	}
 	if !s.IsUnattended {

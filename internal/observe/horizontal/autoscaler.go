@@ -95,6 +95,12 @@ func (a Autoscaler) SelectsByOwner() bool {
 // IsPreview reports whether the object's mode is Preview, in which no decision is written.
 func (a Autoscaler) IsPreview() bool { return a.extras().Mode == plimsollv1alpha1.ModePreview }
 
+// IsMigrating reports whether plimsoll migrate replaces the object, or another autoscaler by it.
+func (a Autoscaler) IsMigrating() bool {
+	_, isMarked := a.Annotations[plimsollv1alpha1.MigratingAnnotation]
+	return a.IsWorkload() && isMarked
+}
+
 // SyncPeriod is the longest time between two decisions about the object: that in its spec, or else the controller's.
 func (a Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
 	if period := a.extras().SyncPeriodSeconds; period != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
 	"github.com/plimsoll-dev/plimsoll/internal/cmderror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
 const adviseLong = `Advise finds mistakes in autoscalers and their workloads, in files or on a cluster.
@@ -103,6 +104,10 @@ func Command(version string) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if flags.IsTerminal(o.progress) {
+				width, _ := flags.Text(o.progress)
+				o.progress = output.NewWrapped(o.progress, width)
+			}
 			return o.run(cmd.Context())
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/output"
 )
 
@@ -58,7 +60,7 @@ func column(line string) int {
 }
 
 // usageText has the command line, examples, the commands below it, and each flag with its default on a line of its own
-// and what it is for below it: its own first, kubectl's last.
+// and what it is for below it: its own first, then those that it shares.
 func usageText(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", output.Wrap(cmd.UseLine(), width, 2, 4))
@@ -115,31 +117,50 @@ func printCommands(b *strings.Builder, cmd *cobra.Command, width int) {
 	}
 }
 
-// groupsOf are the groups of flags. Where they have no titles, kubectl's follow the command's own.
+// groupsOf are the groups of flags. Where they have no titles, those that several commands share follow the command's own.
 func groupsOf(fs *pflag.FlagSet) []flags.Group {
 	if groups := flags.Groups(fs); len(groups) > 0 {
 		return groups
 	}
-	own, shared := flags.Group{Title: "Flags"}, flags.Group{Title: "Flags of kubectl, about the cluster"}
-	kubectl := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
-	genericclioptions.NewConfigFlags(true).AddFlags(kubectl)
-	fs.VisitAll(func(f *pflag.Flag) {
-		of := kubectl.Lookup(f.Name)
-		switch {
-		case f.Hidden:
-		case of != nil && of.Usage == f.Usage:
-			shared.Flags = append(shared.Flags, f)
-		default:
-			own.Flags = append(own.Flags, f)
-		}
-	})
-	var groups []flags.Group
-	for _, group := range []flags.Group{own, shared} {
-		if len(group.Flags) > 0 {
-			groups = append(groups, group)
-		}
+	groups := []flags.Group{{Title: "Flags"}}
+	shared := sharedFlags()
+	for _, each := range shared {
+		groups = append(groups, flags.Group{Title: each.title})
 	}
-	return groups
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		at := 1 + slices.IndexFunc(shared, func(s sharedSet) bool {
+			of := s.flags.Lookup(f.Name)
+			return of != nil && of.Usage == f.Usage
+		})
+		groups[at].Flags = append(groups[at].Flags, f)
+	})
+	return slices.DeleteFunc(groups, func(g flags.Group) bool { return len(g.Flags) == 0 })
+}
+
+// sharedSet are flags that several commands have, under a title of their own.
+type sharedSet struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+func sharedFlags() []sharedSet {
+	var prometheus flags.Prometheus
+	return []sharedSet{
+		{"Flags about Plimsoll's controller", flagsOf(func(fs *pflag.FlagSet) { flags.AddFinder(fs, &leader.Finder{}) })},
+		{"Flags about Prometheus, for the load of the past", flagsOf(prometheus.Add, prometheus.AddLoad)},
+		{"Flags of kubectl, about the cluster", flagsOf(genericclioptions.NewConfigFlags(true).AddFlags)},
+	}
+}
+
+func flagsOf(add ...func(*pflag.FlagSet)) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("shared", pflag.ContinueOnError)
+	for _, each := range add {
+		each(fs)
+	}
+	return fs
 }
 
 func printFlag(b *strings.Builder, f *pflag.Flag, width int) {

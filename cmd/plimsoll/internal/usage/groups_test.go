@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 )
 
 // columns is how many a terminal has.
@@ -55,9 +56,9 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestKubectlsFlagsLast: a command's own flags come before those that it shares with kubectl, and long lines go on below
-// where they began.
-func TestKubectlsFlagsLast(t *testing.T) {
+// TestSharedFlagsLast: a command's own flags come before those that it shares with others and with kubectl, and long lines
+// go on below where they began.
+func TestSharedFlagsLast(t *testing.T) {
 	cmd := &cobra.Command{
 		Use: "run", Long: strings.Repeat("some words\n", 20) + "\n\n  a name    " + strings.Repeat("what it is ", 10),
 		Example: "  # Why" + strings.Repeat(" and how", 12) + "\n  run --zone=" + strings.Repeat("a", 30) +
@@ -66,6 +67,10 @@ func TestKubectlsFlagsLast(t *testing.T) {
 	}
 	cmd.Flags().String("zone", "", "Where.")
 	genericclioptions.NewConfigFlags(true).AddFlags(cmd.Flags())
+	flags.AddFinder(cmd.Flags(), &leader.Finder{})
+	var prometheus flags.Prometheus
+	prometheus.Add(cmd.Flags())
+	prometheus.AddLoad(cmd.Flags())
 	Apply(cmd)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
@@ -77,6 +82,8 @@ func TestKubectlsFlagsLast(t *testing.T) {
 	for _, part := range []string{
 		"some words some words some words some words some words some words some words\n", "  a name    what", "\n            ",
 		"  # Why and how", "\n  # how and", " \\\n    --namespace=", "\nFlags:\n", "--help", "--zone string\n      Where.\n",
+		"\nFlags about Plimsoll's controller:\n  --controller-address", "--controller-port",
+		"\nFlags about Prometheus, for the load of the past:\n", "--history-rate-window", "--prometheus-address",
 		"\nFlags of kubectl, about the cluster:\n", "--namespace",
 	} {
 		next := strings.Index(out.String()[at:], part)

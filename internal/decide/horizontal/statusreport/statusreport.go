@@ -61,6 +61,11 @@ func (r *Report) Warn(reason, message string) {
 	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
 }
 
+// Withdraw removes the events with a reason.
+func (r *Report) Withdraw(reason string) {
+	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Reason == reason })
+}
+
 // ReplicasOverridden is the type of the condition about another writer of the replica count, and the reason of the
 // event. The condition is absent until it is first True.
 const ReplicasOverridden = "ReplicasOverridden"

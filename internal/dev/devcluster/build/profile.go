@@ -103,7 +103,7 @@ func (p Profile) String() string {
 	for _, s := range shares[:min(5, len(shares))] {
 		parts = append(parts, fmt.Sprintf("%s %d %%", s.name, 100*s.took/total))
 	}
-	return fmt.Sprintf("%d packages compiled, %d programs linked, %s of processor time: %s",
+	return fmt.Sprintf("packages compiled: %d, programs linked: %d, processor time: %s (%s)",
 		p.Packages, p.Programs, total.Round(time.Second), strings.Join(parts, ", "))
 }
 

@@ -111,38 +111,39 @@ func TestContainersThatPodsLack(t *testing.T) {
 
 // TestPodsThatDoNotCount: which they are and why.
 func TestPodsThatDoNotCount(t *testing.T) {
-	cpu := horizontal.Policy{
+	p := horizontal.Policy{
 		MinReplicas: 1, MaxReplicas: 10, Divergences: divergence.Default, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
 		Metrics: []source.Spec{{
-			Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.AverageValue, Milli: 1000},
+			Type: source.Resource, Name: "memory", Target: source.Target{Type: source.AverageValue, Milli: 1000},
 		}},
-		CPUInitializationPeriod: 5 * time.Minute,
+	}
+	of := func(pods []metric.Pod, values ...int64) Input {
+		before := horizontal.Observation{
+			Target: horizontal.Target{SpecReplicas: 3}, Pods: readyPods(3),
+			Readings: []metric.Reading{{Samples: samples(1000, 1000, 1000)}},
+		}
+		return played(&p, []int{0, 60}, before, horizontal.Observation{
+			Pods: pods, Readings: []metric.Reading{{Samples: samples(values...)}},
+		})
 	}
 	starting := readyPods(3)
 	starting[2].Phase, starting[2].Ready = metric.PhasePending, metric.ReadyFalse
 	newer := readyPods(3)
 	newer[2].StartTime = noon.Add(-10 * time.Second)
-	of := func(pods []metric.Pod, values ...int64) Input {
-		return played(&cpu, []int{0}, horizontal.Observation{
-			Target: horizontal.Target{SpecReplicas: 3}, Pods: pods, Readings: []metric.Reading{{Samples: samples(values...)}},
-		})
-	}
-	queue := cpu
+	unready := readyPods(3)
+	unready[0].Ready, unready[1].Ready = metric.ReadyFalse, metric.ReadyFalse
+	queue := p
 	queue.Metrics = []source.Spec{{
 		Type: source.External, Name: "queue", Target: source.Target{Type: source.Value, Milli: 1000},
 	}}
-	unready := readyPods(3)
-	unready[0].Ready, unready[1].Ready = metric.ReadyFalse, metric.ReadyFalse
 	checkSentences(t, map[string]Input{
-		"Scales from 3 to 1: CPU is at 30 % of its target, but web-2 is still starting and does not count.": of(starting, 300,
-			300, -1),
-		"Scales from 3 to 4: CPU is at 200 % of its target, but web-2 has no sample yet; if all 3 used as much, it would ask " +
-			"for 6.": of(newer, 2000, 2000, -1),
-		"Scales from 3 to 4: CPU is at 200 % of its target, but web-2 has no sample; if all 3 used as much, it would ask " +
+		"Scales from 3 to 1: memory is at 40 % of its target, but web-2 is still starting and does not count; if all 3 used " +
+			"as much, it would ask for 2.": of(starting, 400, 400, -1),
+		"Scales from 3 to 4: memory is at 200 % of its target, but web-2 has no sample yet; if all 3 used as much, it would " +
+			"ask for 6.": of(newer, 2000, 2000, -1),
+		"Scales from 3 to 4: memory is at 200 % of its target, but web-2 has no sample; if all 3 used as much, it would ask " +
 			"for 6.": of(readyPods(3), 2000, 2000, -1),
-		"Stays at 3: CPU cannot be read (web-2 is still starting).": played(&cpu, []int{0}, horizontal.Observation{
-			Target: horizontal.Target{SpecReplicas: 3}, Pods: starting[2:], Readings: []metric.Reading{{Samples: samples(-1)}},
-		}),
+		"Stays at 3: memory cannot be read (web-2 is still starting).": of(starting[2:], -1),
 		"Scales from 3 to 5: queue is at 500 % of its target, but only 1 of 3 replicas is ready; if all 3 used as much, it " +
 			"would ask for 15.": played(&queue, []int{0}, horizontal.Observation{
 			Target: horizontal.Target{SpecReplicas: 3}, Pods: unready, Readings: []metric.Reading{{Series: []int64{5000}}},
@@ -164,7 +165,7 @@ func TestSchedules(t *testing.T) {
 	minutes := func(m int) time.Duration { return time.Duration(m) * time.Minute }
 	sale := schedules.Schedule{Name: "sale", Start: daily(t, 0), Duration: minutes(10), MinReplicas: 12}
 	budget := schedules.Schedule{Name: "budget", Start: daily(t, 0), Duration: minutes(20), MaxReplicas: 6}
-	day := schedules.Schedule{Name: "day", Start: daily(t, 0), Duration: minutes(10), MinReplicas: 4}
+	day := schedules.Schedule{Name: "day", Start: daily(t, 0), Duration: minutes(30), MinReplicas: 4}
 	rise := schedules.Schedule{Name: "rise", Start: daily(t, 5), Duration: minutes(9), MinReplicas: 6, Ramp: minutes(4)}
 	fall := schedules.Schedule{Name: "fall", Start: daily(t, 2), Duration: minutes(60), MaxReplicas: 4, Ramp: minutes(1)}
 	of := func(current int32, queue int64, seconds int, all ...schedules.Schedule) Input {
@@ -186,9 +187,9 @@ func TestSchedules(t *testing.T) {
 	})
 	checkSentences(t, map[string]Input{
 		"Scales from 9 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which applies over minReplicas 12 of " +
-			"schedule \"sale\"; queue asks for 9.": of(9, 9, 0, sale, budget),
+			"schedule \"sale\"; queue asks for 9; schedule \"sale\" ends at 12:10:00.": of(9, 9, 0, sale, budget),
 		"Scales from 3 to 6: maxReplicas of schedule \"budget\" is 6 until 12:20:00, which applies over minReplicas 12 of " +
-			"schedule \"sale\"; queue asks for 3.": of(3, 3, 0, sale, budget),
+			"schedule \"sale\"; queue asks for 3; schedule \"sale\" ends at 12:10:00.": of(3, 3, 0, sale, budget),
 		"Stays at 6: queue is at 100 % of its target; schedule \"sale\" ends at 12:10:00; maxReplicas of schedule \"budget\" " +
 			"is 6 until 12:20:00, which applies over minReplicas 12 of schedule \"sale\".": of(6, 6, 0, sale, budget),
 		"Scales from 4 to 10: minReplicas of schedule \"sale\" is 10 until 12:10:00 (higher than 4 of schedule \"day\"); " +
@@ -260,22 +261,21 @@ func TestSurges(t *testing.T) {
 
 // TestNoReplicas: where 0 or less is asked for, and no load asks for it, the sentence has the cause.
 func TestNoReplicas(t *testing.T) {
-	of := func(s source.Spec, set divergence.Set, least int32, pods []metric.Pod, value int64) Input {
+	of := func(s source.Spec, set divergence.Set, pods []metric.Pod, before, value int64) Input {
 		s.Type, s.Name = source.External, "queue"
 		p := horizontal.Policy{
-			MinReplicas: least, MaxReplicas: 10, Divergences: set, Metrics: []source.Spec{s},
+			MinReplicas: 1, MaxReplicas: 10, Divergences: set, Metrics: []source.Spec{s},
 			Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
 		}
-		if least == 0 {
+		if s.ActivationMilli > 0 {
+			p.MinReplicas, p.DownscaleStabilization = 0, 5*time.Minute
 			p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: time.Minute}}
-			p.DownscaleStabilization = 5 * time.Minute
-			value := horizontal.Observation{
-				Target: horizontal.Target{SpecReplicas: 3}, Pods: pods, Readings: []metric.Reading{{Series: []int64{value}}},
-			}
-			return played(&p, []int{0, 60}, value, value)
 		}
-		return played(&p, []int{0}, horizontal.Observation{
-			Target: horizontal.Target{SpecReplicas: 3}, Pods: pods, Readings: []metric.Reading{{Series: []int64{value}}},
+		first := horizontal.Observation{
+			Target: horizontal.Target{SpecReplicas: 3}, Pods: readyPods(3), Readings: []metric.Reading{{Series: []int64{before}}},
+		}
+		return played(&p, []int{0, 60}, first, horizontal.Observation{
+			Pods: pods, Readings: []metric.Reading{{Series: []int64{value}}},
 		})
 	}
 	whole := source.Spec{Target: source.Target{Type: source.Value, Milli: 1000}}
@@ -288,12 +288,12 @@ func TestNoReplicas(t *testing.T) {
 	}
 	checkSentences(t, map[string]Input{
 		"Scales from 3 to 1: minReplicas is 1, and queue is at 500 % of its target, but no pod is ready, which comes to 0.": of(
-			whole, divergence.None, 1, unready, 5000),
+			whole, divergence.None, unready, 1000, 5000),
 		"Scales from 3 to 1: minReplicas is 1, and the value of queue is negative and asks for -1.": of(whole, divergence.None,
-			1, readyPods(3), -300),
-		"Scales from 3 to 1: minReplicas is 1, and queue asks for 0.": of(each, divergence.None, 1, readyPods(3), 0),
-		"Held at 3 until 12:05:00, then 1: no metric is active, but 3 was asked for at 12:00:00, and the highest of 5 min " +
-			"counts.": of(inactive, divergence.Default, 0, readyPods(3), 3000),
+			readyPods(3), 1000, -500),
+		"Scales from 3 to 1: minReplicas is 1, and queue asks for 0.": of(each, divergence.None, readyPods(3), 3000, 0),
+		"Held at 3 until 12:05:00, then 1: no metric is active, but 3 was asked for at 12:00:00, and scaleDown takes the " +
+			"highest of 5 min.": of(inactive, divergence.Default, readyPods(3), 3000, 3000),
 	})
 }
 

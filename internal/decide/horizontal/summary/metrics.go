@@ -292,7 +292,7 @@ func (w *writer) metricAsks(p proposal.Proposal) string {
 		return "no metric is active"
 	case r.Ratio > 0 && p.Replicas < 0:
 		return fmt.Sprintf("%s asks for more than fits into a replica count, which comes to %d", name, p.Replicas)
-	case p.Replicas < 0:
+	case r.Ratio < 0:
 		return fmt.Sprintf("the value of %s is negative and asks for %d", name, p.Replicas)
 	case r.Ratio > 0 && r.Groups == nil && w.Current > 0:
 		return w.valueOf(p.Index) + ", but no pod is ready, which comes to 0"

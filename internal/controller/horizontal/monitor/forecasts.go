@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/forecast"
 )
 
-// forecastSeries are of all objects together: which forecast does what is in the objects' status.
+// forecastSeries are sums over all objects; the status of each object has its own forecast.
 type forecastSeries struct{ objects, raised, avoided, wasted *prometheus.Desc }
 
 func newForecastSeries() forecastSeries {
@@ -47,7 +47,6 @@ func lastForecastOf(d *horizontal.Decision) lastForecast {
 	return f
 }
 
-// forecastSum is that of all objects.
 type forecastSum struct {
 	objects                 [forecast.ReasonInUse + 1]int
 	raised, avoided, wasted float64
@@ -60,7 +59,7 @@ func (s *forecastSum) add(f *lastForecast) {
 	s.wasted += f.wasted
 }
 
-// collect leaves out objects without a forecast.
+// collect omits objects without a forecast.
 func (s *forecastSeries) collect(sum *forecastSum, gauge func(*prometheus.Desc, float64, ...string)) {
 	for reason := forecast.ReasonLearning; reason <= forecast.ReasonInUse; reason++ {
 		gauge(s.objects, float64(sum.objects[reason]), reason.String())

@@ -105,8 +105,8 @@ func newLastDecisions() *lastDecisions {
 	}
 }
 
-// note records a decision; desired is nil if it has no replica count.
-func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal.Decision, desired *int32) {
+// record records a decision; desired is nil if it has no replica count.
+func (l *lastDecisions) record(key observe.Key, specs []source.Spec, d *horizontal.Decision, desired *int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last[key]
@@ -132,8 +132,8 @@ func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal
 	last.hasFallbacks = slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Fallback.FailureDuration > 0 })
 }
 
-// see records the pods of the last decision.
-func (l *lastDecisions) see(key observe.Key, o *horizontal.Observation) {
+// recordPods records the pods of the last decision.
+func (l *lastDecisions) recordPods(key observe.Key, o *horizontal.Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last[key]

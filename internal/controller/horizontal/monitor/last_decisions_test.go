@@ -29,9 +29,9 @@ func TestSeriesOfWorkloadAutoscalers(t *testing.T) {
 	}
 	desired := int32(6)
 	decisions := newLastDecisions()
-	decisions.note(observe.WLA("shop", "web"), specs, d, &desired)
-	decisions.note(observe.WLA("shop", "plain"), []source.Spec{{Type: source.External}}, d, &desired)
-	decisions.note(observe.HPA("shop", "web"), []source.Spec{{Type: source.External}}, d, &desired)
+	decisions.record(observe.WLA("shop", "web"), specs, d, &desired)
+	decisions.record(observe.WLA("shop", "plain"), []source.Spec{{Type: source.External}}, d, &desired)
+	decisions.record(observe.HPA("shop", "web"), []source.Spec{{Type: source.External}}, d, &desired)
 	want := `# HELP plimsoll_workload_desired_replicas Current desired replica count for WorkloadAutoscaler objects.
 # TYPE plimsoll_workload_desired_replicas gauge
 plimsoll_workload_desired_replicas{name="plain",namespace="shop"} 6
@@ -70,11 +70,11 @@ func TestPodSeries(t *testing.T) {
 		"no longer known": {Target: horizontal.Target{Error: "not found"}},
 	} {
 		key := observe.HPA("shop", name)
-		decisions.note(key, nil, &horizontal.Decision{}, nil)
+		decisions.record(key, nil, &horizontal.Decision{}, nil)
 		if name == "no longer known" {
-			decisions.see(key, &horizontal.Observation{Target: horizontal.Target{StatusReplicas: 9}})
+			decisions.recordPods(key, &horizontal.Observation{Target: horizontal.Target{StatusReplicas: 9}})
 		}
-		decisions.see(key, o)
+		decisions.recordPods(key, o)
 	}
 	want := `# HELP plimsoll_horizontal_current_replicas Pods of an object's target at its last decision, by the target's scale; absent where that could not be read.
 # TYPE plimsoll_horizontal_current_replicas gauge
@@ -106,7 +106,7 @@ func TestForecastSeries(t *testing.T) {
 			Day: forecast.Day{AvoidedPodMinutes: 10, WastedPodMinutes: 1000}}},
 		"off": {},
 	} {
-		decisions.note(observe.HPA("shop", name), nil, d, nil)
+		decisions.record(observe.HPA("shop", name), nil, d, nil)
 	}
 	want := `# HELP plimsoll_forecast_avoided_pod_minutes_per_day Pod-minutes of lacking capacity that the forecasts avoid in a day which are in use, previews included.
 # TYPE plimsoll_forecast_avoided_pod_minutes_per_day gauge
@@ -138,10 +138,10 @@ plimsoll_forecast_wasted_pod_minutes_per_day 5
 func TestSeriesAreBounded(t *testing.T) {
 	decisions := newLastDecisions()
 	for i := range maxListed + 7 {
-		decisions.note(observe.HPA("shop", fmt.Sprintf("web-%06d", i)), nil,
+		decisions.record(observe.HPA("shop", fmt.Sprintf("web-%06d", i)), nil,
 			&horizontal.Decision{}, new(int32))
 	}
-	decisions.note(observe.HPA("shop", "web-000000"), nil, &horizontal.Decision{}, nil)
+	decisions.record(observe.HPA("shop", "web-000000"), nil, &horizontal.Decision{}, nil)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(decisions)
 	n, err := testutil.GatherAndCount(registry, "plimsoll_horizontal_bound")

@@ -32,9 +32,9 @@ type Outcome struct {
 
 // Decided counts a decision.
 func (m *Series) Decided(o *Outcome) {
-	m.decisions.note(o.Autoscaler.Key(), o.Metrics, o.Decision,
+	m.decisions.record(o.Autoscaler.Key(), o.Metrics, o.Decision,
 		o.Report.DesiredReplicas)
-	m.decisions.see(o.Autoscaler.Key(), o.Observation)
+	m.decisions.recordPods(o.Autoscaler.Key(), o.Observation)
 	action := actionNone
 	if o.Report.Rescaled {
 		action = actionOf(o.Decision.Current, o.Decision.Desired)

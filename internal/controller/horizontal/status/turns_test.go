@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 				continue
 			}
 			before := kept.back
-			turn := kept.judge(now, was, is, interval)
+			turn := kept.classify(now, was, is, interval)
 			switch {
 			case turn == isNews && !isNew:
 				t.Fatal("what was lately shown is news")

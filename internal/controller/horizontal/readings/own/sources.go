@@ -33,14 +33,14 @@ type Pods interface {
 	subscriber
 	// Run scrapes until ctx ends.
 	Run(ctx context.Context, sampled func(podendpoint.Sampled))
-	// Follow has these pods scraped for the object from now on.
+	// Follow replaces the pods that are scraped for the object.
 	Follow(key observe.Key, pods []*observe.Pod)
 	// Latest returns the latest values of a metric, in the order of the pods; it may reuse the memory of an earlier
 	// result. The error says why there are no values; it is podendpoint.ErrStarting if that ends within seconds.
 	Latest(
 		now time.Time, key observe.Key, spec *sources.PodEndpoint, pods []*observe.Pod, reused observehorizontal.PodUsage,
 	) (observehorizontal.PodUsage, error)
-	// Urgent has these pods scraped before others.
+	// Urgent prioritizes the scrapes of these pods.
 	Urgent(pods []*observe.Pod)
 }
 
@@ -86,7 +86,7 @@ func (s *Sources) Run(ctx context.Context, w Watch) {
 	collecting.Wait()
 }
 
-// Urgent has these pods scraped before others.
+// Urgent prioritizes the scrapes of these pods.
 func (s *Sources) Urgent(pods []*observe.Pod) {
 	if s.Pods != nil {
 		s.Pods.Urgent(pods)
@@ -106,7 +106,7 @@ func (s *Sources) Set(key observe.Key, specs Specs) {
 	}
 }
 
-// Follow has these pods scraped for the object from now on.
+// Follow replaces the pods that are scraped for the object.
 func (s *Sources) Follow(key observe.Key, pods []*observe.Pod) {
 	if s.Pods != nil {
 		s.Pods.Follow(key, pods)

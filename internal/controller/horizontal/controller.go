@@ -165,7 +165,7 @@ func (c *Controller) Inspect(key observe.Key, inspector Inspector) (stop func())
 	return c.inspectors.add(key, inspector)
 }
 
-// NotDecided says why Plimsoll does not act on an object; empty if it does.
+// NotDecided returns why Plimsoll does not act on an object; empty if it does.
 func (c *Controller) NotDecided(key observe.Key) string {
 	if c.config.HPAs.Ignores(key.Kind) {
 		return "plimsoll ignores HorizontalPodAutoscalers (--horizontal-pod-autoscalers=ignore)"

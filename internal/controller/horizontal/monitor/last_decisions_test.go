@@ -39,7 +39,7 @@ plimsoll_workload_desired_replicas{name="web",namespace="shop"} 6
 # HELP plimsoll_workload_fallbacks_active How many fallbacks of an object's metrics are in force.
 # TYPE plimsoll_workload_fallbacks_active gauge
 plimsoll_workload_fallbacks_active{name="web",namespace="shop"} 1
-# HELP plimsoll_workload_proposed_replicas What each metric of an object wanted at its last decision, before any limit.
+# HELP plimsoll_workload_proposed_replicas Replicas that each metric of an object proposed at its last decision, before any limit.
 # TYPE plimsoll_workload_proposed_replicas gauge
 plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="plain",namespace="shop"} 7
 plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="web",namespace="shop"} 7

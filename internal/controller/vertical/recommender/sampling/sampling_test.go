@@ -39,7 +39,7 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 		r := &rounds{Sampler: s}
 		for i := range namespaces {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}}
-			r.lacking = append(r.lacking, lacking{pod: observe.PodOf(pod)})
+			r.missing = append(r.missing, missing{pod: observe.PodOf(pod)})
 		}
 		r.ask(t.Context(), time.Now())
 		if len(metrics) != want || want == 1 && metrics[0] != "" {

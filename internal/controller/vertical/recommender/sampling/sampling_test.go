@@ -41,7 +41,7 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}}
 			r.missing = append(r.missing, missing{pod: observe.PodOf(pod)})
 		}
-		r.ask(t.Context(), time.Now())
+		r.request(t.Context(), time.Now())
 		if len(metrics) != want || want == 1 && metrics[0] != "" {
 			t.Errorf("%d namespaces are requested as %q", namespaces, metrics)
 		}

@@ -158,7 +158,7 @@ func (s *Server) snapshot(kind observe.Kind) http.HandlerFunc {
 func objectOf(w http.ResponseWriter, r *http.Request) (types.NamespacedName, bool) {
 	object := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	if len(validation.IsDNS1123Label(object.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(object.Name)) > 0 {
-		http.Error(w, "invalid namespace or name", http.StatusBadRequest)
+		http.Error(w, "invalid name", http.StatusBadRequest)
 		return object, false
 	}
 	return object, true

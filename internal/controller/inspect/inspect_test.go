@@ -189,7 +189,7 @@ func TestMemories(t *testing.T) {
 			`"time":"1970-01-01T00:00:01.000000005Z"`},
 		"it is not": {remembered{}, "/verticalpodautoscalers/shop/api/updater", http.StatusNotFound,
 			"the updater does not run here"},
-		"no name":                {remembered{}, "/verticalpodautoscalers/shop/NO!/updater", http.StatusBadRequest, "invalid namespace or name"},
+		"no name":                {remembered{}, "/verticalpodautoscalers/shop/NO!/updater", http.StatusBadRequest, "invalid name"},
 		"no vertical side there": {nil, "/verticalpodautoscalers/shop/web/updater", http.StatusNotFound, "does not run here"},
 	} {
 		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, Vertical: c.source}, logr.Discard())
@@ -243,7 +243,7 @@ func TestHistory(t *testing.T) {
 			"there is no history of HorizontalPodAutoscaler shop/web here"},
 		"cannot be encoded": {recordedLoads{}, "/workloadautoscalers/shop/broken/history",
 			http.StatusInternalServerError, "it is broken"},
-		"no name":      {recordedLoads{}, "/workloadautoscalers/shop/NO!/history", http.StatusBadRequest, "invalid namespace or name"},
+		"no name":      {recordedLoads{}, "/workloadautoscalers/shop/NO!/history", http.StatusBadRequest, "invalid name"},
 		"nothing kept": {nil, "/workloadautoscalers/shop/web/history", http.StatusNotFound, "no history of loads is kept"},
 		"by metric": {recordedLoads{}, "/workloadautoscalers/shop/web/metric-histories", http.StatusOK,
 			`[{"name":"cpu","history":"AQ=="},{"name":"rps","history":"Ag=="}]`},
